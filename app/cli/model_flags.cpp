@@ -80,8 +80,9 @@ void ModelFlags::add_text_flags(CLI::App& app) {
                         key_texts_ = expect_utf8("--key-text", texts);
                         if (first_playground_flag_.empty()) first_playground_flag_ = "--key-text";
                       });
-  add_flag(app, "--session", "FILE", "a session that the window saved (File, Save session); other flags change it", kText,
-           [this](const std::string& file) { session_file_ = file; });
+  add_flag(app, "--session", "FILE",
+           "a session that the window saved (File, Save session), or a figure that carries one; other flags change it",
+           kText, [this](const std::string& file) { session_file_ = file; });
   std::vector<std::string> presets;
   for (const std::string_view name : inference::notebook_names()) presets.emplace_back(name);
   add_flag(app, "--preset", "NAME",
@@ -218,14 +219,30 @@ void ModelFlags::apply_masks(State& state) const {
   for (attention::MaskSpec& mask : state.masks.by_kind) mask.matrix = matrix;
 }
 
+/// A number selects where nothing else could be meant; a list has selected already.
+void ModelFlags::settle_sizes() {
+  const bool is_selection = !model_.empty() || !preset_.empty() || !capture_.empty();
+  for (const auto& [field, text] : std::exchange(sizes_, {})) {
+    if (is_selection) {
+      select_(field->flag.name, text);
+    } else {
+      if (first_playground_flag_.empty()) first_playground_flag_ = field->flag.name;
+      playground_edits_.push_back(field->flag.parse(field->flag.name, text));
+    }
+  }
+}
+
 void ModelFlags::apply(State& state) {
+  settle_sizes();
   refuse_contradictions();
   if (!session_file_.empty()) {
     const Result<State> loaded = load_session(session_file_);
     if (!loaded) throw Error("{}", loaded.error());
     state = *loaded;
     find_moved_model(state);
-    session_ = OpenSession{.path = std::filesystem::absolute(session_file_), .saved = state};
+    if (!is_figure_path(session_file_)) {
+      session_ = OpenSession{.path = std::filesystem::absolute(session_file_), .saved = state};
+    }
   }
   if (!preset_.empty()) select_preset(state, preset_);
   if (!capture_.empty()) {

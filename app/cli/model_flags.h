@@ -28,12 +28,24 @@ class ModelFlags {
     return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !capture_.empty() || !session_file_.empty();
   }
 
+  /// Was more than a model or a session given?
+  bool names_text() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !capture_.empty(); }
+
   bool names_model() const { return !model_.empty(); }
 
   /// Was a model, a preset, a capture, a session or a playground setting given, not only a text?
   bool chooses_model() const {
     return !session_file_.empty() || !model_.empty() || !preset_.empty() || !capture_.empty() ||
            !first_playground_flag_.empty() || !first_model_flag_.empty();
+  }
+
+  /// As --session does.
+  void use_session(std::string file) { session_file_ = std::move(file); }
+
+  /// Makes --layers and --heads, the sizes of a playground, a selection where they can't be sizes: of a model, and as a
+  /// list.
+  void let_select(std::function<void(const std::string& flag, const std::string& text)> select) {
+    select_ = std::move(select);
   }
 
   /// `state`, or the session's, with the given flags applied; the rest is unchanged. Opens the model, if any. Throws
@@ -53,6 +65,8 @@ class ModelFlags {
   void add_model_flags(CLI::App& app, const std::string& default_model);
   void add_playground_flags(CLI::App& app, const std::string& score_scale);
   void add_mask_flags(CLI::App& app);
+  void add_size_or_selection(CLI::App& app, const Field& field);
+  void settle_sizes();
   void refuse_contradictions() const;
   void refuse_with_capture() const;
   void apply_model(State& state);
@@ -69,6 +83,8 @@ class ModelFlags {
   std::string first_playground_flag_;  ///< not valid with a preset or a model
   std::string first_model_flag_;       ///< valid with a model only
   std::vector<StateEdit> playground_edits_, model_edits_;
+  std::function<void(const std::string&, const std::string&)> select_ = {};
+  std::vector<std::pair<const Field*, std::string>> sizes_ = {};  ///< a playground's, or a selection of layers or heads
   std::vector<MaskEdit> mask_edits_;
   std::vector<StateEdit> change_edits_;  ///< of heads
   ExpressionFlags expressions_;

@@ -1,22 +1,43 @@
 #include <string>
 
+#include <fmt/format.h>
+
 #include "app/cli/flags.h"
 #include "app/cli/model_flags.h"
+#include "app/exports/index_set.h"
 #include "app/state/field.h"
 #include "app/state/usage.h"
 
 namespace headlight::app {
+
 void ModelFlags::add_playground_flags(CLI::App& app, const std::string& score_scale) {
   for (const Field& field : state_fields()) {
     if (field.group != "playground") continue;
     const std::string names = field.key == "scale" ? score_scale : field.flag.name;
     const std::string flag = names.substr(0, names.find(','));
+    if (select_ && (flag == "--layers" || flag == "--heads")) {
+      add_size_or_selection(app, field);
+      continue;
+    }
     add_flag(app, names, field.flag.value_name, field.flag.help, "Playground",
              [this, flag, &field](const std::string& text) {
                if (first_playground_flag_.empty()) first_playground_flag_ = flag;
                playground_edits_.push_back(field.flag.parse(flag, text));
              });
   }
+}
+
+void ModelFlags::add_size_or_selection(CLI::App& app, const Field& field) {
+  add_flag(app, field.flag.name, field.flag.value_name,
+           field.flag.help + fmt::format("; of a model, and as a list, the same as {}",
+                                         field.flag.name.substr(0, field.flag.name.size() - 1)),
+           "Playground", [this, &field](const std::string& text) {
+             if (is_index_list(text)) {
+               select_(field.flag.name, text);
+             } else {
+               sizes_.emplace_back(&field, text);
+             }
+           });
 }
 
 void ModelFlags::add_mask_flags(CLI::App& app) {

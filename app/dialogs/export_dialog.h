@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/dialogs/figure_form.h"
+#include "app/dialogs/figure_preview.h"
 #include "app/dialogs/region_form.h"
 #include "app/exports/job.h"
 #include "app/frame.h"
@@ -14,6 +15,14 @@
 #include "app/widgets/notice.h"
 
 namespace headlight::app {
+
+/// The formats, in the order of their switches.
+inline constexpr std::array kOfferedFormats = {
+    ExportFormat::Png, ExportFormat::Svg, ExportFormat::Pdf,         ExportFormat::Csv,  ExportFormat::Json,
+    ExportFormat::Npy, ExportFormat::Npz, ExportFormat::Safetensors, ExportFormat::Html, ExportFormat::Tiles};
+static_assert(kOfferedFormats.size() == kExportFormats);
+/// The matrices behind the stages.
+inline constexpr std::size_t kHiddenStates = attention::kStages, kLogitNumbers = kHiddenStates + 1;
 
 /// What to write (this head, this layer, everything; which part of the maps; which stages and formats), where to, what the
 /// files will be called and how much it is.
@@ -49,10 +58,13 @@ class ExportDialog {
   ExportOptions options(const State& state, const Transient& transient, const EngineResult& result) const;
   /// The part of the maps that are written, or why there is none.
   Result<MapPart> part(const State& state, const Transient& transient, const EngineResult& result) const;
+  /// Is a format chosen that holds hidden states and logits?
+  bool holds_chosen_arrays() const;
   /// Is there anything to write?
   bool has_choice() const;
   void begin(const Frame& frame, const std::string& device, std::string& directory);
   void draw_choices(Frame& frame);
+  void draw_look(Frame& frame);
   void draw_folder(Frame& frame);
   void draw_names(Frame& frame);
   void draw_progress(Frame& frame);
@@ -65,9 +77,11 @@ class ExportDialog {
   Reach reach_ = Reach::ThisHead;
   RegionChoice region_;
   std::array<bool, attention::kStages + 2> matrices_{};  ///< the stages, then hidden states and logits
-  std::array<bool, 6> formats_{};
+  std::array<bool, kExportFormats> formats_{};
   std::optional<ExportContents> proposed_;  ///< the last time
   FigureChoices figure_;
+  FigurePreview preview_;
+  bool shows_look_ = false;  ///< draw_look() in place of the choices
   NumberBeingTyped typed_;
   std::string typed_directory_;
   FolderList folders_;

@@ -4,6 +4,8 @@
 #include <array>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "app/widgets/ink.h"
 #include "view/color_map.h"
 
@@ -66,6 +68,28 @@ void draw_figure_form(Frame& frame, NumberBeingTyped& typed, FigureChoices& choi
   choices.is_row_normalized = range == 1;
 }
 
+void draw_figure_details(Frame& frame, NumberBeingTyped& typed, FigureChoices& choices) {
+  Form form(frame, typed, "export");
+  if (choices.size_mm > 0) {
+    const auto size = static_cast<double>(choices.size_mm);
+    form.note(fmt::format("{} mm are {:.1f} cm or {:.2f} inches.", choices.size_mm, size / 10.0, size / 25.4));
+  }
+  constexpr std::array<const char*, 2> kGrounds = {"paper", "transparent"}, kFonts = {"sans", "serif"};
+  int ground = choices.is_transparent ? 1 : 0, font = choices.font == exporting::FigureFont::Serif ? 1 : 0;
+  form.segments("ground", "Ground", kGrounds, ground, "Transparent: slides and pages show through beside the cells.");
+  form.segments("font", "Letters", kFonts, font, "Serif: those of LaTeX, Latin Modern, where they are installed.");
+  choices.is_transparent = ground == 1;
+  choices.font = font == 1 ? exporting::FigureFont::Serif : exporting::FigureFont::Sans;
+  exporting::FigureParts& parts = choices.parts;
+  form.toggle("part.title", "Title", parts.title);
+  form.toggle("part.settings", "Settings below it", parts.settings);
+  form.toggle("part.labels", "Labels", parts.labels);
+  form.toggle("part.marks", "\u00B7 before words", parts.word_marks);
+  form.toggle("part.numbers", "Numbers in cells", parts.numbers);
+  form.toggle("part.bar", "Colour bar", parts.bar);
+  form.toggle("part.legend", "Legend", parts.legend);
+}
+
 void apply(const FigureChoices& choices, ExportOptions& options) {
   options.title = choices.title;
   const auto size = static_cast<float>(choices.size_mm);
@@ -73,6 +97,9 @@ void apply(const FigureChoices& choices, ExportOptions& options) {
   options.dpi = std::clamp(choices.dpi, kLeastDpi, kMostDpi);
   options.color_map = choices.color_map;
   options.is_row_normalized = choices.is_row_normalized;
+  options.is_transparent = choices.is_transparent;
+  options.font = choices.font;
+  options.parts = choices.parts;
 }
 
 }  // namespace headlight::app

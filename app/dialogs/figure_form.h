@@ -14,12 +14,18 @@ struct FigureChoices {
   std::uint32_t dpi = 192;     ///< of PNGs
   std::string color_map = {};  ///< as files name it
   bool is_row_normalized = false;
+  bool is_transparent = false;
+  exporting::FigureFont font = exporting::FigureFont::Sans;
+  exporting::FigureParts parts = {};
 };
 
 /// What the window shows now.
 FigureChoices figure_choices(const ViewChoices& view);
 
 void draw_figure_form(Frame& frame, NumberBeingTyped& typed, FigureChoices& choices);
+
+/// Ground, letters and which parts are drawn.
+void draw_figure_details(Frame& frame, NumberBeingTyped& typed, FigureChoices& choices);
 
 /// Puts the choices into the options.
 void apply(const FigureChoices& choices, ExportOptions& options);

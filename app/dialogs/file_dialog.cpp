@@ -41,12 +41,14 @@ const Words& words_of(FilePurpose purpose) {
                            .new_name = kNewSession,
                            .extensions = {".json"}};
   static const Words kOpenSession{.title = "Open session",
-                                  .help = "A .headlight.json file; what is shown now can be brought back with Undo",
+                                  .help =
+                                      "A .headlight.json file, or an exported figure (.png, .svg, .pdf), which carries its "
+                                      "session; Undo brings back what is shown now",
                                   .button = "Open",
                                   .prefix = "session.",
                                   .hint = kSave.hint,
                                   .new_name = kNewSession,
-                                  .extensions = {".json"}};
+                                  .extensions = {".json", ".png", ".svg", ".pdf"}};
   static const Words kOpenText{.title = "Open text",
                                .help =
                                    "A text file in UTF-8, of 1 MiB at most. Its lines are a batch, or one text where the "

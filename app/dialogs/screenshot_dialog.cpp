@@ -35,7 +35,8 @@ void ScreenshotDialog::draw(Frame& frame) {
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
     ImGui::PushTextWrapPos(0.0F);
     ImGui::TextUnformatted(is_figure_
-                               ? "For a paper, drawn anew: the name ends in .svg, .pdf or .png. Lines and Text have one."
+                               ? "For a paper, drawn anew: the name ends in .svg, .pdf or .png. Lines, Text, Steps, Heads, "
+                                 "Side by side and Patching have one."
                                : "What is on screen, as .png.");
     ImGui::PopTextWrapPos();
   }

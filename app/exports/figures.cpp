@@ -1,10 +1,14 @@
 #include "app/exports/figures.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "app/engine/written_rows.h"
+#include "app/exports/figure_record.h"
 #include "app/quantities/evaluation.h"
 #include "app/quantities/shown_map.h"
+#include "app/state/usage.h"
 #include "core/error.h"
 #include "view/color_map.h"
 
@@ -13,26 +17,42 @@ namespace {
 
 using attention::Stage;
 
-TileQuery pooled_matrix(const ExportBlocks& blocks, const MatrixRef& matrix, std::uint32_t edge) {
-  TileQuery request = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
-  request.pool = figure_pool(request.rows, request.columns, edge);
-  return request;
-}
-
 /// Heads behind a matrix: all of a mean.
 std::uint32_t heads_behind(const ExportBlocks& blocks) {
   if (blocks.mean == HeadMean::None) return 1;
   return blocks.shape.heads * (blocks.mean == HeadMean::Kind ? blocks.all_layers : 1);
 }
 
-exporting::FigureMap read_map(const Runs& runs, const ExportBlocks& blocks, const TileQuery& query,
+/// A matrix with at most `edge` values an edge, pooled on the device. Of several ranges of rows, which have no squares in
+/// common, every value is a cell.
+exporting::FigureMap read_map(const Runs& runs, const ExportBlocks& blocks, const MatrixRef& matrix, std::uint32_t edge,
                               const Checkpoint& checkpoint) {
-  const double runs_behind = blocks.is_difference ? 2.0 : 1.0;
-  const double all = static_cast<double>(query.rows) * query.columns * heads_behind(blocks) * runs_behind;
-  const auto observe = [&](std::size_t cells) {
-    if (checkpoint) checkpoint(std::min(static_cast<double>(cells) / all, 1.0));
-  };
-  return exporting::make_map(evaluate(runs, query, observe));
+  std::vector<TileQuery> parts = selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  const auto [rows, columns] = extent_of(blocks, matrix.stage);
+  const std::uint32_t pool = figure_pool(rows, columns, edge);
+  if (parts.size() == 1) parts.front().pool = pool;
+  if (parts.size() > 1 && pool > 1) {
+    throw UsageError("a figure of single queries has at most {} rows and columns; choose fewer with --queries and --keys",
+                     edge);
+  }
+  const double all = static_cast<double>(rows) * columns * heads_behind(blocks) * (blocks.is_difference ? 2.0 : 1.0);
+  attention::Tile tile;
+  std::size_t before = 0;
+  for (const TileQuery& part : parts) {
+    const auto observe = [&](std::size_t cells) {
+      if (checkpoint) checkpoint(std::min(static_cast<double>(before + cells) / all, 1.0));
+    };
+    attention::Tile rows_of_part = evaluate(runs, part, observe);
+    before += std::size_t{part.rows} * part.columns;
+    if (tile.values.empty()) {
+      tile = std::move(rows_of_part);
+      continue;
+    }
+    tile.request.rows += part.rows;
+    std::ranges::copy(rows_of_part.values, std::back_inserter(tile.values));
+    std::ranges::copy(rows_of_part.masked, std::back_inserter(tile.masked));
+  }
+  return exporting::make_map(tile);
 }
 
 exporting::FigureStyle style_of(const ExportBlocks& blocks, Stage stage, const ExportOptions& options) {
@@ -46,6 +66,9 @@ exporting::FigureStyle style_of(const ExportBlocks& blocks, Stage stage, const E
   if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end() && !is_norm)
     style.limits = limits->second;
   style.is_dark = options.is_dark;
+  style.is_transparent = options.is_transparent;
+  style.parts = options.parts;
+  style.font = options.font;
   style.map_edge = options.map_edge_mm * exporting::kUnitsPerMillimetre;
   style.png_scale = static_cast<double>(options.dpi) / 96.0;
   return quantity(quantity_of(blocks, stage)).colors == ColorKind::Diverging ? exporting::diverging(style) : style;
@@ -76,6 +99,23 @@ std::string model_name(const Model& model) {
   return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : path.filename().string();
 }
 
+/// Tokens without the mark of those that begin a word; a token that is a space alone keeps it.
+void drop_marks(std::vector<std::string>& tokens) {
+  constexpr std::string_view kMark = "\u00B7";
+  for (std::string& token : tokens) {
+    if (token.starts_with(kMark) && token != kMark) token.erase(0, kMark.size());
+  }
+}
+
+/// The index at which padding begins along the rows or columns of a matrix, of which `shown` are drawn; left padding is
+/// shown by its labels only.
+std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch, const AxisRange& shown) {
+  const std::uint32_t end = batch < tokens.lengths.size() ? tokens.start(batch) + tokens.lengths[batch] : tokens.length;
+  return std::min(end - std::min(end, shown.first), shown.count);
+}
+
+}  // namespace
+
 std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options) {
   const RunInputs& inputs = options.inputs;
   const inference::BlockShape& shape = blocks.shape;
@@ -96,15 +136,6 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
   return text + "; " + mask_in_words(inputs.masks[blocks.kind]) + less;
 }
 
-/// The index at which padding begins along the rows or columns of a matrix, of which `shown` are drawn; left padding is
-/// shown by its labels only.
-std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch, const AxisRange& shown) {
-  const std::uint32_t end = batch < tokens.lengths.size() ? tokens.start(batch) + tokens.lengths[batch] : tokens.length;
-  return std::min(end - std::min(end, shown.first), shown.count);
-}
-
-}  // namespace
-
 std::uint32_t figure_pool(std::uint32_t rows, std::uint32_t columns, std::uint32_t edge) {
   std::uint32_t pool = 1;
   while ((std::max(rows, columns) + pool - 1) / pool > edge) pool *= 2;
@@ -123,6 +154,11 @@ std::string mask_in_words(const attention::MaskSpec& mask) {
 
 exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks,
                                        const MatrixRef& matrix, const ExportOptions& options, const Checkpoint& checkpoint) {
+  return matrix_figure(read_map(runs, blocks, matrix, kFigureEdge, checkpoint), input, blocks, matrix, options);
+}
+
+exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::ModelInput& input, const ExportBlocks& blocks,
+                                       const MatrixRef& matrix, const ExportOptions& options) {
   const Quantity& shown = quantity(quantity_of(blocks, matrix.stage));
   const bool is_map = shown.is_map();
   const bool rows_are_keys = shown.rows == Axis::KeyToken;
@@ -133,15 +169,21 @@ exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput
     figure.title = fmt::format("{} · {}", shown.figure_title, place(blocks, matrix, attention::is_per_head(matrix.stage)));
   }
   figure.subtitle = settings_in_words(blocks, options);
-  figure.map = read_map(runs, blocks, pooled_matrix(blocks, matrix, kFigureEdge), checkpoint);
+  figure.map = std::move(map);
   figure.rows.title = axes.row_name;
   figure.rows.tokens = std::move(axes.rows);
   const model::TokenBatch& row_tokens = rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind);
-  const AxisRange rows = is_map ? blocks.queries : AxisRange{.first = 0, .count = row_tokens.length};
-  figure.rows.length = real_tokens(row_tokens, matrix.batch, rows);
+  const std::vector<AxisRange> rows =
+      is_map ? blocks.queries : std::vector<AxisRange>{{.first = 0, .count = row_tokens.length}};
+  figure.rows.length = 0;
+  for (const AxisRange& range : rows) figure.rows.length += real_tokens(row_tokens, matrix.batch, range);
   if (options.row_names == RowNames::Written && !rows_are_keys && rows_write_tokens(input, blocks.kind)) {
     const std::vector<std::string> written = written_texts(*input.target, matrix.batch);
-    figure.rows.tokens = {written.begin() + rows.first, written.begin() + rows.first + rows.count};
+    figure.rows.tokens.clear();
+    for (const AxisRange& range : rows) {
+      const auto first = written.begin() + range.first;
+      figure.rows.tokens.insert(figure.rows.tokens.end(), first, first + range.count);
+    }
     figure.rows.title = "writes";
   }
   figure.columns.title = axes.column_name;
@@ -151,7 +193,12 @@ exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput
   }
   figure.value_title = shown.value_title;
   figure.marks_empty_rows = matrix.stage == Stage::Weights && !blocks.is_difference;
+  if (!options.parts.word_marks) {
+    drop_marks(figure.rows.tokens);
+    if (is_map) drop_marks(figure.columns.tokens);
+  }
   figure.style = style_of(blocks, matrix.stage, options);
+  figure.session = figure_session(options, blocks, matrix, false);
   return figure;
 }
 
@@ -162,20 +209,21 @@ exporting::ContactSheet heads_figure(const Runs& runs, const ExportBlocks& block
   sheet.title = options.title;
   if (sheet.title.empty()) sheet.title = fmt::format("{} · {}", shown.figure_title, place(blocks, first, false));
   sheet.subtitle = settings_in_words(blocks, options);
-  const AxisRange heads = heads_of(blocks, first.stage);
-  for (std::uint32_t head = 0; head < heads.count; ++head) {
+  const std::vector<std::uint32_t> heads = heads_of(blocks, first.stage);
+  for (std::size_t index = 0; index < heads.size(); ++index) {
     MatrixRef matrix = first;
-    matrix.head = heads.first + head;
+    matrix.head = heads[index];
     const auto of_panel = [&](double share) {
-      if (checkpoint) checkpoint((head + share) / heads.count);
+      if (checkpoint) checkpoint((static_cast<double>(index) + share) / static_cast<double>(heads.size()));
     };
-    sheet.panels.push_back({.title = fmt::format("head {}", matrix.head),
-                            .map = read_map(runs, blocks, pooled_matrix(blocks, matrix, kPanelEdge), of_panel)});
+    sheet.panels.push_back(
+        {.title = fmt::format("head {}", matrix.head), .map = read_map(runs, blocks, matrix, kPanelEdge, of_panel)});
   }
   sheet.row_title = to_string(shown.rows);
   sheet.column_title = to_string(shown.columns);
   sheet.value_title = shown.value_title;
   sheet.style = style_of(blocks, first.stage, options);
+  sheet.session = figure_session(options, blocks, first, true);
   return sheet;
 }
 

@@ -19,9 +19,16 @@ exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput
                                        const MatrixRef& matrix, const ExportOptions& options,
                                        const Checkpoint& checkpoint = {});
 
+/// The same of a map that is known.
+exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::ModelInput& input, const ExportBlocks& blocks,
+                                       const MatrixRef& matrix, const ExportOptions& options);
+
 /// All selected heads of one layer and batch item on one scale.
 exporting::ContactSheet heads_figure(const Runs& runs, const ExportBlocks& blocks, const MatrixRef& first,
                                      const ExportOptions& options, const Checkpoint& checkpoint = {});
+
+/// What was computed, in a line: "captions-gpt2, d_model 256, 8 heads, …; mask causal".
+std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options);
 
 /// "mask causal, padding masked, fill -inf": one line.
 std::string mask_in_words(const attention::MaskSpec& mask);

@@ -1,5 +1,6 @@
 #include "app/exports/job.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
@@ -13,22 +14,29 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::array<std::pair<ExportFormat, std::string_view>, 6> kFormats = {{{ExportFormat::Png, "png"},
-                                                                                {ExportFormat::Svg, "svg"},
-                                                                                {ExportFormat::Csv, "csv"},
-                                                                                {ExportFormat::Npy, "npy"},
-                                                                                {ExportFormat::Json, "json"},
-                                                                                {ExportFormat::Tiles, "tiles"}}};
+constexpr std::array<std::string_view, kExportFormats> kFormats = {"png",   "svg", "csv",         "npy",  "json",
+                                                                   "tiles", "npz", "safetensors", "html", "pdf"};
 
 }  // namespace
 
-std::string_view to_string(ExportFormat format) { return kFormats[static_cast<std::size_t>(format)].second; }
+std::string_view to_string(ExportFormat format) { return kFormats[static_cast<std::size_t>(format)]; }
+
+bool is_container(ExportFormat format) {
+  return format == ExportFormat::Npz || format == ExportFormat::Safetensors || format == ExportFormat::Html;
+}
+
+bool is_figure(ExportFormat format) {
+  return format == ExportFormat::Png || format == ExportFormat::Svg || format == ExportFormat::Pdf;
+}
+
+bool holds_arrays(ExportFormat format) {
+  return format == ExportFormat::Npy || format == ExportFormat::Npz || format == ExportFormat::Safetensors;
+}
 
 Result<ExportFormat> parse_format(std::string_view text) {
-  for (const auto& [format, name] : kFormats) {
-    if (name == text) return format;
-  }
-  return Failure{fmt::format("there is no format '{}'; choose among png, svg, csv, npy, json, tiles", text)};
+  const auto found = std::ranges::find(kFormats, text);
+  if (found != kFormats.end()) return static_cast<ExportFormat>(found - kFormats.begin());
+  return Failure{fmt::format("there is no format '{}'; choose among {}", text, fmt::join(kFormats, ", "))};
 }
 
 struct ExportJob::Shared {

@@ -12,36 +12,29 @@
 #include "app/engine/model_cache.h"
 #include "app/engine/run_source.h"
 #include "app/engine/runner.h"
+#include "app/exports/contents.h"
+#include "app/exports/index_set.h"
 #include "app/state/state.h"
 #include "core/result.h"
+#include "export/figure_parts.h"
 
 namespace headlight::app {
 
-/// Tiles: a folder for each map, with PNGs of a pixel for each cell and an index.
-enum class ExportFormat : std::uint8_t { Png, Svg, Csv, Npy, Json, Tiles };
+/// Tiles: a folder for each map, with PNGs of a pixel for each cell and an index. Npz, Safetensors: all arrays in
+/// one file. Html: weights as a page. Png, Svg, Pdf: figures.
+enum class ExportFormat : std::uint8_t { Png, Svg, Csv, Npy, Json, Tiles, Npz, Safetensors, Html, Pdf };
+inline constexpr std::size_t kExportFormats = 10;
 std::string_view to_string(ExportFormat format);
+/// Does one file hold everything?
+bool is_container(ExportFormat format);
+bool is_figure(ExportFormat format);
+/// Does it hold arrays, with hidden states and logits among them?
+bool holds_arrays(ExportFormat format);
 Result<ExportFormat> parse_format(std::string_view text);
 
 /// Limits of a figure's size and resolution.
 inline constexpr float kLeastMapEdge_mm = 10.0F, kMostMapEdge_mm = 1'000.0F;
 inline constexpr std::uint32_t kLeastDpi = 48, kMostDpi = 960;
-
-/// The matrices that an export writes.
-struct ExportContents {
-  std::vector<attention::Stage> stages = {attention::Stage::Weights};
-  /// Of the playground and presets encoder_output.npy; of models hidden.npy, or encoder_hidden.npy and decoder_hidden.npy.
-  bool hidden = false;
-  bool logits = false;  ///< logits.npy
-
-  bool operator==(const ExportContents&) const = default;
-};
-
-/// Indices from the first up to `end`, which is behind the last.
-struct IndexRange {
-  std::uint32_t first = 0, end = 0;
-
-  bool operator==(const IndexRange&) const = default;
-};
 
 /// Options of an export. An empty selection means all of that axis.
 struct ExportOptions : ExportContents {
@@ -51,20 +44,29 @@ struct ExportOptions : ExportContents {
   std::shared_ptr<ModelCache> models = {};  ///< may hold the model that `inputs` names; none: it is opened again
   std::vector<ExportFormat> formats = {ExportFormat::Png};
   std::optional<model::BlockKind> kind;
-  std::optional<std::uint32_t> layer, batch, head;
-  std::optional<IndexRange> queries, keys;  ///< the part of every map that is written; other stages are written whole
-  HeadMean mean = HeadMean::None;           ///< weights as the mean of a layer's heads, or of all; other stages are left out
-  bool weighs_values = false;               ///< weights as norms of what they add
-  RowNames row_names = RowNames::Read;      ///< of figures of an encoder-decoder's decoder
+  std::optional<std::uint32_t> batch;
+  std::optional<IndexSet> layers, heads;
+  std::optional<IndexSet> queries;      ///< rows of every map that are written; other stages are written whole
+  std::vector<std::string> tokens;      ///< rows whose tokens make one of these texts, with those of `queries`
+  std::optional<IndexRange> keys;       ///< columns of every map
+  HeadMean mean = HeadMean::None;       ///< weights as the mean of a layer's heads, or of all; other stages are left out
+  bool weighs_values = false;           ///< weights as norms of what they add
+  RowNames row_names = RowNames::Read;  ///< of figures of an encoder-decoder's decoder
   std::string color_map = "viridis";
   bool is_row_normalized = false;
   view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights
   std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< stages without one fit their matrices
   bool is_dark = false;
+  bool only_sheets = false;     ///< figures of all heads of a layer, none of single matrices
+  bool is_transparent = false;  ///< figures have no ground
+  exporting::FigureParts parts = {};
+  exporting::FigureFont font = exporting::FigureFont::Sans;
+  std::string session = {};  ///< the state as JSON, which figures carry so that they can be made again; empty: none
   std::string title;         ///< of every figure; empty: each has the name of its matrix
   float map_edge_mm = 0.0F;  ///< the longer side of a map on paper; 0: as its cells need
   std::uint32_t dpi = 192;   ///< of PNGs
   std::filesystem::path directory;
+  std::string file;  ///< of a single container in `directory`, without run.json beside it; empty: names by the contents
 };
 
 struct ExportProgress {

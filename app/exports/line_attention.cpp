@@ -77,10 +77,12 @@ void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& mod
   const exporting::FileNaming naming{.layers = blocks.all_layers, .heads = blocks.shape.heads, .has_kinds = has_target};
   for (const model::BlockRef layer : blocks.layers) {
     const std::string name = naming.contact_sheet(layer, 0, attention::Stage::Weights, "png");
-    exporting::write_png(directory / name, heads_figure({.run = *run}, blocks, {.block = layer}, options));
+    write_file_atomically(directory / name, exporting::encode(heads_figure({.run = *run}, blocks, {.block = layer}, options),
+                                                              exporting::DrawingFormat::Png));
   }
   if (!has_target) return;
-  exporting::write_png(directory / "alignment.png", mean_figure(*run, *source.input, blocks, options));
+  write_file_atomically(directory / "alignment.png",
+                        exporting::encode(mean_figure(*run, *source.input, blocks, options), exporting::DrawingFormat::Png));
   write_alignment(*run, source, directory / "alignment.json");
 }
 

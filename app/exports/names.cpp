@@ -4,6 +4,9 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "export/file_name.h"
 
@@ -13,6 +16,7 @@ namespace {
 using attention::Stage;
 
 bool is_selected(const std::optional<std::uint32_t>& wanted, std::uint32_t index) { return !wanted || *wanted == index; }
+bool is_selected(const std::optional<IndexSet>& wanted, std::uint32_t index) { return !wanted || wanted->contains(index); }
 
 class NameList {
  public:
@@ -31,25 +35,20 @@ class NameList {
     if (options_.mean != HeadMean::None) return add_mean(naming, block, shape, stage);
     const bool is_of_keys = stage == Stage::K || stage == Stage::V;
     const std::uint32_t all_heads = is_of_keys && shape.kv_heads > 0 ? shape.kv_heads : shape.heads;
-    const std::uint32_t heads = attention::is_per_head(stage) ? all_heads : 1;
-    const std::uint32_t group = shape.heads / std::max(all_heads, 1u);
+    std::set<std::uint32_t> heads = {0};
+    if (attention::is_per_head(stage)) heads = selected_heads(shape.heads, shape.heads / std::max(all_heads, 1U));
     for (const ExportFormat format : options_.formats) {
       const std::string_view extension = to_string(format);
-      if (format == ExportFormat::Npy) {
-        names_.insert(naming.stage(block.kind, stage, extension));
+      if (add_arrays(naming, block, stage, format)) continue;
+      if (format == ExportFormat::Html) {
+        if (stage == Stage::Weights && !options_.reference) names_.insert(container_name(format, options_));
         continue;
       }
       if (format == ExportFormat::Tiles && !attention::is_map(stage)) continue;
-      const bool is_figure = format == ExportFormat::Png || format == ExportFormat::Svg;
       for (std::uint32_t batch = 0; batch < shape.batch; ++batch) {
-        if (is_figure && heads > 1 && !options_.head && is_selected(options_.batch, batch)) {
-          names_.insert(naming.contact_sheet(block, batch, stage, extension));
-        }
-        for (std::uint32_t head = 0; head < heads; ++head) {
-          const bool has_head = heads == 1 || !options_.head || *options_.head / group == head;
-          if (has_head && is_selected(options_.batch, batch))
-            names_.insert(naming.matrix(block, batch, head, stage, extension));
-        }
+        if (!is_selected(options_.batch, batch)) continue;
+        if (is_figure(format) && heads.size() > 1) names_.insert(naming.contact_sheet(block, batch, stage, extension));
+        for (const std::uint32_t head : heads) names_.insert(naming.matrix(block, batch, head, stage, extension));
       }
     }
   }
@@ -57,22 +56,40 @@ class NameList {
   void add_result(const std::string& name) {
     for (const ExportFormat format : options_.formats) {
       if (format == ExportFormat::Npy) names_.insert((options_.reference ? "difference_" : "") + name + ".npy");
+      if (holds_arrays(format) && is_container(format)) names_.insert(container_name(format, options_));
     }
   }
 
   std::vector<std::string> sorted() && {
-    if (!names_.empty()) names_.insert("run.json");
+    if (!names_.empty() && options_.file.empty()) names_.insert("run.json");
     return {names_.begin(), names_.end()};
   }
 
  private:
+  /// Of each group of heads that share keys and values, those that a selected head reads.
+  std::set<std::uint32_t> selected_heads(std::uint32_t heads, std::uint32_t group) const {
+    std::set<std::uint32_t> selected;
+    for (std::uint32_t head = 0; head < heads; ++head) {
+      if (is_selected(options_.heads, head)) selected.insert(head / group);
+    }
+    return selected;
+  }
+
+  /// A file for all matrices of a stage, or of all; false: the format isn't one of those.
+  bool add_arrays(const exporting::FileNaming& naming, model::BlockRef block, Stage stage, ExportFormat format) {
+    if (!holds_arrays(format)) return false;
+    names_.insert(is_container(format) ? container_name(format, options_)
+                                       : naming.stage(block.kind, stage, to_string(format)));
+    return true;
+  }
+
   void add_mean(const exporting::FileNaming& naming, model::BlockRef block, const inference::BlockShape& shape,
                 Stage stage) {
     if (stage != Stage::Weights) return;
     for (const ExportFormat format : options_.formats) {
       const std::string_view extension = to_string(format);
-      if (format == ExportFormat::Npy) names_.insert(naming.stage(block.kind, stage, extension));
-      for (std::uint32_t batch = 0; format != ExportFormat::Npy && batch < shape.batch; ++batch) {
+      if (add_arrays(naming, block, stage, format) || format == ExportFormat::Html) continue;
+      for (std::uint32_t batch = 0; batch < shape.batch; ++batch) {
         if (!is_selected(options_.batch, batch)) continue;
         names_.insert(naming.mean(block, options_.mean == HeadMean::Layer, batch, extension));
       }
@@ -86,6 +103,11 @@ class NameList {
 
 }  // namespace
 
+std::string container_name(ExportFormat format, const ExportOptions& options) {
+  if (!options.file.empty()) return options.file;
+  return format == ExportFormat::Html ? "attention.html" : fmt::format("numbers.{}", to_string(format));
+}
+
 std::vector<HiddenFile> hidden_files(const model::Network& network, bool is_model) {
   const bool has_encoder = !network.layers->encoder.empty();
   if (!is_model) return has_encoder ? std::vector{HiddenFile{"encoder_output", std::nullopt}} : std::vector<HiddenFile>{};
@@ -98,7 +120,7 @@ std::vector<std::string> export_names(const ExportOptions& options, const std::v
   NameList names(options, blocks);
   for (const auto& [block, shape] : shapes) {
     if (options.kind && *options.kind != block.kind) continue;
-    if (!is_selected(options.layer, block.layer.value)) continue;
+    if (!is_selected(options.layers, block.layer.value)) continue;
     for (const Stage stage : options.stages) names.add(block, shape, stage);
   }
   if (network != nullptr && options.hidden) {

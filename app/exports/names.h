@@ -16,6 +16,9 @@ struct HiddenFile {
 /// The files of hidden states that a network has; empty: none. `is_model`: it was opened from a file.
 std::vector<HiddenFile> hidden_files(const model::Network& network, bool is_model);
 
+/// Of a format that holds everything in one file: "numbers.npz", or the one that the options name.
+std::string container_name(ExportFormat format, const ExportOptions& options);
+
 /// The files that run_export() will write for these options, sorted by name, without running anything: `blocks` and `shapes`
 /// are those of a run of the same inputs, `network` is its network; without one, files of hidden states and logits are not
 /// listed. Extra files of single notebooks are not among them.

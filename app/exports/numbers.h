@@ -6,7 +6,6 @@
 
 #include "app/exports/plan.h"
 #include "export/json.h"
-#include "export/run_json.h"
 #include "model/network.h"
 
 namespace headlight::app {
@@ -18,7 +17,7 @@ using Checkpoint = std::function<void(double share)>;
 struct MatrixRef {
   model::BlockRef block;
   std::uint32_t batch = 0;
-  std::uint32_t head = 0;  ///< among those of heads_of()
+  std::uint32_t head = 0;  ///< one of heads_of()
   attention::Stage stage = attention::Stage::Weights;
 };
 
@@ -28,10 +27,6 @@ struct MatrixAxes {
   std::vector<std::string> rows, columns;
 };
 MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix);
-
-/// Every selected matrix of a stage as one .npy: [layer, batch, head, row, column], or without the head axis.
-exporting::WrittenStage write_stage_npy(const Runs& runs, const ExportBlocks& blocks, attention::Stage stage,
-                                        const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 void write_matrix_csv(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
                       const std::filesystem::path& path, const Checkpoint& checkpoint);

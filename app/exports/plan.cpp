@@ -14,14 +14,17 @@ namespace {
 
 /// Cells of one strip: 4 MiB of numbers, enough to keep a device busy.
 constexpr std::uint32_t kStripCells = 1u << 20;
-constexpr std::uint64_t kLargestToken = 1U << 22;  // of a part that is typed
+constexpr std::uint64_t kLargestToken = 1U << 22;                     // of a part that is typed
+constexpr std::string_view kSpaceMark = "\u00B7", kInnerMark = "##";  // in labels of tokens
+
+[[noreturn]] void refuse(const char* flag, std::string_view wanted, const char* things, std::uint32_t count) {
+  if (count == 1) throw UsageError("{} {}: there is only {} 0", flag, wanted, things);
+  throw UsageError("{} {}: there are {}s 0 to {}", flag, wanted, things, count - 1);
+}
 
 AxisRange select(const char* flag, const char* things, const std::optional<std::uint32_t>& wanted, std::uint32_t count) {
   if (!wanted) return {.first = 0, .count = count};
-  if (*wanted >= count) {
-    if (count == 1) throw UsageError("{} {}: there is only {} 0", flag, *wanted, things);
-    throw UsageError("{} {}: there are {}s 0 to {}", flag, *wanted, things, count - 1);
-  }
+  if (*wanted >= count) refuse(flag, std::to_string(*wanted), things, count);
   return {.first = *wanted, .count = 1};
 }
 
@@ -31,6 +34,38 @@ AxisRange select(const char* flag, const char* things, const std::optional<Index
     throw UsageError("{} {}", flag, complaint);
   }
   return {.first = wanted->first, .count = wanted->end - wanted->first};
+}
+
+std::vector<std::uint32_t> select(const char* flag, const char* things, const std::optional<IndexSet>& wanted,
+                                  std::uint32_t count) {
+  const IndexSet set = wanted.value_or(IndexSet(IndexRange{.first = 0, .end = count}));
+  if (set.largest() >= count) refuse(flag, to_string(set), things, count);
+  return set.indices();
+}
+
+/// Rows of maps: the chosen ones, and those of the chosen tokens.
+std::vector<AxisRange> select_queries(const ExportOptions& options, const RunShapes& run, const ExportBlocks& blocks) {
+  const std::uint32_t count = blocks.shape.queries;
+  if (!options.queries && options.tokens.empty()) return {{.first = 0, .count = count}};
+  IndexSet rows = options.queries.value_or(IndexSet());
+  for (const IndexRange& range : rows.ranges()) {
+    if (const std::string complaint = part_complaint(range, "queries", count); !complaint.empty()) {
+      throw UsageError("--queries {}", complaint);
+    }
+  }
+  for (const std::string& text : options.tokens) {
+    if (run.input == nullptr) break;
+    if (blocks.batch.count > 1) {
+      throw UsageError("--tokens {}: the lines of a batch have other tokens each; choose one with --batch", text);
+    }
+    const auto& labels = run.input->queries(blocks.kind).texts.at(blocks.batch.first);
+    const IndexSet found = tokens_of_text(labels, text);
+    for (const IndexRange& range : found.ranges()) rows.add(range);
+  }
+  if (rows.is_empty()) throw NoSuchToken(options.tokens.front());
+  std::vector<AxisRange> selected;
+  for (const IndexRange& range : rows.ranges()) selected.push_back({.first = range.first, .count = range.count()});
+  return selected;
 }
 
 bool is_of_keys(attention::Stage stage) { return stage == attention::Stage::K || stage == attention::Stage::V; }
@@ -47,7 +82,40 @@ bool are_equal(const inference::BlockShape& left, const inference::BlockShape& r
          left.has_input == right.has_input;
 }
 
+/// A label as it continues a text.
+std::string text_of(std::string_view label) {
+  if (label.starts_with(kSpaceMark)) return " " + std::string(label.substr(kSpaceMark.size()));
+  return std::string(label.starts_with(kInnerMark) ? label.substr(kInnerMark.size()) : label);
+}
+
 }  // namespace
+
+NoSuchToken::NoSuchToken(const std::string& text)
+    : UsageError("--tokens: no tokens of the text are '{}'; headlight tokenize lists them", text) {}
+
+std::uint32_t ExportBlocks::query_count() const {
+  std::uint32_t sum = 0;
+  for (const AxisRange& range : queries) sum += range.count;
+  return sum;
+}
+
+IndexSet tokens_of_text(const std::vector<std::string>& labels, const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  IndexSet found;
+  if (begin == std::string::npos) return found;
+  const std::string wanted = text.substr(begin);
+  for (std::size_t first = 0; first < labels.size(); ++first) {
+    std::string joined = text_of(labels[first]);
+    if (joined.starts_with(' ')) joined.erase(0, 1);
+    if (joined.empty()) continue;  // a space alone belongs to no word
+    std::size_t end = first + 1;
+    while (joined.size() < wanted.size() && wanted.starts_with(joined) && end < labels.size()) {
+      joined += text_of(labels[end++]);
+    }
+    if (joined == wanted) found.add({.first = static_cast<std::uint32_t>(first), .end = static_cast<std::uint32_t>(end)});
+  }
+  return found;
+}
 
 std::string part_complaint(const IndexRange& part, std::string_view things, std::uint32_t count) {
   if (part.first < part.end && part.end <= count) return {};
@@ -65,8 +133,8 @@ IndexRange parse_index_range(const std::string& flag, const std::string& text) {
 }
 
 std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Network& network, const ExportOptions& options) {
-  if (options.mean != HeadMean::None && options.head) throw UsageError("--mean is over all heads: leave out --head");
-  if (options.mean == HeadMean::Kind && options.layer) throw UsageError("--mean all is over all layers: leave out --layer");
+  if (options.mean != HeadMean::None && options.heads) throw UsageError("--mean is over all heads: leave out --head");
+  if (options.mean == HeadMean::Kind && options.layers) throw UsageError("--mean all is over all layers: leave out --layer");
   const std::vector<model::BlockRef>& all = run.blocks;
   std::set<model::BlockKind> kinds;
   for (const model::BlockRef block : all) kinds.insert(block.kind);
@@ -83,8 +151,11 @@ std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Netwo
     std::copy_if(all.begin(), all.end(), std::back_inserter(blocks.layers),
                  [=](model::BlockRef b) { return b.kind == kind; });
     blocks.all_layers = static_cast<std::uint32_t>(blocks.layers.size());
-    const AxisRange layers = select("--layer", "layer", options.layer, blocks.all_layers);
-    blocks.layers = {blocks.layers.begin() + layers.first, blocks.layers.begin() + layers.first + layers.count};
+    std::vector<model::BlockRef> chosen;
+    for (const std::uint32_t layer : select("--layer", "layer", options.layers, blocks.all_layers)) {
+      chosen.push_back(blocks.layers[layer]);
+    }
+    blocks.layers = std::move(chosen);
     const model::AttentionConfig& config = network.layer(blocks.layers.front()).config;
     blocks.scale = config.scale.factor(config.d_k);
     blocks.shape = run.shapes.at(blocks.layers.front());
@@ -92,8 +163,8 @@ std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Netwo
       if (!are_equal(blocks.shape, run.shapes.at(block))) throw Error("the layers differ in shape; choose one with --layer");
     }
     blocks.batch = select("--batch", "batch item", options.batch, blocks.shape.batch);
-    blocks.heads = select("--head", "head", options.head, blocks.shape.heads);
-    blocks.queries = select("--queries", "queries", options.queries, blocks.shape.queries);
+    blocks.heads = select("--head", "head", options.heads, blocks.shape.heads);
+    blocks.queries = select_queries(options, run, blocks);
     blocks.keys = select("--keys", "keys", options.keys, blocks.shape.keys);
     blocks.mean = options.mean;
     blocks.weighs_values = options.weighs_values;
@@ -106,17 +177,18 @@ std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Netwo
 
 std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::Network& network,
                                         const ExportOptions& options) {
-  return select_blocks({.blocks = run.blocks(), .shapes = shapes_of(run)}, network, options);
+  return select_blocks({.blocks = run.blocks(), .shapes = shapes_of(run), .input = &run.inputs().input}, network, options);
 }
 
-AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage) {
-  if (!attention::is_per_head(stage)) return {.first = 0, .count = 1};
-  if (blocks.mean != HeadMean::None) return {.first = 0, .count = 1};
+std::vector<std::uint32_t> heads_of(const ExportBlocks& blocks, attention::Stage stage) {
+  if (!attention::is_per_head(stage) || blocks.mean != HeadMean::None) return {0};
   if (!is_of_keys(stage)) return blocks.heads;
-  const std::uint32_t group = group_size(blocks.shape);
-  const std::uint32_t first = blocks.heads.first / group;
-  const std::uint32_t last = (blocks.heads.first + blocks.heads.count - 1) / group;
-  return {.first = first, .count = last - first + 1};
+  std::vector<std::uint32_t> heads;
+  for (const std::uint32_t head : blocks.heads) {
+    const std::uint32_t read = head / group_size(blocks.shape);
+    if (heads.empty() || heads.back() != read) heads.push_back(read);
+  }
+  return heads;
 }
 
 QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage) {
@@ -129,33 +201,54 @@ inference::BlockShape::Extent extent_of(const ExportBlocks& blocks, attention::S
   const auto extent = blocks.shape.extent(stage);
   if (!extent) throw Error("{} has no stage {}", model::to_string(blocks.kind), attention::to_string(stage));
   if (!attention::is_map(stage)) return *extent;
-  return {.rows = blocks.queries.count, .columns = blocks.keys.count};
+  return {.rows = blocks.query_count(), .columns = blocks.keys.count};
+}
+
+std::vector<TileQuery> selected_parts(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage,
+                                      std::uint32_t batch, std::uint32_t head) {
+  const auto [rows, columns] = extent_of(blocks, stage);
+  TileQuery matrix = {.quantity = quantity_of(blocks, stage),
+                      .block = block,
+                      .batch = batch,
+                      .head = is_of_keys(stage) ? head * group_size(blocks.shape) : head,
+                      .row = 0,
+                      .rows = rows,
+                      .column = 0,
+                      .columns = columns,
+                      .pool = 1};
+  if (!attention::is_map(stage)) return {matrix};
+  matrix.column = blocks.keys.first;
+  std::vector<TileQuery> parts;
+  for (const AxisRange& range : blocks.queries) {
+    matrix.row = range.first;
+    matrix.rows = range.count;
+    parts.push_back(matrix);
+  }
+  return parts;
 }
 
 TileQuery selected_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage, std::uint32_t batch,
                           std::uint32_t head) {
-  const auto [rows, columns] = extent_of(blocks, stage);
-  const bool is_map = attention::is_map(stage);
-  return {.quantity = quantity_of(blocks, stage),
-          .block = block,
-          .batch = batch,
-          .head = is_of_keys(stage) ? head * group_size(blocks.shape) : head,
-          .row = is_map ? blocks.queries.first : 0,
-          .rows = rows,
-          .column = is_map ? blocks.keys.first : 0,
-          .columns = columns,
-          .pool = 1};
+  const std::vector<TileQuery> parts = selected_parts(blocks, block, stage, batch, head);
+  if (parts.size() > 1) throw UsageError("tiles are of one range of queries; write numbers or figures instead");
+  return parts.front();
+}
+
+std::vector<TileQuery> strips_of(const TileQuery& matrix) {
+  const std::uint32_t rows_at_once = std::max(1u, kStripCells / matrix.columns);
+  std::vector<TileQuery> strips;
+  for (std::uint32_t row = 0; row < matrix.rows; row += rows_at_once) {
+    TileQuery& strip = strips.emplace_back(matrix);
+    strip.row = matrix.row + row;
+    strip.rows = std::min(rows_at_once, matrix.rows - row);
+  }
+  return strips;
 }
 
 void read_strips(const Runs& runs, const TileQuery& matrix, const std::function<void(const attention::Tile& strip)>& use) {
-  const std::uint32_t rows_at_once = std::max(1u, kStripCells / matrix.columns);
   const auto norms = std::make_shared<HeadNormsCache>();
-  for (std::uint32_t row = 0; row < matrix.rows; row += rows_at_once) {
-    TileQuery strip = matrix;
-    strip.row = matrix.row + row;
-    strip.rows = std::min(rows_at_once, matrix.rows - row);
+  for (const TileQuery& strip : strips_of(matrix))
     use(evaluate({.run = runs.run, .reference = runs.reference, .norms = norms}, strip));
-  }
 }
 
 }  // namespace headlight::app

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 #include "app/exports/job.h"
 #include "app/quantities/evaluation.h"
 #include "app/quantities/tile_query.h"
+#include "app/state/usage.h"
 
 namespace headlight::app {
 
@@ -25,18 +27,29 @@ struct ExportBlocks {
   inference::BlockShape shape;   ///< of one layer, whole
   std::uint32_t all_layers = 0;  ///< of this kind in the network
   float scale = 1.0f;            ///< factor of the raw scores
-  AxisRange batch, heads;
-  AxisRange queries, keys;         ///< of maps
-  HeadMean mean = HeadMean::None;  ///< in place of `heads`; of all layers: `layers` has the first alone
-  bool weighs_values = false;      ///< weights are written as norms
-  bool is_difference = false;      ///< of two runs, in each stage
-  std::string prefix;              ///< of file names: "encoder_" where the network has several kinds, else empty
+  AxisRange batch;
+  std::vector<std::uint32_t> heads;  ///< ascending
+  std::vector<AxisRange> queries;    ///< of maps: rows that are written, ascending; one range unless they were chosen singly
+  AxisRange keys;                    ///< of maps
+  HeadMean mean = HeadMean::None;    ///< in place of `heads`; of all layers: `layers` has the first alone
+  bool weighs_values = false;        ///< weights are written as norms
+  bool is_difference = false;        ///< of two runs, in each stage
+  std::string prefix;                ///< of file names: "encoder_" where the network has several kinds, else empty
+
+  std::uint32_t query_count() const;
 };
 
 /// What a run has to select from.
 struct RunShapes {
   std::vector<model::BlockRef> blocks;  ///< in the run's order
   BlockShapes shapes;
+  const model::ModelInput* input = nullptr;  ///< for rows that are chosen by their tokens; null: there are none of those
+};
+
+/// The text has no tokens that `--tokens` names.
+class NoSuchToken : public UsageError {
+ public:
+  explicit NoSuchToken(const std::string& text);
 };
 
 /// Throws UsageError saying what exists when the selection doesn't.
@@ -47,12 +60,15 @@ std::vector<ExportBlocks> select_blocks(const inference::Run& run, const model::
 /// What is wrong with a part of an axis that has `count` "queries" or "keys"; empty: nothing.
 std::string part_complaint(const IndexRange& part, std::string_view things, std::uint32_t count);
 
+/// Tokens that make `text`: one, or several beside each other. A mark for the space before a word counts as the space.
+IndexSet tokens_of_text(const std::vector<std::string>& labels, const std::string& text);
+
 /// "1000:2000": from the first index up to the second, which is behind the last. Throws UsageError, which names the `flag`.
 IndexRange parse_index_range(const std::string& flag, const std::string& text);
 
-/// The selected heads of a stage: KV heads for K and V, which several query heads may share; a single one where a
+/// The selected heads of a stage, ascending: KV heads for K and V, which several query heads may share; a single one where a
 /// stage isn't per head; a single one where a mean is selected.
-AxisRange heads_of(const ExportBlocks& blocks, attention::Stage stage);
+std::vector<std::uint32_t> heads_of(const ExportBlocks& blocks, attention::Stage stage);
 
 /// Rows and columns that are written of a stage's matrix: the selected ones of a map, all of others. Throws Error where the
 /// block has no such stage.
@@ -61,12 +77,17 @@ inference::BlockShape::Extent extent_of(const ExportBlocks& blocks, attention::S
 /// What is written of a stage: itself; of weights the selected mean, or norms; where two runs are compared the difference.
 QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage);
 
-/// The matrix of a stage in one batch item and one of the stage's heads, or the selected part of a map; exact.
+/// The matrix of a stage in one batch item and one of the stage's heads; of a map a part for each range of selected rows,
+/// top to bottom. Exact.
+std::vector<TileQuery> selected_parts(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage,
+                                      std::uint32_t batch, std::uint32_t head);
+/// The same as one. Throws UsageError where there are several.
 TileQuery selected_matrix(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage, std::uint32_t batch,
                           std::uint32_t head);
 
-/// Evaluates the selected `matrix` in strips of rows, top to bottom, so that one of any size passes through a bounded
-/// buffer.
+/// The selected matrix in strips of rows, top to bottom, so that one of any size passes through a bounded buffer.
+std::vector<TileQuery> strips_of(const TileQuery& matrix);
+/// Evaluates them one after the other.
 void read_strips(const Runs& runs, const TileQuery& matrix, const std::function<void(const attention::Tile& strip)>& use);
 
 }  // namespace headlight::app

@@ -80,21 +80,24 @@ Json describe_model(const RunRecord& record) {
   return model;
 }
 
-Json describe_selection(const RunRecord& record) {
+Json describe_selection(const ExportOptions& options) {
   const auto index = [](const std::optional<std::uint32_t>& value) { return value ? Json(*value) : Json(nullptr); };
-  const auto range = [](const std::optional<IndexRange>& value) {
-    return value ? Json{value->first, value->end} : Json(nullptr);
+  const auto range = [](const IndexRange& value) { return Json{value.first, value.end}; };
+  const auto set = [&](const std::optional<IndexSet>& value) {
+    if (!value) return Json(nullptr);
+    Json ranges = Json::array();
+    for (const IndexRange& part : value->ranges()) ranges.push_back(range(part));
+    return ranges;
   };
-  const ExportOptions& options = record.options;
   return {{"attention", options.kind ? Json(model::to_string(*options.kind)) : Json(nullptr)},
-          {"layer", index(options.layer)},
+          {"layers", set(options.layers)},
           {"batch", index(options.batch)},
-          {"head", index(options.head)},
-          {"queries", range(options.queries)},
-          {"keys", range(options.keys)},
+          {"heads", set(options.heads)},
+          {"queries", set(options.queries)},
+          {"tokens", options.tokens},
+          {"keys", options.keys ? range(*options.keys) : Json(nullptr)},
           {"mean", options.mean == HeadMean::None ? Json(nullptr) : Json(to_string(options.mean))},
-          {"norms", options.weighs_values},
-          {"notes", record.notes}};
+          {"norms", options.weighs_values}};
 }
 
 /// The run that is subtracted: what it is called, its source, tokens and masks.
@@ -112,14 +115,38 @@ Json describe_reference(const RunRecord& record) {
   return about;
 }
 
-bool has_figures(const ExportOptions& options) {
-  return std::any_of(options.formats.begin(), options.formats.end(),
-                     [](ExportFormat format) { return format == ExportFormat::Png || format == ExportFormat::Svg; });
+Json describe_figures(const ExportOptions& options) {
+  Json view = {{"color_map", options.color_map},
+               {"color_range", options.is_row_normalized ? "row" : "absolute"},
+               {"color_scale", std::string(enum_name<view::ScaleSpread>(kSpreads, options.color_spread))},
+               {"theme", options.is_dark ? "dark" : "light"}};
+  for (const auto& [stage, limits] : options.color_limits) {
+    view["color_limits"][std::string(attention::to_string(stage))] = {limits.low, limits.high};
+  }
+  return view;
 }
+
+bool has_figures(const ExportOptions& options) { return std::ranges::any_of(options.formats, is_figure); }
 
 }  // namespace
 
-void write_run_record(const std::filesystem::path& path, const RunRecord& record) {
+Json describe_settings(const ExportOptions& options) {
+  Json formats = Json::array(), stages = Json::array();
+  for (const ExportFormat format : options.formats) formats.push_back(to_string(format));
+  for (const attention::Stage stage : options.stages) stages.push_back(attention::to_string(stage));
+  return {{"formats", std::move(formats)},
+          {"stages", std::move(stages)},
+          {"hidden", options.hidden},
+          {"logits", options.logits},
+          {"selection", describe_selection(options)},
+          {"figures", describe_figures(options)},
+          {"title", options.title},
+          {"map_edge_mm", options.map_edge_mm},
+          {"dpi", options.dpi},
+          {"row_names", options.row_names == RowNames::Written ? "written" : "read"}};
+}
+
+std::string encode_run_record(const RunRecord& record) {
   const ExportOptions& options = record.options;
   exporting::RunDescription run;
   run.program = "headlight " HEADLIGHT_VERSION;
@@ -132,19 +159,12 @@ void write_run_record(const std::filesystem::path& path, const RunRecord& record
     if (has_masks) run.kinds.push_back(blocks.kind);
   }
   run.masks = options.inputs.masks;
-  run.selection = describe_selection(record);
-  if (has_figures(options)) {
-    run.view = {{"color_map", options.color_map},
-                {"color_range", options.is_row_normalized ? "row" : "absolute"},
-                {"color_scale", std::string(enum_name<view::ScaleSpread>(kSpreads, options.color_spread))},
-                {"theme", options.is_dark ? "dark" : "light"}};
-    for (const auto& [stage, limits] : options.color_limits) {
-      run.view["color_limits"][std::string(attention::to_string(stage))] = {limits.low, limits.high};
-    }
-  }
+  run.selection = describe_selection(options);
+  run.selection["notes"] = record.notes;
+  if (has_figures(options)) run.view = describe_figures(options);
   run.stages = record.stages;
   if (record.reference != nullptr) run.reference = describe_reference(record);
-  exporting::write_run_json(path, run);
+  return exporting::encode_run_json(run);
 }
 
 }  // namespace headlight::app

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "app/exports/job.h"
 #include "app/exports/plan.h"
+#include "export/json.h"
 #include "export/run_json.h"
 
 namespace headlight::app {
@@ -22,7 +22,9 @@ struct RunRecord {
   const RunSource::Source* reference = nullptr;  ///< of the run that is compared with; null: none is
 };
 
-/// Throws Error in one line when the file can't be written.
-void write_run_record(const std::filesystem::path& path, const RunRecord& record);
+/// What an export writes and how, whatever it is of: selection, formats, figures.
+exporting::Json describe_settings(const ExportOptions& options);
+
+std::string encode_run_record(const RunRecord& record);
 
 }  // namespace headlight::app

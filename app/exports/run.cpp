@@ -1,21 +1,23 @@
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "app/engine/compared_run.h"
 #include "app/engine/computed_run.h"
 #include "app/engine/run_source.h"
+#include "app/exports/arrays.h"
 #include "app/exports/figures.h"
 #include "app/exports/job.h"
 #include "app/exports/names.h"
 #include "app/exports/numbers.h"
+#include "app/exports/page.h"
 #include "app/exports/plan.h"
 #include "app/exports/record.h"
-#include "app/exports/results.h"
 #include "app/exports/tiles.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "export/file_name.h"
-#include "export/npy.h"
 
 namespace headlight::app {
 namespace {
@@ -52,19 +54,15 @@ class ExportRun {
     plan();
     if (tasks_.empty()) throw Error("there is nothing to write: {}", report_.notes.front());
     make_directories(options_.directory);
-    for (progress_.total = tasks_.size() + 1; const Task& task : tasks_) {
+    const bool has_record = options_.file.empty();
+    for (progress_.total = tasks_.size() + (has_record ? 1 : 0); const Task& task : tasks_) {
       begin_file(task.file);
       task.write(options_.directory / task.file);
     }
-    begin_file("run.json");
-    write_run_record(options_.directory / "run.json", {.options = options_,
-                                                       .language_model = source_.model.get(),
-                                                       .input = *source_.input,
-                                                       .device = runner_.device_name(),
-                                                       .blocks = blocks_,
-                                                       .stages = stages_,
-                                                       .notes = report_.notes,
-                                                       .reference = reference_ ? &reference_->source : nullptr});
+    if (has_record) {
+      begin_file("run.json");
+      write_file_atomically(options_.directory / "run.json", record(stages_));
+    }
     return std::move(report_);
   }
 
@@ -76,6 +74,19 @@ class ExportRun {
 
   bool writes(ExportFormat format) const {
     return std::find(options_.formats.begin(), options_.formats.end(), format) != options_.formats.end();
+  }
+
+  bool has_arrays() const { return std::ranges::any_of(options_.formats, holds_arrays); }
+
+  std::string record(const std::vector<exporting::WrittenStage>& stages) const {
+    return encode_run_record({.options = options_,
+                              .language_model = source_.model.get(),
+                              .input = *source_.input,
+                              .device = runner_.device_name(),
+                              .blocks = blocks_,
+                              .stages = stages,
+                              .notes = report_.notes,
+                              .reference = reference_ ? &reference_->source : nullptr});
   }
 
   void plan() {
@@ -93,6 +104,8 @@ class ExportRun {
     }
     if (options_.hidden) plan_hidden();
     if (options_.logits) plan_logits();
+    for (const ExportFormat format : options_.formats) plan_arrays(format);
+    if (writes(ExportFormat::Html)) plan_page();
     if (notebook_name(options_.inputs.source) == kUntransposedPreset && writes(ExportFormat::Npy) && !reference_)
       plan_untransposed();
   }
@@ -113,17 +126,20 @@ class ExportRun {
     if (writes(ExportFormat::Tiles) && !attention::is_map(stage)) {
       report_.notes.push_back(fmt::format("{}{} is no map: it isn't written as tiles", blocks.prefix, name));
     }
-    if (writes(ExportFormat::Npy)) {
-      tasks_.push_back({naming(blocks).stage(blocks.kind, stage, "npy"), [this, &blocks, stage](const auto& path) {
-                          stages_.push_back(write_stage_npy(runs(), blocks, stage, path, checkpoint()));
-                        }});
+    if (has_arrays()) {
+      const std::string file = naming(blocks).stage(blocks.kind, stage, "npy");
+      arrays_.push_back(stage_array(runs(), blocks, stage, std::filesystem::path(file).stem().string()));
     }
     for (const model::BlockRef block : blocks.layers) {
       for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
-        const AxisRange heads = heads_of(blocks, stage);
-        MatrixRef matrix = {.block = block, .batch = blocks.batch.first + batch, .head = heads.first, .stage = stage};
-        if (heads.count > 1) plan_sheet(blocks, matrix);
-        for (std::uint32_t head = 0; head < heads.count; ++head, ++matrix.head) plan_matrix(blocks, matrix);
+        const std::vector<std::uint32_t> heads = heads_of(blocks, stage);
+        MatrixRef matrix = {.block = block, .batch = blocks.batch.first + batch, .head = heads.front(), .stage = stage};
+        if (heads.size() > 1) plan_sheet(blocks, matrix);
+        for (const std::uint32_t head : heads) {
+          if (options_.only_sheets) break;
+          matrix.head = head;
+          plan_matrix(blocks, matrix);
+        }
       }
     }
   }
@@ -142,60 +158,122 @@ class ExportRun {
     }
     if (writes(ExportFormat::Csv)) add("csv", write_matrix_csv);
     if (writes(ExportFormat::Json)) add("json", write_matrix_json);
-    const auto add_figure = [&](std::string_view extension, auto write_figure) {
-      tasks_.push_back(
-          {file_name(blocks, matrix, extension), [this, &blocks, matrix, write_figure](const std::filesystem::path& path) {
-             write_figure(path, matrix_figure(runs(), *source_.input, blocks, matrix, options_, checkpoint()));
-           }});
-    };
-    using Write = void (*)(const std::filesystem::path&, const exporting::HeatmapFigure&);
-    if (writes(ExportFormat::Png)) add_figure("png", Write{exporting::write_png});
-    if (writes(ExportFormat::Svg)) add_figure("svg", Write{exporting::write_svg});
+    for (const ExportFormat format : options_.formats) {
+      if (!is_figure(format)) continue;
+      add(to_string(format),
+          [this, format](const Runs& runs, const model::ModelInput& input, const ExportBlocks& of, const MatrixRef& which,
+                         const std::filesystem::path& path, const Checkpoint& check) {
+            write_figure(matrix_figure(runs, input, of, which, options_, check), format, path);
+          });
+    }
   }
 
   /// All heads of a layer in one image.
   void plan_sheet(const ExportBlocks& blocks, const MatrixRef& first) {
-    const auto add = [&](std::string_view extension, auto write_sheet) {
-      tasks_.push_back({naming(blocks).contact_sheet(first.block, first.batch, first.stage, extension),
-                        [this, &blocks, first, write_sheet](const std::filesystem::path& path) {
-                          write_sheet(path, heads_figure(runs(), blocks, first, options_, checkpoint()));
-                        }});
-    };
-    using Write = void (*)(const std::filesystem::path&, const exporting::ContactSheet&);
-    if (writes(ExportFormat::Png)) add("png", Write{exporting::write_png});
-    if (writes(ExportFormat::Svg)) add("svg", Write{exporting::write_svg});
-  }
-
-  /// A result of the whole network rather than of an attention.
-  void plan_result(const std::string& result, bool exists,
-                   std::function<exporting::WrittenStage(const std::filesystem::path&)> write) {
-    const std::string name = reference_ ? "difference_" + result : result;
-    if (!writes(ExportFormat::Npy)) {
-      report_.notes.push_back(name + " is left out: it is written as npy only");
-    } else if (!exists) {
-      report_.notes.push_back(name + " is left out: this network has none");
-    } else {
-      tasks_.push_back({name + ".npy", [this, write = std::move(write)](const std::filesystem::path& path) {
-                          stages_.push_back(write(path));
+    for (const ExportFormat format : options_.formats) {
+      if (!is_figure(format)) continue;
+      tasks_.push_back({naming(blocks).contact_sheet(first.block, first.batch, first.stage, to_string(format)),
+                        [this, &blocks, first, format](const std::filesystem::path& path) {
+                          write_figure(heads_figure(runs(), blocks, first, options_, checkpoint()), format, path);
                         }});
     }
+  }
+
+  template <typename Figure>
+  static void write_figure(const Figure& figure, ExportFormat format, const std::filesystem::path& path) {
+    const exporting::DrawingFormat as = format == ExportFormat::Png   ? exporting::DrawingFormat::Png
+                                        : format == ExportFormat::Svg ? exporting::DrawingFormat::Svg
+                                                                      : exporting::DrawingFormat::Pdf;
+    write_file_atomically(path, exporting::encode(figure, as));
+  }
+
+  std::string result_name(const std::string& result) const { return (reference_ ? "difference_" : "") + result; }
+
+  /// Does a result of the whole network, rather than of an attention, have a place in the files?
+  bool takes_result(const std::string& name, bool exists) {
+    if (!has_arrays()) {
+      report_.notes.push_back(name + " is left out: it is written as npy, npz and safetensors only");
+    } else if (!exists) {
+      report_.notes.push_back(name + " is left out: this network has none");
+    }
+    return has_arrays() && exists;
   }
 
   void plan_hidden() {
     const std::vector<HiddenFile> files = hidden_files(*source_.network, is_model(options_.inputs.source));
-    if (files.empty()) plan_result("encoder_output", false, {});
+    if (files.empty()) takes_result(result_name("encoder_output"), false);
     for (const HiddenFile& file : files) {
-      plan_result(file.name, true, [this, file](const auto& path) {
-        return file.stack ? write_hidden(runs(), *file.stack, path, path.stem().string())
-                          : write_encoder_output(runs(), path);
-      });
+      const std::string name = result_name(file.name);
+      if (!takes_result(name, true)) continue;
+      arrays_.push_back(file.stack ? hidden_array(runs(), *file.stack, name) : encoder_output_array(runs(), name));
     }
   }
 
   void plan_logits() {
-    plan_result("logits", run_->has_logits(), [this](const auto& path) {
-      return write_logits(runs(), *source_.network, *source_.input, path, checkpoint());
-    });
+    const std::string name = result_name("logits");
+    if (!takes_result(name, run_->has_logits())) return;
+    arrays_.push_back(logits_array(runs(), *source_.network, *source_.input, name));
+  }
+
+  void plan_arrays(ExportFormat format) {
+    if (arrays_.empty() || !holds_arrays(format)) return;
+    if (is_container(format)) {
+      const std::string name = container_name(format, options_);
+      tasks_.push_back(
+          {name, [this, format, name](const std::filesystem::path& path) { write_container(format, name, path); }});
+      return;
+    }
+    for (const NumberArray& one : arrays_) {
+      const std::string name = one.array.name + ".npy";
+      tasks_.push_back({name, [this, &one, name](const std::filesystem::path& path) {
+                          exporting::write_npy(path, one.array, checkpoint());
+                          stages_.push_back(written(one, name));
+                        }});
+    }
+  }
+
+  void plan_page() {
+    const bool has_weights = std::ranges::find(options_.stages, Stage::Weights) != options_.stages.end();
+    if (!has_weights || options_.mean != HeadMean::None || reference_ != nullptr) {
+      report_.notes.emplace_back("the page is left out: it shows weights of heads, and no means or differences");
+      return;
+    }
+    tasks_.push_back({container_name(ExportFormat::Html, options_), [this](const std::filesystem::path& path) {
+                        const std::string warning = write_attention_page(*run_, *source_.input, blocks_, options_,
+                                                                         runner_.device_name(), path, checkpoint());
+                        if (!warning.empty()) report_.notes.push_back(warning);
+                      }});
+  }
+
+  /// All arrays, and what run.json says, in one file.
+  void write_container(ExportFormat format, const std::string& name, const std::filesystem::path& path) {
+    std::vector<exporting::WrittenStage> stages;
+    exporting::Json axes = exporting::Json::object();
+    std::vector<exporting::FileArray> arrays;
+    for (const NumberArray& one : arrays_) {
+      stages.push_back(written(one, name));
+      axes[one.array.name] = one.axes;
+      arrays.push_back(one.array);
+    }
+    const std::string about = record(stages);
+    const bool is_npz = format == ExportFormat::Npz;
+    const model::ModelInput& input = *source_.input;
+    for (exporting::FileArray& tokens : is_npz ? token_arrays(input) : id_arrays(input)) arrays.push_back(std::move(tokens));
+    if (is_npz) {
+      exporting::write_npz(path, arrays, {{"run.json", about}}, checkpoint());
+    } else {
+      std::map<std::string, std::string> metadata = {{"format", "headlight 1"},
+                                                     {"tokens", to_text(exporting::Json(input.source.texts), -1)},
+                                                     {"axes", to_text(axes, -1)},
+                                                     {"run", about}};
+      if (input.target) metadata["target_tokens"] = to_text(exporting::Json(input.target->texts), -1);
+      exporting::write_safetensors(path, arrays, metadata, checkpoint());
+    }
+    std::ranges::move(stages, std::back_inserter(stages_));
+  }
+
+  static exporting::WrittenStage written(const NumberArray& one, const std::string& file) {
+    return {.file = file, .stage = one.array.name, .shape = one.array.shape, .axes = one.axes};
   }
 
   /// Last of all, because it runs another forward pass.
@@ -211,8 +289,9 @@ class ExportRun {
                    {.network = without_transpose(*source_.network), .input = *source_.input, .masks = options_.inputs.masks},
                    std::move(run_));
              }
-             stages_.push_back(write_stage_npy(runs(), blocks_.front(), stage, path, checkpoint()));
-             stages_.back().stage = name;
+             const NumberArray one = stage_array(runs(), blocks_.front(), stage, name);
+             exporting::write_npy(path, one.array, checkpoint());
+             stages_.push_back(written(one, name + ".npy"));
            }});
       is_first = false;
     }
@@ -258,6 +337,7 @@ class ExportRun {
   const ExportOptions& options_;
   const ExportObserver& observer_;
   std::vector<ExportBlocks> blocks_;
+  std::vector<NumberArray> arrays_;  ///< for the formats that hold them
   std::vector<Task> tasks_;
   std::vector<exporting::WrittenStage> stages_;
   ExportProgress progress_;

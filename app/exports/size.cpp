@@ -18,6 +18,9 @@ constexpr double kWeightPixel = 0.25, kSignedPixel = 2.5;
 /// Bytes of a figure: labels and the colour bar, and a value of its map.
 constexpr double kFigureBytes = 120'000.0, kWeightValue = 0.25, kSignedValue = 3.5;
 
+/// Bytes of a page, and of one of its cells: of few cells float32 as base64, of many less.
+constexpr double kPageBytes = 40'000.0, kPageCellBytes = 5.4;
+
 class SizeOfPlan {
  public:
   explicit SizeOfPlan(const ExportOptions& options) : options_(options) {}
@@ -26,15 +29,17 @@ class SizeOfPlan {
     const bool is_written = blocks.shape.extent(stage) && (blocks.mean == HeadMean::None || stage == Stage::Weights);
     if (!is_written) return;
     const inference::BlockShape::Extent extent = extent_of(blocks, stage);
-    const std::uint64_t heads = heads_of(blocks, stage).count;
+    const std::uint64_t heads = heads_of(blocks, stage).size();
     const std::uint64_t sheets = std::uint64_t{blocks.layers.size()} * blocks.batch.count, matrices = sheets * heads;
     const std::uint64_t cells = std::uint64_t{extent.rows} * extent.columns;
     numbers_ += matrices * cells;
     for (const ExportFormat format : options_.formats) {
-      if (format == ExportFormat::Npy) {
-        add_npy(matrices * cells);
+      if (holds_arrays(format)) {
+        add_array(matrices * cells);
       } else if (format == ExportFormat::Csv || format == ExportFormat::Json) {
         bytes_ += static_cast<double>(matrices * cells) * kTextBytes;
+      } else if (format == ExportFormat::Html) {
+        if (stage == Stage::Weights) bytes_ += kPageBytes + static_cast<double>(matrices * cells) * kPageCellBytes;
       } else if (format == ExportFormat::Tiles) {
         const double pixel = stage == Stage::Weights ? kWeightPixel : kSignedPixel;
         if (attention::is_map(stage)) bytes_ += static_cast<double>(matrices * cells) * pixel;
@@ -45,17 +50,17 @@ class SizeOfPlan {
     }
   }
 
-  /// A matrix of the whole network, which only npy holds.
+  /// A matrix of the whole network, which only files of arrays hold.
   void add_result(std::uint64_t numbers) {
-    if (std::ranges::find(options_.formats, ExportFormat::Npy) == options_.formats.end()) return;
-    numbers_ += numbers;
-    add_npy(numbers);
+    const auto files = std::ranges::count_if(options_.formats, holds_arrays);
+    if (files > 0) numbers_ += numbers;
+    for (std::ptrdiff_t file = 0; file < files; ++file) add_array(numbers);
   }
 
   ExportSize size() const { return {.numbers = numbers_, .bytes = static_cast<std::uint64_t>(bytes_)}; }
 
  private:
-  void add_npy(std::uint64_t numbers) {
+  void add_array(std::uint64_t numbers) {
     constexpr double kHeader = 128.0;
     bytes_ += static_cast<double>(numbers) * sizeof(float) + kHeader;
   }

@@ -9,6 +9,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "export/figure_session.h"
 
 namespace headlight::app {
 namespace {
@@ -30,7 +31,31 @@ std::string version_problem(const json& session) {
                      kSessionVersion);
 }
 
+/// The JSON of a session file, or of the session that an exported figure carries.
+json read_session(const std::filesystem::path& path) {
+  if (!is_figure_path(path)) return read_json(path);
+  constexpr std::uint64_t kLargestFigure = std::uint64_t{256} << 20;
+  const std::optional<std::string> text = exporting::session_of_figure(read_file(path, kLargestFigure));
+  if (!text) {
+    throw Error("{} carries no session: it isn't a figure that Headlight exported, or was changed since", path.string());
+  }
+  const Result<json> session = parse_json(*text);
+  if (!session) throw Error("the session in {}: {}", path.string(), session.error());
+  return *session;
+}
+
 }  // namespace
+
+bool is_figure_path(const std::filesystem::path& path) {
+  const std::string extension = path.extension().string();
+  return extension == ".png" || extension == ".svg" || extension == ".pdf";
+}
+
+std::optional<json> load_figure(const std::filesystem::path& path) {
+  const json session = read_session(path);
+  if (!session.is_object() || !session.contains("figure")) return std::nullopt;
+  return session.at("figure");
+}
 
 void save_session(const std::filesystem::path& path, const State& state, const SessionRecord* record) {
   json session = {{"headlight", 1}, {"version", kSessionVersion}, {"state", to_json(state)}};
@@ -40,7 +65,7 @@ void save_session(const std::filesystem::path& path, const State& state, const S
 
 Result<State> load_session(const std::filesystem::path& path) {
   try {
-    const json session = read_json(path);
+    const json session = read_session(path);
     if (!session.is_object() || !session.contains("headlight") || !session.contains("state")) {
       return Failure{path.string() + " is no Headlight session: it has no members \"headlight\" and \"state\""};
     }
@@ -63,7 +88,7 @@ Result<State> load_session(const std::filesystem::path& path) {
 }
 
 std::optional<SessionRecord> load_record(const std::filesystem::path& path) {
-  const json session = read_json(path);
+  const json session = read_session(path);
   if (!session.is_object() || !session.contains("record")) return std::nullopt;
   return record_from_json(session.at("record"));
 }

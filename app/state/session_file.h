@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "app/state/session_record.h"
 #include "app/state/state.h"
 #include "core/result.h"
@@ -24,9 +26,13 @@ struct OpenSession {
 /// Writes a session file, {"headlight": 1, "version": 1, "state": …, "record": …}, atomically. `record`: numbers of the
 /// state's run; null: the file has none. Throws Error naming the file.
 void save_session(const std::filesystem::path& path, const State& state, const SessionRecord* record = nullptr);
-/// Fails in one line naming the file and, in an invalid one, the place; also for a session of a newer version, and for an
-/// invalid record.
+/// Of a session file, or of a figure that carries one. Fails in one line naming the file and, in an invalid one, the place;
+/// also for a session of a newer version, and for an invalid record.
 Result<State> load_session(const std::filesystem::path& path);
+/// Is it named as a figure (.png, .svg, .pdf)?
+bool is_figure_path(const std::filesystem::path& path);
+/// What a figure shows and how, as app/exports/figure_record.h reads it; none: the file has only a session. Throws Error.
+std::optional<nlohmann::json> load_figure(const std::filesystem::path& path);
 /// The record of a file that load_session() reads; none: it has none.
 std::optional<SessionRecord> load_record(const std::filesystem::path& path);
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/exports/job.h"
+#include "app/exports/contents.h"
 #include "app/frame.h"
 #include "app/shell/input.h"
 #include "export/drawing.h"

@@ -289,7 +289,10 @@ void Workspace::write_figure(const std::filesystem::path& path) const {
   const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
   if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", path.string());
   if (!figure) {
-    throw Error("this view has no figure: Lines and Text do; save the window as .png, or choose Export for matrices");
+    throw Error(
+        "this view has no figure: Lines, Text, Steps, Heads, Side by side and Patching do; save the window as .png, or "
+        "choose "
+        "Export for matrices");
   }
   write_file_atomically(path, exporting::encode(*figure, *format));
 }

@@ -21,7 +21,7 @@ void Workspace::open_files(const std::vector<std::string>& paths) {
   if (is_model_path(paths.front())) return open_model(paths.front());
   try {
     const fs::path path = paths.front();
-    path.extension() == ".json" ? show_session(path) : show_text(path);
+    path.extension() == ".json" || is_figure_path(path) ? show_session(path) : show_text(path);
   } catch (const std::exception& error) {
     notice_ = {.text = error.what(), .is_warning = true};
   }
@@ -40,7 +40,8 @@ void Workspace::show_session(const fs::path& path) {
   stop_generating();  // and what was done before is a step of its own
   state_ = *loaded;
   find_moved_model(state_);
-  session_ = OpenSession{.path = path, .saved = state_};
+  session_.reset();  // a figure is no place to save to
+  if (!is_figure_path(path)) session_ = OpenSession{.path = path, .saved = state_};
   record_use_ = RecordUse::Compare;
   const std::string changed = model_changes(state_);
   notice_ = {};

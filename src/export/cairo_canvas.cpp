@@ -21,14 +21,14 @@ std::string png_of(cairo_surface_t* surface) {
   return png;
 }
 
-Surface make_surface(double width, double height) {
+Surface make_surface(double width, double height, cairo_format_t format = CAIRO_FORMAT_RGB24) {
   constexpr double kLargest = 32'767.0;
   if (!(width <= kLargest && height <= kLargest)) {
     throw Error("an image of {:.0f} × {:.0f} pixels is too large, at most {:.0f} on each side; use a smaller scale", width,
                 height, kLargest);
   }
-  Surface surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(std::ceil(width)),
-                                             static_cast<int>(std::ceil(height))));
+  Surface surface(
+      cairo_image_surface_create(format, static_cast<int>(std::ceil(width)), static_cast<int>(std::ceil(height))));
   if (cairo_surface_status(surface.get()) != CAIRO_STATUS_SUCCESS) {
     throw Error("no memory for an image of {:.0f} × {:.0f} pixels; use a smaller scale", width, height);
   }
@@ -60,14 +60,17 @@ void add_rect(cairo_t* cairo, Rect rect) {
 
 std::string encode_png(const Pixels& pixels) { return png_of(make_surface(pixels).get()); }
 
-CairoCanvas::CairoCanvas(float width, float height, double scale, Rgb paper)
-    : CairoCanvas(make_surface(std::round(wide(width) * scale), std::round(wide(height) * scale)), scale, paper) {}
+CairoCanvas::CairoCanvas(float width, float height, double scale, std::optional<Rgb> paper, FigureFont font)
+    : CairoCanvas(make_surface(std::round(wide(width) * scale), std::round(wide(height) * scale),
+                               paper ? CAIRO_FORMAT_RGB24 : CAIRO_FORMAT_ARGB32),
+                  scale, paper, font) {}
 
-CairoCanvas::CairoCanvas(Surface surface, double scale, Rgb paper)
-    : scale_(scale), surface_(std::move(surface)), cairo_(cairo_create(surface_.get())) {
+CairoCanvas::CairoCanvas(Surface surface, double scale, std::optional<Rgb> paper, FigureFont font)
+    : scale_(scale), font_(font), surface_(std::move(surface)), cairo_(cairo_create(surface_.get())) {
   cairo_scale(cairo_.get(), scale, scale);
   layout_ = make_layout(cairo_.get());
-  set_color(paper);
+  if (!paper) return;
+  set_color(*paper);
   cairo_paint(cairo_.get());
 }
 
@@ -139,7 +142,7 @@ void CairoCanvas::image(Rect rect, const Pixels& pixels) {
 }
 
 void CairoCanvas::text(glm::vec2 anchor, std::string_view text, const TextStyle& style) {
-  set_font(layout_.get(), style.size, style.is_bold, style.is_italic);
+  set_font(layout_.get(), font_, style.size, style.is_bold, style.is_italic);
   pango_layout_set_text(layout_.get(), text.data(), static_cast<int>(text.size()));
   const double width = wide(text_width(layout_.get()));
   const double shift = style.align == TextAlign::Start ? 0.0 : style.align == TextAlign::Middle ? width / 2 : width;

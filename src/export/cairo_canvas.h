@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "export/canvas.h"
@@ -11,9 +12,9 @@ namespace headlight::exporting {
 /// Draws with antialiased text and sharp cells into pixels.
 class CairoCanvas : public Canvas {
  public:
-  /// width × height units at `scale` pixels each, filled with `paper`. Throws Error beyond cairo's 32,767 pixels and when
-  /// memory is exhausted.
-  CairoCanvas(float width, float height, double scale, Rgb paper);
+  /// width × height units at `scale` pixels each, filled with `paper`, if any. Throws Error beyond cairo's 32,767 pixels and
+  /// when memory is exhausted.
+  CairoCanvas(float width, float height, double scale, std::optional<Rgb> paper, FigureFont font = FigureFont::Sans);
 
   void fill(Rect rect, Rgb color) override;
   void frame(Rect rect, Rgb color, float width) override;
@@ -26,7 +27,7 @@ class CairoCanvas : public Canvas {
 
  protected:
   /// Draws on any surface, at `scale` of its units each.
-  CairoCanvas(Surface surface, double scale, Rgb paper);
+  CairoCanvas(Surface surface, double scale, std::optional<Rgb> paper, FigureFont font);
   /// Completes a surface of a document. Returns what went wrong; empty: nothing.
   std::string end_surface();
 
@@ -34,6 +35,7 @@ class CairoCanvas : public Canvas {
   void set_color(Rgb color);
 
   double scale_;
+  FigureFont font_;
   Surface surface_;
   CairoContext cairo_;
   Layout layout_;

@@ -42,7 +42,7 @@ float cell_edge(std::uint32_t values, std::size_t across, float chosen) {
 }  // namespace
 
 ContactSheetDrawing::ContactSheetDrawing(const ContactSheet& sheet, std::uint32_t max_values)
-    : sheet_(sheet), paper_(paper_of(sheet.style)) {
+    : sheet_(sheet), metrics_(sheet.style.font), paper_(paper_of(sheet.style)) {
   if (sheet.panels.empty()) throw Error("a contact sheet needs at least one head");
   across_ = panels_across(sheet.panels.size());
   const auto share = static_cast<std::uint32_t>(sheet.style.map_edge > 0.0F ? across_ : 1);
@@ -69,16 +69,20 @@ ContactSheetDrawing::ContactSheetDrawing(const ContactSheet& sheet, std::uint32_
   const float panels_height = rows * (kPanelTitle + grid_.area.size.y) + (rows - 1) * kPanelGap;
   bar_.emplace(scale_, sheet.style, sheet.value_title, std::min(panels_height - kPanelTitle, kMaxBar), metrics_);
   const float panels_right = kMargin + columns * panel_width_ + (columns - 1) * kPanelGap;
-  const float content = std::max(panels_right + kBarGap + bar_->width() - kMargin, 360.0F);
-  title_.emplace(sheet.title, sheet.subtitle, content, metrics_);
+  const FigureParts& parts = sheet.style.parts;
+  const float bar = parts.bar ? kBarGap + bar_->width() : 0.0F;
+  const float content = std::max(panels_right + bar - kMargin, parts.title || parts.settings ? 360.0F : 0.0F);
+  title_.emplace(parts.title ? sheet.title : "", parts.settings ? sheet.subtitle : "", content, metrics_);
   const std::string remark = fmt::format("Rows: {} · columns: {}. {}", printable(sheet.row_title),
                                          printable(sheet.column_title), pooling_note(first));
   const bool is_hatched = std::any_of(maps_.begin(), maps_.end(), has_masked);
-  legend_.emplace(is_hatched ? printable(sheet.masked_title) : "", remark, content, metrics_);
+  legend_.emplace(is_hatched && parts.legend ? printable(sheet.masked_title) : "", parts.legend ? remark : "", content,
+                  metrics_);
 
   origin_ = {kMargin, std::ceil(kMargin + title_->height())};
   width_ = std::ceil(kMargin + std::max(content, title_->width()) + kMargin);
-  height_ = std::ceil(origin_.y + std::max(panels_height, kPanelTitle + bar_->height()) + legend_->height() + kMargin);
+  height_ = std::ceil(origin_.y + std::max(panels_height, kPanelTitle + (parts.bar ? bar_->height() : 0.0F)) +
+                      legend_->height() + kMargin);
 }
 
 glm::vec2 ContactSheetDrawing::panel_corner(std::size_t index) const {
@@ -92,11 +96,13 @@ void ContactSheetDrawing::draw(Canvas& canvas) const {
     const glm::vec2 corner = panel_corner(i);
     CellGrid grid = grid_;
     grid.area.origin = corner;
-    canvas.text({corner.x, corner.y - 6.0F}, printable(sheet_.panels[i].title), {.size = kTextSize, .color = paper_.ink});
+    if (sheet_.style.parts.labels) {
+      canvas.text({corner.x, corner.y - 6.0F}, printable(sheet_.panels[i].title), {.size = kTextSize, .color = paper_.ink});
+    }
     paint_cells(canvas, maps_[i], grid, scale_, sheet_.style, paper_);
   }
   const glm::vec2 last = panel_corner(across_ - 1);
-  bar_->draw(canvas, {last.x + panel_width_ + kBarGap, origin_.y + kPanelTitle}, paper_);
+  if (sheet_.style.parts.bar) bar_->draw(canvas, {last.x + panel_width_ + kBarGap, origin_.y + kPanelTitle}, paper_);
   legend_->draw(canvas, {kMargin, height_ - kMargin - legend_->height()}, paper_);
 }
 

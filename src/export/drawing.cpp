@@ -1,17 +1,12 @@
 #include "export/drawing.h"
 
 #include "export/cairo_canvas.h"
+#include "export/figure_session.h"
 #include "export/pdf_canvas.h"
 #include "export/svg_canvas.h"
 #include "export/text_metrics.h"
 
 namespace headlight::exporting {
-namespace {
-
-constexpr double kPngScale = 2.0;
-
-}  // namespace
-
 std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path) {
   if (path.extension() == ".svg") return DrawingFormat::Svg;
   if (path.extension() == ".pdf") return DrawingFormat::Pdf;
@@ -19,21 +14,26 @@ std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path) {
   return std::nullopt;
 }
 
-std::string encode(const Drawing& drawing, DrawingFormat format) {
-  const glm::vec2 size = drawing.size();
+std::string encode(glm::vec2 size, const DrawingOutput& output, DrawingFormat format,
+                   const std::function<void(Canvas& canvas)>& draw) {
   if (format == DrawingFormat::Svg) {
-    SvgCanvas canvas(size.x, size.y, drawing.ground(), printable(drawing.title()));
-    drawing.draw(canvas);
+    SvgCanvas canvas(size.x, size.y, output);
+    draw(canvas);
     return canvas.finish();
   }
   if (format == DrawingFormat::Pdf) {
-    PdfCanvas canvas(size.x, size.y, drawing.ground(), printable(drawing.title()));
-    drawing.draw(canvas);
+    PdfCanvas canvas(size.x, size.y, output);
+    draw(canvas);
     return canvas.finish();
   }
-  CairoCanvas canvas(size.x, size.y, kPngScale, drawing.ground());
-  drawing.draw(canvas);
-  return canvas.encode_png();
+  CairoCanvas canvas(size.x, size.y, output.png_scale, output.ground, output.font);
+  draw(canvas);
+  return output.session.empty() ? canvas.encode_png() : png_with_session(canvas.encode_png(), output.session);
+}
+
+std::string encode(const Drawing& drawing, DrawingFormat format) {
+  return encode(drawing.size(), {.title = printable(drawing.title()), .ground = drawing.ground()}, format,
+                [&](Canvas& canvas) { drawing.draw(canvas); });
 }
 
 }  // namespace headlight::exporting

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
 #include "export/canvas.h"
+#include "export/figure_parts.h"
 
 namespace headlight::exporting {
 
@@ -25,6 +27,15 @@ class Drawing {
   Drawing& operator=(const Drawing&) = default;
 };
 
+/// What a file says and shows besides its drawing.
+struct DrawingOutput {
+  std::string title = {};
+  std::optional<Rgb> ground = {};  ///< none: transparent
+  double png_scale = 2.0;          ///< pixels a unit
+  FigureFont font = FigureFont::Sans;
+  std::string session = {};  ///< metadata that figure_session.h reads; empty: none
+};
+
 enum class DrawingFormat : std::uint8_t { Svg, Pdf, Png };
 
 /// By the ending of a file's name; nullopt for any other.
@@ -33,5 +44,8 @@ std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path);
 /// The bytes of a file: of an SVG with text as text, of a PDF of one page with its fonts, of a PNG with two pixels a unit.
 /// Throws Error in one line when the figure is too large for a format.
 std::string encode(const Drawing& drawing, DrawingFormat format);
+/// The same of whatever draws itself in `size` units.
+std::string encode(glm::vec2 size, const DrawingOutput& output, DrawingFormat format,
+                   const std::function<void(Canvas& canvas)>& draw);
 
 }  // namespace headlight::exporting

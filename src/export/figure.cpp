@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
-#include "export/cairo_canvas.h"
 #include "export/contact_sheet.h"
 #include "export/heatmap_figure.h"
-#include "export/svg_canvas.h"
+#include "export/text_metrics.h"
 
 namespace headlight::exporting {
 namespace {
@@ -21,18 +19,18 @@ std::uint32_t max_values(const FigureStyle& style) {
   return static_cast<std::uint32_t>(std::clamp(std::floor(edge * scale), 1.0, kMaxMapValues));
 }
 
-template <typename Drawing>
-std::string draw_png(const Drawing& drawing, const FigureStyle& style) {
-  CairoCanvas canvas(drawing.width(), drawing.height(), style.png_scale, paper_of(style).ground);
-  drawing.draw(canvas);
-  return canvas.encode_png();
+/// A PNG has as many values as it has pixels for; vector formats the most.
+std::uint32_t values_of(const FigureStyle& style, DrawingFormat format) {
+  return format == DrawingFormat::Png ? max_values(style) : static_cast<std::uint32_t>(kMaxMapValues);
 }
 
-template <typename Drawing>
-std::string draw_svg(const Drawing& drawing, const FigureStyle& style, const std::string& title) {
-  SvgCanvas canvas(drawing.width(), drawing.height(), paper_of(style).ground, printable(title));
-  drawing.draw(canvas);
-  return canvas.finish();
+template <typename Figure, typename FigureDrawing>
+std::string encode_as(const Figure& figure, const FigureDrawing& drawing, DrawingFormat format) {
+  const FigureStyle& style = figure.style;
+  DrawingOutput output = {
+      .title = printable(figure.title), .png_scale = style.png_scale, .font = style.font, .session = figure.session};
+  if (!style.is_transparent) output.ground = paper_of(style).ground;
+  return encode({drawing.width(), drawing.height()}, output, format, [&](Canvas& canvas) { drawing.draw(canvas); });
 }
 
 }  // namespace
@@ -48,33 +46,12 @@ FigureStyle diverging(FigureStyle style) {
   return style;
 }
 
-std::string encode_png(const HeatmapFigure& figure) {
-  return draw_png(HeatmapDrawing(figure, max_values(figure.style)), figure.style);
+std::string encode(const HeatmapFigure& figure, DrawingFormat format) {
+  return encode_as(figure, HeatmapDrawing(figure, values_of(figure.style, format)), format);
 }
 
-std::string encode_png(const ContactSheet& sheet) {
-  return draw_png(ContactSheetDrawing(sheet, max_values(sheet.style)), sheet.style);
-}
-
-std::string encode_svg(const HeatmapFigure& figure) {
-  return draw_svg(HeatmapDrawing(figure, static_cast<std::uint32_t>(kMaxMapValues)), figure.style, figure.title);
-}
-
-std::string encode_svg(const ContactSheet& sheet) {
-  return draw_svg(ContactSheetDrawing(sheet, static_cast<std::uint32_t>(kMaxMapValues)), sheet.style, sheet.title);
-}
-
-void write_png(const std::filesystem::path& path, const HeatmapFigure& figure) {
-  write_file_atomically(path, encode_png(figure));
-}
-void write_png(const std::filesystem::path& path, const ContactSheet& sheet) {
-  write_file_atomically(path, encode_png(sheet));
-}
-void write_svg(const std::filesystem::path& path, const HeatmapFigure& figure) {
-  write_file_atomically(path, encode_svg(figure));
-}
-void write_svg(const std::filesystem::path& path, const ContactSheet& sheet) {
-  write_file_atomically(path, encode_svg(sheet));
+std::string encode(const ContactSheet& sheet, DrawingFormat format) {
+  return encode_as(sheet, ContactSheetDrawing(sheet, values_of(sheet.style, format)), format);
 }
 
 }  // namespace headlight::exporting

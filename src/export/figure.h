@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "export/drawing.h"
 #include "export/figure_map.h"
+#include "export/figure_parts.h"
 #include "view/color_map.h"
 #include "view/value_scale.h"
 
@@ -15,16 +16,18 @@ namespace headlight::exporting {
 /// Units of 1/96 inch in a millimetre.
 inline constexpr float kUnitsPerMillimetre = 96.0F / 25.4F;
 
-/// The style of a figure, for PNG and SVG.
+/// The style of a figure, in every format.
 struct FigureStyle {
   view::ColorMap color_map = view::ColorMap::Viridis;
   view::ScaleKind scale = view::ScaleKind::Unit;
   view::ScaleSpread spread = view::ScaleSpread::Linear;
   std::optional<view::ValueLimits> limits = {};  ///< the ends of the colour bar; none: by `scale`
   bool is_dark = false;
-  bool shows_numbers = true;  ///< in the cells, where they fit
-  double png_scale = 2.0;     ///< pixels a unit of 1/96 inch; 2 prints at 192 dpi
-  float map_edge = 0.0F;      ///< units: the longer side of a map, of a sheet all its panels across; 0: as the cells need
+  bool is_transparent = false;  ///< no ground; the ink is that of light or dark paper
+  FigureParts parts = {};
+  FigureFont font = FigureFont::Sans;
+  double png_scale = 2.0;  ///< pixels a unit of 1/96 inch; 2 prints at 192 dpi
+  float map_edge = 0.0F;   ///< units: the longer side of a map, of a sheet all its panels across; 0: as the cells need
 };
 
 /// The style for values of both signs: the diverging colours, symmetric around zero and linear; of the limits the one
@@ -51,6 +54,7 @@ struct HeatmapFigure {
   std::string masked_title = "masked";           ///< of the hatched swatch
   bool marks_empty_rows = true;                  ///< weights: rows that are fully masked under −inf say "no weights"
   FigureStyle style;
+  std::string session = {};  ///< metadata from which it can be made again; empty: none
 };
 
 /// Several matrices that share one scale: all heads of a layer.
@@ -68,20 +72,13 @@ struct ContactSheet {
   std::string value_title = "attention weight";
   std::string masked_title = "masked";
   FigureStyle style;
+  std::string session = {};
 };
 
-/// Bytes of a file. Maps of more than 2,000 cells are pooled to fit and the subtitle says so. Throw Error in one line when
-/// values don't fill a map or the image is too large.
-std::string encode_png(const HeatmapFigure& figure);
-std::string encode_png(const ContactSheet& sheet);
-/// Up to 64 × 64 cells are rectangles, more an embedded image; text stays text.
-std::string encode_svg(const HeatmapFigure& figure);
-std::string encode_svg(const ContactSheet& sheet);
-
-/// Encoded, then written atomically. Throw Error in one line when the file can't be written.
-void write_png(const std::filesystem::path& path, const HeatmapFigure& figure);
-void write_png(const std::filesystem::path& path, const ContactSheet& sheet);
-void write_svg(const std::filesystem::path& path, const HeatmapFigure& figure);
-void write_svg(const std::filesystem::path& path, const ContactSheet& sheet);
+/// Bytes of a file. Maps of more than 2,000 cells are pooled to fit and the subtitle says so. In vector formats up to
+/// 64 × 64 cells are rectangles, more an embedded image; text stays text. Throw Error in one line when values don't fill a
+/// map or the image is too large.
+std::string encode(const HeatmapFigure& figure, DrawingFormat format);
+std::string encode(const ContactSheet& sheet, DrawingFormat format);
 
 }  // namespace headlight::exporting

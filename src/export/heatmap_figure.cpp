@@ -75,7 +75,7 @@ std::string label_text(const FigureAxis& axis, const view::AxisLabels& labels, c
 }  // namespace
 
 HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_values)
-    : figure_(figure), paper_(paper_of(figure.style)) {
+    : figure_(figure), metrics_(figure.style.font), paper_(paper_of(figure.style)) {
   check(figure.map);
   map_ = pooled(figure.map, max_values);
   scale_ = scale_of(map_, figure.style);
@@ -84,30 +84,37 @@ HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_va
   }
   const float edge = cell_edge(std::max(map_.value_rows(), map_.value_columns()), figure.style.map_edge);
   const float cell = edge / static_cast<float>(map_.pool);
-  row_labels_ = lay_out(figure.rows, view::AxisSide::Rows, map_.rows, cell, metrics_);
-  column_labels_ = lay_out(figure.columns, view::AxisSide::Columns, map_.columns, cell, metrics_);
-  if (row_labels_.shows_indices && column_labels_.shows_indices) {  // one step for both, so that they can be compared
-    const std::uint32_t step = std::max(row_labels_.step, column_labels_.step);
-    row_labels_ = lay_out(figure.rows, view::AxisSide::Rows, map_.rows, cell, metrics_, step);
-    column_labels_ = lay_out(figure.columns, view::AxisSide::Columns, map_.columns, cell, metrics_, step);
-  }
+  if (figure.style.parts.labels) lay_out_labels(cell);
   grid_ = {.area = {.origin = {}, .size = edge * glm::vec2(map_.value_columns(), map_.value_rows())},
            .value = glm::vec2(edge)};
-  numbers_ = figure.style.shows_numbers ? fit_numbers(map_, grid_, metrics_) : std::nullopt;
+  numbers_ = figure.style.parts.numbers ? fit_numbers(map_, grid_, metrics_) : std::nullopt;
   bar_.emplace(scale_, figure.style, figure.value_title, grid_.area.size.y, metrics_);
 
-  grid_.area.origin.x = std::ceil(kMargin + kAxisTitle + row_labels_.extent + kLabelGap);
-  const float map_right = std::max(grid_.area.end().x + kColorBarGap + bar_->width(),
-                                   grid_.area.end().x + overhang(column_labels_, grid_.area.size.x));
-  const float content = std::max(map_right - kMargin, kMinTitleWidth);
-  const std::string note = pooling_note(map_);
-  title_.emplace(figure.title,
-                 note.empty() || figure.subtitle.empty() ? figure.subtitle + note : figure.subtitle + "\n" + note, content,
-                 metrics_);
-  legend_.emplace(has_masked(map_) ? printable(figure.masked_title) : "", remark(), content, metrics_);
-  grid_.area.origin.y = std::ceil(kMargin + title_->height() + kAxisTitle + column_labels_.extent + kLabelGap);
+  const FigureParts& parts = figure.style.parts;
+  const float axis_title = parts.labels ? kAxisTitle + kLabelGap : 0.0F;
+  grid_.area.origin.x = std::ceil(kMargin + axis_title + row_labels_.extent);
+  const float bar = parts.bar ? kColorBarGap + bar_->width() : 0.0F;
+  const float map_right = grid_.area.end().x + std::max(bar, overhang(column_labels_, grid_.area.size.x));
+  const bool has_title = parts.title || parts.settings;
+  const float content = std::max(map_right - kMargin, has_title ? kMinTitleWidth : 0.0F);
+  const std::string settings = parts.settings ? figure.subtitle : "", note = parts.settings ? pooling_note(map_) : "";
+  title_.emplace(parts.title ? figure.title : "",
+                 note.empty() || settings.empty() ? settings + note : settings + "\n" + note, content, metrics_);
+  const bool has_legend = parts.legend && has_masked(map_);
+  legend_.emplace(has_legend ? printable(figure.masked_title) : "", parts.legend ? remark() : "", content, metrics_);
+  grid_.area.origin.y = std::ceil(kMargin + title_->height() + axis_title + column_labels_.extent);
   width_ = std::ceil(std::max(map_right, kMargin + title_->width()) + kMargin);
-  height_ = std::ceil(grid_.area.origin.y + std::max(grid_.area.size.y + legend_->height(), bar_->height()) + kMargin);
+  height_ = std::ceil(grid_.area.origin.y +
+                      std::max(grid_.area.size.y + legend_->height(), parts.bar ? bar_->height() : 0.0F) + kMargin);
+}
+
+void HeatmapDrawing::lay_out_labels(float cell) {
+  row_labels_ = lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell, metrics_);
+  column_labels_ = lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell, metrics_);
+  if (!row_labels_.shows_indices || !column_labels_.shows_indices) return;
+  const std::uint32_t step = std::max(row_labels_.step, column_labels_.step);  // one for both: they can be compared
+  row_labels_ = lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell, metrics_, step);
+  column_labels_ = lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell, metrics_, step);
 }
 
 bool HeatmapDrawing::has_row_notes() const { return grid_.value.y >= kMinCell && grid_.area.size.x >= 84.0F; }
@@ -123,9 +130,11 @@ void HeatmapDrawing::draw(Canvas& canvas) const {
   paint_cells(canvas, map_, grid_, scale_, figure_.style, paper_);
   if (numbers_) paint_numbers(canvas, map_, grid_, *numbers_, scale_, figure_.style, paper_);
   if (has_row_notes()) draw_empty_rows(canvas);
-  draw_column_axis(canvas);
-  draw_row_axis(canvas);
-  bar_->draw(canvas, {grid_.area.end().x + kColorBarGap, grid_.area.origin.y}, paper_);
+  if (figure_.style.parts.labels) {
+    draw_column_axis(canvas);
+    draw_row_axis(canvas);
+  }
+  if (figure_.style.parts.bar) bar_->draw(canvas, {grid_.area.end().x + kColorBarGap, grid_.area.origin.y}, paper_);
   legend_->draw(canvas, {grid_.area.origin.x, grid_.area.end().y}, paper_);
 }
 

@@ -26,6 +26,7 @@ class HeatmapDrawing {
   void draw(Canvas& canvas) const;
 
  private:
+  void lay_out_labels(float cell);
   void draw_column_axis(Canvas& canvas) const;
   void draw_row_axis(Canvas& canvas) const;
   void draw_empty_rows(Canvas& canvas) const;

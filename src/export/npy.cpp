@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstring>
 
-#include "core/atomic_file.h"
 #include "core/error.h"
+#include "export/file_array.h"
 #include "export/npy_header.h"
 
 namespace headlight::exporting {
@@ -26,10 +26,8 @@ std::string shape_text(std::span<const std::uint32_t> shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
-}  // namespace
-
-std::string npy_header(std::span<const std::uint32_t> shape) {
-  std::string dictionary = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': {}, }}", shape_text(shape));
+std::string header_of(std::string_view type, std::span<const std::uint32_t> shape) {
+  std::string dictionary = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}", type, shape_text(shape));
   const std::size_t unpadded = kPreamble + dictionary.size() + 1;  // and a newline
   dictionary.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
   dictionary += '\n';
@@ -39,6 +37,15 @@ std::string npy_header(std::span<const std::uint32_t> shape) {
   header += static_cast<char>(dictionary.size() & 0xffU);
   header += static_cast<char>(dictionary.size() >> 8);
   return header + dictionary;
+}
+
+}  // namespace
+
+std::string npy_header(std::span<const std::uint32_t> shape) { return header_of("<f4", shape); }
+
+std::string npy_header(const FileArray& array) {
+  if (array.type == ArrayType::Text) return header_of(fmt::format("<U{}", array.text_length), array.shape);
+  return header_of(array.type == ArrayType::F32 ? "<f4" : "<i8", array.shape);
 }
 
 std::string encode_npy(const Tensor& tensor) { return npy_header(tensor.shape).append(as_bytes(tensor.values)); }
@@ -55,27 +62,6 @@ Tensor decode_npy(std::string_view bytes) {
   Tensor tensor(header.shape);
   std::memcpy(tensor.values.data(), content.data(), content.size());
   return tensor;
-}
-
-void write_npy(const std::filesystem::path& path, const Tensor& tensor) {
-  NpyFile file(path, tensor.shape);
-  file.append(tensor.values);
-  file.finish();
-}
-
-NpyFile::NpyFile(const std::filesystem::path& path, std::span<const std::uint32_t> shape)
-    : file_(path), name_(path.filename().string()), expected_(element_count(shape)) {
-  file_.append(npy_header(shape));
-}
-
-void NpyFile::append(std::span<const float> values) {
-  file_.append(as_bytes(values));
-  appended_ += values.size();
-}
-
-void NpyFile::finish() {
-  if (appended_ != expected_) throw Error("{} got {} values, its shape needs {}", name_, appended_, expected_);
-  file_.finish();
 }
 
 }  // namespace headlight::exporting

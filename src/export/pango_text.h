@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "export/figure_parts.h"
+
 namespace headlight::exporting {
 
 struct UnrefObject {
@@ -30,7 +32,7 @@ using Pattern = std::unique_ptr<cairo_pattern_t, DestroyPattern>;
 /// A layout with fractional glyph positions and without hinting, so that text has the same width at every scale.
 /// Throws Error when the system has no font at all.
 Layout make_layout(cairo_t* cairo);
-void set_font(PangoLayout* layout, float size, bool is_bold, bool is_italic);
+void set_font(PangoLayout* layout, FigureFont font, float size, bool is_bold, bool is_italic);
 /// Advance of the layout's text in the cairo context's units.
 float text_width(PangoLayout* layout);
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "export/cairo_canvas.h"
+#include "export/drawing.h"
 
 namespace headlight::exporting {
 
@@ -11,13 +12,13 @@ namespace headlight::exporting {
 class PdfCanvas : public CairoCanvas {
  public:
   /// width × height units of 1/96 inch. Throws Error beyond the 14,400 points of a page, and when memory is exhausted.
-  PdfCanvas(float width, float height, Rgb paper, const std::string& title);
+  PdfCanvas(float width, float height, const DrawingOutput& output);
 
   /// The whole document; nothing can be drawn afterwards.
   std::string finish();
 
  private:
-  PdfCanvas(float width, float height, Rgb paper, const std::string& title, std::unique_ptr<std::string> bytes);
+  PdfCanvas(float width, float height, const DrawingOutput& output, std::unique_ptr<std::string> bytes);
 
   std::unique_ptr<std::string> bytes_;  ///< what cairo has written; outlives the surface only until finish()
 };

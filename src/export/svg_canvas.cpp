@@ -6,7 +6,9 @@
 #include <cmath>
 #include <iterator>
 
+#include "export/base64.h"
 #include "export/cairo_canvas.h"
+#include "export/figure_session.h"
 
 namespace headlight::exporting {
 namespace {
@@ -39,32 +41,19 @@ std::string escape(std::string_view text) {
   return escaped;
 }
 
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto byte = [&](std::size_t at) -> std::uint32_t {
-      return at < bytes.size() ? static_cast<unsigned char>(bytes[at]) : 0U;
-    };
-    const std::uint32_t group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
-    for (std::size_t digit = 0; digit < 4; ++digit) {
-      text += i + digit <= bytes.size() ? kAlphabet[(group >> (18 - 6 * digit)) & 63U] : '=';
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
-SvgCanvas::SvgCanvas(float width, float height, Rgb paper, std::string_view title)
+SvgCanvas::SvgCanvas(float width, float height, const DrawingOutput& output)
     : head_(fmt::format(
           "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
           "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" version=\"1.1\" "
           "width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-          "font-family=\"Inter, Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n<title>{2}</title>\n",
-          number(width), number(height), escape(title))) {
-  fill({{0.0F, 0.0F}, {width, height}}, paper);
+          "font-family=\"{3}\">\n<title>{2}</title>\n",
+          number(width), number(height), escape(output.title),
+          output.font == FigureFont::Serif ? "'Latin Modern Roman', 'LM Roman 10', 'CMU Serif', 'DejaVu Serif', serif"
+                                           : "Inter, Helvetica, Arial, 'DejaVu Sans', sans-serif")) {
+  if (!output.session.empty()) head_ += fmt::format("<metadata>{}</metadata>\n", marked_session(output.session));
+  if (output.ground) fill({{0.0F, 0.0F}, {width, height}}, *output.ground);
 }
 
 void SvgCanvas::fill(Rect rect, Rgb color) {

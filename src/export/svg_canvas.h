@@ -3,14 +3,15 @@
 #include <string>
 
 #include "export/canvas.h"
+#include "export/drawing.h"
 
 namespace headlight::exporting {
 
 /// Writes SVG 1.1 with text as text and cells as rectangles, so that labels can be selected, searched and edited.
 class SvgCanvas : public Canvas {
  public:
-  /// `title` is read by screen readers and shown by browsers.
-  SvgCanvas(float width, float height, Rgb paper, std::string_view title);
+  /// The output's title is read by screen readers and shown by browsers.
+  SvgCanvas(float width, float height, const DrawingOutput& output);
 
   void fill(Rect rect, Rgb color) override;
   void frame(Rect rect, Rgb color, float width) override;

@@ -8,13 +8,18 @@ namespace {
 
 /// Without a font Pango draws a box for every character and reports no error.
 void expect_fonts(PangoContext* context) {
-  const Font wanted(pango_font_description_from_string(kFontFamilies));
+  const Font wanted(pango_font_description_from_string(font_families(FigureFont::Sans)));
   PangoFont* font = pango_context_load_font(context, wanted.get());  // its list of families has aliases without fonts
   if (font == nullptr) throw Error("no font is installed; install one (Debian: fonts-inter, fonts-dejavu-core)");
   g_object_unref(font);
 }
 
 }  // namespace
+
+const char* font_families(FigureFont font) {
+  return font == FigureFont::Serif ? "Latin Modern Roman, LM Roman 10, CMU Serif, DejaVu Serif, serif"
+                                   : "Inter, DejaVu Sans, sans-serif";
+}
 
 Layout make_layout(cairo_t* cairo) {
   Layout layout(pango_cairo_create_layout(cairo));
@@ -31,8 +36,8 @@ Layout make_layout(cairo_t* cairo) {
   return layout;
 }
 
-void set_font(PangoLayout* layout, float size, bool is_bold, bool is_italic) {
-  const Font font(pango_font_description_from_string(kFontFamilies));
+void set_font(PangoLayout* layout, FigureFont family, float size, bool is_bold, bool is_italic) {
+  const Font font(pango_font_description_from_string(font_families(family)));
   pango_font_description_set_absolute_size(font.get(), static_cast<double>(size) * PANGO_SCALE);
   pango_font_description_set_weight(font.get(), is_bold ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_NORMAL);
   pango_font_description_set_style(font.get(), is_italic ? PANGO_STYLE_ITALIC : PANGO_STYLE_NORMAL);
@@ -49,16 +54,17 @@ struct TextMetrics::State {
   Surface surface{cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1)};
   CairoContext cairo{cairo_create(surface.get())};
   Layout layout = make_layout(cairo.get());
+  FigureFont font = FigureFont::Sans;
   float size = 0.0F;
   bool is_bold = false;
 };
 
-TextMetrics::TextMetrics() : state_(std::make_unique<State>()) {}
+TextMetrics::TextMetrics(FigureFont font) : state_(std::make_unique<State>()) { state_->font = font; }
 TextMetrics::~TextMetrics() = default;
 
 float TextMetrics::width(std::string_view text, float size, bool is_bold) const {
   if (size != state_->size || is_bold != state_->is_bold) {
-    set_font(state_->layout.get(), size, is_bold, false);
+    set_font(state_->layout.get(), state_->font, size, is_bold, false);
     state_->size = size;
     state_->is_bold = is_bold;
   }

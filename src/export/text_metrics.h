@@ -4,17 +4,18 @@
 #include <string>
 #include <string_view>
 
+#include "export/figure_parts.h"
 #include "view/ellipsis.h"
 
 namespace headlight::exporting {
 
 /// Preferred fonts, first to last; missing characters (CJK, emoji) come from the system's other fonts.
-inline constexpr const char* kFontFamilies = "Inter, DejaVu Sans, sans-serif";
+const char* font_families(FigureFont font);
 
 /// Measures text as both canvases draw it. One thread uses an object at a time.
 class TextMetrics {
  public:
-  TextMetrics();
+  explicit TextMetrics(FigureFont font = FigureFont::Sans);
   ~TextMetrics();
   TextMetrics(const TextMetrics&) = delete;
   TextMetrics& operator=(const TextMetrics&) = delete;

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -330,5 +331,94 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().notice().is_warning);
     CHECK(ui.window().notice().text.find("has no figure") != std::string::npos);
     CHECK_FALSE(fs::exists(folder.path() / "head.svg"));
+  }
+
+  TEST_CASE("steps, heads and two heads side by side are figures of several maps") {
+    const TemporaryDirectory folder;
+    for (const auto& [tab, parts] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+             {"steps", {">The steps of layer 0, head 0<", ">three<", ">feature<", ">query<"}},
+             {"heads", {">Heads by what they do<", ">layer<", ">head<", ">previous<"}},
+             {"pair", {">Side by side<", ">L0 H0<", ">three<"}}}) {
+      CAPTURE(tab);
+      State state;
+      state.text() = "one two three";
+      state.view.tab = tab;
+      UiDriver ui(state);
+      ui.press(Key::S, kControlShift);
+      ui.fill_in("screenshot.path", (folder.path() / (tab + ".svg")).string());
+      ui.click("screenshot.save");
+      CHECK_MESSAGE(!ui.window().notice().is_warning, ui.window().notice().text);
+      const std::string svg = read_file(folder.path() / (tab + ".svg"));
+      for (const std::string& part : parts) {
+        CAPTURE(part);
+        CHECK(svg.find(part) != std::string::npos);
+      }
+      if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT")) {
+        write_file_atomically(fs::path(kept) / ("figure_" + tab + ".svg"), svg);
+      }
+    }
+  }
+
+  TEST_CASE("the export dialog previews the figure, and its parts go into the file") {
+    const TemporaryDirectory folder;
+    State state;
+    state.text() = "one two three";
+    UiDriver ui(state);
+    ui.press(Key::E, kControl);
+    ui.click("export.look");
+    REQUIRE(ui.sees("export.preview"));
+    CHECK_FALSE(ui.sees("export.start"));
+    const auto image = [&] { return ui.ui().read_pixels(); };
+    const auto keep = [&](const std::string& name) {
+      if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT")) write_png(fs::path(kept) / (name + ".png"), image());
+    };
+    ui.settle();
+    keep("export_preview");
+    const shell::PixelImage before = image();
+    ui.click("export.part.labels");
+    ui.click("export.part.bar");
+    ui.click("export.ground.1");
+    ui.settle();
+    keep("export_preview_bare");
+    CHECK(image().rgba != before.rgba);
+    ui.click("export.back");
+    ui.click("export.format.svg");
+    ui.fill_in("export.folder", (folder.path() / "out").string());
+    ui.click("export.start");
+    std::string svg;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder.path() / "out")) {
+      if (entry.path().extension() == ".svg") svg = read_file(entry.path());
+    }
+    REQUIRE(!svg.empty());
+    CHECK(svg.find(">three<") == std::string::npos);
+    CHECK(svg.find(">attention weight<") == std::string::npos);
+    CHECK(svg.find("<metadata>headlight-session:") != std::string::npos);
+    keep("export_dialog");
+  }
+
+  TEST_CASE("a figure that is opened brings its text back, and is no place to save to") {
+    const TemporaryDirectory folder;
+    State state;
+    state.text() = "one two three";
+    fs::path figure;
+    {
+      UiDriver ui(state);
+      ui.press(Key::E, kControl);
+      ui.click("export.format.svg");
+      ui.fill_in("export.folder", folder.path().string());
+      ui.click("export.start");
+      for (const fs::directory_entry& entry : fs::directory_iterator(folder.path())) {
+        if (entry.path().extension() == ".svg") figure = entry.path();
+      }
+    }
+    REQUIRE_FALSE(figure.empty());
+    const std::string bytes = read_file(figure);
+    UiDriver ui;
+    ui.window().open_files({figure.string()});
+    ui.settle();
+    CHECK(ui.state().text() == "one two three");
+    ui.press(Key::S, kControl);  // asks for a name
+    CHECK(ui.sees("session.path"));
+    CHECK(read_file(figure) == bytes);
   }
 }

@@ -128,7 +128,7 @@ TEST_SUITE("cpu") {
                      {{"export", "--text", "a", "--stages", "weight", "--out", "o"}, ""},
                      {{"export", "--text", "a", "--preset", "notebook-009", "--out", "o"}, ""},
                      {{"export", "--model", gpt2, "--out", "o"}, ""},
-                     {{"export", "--model", gpt2, "--text", "a", "--heads", "2", "--out", "o"}, ""},
+                     {{"export", "--model", gpt2, "--text", "a", "--d-model", "32", "--out", "o"}, ""},
                      {{"screenshot", "--size", "huge", "--out", "o.png"}, ""},
                      {{"evaluate"}, ""},
                      {{"evaluate", "blue"}, ""},

@@ -115,7 +115,7 @@ Worst exported_deviation(std::string_view model, const test::GoldenCase& golden,
     flags.insert(flags.end(), {"--padding-side", "left"});
   }
   if (!golden.visible.is_empty()) {
-    exporting::write_npy(masks.path() / "visible.npy", golden.visible);
+    write_file_atomically(masks.path() / "visible.npy", exporting::encode_npy(golden.visible));
     flags.insert(flags.end(), {"--mask-file", (masks.path() / "visible.npy").string()});
   }
   return deviation(Exported(model, flags), golden);

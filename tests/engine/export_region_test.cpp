@@ -29,7 +29,7 @@ ExportOptions long_options(const fs::path& folder, int tokens) {
   std::string& text = std::get<Playground>(options.inputs.source).text;
   text.clear();
   for (int i = 0; i < tokens; ++i) text += "w" + std::to_string(i % 7) + " ";
-  options.layer = options.head = 0;
+  options.layers = options.heads = IndexSet(0);
   return options;
 }
 

@@ -81,15 +81,15 @@ TEST_SUITE("cpu") {
     Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
     options.stages = {Stage::Weights, Stage::Output};
-    options.layer = 1;
+    options.layers = IndexSet(1);
     options.batch = 1;
-    options.head = 2;
+    options.heads = IndexSet(2);
     run_export(exporter.runner, options);
     const Tensor weights = exporter.npy("weights.npy");
     REQUIRE(weights.shape == Shape{1, 1, 1, 3, 3});
     CHECK(weights.at({0, 0, 0, 1, 1}) == exporter.runner.newest->value(2, 1, 1));
     CHECK(exporter.npy("output.npy").shape == Shape{1, 1, 3, 6});
-    CHECK(exporter.json("run.json")["selection"]["head"] == 2);
+    CHECK(exporter.json("run.json")["selection"]["heads"] == nlohmann::json::parse("[[2, 3]]"));
   }
 
   TEST_CASE("a selection that doesn't exist says what does") {
@@ -99,8 +99,8 @@ TEST_SUITE("cpu") {
       change(options);
       return message_of([&] { run_export(exporter.runner, options); });
     };
-    CHECK(refusal([](ExportOptions& o) { o.head = 3; }) == "--head 3: there are heads 0 to 2");
-    CHECK(refusal([](ExportOptions& o) { o.layer = 9; }) == "--layer 9: there are layers 0 to 1");
+    CHECK(refusal([](ExportOptions& o) { o.heads = IndexSet(3); }) == "--head 3: there are heads 0 to 2");
+    CHECK(refusal([](ExportOptions& o) { o.layers = IndexSet(9); }) == "--layer 9: there are layers 0 to 1");
     CHECK(refusal([](ExportOptions& o) { o.batch = 2; }) == "--batch 2: there are batch items 0 to 1");
     CHECK(refusal([](ExportOptions& o) { o.kind = model::BlockKind::Cross; }) ==
           "--block cross: there is no such attention here; it is encoder");
@@ -111,7 +111,7 @@ TEST_SUITE("cpu") {
     Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
     options.formats = {ExportFormat::Csv, ExportFormat::Json};
-    options.layer = 0;
+    options.layers = IndexSet(0);
     options.batch = 1;
     const ExportReport report = run_export(exporter.runner, options);
     CHECK(report.files.size() == 7);
@@ -164,10 +164,10 @@ TEST_SUITE("cpu") {
     Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
     options.mean = HeadMean::Kind;
-    options.layer = 1;
+    options.layers = IndexSet(1);
     CHECK(message_of([&] { run_export(exporter.runner, options); }) == "--mean all is over all layers: leave out --layer");
-    options.layer.reset();
-    options.head = 1;
+    options.layers.reset();
+    options.heads = IndexSet(1);
     CHECK(message_of([&] { run_export(exporter.runner, options); }) == "--mean is over all heads: leave out --head");
   }
 
@@ -226,7 +226,7 @@ TEST_SUITE("cpu") {
     const std::string svg = read_file(exporter.path("layer-00_batch-0_head-02_weights.svg"));
     CHECK(svg.find("three") != std::string::npos);
     CHECK(svg.find(">one<") == std::string::npos);
-    CHECK(exporter.json("run.json")["selection"]["queries"] == nlohmann::json({1, 3}));
+    CHECK(exporter.json("run.json")["selection"]["queries"] == nlohmann::json::parse("[[1, 3]]"));
     for (const IndexRange wrong : {IndexRange{2, 2}, {0, 4}, {3, 1}}) {
       options.queries = wrong;
       CHECK(message_of([&] { run_export(exporter.runner, options); }).find("there are queries 0 to 2") != std::string::npos);
@@ -243,8 +243,8 @@ TEST_SUITE("cpu") {
     options.inputs = run_inputs(state);
     options.formats = {ExportFormat::Tiles};
     options.stages = {Stage::Weights, Stage::Q};
-    options.layer = 0;
-    options.head = 1;
+    options.layers = IndexSet(0);
+    options.heads = IndexSet(1);
     double largest_share = 0.0;
     const ExportReport report = run_export(exporter.runner, options, [&](const ExportProgress& progress) {
       largest_share = std::max(largest_share, progress.share);
@@ -336,8 +336,8 @@ TEST_SUITE("cpu") {
     std::string& text = std::get<Playground>(options.inputs.source).text;
     text.clear();
     for (int word = 0; word < 1500; ++word) text += " w" + std::to_string(word);
-    options.layer = 0;
-    options.head = 1;
+    options.layers = IndexSet(0);
+    options.heads = IndexSet(1);
     run_export(exporter.runner, options);
     CHECK(exporter.log->largest <= std::size_t{1} << 20);
     const Tensor weights = exporter.npy("weights.npy");

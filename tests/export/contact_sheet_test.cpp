@@ -33,13 +33,13 @@ std::size_t pixels_of(const DecodedPng& png, Rgb color) {
 TEST_SUITE("cpu") {
   TEST_CASE("every head is shown with its number, on one shared scale") {
     ContactSheet sheet = make_sheet(12, 5);
-    const std::string svg = encode_svg(sheet);
+    const std::string svg = encode(sheet, DrawingFormat::Svg);
     for (std::uint32_t head = 0; head < 12; ++head)
       CHECK(svg.find(">head " + std::to_string(head) + "</text>") != std::string::npos);
     CHECK(svg.find("Rows: query · columns: key.") != std::string::npos);
     CHECK(svg.find(">masked<") == std::string::npos);
     const auto check_panels = [&] {
-      const DecodedPng png(encode_png(sheet));
+      const DecodedPng png(encode(sheet, DrawingFormat::Png));
       for (std::uint32_t head = 0; head < 12; ++head) {
         const Rgb color = view::color(sheet.style.color_map, static_cast<float>(head + 1) / 12.0F);
         CHECK(pixels_of(png, color) > 290 * 290);  // 150 units at two pixels, less the outline
@@ -59,15 +59,16 @@ TEST_SUITE("cpu") {
         CHECK(drawing.width() > 100);
         CHECK(drawing.width() < 1600);
         CHECK(drawing.height() < 1600);
-        CHECK(DecodedPng(encode_png(sheet)).width == static_cast<int>(drawing.width()) * 2);
+        CHECK(DecodedPng(encode(sheet, DrawingFormat::Png)).width == static_cast<int>(drawing.width()) * 2);
       }
     }
   }
 
   TEST_CASE("panels that don't fit together are refused") {
-    CHECK_THROWS_WITH_AS(encode_png(ContactSheet{}), "a contact sheet needs at least one head", Error);
+    CHECK_THROWS_WITH_AS(encode(ContactSheet{}, DrawingFormat::Png), "a contact sheet needs at least one head", Error);
     ContactSheet sheet = make_sheet(2, 3);
     sheet.panels[1] = make_sheet(1, 4).panels[0];
-    CHECK_THROWS_WITH_AS(encode_svg(sheet), "the maps of a contact sheet must have one size: 3 × 3 and 4 × 4 differ", Error);
+    CHECK_THROWS_WITH_AS(encode(sheet, DrawingFormat::Svg),
+                         "the maps of a contact sheet must have one size: 3 × 3 and 4 × 4 differ", Error);
   }
 }

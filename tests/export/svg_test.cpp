@@ -72,7 +72,7 @@ TEST_SUITE("cpu") {
     figure.rows.tokens = {"<pad>", "R&D", "注意力", "a\tb\xff"};
     figure.columns.tokens = {"]]>", "'", "\"", "ok"};
     figure.map.masked.assign(16, 1);
-    const std::string svg = encode_svg(figure);
+    const std::string svg = encode(figure, DrawingFormat::Svg);
     CHECK(malformed(svg) == "");
     CHECK(svg.find("<title>heads &amp; &lt;tails&gt; &quot;quoted&quot;</title>") != std::string::npos);
     for (const char* label :
@@ -85,7 +85,8 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("small maps are rectangles, large ones an image") {
-    const std::string small = encode_svg(make_figure(64)), large = encode_svg(make_figure(65));
+    const std::string small = encode(make_figure(64), DrawingFormat::Svg),
+                      large = encode(make_figure(65), DrawingFormat::Svg);
     CHECK(malformed(small) == "");
     CHECK(malformed(large) == "");
     CHECK(small.find("<image") == std::string::npos);
@@ -96,15 +97,15 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("equal neighbours are one rectangle") {
     HeatmapFigure figure = make_figure(10);
-    figure.style.shows_numbers = false;
-    const std::size_t different = count(encode_svg(figure), "<rect");
+    figure.style.parts.numbers = false;
+    const std::size_t different = count(encode(figure, DrawingFormat::Svg), "<rect");
     std::fill(figure.map.values.begin(), figure.map.values.end(), 0.5F);
-    CHECK(count(encode_svg(figure), "<rect") + 85 < different);
+    CHECK(count(encode(figure, DrawingFormat::Svg), "<rect") + 85 < different);
   }
 
   TEST_CASE("hundreds of tokens get indices at round steps") {
     HeatmapFigure figure = make_figure(400);
-    const std::string svg = encode_svg(figure);
+    const std::string svg = encode(figure, DrawingFormat::Svg);
     CHECK(svg.find(">20</text>") != std::string::npos);
     CHECK(svg.find(">21</text>") == std::string::npos);
     CHECK(svg.find(">a</text>") == std::string::npos);

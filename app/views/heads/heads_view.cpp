@@ -1,12 +1,14 @@
 #include "app/views/heads/heads_view.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <imgui.h>
 
 #include "app/views/heads/find_panel.h"
+#include "app/views/heads/metrics_figure.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/segmented.h"
@@ -49,7 +51,12 @@ class HeadsView final : public ViewPanel {
     auto mode = static_cast<std::size_t>(mode_);
     if (draw_segmented(frame, "heads.mode", mode_labels(), mode)) frame.state.heads.mode = static_cast<HeadsMode>(mode);
     panel_->draw(frame);
+    figure_ = mode_ == HeadsMode::Metrics ? metrics_figure(frame) : std::nullopt;
     if (panel_->has_numbers(frame) != could_copy_) frame.ui.request_redraw(2);
+  }
+
+  std::unique_ptr<exporting::Drawing> figure() const override {
+    return figure_ ? exporting::make_drawing(draw_metrics(*figure_)) : nullptr;
   }
 
  private:
@@ -84,7 +91,8 @@ class HeadsView final : public ViewPanel {
 
   HeadsMode mode_ = HeadsMode::Metrics;
   std::unique_ptr<FindPanel> panel_;
-  bool could_copy_ = false;  ///< when the title was drawn
+  std::optional<MetricsFigure> figure_;  ///< of what was drawn last
+  bool could_copy_ = false;              ///< when the title was drawn
 };
 
 }  // namespace

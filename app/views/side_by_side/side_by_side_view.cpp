@@ -24,6 +24,7 @@
 #include "app/widgets/map_axes.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
+#include "export/panels_figure.h"
 
 namespace headlight::app {
 namespace {
@@ -106,12 +107,55 @@ class SideBySideView final : public ViewPanel {
     draw_maps(frame, left_side(frame), right_side(frame));
   }
 
+  /// Both maps on one scale; none where they aren't known cell by cell.
+  std::unique_ptr<exporting::Drawing> figure() const override {
+    if (!kept_.tiles[0] || !kept_.tiles[1]) return nullptr;
+    exporting::PanelsFigure figure{.title = "Side by side", .subtitle = {}, .panels = {}, .is_dark = kept_.is_dark};
+    float largest = 0.0F;
+    for (std::size_t side = 0; side < 2; ++side) {
+      exporting::HeatmapFigure& panel = figure.panels.emplace_back();
+      panel.title = kept_.titles[side];
+      panel.map = exporting::make_map(*kept_.tiles[side]);
+      panel.rows = {.title = queries_.name, .tokens = kept_.queries, .length = queries_.real.end};
+      panel.columns = {.title = keys_.name, .tokens = kept_.keys, .length = keys_.real.end};
+      if (const auto map = view::parse_color_map(kept_.color_map)) panel.style.color_map = *map;
+      for (const float value : panel.map.values) {
+        if (std::isfinite(value)) largest = std::max(largest, value);
+      }
+    }
+    for (exporting::HeatmapFigure& panel : figure.panels)
+      panel.style.limits = {.low = 0.0F, .high = largest > 0.0F ? largest : 1.0F};
+    return exporting::make_drawing(std::move(figure));
+  }
+
  private:
+  /// What the figure is made from: both whole maps, where they are known.
+  void keep(const Frame& frame, const Side& left, const Side& right, const inference::BlockShape& shape) {
+    const auto texts = [](const AxisTokens& tokens) {
+      return tokens.texts != nullptr ? *tokens.texts : std::vector<std::string>();
+    };
+    kept_ = {.titles = {left.title, right.title},
+             .tiles = {},
+             .queries = texts(queries_),
+             .keys = texts(keys_),
+             .color_map = frame.state.view.color_map,
+             .is_dark = frame.state.view.theme != Theme::Light};
+    for (std::size_t side = 0; side < 2; ++side) {
+      TileQuery whole = side == 0 ? left.map : right.map;
+      whole.row = whole.column = 0;
+      whole.rows = shape.queries;
+      whole.columns = shape.keys;
+      const auto known = frame.result.tiles.find(whole);
+      if (known != frame.result.tiles.end()) kept_.tiles[side] = known->second.tile;
+    }
+  }
+
   void draw_maps(Frame& frame, const Side& left, const Side& right) {
     const model::BlockKind kind = frame.state.selection.block.kind;
     const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
     queries_ = tokens_of(frame, frame.result.input->queries(kind), shape.queries, query_range(frame, kind), "query");
     keys_ = tokens_of(frame, frame.result.input->keys(kind), shape.keys, key_range(frame, kind), "key");
+    keep(frame, left, right, shape);
     ImGui::Dummy({0.0F, kAbove});
     const ImVec2 begin = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const Rooms rooms = lay_out(frame, {.origin = to_glm(begin), .size = {room.x, std::max(room.y - kFooter, 1.0F)}}, shape);
@@ -250,6 +294,15 @@ class SideBySideView final : public ViewPanel {
         100.0 * shared->mean, 100.0 * shared->least, queries_.label(shared->least_at));
   }
 
+  struct Kept {
+    std::array<std::string, 2> titles;
+    std::array<std::shared_ptr<const attention::Tile>, 2> tiles;
+    std::vector<std::string> queries, keys;
+    std::string color_map;
+    bool is_dark = false;
+  };
+
+  Kept kept_;                   ///< of the frame that was drawn last
   AxisTokens queries_, keys_;   ///< of the frame that is drawn
   glm::vec2 pressed_at_{0.0F};  ///< where the button went down
 };

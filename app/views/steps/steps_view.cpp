@@ -14,6 +14,7 @@
 #include "app/widgets/math_text.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/tile_numbers.h"
+#include "export/panels_figure.h"
 
 namespace headlight::app {
 namespace {
@@ -171,6 +172,34 @@ std::vector<MatrixPart> slices_of(const BlockGeometry& geometry) {
   return slices;
 }
 
+/// For the figure: matrices that are stages, where their numbers are known.
+void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory) {
+  if (!view.plan.stage.is_stage()) return;
+  const auto known = frame.result.tiles.find(view.query(frame));
+  if (known == frame.result.tiles.end()) return;
+  const attention::Stage stage = view.plan.stage.stage();
+  const auto names = [](const std::vector<std::string>* tokens, std::uint32_t first, std::uint32_t count) {
+    std::vector<std::string> list;
+    for (std::uint32_t i = first; i < first + count; ++i) {
+      const bool is_token = tokens != nullptr && i < tokens->size();
+      list.push_back(is_token ? (*tokens)[i] : std::to_string(i));
+    }
+    return list;
+  };
+  const Selection& selection = frame.state.selection;
+  const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
+  const bool has_keys = attention::is_map(stage) && selection.batch < keys.texts.size();
+  const MatrixPlan& plan = view.plan;
+  memory.drawn.push_back(
+      {.title = fmt::format("{}, {}", view.title, view.shape),
+       .tile = known->second.tile,
+       .row_names = names(view.row_tokens, plan.first_row, plan.shown_rows),
+       .column_names = names(has_keys ? &keys.texts[selection.batch] : nullptr, plan.first_column, plan.shown_columns),
+       .row_axis = attention::is_map(stage) ? "query" : "token",
+       .column_axis = attention::is_map(stage) ? "key" : "feature",
+       .stage = stage});
+}
+
 std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, StepsMemory& memory, float strip_height) {
   const ImGuiWindowFlags wheel = memory.catches_wheel ? ImGuiWindowFlags_NoScrollWithMouse : 0;
   ImGui::BeginChild("flow", ImVec2(0.0F, -strip_height - ImGui::GetStyle().ItemSpacing.y), false,
@@ -186,12 +215,14 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
   }
   const std::vector<MatrixPart> slices = slices_of(subject.geometry);
   memory.catches_wheel = false;
+  memory.drawn.clear();
   for (std::size_t i = 0; i < flow.sections.size(); ++i) {
     draw_section_title(frame, i + 1, flow.sections[i], origin.x + kMargin);
     for (const StepBox& box : flow.sections[i].boxes) {
       MatrixMarks marks{.hovered = std::nullopt, .sources = sources, .slices = slices};
       if (cell && cell->matrix == box.view.plan.stage) marks.hovered = cell->cell;
       draw_matrix(frame, box.view, marks, memory.values, subject.step_layer());
+      keep_drawn(frame, box.view, memory);
       draw_arrow(frame, box);
       MatrixScroll scroll;
       const auto known = memory.scrolls.find(box.view.plan.stage);
@@ -243,8 +274,37 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
 
 std::unique_ptr<ViewPanel> open_steps_view() {
   class StepsView final : public ViewPanel {
-    void draw(Frame& frame) override { draw_steps_panel(frame, memory_); }
+    void draw(Frame& frame) override {
+      draw_steps_panel(frame, memory_);
+      const Selection& selection = frame.state.selection;
+      title_ = fmt::format("The steps of layer {}, head {}", selection.block.layer.value, selection.head);
+      color_map_ = frame.state.view.color_map;
+      is_dark_ = frame.state.view.theme != Theme::Light;
+    }
+    std::unique_ptr<exporting::Drawing> figure() const override {
+      if (memory_.drawn.empty()) return nullptr;
+      exporting::PanelsFigure figure{.title = title_, .subtitle = {}, .panels = {}, .across = 3, .is_dark = is_dark_};
+      for (const StepsMemory::Drawn& drawn : memory_.drawn) figure.panels.push_back(panel_of(drawn));
+      return exporting::make_drawing(std::move(figure));
+    }
+    exporting::HeatmapFigure panel_of(const StepsMemory::Drawn& drawn) const {
+      exporting::HeatmapFigure panel;
+      panel.title = drawn.title;
+      panel.map = exporting::make_map(*drawn.tile);
+      panel.rows = {.title = drawn.row_axis, .tokens = drawn.row_names};
+      panel.columns = {.title = drawn.column_axis, .tokens = drawn.column_names};
+      const Quantity& shown = quantity(drawn.stage);
+      panel.value_title = shown.value_title;
+      panel.marks_empty_rows = drawn.stage == Stage::Weights;
+      if (const auto map = view::parse_color_map(color_map_)) panel.style.color_map = *map;
+      panel.style.scale = view::ScaleKind::Maximum;
+      if (shown.colors == ColorKind::Diverging) panel.style = exporting::diverging(panel.style);
+      return panel;
+    }
+
     StepsMemory memory_;
+    std::string title_, color_map_;
+    bool is_dark_ = false;
   };
   return std::make_unique<StepsView>();
 }

@@ -31,6 +31,16 @@ struct StepsMemory {
   StepValues cell;                        ///< of the cell whose calculation is written
   Selection selection;                    ///< that the scrolls and the held cell are of
   std::optional<attention::Cell> pinned;  ///< likewise
+
+  /// A matrix as it was drawn last: its shown part.
+  struct Drawn {
+    std::string title;
+    std::shared_ptr<const attention::Tile> tile;
+    std::vector<std::string> row_names, column_names;
+    std::string row_axis, column_axis;
+    attention::Stage stage = attention::Stage::X;
+  };
+  std::vector<Drawn> drawn;
 };
 
 /// The selected head's calculation, matrix by matrix, with the weights between them. The cell under the pointer marks what

@@ -1,0 +1,248 @@
+#include "app/cli/export_flags.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/ranges.h>
+
+#include "app/cli/flags.h"
+#include "app/cli/state_flags.h"
+#include "app/state/comparison.h"
+#include "app/state/field.h"
+#include "app/state/usage.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr const char* kExportOutput = "Output";
+constexpr const char* kFigures = "Figures";
+constexpr const char* kSelection = "Selection";
+constexpr std::uint64_t kLargestIndex = 1'000'000;
+
+template <typename Item>
+void add_once(std::vector<Item>& items, Item item) {
+  if (std::find(items.begin(), items.end(), item) == items.end()) items.push_back(item);
+}
+
+void read_stages(const std::vector<std::string>& values, ExportOptions& options) {
+  std::vector<std::string> names;
+  for (std::size_t stage = 0; stage < attention::kStages; ++stage) {
+    names.emplace_back(attention::to_string(static_cast<attention::Stage>(stage)));
+  }
+  names.emplace_back("hidden");
+  names.emplace_back("logits");
+  options.stages.clear();
+  for (const std::string& name : split_list("--stages", values)) {
+    const std::size_t choice = parse_choice("--stages", name, names);
+    if (choice < attention::kStages) {
+      add_once(options.stages, static_cast<attention::Stage>(choice));
+    } else {
+      (name == "hidden" ? options.hidden : options.logits) = true;
+    }
+  }
+}
+
+void read_formats(const std::vector<std::string>& values, ExportOptions& options) {
+  options.formats.clear();
+  for (const std::string& name : split_list("--format", values)) {
+    const Result<ExportFormat> format = parse_format(name);
+    if (!format) throw UsageError("--format: {}", format.error());
+    add_once(options.formats, *format);
+  }
+}
+
+/// A list of indices; none: all.
+std::optional<IndexSet> parse_axis(const std::string& flag, const std::string& text) {
+  return text == "all" ? std::nullopt : std::optional(parse_index_set(flag, text));
+}
+
+void add_selection_flags(CLI::App& app, ExportOptions* options) {
+  const auto add_set = [&](const std::string& flag, const std::string& help, std::optional<IndexSet>* set) {
+    add_flag(app, flag, "LIST", help, kSelection, [=](const std::string& text) { *set = parse_axis(flag, text); });
+  };
+  add_set("--layer", "only these layers, from 0, as 5 or 0-3,7 (default: all); of a model --layers is the same",
+          &options->layers);
+  add_set("--head", "only these heads, likewise (default: all); of a model --heads is the same", &options->heads);
+  add_flag(app, "--batch", "N", "only this batch item, from 0 (default: all)", kSelection, [=](const std::string& text) {
+    options->batch = static_cast<std::uint32_t>(parse_integer("--batch", text, 0, kLargestIndex));
+  });
+  add_set("--queries", "only these rows of every map; 0:4 is 0-3 (default: all)", &options->queries);
+  add_repeatable_flag(app, "--tokens", "TEXT",
+                      "the rows whose tokens make this text, in addition; may be given several times", kSelection,
+                      [=](const std::vector<std::string>& texts) { options->tokens = texts; });
+  add_flag(app, "--keys", "LIST", "only these columns of every map, side by side (default: all)", kSelection,
+           [=](const std::string& text) {
+             const std::optional<IndexSet> keys = parse_axis("--keys", text);
+             if (keys && keys->ranges().size() != 1) throw UsageError("--keys: {} isn't one range", text);
+             options->keys = keys ? std::optional(keys->ranges().front()) : std::nullopt;
+           });
+  add_flag(app, "--mean", "layer|all", "weights as the mean of each layer's heads, or of all heads of a kind of attention",
+           kSelection, [=](const std::string& text) {
+             static const std::vector<std::string> kNames = {"layer", "all"};
+             options->mean = parse_choice("--mean", text, kNames) == 0 ? HeadMean::Layer : HeadMean::Kind;
+           });
+  add_plain_flag(app, "--norms",
+                 "weights as the norms of what they add to the residual stream, ‖weight·v·W_O‖ (Kobayashi et al. 2020)",
+                 kSelection, [=] { options->weighs_values = true; });
+  add_flag(app, "--block", "KIND", "only this kind of attention: encoder, decoder or cross (default: all there are)",
+           kSelection, [=](const std::string& text) {
+             static const std::vector<std::string> kNames = {"encoder", "decoder", "cross"};
+             options->kind = static_cast<model::BlockKind>(parse_choice("--block", text, kNames));
+           });
+}
+
+/// What every number is a difference from: one of these flags.
+void add_comparison_flags(CLI::App& app, ExportFlags* flags) {
+  constexpr const char* kComparison = "Comparison";
+  add_flag(
+      app, "--compare-with", "FILE|trained",
+      "write the run minus a saved session's, of a text with as many tokens, or minus the same text with the model as it "
+      "was trained",
+      kComparison, [=](const std::string& text) { flags->comparisons.push_back(parse_comparison("--compare-with", text)); });
+  add_flag(app, "--compare-text", "TEXT", "write the run minus the same with another text of as many tokens", kComparison,
+           [=](const std::string& text) {
+             flags->comparisons.emplace_back([text](State& state) {
+               State other = state;
+               other.text() = text;
+               if (is_model(other.source)) other.model().ids.clear();
+               state.compare.frozen = freeze(other);
+             });
+           });
+  add_flag(app, "--compare-mask", "RULE",
+           "write the run minus the same with another mask rule, as --mask takes it: none, causal, window:3, \u2026",
+           kComparison, [=](const std::string& text) {
+             const Result<attention::MaskRule> rule = attention::parse_rule(text);
+             if (!rule) throw UsageError("--compare-mask: {}", rule.error());
+             flags->comparisons.emplace_back([rule = *rule](State& state) {
+               State other = state;
+               for (attention::MaskSpec& mask : other.masks.by_kind) {
+                 const bool pads = mask.rule.key_padding;
+                 mask.rule = rule;
+                 mask.rule.key_padding = pads;
+               }
+               state.compare.frozen = freeze(other);
+             });
+           });
+}
+
+void add_output_flags(CLI::App& app, ExportOptions* options) {
+  add_flag(app, "--out", "PATH",
+           "folder to write into, made when it isn't there, or one file that ends in .npz, .safetensors or .html; needed",
+           kExportOutput, [=](const std::string& text) { options->directory = text; });
+  add_repeatable_flag(
+      app, "--format", "LIST",
+      "any of png, svg, pdf, csv, json, npy, npz, safetensors, html, tiles, joined by commas (default png, or what "
+      "--out ends in)",
+      kExportOutput, [=](const std::vector<std::string>& values) { read_formats(values, *options); });
+  add_repeatable_flag(app, "--stages", "LIST",
+                      "what to write, joined by commas: x, q, k, v, scores, scaled, masked, weights, heads, merged, output, "
+                      "hidden, logits (default weights)",
+                      kExportOutput, [=](const std::vector<std::string>& values) { read_stages(values, *options); });
+}
+
+void add_text_list_flags(CLI::App& app, ExportFlags* flags) {
+  add_flag(app, "--texts", "FILE",
+           "a text a line, each into a folder of its own; - reads standard input; the same call goes on where it was "
+           "interrupted",
+           kExportOutput, [=](const std::string& path) { flags->texts = path; });
+  add_plain_flag(app, "--jsonl",
+                 "lines of --texts are objects: text, id, pair, target (default: where the file ends in .jsonl)",
+                 kExportOutput, [=] { flags->is_jsonl = true; });
+}
+
+/// Millimetres, from 10 to 1000.
+float parse_length(const std::string& flag, const std::string& text) {
+  struct Unit {
+    const char* name;
+    float millimetres;
+  };
+  constexpr std::array kUnits = {Unit{"mm", 1.0F}, Unit{"cm", 10.0F}, Unit{"in", 25.4F}};
+  for (const Unit& unit : kUnits) {
+    if (!text.ends_with(unit.name)) continue;
+    const std::string number = text.substr(0, text.size() - 2);
+    return unit.millimetres *
+           parse_number(flag, number, kLeastMapEdge_mm / unit.millimetres, kMostMapEdge_mm / unit.millimetres);
+  }
+  return parse_number(flag, text, kLeastMapEdge_mm, kMostMapEdge_mm);
+}
+
+void hide_parts(const std::vector<std::string>& values, exporting::FigureParts& parts) {
+  static const std::vector<std::string> kNames = {"title", "settings", "labels", "bar", "legend", "numbers", "marks"};
+  const std::array<bool*, 7> shown = {&parts.title,  &parts.settings, &parts.labels,    &parts.bar,
+                                      &parts.legend, &parts.numbers,  &parts.word_marks};
+  for (const std::string& name : split_list("--hide", values)) *shown[parse_choice("--hide", name, kNames)] = false;
+}
+
+void add_figure_flags(CLI::App& app, ExportFlags* flags) {
+  ExportOptions* options = &flags->options;
+  add_flag(app, "--color-map", "NAME",
+           fmt::format("colours of the figures: {} (default viridis)", fmt::join(color_map_names(), ", ")), kFigures,
+           [=](const std::string& text) {
+             const std::vector<std::string> names = color_map_names();
+             options->color_map = names[parse_choice("--color-map", text, names)];
+           });
+  add_flag(app, "--theme", "dark|light", "ground of the figures (default light)", kFigures, [=](const std::string& text) {
+    static const std::vector<std::string> kNames = {"dark", "light"};
+    options->is_dark = parse_choice("--theme", text, kNames) == 0;
+  });
+  add_flag(app, "--title", "TEXT", "title of every figure (default: which matrix it shows)", kFigures,
+           [=](const std::string& text) { options->title = text; });
+  add_flag(app, "--size", "LENGTH",
+           "longer side of a map on paper, as 84 or 84mm, 8.4cm or 3.3in, from 10 to 1000 mm (default: as its cells need)",
+           kFigures, [=](const std::string& text) { options->map_edge_mm = parse_length("--size", text); });
+  add_plain_flag(app, "--transparent", "figures without a ground, in the inks of --theme", kFigures,
+                 [=] { options->is_transparent = true; });
+  add_flag(app, "--font", "sans|serif", "letters of the figures; serif is LaTeX's, where Latin Modern is installed",
+           kFigures, [=](const std::string& text) {
+             static const std::vector<std::string> kNames = {"sans", "serif"};
+             options->font = static_cast<exporting::FigureFont>(parse_choice("--font", text, kNames));
+           });
+  add_repeatable_flag(app, "--hide", "LIST",
+                      "parts that figures leave out, joined by commas: title, settings, labels, bar, legend, numbers, marks "
+                      "(the \u00B7 of tokens that begin a word)",
+                      kFigures, [=](const std::vector<std::string>& values) { hide_parts(values, options->parts); });
+  add_flag(app, "--from", "FIGURE",
+           "makes a figure again from the session that it carries, by its file; other flags change it", kFigures,
+           [=](const std::string& path) { flags->figure = path; });
+  add_plain_flag(app, "--without-session", "figures don't carry the texts and settings that they are made from", kFigures,
+                 [=] { flags->has_session = false; });
+  add_flag(app, "--dpi", "N", "dots per inch of PNGs, 48 to 960 (default 192)", kFigures, [=](const std::string& text) {
+    options->dpi = static_cast<std::uint32_t>(parse_integer("--dpi", text, kLeastDpi, kMostDpi));
+  });
+  add_flag(
+      app, "--rows", "read|written",
+      "how figures name a decoder's rows: by the token that it reads there, or the next, which it writes (default read)",
+      kFigures, [=](const std::string& text) {
+        static const std::vector<std::string> kNames = {"read", "written"};
+        options->row_names = parse_choice("--rows", text, kNames) == 0 ? RowNames::Read : RowNames::Written;
+      });
+  add_plain_flag(app, "--row-normalised,--row-normalized",
+                 "colour each row by its own largest weight instead of one scale for the whole map", kFigures,
+                 [=] { options->is_row_normalized = true; });
+  add_flag(app, "--range", "LOW,HIGH",
+           "values at the ends of the figures' colour bars (default: what fits each matrix); of signed stages the larger "
+           "magnitude counts at both ends",
+           kFigures, [=](const std::string& text) { flags->range = parse_limits("--range", text); });
+  add_flag(app, "--color-scale", "linear|sqrt|log",
+           "colours spread evenly over the weights, their square roots or their logarithms (default linear)", kFigures,
+           [=](const std::string& text) {
+             static const std::vector<std::string> kSpreads = {"linear", "sqrt", "log"};
+             options->color_spread = static_cast<view::ScaleSpread>(parse_choice("--color-scale", text, kSpreads));
+           });
+}
+
+}  // namespace
+
+void add_export_flags(CLI::App& app, ExportFlags& flags) {
+  flags.options.formats.clear();
+  add_output_flags(app, &flags.options);
+  add_figure_flags(app, &flags);
+  add_selection_flags(app, &flags.options);
+  add_comparison_flags(app, &flags);
+  add_text_list_flags(app, &flags);
+  flags.model.let_select([options = &flags.options](const std::string& flag, const std::string& text) {
+    (flag == "--layers" ? options->layers : options->heads) = parse_axis(flag, text);
+  });
+}
+
+}  // namespace headlight::app

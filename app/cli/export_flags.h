@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/model_flags.h"
+#include "app/exports/job.h"
+#include "app/state/field.h"
+
+namespace headlight::app {
+
+/// What `headlight export` was given.
+struct ExportFlags {
+  ModelFlags model;
+  ExportOptions options;                   ///< without inputs; no formats: the command chooses
+  std::optional<view::ValueLimits> range;  ///< of every figure
+  std::vector<StateEdit> comparisons;      ///< each freezes what is subtracted; one at most
+  std::string texts;                       ///< file of --texts; "-": standard input; empty: one export
+  bool is_jsonl = false;                   ///< its lines are objects
+  std::string figure;                      ///< file of --from; empty: none
+  bool has_session = true;                 ///< figures carry what they are made from
+  std::string device;
+};
+
+/// All but those of the model and the device.
+void add_export_flags(CLI::App& app, ExportFlags& flags);
+
+}  // namespace headlight::app

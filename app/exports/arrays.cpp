@@ -1,0 +1,151 @@
+#include "app/exports/arrays.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/quantities/evaluation.h"
+#include "app/quantities/head_norms.h"
+#include "app/quantities/shown_map.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+/// Logits that are read at once: 64 MiB.
+constexpr std::uint32_t kLogitsAtOnce = 1U << 24;
+
+void append_numbers(std::span<const float> values, std::string& bytes) {
+  bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
+
+/// Of the array with all matrices of a quantity.
+std::vector<std::string> axis_names(const Quantity& written) {
+  std::vector<std::string> axes = {"layer", "batch"};
+  if (written.scope == Scope::Head) axes.emplace_back("head");
+  // Tokens of both sides have one name here.
+  axes.emplace_back(to_string(written.rows == Axis::KeyToken ? Axis::Token : written.rows));
+  axes.emplace_back(to_string(written.columns));
+  return axes;
+}
+
+/// An array that is read when it is written, all at once.
+NumberArray whole_array(std::string name, Shape shape, std::vector<std::string> axes, std::function<Tensor()> read) {
+  return {
+      .array = {.name = std::move(name),
+                .shape = std::move(shape),
+                .read = [read = std::move(read)](std::size_t, std::string& bytes) { append_numbers(read().values, bytes); }},
+      .axes = std::move(axes)};
+}
+
+/// What `read` reads of the run, less what it reads of the reference where there is one.
+template <typename Read>
+Tensor difference_of(const Runs& runs, const Read& read) {
+  Tensor result = read(runs.run);
+  if (runs.reference == nullptr) return result;
+  const Tensor other = read(*runs.reference);
+  if (other.shape != result.shape) throw Error("the two runs' results have different shapes: they have no difference");
+  for (std::size_t i = 0; i < result.values.size(); ++i) result.values[i] -= other.values[i];
+  return result;
+}
+
+void add_ids(const model::TokenBatch& tokens, const std::string& name, std::vector<exporting::FileArray>& arrays) {
+  if (tokens.ids.size() != std::size_t{tokens.batch} * tokens.length) return;
+  std::vector<std::int64_t> ids;
+  ids.reserve(tokens.ids.size());
+  for (const std::uint32_t id : tokens.ids) ids.push_back(id == model::kPaddingId ? -1 : std::int64_t{id});
+  arrays.push_back(exporting::array_of(name, Shape{tokens.batch, tokens.length}, std::move(ids)));
+}
+
+}  // namespace
+
+NumberArray stage_array(const Runs& runs, const ExportBlocks& blocks, attention::Stage stage, std::string name) {
+  const Quantity& written = quantity(quantity_of(blocks, stage));
+  const std::vector<std::uint32_t> heads = heads_of(blocks, stage);
+  const auto [rows, columns] = extent_of(blocks, stage);
+  Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count};
+  if (written.scope == Scope::Head) shape.push_back(static_cast<std::uint32_t>(heads.size()));
+  shape.push_back(rows);
+  shape.push_back(columns);
+  std::vector<TileQuery> strips;
+  for (const model::BlockRef block : blocks.layers) {
+    for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
+      for (const std::uint32_t head : heads) {
+        for (const TileQuery& part : selected_parts(blocks, block, stage, blocks.batch.first + batch, head)) {
+          std::ranges::copy(strips_of(part), std::back_inserter(strips));
+        }
+      }
+    }
+  }
+  const std::size_t count = strips.size();
+  const auto norms = std::make_shared<HeadNormsCache>();
+  const auto read = [&run = runs.run, reference = runs.reference, norms, strips = std::move(strips)](std::size_t part,
+                                                                                                     std::string& bytes) {
+    append_numbers(evaluate({.run = run, .reference = reference, .norms = norms}, strips.at(part)).values, bytes);
+  };
+  return {.array = {.name = std::move(name), .shape = std::move(shape), .parts = count, .read = read},
+          .axes = axis_names(written)};
+}
+
+NumberArray encoder_output_array(const Runs& runs, std::string name) {
+  // Small: of the playground and notebooks.
+  Tensor output = difference_of(runs, [](const inference::Run& run) { return run.encoder_output(); });
+  return {.array = exporting::array_of(std::move(name), std::move(output)), .axes = {"batch", "token", "feature"}};
+}
+
+NumberArray hidden_array(const Runs& runs, inference::Stack stack, std::string name) {
+  const inference::Run& run = runs.run;
+  const model::Layers& layers = *run.inputs().network->layers;
+  const bool is_encoder = stack == inference::Stack::Encoder;
+  const model::ModelInput& input = run.inputs().input;
+  const model::TokenBatch& tokens = is_encoder ? input.source : *input.target;
+  const auto states = static_cast<std::uint32_t>(1 + (is_encoder ? layers.encoder.size() : layers.decoder.size()));
+  const std::uint32_t width = run.shape(run.blocks().front()).d_model;
+  return whole_array(std::move(name), {states, tokens.batch, tokens.length, width}, {"layer", "batch", "token", "feature"},
+                     [&run, reference = runs.reference, stack] {
+                       return difference_of({.run = run, .reference = reference},
+                                            [&](const inference::Run& of) { return of.hidden(stack); });
+                     });
+}
+
+NumberArray logits_array(const Runs& runs, const model::Network& network, const model::ModelInput& input, std::string name) {
+  const bool has_decoder = !network.layers->decoder.empty();
+  const model::TokenBatch& tokens = has_decoder ? *input.target : input.source;
+  const std::size_t layers = has_decoder ? network.layers->decoder.size() : network.layers->encoder.size();
+  const std::uint32_t vocabulary = network.layers->unembedding->linear.out();
+  const std::size_t at_once = std::max(1U, kLogitsAtOnce / vocabulary);
+  const std::size_t all = std::size_t{tokens.batch} * tokens.length;
+  const auto read = [&run = runs.run, reference = runs.reference, at_once, all, layers, length = tokens.length](
+                        std::size_t part, std::string& bytes) {
+    std::vector<inference::StateRef> states;
+    for (std::size_t token = part * at_once; token < std::min(all, (part + 1) * at_once); ++token) {
+      states.push_back({.batch = static_cast<std::uint32_t>(token / length),
+                        .token = static_cast<std::uint32_t>(token % length),
+                        .layer = static_cast<std::uint32_t>(layers)});
+    }
+    append_numbers(
+        difference_of({.run = run, .reference = reference}, [&](const inference::Run& of) { return of.logits(states); })
+            .values,
+        bytes);
+  };
+  return {.array = {.name = std::move(name),
+                    .shape = {tokens.batch, tokens.length, vocabulary},
+                    .parts = (all + at_once - 1) / at_once,
+                    .read = read},
+          .axes = {"batch", "token", "token_id"}};
+}
+
+std::vector<exporting::FileArray> id_arrays(const model::ModelInput& input) {
+  std::vector<exporting::FileArray> arrays;
+  add_ids(input.source, "token_ids", arrays);
+  if (input.target) add_ids(*input.target, "target_token_ids", arrays);
+  return arrays;
+}
+
+std::vector<exporting::FileArray> token_arrays(const model::ModelInput& input) {
+  std::vector<exporting::FileArray> arrays = id_arrays(input);
+  arrays.push_back(exporting::array_of("tokens", input.source.texts));
+  if (input.target) arrays.push_back(exporting::array_of("target_tokens", input.target->texts));
+  return arrays;
+}
+
+}  // namespace headlight::app

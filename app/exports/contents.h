@@ -1,0 +1,19 @@
+#pragma once
+
+#include <vector>
+
+#include "attention/stage.h"
+
+namespace headlight::app {
+
+/// The matrices that an export writes.
+struct ExportContents {
+  std::vector<attention::Stage> stages = {attention::Stage::Weights};
+  /// Of the playground and presets encoder_output; of models hidden, or encoder_hidden and decoder_hidden.
+  bool hidden = false;
+  bool logits = false;
+
+  bool operator==(const ExportContents&) const = default;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/exports/job.h"
+#include "app/exports/numbers.h"
+#include "app/exports/plan.h"
+
+namespace headlight::app {
+
+/// A session file's text with the member "figure": which matrix, or sheet of a layer's heads, the figure shows, and how.
+/// Empty where the options have no session.
+std::string figure_session(const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix, bool is_sheet);
+
+/// The options that made a figure, without inputs, formats and folder. `frozen`: of the figure's session, what a figure of
+/// a difference subtracts. Throws Error naming the member that is wrong.
+ExportOptions options_of_figure(const nlohmann::json& figure, const SharedValue<FrozenRun>& frozen = {});
+
+}  // namespace headlight::app

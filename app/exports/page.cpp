@@ -1,0 +1,140 @@
+#include "app/exports/page.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/exports/figures.h"
+#include "app/quantities/evaluation.h"
+#include "app/quantities/head_norms.h"
+#include "app/quantities/shown_map.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "export/page.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+/// The part of a range with tokens that aren't padding.
+AxisRange without_padding(const AxisRange& range, const model::TokenBatch& tokens, std::uint32_t item) {
+  const std::uint32_t first = tokens.start(item);
+  const std::uint32_t end = item < tokens.lengths.size() ? first + tokens.lengths[item] : tokens.length;
+  const std::uint32_t from = std::max(range.first, first), to = std::min(range.first + range.count, end);
+  return {.first = from, .count = to > from ? to - from : 0};
+}
+
+/// Adds tokens of a range with their positions.
+void add_tokens(const AxisRange& range, const std::vector<std::string>& texts, std::vector<std::string>& tokens,
+                std::vector<std::uint32_t>& positions) {
+  for (std::uint32_t token = range.first; token < range.first + range.count; ++token) {
+    tokens.push_back(texts.at(token));
+    positions.push_back(token);
+  }
+}
+
+/// What is evaluated for a page.
+class PageReader {
+ public:
+  PageReader(const inference::Run& run, const model::ModelInput& input, const Checkpoint& checkpoint)
+      : run_(run), input_(input), checkpoint_(checkpoint) {}
+
+  /// Throws Error where the item's selected tokens are all padding.
+  exporting::PageSet read(const ExportBlocks& blocks, std::uint32_t item) {
+    exporting::PageSet set;
+    std::vector<AxisRange> rows;
+    const model::TokenBatch &queries = input_.queries(blocks.kind), &keys = input_.keys(blocks.kind);
+    for (const AxisRange& range : blocks.queries) {
+      const AxisRange real = without_padding(range, queries, item);
+      if (real.count == 0) continue;
+      rows.push_back(real);
+      add_tokens(real, queries.texts.at(item), set.rows, set.row_positions);
+    }
+    const AxisRange columns = without_padding(blocks.keys, keys, item);
+    add_tokens(columns, keys.texts.at(item), set.columns, set.column_positions);
+    if (set.rows.empty() || set.columns.empty()) return set;
+    set.title = blocks.prefix.empty() ? "attention" : fmt::format("{} attention", model::to_string(blocks.kind));
+    if (blocks.shape.batch > 1) set.title += fmt::format(", line {}", item + 1);
+    for (const model::BlockRef block : blocks.layers) set.layers.push_back(block.layer.value);
+    set.heads = blocks.heads;
+    expect_room(set);
+    for (const model::BlockRef block : blocks.layers) {
+      for (const std::uint32_t head : blocks.heads) read_head(blocks, block, item, head, rows, columns, set);
+    }
+    return set;
+  }
+
+ private:
+  void expect_room(const exporting::PageSet& set) {
+    cells_ += std::uint64_t{set.layers.size()} * set.heads.size() * set.rows.size() * set.columns.size();
+    if (cells_ <= exporting::kMostPageCells) return;
+    throw Error("a page of {} cells is too large for a browser, {} fit; choose fewer --layer, --head or --queries", cells_,
+                exporting::kMostPageCells);
+  }
+
+  void read_head(const ExportBlocks& blocks, model::BlockRef block, std::uint32_t item, std::uint32_t head,
+                 const std::vector<AxisRange>& rows, const AxisRange& columns, exporting::PageSet& set) {
+    for (const AxisRange& range : rows) {
+      const TileQuery part = {.quantity = quantity_of(blocks, Stage::Weights),
+                              .block = block,
+                              .batch = item,
+                              .head = head,
+                              .row = range.first,
+                              .rows = range.count,
+                              .column = columns.first,
+                              .columns = columns.count};
+      for (const TileQuery& strip : strips_of(part)) {
+        checkpoint_(static_cast<double>(read_) / static_cast<double>(std::max<std::uint64_t>(cells_, 1)));
+        const attention::Tile tile = evaluate({.run = run_, .norms = norms_}, strip);
+        std::ranges::copy(tile.values, std::back_inserter(set.values));
+        if (tile.masked.empty()) {
+          set.masked.resize(set.values.size());
+        } else {
+          std::ranges::copy(tile.masked, std::back_inserter(set.masked));
+        }
+        read_ += tile.values.size();
+      }
+    }
+  }
+
+  const inference::Run& run_;
+  const model::ModelInput& input_;
+  const Checkpoint& checkpoint_;
+  std::shared_ptr<HeadNormsCache> norms_ = std::make_shared<HeadNormsCache>();
+  std::uint64_t cells_ = 0, read_ = 0;
+};
+
+}  // namespace
+
+std::string write_attention_page(const inference::Run& run, const model::ModelInput& input,
+                                 const std::vector<ExportBlocks>& plan, const ExportOptions& options,
+                                 const std::string& device, const std::filesystem::path& path,
+                                 const Checkpoint& checkpoint) {
+  const Result<view::ColorMap> color_map = view::parse_color_map(options.color_map);
+  if (!color_map) throw Error(color_map.error());
+  exporting::AttentionPage page;
+  page.title =
+      options.title.empty() ? std::string(quantity(quantity_of(plan.front(), Stage::Weights)).figure_title) : options.title;
+  page.subtitle = settings_in_words(plan.front(), options);
+  page.made = fmt::format("Headlight {}, computed on {}", HEADLIGHT_VERSION, device);
+  page.color_map = *color_map;
+  page.theme = options.is_dark ? exporting::PageTheme::Dark : exporting::PageTheme::Auto;
+  PageReader reader(run, input, checkpoint);
+  for (const ExportBlocks& blocks : plan) {
+    for (std::uint32_t item = 0; item < blocks.batch.count; ++item) {
+      exporting::PageSet set = reader.read(blocks, blocks.batch.first + item);
+      if (!set.values.empty()) page.sets.push_back(std::move(set));
+    }
+  }
+  if (page.sets.empty()) throw Error("the page has nothing to show: the chosen queries and keys are padding");
+  const std::string text = encode_page(page);
+  write_file_atomically(path, text);
+  if (text.size() <= exporting::kLargeBytes) return {};
+  return fmt::format("{} has {} MB, which browsers open slowly; choose fewer layers, heads or queries",
+                     path.filename().string(), text.size() / 1'000'000);
+}
+
+}  // namespace headlight::app

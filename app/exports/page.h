@@ -1,0 +1,20 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "app/exports/job.h"
+#include "app/exports/numbers.h"
+#include "app/exports/plan.h"
+
+namespace headlight::app {
+
+/// Writes the selected weights as a page for browsers, a part of it for each kind of attention and line of the batch,
+/// without padding. Returns a warning where the page is large. Throws Error where it would be too large, or has nothing to
+/// show.
+std::string write_attention_page(const inference::Run& run, const model::ModelInput& input,
+                                 const std::vector<ExportBlocks>& plan, const ExportOptions& options,
+                                 const std::string& device, const std::filesystem::path& path, const Checkpoint& checkpoint);
+
+}  // namespace headlight::app

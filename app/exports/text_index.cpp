@@ -1,0 +1,88 @@
+#include "app/exports/text_index.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "core/json.h"
+
+namespace headlight::app {
+namespace {
+
+using exporting::Json;
+
+constexpr JsonLimits kLineLimits{.bytes = std::size_t{64} << 20, .values = std::size_t{1} << 16, .depth = 32};
+
+}  // namespace
+
+TextIndex::TextIndex(const std::filesystem::path& folder, const Json& settings)
+    : folder_(folder), path_(folder / "index.jsonl") {
+  make_directories(folder);
+  std::error_code failure;
+  if (std::filesystem::exists(path_, failure)) {
+    std::string content = read_file(path_);
+    const std::size_t whole = content.rfind('\n') + 1;  // behind the last line that was finished; npos + 1 is 0
+    if (whole < content.size()) {
+      std::filesystem::resize_file(path_, whole, failure);
+      if (failure) throw Error("can't write {}: {}", path_.string(), failure.message());
+    }
+    content.resize(whole);
+    read(content, settings);
+  }
+  const bool is_new = texts_.empty() && std::filesystem::file_size(path_, failure) == 0;
+  file_.open(path_, std::ios::binary | std::ios::app);
+  if (!file_) throw Error("can't write {}: {}; choose another folder", path_.string(), std::strerror(errno));
+  if (failure || is_new) append({{"settings", settings}});
+}
+
+void TextIndex::read(const std::string& content, const Json& settings) {
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin < content.size(); ++number) {
+    const std::size_t end = content.find('\n', begin);
+    const auto fail = [&](const std::string& what) {
+      throw Error("{}, line {}: {}; remove it, or name another folder", path_.string(), number + 1, what);
+    };
+    const Result<nlohmann::json> line = parse_json(std::string_view(content).substr(begin, end - begin), kLineLimits);
+    begin = end + 1;
+    if (!line) fail(line.error());
+    if (!line->is_object()) fail("it is no object");
+    if (number == 0) {
+      if (!line->contains("settings")) fail("it has no settings");
+      if (line->at("settings") == nlohmann::json(settings)) continue;
+      throw Error("{} is of an export with other flags; name another folder, or remove this one", folder_.string());
+    }
+    IndexedText text;
+    try {
+      text = {.line = line->at("line"), .folder = line->at("folder"), .text = line->at("text"), .files = line->at("files")};
+    } catch (const nlohmann::json::exception&) {
+      fail("it isn't a finished text");
+    }
+    texts_[text.line] = std::move(text);
+  }
+}
+
+bool TextIndex::has(std::uint64_t line, const std::string& text) const {
+  const auto found = texts_.find(line);
+  if (found == texts_.end() || found->second.text != text) return false;
+  std::error_code failure;
+  return found->second.folder.empty() || std::filesystem::is_directory(folder_ / found->second.folder, failure);
+}
+
+void TextIndex::add(const IndexedText& text) {
+  Json line = {{"line", text.line}, {"folder", text.folder}, {"text", text.text}, {"files", text.files}};
+  if (!text.note.empty()) line["note"] = text.note;
+  append(line);
+  texts_[text.line] = text;
+}
+
+void TextIndex::append(const Json& line) {
+  file_ << to_text(line, -1) << '\n' << std::flush;
+  if (!file_) throw Error("can't write {}: {}; free some space, then go on", path_.string(), std::strerror(errno));
+}
+
+}  // namespace headlight::app

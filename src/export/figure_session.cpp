@@ -1,0 +1,114 @@
+#include "export/figure_session.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/error.h"
+#include "export/base64.h"
+
+namespace headlight::exporting {
+namespace {
+
+constexpr std::string_view kMark = "headlight-session:", kEnd = ":";
+constexpr std::string_view kKeyword = "headlight-session";
+constexpr std::string_view kPngMagic = "\x89PNG\r\n\x1A\n";
+constexpr std::size_t kMostInflated = std::size_t{64} << 20;
+
+std::string big_endian(std::uint32_t number) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift & 0xFFU);
+  return bytes;
+}
+
+std::uint32_t number_at(std::string_view bytes, std::size_t at) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < 4; ++i) number = number << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return number;
+}
+
+std::uint32_t check_sum(std::string_view bytes) {
+  return static_cast<std::uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
+}
+
+/// The text behind the mark.
+std::optional<std::string> find_marked(std::string_view text) {
+  const std::size_t mark = text.find(kMark);
+  if (mark == std::string_view::npos) return std::nullopt;
+  const std::size_t begin = mark + kMark.size(), end = text.find(kEnd, begin);
+  if (end == std::string_view::npos) return std::nullopt;
+  return from_base64(text.substr(begin, end - begin));
+}
+
+std::optional<std::string> session_of_png(std::string_view png) {
+  constexpr std::size_t kAround = 12;  // length, kind and check sum of a chunk
+  for (std::size_t at = kPngMagic.size(); at + kAround <= png.size();) {
+    const std::size_t length = number_at(png, at);
+    if (length > png.size() - at - kAround) return std::nullopt;
+    const std::string_view chunk = png.substr(at + 4, 4 + length);
+    const std::string_view text = chunk.substr(4);
+    if (chunk.starts_with("tEXt") && text.starts_with(kKeyword) && text.size() > kKeyword.size() &&
+        text[kKeyword.size()] == '\0' && check_sum(chunk) == number_at(png, at + 8 + length)) {
+      return from_base64(text.substr(kKeyword.size() + 1));
+    }
+    at += kAround + length;
+  }
+  return std::nullopt;
+}
+
+/// What a deflated stream begins with, as long as it is intact.
+std::string inflated(std::string_view bytes) {
+  z_stream stream{};
+  std::string text;
+  if (inflateInit(&stream) != Z_OK) return text;
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // zlib reads only
+  stream.avail_in = static_cast<uInt>(std::min<std::size_t>(bytes.size(), kMostInflated));
+  std::string part(std::size_t{64} << 10, '\0');
+  int state = Z_OK;
+  while (state == Z_OK && text.size() < kMostInflated) {
+    stream.next_out = reinterpret_cast<Bytef*>(part.data());
+    stream.avail_out = static_cast<uInt>(part.size());
+    state = inflate(&stream, Z_NO_FLUSH);
+    text.append(part, 0, part.size() - stream.avail_out);
+  }
+  inflateEnd(&stream);
+  return text;
+}
+
+/// Newer versions of the library that writes PDFs keep the keywords in a compressed stream.
+std::optional<std::string> session_of_pdf(std::string_view pdf) {
+  if (std::optional<std::string> session = find_marked(pdf)) return session;
+  constexpr std::string_view kStream = "stream\n", kStreamEnd = "endstream";
+  std::size_t left = kMostInflated;
+  for (std::size_t at = pdf.find(kStream); at != std::string_view::npos && left > 0; at = pdf.find(kStream, at)) {
+    at += kStream.size();
+    const std::string text = inflated(pdf.substr(at, pdf.find(kStreamEnd, at) - at));
+    if (std::optional<std::string> session = find_marked(text)) return session;
+    left -= std::min(left, text.size() + 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string marked_session(std::string_view session) { return std::string(kMark).append(base64(session)).append(kEnd); }
+
+std::string png_with_session(std::string png, std::string_view session) {
+  constexpr std::size_t kHeaderEnd = 8 + 12 + 13;  // behind the chunk IHDR, which comes first
+  if (!png.starts_with(kPngMagic) || png.size() < kHeaderEnd)
+    throw Error("an image that isn't a PNG has no place for a session");
+  std::string chunk = "tEXt";
+  chunk.append(kKeyword).append(1, '\0').append(base64(session));
+  const std::string whole = big_endian(static_cast<std::uint32_t>(chunk.size() - 4)) + chunk + big_endian(check_sum(chunk));
+  png.insert(kHeaderEnd, whole);
+  return png;
+}
+
+std::optional<std::string> session_of_figure(std::string_view file) {
+  if (file.starts_with(kPngMagic)) return session_of_png(file);
+  if (file.starts_with("%PDF-")) return session_of_pdf(file);
+  return find_marked(file);
+}
+
+}  // namespace headlight::exporting

@@ -1,0 +1,162 @@
+#include "export/file_array.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/utf8.h"
+#include "export/json.h"
+#include "export/npy.h"
+
+namespace headlight::exporting {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "values are written as in memory");
+
+constexpr char32_t kReplacement = U'\uFFFD';
+
+std::u32string utf32(std::string_view text) {
+  std::u32string points;
+  for (std::size_t at = 0; at < text.size();) {
+    const Utf8Sequence sequence = utf8_sequence(text, at);
+    char32_t point = kReplacement;
+    if (sequence.is_valid) {
+      const auto byte = [&](std::size_t i) { return char32_t{static_cast<unsigned char>(text[at + i])}; };
+      point = sequence.length == 1 ? byte(0) : byte(0) & (0xFFU >> (sequence.length + 1));
+      for (std::size_t i = 1; i < sequence.length; ++i) point = point << 6 | (byte(i) & 0x3FU);
+    }
+    points += point;
+    at += sequence.length;
+  }
+  return points;
+}
+
+/// An array whose bytes are in memory.
+FileArray array_in_memory(FileArray array, std::string bytes) {
+  array.read = [bytes = std::make_shared<const std::string>(std::move(bytes))](std::size_t, std::string& to) {
+    to += *bytes;
+  };
+  return array;
+}
+
+/// Appends arrays to a file, and tells how much of all their bytes is written.
+class ArrayAppender {
+ public:
+  ArrayAppender(AtomicFile& file, std::uint64_t total, const WriteObserver& observe)
+      : file_(file), total_(total), observe_(observe) {}
+
+  void append(const FileArray& array) {
+    std::uint64_t found = 0;
+    for (std::size_t part = 0; part < array.parts; ++part) {
+      if (observe_) observe_(static_cast<double>(done_ + found) / static_cast<double>(std::max<std::uint64_t>(total_, 1)));
+      bytes_.clear();
+      array.read(part, bytes_);
+      file_.append(bytes_);
+      found += bytes_.size();
+    }
+    if (found != array.byte_count()) {
+      throw Error("{} got {} bytes, its shape needs {}", array.name, found, array.byte_count());
+    }
+    done_ += found;
+  }
+
+ private:
+  AtomicFile& file_;
+  std::uint64_t total_ = 0, done_ = 0;
+  const WriteObserver& observe_;
+  std::string bytes_;
+};
+
+const char* safetensors_type(const FileArray& array) {
+  if (array.type == ArrayType::Text) throw Error("{} holds texts, and .safetensors has numbers only", array.name);
+  return array.type == ArrayType::F32 ? "F32" : "I64";
+}
+
+}  // namespace
+
+std::size_t FileArray::value_size() const {
+  if (type == ArrayType::Text) return std::size_t{4} * text_length;
+  return type == ArrayType::F32 ? 4 : 8;
+}
+
+std::uint64_t FileArray::byte_count() const { return std::uint64_t{element_count(shape)} * value_size(); }
+
+void write_npy(const std::filesystem::path& path, const FileArray& array, const WriteObserver& observe) {
+  AtomicFile file(path);
+  file.append(npy_header(array));
+  ArrayAppender(file, array.byte_count(), observe).append(array);
+  file.finish();
+}
+
+void write_safetensors(const std::filesystem::path& path, std::span<const FileArray> arrays,
+                       const std::map<std::string, std::string>& metadata, const WriteObserver& observe) {
+  Json header = {{"__metadata__", Json::object()}};
+  for (const auto& [key, text] : metadata) header["__metadata__"][key] = text;
+  // Numbers of 8 bytes first, so that each array begins at a multiple of its numbers' size.
+  std::vector<const FileArray*> order;
+  for (const FileArray& array : arrays) order.push_back(&array);
+  std::ranges::stable_sort(order, std::greater<>(), &FileArray::value_size);
+  std::uint64_t end = 0;
+  for (const FileArray* array : order) {
+    const std::uint64_t begin = end;
+    end += array->byte_count();
+    header[array->name] = {{"dtype", safetensors_type(*array)}, {"shape", array->shape}, {"data_offsets", {begin, end}}};
+  }
+  std::string text = to_text(header, -1);
+  constexpr std::size_t kAlignment = 8;
+  text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
+  std::string size(sizeof(std::uint64_t), '\0');
+  const std::uint64_t length = text.size();
+  std::memcpy(size.data(), &length, sizeof(length));
+  AtomicFile file(path);
+  file.append(size);
+  file.append(text);
+  ArrayAppender appender(file, end, observe);
+  for (const FileArray* array : order) appender.append(*array);
+  file.finish();
+}
+
+FileArray array_of(std::string name, Tensor tensor) {
+  FileArray array{.name = std::move(name), .shape = tensor.shape, .read = {}};
+  array.read = [tensor = std::make_shared<const Tensor>(std::move(tensor))](std::size_t, std::string& to) {
+    to.append(reinterpret_cast<const char*>(tensor->values.data()), tensor->values.size() * sizeof(float));
+  };
+  return array;
+}
+
+FileArray array_of(std::string name, const std::vector<std::vector<std::string>>& texts) {
+  std::vector<std::vector<std::u32string>> points;
+  std::size_t columns = 0, longest = 1;
+  for (const std::vector<std::string>& row : texts) {
+    std::vector<std::u32string>& line = points.emplace_back();
+    for (const std::string& text : row) longest = std::max(longest, line.emplace_back(utf32(text)).size());
+    columns = std::max(columns, row.size());
+  }
+  std::u32string all;
+  all.reserve(points.size() * columns * longest);
+  for (std::vector<std::u32string>& line : points) {
+    line.resize(columns);
+    for (std::u32string& text : line) {
+      text.resize(longest);
+      all += text;
+    }
+  }
+  return array_in_memory({.name = std::move(name),
+                          .type = ArrayType::Text,
+                          .text_length = static_cast<std::uint32_t>(longest),
+                          .shape = {static_cast<std::uint32_t>(points.size()), static_cast<std::uint32_t>(columns)},
+                          .read = {}},
+                         std::string(reinterpret_cast<const char*>(all.data()), all.size() * sizeof(char32_t)));
+}
+
+FileArray array_of(std::string name, Shape shape, std::vector<std::int64_t> numbers) {
+  return array_in_memory({.name = std::move(name), .type = ArrayType::I64, .shape = std::move(shape), .read = {}},
+                         std::string(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(std::int64_t)));
+}
+
+}  // namespace headlight::exporting

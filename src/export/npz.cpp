@@ -1,0 +1,182 @@
+#include <zip.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <list>
+#include <utility>
+
+#include "core/error.h"
+#include "core/staged_path.h"
+#include "export/file_array.h"
+#include "export/npy.h"
+
+namespace headlight::exporting {
+namespace {
+
+/// What the library reads one entry from, while it writes the archive.
+class EntrySource {
+ public:
+  EntrySource(const FileArray& array, std::uint64_t before, std::uint64_t total, const WriteObserver& observe)
+      : array_(array), before_(before), total_(total), observe_(observe), header_(npy_header(array)) {}
+
+  std::uint64_t size() const { return header_.size() + array_.byte_count(); }
+  const std::exception_ptr& failure() const { return failure_; }
+
+  /// The library's callback: `data` is its buffer or structure, of `length` bytes.
+  static zip_int64_t answer(void* self, void* data, zip_uint64_t length, zip_source_cmd_t command) {
+    return static_cast<EntrySource*>(self)->answer(data, length, command);
+  }
+
+ private:
+  zip_int64_t answer(void* data, zip_uint64_t length, zip_source_cmd_t command) {
+    switch (command) {
+      case ZIP_SOURCE_OPEN:
+        begin();
+        return 0;
+      case ZIP_SOURCE_READ:
+        return read(static_cast<char*>(data), length);
+      case ZIP_SOURCE_CLOSE:
+      case ZIP_SOURCE_FREE:
+        return 0;
+      case ZIP_SOURCE_STAT: {
+        zip_stat_t about;
+        zip_stat_init(&about);
+        about.size = size();
+        about.valid = ZIP_STAT_SIZE;
+        std::memcpy(data, &about, sizeof(about));
+        return sizeof(about);
+      }
+      case ZIP_SOURCE_ERROR: {
+        const int codes[2] = {ZIP_ER_INTERNAL, 0};
+        std::memcpy(data, codes, sizeof(codes));
+        return sizeof(codes);
+      }
+      case ZIP_SOURCE_SUPPORTS:
+        return zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT,
+                                              ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE, -1);
+      default:
+        return -1;
+    }
+  }
+
+  void begin() {
+    bytes_ = header_;
+    at_ = 0;
+    part_ = 0;
+    found_ = 0;
+  }
+
+  /// The library is C: no exception may pass through it.
+  zip_int64_t read(char* to, zip_uint64_t most) {
+    try {
+      while (at_ == bytes_.size()) {
+        if (part_ == array_.parts) return end();
+        if (observe_) observe_(static_cast<double>(before_ + found_) / static_cast<double>(total_));
+        bytes_.clear();
+        at_ = 0;
+        array_.read(part_++, bytes_);
+        found_ += bytes_.size();
+      }
+    } catch (...) {
+      failure_ = std::current_exception();
+      return -1;
+    }
+    const std::size_t some = std::min<zip_uint64_t>(most, bytes_.size() - at_);
+    std::memcpy(to, bytes_.data() + at_, some);
+    at_ += some;
+    return static_cast<zip_int64_t>(some);
+  }
+
+  zip_int64_t end() const {
+    if (found_ == array_.byte_count()) return 0;
+    throw Error("{} got {} bytes, its shape needs {}", array_.name, found_, array_.byte_count());
+  }
+
+  const FileArray& array_;
+  std::uint64_t before_, total_;
+  const WriteObserver& observe_;
+  std::string header_, bytes_;
+  std::size_t at_ = 0, part_ = 0;
+  std::uint64_t found_ = 0;
+  std::exception_ptr failure_;
+};
+
+/// An archive that is being made; without close() nothing is written.
+class NewArchive {
+ public:
+  explicit NewArchive(std::filesystem::path path) : path_(std::move(path)), staged_(path_) {
+    int code = 0;
+    zip_ = zip_open(staged_.temporary().c_str(), ZIP_CREATE | ZIP_EXCL, &code);
+    if (zip_ != nullptr) return;
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    const std::string why = zip_error_strerror(&error);
+    zip_error_fini(&error);
+    fail(why);
+  }
+  ~NewArchive() {
+    if (zip_ != nullptr) zip_discard(zip_);
+  }
+  NewArchive(const NewArchive&) = delete;
+  NewArchive& operator=(const NewArchive&) = delete;
+
+  void add(const std::string& name, EntrySource& entry) {
+    add(name, zip_source_function(zip_, &EntrySource::answer, &entry));
+  }
+  void add(const std::string& name, const std::string& text) {
+    add(name, zip_source_buffer(zip_, text.data(), text.size(), 0));
+  }
+
+  void close() {
+    if (zip_close(zip_) != 0) fail(zip_strerror(zip_));
+    zip_ = nullptr;
+    staged_.finish();
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& why) const {
+    throw Error("can't write {}: {}; choose another folder or free some space", path_.string(), why);
+  }
+
+  void add(const std::string& name, zip_source_t* source) {
+    const zip_int64_t index = source != nullptr ? zip_file_add(zip_, name.c_str(), source, ZIP_FL_ENC_UTF_8) : -1;
+    if (index < 0) {
+      zip_source_free(source);
+      fail(zip_strerror(zip_));
+    }
+    const auto entry = static_cast<zip_uint64_t>(index);
+    constexpr time_t kFirstZipTime = 315'619'200;  // 1980-01-02: the same numbers give the same file
+    if (zip_set_file_compression(zip_, entry, ZIP_CM_STORE, 0) != 0) fail(zip_strerror(zip_));
+    if (zip_file_set_mtime(zip_, entry, kFirstZipTime, 0) != 0) fail(zip_strerror(zip_));
+  }
+
+  std::filesystem::path path_;
+  StagedPath staged_;
+  zip_t* zip_ = nullptr;
+};
+
+}  // namespace
+
+void write_npz(const std::filesystem::path& path, std::span<const FileArray> arrays,
+               const std::map<std::string, std::string>& texts, const WriteObserver& observe) {
+  std::uint64_t total = 1, before = 0;
+  for (const FileArray& array : arrays) total += array.byte_count();
+  std::list<EntrySource> sources;  // must outlive the archive
+  NewArchive archive(path);
+  for (const FileArray& array : arrays) {
+    archive.add(array.name + ".npy", sources.emplace_back(array, before, total, observe));
+    before += array.byte_count();
+  }
+  for (const auto& [name, text] : texts) archive.add(name, text);
+  try {
+    archive.close();
+  } catch (const Error&) {
+    for (const EntrySource& source : sources) {
+      if (source.failure()) std::rethrow_exception(source.failure());
+    }
+    throw;
+  }
+}
+
+}  // namespace headlight::exporting

@@ -1,0 +1,213 @@
+#include "export/page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <span>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "core/half.h"
+#include "core/json.h"
+#include "export/base64.h"
+#include "export/json.h"
+#include "export/page_template.h"
+#include "view/head_palette.h"
+
+namespace headlight::exporting {
+namespace {
+
+/// Cells of a page with exact numbers: 5.6 MB of text; with float16 20 MB.
+constexpr std::uint64_t kExactCells = std::uint64_t{1} << 20, kHalfCells = 7'000'000;
+
+std::uint64_t cells_of(const AttentionPage& page) {
+  std::uint64_t cells = 0;
+  for (const PageSet& set : page.sets) cells += set.values.size();
+  return cells;
+}
+
+std::string_view name_of(PageNumbers numbers) {
+  return numbers == PageNumbers::F32 ? "f32" : numbers == PageNumbers::F16 ? "f16" : "u8";
+}
+
+std::string_view note_of(PageNumbers numbers) {
+  if (numbers == PageNumbers::F32) return "Numbers are those that the device computed, in float32.";
+  if (numbers == PageNumbers::F16) return "Numbers are rounded to float16, to make the page smaller: three digits count.";
+  return "Numbers are rounded to 256 steps from 0 to each map's largest, to make the page smaller: two digits count.";
+}
+
+template <typename Value>
+std::string_view bytes_of(const std::vector<Value>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)};
+}
+
+/// Every number in 256 steps up to the largest finite one of its map, which is added to `most`.
+std::vector<std::uint8_t> in_steps(std::span<const float> values, std::size_t cells, std::vector<float>& most) {
+  std::vector<std::uint8_t> steps;
+  steps.reserve(values.size());
+  for (std::size_t begin = 0; begin < values.size(); begin += cells) {
+    const std::span<const float> map = values.subspan(begin, cells);
+    float largest = 0.0F;
+    for (const float value : map) {
+      if (std::isfinite(value)) largest = std::max(largest, value);
+    }
+    most.push_back(largest);
+    for (const float value : map) {
+      const float share = largest > 0.0F && !std::isnan(value) ? std::clamp(value / largest, 0.0F, 1.0F) : 0.0F;
+      steps.push_back(static_cast<std::uint8_t>(std::lround(share * 255.0F)));
+    }
+  }
+  return steps;
+}
+
+/// Which cells of each map are masked, as bits: equal masks once.
+void add_masks(const PageSet& set, std::size_t cells, Json& json) {
+  json["masks"] = Json::array();
+  json["maskOf"] = Json::array();
+  std::map<std::string, std::size_t> known;
+  for (std::size_t begin = 0; begin < set.masked.size(); begin += cells) {
+    std::string bits((cells + 7) / 8, '\0');
+    bool has_any = false;
+    for (std::size_t cell = 0; cell < cells; ++cell) {
+      if (set.masked[begin + cell] == 0) continue;
+      has_any = true;
+      bits[cell / 8] = static_cast<char>(static_cast<unsigned char>(bits[cell / 8]) | 1U << cell % 8);
+    }
+    if (!has_any) {
+      json["maskOf"].push_back(-1);
+      continue;
+    }
+    const auto [found, is_new] = known.try_emplace(bits, known.size());
+    if (is_new) json["masks"].push_back(base64(bits));
+    json["maskOf"].push_back(found->second);
+  }
+}
+
+Json describe(const PageSet& set, PageNumbers numbers) {
+  Json json = {{"title", set.title},
+               {"rowTitle", set.row_title},
+               {"columnTitle", set.column_title},
+               {"rows", set.rows},
+               {"columns", set.columns},
+               {"rowPositions", set.row_positions},
+               {"columnPositions", set.column_positions},
+               {"layers", set.layers},
+               {"heads", set.heads}};
+  const std::size_t cells = set.rows.size() * set.columns.size();
+  if (cells == 0 || set.values.size() != cells * set.layers.size() * set.heads.size()) {
+    throw Error("a page's {} numbers don't fill {} layers of {} heads of {} x {} cells", set.values.size(),
+                set.layers.size(), set.heads.size(), set.rows.size(), set.columns.size());
+  }
+  add_masks(set, cells, json);
+  if (numbers == PageNumbers::F32) {
+    json["data"] = base64(bytes_of(set.values));
+  } else if (numbers == PageNumbers::F16) {
+    std::vector<std::uint16_t> halves(set.values.size());
+    std::ranges::transform(set.values, halves.begin(), [](float value) { return to_half(value); });
+    json["data"] = base64(bytes_of(halves));
+  } else {
+    std::vector<float> most;
+    json["data"] = base64(bytes_of(in_steps(set.values, cells, most)));
+    json["most"] = most;
+  }
+  return json;
+}
+
+std::string color_bytes(view::ColorMap map) {
+  std::string bytes;
+  for (const std::uint32_t packed : view::table(map)) {
+    const view::Rgb color = view::unpack(packed);
+    for (int channel = 0; channel < 3; ++channel) bytes += static_cast<char>(color[channel]);
+  }
+  return base64(bytes);
+}
+
+/// Inside of an element whose content a browser reads as text: no "<" begins an end tag or a comment.
+std::string json_in_html(const Json& json) {
+  std::string text;
+  for (const char letter : to_text(json, -1)) {
+    if (letter == '<') {
+      text += "\\u003c";
+    } else {
+      text += letter;
+    }
+  }
+  return text;
+}
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char letter : text) {
+    switch (letter) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += static_cast<unsigned char>(letter) < 0x20 ? ' ' : letter;
+    }
+  }
+  return result;
+}
+
+/// The template with every "{{NAME}}" replaced once; what is inserted isn't looked at again.
+std::string filled(std::string_view text, const std::map<std::string_view, std::string>& parts) {
+  std::string result;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t open = text.find("{{", begin), close = text.find("}}", open);
+    if (open == std::string_view::npos || close == std::string_view::npos) return result.append(text.substr(begin));
+    result.append(text.substr(begin, open - begin)).append(parts.at(text.substr(open + 2, close - open - 2)));
+    begin = close + 2;
+  }
+  return result;
+}
+
+}  // namespace
+
+PageNumbers page_numbers(std::uint64_t cells) {
+  if (cells <= kExactCells) return PageNumbers::F32;
+  return cells <= kHalfCells ? PageNumbers::F16 : PageNumbers::U8;
+}
+
+std::string encode_page(const AttentionPage& page) {
+  const std::uint64_t cells = cells_of(page);
+  if (page.sets.empty()) throw Error("a page without attention");
+  if (cells > kMostPageCells) {
+    throw Error("a page of {} cells is too large for a browser, {} fit; choose fewer layers, heads or queries", cells,
+                kMostPageCells);
+  }
+  const PageNumbers numbers = page_numbers(cells);
+  Json colors = Json::array();
+  for (std::uint32_t head = 0; head < view::kHeadColors; ++head) {
+    const view::Rgb color = view::head_color(head);
+    colors.push_back(fmt::format("#{:02x}{:02x}{:02x}", color[0], color[1], color[2]));
+  }
+  Json data = {{"title", page.title},
+               {"subtitle", page.subtitle},
+               {"made", page.made},
+               {"note", note_of(numbers)},
+               {"encoding", name_of(numbers)},
+               {"colors", color_bytes(page.color_map)},
+               {"headColors", std::move(colors)},
+               {"sets", Json::array()}};
+  for (const PageSet& set : page.sets) data["sets"].push_back(describe(set, numbers));
+  const char* theme = page.theme == PageTheme::Auto ? "auto" : page.theme == PageTheme::Dark ? "dark" : "light";
+  return filled(kPageHtml, {{"THEME", theme},
+                            {"GENERATOR", escaped(page.made)},
+                            {"TITLE", escaped(page.title)},
+                            {"STYLE", std::string(kPageStyle)},
+                            {"DATA", json_in_html(data)},
+                            {"SCRIPT", fmt::format("\"use strict\";\n(() => {{\n{}}})();\n", kPageScript)}});
+}
+
+}  // namespace headlight::exporting

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "view/color_map.h"
+
+namespace headlight::exporting {
+
+/// The weights of one kind of attention in one line of a batch.
+struct PageSet {
+  std::string title;  ///< of the choice among several: "decoder, line 2"
+  std::string row_title = "query", column_title = "key";
+  std::vector<std::string> rows, columns;                      ///< tokens
+  std::vector<std::uint32_t> row_positions, column_positions;  ///< their indices in the text
+  std::vector<std::uint32_t> layers, heads;
+  std::vector<float> values;         ///< [layer, head, row, column]
+  std::vector<std::uint8_t> masked;  ///< as values, 1: the mask hides the cell
+};
+
+enum class PageTheme : std::uint8_t { Auto, Light, Dark };
+
+/// Attention as a page for browsers.
+struct AttentionPage {
+  std::string title, subtitle;
+  std::string made;  ///< by which program and device
+  view::ColorMap color_map = view::ColorMap::Viridis;
+  PageTheme theme = PageTheme::Auto;
+  std::vector<PageSet> sets;  ///< at least one
+};
+
+/// How a page stores its numbers: as they are, as float16, or as 256 steps from 0 to the largest of each map.
+enum class PageNumbers : std::uint8_t { F32, F16, U8 };
+PageNumbers page_numbers(std::uint64_t cells);
+
+inline constexpr std::uint64_t kLargeBytes = 20'000'000;      ///< of a page that browsers open slowly
+inline constexpr std::uint64_t kMostPageCells = 150'000'000;  ///< in 8 bits some 200 MB
+
+/// One self-contained file: nothing is loaded from elsewhere, and no text of the page's data can leave its place in it.
+/// Throws Error where there are more than kMostPageCells cells, or none.
+std::string encode_page(const AttentionPage& page);
+
+}  // namespace headlight::exporting

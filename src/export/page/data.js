@@ -1,0 +1,80 @@
+// What the page was made from: JSON in the element "data". Its numbers are base64 of float32, float16 or bytes.
+const page = JSON.parse(document.getElementById("data").textContent);
+
+function bytesOf(base64) {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+function halfToFloat(half) {
+  const sign = half & 0x8000 ? -1 : 1, exponent = half >> 10 & 31, fraction = half & 1023;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+// Digits that a number's encoding has.
+const digits = { f32: 6, f16: 3, u8: 2 }[page.encoding];
+
+// [layer, head, row, column] of a set, as floats; decoded when it is first shown.
+function valuesOf(set) {
+  if (set.values) return set.values;
+  const bytes = bytesOf(set.data);
+  if (page.encoding === "f32") {
+    set.values = new Float32Array(bytes.buffer);
+  } else if (page.encoding === "f16") {
+    set.values = Float32Array.from(new Uint16Array(bytes.buffer), halfToFloat);
+  } else {
+    const cells = set.rows.length * set.columns.length;
+    set.values = new Float32Array(bytes.length);
+    for (let i = 0; i < bytes.length; ++i) set.values[i] = bytes[i] / 255 * set.most[Math.floor(i / cells)];
+  }
+  set.hidden = set.masks.map(bytesOf);
+  set.largest = [];
+  return set.values;
+}
+
+// One head's map: at(row, column), isMasked(row, column) and the largest finite value.
+function mapOf(set, layer, head) {
+  const values = valuesOf(set), columns = set.columns.length, cells = set.rows.length * columns;
+  const index = layer * set.heads.length + head, begin = index * cells, bits = set.hidden[set.maskOf[index]];
+  if (set.largest[index] === undefined) {
+    let largest = 0;
+    for (let i = begin; i < begin + cells; ++i) if (Number.isFinite(values[i])) largest = Math.max(largest, values[i]);
+    set.largest[index] = largest;
+  }
+  return {
+    rows: set.rows.length, columns, largest: set.largest[index],
+    at: (row, column) => values[begin + row * columns + column],
+    isMasked(row, column) {
+      const bit = row * columns + column;
+      return bits !== undefined && (bits[bit >> 3] >> (bit & 7) & 1) === 1;
+    },
+  };
+}
+
+// The colours of the 256 steps from 0 to 1, as "rgb(…)" and as bytes.
+const colorBytes = bytesOf(page.colors);
+function colorAt(position) {
+  const step = 3 * Math.max(0, Math.min(255, Math.round(position * 255)));
+  return [colorBytes[step], colorBytes[step + 1], colorBytes[step + 2]];
+}
+const notFinite = [255, 0, 255];
+
+function numberText(value) {
+  if (!Number.isFinite(value)) return String(value);
+  if (value === 0) return "0";
+  return Number(value.toPrecision(digits)).toString();
+}
+
+// Tokens as they continue a text: "·cat" is " cat", "##ing" is "ing". Where no token has either mark, each is a word.
+function asText(tokens) {
+  const isMarked = tokens.some((token) => token.length > 1 && token.startsWith("·"));
+  return tokens.map((token, index) => {
+    if (token.startsWith("·")) return " " + token.slice(1);
+    if (token.startsWith("##")) return token.slice(2);
+    return isMarked || index === 0 ? token : " " + token;
+  });
+}

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "export/drawing.h"
+#include "export/figure.h"
+
+namespace headlight::exporting {
+
+/// Several whole figures of maps on one page, as they are: the steps of a head, two heads side by side. Each keeps its
+/// labels, scale and colour bar.
+struct PanelsFigure {
+  std::string title, subtitle;  ///< long ones are wrapped
+  std::vector<HeatmapFigure> panels;
+  std::size_t across = 2;  ///< panels in a row
+  bool is_dark = false;
+};
+
+/// Throws Error where there is no panel, a panel's values don't fill it, or the page would be too large.
+std::unique_ptr<Drawing> make_drawing(PanelsFigure figure);
+
+}  // namespace headlight::exporting

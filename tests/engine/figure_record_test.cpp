@@ -1,0 +1,141 @@
+// Figures that are made again from what they carry.
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "app/exports/figure_record.h"
+#include "app/exports/job.h"
+#include "app/state/session_file.h"
+#include "app/state/state_json.h"
+#include "core/atomic_file.h"
+#include "core/json.h"
+#include "engine/fake_runner.h"
+#include "engine/small_export.h"
+#include "support/error_message.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::app;
+using attention::Stage;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Exports, then makes every figure again from its file alone, and compares all bytes.
+std::size_t compare_with_again(const ExportOptions& options, const fs::path& folder) {
+  FakeRunner runner{"fake", std::make_shared<FakeLog>()};
+  std::size_t compared = 0;
+  for (const fs::path& file : run_export(runner, options).files) {
+    if (!is_figure_path(file)) continue;
+    INFO(file.string());
+    const std::optional<nlohmann::json> figure = load_figure(file);
+    REQUIRE(figure.has_value());
+    ExportOptions again = options_of_figure(*figure);
+    const Result<State> state = load_session(file);
+    REQUIRE(state);
+    again.inputs = run_inputs(*state);
+    again.session = to_text(to_json(*state), -1);
+    again.formats = {parse_format(file.extension().string().substr(1)).value()};
+    again.directory = folder / "again";
+    FakeRunner other{"fake", std::make_shared<FakeLog>()};  // its first run has the numbers of the other's first
+    const ExportReport report = run_export(other, again);
+    REQUIRE(report.files.size() == 2);  // and run.json
+    CHECK(report.files.front().filename() == file.filename());
+    CHECK(read_file(report.files.front()) == read_file(file));
+    ++compared;
+  }
+  return compared;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("every figure is made again from its file, byte for byte") {
+    const TemporaryDirectory folder;
+    ExportOptions options = small_options(folder.path() / "first");
+    State state;
+    state.text() = "one two, three\nfour \"five\"";
+    state.playground().settings.d_model = 6;
+    state.playground().settings.heads = 3;
+    options.session = to_text(to_json(state), -1);
+    options.formats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Pdf};
+    options.stages = {Stage::Weights, Stage::K, Stage::Merged};
+    options.layers = IndexSet(1);
+    options.queries = IndexSet(0);
+    options.queries->add({.first = 2, .end = 3});
+    options.keys = IndexRange{.first = 1, .end = 3};
+    options.title = "</title> \"quoted\" ü";
+    options.map_edge_mm = 84.0F;
+    options.dpi = 300;
+    options.color_map = "magma";
+    options.is_row_normalized = true;
+    options.color_limits[Stage::Weights] = {.low = 0.0F, .high = 0.5F};
+    options.is_dark = options.is_transparent = true;
+    options.font = exporting::FigureFont::Serif;
+    options.parts.settings = options.parts.word_marks = false;
+    // Of both lines: three heads and a sheet of weights and of keys, and the merged heads.
+    CHECK(compare_with_again(options, folder.path()) == 3 * 2 * (4 + 4 + 1));
+    options.stages = {Stage::Weights};
+    options.heads = parse_index_set("--heads", "0,2");
+    options.formats = {ExportFormat::Svg};
+    CHECK(compare_with_again(options, folder.path()) == 2 * 3);
+    options.heads.reset();
+    options.mean = HeadMean::Layer;
+    CHECK(compare_with_again(options, folder.path()) == 2);
+    options.layers.reset();
+    options.mean = HeadMean::Kind;
+    CHECK(compare_with_again(options, folder.path()) == 2);
+  }
+
+  TEST_CASE("what no figure says is refused with the member's name") {
+    const nlohmann::json good = {{"stage", "weights"}, {"attention", "encoder"}, {"layer", 0U}, {"batch", 0U}};
+    CHECK(options_of_figure(good).stages == std::vector{Stage::Weights});
+    const auto refusal = [&](const char* key, const nlohmann::json& value) {
+      nlohmann::json wrong = good;
+      wrong[key] = value;
+      return test::error_message([&] { static_cast<void>(options_of_figure(wrong)); });
+    };
+    const std::vector<std::pair<const char*, nlohmann::json>> wrong = {{"stage", "other"},
+                                                                       {"stage", 3},
+                                                                       {"attention", "none"},
+                                                                       {"layer", -1},
+                                                                       {"layer", 1e9},
+                                                                       {"batch", nullptr},
+                                                                       {"heads", {0U, 1U}},
+                                                                       {"heads", {{3U, 1U}}},
+                                                                       {"heads", nlohmann::json::array()},
+                                                                       {"queries", "all"},
+                                                                       {"keys", {{0U, 1U}, {3U, 4U}}},
+                                                                       {"dpi", 0},
+                                                                       {"dpi", 100'000},
+                                                                       {"size_mm", 1e9},
+                                                                       {"size_mm", "x"},
+                                                                       {"color_map", "rainbow"},
+                                                                       {"limits", {1.0, 0.0}},
+                                                                       {"limits", {0.0}},
+                                                                       {"font", "comic"},
+                                                                       {"parts", {{"title", 3}}},
+                                                                       {"parts", 3},
+                                                                       {"title", 7},
+                                                                       {"spread", "cubic"}};
+    for (const auto& [key, value] : wrong) {
+      CAPTURE(key);
+      CAPTURE(value.dump());
+      CHECK(refusal(key, value).starts_with("figure."));
+    }
+    CHECK(test::error_message([] { static_cast<void>(options_of_figure(nlohmann::json::array())); }).starts_with("figure"));
+  }
+
+  TEST_CASE("a figure without a session says so, and a session can be loaded from one that has it") {
+    const TemporaryDirectory folder;
+    write_file_atomically(folder.path() / "other.svg", "<svg/>");
+    const Result<State> other = load_session(folder.path() / "other.svg");
+    REQUIRE_FALSE(other);
+    CHECK(other.error().find("carries no session") != std::string::npos);
+    ExportOptions options = small_options(folder.path());
+    options.formats = {ExportFormat::Svg};
+    options.heads = IndexSet(0);
+    FakeRunner runner{"fake", std::make_shared<FakeLog>()};
+    const ExportReport report = run_export(runner, options);  // without a session
+    CHECK_FALSE(load_session(report.files.front()));
+  }
+}

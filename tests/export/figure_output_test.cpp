@@ -1,0 +1,123 @@
+// What figures are besides their cells: formats, grounds, parts, letters, and the session that they carry.
+#include <array>
+#include <string>
+#include <string_view>
+
+#include <doctest/doctest.h>
+
+#include "core/error.h"
+#include "export/decoded_png.h"
+#include "export/figure.h"
+#include "export/figure_session.h"
+#include "export/heatmap_figure.h"
+#include "export/panels_figure.h"
+
+using namespace headlight;
+using namespace headlight::exporting;
+
+namespace {
+
+HeatmapFigure small_figure() {
+  HeatmapFigure figure;
+  figure.title = "Title of it";
+  figure.subtitle = "settings of it";
+  figure.map = {.rows = 2, .columns = 2, .values = {1.0F, 0.0F, 0.25F, 0.75F}, .masked = {0, 1, 0, 0}};
+  figure.rows = {.title = "query", .tokens = {"the", "·cat"}};
+  figure.columns = {.title = "key", .tokens = {"the", "·cat"}};
+  return figure;
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+constexpr std::array kAllFormats = {DrawingFormat::Png, DrawingFormat::Svg, DrawingFormat::Pdf};
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a figure is the same file each time, in every format, and carries its session") {
+    HeatmapFigure figure = small_figure();
+    for (const DrawingFormat format : kAllFormats) {
+      figure.session.clear();
+      CHECK_FALSE(session_of_figure(encode(figure, format)).has_value());
+      figure.session = R"({"headlight": 1, "state": {"text": "<&>\" ü )" + std::string(100'000, 'x') + "\"}}";
+      const std::string file = encode(figure, format);
+      CHECK(session_of_figure(file) == figure.session);
+      CHECK(file == encode(figure, format));
+    }
+  }
+
+  TEST_CASE("damaged figures have no session") {
+    HeatmapFigure figure = small_figure();
+    figure.session = "{\"headlight\": 1}";
+    const std::string png = encode(figure, DrawingFormat::Png), svg = encode(figure, DrawingFormat::Svg);
+    for (std::size_t length = 0; length < 80; ++length) CHECK_FALSE(session_of_figure(png.substr(0, length)).has_value());
+    std::string changed = png;
+    changed[changed.find("headlight-session") + 20] ^= 1;  // the check sum doesn't fit any more
+    CHECK_FALSE(session_of_figure(changed).has_value());
+    CHECK_FALSE(session_of_figure("headlight-session:!!!!:").has_value());
+    CHECK_FALSE(session_of_figure("headlight-session:e30=").has_value());
+    CHECK_FALSE(session_of_figure("").has_value());
+    CHECK_FALSE(session_of_figure("%PDF-1.7\nstream\nnothing\nendstream").has_value());
+    CHECK(session_of_figure(svg) == figure.session);
+    CHECK_THROWS_AS(static_cast<void>(png_with_session("GIF89a", "{}")), Error);
+  }
+
+  TEST_CASE("each part can be left out, and the map keeps its cells") {
+    HeatmapFigure figure = small_figure();
+    const std::string whole = encode(figure, DrawingFormat::Svg);
+    const float width = HeatmapDrawing(figure, 2000).width();
+    for (const char* part : {">Title of it<", ">settings of it<", ">query<", ">the<", ">attention weight<", ">masked<"}) {
+      CAPTURE(part);
+      CHECK(has(whole, part));
+    }
+    figure.style.parts = {
+        .title = false, .settings = false, .labels = false, .bar = false, .legend = false, .numbers = false};
+    const std::string bare = encode(figure, DrawingFormat::Svg);
+    CHECK(has(bare, "<title>Title of it</title>"));  // for screen readers
+    CHECK_FALSE(has(bare, "<text"));
+    const HeatmapDrawing drawing(figure, 2000);
+    CHECK(drawing.width() < width);
+    CHECK(drawing.width() == drawing.grid().area.size.x + 40.0F);
+  }
+
+  TEST_CASE("without a ground the margin is transparent, and cells are not") {
+    HeatmapFigure figure = small_figure();
+    CHECK(has(encode(figure, DrawingFormat::Svg), "fill=\"#ffffff\""));
+    figure.style.is_transparent = true;
+    CHECK_FALSE(has(encode(figure, DrawingFormat::Svg), "fill=\"#ffffff\" shape"));
+    const std::string png = encode(figure, DrawingFormat::Png);
+    constexpr std::size_t kColorType = 25;  // in the header
+    CHECK(png[kColorType] == 6);            // with alpha
+    figure.style.is_transparent = false;
+    CHECK(encode(figure, DrawingFormat::Png)[kColorType] == 2);
+  }
+
+  TEST_CASE("a PDF has its text as text, in the chosen letters") {
+    HeatmapFigure figure = small_figure();
+    const std::string sans = encode(figure, DrawingFormat::Pdf);
+    REQUIRE(sans.starts_with("%PDF-"));
+    CHECK(has(sans, "/FontName"));
+    figure.style.font = FigureFont::Serif;
+    CHECK(encode(figure, DrawingFormat::Pdf) != sans);
+    CHECK(has(encode(figure, DrawingFormat::Svg), "Latin Modern Roman"));
+  }
+
+  TEST_CASE("several maps on one page keep their own titles, and each has its place") {
+    PanelsFigure figure{
+        .title = "Both", .subtitle = "of one run", .panels = {small_figure(), small_figure(), small_figure()}};
+    figure.panels[1].title = "Second";
+    figure.panels[2].title = "Third";
+    const std::unique_ptr<Drawing> drawing = make_drawing(figure);
+    const glm::vec2 one(HeatmapDrawing(figure.panels[0], 512).width(), HeatmapDrawing(figure.panels[0], 512).height());
+    CHECK(drawing->size().x >= 2.0F * one.x);
+    CHECK(drawing->size().y >= 2.0F * one.y);
+    const std::string svg = encode(*drawing, DrawingFormat::Svg);
+    for (const char* text : {">Both<", ">of one run<", ">Title of it<", ">Second<", ">Third<"}) {
+      CAPTURE(text);
+      CHECK(has(svg, text));
+    }
+    CHECK_THROWS_AS(static_cast<void>(make_drawing(PanelsFigure{})), Error);
+    figure.panels.resize(400, small_figure());
+    CHECK_THROWS_AS(static_cast<void>(make_drawing(figure)), Error);
+  }
+}

@@ -1,0 +1,133 @@
+#include "export/page.h"
+
+#include <cmath>
+#include <cstring>
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include "core/half.h"
+#include "export/base64.h"
+#include "support/error_message.h"
+
+using namespace headlight;
+using namespace headlight::exporting;
+
+namespace {
+
+PageSet set_of(std::vector<std::string> tokens, std::uint32_t heads) {
+  PageSet set;
+  set.title = "attention";
+  set.rows = set.columns = std::move(tokens);
+  const std::size_t cells = set.rows.size() * set.columns.size();
+  for (std::uint32_t i = 0; i < set.rows.size(); ++i) {
+    set.row_positions.push_back(i);
+    set.column_positions.push_back(i);
+  }
+  set.layers = {0};
+  for (std::uint32_t head = 0; head < heads; ++head) set.heads.push_back(head);
+  for (std::size_t i = 0; i < cells * heads; ++i)
+    set.values.push_back(static_cast<float>(i) / static_cast<float>(cells * heads));
+  set.masked.resize(set.values.size());
+  return set;
+}
+
+/// The page's data, found as a browser finds it: up to the first end tag.
+nlohmann::json data_of(const std::string& page) {
+  const std::string open = "<script id=\"data\" type=\"application/json\">";
+  const std::size_t begin = page.find(open) + open.size();
+  return nlohmann::json::parse(page.substr(begin, page.find("</script", begin) - begin));
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a page is one file that loads nothing, and no text leaves its place") {
+    const std::vector<std::string> hostile = {"</script><script>alert(1)</script>",
+                                              "<!--",
+                                              "\"quoted\" & 'more'",
+                                              "{{SCRIPT}}",
+                                              std::string("\x01\x1F\0", 3),
+                                              "\xFF broken",
+                                              "·猫",
+                                              "\u2028]]>"};
+    AttentionPage page;
+    page.title = "</title><img src=x onerror=alert(1)>";
+    page.subtitle = "</script><b>";
+    page.made = "\"><script>";
+    page.sets = {set_of(hostile, 1)};
+    const std::string text = encode_page(page);
+    CHECK(text.find("alert(1)</script>") == std::string::npos);
+    CHECK(text.find("<img") == std::string::npos);
+    CHECK(text.find("content=\"&quot;&gt;&lt;script&gt;\"") != std::string::npos);
+    CHECK(text.find("src=\"") == std::string::npos);
+    CHECK(text.find("http:") == text.find("http://www.w3.org/2000/svg"));  // the name of SVG's elements
+    CHECK(text.find("default-src 'none'") != std::string::npos);
+    std::size_t ends = 0;
+    for (std::size_t at = text.find("</script"); at != std::string::npos; at = text.find("</script", at + 1)) ++ends;
+    CHECK(ends == 2);
+    CHECK(text.find("{{") == text.find("{{SCRIPT}}"));
+    const nlohmann::json data = data_of(text);
+    CHECK(data["title"] == page.title);
+    CHECK(data["sets"][0]["rows"][0] == hostile[0]);
+    CHECK(data["sets"][0]["rows"][4] == hostile[4]);
+    CHECK(data["sets"][0]["rows"][5] == "\uFFFD broken");
+  }
+
+  TEST_CASE("numbers are exact, in float16 or in 256 steps, by how many there are") {
+    CHECK(page_numbers(1U << 20) == PageNumbers::F32);
+    CHECK(page_numbers((1U << 20) + 1) == PageNumbers::F16);
+    CHECK(page_numbers(7'000'000) == PageNumbers::F16);
+    CHECK(page_numbers(7'000'001) == PageNumbers::U8);
+    for (const std::uint32_t heads : {1U, 66U, 440U}) {  // of 128 x 128 cells
+      AttentionPage page;
+      page.sets = {set_of(std::vector<std::string>(128, "t"), heads)};
+      const PageSet& set = page.sets.front();
+      const std::string text = encode_page(page);
+      const nlohmann::json data = data_of(text);
+      const std::string bytes = from_base64(data["sets"][0]["data"].get<std::string>()).value();
+      const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(bytes.at(at)); };
+      const PageNumbers numbers = page_numbers(set.values.size());
+      CHECK(bytes.size() == set.values.size() * (numbers == PageNumbers::F32 ? 4 : numbers == PageNumbers::F16 ? 2 : 1));
+      double largest = 0.0;
+      for (std::size_t i = 0; i < set.values.size(); i += 997) {
+        float found = 0.0F;
+        if (numbers == PageNumbers::F32) {
+          std::memcpy(&found, bytes.data() + 4 * i, sizeof(found));
+        } else if (numbers == PageNumbers::F16) {
+          found = from_half(static_cast<std::uint16_t>(byte(2 * i) | byte(2 * i + 1) << 8));
+        } else {
+          found = static_cast<float>(byte(i)) / 255.0F * data["sets"][0]["most"][i / (128 * 128)].get<float>();
+        }
+        const double difference = std::abs(static_cast<double>(found) - static_cast<double>(set.values[i]));
+        largest = std::isnan(difference) ? difference : std::max(largest, difference);
+      }
+      CAPTURE(largest);
+      CHECK(largest <= (numbers == PageNumbers::F32 ? 0.0 : numbers == PageNumbers::F16 ? 2.5e-4 : 2e-3));
+      CHECK(text.size() < 14'000'000);
+    }
+  }
+
+  TEST_CASE("equal masks are stored once, and say which cells are hidden") {
+    AttentionPage page;
+    page.sets = {set_of({"a", "b", "c"}, 3)};
+    for (const std::size_t head : {0U, 2U}) page.sets[0].masked[head * 9 + 1] = page.sets[0].masked[head * 9 + 8] = 1;
+    const nlohmann::json data = data_of(encode_page(page));
+    CHECK(data["sets"][0]["maskOf"] == nlohmann::json({0, -1, 0}));
+    CHECK(from_base64(data["sets"][0]["masks"][0].get<std::string>()) == std::string("\x02\x01"));
+  }
+
+  TEST_CASE("a page without cells, and one that no browser opens, are refused") {
+    CHECK_FALSE(test::error_message([] { static_cast<void>(encode_page({})); }).empty());
+    AttentionPage page;
+    page.sets = {set_of({"a", "b"}, 1)};
+    page.sets[0].values.pop_back();
+    CHECK(test::error_message([&] { static_cast<void>(encode_page(page)); }).find("don't fill") != std::string::npos);
+  }
+
+  TEST_CASE("base64 and back") {
+    for (const char* text : {"", "a", "ab", "abc", "abcd", "\xFF\x01z"})
+      CHECK(from_base64(base64(text)) == std::string(text));
+    for (const char* text : {"a", "ab", "abc", "ab!=", "=abc"}) CHECK_FALSE(from_base64(text).has_value());
+  }
+}
