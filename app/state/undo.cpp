@@ -9,16 +9,37 @@ namespace {
 
 constexpr std::size_t kBytesPerScope = 128;  // a node of PaintedCells
 
+template <typename Paint>
+std::size_t approximate_bytes(const attention::PaintByScope<Paint>& painted, const attention::PaintByScope<Paint>* before) {
+  std::size_t bytes = 0;
+  for (const auto& [scope, cells] : painted) {
+    const auto earlier = before ? before->find(scope) : painted.end();
+    const bool shares_cells = before && earlier != before->end() && earlier->second.runs().data() == cells.runs().data();
+    if (!shares_cells) bytes += cells.bytes();
+  }
+  return bytes;
+}
+
+std::size_t approximate_bytes(const inference::FixedPatterns& patterns, const inference::FixedPatterns* before) {
+  std::size_t bytes = 0;
+  for (const auto& [head, pattern] : patterns) {
+    const auto earlier = before ? before->find(head) : patterns.end();
+    const bool shares_cells =
+        before && earlier != before->end() && earlier->second.weights.runs().data() == pattern.weights.runs().data();
+    if (!shares_cells) bytes += pattern.weights.bytes();
+  }
+  return bytes;
+}
+
 /// Approximate host memory of masks that `before`, if there is one, doesn't share.
 std::size_t approximate_bytes(const attention::MaskSpec& mask, const attention::MaskSpec* before) {
-  std::size_t bytes = mask.painted.size() * kBytesPerScope;
+  std::size_t bytes = (mask.painted.size() + mask.biases.size()) * kBytesPerScope;
   const bool shares_matrix = before && before->matrix.get() == mask.matrix.get();
   if (mask.matrix && !shares_matrix) bytes += mask.matrix->keep.size();
-  for (const auto& [scope, cells] : mask.painted) {
-    const auto earlier = before ? before->painted.find(scope) : mask.painted.end();
-    const bool shares_cells =
-        before && earlier != before->painted.end() && earlier->second.runs().data() == cells.runs().data();
-    if (!shares_cells) bytes += cells.bytes();
+  bytes += approximate_bytes(mask.painted, before ? &before->painted : nullptr);
+  bytes += approximate_bytes(mask.biases, before ? &before->biases : nullptr);
+  if (mask.documents && !(before && before->documents.get() == mask.documents.get())) {
+    for (const auto& [item, begins] : *mask.documents) bytes += begins.size() * sizeof(std::uint32_t);
   }
   return bytes;
 }
@@ -57,7 +78,8 @@ std::size_t approximate_bytes(const State& state, const State* before) {
   const bool shares_frozen = before && before->compare.frozen.get() == state.compare.frozen.get();
   const std::size_t frozen = state.compare.frozen && !shares_frozen ? approximate_bytes(*state.compare.frozen) : 0;
   const std::size_t changes = before && before->changes == state.changes ? 0 : approximate_bytes(state.changes);
-  return sizeof(State) + frozen + changes + state.text().size() + state.playground().key_text.size() +
+  const std::size_t patterns = approximate_bytes(state.patterns, before ? &before->patterns : nullptr);
+  return sizeof(State) + frozen + patterns + changes + state.text().size() + state.playground().key_text.size() +
          approximate_bytes(state.masks, before ? &before->masks : nullptr) +
          approximate_bytes(state.playground().kept_masks, before ? &before->playground().kept_masks : nullptr) +
          approximate_bytes(state.model().trained_masks, before ? &before->model().trained_masks : nullptr);

@@ -56,6 +56,8 @@ State unusual_state() {
   state.model().trained_masks[model::BlockKind::EncoderSelf].rule.causal = true;
   state.gains[{{.kind = model::BlockKind::Cross, .layer = {3}}, 5}] = 0.5f;
   state.patterns[{{.kind = model::BlockKind::DecoderSelf, .layer = {2}}, 4}] = attention::FixedPattern::Previous;
+  state.patterns[{{.kind = model::BlockKind::Cross, .layer = {0}}, 1}] = {
+      attention::FixedPattern::Painted, attention::NumberRuns{{{1, 2}, 0.25f}, {{1, 3}, 0.25f}, {{4, 0}, 0.0f}}};
   state.changes = {
       {.name = "a patch",
        .intervention =
@@ -79,6 +81,9 @@ State unusual_state() {
   mask.fill = attention::MaskFill::MinusTenBillion;
   mask.matrix = attention::BooleanMask{.batch = 1, .heads = 2, .queries = 1, .keys = 3, .keep = {1, 0, 1, 0, 0, 1}};
   mask.painted[{.layer = 1, .batch = std::nullopt, .head = 2}].paint({.query = 3, .key = 4}, true);
+  mask.biases[{.layer = std::nullopt, .batch = 0, .head = 1}] =
+      attention::NumberRuns{{{2, 0}, -1.5f}, {{2, 1}, -1.5f}, {{7, 3}, 1e-3f}};
+  attention::set_documents(mask, 1, {5, 9});
   mask.mask_expression = test::mask_expression("k <= q || id_k == 5");
   mask.score_expression = test::score_expression("score * slider(gain, 0, 4)");
   mask.sliders["gain"] = 0.75f;
@@ -97,6 +102,9 @@ State unusual_state() {
                 .grid_order = GridOrder::ByConcentration,
                 .paint_reach = PaintReach::AllLayers,
                 .brush_shape = BrushShape::Row,
+                .brush_ink = BrushInk::Bias,
+                .brush_bias = -0.5f,
+                .brush_weight = 0.125f,
                 .show_numbers = false,
                 .theme = Theme::Light,
                 .ui_scale = 1.5f,
@@ -212,12 +220,14 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("a field's flag sets that field and nothing else, with the limits that files have") {
     std::set<std::string> names;
+    State unusual = unusual_state();
+    std::erase_if(unusual.patterns, [](const auto& head) { return !head.second.weights.empty(); });  // which no flag can say
     for (const Field& field : state_fields()) {
       const FieldFlag& flag = field.flag;
       if (flag.name.empty()) continue;
       CAPTURE(flag.name);
       CHECK(names.insert(flag.name).second);
-      const json value = field.write(unusual_state());
+      const json value = field.write(unusual);
       std::vector<std::string> heads;  // of the patterns
       for (const json& one : flag.name == "--replace-pattern" ? value : json::array()) {
         heads.push_back(fmt::format("{}:L{}H{}={}", one.at("kind").get<std::string>(), one.at("layer").get<int>(),
@@ -286,6 +296,10 @@ TEST_SUITE("cpu") {
         0);
     CHECK(failure(R"({"masks": {"cross": {"score_expression": "slider(a, 0, 1) + 0.0", "sliders": {"a": 2}}}})") ==
           "masks.cross.sliders.a: expected a number from 0 to 1, found 2");
+    CHECK(failure(R"({"masks": {"cross": {"biases": [{"runs": [[1, 2, 1, 1e9]]}]}}})").find("masks.cross.biases.runs: ") ==
+          0);
+    CHECK(failure(R"({"masks": {"cross": {"documents": [{"begins": 4}]}}})").find("masks.cross.documents.begins: ") == 0);
+    CHECK(failure(R"({"patterns": [{"pattern": "painted", "weights": [[1, 2, 0, 1]]}]})").find("patterns.weights: ") == 0);
     CHECK(failure(R"({"masks": {"cross": {"painted": [{"cells": [[1, 2]]}]}}})").find("masks.cross.painted.cells: ") == 0);
     CHECK(failure(R"({"masks": {"cross": {"matrix": {"shape": [1, 1, 1, 2], "rows": ["012"]}}}})")
               .find("masks.cross.matrix.rows: ") == 0);
