@@ -97,8 +97,8 @@ bool Undo::observe(const State& state, double now_s, bool in_gesture) {
   Change change = describe_change(steps_[position_].state, state);
   branch_off();
   const bool follows_quickly = change.is_continuous && now_s - last_change_s_ <= limits_.merge_seconds;
-  const bool merges =
-      !is_sealed_ && position_ > 0 && change.label == steps_.back().label && (continues_gesture || follows_quickly);
+  const bool merges = !is_sealed_ && position_ > 0 && steps_.back().name.empty() && change.label == steps_.back().label &&
+                      (continues_gesture || follows_quickly);
   if (merges) drop_last();
   last_change_s_ = now_s;
   gesture_is_open_ = in_gesture;
@@ -144,8 +144,12 @@ std::vector<HistoryStep> Undo::history() const {
   std::vector<HistoryStep> list;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
-    list.push_back(
-        {.id = step.id, .state = &step.state, .label = &step.label, .is_shown = i == position_, .is_undone = i > position_});
+    list.push_back({.id = step.id,
+                    .state = &step.state,
+                    .label = &step.label,
+                    .is_shown = i == position_,
+                    .is_undone = i > position_,
+                    .name = &step.name});
     list_branches(step.id, 1, list);
   }
   return list;
@@ -155,7 +159,12 @@ void Undo::list_branches(std::uint64_t after, std::uint32_t depth, std::vector<H
   for (const Branch& branch : branches_) {
     if (branch.after != after) continue;
     for (const Step& step : branch.steps) {
-      list.push_back({.id = step.id, .state = &step.state, .label = &step.label, .depth = depth, .is_undone = true});
+      list.push_back({.id = step.id,
+                      .state = &step.state,
+                      .label = &step.label,
+                      .depth = depth,
+                      .is_undone = true,
+                      .name = &step.name});
       list_branches(step.id, depth + 1, list);
     }
   }
@@ -203,8 +212,17 @@ std::size_t Undo::all_steps() const {
   return count;
 }
 
-/// With the branches that leave it.
-void Undo::drop_oldest_branch() {
+bool Undo::drop_oldest_branch() {
+  const auto leaves = [&](const Branch& branch, const Branch& from) {
+    return std::ranges::find(from.steps, branch.after, &Step::id) != from.steps.end();
+  };
+  // A branch and all that leave it go together, so all have to be without names.
+  const auto is_named = [&](const auto& self, const Branch& branch) -> bool {
+    if (std::ranges::any_of(branch.steps, [](const Step& step) { return !step.name.empty(); })) return true;
+    return std::ranges::any_of(branches_, [&](const Branch& other) { return leaves(other, branch) && self(self, other); });
+  };
+  const auto oldest = std::ranges::find_if(branches_, [&](const Branch& branch) { return !is_named(is_named, branch); });
+  if (oldest == branches_.end()) return false;
   std::vector<std::uint64_t> gone;
   const auto drop = [&](std::vector<Branch>::iterator at) {
     for (const Step& step : at->steps) {
@@ -213,22 +231,50 @@ void Undo::drop_oldest_branch() {
     }
     branches_.erase(at);
   };
-  drop(branches_.begin());
+  drop(oldest);
   const auto leaves_gone = [&](const Branch& branch) { return std::ranges::find(gone, branch.after) != gone.end(); };
   for (auto at = std::ranges::find_if(branches_, leaves_gone); at != branches_.end();
        at = std::ranges::find_if(branches_, leaves_gone)) {
     drop(at);
   }
+  return true;
 }
 
 void Undo::trim() {
   const auto is_too_large = [this] { return all_steps() > limits_.steps || bytes_ > limits_.bytes; };
-  while (!branches_.empty() && is_too_large()) drop_oldest_branch();
-  while (position_ > 0 && is_too_large()) {
-    bytes_ -= steps_.front().bytes;
-    steps_.pop_front();
+  while (is_too_large() && drop_oldest_branch()) {
+  }
+  const auto leaves = [&](std::uint64_t id) { return std::ranges::find(branches_, id, &Branch::after) != branches_.end(); };
+  for (std::size_t at = 0; at < position_ && is_too_large();) {
+    if (!steps_[at].name.empty() || leaves(steps_[at].id)) {
+      ++at;
+      continue;
+    }
+    bytes_ -= steps_[at].bytes;
+    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(at));
     --position_;
-    count(0);  // what it shared with the dropped step is kept by it alone now
+    count(at);  // what it shared with the dropped step is kept by it alone now
+  }
+}
+
+std::size_t Undo::named_count() const {
+  const auto is_named = [](const Step& step) { return !step.name.empty(); };
+  auto count = std::ranges::count_if(steps_, is_named);
+  for (const Branch& branch : branches_) count += std::ranges::count_if(branch.steps, is_named);
+  return static_cast<std::size_t>(count);
+}
+
+void Undo::name_step(std::uint64_t id, std::string name) {
+  const bool may_name = name.empty() || named_count() < kMostNamedSteps;
+  const auto name_in = [&](auto& steps) {
+    const auto step = std::ranges::find(steps, id, &Step::id);
+    if (step == steps.end()) return false;
+    if (may_name || !step->name.empty()) step->name = name;
+    return true;
+  };
+  if (name_in(steps_)) return;
+  for (Branch& branch : branches_) {
+    if (name_in(branch.steps)) return;
   }
 }
 
