@@ -47,6 +47,9 @@ constexpr std::array kOthers = {
     OtherNumber{kLogitPart, "part of a logit", "direct logit attribution, in double on the host",
                 "what this part wrote into the residual stream, times the final norm's scale and the token's row of the "
                 "unembedding"},
+    OtherNumber{kLogitHead, "part of a logit from one head", "direct logit attribution, in double on the host",
+                "the head's output times its rows of W_O, times the final norm's scale and the token's row of the "
+                "unembedding"},
     OtherNumber{kLogitSource, "what heads bring to a logit from one token",
                 "direct logit attribution, in double on the host",
                 "weights, values, W_O and the token's row of the unembedding"},
@@ -278,7 +281,10 @@ class Teller {
     const bool is_logit = other.id.starts_with("logit");
     if (!is_logit) name_place(other.has_head);
     if (is_logit) {
-      add("of", other.id == kLogitPart ? fmt::format("layer {}", number_.block.layer.value) : "the last layer");
+      std::string of = "the last layer";
+      if (other.id == kLogitPart) of = fmt::format("layer {}", number_.block.layer.value);
+      if (other.id == kLogitHead) of = fmt::format("layer {}, head {}", number_.block.layer.value, number_.head);
+      add("of", of);
       add("cell", fmt::format("{}, token {} of the vocabulary", index_text(Axis::Query, number_.row), number_.column));
     } else {
       add("cell", index_text(other.rows, number_.row) + ", " + index_text(other.columns, number_.column));
@@ -292,6 +298,9 @@ class Teller {
   void add_other_weights(const OtherNumber& other) {
     if (other.id.starts_with("logit")) {
       const auto& unembedding = result_.network->layers->unembedding;
+      const model::AttentionWeights* weights = layer_ && layer_->weights ? &*layer_->weights : nullptr;
+      if (other.id == kLogitHead && weights && weights->output)
+        add_linear("weight W_O", *weights->output, 0, weights->output->out());
       if (unembedding && number_.column < unembedding->linear.out()) {
         add_linear("weight", unembedding->linear, number_.column, 1);
         const bool is_decoder = !result_.network->layers->decoder.empty();

@@ -80,6 +80,10 @@ TEST_SUITE("cpu") {
     const Provenance logit = provenance_of(result, cell(kLogitNumber, 0, 0, 2, 77));
     CHECK(line(logit, "weight") == "transformer.wte.weight [128, 36] F32, row 77, model.safetensors");
     CHECK(line(logit, "final norm").starts_with("transformer.ln_f.weight [36]"));
+    const Provenance head = provenance_of(result, cell(kLogitHead, 1, 2, 2, 77));
+    CHECK(line(head, "of") == "layer 1, head 2");
+    CHECK(line(head, "weight W_O").starts_with("transformer.h.1.attn.c_proj.weight [36, 36] F32"));
+    CHECK(line(head, "weight") == "transformer.wte.weight [128, 36] F32, row 77, model.safetensors");
     const Provenance mlp = provenance_of(result, cell(kMlpNumber, 1, 0, 2, 7));
     CHECK(line(mlp, "weight") == "transformer.h.1.mlp.c_proj.weight [68, 36] F32, column 7, model.safetensors");
   }
