@@ -232,11 +232,11 @@ class VerificationTask final : public AnalysisTask {
     };
     const auto& biases = subject_.network->layers->position_biases;
     const auto edit = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key, double score) {
-      if (pattern == attention::FixedPattern::Uniform) return 0.0;
       if (layer_.config.position_bias) {
         score += biases[*layer_.config.position_bias].value(head_, std::int64_t{key} - std::int64_t{row});
       }
-      return mask_.score_expression.score(map, row, key, score, mask_.sliders);
+      const double edited = mask_.score(map, item_, {row, key}, score);
+      return pattern ? attention::score_of(*pattern, {row, key}, edited) : edited;
     };
     const double fill = static_cast<double>(attention::fill_value(mask_.fill));
     reference::attend(config, block_, is_visible, fill, stages, nullptr, {}, edit);

@@ -109,7 +109,7 @@ void explain_scores(const CellQuestion& question, Arithmetic& arithmetic, Number
 void explain_bias(const CellQuestion& question, const std::optional<float>& score, Arithmetic& arithmetic) {
   arithmetic.formula += " + bias";
   if (score && arithmetic.result && question.layer->config.softcap == 0.0F && question.score_expression.empty()) {
-    const double bias = double{*arithmetic.result} -
+    const double bias = double{*arithmetic.result} - question.painted_bias -
                         double{*score} * double{question.layer->config.scale.factor(question.geometry.shape.d_k)};
     arithmetic.numbers += fmt::format(" + {}", write_factor(bias));
   }
@@ -145,6 +145,12 @@ void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, Number
     arithmetic.numbers = fmt::format("{} · tanh({} / {})", cap, arithmetic.numbers, cap);
   }
   if (config.position_bias) explain_bias(question, score, arithmetic);
+  if (question.painted_bias != 0.0) {
+    arithmetic.formula += " + painted bias";
+    const double bias = question.painted_bias;
+    arithmetic.numbers += fmt::format(" {} {}", bias < 0.0 ? "\u2212" : "+", write_number(std::abs(bias)));
+    arithmetic.note = "The bias was painted onto this cell.";
+  }
   if (question.score_expression.empty()) return;
   arithmetic.formula = fmt::format("{}, score = {}", question.score_expression, arithmetic.formula);
   arithmetic.numbers.clear();
@@ -268,6 +274,14 @@ Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers) {
   arithmetic.result = numbers.value(stage, question.row, question.column);
   if (question.is_uniform && (stage == Stage::Q || stage == Stage::Scaled)) {
     arithmetic.note = "The head's pattern is uniform: its queries are 0, and so are all scores.";
+    return arithmetic;
+  }
+  if (question.painted_weight && stage == Stage::Scaled) {
+    const double weight = *question.painted_weight;
+    arithmetic.formula = weight > 0.0 ? "ln(painted weight)" : "";
+    arithmetic.numbers = weight > 0.0 ? fmt::format("ln {}", write_number(weight)) : "";
+    arithmetic.note =
+        "The row's pattern was painted: softmax makes each weight the painted one, divided by the sum of those visible.";
     return arithmetic;
   }
   switch (stage) {

@@ -45,7 +45,10 @@ struct CellQuestion {
   std::string score_expression = {};  ///< that the user typed; empty: none
   /// What it makes of the cell's score; valid while what the question was made from is.
   std::function<double(double score)> expressed = {};
-  bool is_uniform = false;  ///< the head's pattern is replaced by the uniform one
+  bool is_uniform = false;    ///< the head's pattern is replaced by the uniform one
+  double painted_bias = 0.0;  ///< that the user painted onto the cell
+  /// What the user painted into the cell's row instead of the head's own pattern; 0: another key of the row is painted.
+  std::optional<double> painted_weight = {};
   attention::Stage stage = attention::Stage::Scores;
   std::uint32_t row = 0, column = 0;
 };

@@ -11,7 +11,7 @@ std::string mask_reason(const attention::MaskSpec& mask, const CellInMap& where)
   if (mask.is_visible(where.map, where.batch, where.cell, where.keys)) {
     const attention::KeyRange keys = mask.rule.key_padding || where.map.keys == 0 ? where.keys : where.map.keys;
     if (!where.pattern || attention::shows(*where.pattern, query, key, keys)) return {};
-    return fmt::format("pattern ({})", attention::to_string(*where.pattern));
+    return fmt::format("pattern ({})", attention::to_string(where.pattern->kind));
   }
   if (mask.painted_state(where.map.layer, where.batch, where.map.head, where.cell)) return "paint";
 
@@ -24,6 +24,7 @@ std::string mask_reason(const attention::MaskSpec& mask, const CellInMap& where)
     if (rule.window > 0 && distance >= rule.window) causes.push_back(fmt::format("window of {}", rule.window));
   }
   if (rule.key_padding && !where.keys.holds(key)) causes.emplace_back("padding");
+  if (!mask.is_same_document(where.batch, query, key)) causes.emplace_back("another document");
   if (mask.matrix && !mask.matrix->is_kept(where.batch, where.map.head, query, key)) causes.emplace_back("mask matrix");
   if (!mask.mask_expression.shows(where.map, query, key, mask.sliders)) causes.emplace_back("mask expression");
   return causes.empty() ? "mask" : fmt::format("{}", fmt::join(causes, " and "));
@@ -35,6 +36,7 @@ std::string mask_summary(const attention::MaskSpec& mask, bool has_padding) {
   if (mask.rule.window > 0) parts.push_back(fmt::format("window {}", mask.rule.window));
   if (mask.rule.prefix > 0) parts.push_back(fmt::format("prefix {}", mask.rule.prefix));
   if (mask.rule.key_padding && has_padding) parts.emplace_back("padding");
+  if (mask.documents) parts.emplace_back("documents");
   if (mask.matrix) parts.emplace_back("matrix");
   if (mask.mask_expression) parts.emplace_back("expression");
   if (!mask.painted.empty()) parts.emplace_back("paint");

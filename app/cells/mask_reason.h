@@ -14,8 +14,8 @@ struct CellInMap {
   attention::ExpressionMap map = {};
   std::uint32_t batch = 0;
   attention::Cell cell;
-  attention::KeyRange keys = 0;                         ///< of its sequence, without padding
-  std::optional<attention::FixedPattern> pattern = {};  ///< that takes the place of the head's own
+  attention::KeyRange keys = 0;                               ///< of its sequence, without padding
+  std::optional<attention::ReplacementPattern> pattern = {};  ///< that takes the place of the head's own
 };
 
 /// Why the cell is masked: "causal rule", "padding", "window of 4 and mask matrix", "mask expression",

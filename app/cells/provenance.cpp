@@ -47,6 +47,9 @@ constexpr std::array kOthers = {
     OtherNumber{kLogitPart, "part of a logit", "direct logit attribution, in double on the host",
                 "what this part wrote into the residual stream, times the final norm's scale and the token's row of the "
                 "unembedding"},
+    OtherNumber{kLogitHead, "part of a logit from one head", "direct logit attribution, in double on the host",
+                "the head's output times its rows of W_O, times the final norm's scale and the token's row of the "
+                "unembedding"},
     OtherNumber{kLogitSource, "what heads bring to a logit from one token",
                 "direct logit attribution, in double on the host",
                 "weights, values, W_O and the token's row of the unembedding"},
@@ -186,6 +189,7 @@ class Teller {
     if (mask && mask->score_expression && base.stage >= Stage::Scaled) {
       add("score expression", mask->score_expression.text());
     }
+    if (mask && !is_mean && attention::is_map(base.stage) && base.stage != Stage::Scores) add_paint(*mask, pattern);
     if (mask && mask->mask_expression && base.stage >= Stage::Masked) add("mask expression", mask->mask_expression.text());
     std::string computed(operation_of(base.stage));
     if (is_norm) computed += "; times the length of v\u00b7W_O, in double on the host, once for each key";
@@ -197,9 +201,22 @@ class Teller {
     const float gain = gain_of_head();
     if (gain != 1.0F && (base.stage == Stage::Heads || is_norm)) add("head's gain", fmt::format("{:.4g}", gain));
     if (pattern)
-      add("head's pattern", fmt::format("replaced by the {} one, within the mask", attention::to_string(*pattern)));
+      add("head's pattern", fmt::format("replaced by the {} one, within the mask", attention::to_string(pattern->kind)));
     if (!is_mean) add_weights(base.stage, is_norm);
     add_pooling(base);
+  }
+
+  /// What was painted onto the cell; of several cells together nothing is told.
+  void add_paint(const attention::MaskSpec& mask, const std::optional<attention::ReplacementPattern>& pattern) {
+    if (number_.pool > 1) return;
+    const attention::Cell cell{.query = number_.row, .key = number_.column};
+    if (pattern && pattern->weights.has_row(cell.query)) {
+      const float weight = pattern->weights.state(cell).value_or(0.0F);
+      return add("painted weight", fmt::format("{:.6g}, divided by the sum of those that the row's mask shows", weight));
+    }
+    if (pattern == attention::FixedPattern::Uniform) return;  // every score is 0
+    const float bias = mask.bias(number_.block.layer.value, number_.batch, number_.head, cell);
+    if (bias != 0.0F) add("painted bias", fmt::format("{:+.6g}, added to the score", bias));
   }
 
   float gain_of_head() const {
@@ -209,7 +226,7 @@ class Teller {
   }
 
   /// The pattern that takes the place of the head's own.
-  std::optional<attention::FixedPattern> pattern_of_head() const {
+  std::optional<attention::ReplacementPattern> pattern_of_head() const {
     if (!result_.inputs) return std::nullopt;
     const auto found = result_.inputs->patterns.find({number_.block, number_.head});
     return found == result_.inputs->patterns.end() ? std::nullopt : std::optional(found->second);
@@ -264,7 +281,10 @@ class Teller {
     const bool is_logit = other.id.starts_with("logit");
     if (!is_logit) name_place(other.has_head);
     if (is_logit) {
-      add("of", other.id == kLogitPart ? fmt::format("layer {}", number_.block.layer.value) : "the last layer");
+      std::string of = "the last layer";
+      if (other.id == kLogitPart) of = fmt::format("layer {}", number_.block.layer.value);
+      if (other.id == kLogitHead) of = fmt::format("layer {}, head {}", number_.block.layer.value, number_.head);
+      add("of", of);
       add("cell", fmt::format("{}, token {} of the vocabulary", index_text(Axis::Query, number_.row), number_.column));
     } else {
       add("cell", index_text(other.rows, number_.row) + ", " + index_text(other.columns, number_.column));
@@ -278,6 +298,9 @@ class Teller {
   void add_other_weights(const OtherNumber& other) {
     if (other.id.starts_with("logit")) {
       const auto& unembedding = result_.network->layers->unembedding;
+      const model::AttentionWeights* weights = layer_ && layer_->weights ? &*layer_->weights : nullptr;
+      if (other.id == kLogitHead && weights && weights->output)
+        add_linear("weight W_O", *weights->output, 0, weights->output->out());
       if (unembedding && number_.column < unembedding->linear.out()) {
         add_linear("weight", unembedding->linear, number_.column, 1);
         const bool is_decoder = !result_.network->layers->decoder.empty();

@@ -97,6 +97,28 @@ class ChainWriter {
     add(std::move(line));
   }
 
+  void add_painted_bias() {
+    ChainLine line{.name = "painted bias",
+                   .formula = "score + bias",
+                   .numbers = {},
+                   .value = {},
+                   .note = "What the brush put onto this cell."};
+    if (value_) {
+      line.numbers = fmt::format("{} {}", write_number(*value_), signed_term(question_.painted_bias));
+      line.value = *value_ + question_.painted_bias;
+    }
+    add(std::move(line));
+  }
+
+  void add_painted_weight(double weight) {
+    ChainLine line{.name = "painted pattern", .formula = "ln(painted weight)", .numbers = {}, .value = {}, .note = {}};
+    line.note = weight > 0.0 ? "The row's pattern was painted: its scores don't count."
+                             : "The row's pattern was painted, without this key.";
+    if (weight > 0.0) line.numbers = fmt::format("ln {}", write_number(weight));
+    line.value = weight > 0.0 ? std::log(weight) : 0.0;
+    add(std::move(line));
+  }
+
   void add_mask() {
     const bool is_masked = !question_.mask_reason.empty();
     ChainLine line{.name = "mask", .formula = is_masked ? "fill" : "score", .numbers = {}, .value = value_, .note = {}};
@@ -179,6 +201,8 @@ ScoreChain explain_score(const CellQuestion& question, const model::Layers* laye
     writer.add_bias(*bias, layers->position_biases[*config.position_bias].kind == model::PositionBias::Kind::Slopes);
   }
   if (!question.score_expression.empty()) writer.add_expression();
+  if (question.painted_bias != 0.0) writer.add_painted_bias();
+  if (question.painted_weight) writer.add_painted_weight(*question.painted_weight);
   chain.score = writer.value();
   writer.add_mask();
   writer.add_softmax(numbers.softmax(question.row));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -91,6 +92,12 @@ void add_selection_flags(CLI::App& app, ExportOptions* options) {
            });
 }
 
+void freeze_as(const State& other, std::string name, State& state) {
+  FrozenRun frozen = freeze(other);
+  frozen.name = std::move(name);
+  state.compare.frozen = std::move(frozen);
+}
+
 /// What every number is a difference from: one of these flags.
 void add_comparison_flags(CLI::App& app, ExportFlags* flags) {
   constexpr const char* kComparison = "Comparison";
@@ -105,7 +112,7 @@ void add_comparison_flags(CLI::App& app, ExportFlags* flags) {
                State other = state;
                other.text() = text;
                if (is_model(other.source)) other.model().ids.clear();
-               state.compare.frozen = freeze(other);
+               freeze_as(other, "\u201C" + text + "\u201D", state);
              });
            });
   add_flag(app, "--compare-mask", "RULE",
@@ -120,7 +127,7 @@ void add_comparison_flags(CLI::App& app, ExportFlags* flags) {
                  mask.rule = rule;
                  mask.rule.key_padding = pads;
                }
-               state.compare.frozen = freeze(other);
+               freeze_as(other, "mask " + attention::to_string(rule), state);
              });
            });
 }

@@ -54,7 +54,7 @@ void solo(const CommandContext& context) {
   }
 }
 
-std::optional<FixedPattern> pattern_of(const State& state) {
+std::optional<attention::ReplacementPattern> pattern_of(const State& state) {
   return fixed_pattern(state, state.selection.block, state.selection.head);
 }
 

@@ -79,6 +79,25 @@ void paint_range(const CommandContext& context, bool is_visible) {
   paint(context.state, brush_cells(BrushShape::Rectangle, range.first, range.last, map), is_visible, map);
 }
 
+/// Takes up the brush with this ink.
+Command ink_command(const char* id, const char* label, const char* menu_label, BrushInk ink, const char* help) {
+  return {
+      .id = id,
+      .label = label,
+      .group = "Mask",
+      .help = help,
+      .menu = {.menu = "Edit", .submenu = "Brush puts", .label = menu_label, .section = 3},
+      .run =
+          [ink](const CommandContext& context) {
+            context.state.view.brush_ink = ink;
+            context.state.view.tab = kHeadView;
+            context.transient.paints = true;
+          },
+      .is_enabled = has_run,
+      .is_checked =
+          [ink](const CommandContext& context) { return context.transient.paints && context.state.view.brush_ink == ink; }};
+}
+
 }  // namespace
 
 std::vector<Command> mask_commands() {
@@ -142,6 +161,39 @@ std::vector<Command> mask_commands() {
        .menu = {.menu = "Edit", .submenu = "Mask", .label = "Show the chosen range", .section = 3, .part = 1},
        .run = [](const CommandContext& context) { paint_range(context, true); },
        .is_enabled = has_range},
+      {.id = "mask.part_documents",
+       .label = "Make documents of what separator tokens part",
+       .group = "Mask",
+       .help = "A token sees only tokens of its own document; documents begin behind separators such as </s>.",
+       .menu = {.menu = "Edit", .submenu = "Mask", .label = "Documents behind separators", .section = 3, .part = 2},
+       .run =
+           [](const CommandContext& context) {
+             attention::set_documents(selected_mask(context.state), context.state.selection.batch,
+                                      context.window.selected_map().behind_separators);
+           },
+       .is_enabled = has_run,
+       .tell = [](const State& after, bool) -> std::string {
+         const auto& documents = selected_mask(after).documents;
+         const bool has_some = documents && documents->contains(after.selection.batch);
+         if (!has_some) return "The text has no separators: right click on a token to begin a document there";
+         return fmt::format("{} documents", documents->at(after.selection.batch).size() + 1);
+       }},
+      {.id = "mask.join_documents",
+       .label = "Join all documents",
+       .group = "Mask",
+       .help = "Every token sees those of all documents again.",
+       .menu = {.menu = "Edit", .submenu = "Mask", .label = "Join documents", .section = 3, .part = 2},
+       .run =
+           [](const CommandContext& context) {
+             attention::set_documents(selected_mask(context.state), context.state.selection.batch, {});
+           },
+       .is_enabled = [](const CommandContext& context) { return selected_mask(context.state).documents.has_value(); }},
+      ink_command("mask.paint_mask", "The brush puts masks", "Masks", BrushInk::Mask,
+                  "The brush masks cells, or shows masked ones again."),
+      ink_command("mask.paint_bias", "The brush puts biases", "Biases", BrushInk::Bias,
+                  "The brush adds a bias to the scores of cells, or takes it away."),
+      ink_command("mask.paint_pattern", "The brush paints the head's pattern", "The head's pattern", BrushInk::Pattern,
+                  "The brush paints weights that take the place of the head's own."),
       {.id = "mask.reset",
        .label = "Reset the masks",
        .group = "Mask",

@@ -47,8 +47,11 @@ bool draw_step(Frame& frame, const HistoryStep& step) {
     list->AddLine({x, at.y}, {x, at.y + kRow}, theme.border, 1.5F);
   }
   const float label_room = width * kLabelShare - indent;
-  const std::string label = fit_text(fonts.body, step.label->empty() ? "Beginning" : *step.label, label_room);
-  list->AddText(fonts.body, font_size(fonts.body), {at.x + indent, at.y + drop}, color, label.c_str());
+  const bool is_named = !step.name->empty();
+  const std::string title = is_named ? frame.ui.shaped(*step.name) : step.label->empty() ? "Beginning" : *step.label;
+  ImFont* font = is_named ? fonts.strong : fonts.body;
+  const std::string label = fit_text(font, title, label_room);
+  list->AddText(font, font_size(font), {at.x + indent, at.y + drop}, color, label.c_str());
   const std::string detail =
       fit_text(fonts.small, frame.ui.shaped(detail_of(*step.state)), width * (1.0F - kLabelShare) - 16.0F);
   list->AddText(fonts.small, font_size(fonts.small),
@@ -57,9 +60,22 @@ bool draw_step(Frame& frame, const HistoryStep& step) {
   return is_clicked;
 }
 
+/// A field for the shown step's name.
+void draw_name(Frame& frame, Undo& undo) {
+  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text);
+  std::string name = undo.shown_name();
+  const std::uint64_t id = undo.shown_id();
+  ImGui::PushID(static_cast<int>(id));       // another step's field is another one
+  constexpr std::size_t kLongestName = 120;  // bytes
+  const shell::TextFieldOptions options{.hint = "Name this step, to find it again", .limit = kLongestName};
+  if (frame.ui.text_field("##name", name, options)) undo.name_step(id, std::move(name));
+  ImGui::PopID();
+  mark_last_item(frame, "history.name", "A named step is kept, however long the history grows.");
+}
+
 }  // namespace
 
-std::optional<std::uint64_t> draw_history_window(Frame& frame, const Undo& undo, bool& is_open) {
+std::optional<std::uint64_t> draw_history_window(Frame& frame, Undo& undo, bool& is_open) {
   if (!is_open) return std::nullopt;
   std::optional<std::uint64_t> chosen;
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
@@ -72,6 +88,7 @@ std::optional<std::uint64_t> draw_history_window(Frame& frame, const Undo& undo,
       const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
       ImGui::TextWrapped("A click goes to a step. What is changed there begins another branch; none is lost.");
     }
+    draw_name(frame, undo);
     ImGui::Separator();
     ImGui::BeginChild("steps");
     const std::vector<HistoryStep> steps = undo.history();

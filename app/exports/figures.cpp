@@ -146,6 +146,8 @@ std::string mask_in_words(const attention::MaskSpec& mask) {
   std::string text = "mask " + attention::to_string(mask.rule);
   if (mask.matrix) text += ", matrix";
   if (!mask.painted.empty()) text += ", painted cells";
+  if (!mask.biases.empty()) text += ", painted biases";
+  if (mask.documents) text += ", documents";
   if (mask.mask_expression) text += ", mask expression";
   if (mask.score_expression) text += ", score expression";
   text += mask.rule.key_padding ? ", padding masked" : ", padding visible";

@@ -41,7 +41,9 @@ void describe_changes(const RunInputs& inputs, Json& about) {
   }
   for (const auto& [which, pattern] : inputs.patterns) {
     about["patterns"].push_back(head(which));
-    about["patterns"].back()["pattern"] = attention::to_string(pattern);
+    about["patterns"].back()["pattern"] = attention::to_string(pattern.kind);
+    for (const attention::NumberRun& run : pattern.weights.runs())
+      about["patterns"].back()["weights"].push_back({run.query, run.first_key, run.count, run.paint});
   }
   if (!inputs.changes.empty()) about["changes"] = Json(write_changes(inputs.changes));
 }

@@ -96,7 +96,7 @@ class ExportRun {
           std::ranges::find(blocks, head.first) != blocks.end() && head.second < run_->shape(head.first).heads;
       if (is_there) continue;
       report_.notes.push_back(fmt::format("the {} pattern of {} L{}H{} is left out: there is no such head",
-                                          attention::to_string(pattern), model::to_string(head.first.kind),
+                                          attention::to_string(pattern.kind), model::to_string(head.first.kind),
                                           head.first.layer.value, head.second));
     }
     for (const ExportBlocks& blocks : blocks_) {

@@ -29,10 +29,12 @@ std::string scaled_from(const FormulaSubject& subject, const std::string& scores
     if (config.softcap > 0.0F) scaled = fmt::format("{0:.4g} · tanh( {1} / {0:.4g} )", config.softcap, scaled);
     if (config.position_bias) scaled += " + bias";
   }
-  if (!subject.mask || !subject.mask->score_expression) return scaled;
+  if (!subject.mask) return scaled;
+  const char* painted = subject.mask->biases.empty() ? "" : " + painted bias";
+  if (!subject.mask->score_expression) return scaled + painted;
   const std::string& text = subject.mask->score_expression.text();
   const bool is_cut = text.size() > kLongestExpression;
-  return fmt::format("{}{}, score = {}", text.substr(0, kLongestExpression), is_cut ? "…" : "", scaled);
+  return fmt::format("{}{}{}, score = {}", text.substr(0, kLongestExpression), is_cut ? "…" : "", painted, scaled);
 }
 
 /// "Q = X W_Q + b_Q" for one of the three input projections.
@@ -85,14 +87,14 @@ std::string masked(const FormulaSubject& /*subject*/) { return "the scaled score
 
 std::string weights(const FormulaSubject& subject) {
   if (!subject.pattern) return "A = softmax(masked)";
-  return fmt::format("A = softmax(masked), of the {} pattern", attention::to_string(*subject.pattern));
+  return fmt::format("A = softmax(masked), of the {} pattern", attention::to_string(subject.pattern->kind));
 }
 
 std::string map(attention::Stage stage, const FormulaSubject& subject) {
   if (stage == attention::Stage::Scores) return subject.pattern == attention::FixedPattern::Uniform ? "0" : "QK^T";
   std::string scaled = scaled_from(subject, "QK^T");
   if (stage == attention::Stage::Scaled) return scaled;
-  if (subject.pattern) return fmt::format("replaced by the {} pattern", attention::to_string(*subject.pattern));
+  if (subject.pattern) return fmt::format("replaced by the {} pattern", attention::to_string(subject.pattern->kind));
   return fmt::format("softmax( {} )", scaled);
 }
 

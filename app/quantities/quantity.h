@@ -73,8 +73,8 @@ struct FormulaSubject {
   model::BlockRef block;
   const model::AttentionLayer* layer = nullptr;
   std::uint32_t head = 0;
-  const attention::MaskSpec* mask = nullptr;                      ///< whose score expression is told; null: none
-  std::optional<attention::FixedPattern> pattern = std::nullopt;  ///< that takes the place of the head's own
+  const attention::MaskSpec* mask = nullptr;  ///< whose score expression and biases are told; null: none
+  std::optional<attention::ReplacementPattern> pattern = std::nullopt;  ///< that takes the place of the head's own
 };
 
 /// What can be drawn of a run, or of two: one matrix for each head, block or kind of attention.

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::array<const char*, 3> kFills = {"\u2212\u221E", "\u22121e9", "\u22121e10"};
 constexpr std::array<const char*, 4> kReaches = {"head", "layer", "later", "all"};
+constexpr std::array<const char*, 3> kInks = {"mask", "bias", "pattern"};
+constexpr float kSteepestBias = 100.0F;
 constexpr std::array<const char*, 5> kShapes = {"cell", "row", "col", "diag", "box"};
 
 const char* kind_title(model::BlockKind kind) {
@@ -30,6 +32,44 @@ const char* kind_title(model::BlockKind kind) {
 /// Several kinds of attention have several masks: then it must be said whose this is.
 bool has_several_kinds(const EngineResult& result) {
   return std::ranges::any_of(result.blocks, [&](model::BlockRef block) { return block.kind != result.blocks.front().kind; });
+}
+
+/// What the brush puts, how much of it, and its shape.
+void draw_brush_fields(Frame& frame, Form& form) {
+  ViewChoices& view = frame.state.view;
+  int ink = static_cast<int>(view.brush_ink);
+  if (form.segments("ink", "Puts", kInks, ink,
+                    "A mask hides cells, or shows them again; a bias is added to their scores; a pattern takes the place of "
+                    "this head's own: painted rows attend by the painted weights, divided by their sum.")) {
+    view.brush_ink = static_cast<BrushInk>(ink);
+  }
+  if (view.brush_ink == BrushInk::Bias) {
+    form.decimal("bias", "Bias", view.brush_bias, -kSteepestBias, kSteepestBias,
+                 "Added to the scaled score: +0.69 doubles a small weight, \u22120.69 halves it.");
+  } else if (view.brush_ink == BrushInk::Pattern) {
+    form.decimal("weight", "Weight", view.brush_weight, 0.0F, attention::kMostPatternWeight,
+                 "Of the painted cell; a row's weights are divided by their sum. Rows without paint stay as computed.");
+  }
+  int shape = static_cast<int>(view.brush_shape);
+  if (form.segments("shape", "Shape", kShapes, shape)) view.brush_shape = static_cast<BrushShape>(shape);
+}
+
+std::string painted_text(const attention::MaskSpec& mask) {
+  const std::size_t cells = attention::painted_count(mask.painted), biases = attention::painted_count(mask.biases);
+  std::string text = cells == 0 && biases > 0 ? "" : fmt::format("{} cell{}", cells, cells == 1 ? "" : "s");
+  if (cells == 0 && biases == 0) text = "nothing";
+  if (biases > 0) text += fmt::format("{}{} bias{}", text.empty() ? "" : ", ", biases, biases == 1 ? "" : "es");
+  return text;
+}
+
+/// How many documents the text in view is made of, with a button that joins them.
+void draw_documents(Frame& frame, Form& form, attention::MaskSpec& mask) {
+  if (!mask.documents) return;
+  const std::uint32_t item = frame.state.selection.batch;
+  const auto found = mask.documents->find(item);
+  const std::size_t count = found == mask.documents->end() ? 1 : found->second.size() + 1;
+  if (form.value_with_button("documents", "Documents", std::to_string(count), "Join", count > 1))
+    attention::set_documents(mask, item, {});
 }
 
 }  // namespace
@@ -63,20 +103,18 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& d
   draw_expression_fields(frame, form, drafts);
   form.toggle("brush", "Brush", frame.transient.paints, "B",
               "While it is on, a click or a drag on the map masks cells, or shows masked ones again. Esc stops.");
-  int shape_of_brush = static_cast<int>(frame.state.view.brush_shape);
-  if (frame.transient.paints && form.segments("shape", "Shape", kShapes, shape_of_brush)) {
-    frame.state.view.brush_shape = static_cast<BrushShape>(shape_of_brush);
-  }
+  if (frame.transient.paints) draw_brush_fields(frame, form);
   int reach = static_cast<int>(frame.state.view.paint_reach);
-  if (form.segments("reach", "Paints", kReaches, reach)) {
+  if (form.segments("reach", "Paints", kReaches, reach,
+                    "The maps that change with the one on screen. A pattern is one head's.")) {
     frame.state.view.paint_reach = static_cast<PaintReach>(reach);
   }
-  const std::size_t painted = attention::painted_count(mask.painted);
+  draw_documents(frame, form, mask);
   if (mask.matrix) {
     form.value("Matrix", fmt::format("[{}, {}, {}, {}]", mask.matrix->batch, mask.matrix->heads, mask.matrix->queries,
                                      mask.matrix->keys));
   }
-  const std::string count = painted == 0 ? "nothing" : fmt::format("{} cell{}", painted, painted == 1 ? "" : "s");
+  const std::string count = painted_text(mask);
   const bool is_changed = mask != attention::MaskSpec{} || is_notebook(frame.state.source);
   if (form.value_with_button("reset", "Painted", count, "Reset mask", is_changed)) reset_masks(frame.state);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "app/state/mask_json.h"
 #include "app/state/state_names.h"
 #include "view/color_map.h"
 
@@ -99,15 +100,24 @@ void read_gains(const JsonReader& object, const char* key, inference::HeadGains&
 }
 
 json write_patterns(const inference::FixedPatterns& patterns) {
-  return write_by_head(patterns, "pattern", [](attention::FixedPattern pattern) {
-    return json(enum_name<attention::FixedPattern>(kFixedPatterns, pattern));
+  json list = write_by_head(patterns, "pattern", [](const attention::ReplacementPattern& pattern) {
+    return json(enum_name<attention::FixedPattern>(kFixedPatterns, pattern.kind));
   });
+  std::size_t at = 0;
+  for (const auto& [head, pattern] : patterns) {
+    if (pattern.kind == attention::FixedPattern::Painted) list[at]["weights"] = numbers_to_json(pattern.weights);
+    ++at;
+  }
+  return list;
 }
 
 void read_patterns(const JsonReader& object, const char* key, inference::FixedPatterns& value) {
-  read_by_head(object, key, value, attention::FixedPattern::Uniform,
-               [](const JsonReader& head, attention::FixedPattern& pattern) {
-                 head.read_enum<attention::FixedPattern>("pattern", pattern, kFixedPatterns);
+  read_by_head(object, key, value, attention::ReplacementPattern(),
+               [](const JsonReader& head, attention::ReplacementPattern& pattern) {
+                 head.read_enum<attention::FixedPattern>("pattern", pattern.kind, kFixedPatterns);
+                 const json* weights = head.find("weights");
+                 if (weights == nullptr || pattern.kind != attention::FixedPattern::Painted) return;
+                 pattern.weights = numbers_from_json(*weights, head.path("weights"), 0.0f, attention::kMostPatternWeight);
                });
 }
 

@@ -11,6 +11,10 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uint32_t kLastCell = 0xffff'fffeu;
+constexpr std::size_t kMostPaintedNumbers = std::size_t{1} << 22;  // painted numbers of one scope
+constexpr std::uint32_t kMostDocuments = 1u << 20;                 // of one item
+
 json scope_axis(const std::optional<std::uint32_t>& axis) { return axis ? json(*axis) : json(nullptr); }
 
 json matrix_to_json(const attention::BooleanMask& matrix) {
@@ -51,6 +55,22 @@ attention::BooleanMask matrix_from_json(const json& value, const std::string& pa
   return matrix;
 }
 
+json scope_to_json(const attention::PaintScope& scope) {
+  return {{"layer", scope_axis(scope.layer)}, {"batch", scope_axis(scope.batch)}, {"head", scope_axis(scope.head)}};
+}
+
+attention::PaintScope scope_from_json(const JsonReader& reader) {
+  attention::PaintScope scope;
+  const auto read_axis = [&](const char* key, std::optional<std::uint32_t>& axis) {
+    const json* value = reader.find(key);
+    if (value && !value->is_null()) axis = JsonReader::integer(reader.path(key), *value, 0u, kLastCell);
+  };
+  read_axis("layer", scope.layer);
+  read_axis("batch", scope.batch);
+  read_axis("head", scope.head);
+  return scope;
+}
+
 json painted_to_json(const attention::PaintedCells& painted) {
   json scopes = json::array();
   for (const auto& [scope, cells] : painted) {
@@ -58,42 +78,76 @@ json painted_to_json(const attention::PaintedCells& painted) {
     cells.for_each_cell([&](attention::Cell cell, bool is_visible) {
       cell_list.push_back({cell.query, cell.key, is_visible});
     });
-    scopes.push_back({{"layer", scope_axis(scope.layer)},
-                      {"batch", scope_axis(scope.batch)},
-                      {"head", scope_axis(scope.head)},
-                      {"cells", std::move(cell_list)}});
+    scopes.push_back(scope_to_json(scope));
+    scopes.back()["cells"] = std::move(cell_list);
   }
   return scopes;
 }
 
 attention::PaintedCells painted_from_json(const json& scopes, const std::string& path) {
-  constexpr std::uint32_t kLast = 0xffff'fffeu;
   if (!scopes.is_array()) throw Error("{}: expected a list, found {}", path, shown(scopes));
   std::map<attention::PaintScope, std::vector<attention::PaintedCell>> lists;
   for (const json& entry : scopes) {
     const JsonReader reader(entry, path);
-    attention::PaintScope scope;
-    const auto read_axis = [&](const char* key, std::optional<std::uint32_t>& axis) {
-      const json* value = reader.find(key);
-      if (value && !value->is_null()) axis = JsonReader::integer(reader.path(key), *value, 0u, kLast);
-    };
-    read_axis("layer", scope.layer);
-    read_axis("batch", scope.batch);
-    read_axis("head", scope.head);
+    const attention::PaintScope scope = scope_from_json(reader);
     const json* cells = reader.find("cells");
     if (!cells || !cells->is_array()) throw Error("{}.cells: expected a list", path);
     for (const json& cell : *cells) {
       if (!cell.is_array() || cell.size() != 3 || !cell[2].is_boolean()) {
         throw Error("{}.cells: expected [query, key, true or false], found {}", path, shown(cell));
       }
-      const attention::Cell at = {.query = JsonReader::integer(path + ".cells", cell[0], 0u, kLast),
-                                  .key = JsonReader::integer(path + ".cells", cell[1], 0u, kLast)};
+      const attention::Cell at = {.query = JsonReader::integer(path + ".cells", cell[0], 0u, kLastCell),
+                                  .key = JsonReader::integer(path + ".cells", cell[1], 0u, kLastCell)};
       lists[scope].emplace_back(at, cell[2].get<bool>());
     }
   }
   attention::PaintedCells painted;
   for (auto& [scope, cells] : lists) painted.emplace(scope, attention::CellRuns(std::move(cells)));
   return painted;
+}
+
+json biases_to_json(const attention::PaintedBiases& biases) {
+  json scopes = json::array();
+  for (const auto& [scope, numbers] : biases) {
+    scopes.push_back(scope_to_json(scope));
+    scopes.back()["runs"] = numbers_to_json(numbers);
+  }
+  return scopes;
+}
+
+attention::PaintedBiases biases_from_json(const json& scopes, const std::string& path) {
+  if (!scopes.is_array()) throw Error("{}: expected a list, found {}", path, shown(scopes));
+  attention::PaintedBiases biases;
+  for (const json& entry : scopes) {
+    const JsonReader reader(entry, path);
+    const json* runs = reader.find("runs");
+    if (!runs) throw Error("{}.runs: expected a list", path);
+    attention::NumberRuns numbers =
+        numbers_from_json(*runs, reader.path("runs"), -attention::kMostBias, attention::kMostBias);
+    if (!numbers.empty()) biases.insert_or_assign(scope_from_json(reader), std::move(numbers));
+  }
+  return biases;
+}
+
+json documents_to_json(const attention::Documents& documents) {
+  json items = json::array();
+  for (const auto& [item, begins] : documents) items.push_back({{"batch", item}, {"begins", begins}});
+  return items;
+}
+
+void documents_from_json(const json& items, const std::string& path, attention::MaskSpec& mask) {
+  if (!items.is_array()) throw Error("{}: expected a list, found {}", path, shown(items));
+  for (const json& entry : items) {
+    const JsonReader reader(entry, path);
+    std::uint32_t item = 0;
+    reader.read("batch", item, 0u, kLastCell);
+    const json* tokens = reader.find("begins");
+    if (!tokens || !tokens->is_array() || tokens->size() > kMostDocuments)
+      throw Error("{}: expected a list of at most {} tokens", reader.path("begins"), kMostDocuments);
+    std::vector<std::uint32_t> begins;
+    for (const json& token : *tokens) begins.push_back(JsonReader::integer(reader.path("begins"), token, 0u, kLastCell));
+    attention::set_documents(mask, item, std::move(begins));
+  }
 }
 
 attention::Expression expression_from_json(const JsonReader& reader, const char* key, attention::ExpressionUse use) {
@@ -122,11 +176,37 @@ void read_expressions(const JsonReader& reader, attention::MaskSpec& mask) {
 
 }  // namespace
 
+json numbers_to_json(const attention::NumberRuns& painted) {
+  json runs = json::array();
+  for (const attention::NumberRun& run : painted.runs()) runs.push_back({run.query, run.first_key, run.count, run.paint});
+  return runs;
+}
+
+attention::NumberRuns numbers_from_json(const json& runs, const std::string& path, float low, float high) {
+  if (!runs.is_array()) throw Error("{}: expected a list, found {}", path, shown(runs));
+  std::vector<attention::Painted<float>> cells;
+  for (const json& run : runs) {
+    const bool is_number = run.is_array() && run.size() == 4 && run[3].is_number();
+    const float number = is_number ? run[3].get<float>() : 0.0f;
+    if (!is_number || !(number >= low && number <= high)) {
+      throw Error("{}: expected [query, first key, count, number from {} to {}], found {}", path, low, high, shown(run));
+    }
+    const std::uint32_t query = JsonReader::integer(path, run[0], 0u, kLastCell);
+    const std::uint32_t first = JsonReader::integer(path, run[1], 0u, kLastCell);
+    const std::uint32_t count = JsonReader::integer(path, run[2], 1u, kLastCell - first);
+    if (count > kMostPaintedNumbers - cells.size()) throw Error("{}: more than {} cells", path, kMostPaintedNumbers);
+    for (std::uint32_t i = 0; i < count; ++i) cells.emplace_back(attention::Cell{query, first + i}, number);
+  }
+  return attention::NumberRuns(std::move(cells));
+}
+
 json to_json(const attention::MaskSpec& mask) {
   json value = {{"rule", attention::to_string(mask.rule)},
                 {"key_padding", mask.rule.key_padding},
                 {"fill", attention::to_string(mask.fill)},
                 {"painted", painted_to_json(mask.painted)}};
+  if (!mask.biases.empty()) value["biases"] = biases_to_json(mask.biases);
+  if (mask.documents) value["documents"] = documents_to_json(*mask.documents);
   if (mask.matrix) value["matrix"] = matrix_to_json(*mask.matrix);
   if (mask.mask_expression) value["mask_expression"] = mask.mask_expression.text();
   if (mask.score_expression) value["score_expression"] = mask.score_expression.text();
@@ -153,6 +233,8 @@ attention::MaskSpec mask_from_json(const json& value, const std::string& path) {
     mask.matrix = matrix_from_json(*matrix, reader.path("matrix"));
   }
   if (const json* painted = reader.find("painted")) mask.painted = painted_from_json(*painted, reader.path("painted"));
+  if (const json* biases = reader.find("biases")) mask.biases = biases_from_json(*biases, reader.path("biases"));
+  if (const json* documents = reader.find("documents")) documents_from_json(*documents, reader.path("documents"), mask);
   read_expressions(reader, mask);
   return mask;
 }

@@ -9,11 +9,16 @@
 
 namespace headlight::app {
 
-/// {"rule": "causal+window:4", "key_padding": true, "fill": "-inf", "painted": […], "matrix": {"shape", "rows"},
+/// {"rule": "causal+window:4", "key_padding": true, "fill": "-inf", "painted": […], "biases": [{…, "runs"}],
+/// "documents": [{"batch", "begins"}], "matrix": {"shape", "rows"},
 /// "mask_expression": "k <= q", "score_expression": "score", "sliders": {"name": 1.5}}; what is none is left out.
 nlohmann::json to_json(const attention::MaskSpec& mask);
 /// Throws Error naming the key; `path` is the path of `value` in its file.
 attention::MaskSpec mask_from_json(const nlohmann::json& value, const std::string& path);
+
+/// Numbers painted onto cells as runs [query, first key, count, number]. Throws Error where one isn't from `low` to `high`.
+nlohmann::json numbers_to_json(const attention::NumberRuns& painted);
+attention::NumberRuns numbers_from_json(const nlohmann::json& runs, const std::string& path, float low, float high);
 
 /// One of the above under "encoder", "decoder" and "cross".
 nlohmann::json to_json(const attention::MaskSet& masks);

@@ -42,12 +42,22 @@ std::vector<PaintScope> paint_scopes(const State& state, const PaintedMap& map) 
 }
 
 /// Takes the cells out of the paint of every scope that `is_meant` says.
-template <typename IsMeant>
-void erase_in(attention::PaintedCells& painted, const std::vector<Cell>& cells, const IsMeant& is_meant) {
+template <typename Paint, typename IsMeant>
+void erase_in(attention::PaintByScope<Paint>& painted, const std::vector<Cell>& cells, const IsMeant& is_meant) {
   for (auto one = painted.begin(); one != painted.end();) {
     if (is_meant(one->first)) one->second.erase(cells);
     one = one->second.empty() ? painted.erase(one) : std::next(one);
   }
+}
+
+/// Does a scope include the selected map, or is it part of the paint scope?
+auto concerns_shown(const State& state, const PaintedMap& map) {
+  const Selection& selection = state.selection;
+  const PaintScope shown{.layer = selection.block.layer.value, .batch = selection.batch, .head = selection.head};
+  return [shown, scopes = paint_scopes(state, map)](const PaintScope& painted) {
+    return covers(painted, shown) ||
+           std::ranges::any_of(scopes, [&](const PaintScope& scope) { return covers(scope, painted); });
+  };
 }
 
 void paint_scope(State& state, const PaintScope& scope, const std::vector<Cell>& cells, bool is_visible,
@@ -117,14 +127,65 @@ void paint(State& state, Cell cell, bool is_visible, const PaintedMap& map) {
   paint(state, std::span(&cell, 1), is_visible, map);
 }
 
-void erase_paint(State& state, const std::vector<Cell>& cells, const PaintedMap& map) {
+void paint_bias(State& state, const std::vector<Cell>& cells, std::optional<float> bias, const PaintedMap& map) {
+  attention::PaintedBiases& biases = selected_mask(state).biases;
+  if (bias.value_or(0.0f) == 0.0f) return erase_in(biases, cells, concerns_shown(state, map));
+  std::vector<attention::Painted<float>> painted;
+  painted.reserve(cells.size());
+  for (const Cell cell : cells) painted.emplace_back(cell, *bias);
+  for (const PaintScope& scope : paint_scopes(state, map)) {
+    // A wider brush replaces narrower biases of the same maps.
+    erase_in(biases, cells, [&](const PaintScope& other) { return covers(scope, other); });
+    biases[scope].paint(painted);
+  }
+}
+
+void paint_pattern(State& state, const std::vector<Cell>& cells, std::optional<float> weight) {
+  const std::pair head(state.selection.block, state.selection.head);
+  attention::ReplacementPattern pattern(attention::FixedPattern::Painted);
+  const auto known = state.patterns.find(head);
+  if (known != state.patterns.end() && known->second.kind == attention::FixedPattern::Painted) pattern = known->second;
+  if (weight) {
+    std::vector<attention::Painted<float>> painted;
+    painted.reserve(cells.size());
+    for (const Cell cell : cells) painted.emplace_back(cell, *weight);
+    pattern.weights.paint(painted);
+  } else {
+    pattern.weights.erase(cells);
+  }
+  if (pattern.weights.empty()) {
+    state.patterns.erase(head);
+  } else {
+    state.patterns[head] = std::move(pattern);
+  }
+}
+
+void put_ink(State& state, const std::vector<Cell>& cells, bool puts, const PaintedMap& map) {
+  switch (state.view.brush_ink) {
+    case BrushInk::Mask:
+      return paint(state, cells, !puts, map);
+    case BrushInk::Bias:
+      return paint_bias(state, cells, puts ? std::optional(state.view.brush_bias) : std::nullopt, map);
+    case BrushInk::Pattern:
+      break;
+  }
+  paint_pattern(state, cells, puts ? std::optional(state.view.brush_weight) : std::nullopt);
+}
+
+bool has_ink(const State& state, Cell cell) {
   const Selection& selection = state.selection;
-  const PaintScope shown{.layer = selection.block.layer.value, .batch = selection.batch, .head = selection.head};
-  const std::vector<PaintScope> scopes = paint_scopes(state, map);
-  erase_in(selected_mask(state).painted, cells, [&](const PaintScope& painted) {
-    return covers(painted, shown) ||
-           std::ranges::any_of(scopes, [&](const PaintScope& scope) { return covers(scope, painted); });
-  });
+  if (state.view.brush_ink == BrushInk::Bias) {
+    return selected_mask(state).bias(selection.block.layer.value, selection.batch, selection.head, cell) ==
+           state.view.brush_bias;
+  }
+  const auto pattern = fixed_pattern(state, selection.block, selection.head);
+  return pattern && pattern->weights.state(cell) == state.view.brush_weight;
+}
+
+void erase_paint(State& state, const std::vector<Cell>& cells, const PaintedMap& map) {
+  attention::MaskSpec& mask = selected_mask(state);
+  erase_in(mask.painted, cells, concerns_shown(state, map));
+  erase_in(mask.biases, cells, concerns_shown(state, map));
 }
 
 }  // namespace headlight::app

@@ -14,7 +14,8 @@ using attention::MaskSpec;
 
 /// "1 head", "3 heads".
 std::string counted(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+  const std::string_view name = noun;
+  return fmt::format("{} {}{}", count, name, count == 1 ? "" : name.ends_with('s') ? "es" : "s");
 }
 
 std::string limit_text(const char* name, std::uint32_t tokens) {
@@ -48,6 +49,11 @@ void compare(const MaskSpec& now, const MaskSpec& trained, std::vector<std::stri
     const std::size_t count = attention::painted_count(now.painted);
     add(count == 0 ? std::string("paint removed") : counted(count, "cell") + " painted");
   }
+  if (now.biases != trained.biases) {
+    const std::size_t count = attention::painted_count(now.biases);
+    add(count == 0 ? std::string("biases removed") : counted(count, "bias") + " painted");
+  }
+  if (now.documents != trained.documents) add(now.documents ? "documents apart" : "documents joined");
 }
 
 }  // namespace

@@ -208,7 +208,7 @@ void set_head_gain(State& state, model::BlockRef block, std::uint32_t head, floa
   }
 }
 
-std::optional<attention::FixedPattern> fixed_pattern(const State& state, model::BlockRef block, std::uint32_t head) {
+std::optional<attention::ReplacementPattern> fixed_pattern(const State& state, model::BlockRef block, std::uint32_t head) {
   const auto found = state.patterns.find({block, head});
   return found == state.patterns.end() ? std::nullopt : std::optional(found->second);
 }

@@ -39,6 +39,9 @@ enum class PaintReach : std::uint8_t { ThisHead, ThisLayer, LaterLayers, AllLaye
 /// The cells that the brush changes at once: the one under it, its row, its column, all with its distance of query and key,
 /// or a rectangle that is drawn.
 enum class BrushShape : std::uint8_t { Cell, Row, Column, Diagonal, Rectangle };
+/// What the brush puts onto cells: the mask (or takes it away), a bias of their scores, or their weight in a pattern that
+/// takes the selected head's place.
+enum class BrushInk : std::uint8_t { Mask, Bias, Pattern };
 
 /// The weights that the map shows: one head's, or the mean of several heads' (of cross-attention: an alignment).
 enum class HeadMean : std::uint8_t {
@@ -150,7 +153,10 @@ struct ViewChoices {
   GridOrder grid_order = GridOrder::ByLayer;
   PaintReach paint_reach = PaintReach::ThisHead;
   BrushShape brush_shape = BrushShape::Cell;
-  bool show_numbers = true;  ///< in the cells, where they fit
+  BrushInk brush_ink = BrushInk::Mask;
+  float brush_bias = 2.0f;    ///< of BrushInk::Bias, −kMostBias … kMostBias
+  float brush_weight = 1.0f;  ///< of BrushInk::Pattern, 0 … 1
+  bool show_numbers = true;   ///< in the cells, where they fit
   Theme theme = Theme::Dark;
   float ui_scale = 0.0f;                  ///< 0: the monitor's own; else a factor, 0.5 … 4
   std::optional<attention::Cell> pinned;  ///< the cell whose crosshair stays when the pointer leaves
@@ -381,7 +387,7 @@ float head_gain(const State& state, model::BlockRef block, std::uint32_t head);
 void set_head_gain(State& state, model::BlockRef block, std::uint32_t head, float gain);
 
 /// The pattern that takes the place of the head's own.
-std::optional<attention::FixedPattern> fixed_pattern(const State& state, model::BlockRef block, std::uint32_t head);
+std::optional<attention::ReplacementPattern> fixed_pattern(const State& state, model::BlockRef block, std::uint32_t head);
 
 /// The mask that panels edit: of the selected block's kind.
 attention::MaskSpec& selected_mask(State& state);

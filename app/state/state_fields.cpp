@@ -36,6 +36,8 @@ Change describe_mask_change(const attention::MaskSpec& before, const attention::
   if (after == attention::MaskSpec{}) return {.label = "Reset masks"};
   if (before.matrix != after.matrix) return {.label = after.matrix ? "Load mask" : "Remove mask matrix"};
   if (before.painted != after.painted) return {.label = after.painted.empty() ? "Remove paint" : "Paint cells"};
+  if (before.biases != after.biases) return {.label = after.biases.empty() ? "Remove biases" : "Paint biases"};
+  if (before.documents != after.documents) return {.label = after.documents ? "Change documents" : "Join documents"};
   if (before.fill != after.fill) return {.label = "Choose fill"};
   if (before.mask_expression != after.mask_expression) {
     if (!after.mask_expression) return {.label = "Remove mask expression"};
@@ -240,7 +242,8 @@ StateEdit parse_patterns(const std::string& flag, const std::string& text) {
     const auto head = parse_head_name(part.substr(0, equals));
     const auto named = std::ranges::find(kFixedPatterns, equals == std::string::npos ? "" : part.substr(equals + 1),
                                          &EnumName<attention::FixedPattern>::second);
-    if (!head || named == kFixedPatterns.end()) {
+    // A painted one needs its weights, which only a session has.
+    if (!head || named == kFixedPatterns.end() || named->first == attention::FixedPattern::Painted) {
       throw UsageError("{}: expected a head and its pattern such as L1H4=uniform (or diagonal, previous, first), found '{}'",
                        flag, part);
     }
@@ -251,11 +254,22 @@ StateEdit parse_patterns(const std::string& flag, const std::string& text) {
   };
 }
 
+Change describe_patterns_change(const State& before, const State& after) {
+  const auto is_painted = [&](const auto& head) {
+    const auto was = before.patterns.find(head.first);
+    return head.second.kind == attention::FixedPattern::Painted &&
+           (was == before.patterns.end() || was->second != head.second);
+  };
+  const bool paints = std::ranges::any_of(after.patterns, is_painted);
+  return {.label = paints ? "Paint head pattern" : "Replace head pattern"};
+}
+
 /// What was changed about the model: masks, gains and patterns.
 void add_changes(std::vector<Field>& fields) {
   fields.push_back(described(masks_field("masks", "", at(&State::masks)), describe_masks_change));
   fields.push_back(value_field("", "gains", "Change head gain", at(&State::gains), write_gains, read_gains));
-  Field patterns = value_field("", "patterns", "Replace head pattern", at(&State::patterns), write_patterns, read_patterns);
+  Field patterns = described(value_field("", "patterns", "", at(&State::patterns), write_patterns, read_patterns),
+                             describe_patterns_change);
   patterns.flag = {.name = "--replace-pattern",
                    .value_name = "HEAD=PATTERN",
                    .help =

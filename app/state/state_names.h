@@ -72,6 +72,8 @@ inline constexpr std::array<EnumName<BrushShape>, 5> kBrushShapes = {{{BrushShap
                                                                       {BrushShape::Column, "column"},
                                                                       {BrushShape::Diagonal, "diagonal"},
                                                                       {BrushShape::Rectangle, "rectangle"}}};
+inline constexpr std::array<EnumName<BrushInk>, 3> kBrushInks = {
+    {{BrushInk::Mask, "mask"}, {BrushInk::Bias, "bias"}, {BrushInk::Pattern, "pattern"}}};
 inline constexpr std::array<EnumName<NeuronForm>, 2> kNeuronForms = {
     {{NeuronForm::Pair, "pair"}, {NeuronForm::AllKeys, "all-keys"}}};
 inline constexpr std::array<EnumName<ProductOrder>, 2> kProductOrders = {
@@ -94,11 +96,12 @@ inline constexpr std::array<EnumName<PatchMeasure>, 3> kPatchMeasures = {
     {{PatchMeasure::Logit, "logit"}, {PatchMeasure::Probability, "probability"}, {PatchMeasure::Loss, "loss"}}};
 inline constexpr std::array<EnumName<model::MergeOrder>, 2> kMerges = {
     {{model::MergeOrder::Concatenate, "concatenate"}, {model::MergeOrder::WithoutTranspose, "without-transpose"}}};
-inline constexpr std::array<EnumName<attention::FixedPattern>, 4> kFixedPatterns = {
+inline constexpr std::array<EnumName<attention::FixedPattern>, 5> kFixedPatterns = {
     {{attention::FixedPattern::Uniform, "uniform"},
      {attention::FixedPattern::Diagonal, "diagonal"},
      {attention::FixedPattern::Previous, "previous"},
-     {attention::FixedPattern::First, "first"}}};
+     {attention::FixedPattern::First, "first"},
+     {attention::FixedPattern::Painted, "painted"}}};
 inline constexpr std::array<EnumName<model::BlockKind>, 3> kKinds = {{{model::BlockKind::EncoderSelf, "encoder"},
                                                                       {model::BlockKind::DecoderSelf, "decoder"},
                                                                       {model::BlockKind::Cross, "cross"}}};

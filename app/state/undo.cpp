@@ -9,16 +9,37 @@ namespace {
 
 constexpr std::size_t kBytesPerScope = 128;  // a node of PaintedCells
 
+template <typename Paint>
+std::size_t approximate_bytes(const attention::PaintByScope<Paint>& painted, const attention::PaintByScope<Paint>* before) {
+  std::size_t bytes = 0;
+  for (const auto& [scope, cells] : painted) {
+    const auto earlier = before ? before->find(scope) : painted.end();
+    const bool shares_cells = before && earlier != before->end() && earlier->second.runs().data() == cells.runs().data();
+    if (!shares_cells) bytes += cells.bytes();
+  }
+  return bytes;
+}
+
+std::size_t approximate_bytes(const inference::FixedPatterns& patterns, const inference::FixedPatterns* before) {
+  std::size_t bytes = 0;
+  for (const auto& [head, pattern] : patterns) {
+    const auto earlier = before ? before->find(head) : patterns.end();
+    const bool shares_cells =
+        before && earlier != before->end() && earlier->second.weights.runs().data() == pattern.weights.runs().data();
+    if (!shares_cells) bytes += pattern.weights.bytes();
+  }
+  return bytes;
+}
+
 /// Approximate host memory of masks that `before`, if there is one, doesn't share.
 std::size_t approximate_bytes(const attention::MaskSpec& mask, const attention::MaskSpec* before) {
-  std::size_t bytes = mask.painted.size() * kBytesPerScope;
+  std::size_t bytes = (mask.painted.size() + mask.biases.size()) * kBytesPerScope;
   const bool shares_matrix = before && before->matrix.get() == mask.matrix.get();
   if (mask.matrix && !shares_matrix) bytes += mask.matrix->keep.size();
-  for (const auto& [scope, cells] : mask.painted) {
-    const auto earlier = before ? before->painted.find(scope) : mask.painted.end();
-    const bool shares_cells =
-        before && earlier != before->painted.end() && earlier->second.runs().data() == cells.runs().data();
-    if (!shares_cells) bytes += cells.bytes();
+  bytes += approximate_bytes(mask.painted, before ? &before->painted : nullptr);
+  bytes += approximate_bytes(mask.biases, before ? &before->biases : nullptr);
+  if (mask.documents && !(before && before->documents.get() == mask.documents.get())) {
+    for (const auto& [item, begins] : *mask.documents) bytes += begins.size() * sizeof(std::uint32_t);
   }
   return bytes;
 }
@@ -57,7 +78,8 @@ std::size_t approximate_bytes(const State& state, const State* before) {
   const bool shares_frozen = before && before->compare.frozen.get() == state.compare.frozen.get();
   const std::size_t frozen = state.compare.frozen && !shares_frozen ? approximate_bytes(*state.compare.frozen) : 0;
   const std::size_t changes = before && before->changes == state.changes ? 0 : approximate_bytes(state.changes);
-  return sizeof(State) + frozen + changes + state.text().size() + state.playground().key_text.size() +
+  const std::size_t patterns = approximate_bytes(state.patterns, before ? &before->patterns : nullptr);
+  return sizeof(State) + frozen + patterns + changes + state.text().size() + state.playground().key_text.size() +
          approximate_bytes(state.masks, before ? &before->masks : nullptr) +
          approximate_bytes(state.playground().kept_masks, before ? &before->playground().kept_masks : nullptr) +
          approximate_bytes(state.model().trained_masks, before ? &before->model().trained_masks : nullptr);
@@ -75,8 +97,8 @@ bool Undo::observe(const State& state, double now_s, bool in_gesture) {
   Change change = describe_change(steps_[position_].state, state);
   branch_off();
   const bool follows_quickly = change.is_continuous && now_s - last_change_s_ <= limits_.merge_seconds;
-  const bool merges =
-      !is_sealed_ && position_ > 0 && change.label == steps_.back().label && (continues_gesture || follows_quickly);
+  const bool merges = !is_sealed_ && position_ > 0 && steps_.back().name.empty() && change.label == steps_.back().label &&
+                      (continues_gesture || follows_quickly);
   if (merges) drop_last();
   last_change_s_ = now_s;
   gesture_is_open_ = in_gesture;
@@ -122,8 +144,12 @@ std::vector<HistoryStep> Undo::history() const {
   std::vector<HistoryStep> list;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
-    list.push_back(
-        {.id = step.id, .state = &step.state, .label = &step.label, .is_shown = i == position_, .is_undone = i > position_});
+    list.push_back({.id = step.id,
+                    .state = &step.state,
+                    .label = &step.label,
+                    .is_shown = i == position_,
+                    .is_undone = i > position_,
+                    .name = &step.name});
     list_branches(step.id, 1, list);
   }
   return list;
@@ -133,7 +159,12 @@ void Undo::list_branches(std::uint64_t after, std::uint32_t depth, std::vector<H
   for (const Branch& branch : branches_) {
     if (branch.after != after) continue;
     for (const Step& step : branch.steps) {
-      list.push_back({.id = step.id, .state = &step.state, .label = &step.label, .depth = depth, .is_undone = true});
+      list.push_back({.id = step.id,
+                      .state = &step.state,
+                      .label = &step.label,
+                      .depth = depth,
+                      .is_undone = true,
+                      .name = &step.name});
       list_branches(step.id, depth + 1, list);
     }
   }
@@ -181,8 +212,17 @@ std::size_t Undo::all_steps() const {
   return count;
 }
 
-/// With the branches that leave it.
-void Undo::drop_oldest_branch() {
+bool Undo::drop_oldest_branch() {
+  const auto leaves = [&](const Branch& branch, const Branch& from) {
+    return std::ranges::find(from.steps, branch.after, &Step::id) != from.steps.end();
+  };
+  // A branch and all that leave it go together, so all have to be without names.
+  const auto is_named = [&](const auto& self, const Branch& branch) -> bool {
+    if (std::ranges::any_of(branch.steps, [](const Step& step) { return !step.name.empty(); })) return true;
+    return std::ranges::any_of(branches_, [&](const Branch& other) { return leaves(other, branch) && self(self, other); });
+  };
+  const auto oldest = std::ranges::find_if(branches_, [&](const Branch& branch) { return !is_named(is_named, branch); });
+  if (oldest == branches_.end()) return false;
   std::vector<std::uint64_t> gone;
   const auto drop = [&](std::vector<Branch>::iterator at) {
     for (const Step& step : at->steps) {
@@ -191,22 +231,50 @@ void Undo::drop_oldest_branch() {
     }
     branches_.erase(at);
   };
-  drop(branches_.begin());
+  drop(oldest);
   const auto leaves_gone = [&](const Branch& branch) { return std::ranges::find(gone, branch.after) != gone.end(); };
   for (auto at = std::ranges::find_if(branches_, leaves_gone); at != branches_.end();
        at = std::ranges::find_if(branches_, leaves_gone)) {
     drop(at);
   }
+  return true;
 }
 
 void Undo::trim() {
   const auto is_too_large = [this] { return all_steps() > limits_.steps || bytes_ > limits_.bytes; };
-  while (!branches_.empty() && is_too_large()) drop_oldest_branch();
-  while (position_ > 0 && is_too_large()) {
-    bytes_ -= steps_.front().bytes;
-    steps_.pop_front();
+  while (is_too_large() && drop_oldest_branch()) {
+  }
+  const auto leaves = [&](std::uint64_t id) { return std::ranges::find(branches_, id, &Branch::after) != branches_.end(); };
+  for (std::size_t at = 0; at < position_ && is_too_large();) {
+    if (!steps_[at].name.empty() || leaves(steps_[at].id)) {
+      ++at;
+      continue;
+    }
+    bytes_ -= steps_[at].bytes;
+    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(at));
     --position_;
-    count(0);  // what it shared with the dropped step is kept by it alone now
+    count(at);  // what it shared with the dropped step is kept by it alone now
+  }
+}
+
+std::size_t Undo::named_count() const {
+  const auto is_named = [](const Step& step) { return !step.name.empty(); };
+  auto count = std::ranges::count_if(steps_, is_named);
+  for (const Branch& branch : branches_) count += std::ranges::count_if(branch.steps, is_named);
+  return static_cast<std::size_t>(count);
+}
+
+void Undo::name_step(std::uint64_t id, std::string name) {
+  const bool may_name = name.empty() || named_count() < kMostNamedSteps;
+  const auto name_in = [&](auto& steps) {
+    const auto step = std::ranges::find(steps, id, &Step::id);
+    if (step == steps.end()) return false;
+    if (may_name || !step->name.empty()) step->name = name;
+    return true;
+  };
+  if (name_in(steps_)) return;
+  for (Branch& branch : branches_) {
+    if (name_in(branch.steps)) return;
   }
 }
 

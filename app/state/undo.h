@@ -10,12 +10,14 @@
 
 namespace headlight::app {
 
-/// Limits of the history; the oldest steps are dropped first. The current step is always kept.
+/// Limits of the history; the oldest steps are dropped first. The current step and named ones are always kept.
 struct UndoLimits {
   std::size_t steps = 500;
   std::size_t bytes = std::size_t{64} << 20;
   double merge_seconds = 1.0;  ///< changes of one kind at most this far apart are one step
 };
+
+inline constexpr std::size_t kMostNamedSteps = 64;
 
 /// A step of the history as a list shows it; refers to the history, which must not change meanwhile.
 struct HistoryStep {
@@ -25,6 +27,7 @@ struct HistoryStep {
   std::uint32_t depth = 0;             ///< 0: on the way that undo and redo go; n: on a branch that leaves depth n − 1
   bool is_shown = false;               ///< the step whose state the window shows
   bool is_undone = false;              ///< redo or a click brings it back
+  const std::string* name = nullptr;   ///< that the user gave it; empty: none
 };
 
 /// The history of a State. Panels just change the State; once a frame the app calls observe(), which compares and records,
@@ -62,6 +65,13 @@ class Undo {
   /// shown state.
   const State& go_to(std::uint64_t id);
 
+  /// Gives a step a name, which it keeps: named steps outlive the limits, and a later change never becomes one with them. An
+  /// empty name takes it away. At most kMostNamedSteps steps have one.
+  void name_step(std::uint64_t id, std::string name);
+  /// Of the shown step.
+  std::uint64_t shown_id() const { return steps_[position_].id; }
+  const std::string& shown_name() const { return steps_[position_].name; }
+
   /// Without those on branches.
   std::size_t step_count() const { return steps_.size(); }
   /// Steps before the shown one.
@@ -75,6 +85,7 @@ class Undo {
     std::string label;      ///< the change from the previous step
     std::size_t bytes = 0;  ///< that the step before doesn't share
     std::uint64_t id = 0;
+    std::string name = {};
   };
   /// Steps that undo and redo don't pass.
   struct Branch {
@@ -87,8 +98,10 @@ class Undo {
   void branch_off();
   /// Shows a step; false: there is none.
   bool show(std::uint64_t id);
+  std::size_t named_count() const;
   void list_branches(std::uint64_t after, std::uint32_t depth, std::vector<HistoryStep>& list) const;
-  void drop_oldest_branch();
+  /// Drops the oldest branch without named steps, with the branches that leave it; false: there is none.
+  bool drop_oldest_branch();
   std::size_t all_steps() const;
   void drop_last();
   /// Counts the bytes of a step, which is new or whose predecessor changed.

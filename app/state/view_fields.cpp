@@ -101,6 +101,11 @@ void add_view(std::vector<Field>& fields) {
   fields.push_back(choice_field("view", "grid_order", "Choose grid order", in_view(&ViewChoices::grid_order), kOrders));
   fields.push_back(choice_field("view", "paint_reach", "Choose paint reach", in_view(&ViewChoices::paint_reach), kReaches));
   fields.push_back(choice_field("view", "brush_shape", "Choose brush", in_view(&ViewChoices::brush_shape), kBrushShapes));
+  fields.push_back(choice_field("view", "brush_ink", "Choose brush", in_view(&ViewChoices::brush_ink), kBrushInks));
+  fields.push_back(continuous(number_field("view", "brush_bias", "Choose brush", in_view(&ViewChoices::brush_bias),
+                                           -attention::kMostBias, attention::kMostBias)));
+  fields.push_back(continuous(number_field("view", "brush_weight", "Choose brush", in_view(&ViewChoices::brush_weight), 0.0f,
+                                           attention::kMostPatternWeight)));
   fields.push_back(switch_field("view", "show_numbers", "Switch numbers", in_view(&ViewChoices::show_numbers)));
   fields.push_back(choice_field("view", "theme", "Switch theme", in_view(&ViewChoices::theme), kThemes,
                                 {.name = "--theme", .help = "colours of the window", .tells_default = false}));

@@ -24,10 +24,11 @@ namespace {
 
 using shell::Key;
 
-constexpr std::array<std::string_view, 15> kHeadSettings = {
+constexpr std::array<std::string_view, 18> kHeadSettings = {
     "selection.mean",    "view.heatmap_stage", "view.color_range",  "view.color_spread",   "view.color_limits",
     "view.show_numbers", "view.row_names",     "view.paint_reach",  "view.brush_shape",    "view.pinned",
-    "view.pooling",      "view.locked",        "view.groups_words", "view.special_tokens", "view.shows_marginals"};
+    "view.pooling",      "view.locked",        "view.groups_words", "view.special_tokens", "view.shows_marginals",
+    "view.brush_ink",    "view.brush_bias",    "view.brush_weight"};
 constexpr std::array<std::string_view, 3> kStepsSettings = {"view.show_numbers", "view.color_limits", "view.pinned"};
 constexpr std::array<std::string_view, 4> kLinesSettings = {"lines.hidden_heads", "lines.threshold", "lines.pair_part",
                                                             "view.locked"};

@@ -1,6 +1,9 @@
 #include "app/widgets/brush.h"
 
 #include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "app/analyses/line_tokens.h"
 #include "app/widgets/ink.h"
@@ -11,6 +14,19 @@ namespace {
 
 constexpr const char* kLabel = "Brush";
 
+std::string brush_hint(const ViewChoices& view) {
+  const bool is_box = view.brush_shape == BrushShape::Rectangle;
+  std::string does =
+      is_box ? "a drag masks a rectangle, or shows a masked one" : "click or drag masks cells, or shows masked ones";
+  if (view.brush_ink == BrushInk::Bias) {
+    does = fmt::format("{} adds {:+.4g} to scores, or takes it away", is_box ? "a drag" : "click or drag", view.brush_bias);
+  } else if (view.brush_ink == BrushInk::Pattern) {
+    does = fmt::format("{} paints this head's pattern with weight {:.4g}", is_box ? "a drag" : "click or drag",
+                       view.brush_weight);
+  }
+  return fmt::format("Brush: {}. Shift moves the map. Esc or B stops.", does);
+}
+
 }  // namespace
 
 bool is_painting(const Frame& frame) { return frame.transient.paints && frame.state.selection.mean == HeadMean::None; }
@@ -19,11 +35,19 @@ PaintedMap painted_map(const EngineResult& result, const Selection& selection) {
   const auto shape = result.shapes.find(selection.block);
   if (!result.input || shape == result.shapes.end()) return {};
   const auto is_of_kind = [&](const auto& block) { return block.first.kind == selection.block.kind; };
-  return {.keys = real_tokens(result.input->keys(selection.block.kind), selection.batch, shape->second.keys),
-          .rows = shape->second.queries,
-          .columns = shape->second.keys,
-          .layers = static_cast<std::uint32_t>(std::ranges::count_if(result.shapes, is_of_kind)),
-          .has_trained_window = result.model && result.model->description.window > 0};
+  PaintedMap map{.keys = real_tokens(result.input->keys(selection.block.kind), selection.batch, shape->second.keys),
+                 .rows = shape->second.queries,
+                 .columns = shape->second.keys,
+                 .layers = static_cast<std::uint32_t>(std::ranges::count_if(result.shapes, is_of_kind)),
+                 .has_trained_window = result.model && result.model->description.window > 0};
+  const model::TokenBatch& tokens = result.input->keys(selection.block.kind);
+  if (!result.network || selection.block.kind == model::BlockKind::Cross || selection.batch >= tokens.batch) return map;
+  for (std::uint32_t token = 1; token < tokens.length && !tokens.ids.empty(); ++token) {
+    const std::uint32_t before = tokens.ids[std::size_t{selection.batch} * tokens.length + token - 1];
+    if (map.keys.holds(token) && std::ranges::find(result.network->separators, before) != result.network->separators.end())
+      map.behind_separators.push_back(token);
+  }
+  return map;
 }
 
 float brush_toggle_width(const Frame& frame) {
@@ -48,13 +72,11 @@ void draw_brush_toggle(Frame& frame) {
 void draw_brush_hint(Frame& frame, float room) {
   ImFont* font = frame.ui.fonts().body;
   const Ink ink(font, frame.ui.theme().accent);
-  const char* hint = frame.state.view.brush_shape == BrushShape::Rectangle
-                         ? "Brush: a drag masks a rectangle, or shows a masked one. Shift moves the map. Esc or B stops."
-                         : "Brush: click or drag masks cells, or shows masked ones. Shift moves the map. Esc or B stops.";
+  const std::string hint = brush_hint(frame.state.view);
   const std::string fitting = fit_text(font, hint, room);
   ImGui::TextUnformatted(fitting.c_str());
   frame.mark("head.hint", last_item_rect());
-  if (fitting != hint) explain_last_item(frame, hint);
+  if (fitting != hint) explain_last_item(frame, hint.c_str());
 }
 
 void draw_brush(const Frame& frame, glm::vec2 tip) {

@@ -46,12 +46,12 @@ void draw_gain_control(Frame& frame) {
 
 void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const view::Rect& box) {
   const float gain = head_gain(frame.state, block, head);
-  const std::optional<attention::FixedPattern> pattern = fixed_pattern(frame.state, block, head);
+  const std::optional<attention::ReplacementPattern> pattern = fixed_pattern(frame.state, block, head);
   const shell::Theme& theme = frame.ui.theme();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 low = to_imgui(box.origin), high = to_imgui(box.end());
   if (pattern) {
-    const std::string name(attention::to_string(*pattern));
+    const std::string name(attention::to_string(pattern->kind));
     ImFont* font = frame.ui.fonts().small;
     list->AddRectFilled(low, {low.x + text_width(font, name) + 6.0F, low.y + font_size(font) + 2.0F}, theme.popup, 2.0F);
     list->AddText(font, font_size(font), {low.x + 3.0F, low.y + 1.0F}, theme.warning, name.c_str());

@@ -43,6 +43,7 @@ void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optio
   if (ImGui::InvisibleButton(name.c_str(), to_imgui(box.size))) click.head = head;
   const bool is_hovered = ImGui::IsItemHovered();
   if (is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) click = {.head = head, .is_double = true};
+  if (is_hovered) click.hovered = head;
   mark_last_item(frame, name, value ? map.about(head, *value).c_str() : "not computed yet");
   const Selection& selection = frame.state.selection;
   draw_map_cell(frame, {.box = box,

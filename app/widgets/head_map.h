@@ -27,6 +27,7 @@ struct HeadMap {
 struct HeadMapClick {
   std::optional<HeadRef> head;  ///< that was clicked in this frame
   bool is_double = false;
+  std::optional<HeadRef> hovered = {};  ///< under the pointer
 };
 
 /// Layers as rows, heads as columns, with the numbers where they fit. Of signed numbers 0 is in the middle of the colours,

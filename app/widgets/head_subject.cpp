@@ -47,6 +47,8 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
                         .score_expression = {},
                         .expressed = {},
                         .is_uniform = false,
+                        .painted_bias = 0.0,
+                        .painted_weight = {},
                         .stage = stage,
                         .row = cell.query,
                         .column = cell.key};
@@ -58,6 +60,11 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
                                             .cell = cell,
                                             .keys = key_range(frame, selection.block.kind),
                                             .pattern = pattern});
+  if (pattern && pattern->weights.has_row(cell.query)) {
+    question.painted_weight = double{pattern->weights.state(cell).value_or(0.0F)};
+  } else if (!question.is_uniform) {
+    question.painted_bias = double{mask.bias(selection.block.layer.value, selection.batch, selection.head, cell)};
+  }
   if (mask.score_expression) {
     question.score_expression = mask.score_expression.text();
     question.expressed = [shown, cell](double score) {

@@ -53,6 +53,14 @@ class TokenItems {
       paint_item("Hide every key from it", "token.blind", "Masks the token's row: it receives nothing from any token.",
                  BrushShape::Row);
     }
+    if (is_both && token_.token > 0) {
+      attention::MaskSpec& mask = selected_mask(frame_.state);
+      const bool begins =
+          mask.documents && attention::document_of(*mask.documents, item, token_.token).begin == token_.token;
+      if (ImGui::MenuItem(begins ? "Join it to the document before" : "A document begins here"))
+        attention::toggle_document(mask, item, token_.token);
+      mark_last_item(frame_, "token.document", "Tokens of one document see those of another no more, in any head or layer.");
+    }
     if (ImGui::MenuItem("Take away its paint")) {
       if (is_both || token_.side == MapSide::Key) erase_paint(frame_.state, cells(BrushShape::Column), map_);
       if (is_both || token_.side == MapSide::Query) erase_paint(frame_.state, cells(BrushShape::Row), map_);

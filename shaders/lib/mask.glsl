@@ -6,7 +6,7 @@
 //   row:       the word where its bits begin; first word | words << 16: key j is bit j % 32 of word j / 32 − first word
 // A plane has only rows that hold a cell, and those between; a row only words that do. One cell is a few words.
 const uint kNoPlane = 0x0fffffffu, kPatternShift = 28u;
-const uint kUniform = 1u, kDiagonal = 2u, kPrevious = 3u;  // attention::FixedPattern; 4: the first token
+const uint kUniform = 1u, kDiagonal = 2u, kPrevious = 3u, kPainted = 5u;  // attention::FixedPattern; 4: the first token
 const float kHidden = -3.402823466e38;  // replaces −inf, to avoid arithmetic with infinities
 
 // The number subtracted from a row's scores before exp. Where every visible score is −∞, that is −∞ itself and the row becomes NaN, as
@@ -41,10 +41,16 @@ bool plane_bit(uvec3 plane, uint i, uint j) {
 // Has the plane a row among [first, last]?
 bool has_rows(uvec3 plane, uint first, uint last) { return plane.y != 0u && last >= plane.x && first < plane.x + plane.y; }
 
-// Kernels with the user's expressions are compiled at run time, with EXPRESSIONS (ops/kernel_variant.h).
+// Kernels with the user's expressions, painted numbers or documents are compiled at run time, with EXPRESSIONS (ops/kernel_variant.h).
 #ifdef EXPRESSIONS
 #include "lib/expression.glsl"
+#include "lib/paint.glsl"
 #else
+const bool kHasPaint = false;
+const bool kHasDocuments = false;
+bool paint_shows(uint at, uint item, uint head, uint i, uint j) { return true; }
+float painted_score(float score, uint at, uint item, uint head, uint i, uint j) { return score; }
+bool is_same_document(uint at, uint item, uint i, uint j) { return true; }
 const bool kHasMaskExpression = false;
 const bool kHasScoreExpression = false;
 bool expression_shows(uint at, uint item, uint head, uint query, uint key) { return true; }
@@ -76,20 +82,23 @@ MapMask load_map_mask(MaskParameters mask, uint item, uint head, uint heads, uin
 
 // Is the key one of those that a replaced head attends to? (attention/fixed_pattern.h)
 bool pattern_shows(MapMask map, uint i, uint j) {
-  if (map.pattern <= kUniform) return true;
+  if (map.pattern <= kUniform || map.pattern == kPainted) return true;
   uint position = map.pattern == kDiagonal ? i : map.pattern == kPrevious ? max(i, 1u) - 1u : 0u;
   return j == max(map.key_begin, min(position, map.key_end - 1u));
 }
 
 bool is_visible(MaskParameters mask, MapMask map, uint i, uint j) {
   bool shows = j >= map.key_begin && j < map.key_end && rule_shows(mask, i, j);
+  if (kHasDocuments && shows) shows = is_same_document(mask.expressions_at, map.item, i, j);
   if (kHasMaskExpression && shows) shows = expression_shows(mask.expressions_at, map.item, map.head, i, j);
   if (plane_bit(map.deny, i, j)) shows = false;
   if (plane_bit(map.allow, i, j)) shows = true;
-  return shows && pattern_shows(map, i, j);
+  shows = shows && pattern_shows(map, i, j);
+  if (kHasPaint && shows && map.pattern == kPainted) shows = paint_shows(mask.expressions_at, map.item, map.head, i, j);
+  return shows;
 }
 
-// Keys [x, y) that any query of [first, last] can see: the keys that a kernel has to process. An expression only hides more.
+// Keys [x, y) that any query of [first, last] can see: the keys that a kernel has to process. Expressions and documents only hide more.
 uvec2 visited_keys(MaskParameters mask, MapMask map, uint first, uint last, uint keys) {
   if (has_rows(map.allow, first, last)) return uvec2(0u, keys);
   uint end = map.key_end;
@@ -104,7 +113,8 @@ uvec2 visited_keys(MaskParameters mask, MapMask map, uint first, uint last, uint
 
 // Does every query of [i0, i1] see every key of [j0, j1]? Then no cell need be asked for.
 bool all_visible(MaskParameters mask, MapMask map, uint i0, uint i1, uint j0, uint j1) {
-  if (kHasMaskExpression || map.pattern > kUniform || has_rows(map.deny, i0, i1) || j0 < map.key_begin || j1 >= map.key_end) return false;
+  if (kHasMaskExpression || kHasDocuments || map.pattern > kUniform || has_rows(map.deny, i0, i1)) return false;
+  if (j0 < map.key_begin || j1 >= map.key_end) return false;
   if (j1 < mask.prefix) return true;
   bool is_past = mask.causal == 0u || j1 <= i0;
   bool is_near = mask.window == 0u || ((i1 < j0 || i1 - j0 < mask.window) && (j1 < i0 || j1 - i0 < mask.window));

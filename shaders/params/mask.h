@@ -7,5 +7,5 @@ struct MaskParameters {
   uint deny_at;         // word where the table of deny planes begins, [batch, heads] plane numbers; 0: there are none
   uint allow_at;        // likewise for allow planes, which win
   uint planes_at;       // word where plane 0 begins
-  uint expressions_at;  // word where what expressions read begins (lib/expression.glsl); only in kernels that have them
+  uint expressions_at;  // word where what lib/expression.glsl reads begins; 0: no expression, paint or documents
 };

@@ -1,15 +1,18 @@
 #include "attention/fixed_pattern.h"
 
 #include <array>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 namespace headlight::attention {
 namespace {
 
-constexpr std::array<std::pair<FixedPattern, std::string_view>, 4> kPatternNames = {{{FixedPattern::Uniform, "uniform"},
+constexpr std::array<std::pair<FixedPattern, std::string_view>, 5> kPatternNames = {{{FixedPattern::Uniform, "uniform"},
                                                                                      {FixedPattern::Diagonal, "diagonal"},
                                                                                      {FixedPattern::Previous, "previous"},
-                                                                                     {FixedPattern::First, "first"}}};
+                                                                                     {FixedPattern::First, "first"},
+                                                                                     {FixedPattern::Painted, "painted"}}};
 
 }  // namespace
 
@@ -20,6 +23,25 @@ std::string_view to_string(FixedPattern pattern) {
 std::optional<FixedPattern> parse_fixed_pattern(std::string_view text) {
   const auto found = std::ranges::find(kPatternNames, text, [](const auto& name) { return name.second; });
   return found == kPatternNames.end() ? std::nullopt : std::optional(found->first);
+}
+
+bool shows(const ReplacementPattern& pattern, std::uint32_t query, std::uint32_t key, KeyRange keys) {
+  if (pattern.kind == FixedPattern::Uniform) return true;
+  if (pattern.kind == FixedPattern::Painted) {
+    return !pattern.weights.has_row(query) || pattern.weights.state({query, key}).value_or(0.0f) > 0.0f;
+  }
+  std::uint32_t position = 0;
+  if (pattern.kind == FixedPattern::Diagonal) position = query;
+  if (pattern.kind == FixedPattern::Previous) position = query - std::min(query, 1U);
+  return key == std::max(keys.begin, std::min(position, keys.end - 1));
+}
+
+double score_of(const ReplacementPattern& pattern, Cell cell, double score) {
+  if (pattern.kind == FixedPattern::Uniform) return 0.0;
+  if (pattern.kind != FixedPattern::Painted || !pattern.weights.has_row(cell.query)) return score;
+  const float weight = pattern.weights.state(cell).value_or(0.0f);
+  // A cell without a weight is hidden, so its score counts nowhere.
+  return weight > 0.0f ? std::log(static_cast<double>(weight)) : 0.0;
 }
 
 }  // namespace headlight::attention

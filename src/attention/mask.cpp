@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -105,28 +106,60 @@ bool BooleanMask::is_kept(std::uint32_t batch_item, std::uint32_t head, std::uin
   return at >= keep.size() || keep[at] != 0;
 }
 
+KeyRange document_of(const Documents& documents, std::uint32_t batch_item, std::uint32_t token) {
+  KeyRange range(0, std::numeric_limits<std::uint32_t>::max());
+  const auto found = documents.find(batch_item);
+  if (found == documents.end()) return range;
+  const auto next = std::ranges::upper_bound(found->second, token);
+  if (next != found->second.begin()) range.begin = *std::prev(next);
+  if (next != found->second.end()) range.end = *next;
+  return range;
+}
+
+void set_documents(MaskSpec& mask, std::uint32_t batch_item, std::vector<std::uint32_t> begins) {
+  std::ranges::sort(begins);
+  begins.erase(std::ranges::unique(begins).begin(), begins.end());
+  std::erase(begins, 0u);
+  Documents documents = mask.documents ? *mask.documents : Documents{};
+  documents.erase(batch_item);
+  if (!begins.empty()) documents.emplace(batch_item, std::move(begins));
+  if (documents.empty()) {
+    mask.documents.reset();
+  } else {
+    mask.documents = std::move(documents);
+  }
+}
+
+void toggle_document(MaskSpec& mask, std::uint32_t batch_item, std::uint32_t token) {
+  std::vector<std::uint32_t> begins;
+  if (mask.documents && mask.documents->contains(batch_item)) begins = mask.documents->at(batch_item);
+  if (std::erase(begins, token) == 0) begins.push_back(token);
+  set_documents(mask, batch_item, std::move(begins));
+}
+
 std::optional<bool> MaskSpec::painted_state(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head,
                                             Cell cell) const {
-  if (painted.empty()) return std::nullopt;
-  // Which of layer, batch and head a scope names, as bits: three first, then two, then one, then none.
-  static constexpr std::uint32_t kLayer = 4, kBatch = 2, kHead = 1;
-  for (const std::uint32_t names :
-       {kLayer | kBatch | kHead, kLayer | kBatch, kLayer | kHead, kBatch | kHead, kLayer, kBatch, kHead, 0u}) {
-    PaintScope scope;
-    if (names & kLayer) scope.layer = layer;
-    if (names & kBatch) scope.batch = batch_item;
-    if (names & kHead) scope.head = head;
-    const auto cells = painted.find(scope);
-    if (cells == painted.end()) continue;
-    if (const std::optional<bool> state = cells->second.state(cell)) return state;
-  }
-  return std::nullopt;
+  return paint_of(painted, {.layer = layer, .batch = batch_item, .head = head}, cell);
+}
+
+float MaskSpec::bias(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, Cell cell) const {
+  return paint_of(biases, {.layer = layer, .batch = batch_item, .head = head}, cell).value_or(0.0f);
+}
+
+double MaskSpec::score(const ExpressionMap& map, std::uint32_t batch_item, Cell cell, double score) const {
+  return score_expression.score(map, cell.query, cell.key, score, sliders) +
+         static_cast<double>(bias(map.layer, batch_item, map.head, cell));
+}
+
+bool MaskSpec::is_same_document(std::uint32_t batch_item, std::uint32_t query, std::uint32_t key) const {
+  return !documents || document_of(*documents, batch_item, query).holds(key);
 }
 
 bool MaskSpec::is_visible(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, std::uint32_t query,
                           std::uint32_t key, KeyRange keys) const {
   if (const std::optional<bool> state = painted_state(layer, batch_item, head, {query, key})) return *state;
-  return rule.is_visible(query, key, keys) && (!matrix || matrix->is_kept(batch_item, head, query, key));
+  return rule.is_visible(query, key, keys) && is_same_document(batch_item, query, key) &&
+         (!matrix || matrix->is_kept(batch_item, head, query, key));
 }
 
 bool MaskSpec::is_visible(const ExpressionMap& map, std::uint32_t batch_item, Cell cell, KeyRange keys) const {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -63,14 +64,24 @@ struct BooleanMask {
   bool operator==(const BooleanMask&) const = default;
 };
 
-/// The mask of one kind of block: a cell is visible where rule, padding, matrix and mask expression all show it, or where it
-/// is painted so; and what masked scores become. The score expression changes scores before that: scaled, capped and with
-/// the model's position bias. A value: compared, saved, undone. Copies share the cells of matrix and paint.
+/// The tokens at which a document begins, by batch item; ascending, each once. Token 0 begins one in any case.
+using Documents = std::map<std::uint32_t, std::vector<std::uint32_t>>;
+/// The tokens of the document that holds `token`. The last document has no end.
+KeyRange document_of(const Documents& documents, std::uint32_t batch_item, std::uint32_t token);
+
+inline constexpr float kMostBias = 1e4f;  ///< a painted bias is −kMostBias … kMostBias
+
+/// The mask of one kind of block: a cell is visible where rule, padding, documents, matrix and mask expression all show it,
+/// or where it is painted so; and what masked scores become. The score expression and painted biases change scores before
+/// that: scaled, capped and with the model's position bias. A value: compared, saved, undone. Copies share the cells of
+/// matrix and paint.
 struct MaskSpec {
   MaskRule rule = {};
   MaskFill fill = MaskFill::NegativeInfinity;
   SharedValue<BooleanMask> matrix = {};
   PaintedCells painted = {};
+  PaintedBiases biases = {};
+  SharedValue<Documents> documents = {};  ///< a query sees keys of its own document alone; no value: all is one
   Expression mask_expression = {}, score_expression = {};
   SliderValues sliders = {};  ///< of both
 
@@ -79,6 +90,11 @@ struct MaskSpec {
   /// The same without the mask expression, which needs to know more.
   bool is_visible(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, std::uint32_t query, std::uint32_t key,
                   KeyRange keys) const;
+  /// What the mask is given of a score: by the score expression, then with the painted bias.
+  double score(const ExpressionMap& map, std::uint32_t batch_item, Cell cell, double score) const;
+  /// The bias painted onto a cell of this map; 0 where there is none.
+  float bias(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, Cell cell) const;
+  bool is_same_document(std::uint32_t batch_item, std::uint32_t query, std::uint32_t key) const;
   /// The cell's painted state in this map: the narrowest scope that names it, or nullopt for an unpainted cell.
   std::optional<bool> painted_state(std::uint32_t layer, std::uint32_t batch_item, std::uint32_t head, Cell cell) const;
   bool operator==(const MaskSpec&) const = default;
@@ -95,6 +111,11 @@ struct MaskSet {
 
 /// Replaces one of a mask's expressions; values of sliders that neither has any more are forgotten.
 void set_expression(MaskSpec& mask, ExpressionUse use, Expression expression);
+
+/// Makes the token the first of a document, or no longer, where it is one already.
+void toggle_document(MaskSpec& mask, std::uint32_t batch_item, std::uint32_t token);
+/// Replaces the item's documents by those that begin at these tokens, in any order.
+void set_documents(MaskSpec& mask, std::uint32_t batch_item, std::vector<std::uint32_t> begins);
 
 /// The mask of one layer: what the user chose and, where the model was trained with a sliding window, that window too.
 MaskSpec in_layer(const MaskSpec& mask, const model::AttentionConfig& config);

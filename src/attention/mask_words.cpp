@@ -7,6 +7,7 @@
 #include <map>
 
 #include "attention/expression_glsl.h"
+#include "attention/paint_words.h"
 #include "core/error.h"
 #include "gpu/context.h"
 
@@ -22,11 +23,6 @@ struct PlaneKey {
 
   auto operator<=>(const PlaneKey&) const = default;
 };
-
-bool concerns(const PaintScope& scope, std::uint32_t layer, std::uint32_t batch, std::uint32_t head) {
-  return (!scope.layer || *scope.layer == layer) && (!scope.batch || *scope.batch == batch) &&
-         (!scope.head || *scope.head == head);
-}
 
 /// The cells of a plane: the words of each row that holds some.
 using PlaneRows = std::map<std::uint32_t, std::vector<std::uint32_t>>;
@@ -134,6 +130,11 @@ void append(std::vector<std::uint32_t>& words, std::span<const PlaneRows* const>
 
 }  // namespace
 
+bool concerns(const PaintScope& scope, std::uint32_t layer, std::uint32_t batch, std::uint32_t head) {
+  return (!scope.layer || *scope.layer == layer) && (!scope.batch || *scope.batch == batch) &&
+         (!scope.head || *scope.head == head);
+}
+
 DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExtent& extent,
                        std::span<const std::uint32_t> key_ranges, std::span<const std::uint32_t> bias,
                        const ExpressionTokens& tokens) {
@@ -155,7 +156,7 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
     data.deny_at = static_cast<std::uint32_t>(words.size());
     for (std::size_t map = 0; map < deny.table.size(); ++map) {
       const auto pattern = extent.patterns.empty() ? std::nullopt : extent.patterns[map % extent.heads];
-      words.push_back(deny.table[map] | (pattern ? static_cast<std::uint32_t>(*pattern) << kPatternShift : 0U));
+      words.push_back(deny.table[map] | (pattern ? static_cast<std::uint32_t>(pattern->kind) << kPatternShift : 0U));
     }
   }
   if (!allow.is_empty()) {
@@ -172,10 +173,13 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
   append(words, planes);
   if (!bias.empty()) data.bias_at = static_cast<std::uint32_t>(words.size());
   words.insert(words.end(), bias.begin(), bias.end());
-  if (mask.has_expressions()) {
+  const CellWords cells{.paint_at = append_paint(words, mask, extent),
+                        .documents_at = append_documents(words, mask, extent)};
+  if (mask.has_expressions() || !cells.empty()) {
     data.expressions = std::make_shared<const ops::MaskExpressions>(
-        ops::MaskExpressions{.glsl = expressions_glsl(mask.mask_expression, mask.score_expression),
-                             .changes_scores = static_cast<bool>(mask.score_expression)});
+        ops::MaskExpressions{.glsl = expressions_glsl(mask.mask_expression, mask.score_expression, cells),
+                             .changes_scores = mask.score_expression || cells.paint_at != 0,
+                             .has_formulas = mask.has_expressions()});
     data.expressions_at = static_cast<std::uint32_t>(words.size());
     append_expression_words(words, mask.mask_expression, mask.score_expression, mask.sliders,
                             {.layer = extent.layer,
@@ -183,7 +187,8 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
                              .heads = extent.heads,
                              .queries = extent.queries,
                              .keys = extent.keys,
-                             .tokens = tokens});
+                             .tokens = tokens},
+                            cells);
   }
 
   const std::size_t bytes = words.size() * sizeof(std::uint32_t);

@@ -21,9 +21,13 @@ struct MaskExtent {
   std::uint32_t heads = 0;
   std::uint32_t queries = 0;
   std::uint32_t keys = 0;
-  std::uint32_t layers = 1;                                    ///< of the stack
-  std::span<const std::optional<FixedPattern>> patterns = {};  ///< [head] that take the place of computed ones; or empty
+  std::uint32_t layers = 1;  ///< of the stack
+  /// [head] that take the place of computed ones; or empty
+  std::span<const std::optional<ReplacementPattern>> patterns = {};
 };
+
+/// Does the scope name this map?
+bool concerns(const PaintScope& scope, std::uint32_t layer, std::uint32_t batch, std::uint32_t head);
 
 /// A MaskSpec on the device: the rule stays numbers, key lengths and the cells of matrices and painted masks become words.
 /// Maps that deny or allow the same cells share one plane, so that a matrix for all heads is there once.

@@ -29,70 +29,95 @@ struct Cell {
   auto operator<=>(const Cell&) const = default;
 };
 
-/// A cell and what painting made of it: true shows, false masks.
-using PaintedCell = std::pair<Cell, bool>;
+/// A cell and what was painted onto it.
+template <typename Paint>
+using Painted = std::pair<Cell, Paint>;
+/// True shows the cell, false masks it.
+using PaintedCell = Painted<bool>;
 
 /// Neighbouring cells of a row that are painted alike: keys [first_key, first_key + count), count ≥ 1.
-struct CellRun {
+template <typename Paint>
+struct PaintRun {
   std::uint32_t query = 0;
   std::uint32_t first_key = 0;
   std::uint32_t count = 0;
-  bool is_visible = false;
+  Paint paint = {};
 
   /// One past the last key, which may be 2³².
   std::uint64_t end_key() const { return std::uint64_t{first_key} + count; }
-  bool operator==(const CellRun&) const = default;
+  bool operator==(const PaintRun&) const = default;
 };
 
 /// The cells painted in the maps of one scope, as runs of 16 bytes. Copies share the runs; a change copies them, so a change
 /// of many cells should be made as one list.
-class CellRuns {
+template <typename Paint>
+class PaintRuns {
  public:
-  CellRuns() = default;
-  CellRuns(std::initializer_list<PaintedCell> cells) : CellRuns(std::vector<PaintedCell>(cells)) {}
+  PaintRuns() = default;
+  PaintRuns(std::initializer_list<Painted<Paint>> cells) : PaintRuns(std::vector<Painted<Paint>>(cells)) {}
   /// In any order; of a cell that is named twice the last one counts.
-  explicit CellRuns(std::vector<PaintedCell> cells);
+  explicit PaintRuns(std::vector<Painted<Paint>> cells);
 
-  /// Shows (true) or masks the cell.
-  void paint(Cell cell, bool is_visible);
+  void paint(Cell cell, Paint paint);
   /// Takes the cell's paint away, where it has any.
   void erase(Cell cell);
   /// The same for many cells in any order, in the time of one walk over all; of a cell that is named twice the last
   /// one counts.
-  void paint(std::span<const PaintedCell> cells);
+  void paint(std::span<const Painted<Paint>> cells);
   void erase(std::vector<Cell> cells);
 
   /// What the cell was painted as; nullopt where it isn't.
-  std::optional<bool> state(Cell cell) const;
+  std::optional<Paint> state(Cell cell) const;
+  /// Is any cell of the row painted?
+  bool has_row(std::uint32_t query) const;
   bool empty() const { return !runs_; }
   /// How many cells are painted.
   std::size_t cell_count() const;
   /// Sorted by row and key; no two that could be one.
-  std::span<const CellRun> runs() const;
+  std::span<const PaintRun<Paint>> runs() const;
   /// Memory that copies of this share, in bytes.
   std::size_t bytes() const { return runs().size_bytes(); }
 
-  /// Calls visit(Cell, bool is_visible) for every painted cell, row by row.
+  /// Calls visit(Cell, Paint) for every painted cell, row by row.
   template <typename Visit>
   void for_each_cell(Visit visit) const {
-    for (const CellRun& run : runs()) {
-      for (std::uint32_t i = 0; i < run.count; ++i) visit(Cell{run.query, run.first_key + i}, run.is_visible);
+    for (const PaintRun<Paint>& run : runs()) {
+      for (std::uint32_t i = 0; i < run.count; ++i) visit(Cell{run.query, run.first_key + i}, run.paint);
     }
   }
 
-  bool operator==(const CellRuns&) const = default;
+  bool operator==(const PaintRuns&) const = default;
 
  private:
-  void assign(std::vector<CellRun> runs);
+  void assign(std::vector<PaintRun<Paint>> runs);
 
-  SharedValue<std::vector<CellRun>> runs_;  ///< no value: nothing is painted
+  SharedValue<std::vector<PaintRun<Paint>>> runs_;  ///< no value: nothing is painted
 };
+extern template class PaintRuns<bool>;
+extern template class PaintRuns<float>;
 
-/// Cells set by hand. They win over every rule; a narrower scope wins over a wider one (scopes compared by how many of
-/// layer, batch, head they name).
-using PaintedCells = std::map<PaintScope, CellRuns>;
+/// Cells that are shown or masked.
+using CellRun = PaintRun<bool>;
+using CellRuns = PaintRuns<bool>;
+/// Cells with a number: a bias that is added to their scores, or a weight of a painted pattern.
+using NumberRun = PaintRun<float>;
+using NumberRuns = PaintRuns<float>;
+
+/// Paint by scope. Where scopes overlap the narrowest one that names the cell counts (scopes compared by how many of layer,
+/// batch, head they name).
+template <typename Paint>
+using PaintByScope = std::map<PaintScope, PaintRuns<Paint>>;
+/// Cells shown or masked by hand. They win over every rule.
+using PaintedCells = PaintByScope<bool>;
+/// Biases: what is added to the scores of cells before the mask and the softmax.
+using PaintedBiases = PaintByScope<float>;
+
+/// What the cell of one map is painted as; nullopt where it isn't.
+template <typename Paint>
+std::optional<Paint> paint_of(const PaintByScope<Paint>& painted, const PaintScope& map, Cell cell);
 
 /// The number of cells painted in all scopes together.
-std::size_t painted_count(const PaintedCells& painted);
+template <typename Paint>
+std::size_t painted_count(const PaintByScope<Paint>& painted);
 
 }  // namespace headlight::attention

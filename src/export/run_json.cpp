@@ -40,6 +40,21 @@ Json describe_painted(const attention::PaintedCells& painted) {
   return cells;
 }
 
+/// Runs [query, first key, count, bias] of each scope.
+Json describe_biases(const attention::PaintedBiases& biases) {
+  const auto index = [](const std::optional<std::uint32_t>& value) { return value ? Json(*value) : Json(nullptr); };
+  Json scopes = Json::array();
+  for (const auto& [scope, numbers] : biases) {
+    Json runs = Json::array();
+    for (const attention::NumberRun& run : numbers.runs()) runs.push_back({run.query, run.first_key, run.count, run.paint});
+    scopes.push_back({{"layer", index(scope.layer)},
+                      {"batch", index(scope.batch)},
+                      {"head", index(scope.head)},
+                      {"runs", std::move(runs)}});
+  }
+  return scopes;
+}
+
 }  // namespace
 
 Json describe_tokens(const model::TokenBatch& tokens) {
@@ -66,6 +81,11 @@ Json describe_mask(const attention::MaskSpec& mask) {
                     {"fill", attention::to_string(mask.fill)},
                     {"matrix", mask.matrix ? describe_matrix(*mask.matrix) : Json(nullptr)},
                     {"painted", describe_painted(mask.painted)}};
+  if (!mask.biases.empty()) described["biases"] = describe_biases(mask.biases);
+  if (mask.documents) {
+    for (const auto& [item, begins] : *mask.documents)
+      described["documents"].push_back({{"batch", item}, {"begins", begins}});
+  }
   if (mask.mask_expression) described["mask_expression"] = mask.mask_expression.text();
   if (mask.score_expression) described["score_expression"] = mask.score_expression.text();
   if (!mask.sliders.empty()) described["sliders"] = mask.sliders;

@@ -59,7 +59,7 @@ void apply(const Replace& replace, const DeviceHead& head) {
 
 /// Of the head's queries: with 0 all scores are equal.
 void apply(const ReplacePattern& replaced, const DeviceHead& head) {
-  if (replaced.pattern != attention::FixedPattern::Uniform) return;
+  if (replaced.pattern.kind != attention::FixedPattern::Uniform) return;
   ops::scale_head(head.stream, head.kernels, head.slot, 0.0f, head.rows);
 }
 
@@ -102,7 +102,7 @@ void apply(const Replace& replace, const ReferenceRows& rows) {
 }
 
 void apply(const ReplacePattern& replaced, const ReferenceRows& rows) {
-  if (replaced.pattern == attention::FixedPattern::Uniform) std::ranges::fill(rows.values, 0.0);
+  if (replaced.pattern.kind == attention::FixedPattern::Uniform) std::ranges::fill(rows.values, 0.0);
 }
 
 }  // namespace
@@ -154,8 +154,8 @@ model::reference::ScoreEdit reference_scores(const Interventions& interventions,
   return [&interventions, edit = std::move(edit)](model::BlockRef block, std::uint32_t item, std::uint32_t head,
                                                   std::uint32_t query, std::uint32_t key, double score) {
     const auto patterns = patterns_of(interventions, block, head + 1);
-    if (!patterns.empty() && patterns[head] == attention::FixedPattern::Uniform) return 0.0;
-    return edit ? edit(block, item, head, query, key, score) : score;
+    const double edited = edit ? edit(block, item, head, query, key, score) : score;
+    return patterns.empty() || !patterns[head] ? edited : attention::score_of(*patterns[head], {query, key}, edited);
   };
 }
 

@@ -140,9 +140,9 @@ Interventions interventions_of(const FixedPatterns& patterns, const model::Netwo
   return result;
 }
 
-std::vector<std::optional<attention::FixedPattern>> patterns_of(std::span<const Intervention> interventions,
-                                                                model::BlockRef block, std::uint32_t heads) {
-  std::vector<std::optional<attention::FixedPattern>> patterns;
+std::vector<std::optional<attention::ReplacementPattern>> patterns_of(std::span<const Intervention> interventions,
+                                                                      model::BlockRef block, std::uint32_t heads) {
+  std::vector<std::optional<attention::ReplacementPattern>> patterns;
   for (const Intervention& one : interventions) {
     const auto* replaced = std::get_if<ReplacePattern>(&one.operation);
     if (replaced == nullptr || !one.scope.covers(block)) continue;

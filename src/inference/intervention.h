@@ -55,9 +55,10 @@ struct Replace {
 };
 /// The head's attention pattern becomes this one, at the site Weights and nowhere else ("attention pattern intervention");
 /// of several on one head the last one counts. Weights are a function of queries, keys and mask and stored nowhere, so it is
-/// told by these: the mask shows the pattern's keys alone, and where it is uniform the queries are 0, and so all scores.
+/// told by these: the mask shows the pattern's keys alone, where it is uniform the queries are 0, and so all scores, and
+/// where it is painted the logarithms of its weights take the place of scores.
 struct ReplacePattern {
-  attention::FixedPattern pattern = attention::FixedPattern::Uniform;
+  attention::ReplacementPattern pattern = {};
 
   bool operator==(const ReplacePattern&) const = default;
 };
@@ -92,13 +93,13 @@ using HeadGains = std::map<std::pair<model::BlockRef, std::uint32_t>, float>;
 Interventions interventions_of(const HeadGains& gains, const model::Network& network);
 
 /// The patterns of replaced heads by block and head.
-using FixedPatterns = std::map<std::pair<model::BlockRef, std::uint32_t>, attention::FixedPattern>;
+using FixedPatterns = std::map<std::pair<model::BlockRef, std::uint32_t>, attention::ReplacementPattern>;
 /// As interventions; those of heads that the network doesn't have are left out.
 Interventions interventions_of(const FixedPatterns& patterns, const model::Network& network);
 
 /// [head] of the block: the pattern that takes the head's place; empty where none does.
-std::vector<std::optional<attention::FixedPattern>> patterns_of(std::span<const Intervention> interventions,
-                                                                model::BlockRef block, std::uint32_t heads);
+std::vector<std::optional<attention::ReplacementPattern>> patterns_of(std::span<const Intervention> interventions,
+                                                                      model::BlockRef block, std::uint32_t heads);
 
 /// Does a change make tokens of the block depend on later ones, whatever the mask is?
 bool mixes_tokens(std::span<const Intervention> interventions, model::BlockKind kind);

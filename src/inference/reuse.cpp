@@ -16,7 +16,7 @@ bool depends_on_length(const attention::MaskSpec& mask) {
 bool looks_back_only(const attention::MaskSpec& mask, const model::AttentionConfig& config) {
   const bool allows_later_keys = std::any_of(mask.painted.begin(), mask.painted.end(), [](const auto& scope) {
     return std::ranges::any_of(scope.second.runs(), [](const attention::CellRun& run) {
-      return run.is_visible && run.end_key() > std::uint64_t{run.query} + 1;
+      return run.paint && run.end_key() > std::uint64_t{run.query} + 1;
     });
   });
   // With a finite fill a row that sees nothing attends to all keys alike, also to those that come later.
@@ -69,23 +69,34 @@ std::uint32_t first_difference(const model::TokenBatch& now, const model::TokenB
   return same;
 }
 
+/// Is all paint that concerns the layer the same?
+template <typename Paint>
+bool is_same_paint(const attention::PaintByScope<Paint>& left, const attention::PaintByScope<Paint>& right,
+                   std::uint32_t layer) {
+  const auto concerned = [&](const attention::PaintByScope<Paint>& all) {
+    attention::PaintByScope<Paint> cells;
+    for (const auto& [scope, painted] : all) {
+      if ((!scope.layer || *scope.layer == layer) && !painted.empty()) cells.emplace(scope, painted);
+    }
+    return cells;
+  };
+  return left == right || concerned(left) == concerned(right);
+}
+
 /// Do masks and interventions leave a block the same?
 bool is_same_attention(const PassInputs& now, const PassInputs& before, model::BlockRef block) {
   const attention::MaskSpec &left = now.masks[block.kind], &right = before.masks[block.kind];
-  if (left.rule != right.rule || left.fill != right.fill || left.matrix != right.matrix) return false;
+  if (left.rule != right.rule || left.fill != right.fill || left.matrix != right.matrix ||
+      left.documents != right.documents) {
+    return false;
+  }
   if (left.mask_expression != right.mask_expression || left.score_expression != right.score_expression ||
       left.sliders != right.sliders) {
     return false;
   }
-  const auto concerned = [&](const attention::MaskSpec& mask) {
-    attention::PaintedCells cells;
-    for (const auto& [scope, painted] : mask.painted) {
-      if ((!scope.layer || *scope.layer == block.layer.value) && !painted.empty()) cells.emplace(scope, painted);
-    }
-    return cells;
-  };
   return of_block(now.interventions, block) == of_block(before.interventions, block) &&
-         (left.painted == right.painted || concerned(left) == concerned(right));
+         is_same_paint(left.painted, right.painted, block.layer.value) &&
+         is_same_paint(left.biases, right.biases, block.layer.value);
 }
 
 /// Do interventions leave the block the same keys and values?

@@ -100,7 +100,7 @@ MaskParameters mask_parameters(const MaskData& mask) {
 
 AttentionKernel attention_kernel(const Kernels& kernels, const MaskData& mask) {
   const Tuning& tuning = kernels.tuning();
-  if (!is_host(tuning.attention) || !mask.expressions) return tuning.attention;
+  if (!is_host(tuning.attention) || !mask.expressions || !mask.expressions->has_formulas) return tuning.attention;
   if (can_shuffle(kernels.context().device()))
     return tuning.texel_reads ? AttentionKernel::BlocksShuffleTexel : AttentionKernel::BlocksShuffle;
   return tuning.texel_reads ? AttentionKernel::BlocksTexel : AttentionKernel::Blocks;

@@ -94,7 +94,8 @@ void lay_out_values(const Map& map, std::size_t first, std::uint32_t from, std::
   }
 }
 
-/// What the mask and softmax take of raw scores q·k: capped, with the position bias (shaders/lib/score.glsl).
+/// What the mask and softmax take of raw scores q·k: capped, with the position bias and painted numbers
+/// (shaders/lib/score.glsl).
 void add_extras(const Map& map, std::uint32_t query, std::uint32_t first_key, float* scores) {
   const AttentionParameters& p = map.task.parameters;
   if (map.mask.is_uniform()) {
@@ -109,6 +110,7 @@ void add_extras(const Map& map, std::uint32_t query, std::uint32_t first_key, fl
     const std::int64_t distance = std::clamp(std::int64_t{first_key} + i - query, -reach, reach);
     scores[i] += std::bit_cast<float>(words[1 + map.head * (2 * reach + 1) + distance + reach]);
   }
+  map.mask.add_paint(query, first_key, scores);
 }
 
 /// Keys that a block of rows sees, in whole tiles.
@@ -128,7 +130,7 @@ struct Tiles {
 void soften(const Map& map, std::uint32_t query, const Tiles& tiles, float* scores, std::size_t stride) {
   const AttentionParameters& p = map.task.parameters;
   const HostTile& kernel = host_tile();
-  const bool has_extras = p.softcap > 0.0f || p.bias_at != 0;
+  const bool has_extras = p.softcap > 0.0f || p.bias_at != 0 || map.mask.has_paint();
   float top = HostMask::kHidden, sum = 0.0f;
   for (std::uint32_t tile = tiles.begin; tile < tiles.end; ++tile) {
     float* some = scores + (tile - tiles.begin) * stride;

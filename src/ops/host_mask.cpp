@@ -1,13 +1,17 @@
 #include "ops/host_mask.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "ops/host_tile.h"
+#include "ops/paint_slots.h"
 
 namespace headlight::ops {
 namespace {
 
 constexpr std::uint32_t kNoPlane = 0x0fffffffu, kPatternShift = 28;
+// Fields of what kernels compiled at run time read (shaders/lib/expression.glsl).
+constexpr std::uint32_t kQueries = 3, kPaintTable = 11, kDocuments = 12;
 
 }  // namespace
 
@@ -19,6 +23,10 @@ HostMask::HostMask(const MaskParameters& mask, const std::uint32_t* words, std::
   deny_ = load_plane(mask.deny_at, item * heads + head);
   allow_ = load_plane(mask.allow_at, item * heads + head);
   if (mask.deny_at != 0) pattern_ = words[mask.deny_at + item * heads + head] >> kPatternShift;
+  if (mask.expressions_at == 0) return;
+  const std::uint32_t* fields = words + mask.expressions_at;
+  if (fields[kPaintTable] != 0) paint_ = words[fields[kPaintTable] + item * heads + head];
+  if (fields[kDocuments] != 0) documents_ = words + fields[kDocuments] + std::size_t{item} * fields[kQueries] * 2;
 }
 
 HostMask::Plane HostMask::load_plane(std::uint32_t table_at, std::uint32_t map) const {
@@ -50,9 +58,45 @@ std::uint32_t HostMask::pattern_key(std::uint32_t query) const {
 }
 
 bool HostMask::is_visible(std::uint32_t query, std::uint32_t key) const {
-  if (pattern_ > kUniform && key != pattern_key(query)) return false;
+  if (shows_one_key() && key != pattern_key(query)) return false;
+  if (pattern_ == kPainted && row_paint(query) == kReplacedRow && find_paint(query, key) == nullptr) return false;
   if (has_bit(allow_, query, key)) return true;
+  const Range of_document = document(query);
+  if (key < of_document.begin || key >= of_document.end) return false;
   return key >= key_begin_ && key < key_end_ && rule_shows(query, key) && !has_bit(deny_, query, key);
+}
+
+HostMask::Range HostMask::document(std::uint32_t query) const {
+  if (documents_ == nullptr) return {0, keys_};
+  return {documents_[std::size_t{query} * 2], documents_[std::size_t{query} * 2 + 1]};
+}
+
+std::uint32_t HostMask::row_paint(std::uint32_t query) const {
+  if (paint_ == 0) return 0;
+  const std::uint32_t* plane = words_ + paint_;
+  const std::uint32_t row = query - plane[0];  // huge where the query comes before the plane
+  if (row >= plane[1]) return 0;
+  return plane[4 + row / 16] >> (row % 16 * 2) & 3u;
+}
+
+const std::uint32_t* HostMask::find_paint(std::uint32_t query, std::uint32_t key) const {
+  const std::uint32_t* plane = words_ + paint_;
+  const std::uint32_t* slots = plane + 4 + (plane[1] + 15) / 16;
+  for (const std::uint32_t hash : {paint_hash(query + plane[3], key), paint_hash(key + plane[3], query)}) {
+    const std::uint32_t* slot = slots + std::size_t{paint_slot(hash, plane[2])} * 3;
+    if (slot[0] == query && slot[1] == key) return slot + 2;
+  }
+  return nullptr;
+}
+
+void HostMask::add_paint(std::uint32_t query, std::uint32_t first_key, float* scores) const {
+  const std::uint32_t kind = row_paint(query);
+  if (kind == 0) return;
+  for (std::uint32_t i = 0; i < HostTile::kColumns; ++i) {
+    const std::uint32_t* word = find_paint(query, first_key + i);
+    const float number = word == nullptr ? 0.0f : std::bit_cast<float>(*word);
+    scores[i] = kind == kReplacedRow ? number : scores[i] + number;
+  }
 }
 
 HostMask::Range HostMask::visited(std::uint32_t first, std::uint32_t last) const {
@@ -63,31 +107,37 @@ HostMask::Range HostMask::visited(std::uint32_t first, std::uint32_t last) const
     end = std::min(end, std::max(last + mask_.window, mask_.prefix));
     if (mask_.prefix == 0 && first + 1 > mask_.window) begin = std::max(begin, first + 1 - mask_.window);
   }
+  begin = std::max(begin, document(first).begin);
+  end = std::min(end, document(last).end);
   return {std::min(begin, end), end};
 }
 
 void HostMask::hide(std::uint32_t query, std::uint32_t first_key, float* scores) const {
   constexpr std::uint32_t kCount = HostTile::kColumns;
-  if (pattern_ > kUniform) {
+  if (shows_one_key()) {
     const std::uint32_t shown = pattern_key(query) - first_key;  // huge where the key comes before the tile
     for (std::uint32_t i = 0; i < kCount; ++i) {
       if (i != shown || !is_visible(query, first_key + i)) scores[i] = kHidden;
     }
     return;
   }
-  const bool has_cells = deny_.has_rows(query, query) || allow_.has_rows(query, query);
+  const bool has_cells = deny_.has_rows(query, query) || allow_.has_rows(query, query) ||
+                         (pattern_ == kPainted && row_paint(query) == kReplacedRow);
   if (has_cells || mask_.window != 0) {
     for (std::uint32_t i = 0; i < kCount; ++i) {
       if (first_key + i >= keys_ || !is_visible(query, first_key + i)) scores[i] = kHidden;
     }
     return;
   }
-  // Without a window the rule shows one range of keys.
-  const std::uint32_t end = mask_.causal != 0 ? std::min(key_end_, std::max(query + 1, mask_.prefix)) : key_end_;
-  const std::uint32_t from = std::min(key_begin_ - std::min(key_begin_, first_key), kCount);
+  // Without a window the rule shows one range of keys, and so does a document.
+  const Range of_document = document(query);
+  const std::uint32_t begin = std::max(key_begin_, of_document.begin);
+  const std::uint32_t past = mask_.causal != 0 ? std::min(key_end_, std::max(query + 1, mask_.prefix)) : key_end_;
+  const std::uint32_t end = std::max(begin, std::min(past, of_document.end));
+  const std::uint32_t from = std::min(begin - std::min(begin, first_key), kCount);
   const std::uint32_t to = std::min(end - std::min(end, first_key), kCount);
   std::fill_n(scores, from, kHidden);
-  std::fill(scores + to, scores + kCount, kHidden);
+  std::fill(scores + std::max(from, to), scores + kCount, kHidden);
 }
 
 }  // namespace headlight::ops

@@ -20,6 +20,10 @@ class HostMask {
   Range visited(std::uint32_t first, std::uint32_t last) const;
   bool is_visible(std::uint32_t query, std::uint32_t key) const;
 
+  /// Adds painted biases to scores [query, first_key … first_key + 64), or puts a painted pattern in their place.
+  void add_paint(std::uint32_t query, std::uint32_t first_key, float* scores) const;
+  bool has_paint() const { return paint_ != 0; }
+
   /// Does the head's pattern give every visible key the same score, 0?
   bool is_uniform() const { return pattern_ == kUniform; }
 
@@ -30,7 +34,9 @@ class HostMask {
 
  private:
   /// Patterns that take a head's place, as in shaders/lib/mask.glsl.
-  static constexpr std::uint32_t kUniform = 1, kDiagonal = 2, kPrevious = 3;
+  static constexpr std::uint32_t kUniform = 1, kDiagonal = 2, kPrevious = 3, kPainted = 5;
+  /// What a row's paint is, as in shaders/lib/paint.glsl.
+  static constexpr std::uint32_t kBiasedRow = 1, kReplacedRow = 2;
 
   struct Plane {
     std::uint32_t first = 0, rows = 0, at = 0;
@@ -40,12 +46,20 @@ class HostMask {
   Plane load_plane(std::uint32_t table_at, std::uint32_t map) const;
   bool has_bit(const Plane& plane, std::uint32_t query, std::uint32_t key) const;
   bool rule_shows(std::uint32_t query, std::uint32_t key) const;
-  /// The only key that the pattern leaves to the query.
+  /// The keys of the query's document.
+  Range document(std::uint32_t query) const;
+  std::uint32_t row_paint(std::uint32_t query) const;
+  /// Null where the cell isn't painted.
+  const std::uint32_t* find_paint(std::uint32_t query, std::uint32_t key) const;
+  bool shows_one_key() const { return pattern_ > kUniform && pattern_ != kPainted; }
+  /// The only key that the pattern leaves to the query, where it is one.
   std::uint32_t pattern_key(std::uint32_t query) const;
 
   MaskParameters mask_;
   const std::uint32_t* words_;
   std::uint32_t keys_, key_begin_ = 0, key_end_ = 0, pattern_ = 0;
+  std::uint32_t paint_ = 0;                   ///< word of the map's plane of painted numbers; 0: none
+  const std::uint32_t* documents_ = nullptr;  ///< [query] of the item, pairs; null: none
   Plane deny_, allow_;
 };
 

@@ -8,10 +8,11 @@
 
 namespace headlight::ops {
 
-/// Expressions that the user typed, for kernels that are compiled at run time.
+/// What the user typed or painted that only kernels compiled at run time know: expressions, painted numbers, documents.
 struct MaskExpressions {
   std::string glsl;             ///< the functions of shaders/lib/expression.glsl
   bool changes_scores = false;  ///< otherwise they hide cells only
+  bool has_formulas = false;    ///< that only a kernel can evaluate; the rest functions of the program know as well
 };
 
 /// A mask as the kernels read it: the rule as numbers and, in one buffer of words, the key lengths of each batch item and
@@ -27,7 +28,7 @@ struct MaskData {
   bool has_finite_fill = false;
   float fill = 0.0f;                 ///< only with has_finite_fill
   std::uint32_t bias_at = 0;         ///< word of the position bias (shaders/lib/score.glsl); 0: none
-  std::uint32_t expressions_at = 0;  ///< word of what these read; only with them
+  std::uint32_t expressions_at = 0;  ///< word of what `expressions` read; 0: there are none
   std::shared_ptr<const MaskExpressions> expressions = nullptr;  ///< null: none
   const gpu::Buffer* words = nullptr;
 };

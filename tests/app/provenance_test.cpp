@@ -80,6 +80,10 @@ TEST_SUITE("cpu") {
     const Provenance logit = provenance_of(result, cell(kLogitNumber, 0, 0, 2, 77));
     CHECK(line(logit, "weight") == "transformer.wte.weight [128, 36] F32, row 77, model.safetensors");
     CHECK(line(logit, "final norm").starts_with("transformer.ln_f.weight [36]"));
+    const Provenance head = provenance_of(result, cell(kLogitHead, 1, 2, 2, 77));
+    CHECK(line(head, "of") == "layer 1, head 2");
+    CHECK(line(head, "weight W_O").starts_with("transformer.h.1.attn.c_proj.weight [36, 36] F32"));
+    CHECK(line(head, "weight") == "transformer.wte.weight [128, 36] F32, row 77, model.safetensors");
     const Provenance mlp = provenance_of(result, cell(kMlpNumber, 1, 0, 2, 7));
     CHECK(line(mlp, "weight") == "transformer.h.1.mlp.c_proj.weight [68, 36] F32, column 7, model.safetensors");
   }
@@ -123,6 +127,34 @@ TEST_SUITE("cpu") {
     CHECK(line(weight, "formula") == "A = softmax(masked), of the previous pattern");
     CHECK(line(weight, "head's pattern") == "replaced by the previous one, within the mask");
     CHECK(line(provenance_of(result, cell("mean-layer", 0, 1, 2, 1)), "head's pattern") == "");
+    CHECK(line(scaled, "painted bias") == "");
+  }
+
+  TEST_CASE("painted biases and weights are told where they count") {
+    State state = golden_model("gpt2");
+    attention::MaskSpec& mask = state.masks[model::BlockKind::EncoderSelf];
+    mask.biases[{.layer = 0, .batch = std::nullopt, .head = std::nullopt}] =
+        attention::NumberRuns{{{2, 1}, -0.75F}, {{3, 1}, 1.0F}};
+    const model::BlockRef block{.kind = model::BlockKind::EncoderSelf, .layer = {0}};
+    state.patterns[{block, 1}] = attention::FixedPattern::Uniform;
+    state.patterns[{block, 2}] = {attention::FixedPattern::Painted, attention::NumberRuns{{{3, 0}, 0.25F}}};
+    const EngineResult result = run_of(state);
+    const auto told = [&](const char* quantity, std::uint32_t head, std::uint32_t row, std::uint32_t column,
+                          const char* name) {
+      return line(provenance_of(result, cell(quantity, 0, head, row, column)), name);
+    };
+    CHECK(told("weights", 0, 2, 1, "painted bias") == "-0.75, added to the score");
+    CHECK(told("scaled", 0, 2, 0, "painted bias") == "");
+    CHECK(told("scores", 0, 2, 1, "painted bias") == "");
+    CHECK(told("heads", 0, 2, 1, "painted bias") == "");
+    CHECK(told("weights", 1, 2, 1, "painted bias") == "");  // all its scores are 0
+    CHECK(told("weights", 2, 2, 1, "painted bias") == "-0.75, added to the score");
+    CHECK(told("weights", 2, 3, 1, "painted bias") == "");
+    CHECK(told("weights", 2, 3, 0, "painted weight") == "0.25, divided by the sum of those that the row's mask shows");
+    CHECK(told("weights", 2, 3, 1, "painted weight") == "0, divided by the sum of those that the row's mask shows");
+    NumberRef pooled = cell("weights", 0, 0, 2, 1);
+    pooled.pool = 4;
+    CHECK(line(provenance_of(result, pooled), "painted bias") == "");
   }
 
   TEST_CASE("weights without a file say how they were made, and what isn't there says nothing") {

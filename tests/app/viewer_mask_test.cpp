@@ -1,6 +1,8 @@
 // The mask in the window: switches, the brush, and what says that the model is not as it was trained.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "app/state/model_changes.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
@@ -131,6 +133,63 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(weights(ui).is_masked(2, 4));
     ui.press(Key::Z, kControl);
     CHECK(painted() == 0);
+  }
+
+  TEST_CASE("the brush puts biases onto scores and takes them away again") {
+    UiDriver ui;
+    const float before = weights(ui).at(2, 4);
+    REQUIRE(before > 0.0F);
+    ui.press(Key::B);
+    ui.click("mask.ink.1");
+    CHECK(ui.sees("mask.bias"));
+    ui.paint_cell(2, 4);
+    const attention::MaskSpec& mask = ui.state().masks.by_kind[0];
+    CHECK(attention::painted_count(mask.biases) == 1);
+    CHECK(mask.painted.empty());
+    const float bias = ui.state().view.brush_bias, grown = before * std::exp(bias);
+    CHECK(std::abs(weights(ui).at(2, 4) - grown / (1.0F - before + grown)) < 1e-6F);  // observed 0
+    CHECK(model_changes(ui.state()).find("1 bias painted") != std::string::npos);
+    ui.wait(2.0);
+    ui.paint_cell(2, 4);  // what is there already is taken away
+    CHECK(mask.biases.empty());
+    CHECK(weights(ui).at(2, 4) == before);
+    ui.press(Key::Z, kControl);
+    CHECK(attention::painted_count(mask.biases) == 1);
+    ui.click("mask.reset");
+    CHECK(mask.biases.empty());
+  }
+
+  TEST_CASE("the brush paints the pattern by which a head attends, row by row") {
+    UiDriver ui;
+    const float other = weights(ui).at(1, 4);
+    ui.press(Key::B);
+    ui.click("mask.ink.2");
+    CHECK(ui.sees("mask.weight"));
+    ui.paint_cell(2, 4);
+    ui.paint_cell(2, 0);
+    CHECK(weights(ui).at(2, 4) == 0.5F);  // two painted weights alike
+    CHECK(weights(ui).at(2, 0) == 0.5F);
+    CHECK(weights(ui).at(2, 1) == 0.0F);
+    CHECK(weights(ui).at(1, 4) == other);
+    CHECK(ui.state().masks == attention::MaskSet{});
+    ui.press(Key::Z, kControl);
+    ui.press(Key::Z, kControl);
+    CHECK(ui.state().patterns.empty());
+  }
+
+  TEST_CASE("a document begins at a token, and the sidebar joins it to the one before") {
+    UiDriver ui;
+    ui.resize(1280, 1600);
+    ui.feed(shell::click_at(ui.rect("chips.query.0.2").center(), shell::MouseButton::Right));
+    REQUIRE(ui.sees("token.document"));
+    ui.click("token.document");
+    CHECK(weights(ui).is_masked(2, 1));
+    CHECK(weights(ui).is_masked(1, 2));
+    CHECK_FALSE(weights(ui).is_masked(3, 2));
+    REQUIRE(ui.sees("mask.documents"));
+    ui.click("mask.documents");
+    CHECK(ui.state().masks == attention::MaskSet{});
+    CHECK_FALSE(weights(ui).is_masked(2, 1));
   }
 
   TEST_CASE("a right click on a token masks its column or its row, and takes that away again") {

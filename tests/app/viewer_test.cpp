@@ -38,7 +38,13 @@ TEST_SUITE("gpu") {
     ui.click(fmt::format("history.{}", branch));
     CHECK(ui.state() == knocked_out);
     CHECK(ui.sees(fmt::format("history.{}", branch)));
+    ui.click("history.name");
+    ui.type("in vain");
+    CHECK(ui.window().undo().shown_name() == "in vain");
+    ui.click(fmt::format("history.{}", branch));
+    CHECK(ui.state() == knocked_out);
     ui.press(Key::Z, kControl);
+    CHECK(ui.window().undo().shown_name().empty());
     CHECK(ui.state().gains.empty());
     ui.press(Key::H, kControl);
     CHECK_FALSE(ui.sees(fmt::format("history.{}", branch)));

@@ -24,6 +24,40 @@ std::string draw(const MaskRule& rule, std::uint32_t key_length = 4) {
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("documents hide the tokens of other documents") {
+    MaskSpec mask;
+    mask.rule.causal = true;
+    set_documents(mask, 0, {5, 2, 5, 0});
+    CHECK(mask.documents->at(0) == std::vector<std::uint32_t>{2, 5});
+    const auto shows = [&](std::uint32_t query, std::uint32_t key) { return mask.is_visible(0, 0, 0, query, key, 8); };
+    CHECK(shows(1, 0));
+    CHECK_FALSE(shows(2, 1));
+    CHECK(shows(4, 2));
+    CHECK_FALSE(shows(5, 4));
+    CHECK(shows(7, 5));
+    CHECK_FALSE(shows(5, 7));                  // the rule's
+    CHECK(mask.is_visible(0, 1, 0, 5, 4, 8));  // another item is one document
+    CHECK(document_of(*mask.documents, 0, 3).end == 5);
+    toggle_document(mask, 0, 5);
+    CHECK(shows(5, 4));
+    mask.painted[{}].paint({3, 1}, true);
+    CHECK(shows(3, 1));
+    toggle_document(mask, 0, 2);
+    CHECK_FALSE(mask.documents.has_value());
+  }
+
+  TEST_CASE("of painted biases the narrowest scope counts") {
+    MaskSpec mask;
+    mask.biases[{}].paint({1, 0}, 2.0f);
+    mask.biases[{.layer = 1, .batch = std::nullopt, .head = std::nullopt}].paint({1, 0}, -1.0f);
+    mask.biases[{.layer = 1, .batch = std::nullopt, .head = 3}].paint({1, 0}, 0.5f);
+    CHECK(mask.bias(0, 0, 3, {1, 0}) == 2.0f);
+    CHECK(mask.bias(1, 0, 2, {1, 0}) == -1.0f);
+    CHECK(mask.bias(1, 0, 3, {1, 0}) == 0.5f);
+    CHECK(mask.bias(1, 0, 3, {0, 1}) == 0.0f);
+    CHECK(mask.score({.layer = 1, .head = 3, .queries = 2, .keys = 2}, 0, {1, 0}, 0.25) == 0.75);
+  }
+
   TEST_CASE("rules draw their maps") {
     CHECK(draw({}) == "#### #### #### #### ");
     CHECK(draw({}, 3) == "###. ###. ###. ###. ");

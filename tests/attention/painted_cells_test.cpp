@@ -34,7 +34,7 @@ void check_same(const CellRuns& runs, const PlainCells& plain) {
     const CellRun& before = all[i - 1];
     const bool is_sorted = before.query < all[i].query || before.end_key() <= all[i].first_key;
     const bool could_be_one =
-        before.query == all[i].query && before.end_key() == all[i].first_key && before.is_visible == all[i].is_visible;
+        before.query == all[i].query && before.end_key() == all[i].first_key && before.paint == all[i].paint;
     CHECK(is_sorted);
     CHECK_FALSE(could_be_one);
   }
@@ -47,7 +47,7 @@ TEST_SUITE("cpu") {
     CellRuns runs;
     for (const std::uint32_t key : {3u, 5u, 4u, 2u}) runs.paint({7, key}, false);
     REQUIRE(runs.runs().size() == 1);
-    CHECK(runs.runs()[0] == CellRun{.query = 7, .first_key = 2, .count = 4, .is_visible = false});
+    CHECK(runs.runs()[0] == CellRun{.query = 7, .first_key = 2, .count = 4, .paint = false});
     runs.paint({7, 3}, true);
     CHECK(runs.runs().size() == 3);
     runs.erase({7, 3});
@@ -115,6 +115,6 @@ TEST_SUITE("cpu") {
     for (std::uint32_t key = 0; key < 32'768; ++key) cells.emplace_back(Cell{5, key}, false);
     const CellRuns runs(std::move(cells));
     CHECK(runs.bytes() == 16);
-    CHECK(painted_count({{PaintScope{}, runs}, {PaintScope{.head = 1}, {{{0, 0}, true}}}}) == 32'769);
+    CHECK(painted_count(PaintedCells{{PaintScope{}, runs}, {PaintScope{.head = 1}, {{{0, 0}, true}}}}) == 32'769);
   }
 }

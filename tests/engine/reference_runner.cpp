@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "inference/apply_operation.h"
 #include "model/reference_layers.h"
 #include "support/stages.h"
 #include "support/visibility.h"
@@ -19,7 +20,11 @@ ReferenceRun::ReferenceRun(inference::PassInputs pass)
   const model::Network& network = *inputs().network;
   const attention::MaskSet& masks = inputs().masks;
   const double fill = static_cast<double>(attention::fill_value(masks[network.blocks().front().kind].fill));
-  model::reference::Run run = model::reference::run(network, inputs().input, test::visibility(masks, inputs().input), fill);
+  const inference::Interventions& interventions = inputs().interventions;
+  const model::ModelInput& input = inputs().input;
+  model::reference::Run run = model::reference::run(
+      network, input, inference::reference_visibility(interventions, input, masks, test::visibility(masks, network, input)),
+      fill, {}, inference::reference_scores(interventions, test::score_edit(masks, network, input)));
   encoder_output_ = rounded(run.encoder_output);
   encoder_hidden_ = std::move(run.encoder_hidden);
   decoder_hidden_ = std::move(run.decoder_hidden);

@@ -12,7 +12,7 @@
 namespace headlight::app {
 
 /// A run that the reference computed: right numbers, slowly. What the viewer's tests look at is the same on any machine.
-/// Gains are not in the reference: they change nothing here.
+/// Of interventions it knows replaced patterns alone: gains and others change nothing here.
 class ReferenceRun : public inference::Run {
  public:
   explicit ReferenceRun(inference::PassInputs pass);

@@ -113,6 +113,15 @@ class Editor {
     if (random_.chance(0.5)) scope.head = random_.below(heads());
     const bool is_visible = random_.chance(0.4);
     const std::uint32_t query = random_.below(10);
+    if (random_.chance(0.3)) {
+      if (mask.biases.size() > 2) mask.biases.clear();
+      mask.biases[scope].paint({query, random_.below(10)}, random_.number(2.0f));
+      return "paint a bias";
+    }
+    if (random_.chance(0.2)) {
+      attention::toggle_document(mask, random_.below(2), query);
+      return "begin or join a document";
+    }
     mask.painted[scope].paint({query, random_.chance(0.7) ? random_.below(query + 1) : random_.below(10)}, is_visible);
     return is_visible ? "show a cell" : "hide a cell";
   }

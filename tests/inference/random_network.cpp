@@ -134,7 +134,9 @@ attention::MaskSet random_masks(Random& random, const model::Network& network, c
       if (random.chance(0.4)) scope.head = random.below(3);
       const bool is_visible = random.chance(0.5);
       mask.painted[scope].paint({random.below(queries), random.below(keys)}, is_visible);
+      if (random.chance(0.5)) mask.biases[scope].paint({random.below(queries), random.below(keys)}, random.number(3.0f));
     }
+    if (random.chance(0.2)) attention::set_documents(mask, random.below(batch), {random.below(queries), random.below(keys)});
   }
   return masks;
 }
@@ -163,6 +165,12 @@ inference::Intervention random_intervention(Random& random, const model::Network
     const FixedPattern pattern =
         random.pick({FixedPattern::Uniform, FixedPattern::Diagonal, FixedPattern::Previous, FixedPattern::First});
     one = {Site::Weights, {.kind = block.kind, .layer = block.layer.value}, inference::ReplacePattern{pattern}};
+    if (random.chance(0.3)) {
+      one.operation =
+          inference::ReplacePattern{{FixedPattern::Painted, attention::NumberRuns{{{random.below(5), random.below(5)}, 0.5f},
+                                                                                  {{random.below(5), random.below(5)}, 1.0f},
+                                                                                  {{3, random.below(4)}, 0.125f}}}};
+    }
     if (random.chance(0.8)) one.scope.head = random.below(network.layer(block).config.heads);
     return one;
   }

@@ -22,8 +22,10 @@ namespace {
 
 double difference_from_reference(test::RunningSession& session, const test::NetworkCase& one, std::string& worst) {
   const double fill = static_cast<double>(attention::fill_value(one.masks.by_kind[0].fill));
-  return test::max_difference(
-      session, model::reference::run(*one.network, one.input, test::visibility(one.masks, one.input), fill), worst);
+  return test::max_difference(session,
+                              model::reference::run(*one.network, one.input, test::visibility(one.masks, one.input), fill,
+                                                    {}, test::score_edit(one.masks, *one.network, one.input)),
+                              worst);
 }
 
 /// A session that runs these kernels whatever the device likes best.

@@ -45,6 +45,42 @@ attention::PaintedCells random_paint(Random& random, const AttentionCase& one) {
   return painted;
 }
 
+/// Weights in some rows, some of them 0.
+attention::ReplacementPattern random_pattern(Random& random, const AttentionCase& one) {
+  std::vector<attention::Painted<float>> weights;
+  const std::uint32_t count = random.between(1, 40);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const attention::Cell cell{random.below(one.queries), random.below(one.keys)};
+    weights.emplace_back(cell, random.pick({0.0f, 0.01f, 0.25f, 1.0f}));
+  }
+  return {attention::FixedPattern::Painted, attention::NumberRuns(std::move(weights))};
+}
+
+attention::PaintedBiases random_biases(Random& random, const AttentionCase& one) {
+  attention::PaintedBiases biases;
+  const std::uint32_t scopes = random.between(1, 3), cells = random.pick({1u, 5u, 60u});
+  for (std::uint32_t i = 0; i < scopes; ++i) {
+    attention::PaintScope scope;
+    if (random.chance(0.5)) scope.layer = random.pick({one.layer, one.layer + 1});
+    if (random.chance(0.5)) scope.batch = random.below(one.batch);
+    if (random.chance(0.5)) scope.head = random.below(one.config.heads);
+    std::vector<attention::Painted<float>> painted;
+    for (std::uint32_t cell = 0; cell < cells; ++cell) {
+      painted.emplace_back(attention::Cell{random.below(one.queries + 3), random.below(one.keys + 3)}, random.number(3.0f));
+    }
+    biases[scope] = attention::NumberRuns(std::move(painted));
+  }
+  return biases;
+}
+
+void add_documents(Random& random, AttentionCase& one) {
+  for (std::uint32_t item = 0; item < one.batch; ++item) {
+    std::vector<std::uint32_t> begins(random.between(0, 3));
+    for (std::uint32_t& begin : begins) begin = random.below(std::max(one.queries, one.keys) + 2);
+    attention::set_documents(one.mask, item, std::move(begins));
+  }
+}
+
 model::PositionBias random_position_bias(Random& random, const AttentionCase& one) {
   model::PositionBias bias;
   if (random.chance(0.4)) {
@@ -97,8 +133,8 @@ bool AttentionCase::is_visible(std::uint32_t item, std::uint32_t head, attention
 }
 
 double AttentionCase::score(std::uint32_t item, std::uint32_t head, attention::Cell cell, double scaled) const {
-  if (!patterns.empty() && patterns[head] == attention::FixedPattern::Uniform) return 0.0;
-  return mask.score_expression.score(map(item, head), cell.query, cell.key, scaled, mask.sliders);
+  const double score = mask.score(map(item, head), item, cell, scaled);
+  return patterns.empty() || !patterns[head] ? score : attention::score_of(*patterns[head], cell, score);
 }
 
 void AttentionCase::replace_patterns(Random& random) {
@@ -109,6 +145,7 @@ void AttentionCase::replace_patterns(Random& random) {
       patterns.back() =
           random.pick({FixedPattern::Uniform, FixedPattern::Diagonal, FixedPattern::Previous, FixedPattern::First});
     }
+    if (patterns.back() && random.chance(0.3)) patterns.back() = random_pattern(random, *this);
     if (patterns.back() != FixedPattern::Uniform) continue;
     const std::size_t size = std::size_t{queries} * config.d_k;
     for (std::uint32_t item = 0; item < batch; ++item) {
@@ -160,6 +197,8 @@ AttentionCase random_attention(Random& random) {
       {attention::MaskFill::NegativeInfinity, attention::MaskFill::MinusOneBillion, attention::MaskFill::MinusTenBillion});
   if (random.chance(0.25)) one.mask.matrix = random_matrix(random, one);
   if (random.chance(0.3)) one.mask.painted = random_paint(random, one);
+  if (random.chance(0.3)) one.mask.biases = random_biases(random, one);
+  if (random.chance(0.25)) add_documents(random, one);
   fill_numbers(random, one, random.pick({0.1f, 1.0f, 2.0f}));
   if (random.chance(0.3)) one.replace_patterns(random);
   return one;

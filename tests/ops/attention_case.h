@@ -24,9 +24,10 @@ struct AttentionCase {
   std::optional<model::PositionBias> position_bias = {};
   std::uint32_t first_query = 0;  ///< queries before it are left unchanged
   attention::MaskSpec mask;
-  std::vector<std::optional<attention::FixedPattern>> patterns;  ///< [head], or empty; the queries of uniform ones are 0
-  std::vector<std::uint32_t> query_ids, key_ids;                 ///< [batch · token], of expressions; empty: 0
-  Tensor q, k, v;                                                ///< [batch, head or KV head, token, d]
+  /// [head], or empty; the queries of uniform ones are 0.
+  std::vector<std::optional<attention::ReplacementPattern>> patterns;
+  std::vector<std::uint32_t> query_ids, key_ids;  ///< [batch · token], of expressions; empty: 0
+  Tensor q, k, v;                                 ///< [batch, head or KV head, token, d]
 
   attention::KeyRange keys_of(std::uint32_t item) const;
   attention::ExpressionMap map(std::uint32_t item, std::uint32_t head) const;

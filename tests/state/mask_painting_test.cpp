@@ -52,6 +52,54 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(brush_cells(BrushShape::Rectangle, {0, 0}, {32'767, 32'767}, large), Error);
   }
 
+  TEST_CASE("a bias reaches the maps of its scope, replaces narrower ones and is taken away again") {
+    State state;
+    state.selection.block.layer.value = 1;
+    state.selection.head = 2;
+    const auto bias = [&](std::uint32_t layer, std::uint32_t head, Cell cell) {
+      return selected_mask(state).bias(layer, 0, head, cell);
+    };
+    const std::vector<Cell> row{{3, 0}, {3, 1}};
+    paint_bias(state, row, 2.5f, kMap);
+    CHECK(bias(1, 2, {3, 1}) == 2.5f);
+    CHECK(bias(1, 0, {3, 1}) == 0.0f);
+    state.view.paint_reach = PaintReach::LaterLayers;
+    paint_bias(state, {{3, 1}}, -1.0f, kMap);
+    CHECK(bias(1, 2, {3, 1}) == -1.0f);
+    CHECK(bias(2, 0, {3, 1}) == -1.0f);
+    CHECK(bias(0, 2, {3, 1}) == 0.0f);
+    CHECK(bias(1, 2, {3, 0}) == 2.5f);
+    state.view.brush_ink = BrushInk::Bias;
+    state.view.brush_bias = -1.0f;
+    CHECK(has_ink(state, {3, 1}));
+    CHECK_FALSE(has_ink(state, {3, 0}));
+    put_ink(state, row, false, kMap);
+    CHECK(selected_mask(state).biases.empty());
+    CHECK(selected_mask(state).painted.empty());
+    put_ink(state, row, true, kMap);
+    erase_paint(state, row, kMap);
+    CHECK(selected_mask(state).biases.empty());
+  }
+
+  TEST_CASE("a painted pattern takes the selected head's place until no weight is left") {
+    State state;
+    state.selection.head = 3;
+    const std::pair head(state.selection.block, 3u);
+    state.patterns[head] = attention::FixedPattern::Uniform;
+    state.view.brush_ink = BrushInk::Pattern;
+    state.view.brush_weight = 0.5f;
+    put_ink(state, {{2, 0}, {2, 1}}, true, kMap);
+    CHECK(state.patterns.at(head).kind == attention::FixedPattern::Painted);
+    CHECK(state.patterns.at(head).weights.state({2, 1}) == 0.5f);
+    CHECK(has_ink(state, {2, 0}));
+    put_ink(state, {{2, 0}}, false, kMap);
+    CHECK_FALSE(has_ink(state, {2, 0}));
+    CHECK(state.patterns.size() == 1);
+    put_ink(state, {{2, 1}}, false, kMap);
+    CHECK(state.patterns.empty());
+    CHECK(selected_mask(state) == attention::MaskSpec{});
+  }
+
   TEST_CASE("from this layer on: earlier layers stay as they are") {
     State state;
     state.selection.block.layer.value = 1;

@@ -279,4 +279,38 @@ TEST_SUITE("cpu") {
     CHECK(small.history().size() == 1);
     CHECK(small.bytes() <= fresh.bytes() + 64);
   }
+
+  TEST_CASE("named steps outlive the limits, also on branches, and no change becomes one with them") {
+    State state;
+    Undo undo(state, {.steps = 6});
+    double now_s = 0.0;
+    const auto write = [&](const std::string& text) {
+      state.text() = text;
+      undo.observe(state, now_s += 0.1, false);
+    };
+    const auto names = [&] {
+      std::vector<std::string> found;
+      for (const HistoryStep& step : undo.history()) {
+        if (!step.name->empty()) found.push_back(*step.name + ": " + step.state->text());
+      }
+      return found;
+    };
+    write("baseline");
+    undo.name_step(undo.shown_id(), "before");
+    write("baseline!");  // quick typing, but a step of its own
+    CHECK(undo.shown_name().empty());
+    CHECK(names() == std::vector<std::string>{"before: baseline"});
+    undo.name_step(undo.shown_id(), "louder");
+    const std::uint64_t louder = undo.shown_id();
+    state = undo.undo();
+    for (int i = 0; i < 30; ++i) {
+      now_s += 10.0;
+      write(fmt::format("other {}", i));
+    }
+    CHECK(names() == std::vector<std::string>{"before: baseline", "louder: baseline!"});
+    CHECK(undo.history().size() <= 6);
+    CHECK(undo.go_to(louder).text() == "baseline!");
+    undo.name_step(louder, "");
+    CHECK(names() == std::vector<std::string>{"before: baseline"});
+  }
 }

@@ -38,6 +38,8 @@ State unusual_state() {
   state.model().trained_masks[model::BlockKind::EncoderSelf].rule.causal = true;
   state.gains[{{.kind = model::BlockKind::Cross, .layer = {3}}, 5}] = 0.5f;
   state.patterns[{{.kind = model::BlockKind::DecoderSelf, .layer = {2}}, 4}] = attention::FixedPattern::Previous;
+  state.patterns[{{.kind = model::BlockKind::Cross, .layer = {0}}, 1}] = {
+      attention::FixedPattern::Painted, attention::NumberRuns{{{1, 2}, 0.25f}, {{1, 3}, 0.25f}, {{4, 0}, 0.0f}}};
   state.changes = {
       {.name = "a patch",
        .intervention =
@@ -61,6 +63,9 @@ State unusual_state() {
   mask.fill = attention::MaskFill::MinusTenBillion;
   mask.matrix = attention::BooleanMask{.batch = 1, .heads = 2, .queries = 1, .keys = 3, .keep = {1, 0, 1, 0, 0, 1}};
   mask.painted[{.layer = 1, .batch = std::nullopt, .head = 2}].paint({.query = 3, .key = 4}, true);
+  mask.biases[{.layer = std::nullopt, .batch = 0, .head = 1}] =
+      attention::NumberRuns{{{2, 0}, -1.5f}, {{2, 1}, -1.5f}, {{7, 3}, 1e-3f}};
+  attention::set_documents(mask, 1, {5, 9});
   mask.mask_expression = mask_expression("k <= q || id_k == 5");
   mask.score_expression = score_expression("score * slider(gain, 0, 4)");
   mask.sliders["gain"] = 0.75f;
@@ -79,6 +84,9 @@ State unusual_state() {
                 .grid_order = GridOrder::ByConcentration,
                 .paint_reach = PaintReach::AllLayers,
                 .brush_shape = BrushShape::Row,
+                .brush_ink = BrushInk::Bias,
+                .brush_bias = -0.5f,
+                .brush_weight = 0.125f,
                 .show_numbers = false,
                 .theme = Theme::Light,
                 .ui_scale = 1.5f,

@@ -50,7 +50,7 @@ model::reference::ScoreEdit score_edit(const attention::MaskSet& masks, const mo
   return [&masks, tokens](model::BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
                           std::uint32_t key, double score) {
     const attention::MaskSpec& mask = masks[block.kind];
-    return mask.score_expression.score(tokens->map(block, batch, head), query, key, score, mask.sliders);
+    return mask.score(tokens->map(block, batch, head), batch, {query, key}, score);
   };
 }
 

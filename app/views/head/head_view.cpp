@@ -14,6 +14,7 @@
 #include "app/views/head/map_navigation.h"
 #include "app/views/head/map_tooltip.h"
 #include "app/views/head/minimap.h"
+#include "app/views/head/paint_marks.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/map_axes.h"
@@ -110,6 +111,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
 
   MapHeatmap heatmap(frame, viewport);
   heatmap.draw();
+  draw_paint_marks(frame, viewport);
   const std::optional<attention::Cell>& hovered = frame.transient.hovered;
   const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
   draw_choices(frame, viewport);

@@ -19,7 +19,8 @@ constexpr float kZoomStep = 1.2F;   // a step of the wheel
 constexpr float kDragSlack = 4.0F;  // UI units that the pointer may move during a click
 
 /// What a held left button is doing; lives in ImGui's storage of the window, because it is over with the next frame or so.
-enum class Stroke : int { None, Mask, Unmask, Pan, Pin, Range, MaskRectangle, UnmaskRectangle };
+/// Put: the brush masks cells, or gives them a bias or a weight; Take: it takes that away again.
+enum class Stroke : int { None, Put, Take, Pan, Pin, Range, PutRectangle, TakeRectangle };
 
 /// The map's cell under a point.
 std::optional<attention::Cell> cell_at(const view::Viewport& viewport, glm::vec2 point) {
@@ -99,13 +100,13 @@ class MapInput {
       memory("stroke") = static_cast<int>(Stroke::Pin);
       memory("has_toggled_pin") = 0;
     } else {
-      const bool is_visible = is_visible_now(cell);
+      const bool puts = !has_ink_now(cell);
       if (frame_.state.view.brush_shape == BrushShape::Rectangle) {
-        memory("stroke") = static_cast<int>(is_visible ? Stroke::MaskRectangle : Stroke::UnmaskRectangle);
+        memory("stroke") = static_cast<int>(puts ? Stroke::PutRectangle : Stroke::TakeRectangle);
         return;
       }
-      paint_one(cell, !is_visible);
-      if (!fits) memory("stroke") = static_cast<int>(is_visible ? Stroke::Mask : Stroke::Unmask);
+      paint_one(cell, puts);
+      if (!fits) memory("stroke") = static_cast<int>(puts ? Stroke::Put : Stroke::Take);
     }
     // The second click of a double click undoes what the first one did.
     if (fits) fit();
@@ -152,37 +153,39 @@ class MapInput {
     const glm::vec2 nearest = glm::clamp(pointer(), seen.origin, glm::max(seen.end() - 0.5F, seen.origin));
     const std::optional<attention::Cell> cell = cell_at(viewport_, nearest);
     if (!cell) return;
-    if (stroke != Stroke::Mask && stroke != Stroke::Unmask) {
+    if (stroke != Stroke::Put && stroke != Stroke::Take) {
       frame_.transient.range = range_between(remembered_cell(), *cell);
     } else {
-      paint_line(*cell, stroke == Stroke::Unmask);
+      paint_line(*cell, stroke == Stroke::Put);
     }
   }
 
-  bool is_visible_now(attention::Cell cell) const {
+  /// Is the cell as the brush would make it?
+  bool has_ink_now(attention::Cell cell) const {
+    if (frame_.state.view.brush_ink != BrushInk::Mask) return has_ink(frame_.state, cell);
     const Selection& selection = frame_.state.selection;
     const ShownMask mask(frame_);
-    return mask.spec().is_visible(mask.map(), selection.batch, cell, key_range(frame_, selection.block.kind));
+    return !mask.spec().is_visible(mask.map(), selection.batch, cell, key_range(frame_, selection.block.kind));
   }
 
   PaintedMap map() const { return painted_map(frame_.result, frame_.state.selection); }
 
-  void paint_one(attention::Cell cell, bool is_visible) {
-    paint(frame_.state, brush_cells(frame_.state.view.brush_shape, cell, cell, map()), is_visible, map());
+  void paint_one(attention::Cell cell, bool puts) {
+    put_ink(frame_.state, brush_cells(frame_.state.view.brush_shape, cell, cell, map()), puts, map());
   }
 
   /// Paints the rectangle that was drawn, once its button is released.
   void end_rectangle() {
     const auto stroke = static_cast<Stroke>(memory("stroke"));
-    if (stroke != Stroke::MaskRectangle && stroke != Stroke::UnmaskRectangle) return;
+    if (stroke != Stroke::PutRectangle && stroke != Stroke::TakeRectangle) return;
     const attention::Cell from = remembered_cell();
     const CellRange range = std::exchange(frame_.transient.range, std::nullopt).value_or(CellRange{from, from});
     const std::vector<attention::Cell> cells = brush_cells(BrushShape::Rectangle, range.first, range.last, map());
-    paint(frame_.state, cells, stroke == Stroke::UnmaskRectangle, map());
+    put_ink(frame_.state, cells, stroke == Stroke::PutRectangle, map());
   }
 
   /// Every cell between the last painted one and this one, so that a quick drag leaves no gaps.
-  void paint_line(attention::Cell to, bool is_visible) {
+  void paint_line(attention::Cell to, bool puts) {
     int& row = memory("row");
     int& column = memory("column");
     const int rows = static_cast<int>(to.query) - row;
@@ -194,7 +197,7 @@ class MapInput {
             std::lround(static_cast<double>(from) + static_cast<double>(distance) * step / steps));
       };
       const attention::Cell cell{.query = along(row, rows), .key = along(column, columns)};
-      if (is_visible_now(cell) != is_visible) paint_one(cell, is_visible);
+      if (has_ink_now(cell) != puts) paint_one(cell, puts);
     }
     row = static_cast<int>(to.query);
     column = static_cast<int>(to.key);

@@ -45,6 +45,19 @@ void draw_number(const Frame& frame, const char* name, const std::string& value,
   ImGui::TextUnformatted(value.c_str());
 }
 
+/// The bias that was painted onto the cell, or its weight in a painted pattern.
+void draw_painted_number(const Frame& frame, attention::Cell cell, const attention::MaskSpec& mask) {
+  const Selection& selection = frame.state.selection;
+  const auto pattern = fixed_pattern(frame.state, selection.block, selection.head);
+  if (pattern && pattern->weights.has_row(cell.query)) {
+    const float weight = pattern->weights.state(cell).value_or(0.0F);
+    return draw_number(frame, "painted", fmt::format("weight {:.4g} before the row is normalised", weight),
+                       frame.ui.fonts().body);
+  }
+  const float bias = mask.bias(selection.block.layer.value, selection.batch, selection.head, cell);
+  if (bias != 0.0F) draw_number(frame, "painted", fmt::format("{:+.4g} added to the score", bias), frame.ui.fonts().body);
+}
+
 const std::vector<std::string>* texts_of(const Frame& frame, const model::TokenBatch& tokens) {
   const std::uint32_t batch = frame.state.selection.batch;
   return batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr;
@@ -167,6 +180,7 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
       frame.result.capture && capture::is_causal(*frame.result.capture, kind) && cell.key > cell.query;
   if (is_hidden_by_file) draw_number(frame, "mask", "causal, as the file says", fonts.body);
   if (!reason.empty()) draw_number(frame, "masked by", reason, fonts.body);
+  draw_painted_number(frame, cell, mask.spec());
   if (softmax && !std::isfinite(softmax->sum)) {
     const Ink ink(fonts.small, theme.warning);
     ImGui::TextUnformatted("A score of this row isn't finite: none of its weights is a number.");

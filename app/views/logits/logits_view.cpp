@@ -132,7 +132,7 @@ void draw_copy(Frame& frame, const ChosenLogit& logit, const LogitAttribution& f
   mark_last_item(frame, "logits.copy", "Copies every number of this view as CSV: parts, heads and source tokens.");
 }
 
-void draw_heads(Frame& frame, const LogitAttribution& found, float most_height) {
+void draw_heads(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found, float most_height) {
   draw_heading(frame, "By head");
   const float all = 22.0F + static_cast<float>(found.layers.size()) * 26.0F;
   ImGui::BeginChild("heads", {0.0F, std::min(all, most_height)}, false);
@@ -147,6 +147,13 @@ void draw_heads(Frame& frame, const LogitAttribution& found, float most_height) 
                        head.head, signed_text(value));
   };
   const HeadMapClick click = draw_head_map(frame, {.name = "logits.head", .layers = layers, .about = about});
+  if (click.hovered) {
+    const HeadRef& head = *click.hovered;
+    NumberRef number = number_of(frame, logit, kLogitHead, found.layers[head.block.layer.value].heads[head.head]);
+    number.block = head.block;
+    number.head = head.head;
+    frame.transient.pointed_number = number;
+  }
   if (click.head) {
     select_head(frame.state.selection, click.head->block, click.head->head);
     frame.state.logits.sums_heads = false;
@@ -165,7 +172,7 @@ void draw_columns(Frame& frame, const ChosenLogit& logit, const LogitAttribution
   ImGui::EndChild();
   if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
   ImGui::BeginChild("details", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  draw_heads(frame, found, std::floor(ImGui::GetContentRegionAvail().y * kMostHeadsShare));
+  draw_heads(frame, logit, found, std::floor(ImGui::GetContentRegionAvail().y * kMostHeadsShare));
   ImGui::Spacing();
   draw_sources(frame, logit, sources);
   ImGui::EndChild();
