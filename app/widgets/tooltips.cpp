@@ -205,6 +205,7 @@ constexpr std::array kLines = {
     Line{"section.compare", "Folds or opens what the run is compared with."},
     Line{"section.mask", "Folds or opens the mask: which tokens may see which."},
     Line{"section.model", "Folds or opens the model and its settings."},
+    Line{"section.survey", "Folds or opens what a survey found of the selected head."},
     Line{"section.text", "Folds or opens the text and its tokens."},
     Line{"side_by_side.right.0", "Another head of this run, of the same kind of attention."},
     Line{"side_by_side.right.1", "The same head in the frozen run (Ctrl+D freezes one)."},

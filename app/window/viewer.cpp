@@ -146,6 +146,7 @@ int run_viewer(const ViewOptions& options) {
                            .may_use_another_device = options.device.empty(),
                            .focuses_text = true,
                            .session = options.session});
+  if (options.survey) workspace.show_survey(*options.survey);
   window->on_drop([&](std::vector<std::string> paths) { workspace.open_files(paths); });
 
   SettingsKeeper keeper(options.settings_file, options.settings);

@@ -129,6 +129,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   if (const auto step = std::exchange(chosen_step_, std::nullopt)) state_ = undo_.go_to(*step);
   take_file_choice();
   take_lesson_choice();
+  take_survey_choice();
   const auto frame_of = [&](State& state) {
     return Frame{.ui = ui_,
                  .state = state,

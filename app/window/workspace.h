@@ -30,6 +30,7 @@
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
 #include "app/state/undo.h"
+#include "app/survey/survey_reader.h"
 #include "app/views/view_table.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/form.h"
@@ -85,6 +86,9 @@ class Workspace final : private CommandHost {
   void open_files(const std::vector<std::string>& paths);
   /// Looks into a model in the background and shows it when it can be shown.
   void open_model(const std::string& path);
+
+  /// What a survey says of the selected head is in the sidebar.
+  void show_survey(Survey survey) { survey_ = std::move(survey); }
 
   /// Tells the user, once, that a device was lost and is open again: the one that computes or the one that draws.
   void tell_of_reopening(const std::string& device);
@@ -219,6 +223,11 @@ class Workspace final : private CommandHost {
   /// Saves or opens what was confirmed while the last frame was drawn.
   void take_file_choice();
 
+  // workspace_survey.cpp
+  void draw_survey(Frame& frame);
+  /// Shows the text that was clicked while the last frame was drawn.
+  void take_survey_choice();
+
   // workspace_lessons.cpp
   /// Reads the files, once.
   void read_lessons();
@@ -328,6 +337,10 @@ class Workspace final : private CommandHost {
   std::shared_ptr<const inference::LanguageModel> opened_model_;  ///< held until the engine has it
   std::optional<std::string> text_to_show_;                       ///< with the model that is being opened
   std::optional<OpenSession> session_;
+  std::optional<Survey> survey_;
+  std::size_t surveyed_metric_ = 0;              ///< whose texts are listed
+  std::optional<SurveyExample> chosen_example_;  ///< in the last frame
+  bool is_survey_open_ = true;
   /// What waits for numbers of the session's run; dropped when the inputs change.
   enum class RecordUse : std::uint8_t { None, Write, Compare };
   RecordUse record_use_ = RecordUse::None;

@@ -217,6 +217,7 @@ void Workspace::draw_sidebar(Frame& frame) {
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
     const PresetInfo* preset = catalog_.preset(notebook_name(frame.state.source));
     const bool captured = is_capture(frame.state.source);
+    if (survey_) section("survey", "What this head does", is_survey_open_, [&] { draw_survey(frame); });
     section("text", preset || captured || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
             [&] { draw_text_section(frame); });
     // What changed is looked at while the text is; what could be compared comes last.
