@@ -9,6 +9,12 @@ find_package(Eigen3 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(ZLIB REQUIRED)
+# `headlight survey` as ranks of several processes; without MPI it runs as one.
+option(HEADLIGHT_MPI "Let `headlight survey` run as ranks of MPI, where that is installed" ON)
+if(HEADLIGHT_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON)  # functions of C are called
+  find_package(MPI QUIET COMPONENTS CXX)
+endif()
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(imgui REQUIRED IMPORTED_TARGET imgui)

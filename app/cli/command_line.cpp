@@ -66,8 +66,9 @@ void take_over(CLI::App& command) {
   for (CLI::App* inner : commands_in(command)) take_over(*inner);
 }
 
-/// `headlight --text …` is `headlight view --text …`, `headlight FILE.npz` is `headlight view --capture FILE.npz`; a first
-/// word that isn't a command is refused here.
+/// `headlight --text …` is `headlight view --text …`, `headlight FILE.npz` is `headlight view --capture FILE.npz`, and
+/// models in .gguf files and sessions are opened likewise, as file managers do; a first word that isn't a command is refused
+/// here.
 void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>& commands) {
   std::vector<std::string> names;
   for (const Subcommand& command : commands) names.push_back(command.app->get_name());
@@ -86,6 +87,10 @@ void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>
     arguments.insert(arguments.begin(), "view");
   } else if (extension == ".safetensors" || extension == ".npz") {
     arguments.insert(arguments.begin(), {"view", "--capture"});
+  } else if (extension == ".gguf") {
+    arguments.insert(arguments.begin(), {"view", "--model"});
+  } else if (first.ends_with(".headlight.json")) {
+    arguments.insert(arguments.begin(), {"view", "--session"});
   } else if (std::find(names.begin(), names.end(), first) == names.end()) {
     const std::string meant = nearest(first, names);
     const std::string hint = meant.empty() ? std::string() : fmt::format(", did you mean {}?", meant);
@@ -129,7 +134,7 @@ int parse_and_run(std::vector<std::string> arguments) {
       add_view_command(app),      add_screenshot_command(app), add_export_command(app),   add_run_command(app),
       add_info_command(app),      add_models_command(app),     add_tokenize_command(app), add_detokenize_command(app),
       add_translate_command(app), add_generate_command(app),   add_evaluate_command(app), add_devices_command(app),
-      add_bench_command(app),
+      add_survey_command(app),    add_bench_command(app),      add_manual_command(app),
   };
   for (const Subcommand& command : commands) take_over(*command.app);
   complete(arguments, commands);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "app/cli/command_text.h"
 #include "app/state/usage.h"
 
 namespace headlight::app {
@@ -83,7 +84,27 @@ class ManualFormatter final : public CLI::Formatter {
   }
 };
 
+ShownFlag describe_flag(const CLI::Option& option) {
+  ShownFlag flag{.names = {}, .value = {}, .help = option.get_description(), .group = option.get_group()};
+  for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
+  if (option.get_type_size() > 0) flag.value = option.get_type_name();
+  return flag;
+}
+
 }  // namespace
+
+CommandText describe_command(const CLI::App& app) {
+  CommandText command{.name = full_name(app), .description = app.get_description(), .footer = app.get_footer()};
+  for (const CLI::Option* option : app.get_options()) {
+    const ShownFlag flag = describe_flag(*option);
+    (option->get_positional() ? command.arguments : command.flags).push_back(flag);
+  }
+  for (const CLI::App* inner : app.get_subcommands([](const CLI::App*) { return true; })) {
+    command.commands.push_back(describe_command(*inner));
+  }
+  return command;
+}
 
 CLI::App* add_subcommand(CLI::App& app, const std::string& name, const std::string& description) {
   return app.add_subcommand(name, description);

@@ -74,6 +74,8 @@ Subcommand add_screenshot_command(CLI::App& app) {
            [=](const std::string& text) { read_size(text, *options); });
   add_flag(*command, "--scale", "S", "size of fonts and spacing, as on a HiDPI monitor, 0.5 to 4 (default 1)", "Image",
            [=](const std::string& text) { options->scale = parse_number("--scale", text, 0.5f, 4.0f); });
+  add_flag(*command, "--survey", "DIR", "with what `headlight survey` found of the selected head, in the sidebar", "Image",
+           [=](const std::string& text) { options->survey = read_survey(text); });
   add_plain_flag(*command, "--welcome", "with the welcome panel, as at the first start", "Image",
                  [=] { options->shows_welcome = true; });
   flags->model.add_to(*command, "--score-scale",

@@ -30,6 +30,10 @@ Subcommand add_generate_command(CLI::App& app);
 Subcommand add_devices_command(CLI::App& app);
 /// headlight bench: the time of each operation and of a whole pass on a device.
 Subcommand add_bench_command(CLI::App& app);
+/// headlight survey: what every head does over a whole corpus.
+Subcommand add_survey_command(CLI::App& app);
+/// headlight manual: manual pages and completions for shells.
+Subcommand add_manual_command(CLI::App& app);
 /// headlight evaluate bleu|perplexity|heads: scores of a model over whole files.
 Subcommand add_evaluate_command(CLI::App& app);
 /// headlight evaluate bleu: how near translations come to human ones.

@@ -24,7 +24,8 @@ struct ViewFlags {
   std::string device;
   std::size_t tile_bytes = kDefaultTileBytes;
   float scale = 0.0f;
-  bool is_fresh = false;
+  bool is_fresh = false, is_linkable = true;
+  std::string survey;
 };
 
 /// Goes on where a window ended that wasn't closed. Says so, or returns nothing where there is none.
@@ -84,6 +85,8 @@ int run_view(ViewFlags& flags) {
   if (flags.scale > 0.0f) state.view.ui_scale = flags.scale;
   options.device = flags.device;
   options.tile_bytes = flags.tile_bytes;
+  options.is_linkable = flags.is_linkable;
+  if (!flags.survey.empty()) options.survey = read_survey(flags.survey);
   return run_viewer(options);
 }
 
@@ -102,6 +105,15 @@ Subcommand add_view_command(CLI::App& app) {
            [flags = flags.get()](const std::string& text) { flags->scale = parse_number("--scale", text, 0.5f, 4.0f); });
   add_plain_flag(*command, "--fresh", "begin with the example sentence instead of the last one", "What is shown",
                  [flags = flags.get()] { flags->is_fresh = true; });
+  add_flag(*command, "--survey", "DIR", "what `headlight survey` found of the selected head, in the sidebar",
+           "What is shown", [flags = flags.get()](const std::string& text) { flags->survey = text; });
+  add_flag(*command, "--link", "on|off",
+           "let programs of yours send attention to this window while they compute, over a socket in XDG_RUNTIME_DIR "
+           "(default on)",
+           "What is shown", [flags = flags.get()](const std::string& text) {
+             static const std::vector<std::string> kNames = {"on", "off"};
+             flags->is_linkable = parse_choice("--link", text, kNames) == 0;
+           });
   add_device_flag(*command, flags->device);
   add_cache_flag(*command, flags->tile_bytes);
   set_footer(

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/linked_step_path.h"
 #include "app/widgets/ink.h"
 
 namespace headlight::app {
@@ -51,7 +52,7 @@ bool draw_capture_panel(Frame& frame, NumberBeingTyped& typed, const std::string
   if (!error.empty()) form.warning(error);
   ImGui::Spacing();
   const EngineResult& result = frame.result;
-  const bool is_shown = result.capture && result.capture->path() == path;
+  const bool is_shown = result.capture && (result.capture->path() == path || are_linked_steps(result.capture->path(), path));
   if (is_shown && !result.shapes.empty()) draw_facts_of_capture(form, result);
   if (is_shown && !result.capture_warning.empty()) {
     form.warning(fmt::format("Of the rows read so far: {}.", result.capture_warning));

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "app/state/json_reader.h"
+#include "app/state/linked_step_path.h"
 #include "app/state/state_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -174,6 +175,11 @@ void forget_changes(State& state) {
   restore_training(state);
   state.compare.frozen.reset();
   state.playground().kept_masks = {};
+  forget_linked_step(state);
+}
+
+void forget_linked_step(State& state) {
+  if (is_linked_step(capture_path(state.source))) select_capture(state, "");
 }
 
 void remember_model(Settings& settings, const std::string& path) {

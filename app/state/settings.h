@@ -73,6 +73,8 @@ inline constexpr std::size_t kMostRecentChoices = 6;
 /// Forgets masks, head gains and the frozen run: a start begins with a model as it was trained; only sessions keep what was
 /// changed.
 void forget_changes(State& state);
+/// A step of a live link, which is gone when the window closes, becomes the playground.
+void forget_linked_step(State& state);
 /// Puts a model first among the recent ones.
 void remember_model(Settings& settings, const std::string& path);
 /// Puts an entry of the palette first among the recent ones.

@@ -1,5 +1,7 @@
 #include "app/state/source.h"
 
+#include "app/state/linked_step_path.h"
+
 namespace headlight::app {
 namespace {
 
@@ -23,6 +25,7 @@ const std::string& capture_path(const Source& source) {
 }
 
 bool names_same(const Source& a, const Source& b) {
+  if (are_linked_steps(capture_path(a), capture_path(b))) return true;
   return model_path(a) == model_path(b) && notebook_name(a) == notebook_name(b) && capture_path(a) == capture_path(b);
 }
 

@@ -36,6 +36,7 @@ OffscreenViewer::OffscreenViewer(const ScreenshotOptions& options, std::function
 void take_screenshot(const ScreenshotOptions& options) {
   OffscreenViewer viewer(options);
   Workspace& workspace = viewer.workspace();
+  if (options.survey) workspace.show_survey(*options.survey);
   workspace.settle({options.width, options.height}, options.scale, 0.0);
   if (workspace.result().run == 0 || workspace.result().is_stale) throw Error("{}", workspace.result().error);
   if (options.is_figure) return workspace.write_figure(options.out);

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "app/link/link_server.h"
+#include "app/link/runtime_folder.h"
 #include "app/shell/render_device.h"
 #include "app/shell/window.h"
 #include "app/state/recovery.h"
@@ -119,6 +121,17 @@ std::unique_ptr<Recovery> open_recovery(const ViewOptions& options, const Worksp
   }
 }
 
+/// Null where the window is to have none, or where there can be none, which is said.
+std::unique_ptr<LinkServer> open_link(const ViewOptions& options) {
+  if (!options.is_linkable) return nullptr;
+  try {
+    return std::make_unique<LinkServer>(LinkOptions{.folder = link_folder(), .wake = &shell::Window::wake});
+  } catch (const Error& error) {
+    fmt::print(stderr, "headlight: programs can't send attention to this window: {}\n", error.what());
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 int run_viewer(const ViewOptions& options) {
@@ -146,6 +159,9 @@ int run_viewer(const ViewOptions& options) {
                            .may_use_another_device = options.device.empty(),
                            .focuses_text = true,
                            .session = options.session});
+  if (options.survey) workspace.show_survey(*options.survey);
+  const std::unique_ptr<LinkServer> link = open_link(options);
+  if (link) workspace.follow([&link] { return link->snapshot(); });
   window->on_drop([&](std::vector<std::string> paths) { workspace.open_files(paths); });
 
   SettingsKeeper keeper(options.settings_file, options.settings);

@@ -10,6 +10,7 @@
 #include "app/engine/model_cache.h"
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
+#include "app/survey/survey_reader.h"
 
 namespace headlight::app {
 
@@ -24,6 +25,8 @@ struct ViewOptions {
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already
   std::optional<OpenSession> session = {};                     ///< that the state comes from
   std::size_t tile_bytes = kDefaultTileBytes;                  ///< budget of the tile cache
+  std::optional<Survey> survey = {};                           ///< shown beside the selected head
+  bool is_linkable = true;                                     ///< programs can send captures to the window
 };
 
 /// How `headlight screenshot` was started.
@@ -36,6 +39,7 @@ struct ScreenshotOptions {
   float scale = 1.0f;  ///< of fonts and spacing, as on a HiDPI monitor
   std::string device;
   bool shows_welcome = false;
+  std::optional<Survey> survey = {};        ///< shown beside the selected head
   std::optional<std::string> warning = {};  ///< to show in the window
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already

@@ -105,6 +105,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   ui_.begin_frame(size, content_scale * zoom, std::max(now_s - last_frame_s_, 0.0));
   last_frame_s_ = now_s;
   take_model_updates();
+  follow_link();
   go_on_generating();
 
   // A run that is older than the state may lack the selected block or cell: something else is drawn meanwhile, and what was
@@ -129,6 +130,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   if (const auto step = std::exchange(chosen_step_, std::nullopt)) state_ = undo_.go_to(*step);
   take_file_choice();
   take_lesson_choice();
+  take_survey_choice();
   const auto frame_of = [&](State& state) {
     return Frame{.ui = ui_,
                  .state = state,
@@ -350,6 +352,12 @@ double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
     engine_->wait_until_idle();
   }
   throw Error("the window never came to rest in {} frames: {}", kMostRestFrames, pending());
+}
+
+OpenWindow Workspace::open_window() const {
+  OpenWindow window{.state = state_, .session = session_ ? session_->path : std::filesystem::path()};
+  forget_linked_step(window.state);
+  return window;
 }
 
 const Settings& Workspace::settings() {

@@ -21,6 +21,7 @@
 #include "app/engine/generation.h"
 #include "app/frame.h"
 #include "app/lessons/lesson_player.h"
+#include "app/link/link_server.h"
 #include "app/models/model_jobs.h"
 #include "app/sidebar/expression_fields.h"
 #include "app/sidebar/lesson_panel.h"
@@ -30,6 +31,7 @@
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
 #include "app/state/undo.h"
+#include "app/survey/survey_reader.h"
 #include "app/views/view_table.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/form.h"
@@ -86,6 +88,12 @@ class Workspace final : private CommandHost {
   /// Looks into a model in the background and shows it when it can be shown.
   void open_model(const std::string& path);
 
+  /// What programs send over a live link is shown as it comes; `link` returns what has come so far.
+  void follow(std::function<std::shared_ptr<const LinkSnapshot>()> link) { link_ = std::move(link); }
+
+  /// What a survey says of the selected head is in the sidebar.
+  void show_survey(Survey survey) { survey_ = std::move(survey); }
+
   /// Tells the user, once, that a device was lost and is open again: the one that computes or the one that draws.
   void tell_of_reopening(const std::string& device);
 
@@ -104,9 +112,7 @@ class Workspace final : private CommandHost {
   std::string title() const;
   const State& state() const { return state_; }
   /// What a crash would lose.
-  OpenWindow open_window() const {
-    return {.state = state_, .session = session_ ? session_->path : std::filesystem::path()};
-  }
+  OpenWindow open_window() const;
   const EngineResult& result() const { return result_; }
   const Undo& undo() const { return undo_; }
   const ExportDialog& export_dialog() const { return export_dialog_; }
@@ -219,6 +225,18 @@ class Workspace final : private CommandHost {
   /// Saves or opens what was confirmed while the last frame was drawn.
   void take_file_choice();
 
+  // workspace_link.cpp
+  /// Shows a new program's captures, and goes on with the newest while the user follows them.
+  void follow_link();
+  void show_step(const LinkedStep& step);
+  /// The slider of steps, where the capture on show is one; in the sidebar.
+  void draw_link(Frame& frame);
+
+  // workspace_survey.cpp
+  void draw_survey(Frame& frame);
+  /// Shows the text that was clicked while the last frame was drawn.
+  void take_survey_choice();
+
   // workspace_lessons.cpp
   /// Reads the files, once.
   void read_lessons();
@@ -328,6 +346,16 @@ class Workspace final : private CommandHost {
   std::shared_ptr<const inference::LanguageModel> opened_model_;  ///< held until the engine has it
   std::optional<std::string> text_to_show_;                       ///< with the model that is being opened
   std::optional<OpenSession> session_;
+  std::optional<Survey> survey_;
+  std::size_t surveyed_metric_ = 0;              ///< whose texts are listed
+  std::optional<SurveyExample> chosen_example_;  ///< in the last frame
+  bool is_survey_open_ = true;
+  std::function<std::shared_ptr<const LinkSnapshot>()> link_;
+  std::shared_ptr<const LinkSnapshot> linked_;  ///< of this frame; null without a link
+  std::uint64_t shown_link_session_ = 0;        ///< whose first capture was shown
+  bool follows_newest_step_ = true, is_link_open_ = true;
+  std::int64_t shown_step_ = 0;                 ///< of the link
+  std::optional<LinkedStep> chosen_link_step_;  ///< on the slider, in the last frame
   /// What waits for numbers of the session's run; dropped when the inputs change.
   enum class RecordUse : std::uint8_t { None, Write, Compare };
   RecordUse record_use_ = RecordUse::None;

@@ -13,6 +13,7 @@
 #include "app/sidebar/masks_panel.h"
 #include "app/sidebar/model_panel.h"
 #include "app/state/comparison.h"
+#include "app/state/linked_step_path.h"
 #include "app/state/model_changes.h"
 #include "app/views/grid/grid_view.h"
 #include "app/views/translator/translator_view.h"
@@ -217,6 +218,10 @@ void Workspace::draw_sidebar(Frame& frame) {
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
     const PresetInfo* preset = catalog_.preset(notebook_name(frame.state.source));
     const bool captured = is_capture(frame.state.source);
+    if (survey_) section("survey", "What this head does", is_survey_open_, [&] { draw_survey(frame); });
+    if (linked_ && is_linked_step(capture_path(state_.source))) {
+      section("link", "Steps", is_link_open_, [&] { draw_link(frame); });
+    }
     section("text", preset || captured || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
             [&] { draw_text_section(frame); });
     // What changed is looked at while the text is; what could be compared comes last.

@@ -6,26 +6,15 @@
 #include <utility>
 
 #include "core/error.h"
-#include "evaluation/batches.h"
+#include "evaluation/head_maps.h"
 #include "evaluation/head_meter.h"
 #include "evaluation/head_scores.h"
-#include "evaluation/scored_line.h"
 #include "inference/prompt.h"
 
 namespace headlight::evaluation {
 namespace {
 
 using Ids = std::vector<std::uint32_t>;
-
-constexpr std::size_t kMostLines = 16;
-/// Weights of one layer of a batch in host memory: 64 MiB.
-constexpr std::size_t kBatchWeights = std::size_t{16} << 20;
-
-void check_has_one_stack(const inference::LanguageModel& model) {
-  if (!model.description.is_encoder_decoder) return;
-  throw Error("{} has an encoder and a decoder: head scores are defined for a model with one stack",
-              model.description.family);
-}
 
 /// Means over texts of the scores that `measure(map, ids, score)` adds to.
 template <typename Measure>
@@ -36,36 +25,10 @@ std::vector<HeadScore> survey(inference::Session& session, const inference::Lang
   for (std::uint32_t layer = 0; layer < layers; ++layer) {
     for (std::uint32_t head = 0; head < heads; ++head) scores.push_back({.layer = layer, .head = head});
   }
-  std::vector<std::size_t> lengths;
-  for (const Ids& ids : lines) lengths.push_back(ids.size());
-  const std::size_t longest = *std::ranges::max_element(lengths);
-  std::size_t done = 0;
-  std::vector<double> map;
-  std::shared_ptr<const inference::Run> run;
-  for (const auto& batch : batches_by_length(lengths, kMostLines, kBatchWeights / (heads * longest))) {
-    inference::PromptText text;
-    for (const std::size_t line : batch) text.ids.push_back(lines[line]);
-    run = session.run({.network = model.network, .input = inference::make_prompt(model, text).input, .masks = model.masks},
-                      std::move(run));
-    for (std::uint32_t layer = 0; layer < layers; ++layer) {
-      const Tensor weights = run->stage({model::BlockKind::EncoderSelf, LayerIndex{layer}}, attention::Stage::Weights);
-      for (std::uint32_t item = 0; item < batch.size(); ++item) {
-        const Ids& ids = lines[batch[item]];
-        const auto size = static_cast<std::uint32_t>(ids.size());
-        for (std::uint32_t head = 0; head < heads; ++head) {
-          map.clear();
-          for (std::uint32_t query = 0; query < size; ++query) {
-            for (std::uint32_t key = 0; key < size; ++key) {
-              map.push_back(static_cast<double>(weights.at({item, head, query, key})));
-            }
-          }
-          measure(WeightMap{map, size}, batch[item], scores[std::size_t{layer} * heads + head]);
-        }
-      }
-    }
-    done += batch.size();
-    if (progress) progress(done, lines.size());
-  }
+  const auto visit = [&](std::uint32_t layer, std::uint32_t head, std::size_t line, const WeightMap& map) {
+    measure(map, line, scores[std::size_t{layer} * heads + head]);
+  };
+  visit_maps(session, model, lines, visit, progress);
   const auto count = static_cast<double>(lines.size());
   for (HeadScore& score : scores) {
     for (double* sum : {&score.previous_token, &score.duplicate_token, &score.induction, &score.spread.entropy,
@@ -74,16 +37,6 @@ std::vector<HeadScore> survey(inference::Session& session, const inference::Lang
     }
   }
   return scores;
-}
-
-/// The metrics of a map of these tokens.
-HeadMetrics measure_map(const inference::LanguageModel& model, const WeightMap& map, const TokenRepeats& repeats) {
-  HeadMeter meter(repeats);
-  for (std::uint32_t query = 0; query < map.size; ++query) {
-    const std::uint32_t visible = model.description.is_causal ? query + 1 : map.size;
-    meter.add(query, map.weights.subspan(std::size_t{query} * map.size, map.size), visible);
-  }
-  return meter.metrics();
 }
 
 void add_spread(const HeadMetrics& metrics, HeadScore& score) {
@@ -106,13 +59,6 @@ std::set<std::uint32_t> special_ids(const inference::LanguageModel& model) {
     if (id) special.insert(*id);
   }
   return special;
-}
-
-/// A text after the begin token, without an end token.
-Ids text_ids(const inference::LanguageModel& model, const std::string& text) {
-  ScoredLine line = scored_line(model, text);
-  if (line.ends) line.tokens.pop_back();
-  return std::move(line.tokens);
 }
 
 }  // namespace

@@ -1,0 +1,167 @@
+#include "app/cli/completions.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace headlight::app {
+namespace {
+
+void for_each_command(const CommandText& command, const std::function<void(const CommandText&)>& use) {
+  use(command);
+  for (const CommandText& inner : command.commands) for_each_command(inner, use);
+}
+
+/// What can be written behind the command: the commands inside of it, and its flags.
+std::string words_behind(const CommandText& command) {
+  std::vector<std::string> words;
+  for (const CommandText& inner : command.commands) words.push_back(inner.word());
+  for (const ShownFlag& flag : command.flags) words.insert(words.end(), flag.names.begin(), flag.names.end());
+  return fmt::format("{}", fmt::join(words, " "));
+}
+
+/// `text` within single quotes of a shell; `special` are letters that need a backslash besides.
+std::string within_quotes(const std::string& text, std::string_view special = {}) {
+  std::string quoted;
+  for (const char letter : text) {
+    if (letter == '\'') {
+      quoted += "'\\''";
+      continue;
+    }
+    if (special.find(letter) != std::string_view::npos) quoted += '\\';
+    quoted += letter == '\n' ? ' ' : letter;
+  }
+  return quoted;
+}
+
+/// A sentence of help, as far as a line of a list has room.
+std::string short_help(const std::string& help) {
+  constexpr std::size_t kRoom = 80;
+  if (help.size() <= kRoom) return help;
+  const std::size_t end = help.rfind(' ', kRoom);
+  return help.substr(0, end == std::string::npos ? kRoom : end) + " ...";
+}
+
+std::string function_name(const CommandText& command) {
+  std::string name = "_" + command.name;
+  std::ranges::replace(name, ' ', '_');
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+std::string zsh_action(const ShownFlag& flag) {
+  if (flag.value.empty()) return "";
+  const std::vector<std::string> choices = choices_of(flag);
+  const std::string action = !choices.empty()   ? fmt::format("({})", fmt::join(choices, " "))
+                             : takes_path(flag) ? "_files"
+                                                : " ";
+  return fmt::format(":{}:{}", within_quotes(flag.value, ":[]\\"), action);
+}
+
+std::string zsh_function(const CommandText& command) {
+  std::string text = fmt::format("{}() {{\n", function_name(command));
+  if (!command.commands.empty()) {
+    text += "  local -a commands=(\n";
+    for (const CommandText& inner : command.commands) {
+      text += fmt::format("    '{}:{}'\n", inner.word(), within_quotes(inner.summary(), ":\\"));
+    }
+    text += "  )\n  if (( CURRENT == 2 )); then\n    _describe command commands\n  else\n    case $words[2] in\n";
+    for (const CommandText& inner : command.commands) {
+      text += fmt::format("      {}) shift words; (( CURRENT-- )); {}; return ;;\n", inner.word(), function_name(inner));
+    }
+    text += "    esac\n  fi\n";
+  }
+  text += "  _arguments";
+  for (const ShownFlag& flag : command.flags) {
+    for (const std::string& name : flag.names) {
+      text += fmt::format(" \\\n    '*{}[{}]{}'", name, within_quotes(short_help(flag.help), "[]:\\"), zsh_action(flag));
+    }
+  }
+  return text + " \\\n    '*:file:_files'\n}\n\n";
+}
+
+}  // namespace
+
+std::string bash_completion(const CommandText& program) {
+  std::string commands, values, words;
+  for_each_command(program, [&](const CommandText& command) {
+    for (const CommandText& inner : command.commands) {
+      commands += fmt::format("      \"{}\") command=\"{}\" ;;\n", inner.name, inner.name);
+    }
+    for (const ShownFlag& flag : command.flags) {
+      if (flag.value.empty()) continue;
+      std::string patterns;
+      for (const std::string& name : flag.names) {
+        patterns += fmt::format("{}\"{} {}\"", patterns.empty() ? "" : "|", command.name, name);
+      }
+      const std::vector<std::string> choices = choices_of(flag);
+      values += fmt::format("    {}) ", patterns);
+      if (!choices.empty()) {
+        values += fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n", fmt::join(choices, " "));
+      } else {
+        values += takes_path(flag) ? "compopt -o default; return ;;\n" : "return ;;\n";
+      }
+    }
+    words += fmt::format("    \"{}\") words=\"{}\" ;;\n", command.name, words_behind(command));
+  });
+  return fmt::format(
+      "# bash completion of headlight; written by `headlight manual`\n"
+      "_headlight() {{\n"
+      "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
+      "  local command=headlight words='' i\n"
+      "  COMPREPLY=()\n"
+      "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
+      "    case \"$command ${{COMP_WORDS[i]}}\" in\n{}"
+      "    esac\n"
+      "  done\n"
+      "  case \"$command $previous\" in\n{}"
+      "  esac\n"
+      "  case \"$command\" in\n{}"
+      "  esac\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+      "  if [[ $current != -* ]]; then compopt -o default; fi\n"
+      "}}\n"
+      "complete -F _headlight headlight\n",
+      commands, values, words);
+}
+
+std::string zsh_completion(const CommandText& program) {
+  std::string functions;
+  for_each_command(program, [&](const CommandText& command) { functions = zsh_function(command) + functions; });
+  return "#compdef headlight\n# zsh completion of headlight; written by `headlight manual`\n\n" + functions +
+         "_headlight \"$@\"\n";
+}
+
+std::string fish_completion(const CommandText& program) {
+  std::string text = "# fish completion of headlight; written by `headlight manual`\n";
+  for_each_command(program, [&](const CommandText& command) {
+    const bool is_program = command.name == program.name;
+    std::string inside;  // of the commands below this one
+    for (const CommandText& inner : command.commands) inside += " " + inner.word();
+    const std::string seen = is_program ? std::string() : "__fish_seen_subcommand_from " + command.word();
+    std::string outside = is_program ? "not __fish_seen_subcommand_from" + inside : seen;
+    if (!is_program && !inside.empty()) outside += "; and not __fish_seen_subcommand_from" + inside;
+    for (const CommandText& inner : command.commands) {
+      text += fmt::format("complete -c headlight -n '{}' -f -a {} -d '{}'\n", outside, inner.word(),
+                          within_quotes(inner.summary(), "\\"));
+    }
+    for (const ShownFlag& flag : command.flags) {
+      std::string names;
+      for (const std::string& name : flag.names) {
+        names += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+      }
+      const std::vector<std::string> choices = choices_of(flag);
+      const std::string value = flag.value.empty() ? ""
+                                : !choices.empty() ? fmt::format(" -x -a '{}'", fmt::join(choices, " "))
+                                : takes_path(flag) ? " -r -F"
+                                                   : " -x";
+      text += fmt::format("complete -c headlight -n '{}'{}{} -d '{}'\n", is_program ? outside : seen, names, value,
+                          within_quotes(short_help(flag.help), "\\"));
+    }
+  });
+  return text;
+}
+
+}  // namespace headlight::app

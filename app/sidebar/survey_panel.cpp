@@ -1,0 +1,56 @@
+#include "app/sidebar/survey_panel.h"
+
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+
+namespace headlight::app {
+namespace {
+
+/// One metric of the head: its mean and place; a click chooses whose texts are listed.
+void draw_surveyed_metric(Frame& frame, const Survey& survey, std::size_t index, const SurveyedHead& head,
+                          std::size_t& metric) {
+  const std::string name = fmt::format("survey.metric.{}", index);
+  const std::string text = fmt::format("{}  {:.3f} \u00B1 {:.3f}  {} of {}##{}", survey.metrics[index], head.mean,
+                                       head.spread, head.place, survey.layers * survey.heads, name);
+  if (ImGui::Selectable(text.c_str(), index == metric)) metric = index;
+  mark_last_item(frame, name, "Mean and spread over the corpus, and the head's place among all; a click lists its texts.");
+}
+
+}  // namespace
+
+const SurveyExample* draw_survey_panel(Frame& frame, NumberBeingTyped& typed, const Survey& survey, std::size_t& metric) {
+  Form form(frame, typed, "survey");
+  const Selection& selected = frame.state.selection;
+  const std::uint32_t layer = selected.block.layer.value;
+  if (selected.block.kind != model::BlockKind::EncoderSelf || layer >= survey.layers || selected.head >= survey.heads) {
+    form.note("The survey has no such head.");
+    return nullptr;
+  }
+  if (model_path(frame.state.source) != survey.model) {
+    form.warning(
+        fmt::format("Measured with {}, which is not on show.", std::filesystem::path(survey.model).filename().string()));
+  }
+  form.note(fmt::format("L{}H{} over {} texts", layer, selected.head, survey.texts));
+  for (std::size_t i = 0; i < survey.metrics.size(); ++i) {
+    draw_surveyed_metric(frame, survey, i, survey.head(i, layer, selected.head), metric);
+  }
+  ImGui::Separator();
+  const SurveyExample* clicked = nullptr;
+  const std::vector<SurveyExample>& examples = survey.head(metric, layer, selected.head).examples;
+  for (std::size_t i = 0; i < examples.size(); ++i) {
+    const SurveyExample& example = examples[i];
+    frame.ui.ensure_glyphs(example.text);
+    const std::string name = fmt::format("survey.example.{}", i);
+    const std::string text = frame.ui.shaped(fmt::format("{:.3f}  {}", example.weight, example.text));
+    if (ImGui::Selectable((text + "##" + name).c_str())) clicked = &example;
+    mark_last_item(frame, name, "Shows this text, with the cell that has this weight pinned.");
+  }
+  if (examples.empty()) form.note("No text of the corpus has what this metric measures.");
+  return clicked;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace headlight::app {
+
+/// What each rank is doing, in a file of its own that outlives it: who reads the files after a crash knows which rank died,
+/// where, and in which shard. A rank that is told to end (Ctrl-C, or mpirun after another rank died) notes that it was.
+class RankMark {
+ public:
+  /// `folder`/rank-N. Takes over SIGINT and SIGTERM until it is destroyed. One at a time. Throws Error where the file can't
+  /// be written.
+  RankMark(const std::filesystem::path& folder, int rank, int ranks);
+  /// The rank ended by itself.
+  ~RankMark();
+  RankMark(const RankMark&) = delete;
+  RankMark& operator=(const RankMark&) = delete;
+
+  /// From any thread.
+  void begin(std::uint64_t shard);
+
+ private:
+  void write(const std::string& status);
+
+  std::mutex mutex_;
+  std::string who_;
+  void (*interrupted_before_)(int) = nullptr;
+  void (*ended_before_)(int) = nullptr;
+};
+
+/// A line for each rank of the last run that died: "rank 2 of 4 (host, process 123) died in shard 17". Removes all marks.
+std::vector<std::string> take_dead_ranks(const std::filesystem::path& folder);
+
+}  // namespace headlight::app

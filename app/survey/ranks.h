@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace headlight::app {
+
+/// What ranks tell each other.
+enum class RankMessage : std::uint8_t {
+  Ready = 1,   ///< to rank 0: how many shards the rank may have at once (u64)
+  Shard = 2,   ///< from rank 0: the number of a shard (u64)
+  Result = 3,  ///< to rank 0: a shard's number, and its statistics
+  Stop = 4,    ///< from rank 0: all is measured
+};
+
+/// The processes that share a survey. Used by the main thread alone.
+class Ranks {
+ public:
+  struct Received {
+    int from = 0;
+    RankMessage kind = RankMessage::Ready;
+    std::string bytes;
+  };
+
+  virtual ~Ranks() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// The rank's number among those of its machine: which of several devices it takes.
+  virtual int rank_of_machine() const = 0;
+  virtual void send(int to, RankMessage kind, const std::string& bytes) = 0;
+  /// The next message that is there already.
+  virtual std::optional<Received> receive() = 0;
+  /// Ends all ranks, because this one can't go on.
+  virtual void abort() = 0;
+};
+
+/// The ranks of the mpirun (or srun) that started this program; without one a single rank. Throws Error where the program
+/// was started by one but was built without MPI.
+std::unique_ptr<Ranks> join_ranks();
+
+}  // namespace headlight::app

@@ -1,0 +1,116 @@
+#include "app/survey/survey_reader.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "model/config.h"
+
+namespace headlight::app {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostSurveyMetrics = 64, kMostSurveyLayers = 4'096, kMostExampleTokens = 32'768;
+
+/// A member of an object. Throws json::exception where it is missing or of another type.
+template <typename Value>
+Value member(const json& object, const char* name) {
+  return object.at(name).get<Value>();
+}
+
+std::uint32_t index_of(const json& line, const char* name, std::size_t end) {
+  const auto value = member<std::uint64_t>(line, name);
+  if (value >= end) throw Error("'{}' is {}, beyond {}", name, value, end);
+  return static_cast<std::uint32_t>(value);
+}
+
+SurveyExample example_of(const json& line) {
+  SurveyExample example{.value = member<double>(line, "value"),
+                        .weight = member<double>(line, "weight"),
+                        .query_token = member<std::string>(line, "query_token"),
+                        .key_token = member<std::string>(line, "key_token"),
+                        .text = member<std::string>(line, "text"),
+                        .ids = member<std::vector<std::uint32_t>>(line, "ids")};
+  if (example.ids.size() > kMostExampleTokens) throw Error("a text has {} tokens", example.ids.size());
+  example.query = index_of(line, "query", example.ids.size());
+  example.key = index_of(line, "key", example.ids.size());
+  return example;
+}
+
+/// Calls `use(line, cell)` for each line of a file of JSON objects with metric, layer and head.
+template <typename Use>
+void read_lines_of(const fs::path& file, const Survey& survey, Use&& use) {
+  const std::string text = read_file(file);
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    ++number;
+    try {
+      const Result<json> line = parse_json(std::string_view(text).substr(at, end - at));
+      if (!line) throw Error("{}", line.error());
+      const auto metric = std::ranges::find(survey.metrics, member<std::string>(*line, "metric"));
+      if (metric == survey.metrics.end()) throw Error("the metric is none of survey.json's");
+      const auto row = static_cast<std::size_t>(metric - survey.metrics.begin()) * survey.layers +
+                       index_of(*line, "layer", survey.layers);
+      use(*line, row * survey.heads + index_of(*line, "head", survey.heads));
+    } catch (const std::exception& error) {
+      throw Error("{} line {}: {}; write it again with headlight survey", file.string(), number, error.what());
+    }
+    at = end + 1;
+  }
+}
+
+void read_description(Survey& survey) {
+  const fs::path file = survey.directory / "survey.json";
+  const json description = read_json(file);
+  try {
+    survey.model = member<std::string>(description, "model");
+    survey.texts = member<std::uint64_t>(description, "texts");
+    survey.metrics = member<std::vector<std::string>>(description, "metrics");
+    survey.layers = index_of(description, "layers", kMostSurveyLayers);
+    survey.heads = index_of(description, "heads", model::kMaxModelHeads + 1);
+    if (survey.metrics.empty() || survey.metrics.size() > kMostSurveyMetrics) throw Error("it has no metrics, or too many");
+  } catch (const std::exception& error) {
+    throw Error("{}: {}; write it again with headlight survey", file.string(), error.what());
+  }
+}
+
+/// Places by mean, the highest first.
+void rank_heads(Survey& survey) {
+  const std::size_t heads = std::size_t{survey.layers} * survey.heads;
+  for (std::size_t first = 0; first < survey.found.size(); first += heads) {
+    for (std::size_t i = first; i < first + heads; ++i) {
+      const auto is_higher = [&](const SurveyedHead& other) { return other.mean > survey.found[i].mean; };
+      const auto begin = survey.found.begin() + static_cast<std::ptrdiff_t>(first);
+      survey.found[i].place =
+          1 + static_cast<std::uint32_t>(std::count_if(begin, begin + static_cast<std::ptrdiff_t>(heads), is_higher));
+    }
+  }
+}
+
+}  // namespace
+
+Survey read_survey(const fs::path& directory) {
+  Survey survey;
+  survey.directory = directory;
+  read_description(survey);
+  survey.found.resize(survey.metrics.size() * survey.layers * survey.heads);
+  read_lines_of(directory / "heads.jsonl", survey, [&](const json& line, std::size_t cell) {
+    survey.found[cell].mean = member<double>(line, "mean");
+    survey.found[cell].spread = member<double>(line, "spread");
+    survey.found[cell].texts = member<std::uint64_t>(line, "texts");
+  });
+  read_lines_of(directory / "examples.jsonl", survey,
+                [&](const json& line, std::size_t cell) { survey.found[cell].examples.push_back(example_of(line)); });
+  rank_heads(survey);
+  return survey;
+}
+
+}  // namespace headlight::app

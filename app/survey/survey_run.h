@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/survey/corpus_file.h"
+#include "app/survey/ranks.h"
+#include "app/survey/survey_fold.h"
+#include "inference/language_model.h"
+
+namespace headlight::app {
+
+struct SurveyProgress {
+  std::uint64_t done = 0, shards = 0;
+  std::uint64_t texts = 0;
+};
+
+struct SurveyOptions {
+  std::filesystem::path directory;
+  SurveyIdentity identity;
+  std::vector<std::string> devices = {};                     ///< one thread for each; empty: one, on the best device
+  std::function<void(const SurveyProgress&)> progress = {};  ///< of rank 0
+  std::function<void(const std::string&)> tell = {};         ///< a line for the user, of rank 0
+};
+
+/// Measures a corpus, from where `options.directory` left off, with all ranks and their devices. Returns the statistics on
+/// rank 0 and null on others. Shards are measured one by one, wherever, and added up in the order of the corpus. Throws
+/// Error in one line that names the rank and its shard; what was measured by then is in the directory.
+std::unique_ptr<SurveyFold> run_survey(Ranks& ranks, const std::shared_ptr<const inference::LanguageModel>& model,
+                                       const CorpusFile& corpus, const SurveyOptions& options);
+
+}  // namespace headlight::app

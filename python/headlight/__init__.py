@@ -1,0 +1,30 @@
+"""Attention of your own networks in Headlight's window, in notebooks and as arrays.
+
+The program `headlight` does the work: it is found in the environment variable HEADLIGHT or in PATH.
+docs/PYTHON.md of the project describes the functions and the live link's protocol.
+"""
+
+from ._captures import Capture
+from ._link import Link, connect
+from ._models import capture
+from ._pages import Page, page, show
+from ._program import HeadlightError, program
+from ._runs import Run, run
+from ._windows import Window, view
+
+__all__ = [
+    "Capture",
+    "HeadlightError",
+    "Link",
+    "Page",
+    "Run",
+    "Window",
+    "capture",
+    "connect",
+    "page",
+    "program",
+    "run",
+    "show",
+    "view",
+]
+__version__ = "0.1.0"

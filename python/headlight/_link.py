@@ -1,0 +1,244 @@
+"""The live link: attention goes to an open window while a network trains. docs/PYTHON.md describes the protocol."""
+
+import collections
+import contextlib
+import json
+import os
+import socket
+import stat
+import struct
+import sys
+import threading
+import time
+import warnings
+
+from ._captures import Capture
+from ._program import HeadlightError
+from ._windows import Window
+
+_HEAD = struct.Struct("<4sHHqQ")  # magic, version, kind, step, bytes of the payload
+_MAGIC, _VERSION = b"HLNK", 1
+_HELLO, _CAPTURE, _WELCOME, _KEPT, _REFUSED, _BUSY = 1, 2, 101, 102, 103, 104
+_LARGEST_ANSWER = 1 << 16
+_QUEUE = 4
+
+
+def folder():
+    """Where windows have their sockets. Raises HeadlightError where others have access to it."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    path = os.path.join(runtime, "headlight") if runtime.startswith("/") else f"/tmp/headlight-{os.geteuid()}"
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return path
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise HeadlightError(f"{path} has to be a folder of yours that nobody else has access to (chmod 700)")
+    return path
+
+
+def _sockets():
+    """Sockets of windows, the newest first."""
+    try:
+        entries = [entry for entry in os.scandir(folder()) if entry.name.startswith("viewer-") and entry.name.endswith(".sock")]
+    except FileNotFoundError:
+        return []
+    found = []
+    for entry in entries:
+        try:
+            found.append((entry.stat(follow_symlinks=False).st_mtime, entry.path))
+        except FileNotFoundError:
+            continue
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+class _Connection:
+    """One socket, and the messages that go over it."""
+
+    def __init__(self, path, name, patience):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self.socket.settimeout(patience)
+            self.socket.connect(path)
+            peer = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+            if struct.unpack("3i", peer)[1] != os.geteuid():
+                raise OSError("the window is another user's")
+            self.send(_HELLO, [name.encode()[:256].decode(errors="ignore").encode()])
+            kind, _, text = self.answer()
+            if kind != _WELCOME:
+                raise OSError("another program is linked" if kind == _BUSY else text)
+            self.terms = json.loads(text)
+        except BaseException:
+            self.socket.close()
+            raise
+
+    def send(self, kind, pieces, step=0):
+        size = sum(memoryview(piece).nbytes for piece in pieces)
+        self.socket.sendall(_HEAD.pack(_MAGIC, _VERSION, kind, step, size))
+        for piece in pieces:
+            self.socket.sendall(piece)
+
+    def _receive(self, size):
+        parts = bytearray()
+        while len(parts) < size:
+            part = self.socket.recv(size - len(parts))
+            if not part:
+                raise OSError("the window was closed")
+            parts += part
+        return bytes(parts)
+
+    def answer(self):
+        magic, version, kind, step, size = _HEAD.unpack(self._receive(_HEAD.size))
+        if magic != _MAGIC or version != _VERSION or size > _LARGEST_ANSWER:
+            raise OSError("this socket is no window's of this version")
+        return kind, step, self._receive(size).decode(errors="replace")
+
+
+class Link:
+    """A window that takes captures. log() may be called in a training loop: it keeps what it is given in a queue and returns;
+    a thread reads the arrays and sends them. Where the window can't follow, the oldest of the queue are dropped."""
+
+    def __init__(self, connection, window=None, queue=_QUEUE):
+        self._connection, self.window = connection, window
+        self._queue = collections.deque()
+        self._size = max(int(queue), 1)
+        self._changed = threading.Condition()
+        self._is_sending = False
+        self._is_closing = False
+        self.sent = 0  #: captures that the window keeps
+        self.dropped = 0  #: captures that were replaced by newer ones before they were sent
+        self.refused = 0  #: captures that the window didn't take
+        self.problem = None  #: why the last one was refused, or the link ended
+        self._thread = threading.Thread(target=self._serve, name="headlight-link", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_open(self):
+        return self._thread.is_alive() and not self._is_closing
+
+    def log(self, attentions, tokens=None, *, step, **options):
+        """Sends attention of one step of training, as view() takes it. Returns at once.
+
+        Arrays and tokens are read later, by the link's own thread: don't write into them afterwards, or give copies.
+        """
+        step = int(step)
+        if step < 0:
+            raise ValueError("a step is 0 or more")
+        capture = Capture.of(attentions, tokens, **options)
+        with self._changed:
+            if not self.is_open:
+                self.dropped += 1
+                return
+            if len(self._queue) >= self._size:
+                self._queue.popleft()
+                self.dropped += 1
+            self._queue.append((step, capture))
+            self._changed.notify()
+
+    def flush(self, timeout=30.0):
+        """Waits until the window has answered for everything that was logged. Returns whether it has."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: not self._queue and not self._is_sending or not self._thread.is_alive(), timeout
+            ) and not self._queue
+
+    def close(self, timeout=30.0):
+        """Sends what waits, and ends the link; the window stays."""
+        if threading.current_thread() is not self._thread:
+            self.flush(timeout)
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
+        with contextlib.suppress(OSError):  # the window may have ended it already
+            self._connection.socket.shutdown(socket.SHUT_RDWR)  # wakes the thread where the window doesn't answer
+        self._thread.join(timeout)
+        self._connection.socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _next(self):
+        with self._changed:
+            self._is_sending = False
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self._queue or self._is_closing)
+            if self._is_closing:
+                return None
+            self._is_sending = True
+            return self._queue.popleft()
+
+    def _serve(self):
+        try:
+            while True:
+                item = self._next()
+                if item is None:
+                    return
+                self._send(*item)
+                del item  # its arrays go before the next are waited for
+        except OSError as error:
+            if self._is_closing:
+                return
+            self.problem = str(error) or "the window was closed"
+            warnings.warn(f"headlight: the live link ended: {self.problem}", stacklevel=2)
+        finally:
+            with self._changed:
+                self._is_closing = True
+                self._is_sending = False
+                self.dropped += len(self._queue)
+                self._queue.clear()
+                self._changed.notify_all()
+
+    def _send(self, step, capture):
+        try:
+            pieces = list(capture.pieces())
+        except Exception as error:  # whatever the library of the arrays raises: training goes on, and so does the link
+            self.refused += 1
+            self.problem = str(error)
+            return
+        most = int(self._connection.terms.get("most_bytes", 0))
+        size = sum(memoryview(piece).nbytes for piece in pieces)
+        if most and size > most:
+            self.refused += 1
+            self.problem = f"step {step} has {size} bytes, more than the window takes at once ({most})"
+            return
+        self._connection.send(_CAPTURE, pieces, step)
+        kind, _, text = self._connection.answer()
+        if kind == _KEPT:
+            self.sent += 1
+        else:
+            self.refused += 1
+            self.problem = text
+
+
+def connect(name=None, *, start=True, timeout=60.0, queue=_QUEUE, flags=()):
+    """A Link to the newest open window that no other program is linked to. Without one a window is opened.
+
+    name: what the window calls this program (default: the script's name); start: False raises HeadlightError instead of
+    opening a window; timeout: seconds for it to open; queue: captures that may wait; flags: of `headlight view`.
+    """
+    if name is None:
+        name = os.path.basename(sys.argv[0] if sys.argv and sys.argv[0] else "") or "Python"
+    for path in _sockets():
+        try:
+            return Link(_Connection(path, name, 30.0), queue=queue)
+        except (OSError, ValueError):
+            continue
+    if not start:
+        raise HeadlightError("no window is open that takes a link; open one with `headlight`")
+    known, window = set(_sockets()), Window(flags)
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        for path in _sockets():
+            if path in known:
+                continue
+            try:
+                return Link(_Connection(path, name, 30.0), window, queue)
+            except (OSError, ValueError):
+                continue
+        if not window.is_open:
+            raise HeadlightError(window.error() or "the window was closed")
+        time.sleep(0.05)
+    window.close()
+    raise HeadlightError(f"the window did not open within {timeout:g} s")

@@ -1,0 +1,183 @@
+"""The package against the built program, without a display."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import tempfile
+import time
+import unittest
+
+import headlight
+import numpy as np
+
+SHAPE = (1, 3, 5, 5)
+TOKENS = ["the", "cat", "sat", "on", "it"]
+
+
+def attention(seed=0, shape=SHAPE):
+    scores = np.random.default_rng(seed).normal(size=shape).astype(np.float32)
+    weights = np.exp(scores)
+    return weights / weights.sum(-1, keepdims=True)
+
+
+class Runs(unittest.TestCase):
+    def test_arrays_of_a_model_are_softmax_of_its_scores(self):
+        run = headlight.run(model="captions-gpt2", text="a man in a red shirt", stages=("scaled", "weights", "logits"))
+        weights, scaled = run["weights"], run["scaled"]
+        self.assertEqual(weights.shape[:3], (4, 1, 8))
+        n = len(run.tokens[0])
+        self.assertEqual(weights.shape[3:], (n, n))
+        self.assertEqual("".join(run.tokens[0]).replace("\u0120", " ").strip()[-5:], "shirt")
+        masked = np.where(np.tri(n, dtype=bool), scaled.astype(np.float64), -np.inf)
+        expected = np.exp(masked - masked.max(-1, keepdims=True))
+        expected /= expected.sum(-1, keepdims=True)
+        error = np.abs(weights - expected).max()
+        self.assertLess(error, 2e-6)  # observed: 1.2e-7
+        self.assertEqual(run["logits"].shape[:2], (1, n))
+        self.assertTrue(np.isfinite(run["logits"]).all())
+
+    def test_a_mask_is_an_array(self):
+        mask = np.eye(3, dtype=bool)
+        run = headlight.run(text="one two three", mask=mask)
+        for layer in run["weights"]:
+            np.testing.assert_array_equal(layer[0, 0], np.eye(3, dtype=np.float32))
+
+    def test_selections_and_batches(self):
+        run = headlight.run(text=["a b c", "d e"], layer=0, head=1, stages="weights", flags=["--heads", "2", "--d-model", "8"])
+        self.assertEqual(run["weights"].shape, (1, 2, 1, 3, 3))
+        self.assertEqual(run.tokens, [["a", "b", "c"], ["d", "e"]])
+        self.assertIsNone(run.target_tokens)
+        self.assertEqual(list(run), ["weights"])
+
+    def test_what_the_program_refuses_is_its_line(self):
+        with self.assertRaisesRegex(headlight.HeadlightError, "there is no|is no model|not found|no such"):
+            headlight.run(model="no-such-model", text="a")
+        with self.assertRaisesRegex(headlight.HeadlightError, "--stages"):
+            headlight.run(text="a", stages="nonsense")
+
+    def test_a_program_that_is_not_there(self):
+        before = os.environ["HEADLIGHT"]
+        os.environ["HEADLIGHT"] = "/nowhere/headlight"
+        try:
+            with self.assertRaisesRegex(headlight.HeadlightError, "HEADLIGHT is '/nowhere/headlight'"):
+                headlight.program()
+        finally:
+            os.environ["HEADLIGHT"] = before
+
+
+class Captures(unittest.TestCase):
+    def exported(self, capture, folder):
+        path = os.path.join(folder, "capture.safetensors")
+        capture.save(path)
+        return headlight.run(flags=["--capture", path])
+
+    def test_what_is_saved_is_what_the_program_reads(self):
+        for dtype in (np.float32, np.float16, np.float64):
+            layers = [attention(1).astype(dtype), attention(2).astype(dtype)]
+            with tempfile.TemporaryDirectory() as folder:
+                run = self.exported(headlight.Capture(layers, TOKENS), folder)
+            np.testing.assert_array_equal(run["weights"][0], layers[0].astype(np.float32))
+            np.testing.assert_array_equal(run["weights"][1], layers[1].astype(np.float32))
+            self.assertEqual(run.tokens, [TOKENS])
+
+    def test_an_encoder_decoder(self):
+        cross = attention(3, (1, 2, 3, 4))
+        capture = headlight.Capture(
+            encoder_attentions=[attention(1, (1, 2, 4, 4))],
+            decoder_attentions=[attention(2, (1, 2, 3, 3))],
+            cross_attentions=[cross],
+            encoder_tokens=["ein", "Hund", "l\u00e4uft", "."],
+            decoder_tokens=["a", "dog", "runs"],
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            run = self.exported(capture, folder)
+        np.testing.assert_array_equal(run["cross_weights"][0], cross)
+        self.assertEqual(run.target_tokens, [["a", "dog", "runs"]])
+
+    def test_pieces_are_the_bytes_of_a_safetensors_file(self):
+        layers = [attention(1).transpose(0, 1, 3, 2), attention(2).astype(np.float16)]  # the first isn't contiguous
+        capture = headlight.Capture(layers, [TOKENS, TOKENS], causal=True)
+        data = b"".join(bytes(piece) for piece in capture.pieces())
+        begin = 8 + int.from_bytes(data[:8], "little")
+        self.assertEqual(begin % 8, 0)
+        header = json.loads(data[8:begin])
+        words = header.pop("__metadata__")
+        self.assertEqual(words["mask"], "causal")
+        self.assertEqual(json.loads(words["tokens"]), [TOKENS, TOKENS])
+        self.assertEqual(list(header), ["attention.0", "attention.1"])
+        for layer, (dtype, entry) in zip(layers, zip(("F32", "F16"), header.values())):
+            self.assertEqual(entry["dtype"], dtype)
+            first, end = entry["data_offsets"]
+            read = np.frombuffer(data[begin + first : begin + end], layer.dtype).reshape(entry["shape"])
+            np.testing.assert_array_equal(read, layer)
+        self.assertEqual(begin + header["attention.1"]["data_offsets"][1], len(data))
+        if importlib.util.find_spec("safetensors"):
+            from safetensors.numpy import load
+
+            np.testing.assert_array_equal(load(data)["attention.0"], layers[0])
+
+    def test_a_file_that_cannot_be_written_leaves_the_old_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "capture.safetensors")
+            headlight.Capture([attention()], TOKENS).save(path)
+            before = pathlib.Path(path).read_bytes()
+            with self.assertRaises(headlight.HeadlightError):
+                headlight.Capture([attention(), np.zeros((5, 5))], TOKENS).save(path)
+            capture = headlight.Capture([attention()], TOKENS)
+            whole = list(capture.pieces())
+            capture.pieces = lambda: iter([whole[0], None])  # as where the disk is full behind the header
+            with self.assertRaises(TypeError):
+                capture.save(path)
+            self.assertEqual(os.listdir(folder), ["capture.safetensors"])
+            self.assertEqual(pathlib.Path(path).read_bytes(), before)
+
+    def test_what_is_no_attention(self):
+        with self.assertRaisesRegex(headlight.HeadlightError, "there is no attention"):
+            headlight.Capture([])
+        with self.assertRaisesRegex(headlight.HeadlightError, "give a list"):
+            headlight.Capture(attention(), TOKENS)
+        with self.assertRaisesRegex(headlight.HeadlightError, "not \\[5, 5\\]"):
+            headlight.Capture([np.zeros((5, 5))]).save("x.safetensors")
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertRaisesRegex(headlight.HeadlightError, "tokens"):
+                self.exported(headlight.Capture([attention()], ["too", "few"]), folder)
+
+    @unittest.skipUnless(importlib.util.find_spec("transformers"), "transformers is not installed")
+    def test_a_transformers_model(self):
+        import transformers
+
+        config = transformers.GPT2Config(n_layer=2, n_head=2, n_embd=8, vocab_size=50, n_positions=16)
+        model = transformers.GPT2LMHeadModel(config).eval()
+
+        class Tokenizer:
+            def __call__(self, texts, **_):
+                import torch
+
+                return {"input_ids": torch.tensor([[len(word) for word in text.split()] for text in texts])}
+
+            def convert_ids_to_tokens(self, ids):
+                return [f"w{token}" for token in ids]
+
+        capture = headlight.capture(model, Tokenizer(), "a bc def", opens=False)
+        self.assertEqual(capture.words["mask"], "causal")
+        self.assertEqual(json.loads(capture.words["tokens"]), [["w1", "w2", "w3"]])
+        self.assertEqual(capture.arrays()["attention.1"].shape, (1, 2, 3, 3))
+
+
+class WithoutDisplay(unittest.TestCase):
+    def test_a_window_that_cannot_open_says_why(self):
+        with self.assertRaisesRegex(headlight.HeadlightError, "display|window"):
+            headlight.view([attention()], TOKENS, wait=60)
+
+    def test_a_link_without_a_window(self):
+        with self.assertRaisesRegex(headlight.HeadlightError, "no window is open"):
+            headlight.connect(start=False)
+        began = time.monotonic()
+        with self.assertRaisesRegex(headlight.HeadlightError, "display|window"):
+            headlight.connect(timeout=60)
+        self.assertLess(time.monotonic() - began, 50)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evaluation/head_metric.h"
+
+namespace headlight::evaluation {
+
+inline constexpr std::size_t kHistogramBins = 32;
+
+/// What a metric of one head was over texts. Sums are added in the order of calls, so that equal calls give equal bits.
+struct MetricStatistics {
+  std::uint64_t texts = 0;
+  double sum = 0.0, squares = 0.0;  ///< Σ x and Σ x²
+  double least = 0.0, most = 0.0;   ///< 0 without a text
+  std::array<std::uint64_t, kHistogramBins> histogram = {};
+
+  /// `top`: the value at the end of the last bin; the first begins at 0.
+  void add(double value, double top);
+  /// As if the other's texts had come behind these, but that sums are added as wholes.
+  void merge(const MetricStatistics& other);
+
+  double mean() const;
+  /// The standard deviation over texts, √(Σ x² / n − mean²).
+  double spread() const;
+
+  bool operator==(const MetricStatistics&) const = default;
+};
+
+/// A text in which a head does what a metric measures, and the cell that shows it.
+struct HeadExample {
+  double value = 0.0;        ///< of the metric over the text
+  double weight = 0.0;       ///< A[query, key]
+  std::uint64_t offset = 0;  ///< the text's first byte in the corpus
+  std::uint32_t query = 0, key = 0;
+
+  bool operator==(const HeadExample&) const = default;
+};
+
+/// The best examples, the highest value first; of equal ones that with the larger weight, then the earlier text. What is
+/// kept doesn't depend on the order in which they come. A text that comes again is kept once, where it came first.
+class TopExamples {
+ public:
+  explicit TopExamples(std::size_t most = 0) : most_(most) {}
+  void add(const HeadExample& example);
+  void merge(const TopExamples& other);
+  const std::vector<HeadExample>& best() const { return best_; }
+
+  bool operator==(const TopExamples&) const = default;
+
+ private:
+  std::size_t most_;
+  std::vector<HeadExample> best_;
+};
+
+/// What is measured of every head.
+struct CorpusMeasures {
+  std::uint32_t layers = 0, heads = 0;
+  std::vector<HeadMetric> metrics = {};
+  std::uint32_t most_tokens = 0;  ///< of a text
+  std::uint32_t top = 0;          ///< examples of each head and metric
+
+  std::size_t cells() const { return metrics.size() * layers * heads; }
+  /// The largest value of a metric that the histogram tells apart: 1 of shares, ln(most_tokens) nats, most_tokens.
+  double histogram_top(HeadMetric metric) const;
+
+  bool operator==(const CorpusMeasures&) const = default;
+};
+
+/// What a survey knows of a corpus, or of a part of it. Its size depends on the measures and not on the corpus.
+struct CorpusStatistics {
+  explicit CorpusStatistics(const CorpusMeasures& measures);
+
+  std::uint64_t texts = 0, tokens = 0;
+  std::uint64_t cut = 0;      ///< texts that had more tokens than are measured
+  std::uint64_t skipped = 0;  ///< lines without a token, too long, or not UTF-8
+  double device_seconds = 0.0, busy_seconds = 0.0;
+  std::vector<MetricStatistics> metrics;  ///< [metric][layer][head]
+  std::vector<TopExamples> examples;      ///< likewise
+
+  /// Adds the statistics of the part of the corpus that comes next.
+  void merge(const CorpusStatistics& next);
+};
+
+/// Names as flags and files have them: "previous", "duplicate", "induction", "sink", "concentration", "relative", "entropy",
+/// "distance".
+std::string_view metric_name(HeadMetric metric);
+
+/// Bytes of the machine that wrote them, for a file beside the corpus and for other ranks.
+std::string encode(const CorpusStatistics& statistics);
+/// Throws Error where the bytes are no statistics of these measures.
+CorpusStatistics decode_statistics(std::string_view bytes, const CorpusMeasures& measures);
+
+}  // namespace headlight::evaluation

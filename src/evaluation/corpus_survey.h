@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "evaluation/corpus_statistics.h"
+#include "inference/language_model.h"
+#include "inference/session.h"
+
+namespace headlight::evaluation {
+
+/// A line of a corpus.
+struct CorpusText {
+  std::uint64_t offset = 0;  ///< its first byte in the file
+  std::string text = {};
+};
+
+/// The measures of a model: `most_tokens` is cut to its positions. Throws Error for models whose heads can't be measured: an
+/// encoder–decoder, or one without a tokenizer.
+CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vector<HeadMetric> metrics,
+                               std::uint32_t most_tokens, std::uint32_t top);
+
+/// Measures every head on these texts, each by itself behind the model's begin token. Longer texts are cut and counted, and
+/// texts without a token skipped. Equal texts give equal bits on equal devices, whatever was measured before.
+CorpusStatistics survey_corpus(inference::Session& session, const inference::LanguageModel& model,
+                               const CorpusMeasures& measures, std::span<const CorpusText> texts);
+
+/// The tokens of a text as survey_corpus() measures it, but for the cut; none where it has none but the begin token.
+std::vector<std::uint32_t> corpus_ids(const inference::LanguageModel& model, const std::string& text);
+
+}  // namespace headlight::evaluation

@@ -1,0 +1,90 @@
+#include "evaluation/head_maps.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/error.h"
+#include "evaluation/batches.h"
+#include "evaluation/scored_line.h"
+#include "inference/prompt.h"
+
+namespace headlight::evaluation {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostLines = 16;
+/// Weights of one layer of a batch in host memory: 64 MiB.
+constexpr std::size_t kBatchWeights = std::size_t{16} << 20;
+
+/// The corner [size, size] of one head's matrix, in double precision.
+void copy_map(const Tensor& weights, std::uint32_t item, std::uint32_t head, std::uint32_t size, std::vector<double>& map) {
+  const std::size_t keys = weights.axis(3);
+  const std::size_t first = (std::size_t{item} * weights.axis(1) + head) * weights.axis(2) * keys;
+  map.resize(std::size_t{size} * size);
+  for (std::uint32_t query = 0; query < size; ++query) {
+    const float* row = weights.values.data() + first + query * keys;
+    std::copy_n(row, size, map.begin() + static_cast<std::ptrdiff_t>(std::size_t{query} * size));
+  }
+}
+
+}  // namespace
+
+double visit_maps(inference::Session& session, const inference::LanguageModel& model,
+                  std::span<const std::vector<std::uint32_t>> lines, const MapVisitor& visit, const Progress& progress) {
+  const std::uint32_t layers = model.description.layers, heads = model.description.heads;
+  std::vector<std::size_t> lengths;
+  for (const auto& ids : lines) lengths.push_back(ids.size());
+  if (lengths.empty()) return 0.0;
+  const std::size_t longest = *std::ranges::max_element(lengths);
+  std::size_t done = 0;
+  Clock::duration device{};
+  std::vector<double> map;
+  std::shared_ptr<const inference::Run> run;
+  for (const auto& batch : batches_by_length(lengths, kMostLines, kBatchWeights / (heads * longest))) {
+    inference::PromptText text;
+    for (const std::size_t line : batch) text.ids.push_back(lines[line]);
+    Clock::time_point began = Clock::now();
+    run = session.run({.network = model.network, .input = inference::make_prompt(model, text).input, .masks = model.masks},
+                      std::move(run));
+    for (std::uint32_t layer = 0; layer < layers; ++layer) {
+      const Tensor weights = run->stage({model::BlockKind::EncoderSelf, LayerIndex{layer}}, attention::Stage::Weights);
+      device += Clock::now() - began;
+      for (std::uint32_t item = 0; item < batch.size(); ++item) {
+        const auto size = static_cast<std::uint32_t>(lengths[batch[item]]);
+        for (std::uint32_t head = 0; head < heads; ++head) {
+          copy_map(weights, item, head, size, map);
+          visit(layer, head, batch[item], WeightMap{map, size});
+        }
+      }
+      began = Clock::now();
+    }
+    done += batch.size();
+    if (progress) progress(done, lines.size());
+  }
+  return std::chrono::duration<double>(device).count();
+}
+
+void check_has_one_stack(const inference::LanguageModel& model) {
+  if (!model.description.is_encoder_decoder) return;
+  throw Error("{} has an encoder and a decoder: head scores are defined for a model with one stack",
+              model.description.family);
+}
+
+HeadMetrics measure_map(const inference::LanguageModel& model, const WeightMap& map, const TokenRepeats& repeats) {
+  HeadMeter meter(repeats);
+  for (std::uint32_t query = 0; query < map.size; ++query) {
+    const std::uint32_t visible = model.description.is_causal ? query + 1 : map.size;
+    meter.add(query, map.weights.subspan(std::size_t{query} * map.size, map.size), visible);
+  }
+  return meter.metrics();
+}
+
+std::vector<std::uint32_t> text_ids(const inference::LanguageModel& model, const std::string& text) {
+  ScoredLine line = scored_line(model, text);
+  if (line.ends) line.tokens.pop_back();
+  return std::move(line.tokens);
+}
+
+}  // namespace headlight::evaluation

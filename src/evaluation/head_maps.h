@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "evaluation/head_meter.h"
+#include "evaluation/head_scores.h"
+#include "evaluation/progress.h"
+#include "inference/language_model.h"
+#include "inference/session.h"
+
+namespace headlight::evaluation {
+
+/// What is done with the attention of one head over one line.
+using MapVisitor = std::function<void(std::uint32_t layer, std::uint32_t head, std::size_t line, const WeightMap& map)>;
+
+/// Runs lines of ids in batches of similar length and visits the attention of every head over each, layer by layer of a
+/// batch. Which lines are run together depends on their lengths and order alone. Returns the seconds that the device took:
+/// the passes and the evaluation of weights.
+double visit_maps(inference::Session& session, const inference::LanguageModel& model,
+                  std::span<const std::vector<std::uint32_t>> lines, const MapVisitor& visit, const Progress& progress = {});
+
+/// Throws Error for an encoder–decoder: scores of heads are defined for a model with one stack.
+void check_has_one_stack(const inference::LanguageModel& model);
+
+/// The metrics of a head's attention over a text whose tokens are `repeats`.
+HeadMetrics measure_map(const inference::LanguageModel& model, const WeightMap& map, const TokenRepeats& repeats);
+
+/// A text after the model's begin token, if it has one, without an end token. Throws Error where it has more tokens than the
+/// model has positions.
+std::vector<std::uint32_t> text_ids(const inference::LanguageModel& model, const std::string& text);
+
+}  // namespace headlight::evaluation

@@ -1,0 +1,149 @@
+// Manual pages and completions: they name every command and every flag that --help names, and shells and man take them.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "support/program.h"
+
+using namespace headlight;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The first words of the indented lines of --help that begin with `pattern`.
+std::vector<std::string> listed(const std::string& help, const std::string& pattern, const std::string& below = "") {
+  std::vector<std::string> words;
+  std::istringstream lines(below.empty() ? help : help.substr(std::min(help.find(below), help.size())));
+  const std::regex word("^  (" + pattern + ")");
+  std::smatch found;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_search(line, found, word)) words.push_back(found[1]);
+  }
+  return words;
+}
+
+struct Listed {
+  std::vector<std::string> command;  ///< "evaluate", "bleu"
+  std::vector<std::string> flags;
+};
+
+std::string help_of(const std::vector<std::string>& command) {
+  std::vector<std::string> arguments = command;
+  arguments.emplace_back("--help");
+  const Outcome outcome = run_headlight(arguments);
+  REQUIRE(outcome.status == 0);
+  return outcome.out;
+}
+
+/// All commands as --help lists them, from the program on.
+void list_commands(const std::vector<std::string>& command, std::vector<Listed>& all) {
+  const std::string help = help_of(command);
+  Listed listed_here{.command = command, .flags = listed(help, "--[a-z][a-z0-9-]*")};
+  // "-h,--help" begins with its short name.
+  for (const std::string& flag : listed(help, "-[a-z],--[a-z-]+")) listed_here.flags.push_back(flag.substr(3));
+  all.push_back(listed_here);
+  const std::size_t at = help.find("[COMMAND]");
+  if (at == std::string::npos) return;
+  for (const std::string& inner : listed(help, "[a-z]+(?=  )", "ommands:")) {
+    std::vector<std::string> whole = command;
+    whole.push_back(inner);
+    list_commands(whole, all);
+  }
+}
+
+std::string without_escapes(std::string page) { return std::regex_replace(page, std::regex(R"(\\-)"), "-"); }
+
+/// What bash offers behind these words.
+std::set<std::string> offered(const fs::path& script, const std::vector<std::string>& words) {
+  std::string line = fmt::format("source '{}'; compopt() {{ :; }}; COMP_WORDS=(headlight", script.string());
+  for (const std::string& word : words) line += " '" + word + "'";
+  line += fmt::format("); COMP_CWORD={}; _headlight; printf '%s\\n' \"${{COMPREPLY[@]}}\"", words.size());
+  const TemporaryDirectory folder;
+  write_file_atomically(folder.path() / "line", line);
+  const std::string out = (folder.path() / "out").string();
+  REQUIRE(std::system(("bash '" + (folder.path() / "line").string() + "' > '" + out + "'").c_str()) == 0);
+  std::istringstream lines(read_file(out));
+  std::set<std::string> found;
+  for (std::string word; std::getline(lines, word);) found.insert(word);
+  found.erase("");
+  return found;
+}
+
+bool has_program(const std::string& name) { return std::system(("command -v " + name + " > /dev/null").c_str()) == 0; }
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("every command and flag of --help is in its manual page and in the completions of three shells") {
+    const TemporaryDirectory folder;
+    const Outcome written = run_headlight({"manual", "--out", folder.path().string()});
+    REQUIRE(written.status == 0);
+    std::vector<Listed> commands;
+    list_commands({}, commands);
+    CHECK(commands.size() >= 17);  // the program, 14 commands and those inside of evaluate
+    CHECK(written.out == fmt::format("{} manual pages and 3 completions in {}\n", commands.size(), folder.path().string()));
+    const fs::path bash = folder.path() / "bash-completion/completions/headlight";
+    const std::string zsh = read_file(folder.path() / "zsh/vendor-completions/_headlight");
+    const std::string fish = read_file(folder.path() / "fish/vendor_completions.d/headlight.fish");
+    for (const Listed& listed_here : commands) {
+      std::string name = "headlight";
+      for (const std::string& word : listed_here.command) name += "-" + word;
+      CAPTURE(name);
+      const std::string page = without_escapes(read_file(folder.path() / "man" / "man1" / (name + ".1")));
+      std::vector<std::string> words = listed_here.command;
+      words.emplace_back("--");
+      const std::set<std::string> found = offered(bash, words);
+      CHECK(listed_here.flags.size() >= 1);
+      for (const std::string& flag : listed_here.flags) {
+        CAPTURE(flag);
+        CHECK(std::regex_search(page, std::regex("\n\\\\fB([^\n]*, )?" + flag + "[,\\\\]")));
+        CHECK(found.contains(flag));
+        CHECK(zsh.find("'*" + flag + "[") != std::string::npos);
+        CHECK(std::regex_search(fish, std::regex(" -l " + flag.substr(2) + "[ \n]")));
+      }
+      for (const std::string& word : listed_here.command) CHECK(fish.find(" -a " + word + " ") != std::string::npos);
+    }
+  }
+
+  TEST_CASE("bash completes commands, flags and choices where they are") {
+    const TemporaryDirectory folder;
+    write_file_atomically(folder.path() / "script", run_headlight({"manual", "--completion", "bash"}).out);
+    const fs::path script = folder.path() / "script";
+    CHECK(offered(script, {"exp"}) == std::set<std::string>{"export"});
+    CHECK(offered(script, {"evaluate", "b"}) == std::set<std::string>{"bleu"});
+    CHECK(offered(script, {"export", "--theme", ""}) == std::set<std::string>{"dark", "light"});
+    CHECK(offered(script, {"export", "--out", ""}).empty());  // files, which bash knows
+    CHECK(offered(script, {"evaluate", "heads", "--sp"}) == std::set<std::string>{"--span"});
+    CHECK(offered(script, {"export", "--span"}).empty());
+  }
+
+  TEST_CASE("man finds nothing wrong with the pages, and shells nothing with their scripts") {
+    const TemporaryDirectory folder;
+    REQUIRE(run_headlight({"manual", "--out", folder.path().string()}).status == 0);
+    const std::string root = folder.path().string();
+    const auto says_nothing = [&](const std::string& line) {
+      CAPTURE(line);
+      const int status = std::system((line + " > '" + root + "/said' 2>&1").c_str());
+      CHECK(status == 0);
+      CHECK(read_file(root + "/said") == "");
+    };
+    if (has_program("groff")) {
+      for (const fs::directory_entry& page : fs::directory_iterator(folder.path() / "man" / "man1")) {
+        says_nothing("groff -Kutf8 -man -Tutf8 -ww -z '" + page.path().string() + "'");
+      }
+    }
+    says_nothing("bash -n '" + root + "/bash-completion/completions/headlight'");
+    if (has_program("zsh")) says_nothing("zsh -n '" + root + "/zsh/vendor-completions/_headlight'");
+    if (has_program("fish")) says_nothing("fish -n '" + root + "/fish/vendor_completions.d/headlight.fish'");
+  }
+
+  TEST_CASE("manual says what is missing") {
+    CHECK(complaint_of(run_headlight({"manual"}), 2) == "say what to write: --out DIR or --completion SHELL");
+    CHECK(complaint_of(run_headlight({"manual", "--completion", "tcsh"}), 2).find("bash, zsh") != std::string::npos);
+  }
+}

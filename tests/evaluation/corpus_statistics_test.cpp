@@ -1,0 +1,105 @@
+// Statistics of a corpus: sums, spread, histograms and best examples, whole and in parts.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "core/error.h"
+#include "evaluation/corpus_statistics.h"
+
+using namespace headlight;
+using namespace headlight::evaluation;
+
+namespace {
+
+const CorpusMeasures kMeasures{
+    .layers = 2, .heads = 3, .metrics = {HeadMetric::Induction, HeadMetric::Entropy}, .most_tokens = 64, .top = 4};
+
+CorpusStatistics random_statistics(std::uint32_t seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<double> uniform;
+  CorpusStatistics made(kMeasures);
+  made.texts = 10 + seed;
+  made.tokens = 100;
+  for (std::size_t cell = 0; cell < kMeasures.cells(); ++cell) {
+    for (std::uint32_t text = 0; text < 10; ++text) {
+      const double value = uniform(generator);
+      made.metrics[cell].add(value, 1.0);
+      made.examples[cell].add(
+          {.value = value, .weight = 0.5, .offset = std::uint64_t{seed} * 1000 + text, .query = text, .key = 1});
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("mean, spread and histogram by hand") {
+    MetricStatistics found;
+    CHECK(found.mean() == 0.0);
+    CHECK(found.spread() == 0.0);
+    for (const double value : {0.0, 0.25, 0.5, 1.25}) found.add(value, 1.0);
+    CHECK(found.texts == 4);
+    CHECK(found.mean() == 0.5);
+    CHECK(found.spread() == doctest::Approx(std::sqrt((0.25 + 0.0625 + 0.0 + 0.5625) / 4)).epsilon(1e-15));
+    CHECK(found.least == 0.0);
+    CHECK(found.most == 1.25);
+    CHECK(found.histogram[0] == 1);
+    CHECK(found.histogram[8] == 1);
+    CHECK(found.histogram[16] == 1);
+    CHECK(found.histogram[31] == 1);  // what is beyond the last bin is in it
+    CHECK(kMeasures.histogram_top(HeadMetric::Entropy) == doctest::Approx(std::log(64.0)));
+    CHECK(kMeasures.histogram_top(HeadMetric::Distance) == 64.0);
+    CHECK(kMeasures.histogram_top(HeadMetric::Sink) == 1.0);
+  }
+
+  TEST_CASE("the best examples are the same in any order, and none is lost to a tie") {
+    std::vector<HeadExample> all;
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      all.push_back({.value = double(i % 7), .weight = double(i % 3), .offset = i / 4, .query = i % 5, .key = i % 2});
+    }
+    std::mt19937 generator(1);
+    TopExamples first(9);
+    for (const HeadExample& example : all) first.add(example);
+    CHECK(first.best().size() == 9);
+    CHECK(first.best().front().value == 6.0);
+    for (int round = 0; round < 20; ++round) {
+      std::ranges::shuffle(all, generator);
+      TopExamples whole(9), left(9), right(9);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        whole.add(all[i]);
+        (i % 3 == 0 ? left : right).add(all[i]);
+      }
+      left.merge(right);
+      CHECK(whole == first);
+      CHECK(left == first);
+    }
+    TopExamples once(3);
+    for (const std::uint64_t offset : {9U, 4U, 7U})
+      once.add({.value = 1.0, .weight = 0.5, .offset = offset, .query = 2, .key = 1});
+    REQUIRE(once.best().size() == 1);
+    CHECK(once.best()[0].offset == 4);
+    TopExamples none(0);
+    none.add(all.front());
+    CHECK(none.best().empty());
+  }
+
+  TEST_CASE("statistics are written and read to the last bit, and damaged ones are refused") {
+    CorpusStatistics sum = random_statistics(1);
+    sum.merge(random_statistics(2));
+    const std::string bytes = encode(sum);
+    const CorpusStatistics read = decode_statistics(bytes, kMeasures);
+    CHECK(read.metrics == sum.metrics);
+    CHECK(read.examples == sum.examples);
+    CHECK(read.texts == 23);
+    CHECK(encode(read) == bytes);
+    CHECK_THROWS_AS(decode_statistics(bytes.substr(0, bytes.size() - 1), kMeasures), Error);
+    CHECK_THROWS_AS(decode_statistics(bytes + "x", kMeasures), Error);
+    CHECK_THROWS_AS(decode_statistics("", kMeasures), Error);
+    std::string lying = bytes;  // a number of examples that no survey has
+    lying[48 + kMeasures.cells() * 37 * 8] = '\x7F';
+    CHECK_THROWS_AS(decode_statistics(lying, kMeasures), Error);
+  }
+}

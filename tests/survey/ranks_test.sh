@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# `headlight survey` of a small corpus: alone, with two devices at once, as two and three ranks of MPI, killed and continued.
+# All write the same files, byte for byte. Usage: ranks_test.sh PATH-OF-HEADLIGHT FOLDER-OF-EXAMPLES. What needs mpirun is left
+# out where the program was built without MPI or mpirun is missing.
+set -euo pipefail
+
+program=$1
+examples=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export XDG_CONFIG_HOME=$folder/config XDG_CACHE_HOME=$folder/cache
+
+fail() {
+  echo "failed: $*"
+  exit 1
+}
+
+# Five shards.
+for _ in $(seq 300); do cat "$examples/captions.txt" "$examples/repeated_spans.txt" "$examples/english.txt"; done >"$folder/all"
+head -c 80000 "$folder/all" >"$folder/corpus.txt"
+flags=("$folder/corpus.txt" --model captions-gpt2 --metrics induction,previous,entropy --top 5)
+
+survey() { # survey OUT ARGS…
+  local out=$folder/$1
+  shift
+  "$program" survey "${flags[@]}" --out "$out" "$@" >"$out.said" 2>"$out.err" || fail "survey: $(cat "$out.err")"
+}
+same() { # all files but those that say how long it took
+  for file in heads.jsonl examples.jsonl mean.npy spread.npy histogram.npy report.html; do
+    cmp "$folder/one/$file" "$folder/$1/$file" || fail "$1/$file differs"
+  done
+}
+
+survey one
+[ "$(wc -l <"$folder/one/heads.jsonl")" = 96 ] || fail "heads.jsonl has not 3 x 4 x 8 lines"
+grep -q '"metric":"induction"' "$folder/one/examples.jsonl" || fail "no examples"
+survey threads --devices 0,0
+same threads
+cp -r "$folder/one" "$folder/again"
+survey again
+grep -q "shards are measured already" "$folder/again.err" || fail "a complete survey is measured again"
+same again
+if "$program" survey "${flags[@]}" --top 6 --out "$folder/one" 2>"$folder/refused"; then fail "another survey's folder is used"; fi
+grep -q "is of another survey" "$folder/refused" || fail "$(cat "$folder/refused")"
+
+# Killed on the way: what was saved stays, and the rest is measured again.
+"$program" survey "${flags[@]}" --out "$folder/killed" >/dev/null 2>&1 &
+killed=$!
+for _ in $(seq 600); do
+  grep -q "died in shard" "$folder/killed/ranks/rank-0" 2>/dev/null && break
+  sleep 0.05
+done
+kill -9 "$killed" 2>/dev/null || true
+wait "$killed" 2>/dev/null || true
+survey killed
+grep -q "in the last run rank 0 of 1 (.*) died in shard" "$folder/killed.err" || fail "nobody is said to have died: $(cat "$folder/killed.err")"
+same killed
+
+if ! command -v mpirun >/dev/null; then
+  echo "without mpirun nothing is tested with ranks (Debian: apt install openmpi-bin)"
+  exit 0
+fi
+ranks() { # ranks NUMBER OUT
+  env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 \
+    mpirun -n "$1" "$program" survey "${flags[@]}" --out "$folder/$2" >"$folder/$2.said" 2>"$folder/$2.err"
+}
+if ! ranks 2 two; then
+  grep -q "built without MPI" "$folder/two.err" && echo "the program was built without MPI" && exit 0
+  fail "two ranks: $(cat "$folder/two.err")"
+fi
+same two
+ranks 3 three || fail "three ranks: $(cat "$folder/three.err")"
+same three
+
+# A rank is killed: the run ends, the next one names it and measures its shard.
+ranks 2 died &
+run=$!
+for _ in $(seq 1200); do
+  grep -q "died in shard" "$folder/died/ranks/rank-1" 2>/dev/null && break
+  sleep 0.05
+done
+victim=$(sed -n 's/.*process \([0-9]*\).*/\1/p' "$folder/died/ranks/rank-1")
+kill -9 "$victim"
+if wait "$run"; then fail "a run whose rank was killed succeeds"; fi
+ranks 2 died || fail "after a rank died: $(cat "$folder/died.err")"
+grep -q "in the last run rank 1 of 2 (.*, process $victim) died in shard" "$folder/died.err" || fail "the dead rank is not named: $(cat "$folder/died.err")"
+same died
+echo "passed"

@@ -1,0 +1,110 @@
+// A survey of a small corpus: its numbers are those of `headlight evaluate heads`, one by one, and don't depend on how the
+// corpus was cut.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "evaluation/corpus_survey.h"
+#include "evaluation/head_survey.h"
+#include "support/error_message.h"
+#include "support/golden_model.h"
+#include "support/gpu.h"
+#include "support/odd_model.h"
+#include "support/running_session.h"
+#include "support/temporary_directory.h"
+
+using namespace headlight;
+using namespace headlight::evaluation;
+
+namespace {
+
+std::shared_ptr<const inference::LanguageModel> golden(std::string_view name) {
+  return inference::open_model(test::golden_model_path(name));
+}
+
+const std::vector<std::string> kLines = {"the cat sat on the mat", "a dog and a dog and a cat", "one", "the the the the",
+                                         "what follows what"};
+
+std::vector<CorpusText> texts_of(std::size_t first, std::size_t count) {
+  std::vector<CorpusText> texts;
+  for (std::size_t i = first; i < first + count; ++i) texts.push_back({.offset = i * 100, .text = kLines[i]});
+  return texts;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE_FIXTURE(test::OnGpu, "means over a corpus are those of evaluate heads") {
+    const auto model = golden("gpt2");
+    test::RunningSession session(context);
+    const CorpusMeasures measures = corpus_measures(
+        *model, {HeadMetric::Sink, HeadMetric::Entropy, HeadMetric::RelativeEntropy, HeadMetric::Distance}, 512, 3);
+    CHECK(measures.most_tokens == 32);
+    const CorpusStatistics found = survey_corpus(session, *model, measures, texts_of(0, kLines.size()));
+    CHECK(found.texts == kLines.size());
+    CHECK(found.device_seconds > 0.0);
+    CHECK(found.busy_seconds >= found.device_seconds);
+    const std::vector<HeadScore> expected = survey_texts(session, *model, kLines, {});
+    REQUIRE(expected.size() == std::size_t{measures.layers} * measures.heads);
+    for (std::size_t head = 0; head < expected.size(); ++head) {
+      const std::size_t heads = expected.size();
+      // Sums of the same numbers: the order is the same too (observed: 0).
+      CHECK(std::abs(found.metrics[head].mean() - expected[head].spread.sink_share) <= 1e-12);
+      CHECK(std::abs(found.metrics[heads + head].mean() - expected[head].spread.entropy) <= 1e-12);
+      CHECK(std::abs(found.metrics[2 * heads + head].mean() - expected[head].spread.relative_entropy) <= 1e-12);
+      CHECK(std::abs(found.metrics[3 * heads + head].mean() - expected[head].spread.distance) <= 1e-12);
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "a shard's statistics don't depend on what was measured before, and examples show their cell") {
+    const auto model = golden("gpt2");
+    test::RunningSession session(context);
+    const CorpusMeasures measures = corpus_measures(*model, {HeadMetric::DuplicateToken, HeadMetric::Concentration}, 8, 2);
+    const auto bits = [&](CorpusStatistics found) {
+      found.device_seconds = found.busy_seconds = 0.0;
+      return encode(found);
+    };
+    const std::string alone = bits(survey_corpus(session, *model, measures, texts_of(3, 2)));
+    static_cast<void>(survey_corpus(session, *model, measures, texts_of(0, 3)));
+    const CorpusStatistics again = survey_corpus(session, *model, measures, texts_of(3, 2));
+    CHECK(bits(again) == alone);
+    CHECK(again.cut == 1);  // to 8 tokens
+    for (std::size_t head = 0; head < std::size_t{measures.layers} * measures.heads; ++head) {
+      REQUIRE(again.examples[head].best().size() == 2);
+      for (const HeadExample& example : again.examples[head].best()) {
+        const std::vector<std::uint32_t> ids = corpus_ids(*model, kLines[example.offset / 100]);
+        CHECK(example.key < example.query);
+        CHECK(ids.at(example.key) == ids.at(example.query));
+        CHECK(example.weight > 0.0);
+        CHECK(example.weight <= 1.0);
+      }
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "what can't be surveyed is refused, and a text without a token skipped") {
+    CHECK(test::error_message([] {
+            corpus_measures(*golden("marian"), {HeadMetric::Sink}, 8, 1);
+          }).find("has an encoder and a decoder") != std::string::npos);
+    const auto model = golden("gpt2");
+    test::RunningSession session(context);
+    const CorpusMeasures measures = corpus_measures(*model, {HeadMetric::Sink}, 8, 1);
+    const std::vector<CorpusText> texts = {{.offset = 0, .text = ""}};
+    const CorpusStatistics found = survey_corpus(session, *model, measures, texts);
+    CHECK(found.texts == 0);
+    CHECK(found.skipped == 1);
+
+    const TemporaryDirectory folder;
+    test::write_odd_model(folder.path(), "gpt2", "transformer.h.0.attn.c_attn.weight", 40,
+                          std::numeric_limits<float>::quiet_NaN());
+    for (const char* file : {"tokenizer.json", "tokenizer_config.json"}) {
+      std::filesystem::copy_file(test::golden_model_path("gpt2") / file, folder.path() / file);
+    }
+    const auto odd = inference::open_model(folder.path());
+    const std::string said = test::error_message([&] { survey_corpus(session, *odd, measures, texts_of(2, 3)); });
+    CAPTURE(said);
+    CHECK(said.starts_with("layer 0, head "));
+    CHECK(said.find("holds numbers that are none") != std::string::npos);
+  }
+}
