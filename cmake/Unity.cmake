@@ -1,7 +1,12 @@
-# headlight_unite(TARGET) – with -DCMAKE_UNITY_BUILD=ON, as most presets have it, the sources of a folder are compiled together, some
-# twenty at a time: headers and templates that they share cost once. So names in anonymous namespaces are unique within a folder.
-# To be called after all sources of the target were listed. Sources with options of their own are compiled alone.
+# headlight_unite(TARGET [LARGEST]) – with -DCMAKE_UNITY_BUILD=ON, as most presets have it, the sources of a folder are compiled together,
+# LARGEST (24) at a time or somewhat fewer: headers and templates that they share cost once. So names in anonymous namespaces are unique
+# within a folder; tests have a namespace a file instead. To be called after all sources of the target were listed. Sources with
+# options of their own are compiled alone.
 function(headlight_unite target)
+  set(largest 24)
+  if(ARGC GREATER 1)
+    set(largest ${ARGV1})
+  endif()
   get_target_property(home ${target} SOURCE_DIR)
   get_target_property(sources ${target} SOURCES)
   set(folders)
@@ -16,7 +21,7 @@ function(headlight_unite target)
   list(REMOVE_DUPLICATES folders)
   foreach(folder IN LISTS folders)
     list(LENGTH "sources_${folder}" count)
-    math(EXPR groups "(${count} + 23) / 24")
+    math(EXPR groups "(${count} + ${largest} - 1) / ${largest}")
     set(index 0)
     foreach(source IN LISTS "sources_${folder}")
       math(EXPR group "${index} * ${groups} / ${count}")

@@ -15,6 +15,8 @@
 #include "model/reference_layers.h"
 #include "support/deviation.h"
 
+namespace block_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using model::BlockKind;
@@ -277,3 +279,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(explain_state(source, StateMatrix::Next, {.query = 99, .key = 3}).result);
   }
 }
+
+}  // namespace block_test

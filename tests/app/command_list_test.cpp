@@ -9,6 +9,8 @@
 #include "app/views/view_table.h"
 #include "core/error.h"
 
+namespace command_list_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -293,3 +295,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(on.can_run("map.alignment"));
   }
 }
+
+}  // namespace command_list_test

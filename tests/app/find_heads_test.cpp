@@ -15,6 +15,8 @@
 #include "app/ui_driver.h"
 #include "app/window/png_file.h"
 
+namespace find_heads_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::Key;
@@ -228,3 +230,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("heads.match.row.0"));
   }
 }
+
+}  // namespace find_heads_test

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+namespace fuzzy_search_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -166,3 +168,5 @@ TEST_SUITE("cpu") {
     }
   }
 }
+
+}  // namespace fuzzy_search_test

@@ -9,6 +9,8 @@
 #include "app/views/heads/head_table.h"
 #include "app/widgets/head_metric_text.h"
 
+namespace head_list_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using evaluation::HeadMetric;
@@ -117,3 +119,5 @@ TEST_SUITE("cpu") {
           "encoder,1,1,,,,,,,,\n");
   }
 }
+
+}  // namespace head_list_test

@@ -14,6 +14,8 @@
 #include "app/widgets/head_list.h"
 #include "app/window/png_file.h"
 
+namespace heads_view_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using evaluation::HeadMetric;
@@ -183,3 +185,5 @@ TEST_SUITE("gpu") {
     CHECK(std::ranges::count(csv, '\n') == 13);
   }
 }
+
+}  // namespace heads_view_test

@@ -9,6 +9,8 @@
 #include "imgui.h"
 #include "support/block_colors.h"
 
+namespace images_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using test::BlockColors;
@@ -98,3 +100,5 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(test::difference(whole, {}).most < kMostOfABlock);
   }
 }
+
+}  // namespace images_test

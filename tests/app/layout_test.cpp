@@ -3,6 +3,8 @@
 #include "app/state/error_section.h"
 #include "app/window/layout.h"
 
+namespace layout_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -150,3 +152,5 @@ TEST_SUITE("cpu") {
     CHECK(error_section_for(run_inputs(State{}), good) == ErrorSection::Model);
   }
 }
+
+}  // namespace layout_test

@@ -9,6 +9,8 @@
 #include "app/views/lines/line_set.h"
 #include "app/views/lines/lines_header.h"
 
+namespace lines_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -176,3 +178,5 @@ TEST_SUITE("cpu") {
     CHECK(shows_head(choices, 1));
   }
 }
+
+}  // namespace lines_test

@@ -10,6 +10,8 @@
 #include "app/panel_stage.h"
 #include "app/quantities/map_tiles.h"
 
+namespace map_layers_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -250,3 +252,5 @@ TEST_CASE("the strongest cells of the map are pinned one after another, then tho
 }
 
 TEST_SUITE_END();
+
+}  // namespace map_layers_test

@@ -17,6 +17,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace map_pyramid_gpu_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Pooling;
@@ -260,3 +262,5 @@ TEST_CASE_FIXTURE(test::OnGpu, "64 random tiles of every level of an 8,192-token
 }
 
 TEST_SUITE_END();
+
+}  // namespace map_pyramid_gpu_test

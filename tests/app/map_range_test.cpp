@@ -6,6 +6,8 @@
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/range_bar.h"
 
+namespace map_range_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -369,3 +371,5 @@ TEST_CASE("a clicked cell stays explained, its terms open in a list, and the who
 }
 
 TEST_SUITE_END();
+
+}  // namespace map_range_test

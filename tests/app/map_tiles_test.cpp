@@ -13,6 +13,8 @@
 #include "support/deviation.h"
 #include "support/random.h"
 
+namespace map_tiles_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Pooling;
@@ -284,3 +286,5 @@ TEST_CASE("a tile of many cells is evaluated in pieces, and is the same") {
 }
 
 TEST_SUITE_END();
+
+}  // namespace map_tiles_test

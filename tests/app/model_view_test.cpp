@@ -12,6 +12,8 @@
 #include "app/widgets/head_list.h"
 #include "app/window/png_file.h"
 
+namespace model_view_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using evaluation::HeadMetric;
@@ -123,3 +125,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees(map_of(head_of(0, 0))));
   }
 }
+
+}  // namespace model_view_test

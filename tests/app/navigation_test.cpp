@@ -11,6 +11,8 @@
 #include "app/widgets/token_search.h"
 #include "support/random.h"
 
+namespace navigation_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -169,3 +171,5 @@ TEST_CASE("steps among the tokens found go on from the pinned one and round at t
 }
 
 TEST_SUITE_END();
+
+}  // namespace navigation_test

@@ -8,6 +8,8 @@
 #include "app/reference_numbers.h"
 #include "support/deviation.h"
 
+namespace neuron_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -213,3 +215,5 @@ TEST_SUITE("cpu") {
     CHECK(table.find("weight\texp(score − m) / l\t0.") != std::string::npos);
   }
 }
+
+}  // namespace neuron_test

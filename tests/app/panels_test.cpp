@@ -4,6 +4,8 @@
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/label_text.h"
 
+namespace panels_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -347,3 +349,5 @@ TEST_CASE("every kind of run fits the panels, light and dark, at one and two pix
 }
 
 TEST_SUITE_END();
+
+}  // namespace panels_test

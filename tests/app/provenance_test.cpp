@@ -10,6 +10,8 @@
 #include "attention/expression.h"
 #include "engine/asked_analysis.h"
 
+namespace provenance_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -176,3 +178,5 @@ TEST_SUITE("cpu") {
           "scores = 0.5\ncell: query 0, key 1\nrun: forward pass 1\n");
   }
 }
+
+}  // namespace provenance_test

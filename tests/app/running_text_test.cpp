@@ -6,6 +6,8 @@
 
 #include "app/views/text/running_text.h"
 
+namespace running_text_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -107,3 +109,5 @@ TEST_SUITE("cpu") {
     }
   }
 }
+
+}  // namespace running_text_test

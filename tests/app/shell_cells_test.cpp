@@ -9,6 +9,8 @@
 #include "app/shell/cell_colors.h"
 #include "view/not_finite.h"
 
+namespace shell_cells_test {
+
 using namespace headlight::shell;
 namespace view = headlight::view;
 
@@ -180,3 +182,5 @@ TEST_CASE("how many cells share a pixel follows from the pixels of a cell") {
 }
 
 TEST_SUITE_END();
+
+}  // namespace shell_cells_test

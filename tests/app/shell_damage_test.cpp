@@ -6,6 +6,8 @@
 
 #include "app/shell/frame_tiles.h"
 
+namespace shell_damage_test {
+
 using namespace headlight::shell;
 
 namespace {
@@ -224,3 +226,5 @@ TEST_CASE("a typed character redraws its field, and a frame in which nothing cha
 }
 
 TEST_SUITE_END();
+
+}  // namespace shell_damage_test

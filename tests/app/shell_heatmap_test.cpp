@@ -7,6 +7,8 @@
 #include "core/error.h"
 #include "view/not_finite.h"
 
+namespace shell_heatmap_test {
+
 using namespace headlight::shell;
 namespace view = headlight::view;
 
@@ -284,3 +286,5 @@ TEST_CASE("a heatmap whose numbers don't fit its shape is refused in one line") 
 }
 
 TEST_SUITE_END();
+
+}  // namespace shell_heatmap_test

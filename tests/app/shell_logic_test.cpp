@@ -12,6 +12,8 @@
 #include "app/shell/theme.h"
 #include "app/shell/word_allocator.h"
 
+namespace shell_logic_test {
+
 using namespace headlight::shell;
 
 TEST_SUITE_BEGIN("cpu");
@@ -223,3 +225,5 @@ TEST_CASE("cells are found under the mouse and know where they are drawn") {
 }
 
 TEST_SUITE_END();
+
+}  // namespace shell_logic_test

@@ -9,6 +9,8 @@
 
 #include "core/error.h"
 
+namespace shell_test {
+
 using namespace headlight::shell;
 
 TEST_SUITE_BEGIN("gpu");
@@ -312,3 +314,5 @@ TEST_CASE("what can't be drawn is refused in one line") {
 }
 
 TEST_SUITE_END();
+
+}  // namespace shell_test

@@ -8,6 +8,8 @@
 #include "app/shell_stage.h"
 #include "imgui_internal.h"
 
+namespace shell_text_test {
+
 using namespace headlight::shell;
 
 namespace {
@@ -236,3 +238,5 @@ TEST_SUITE("gpu") {
     CHECK(stage.ui.redraw_after_s() < 1.0);
   }
 }
+
+}  // namespace shell_text_test

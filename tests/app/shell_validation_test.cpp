@@ -1,9 +1,10 @@
 // Sees Vulkan itself: the shell places every barrier, so a missing one has to be recorded by hand.
-#define VULKAN_HPP_NO_CONSTRUCTORS  // designated initialisers, as in the targets that it tests
 #include <doctest/doctest.h>
 
 #include "app/shell/render_device.h"
 #include "app/shell/vulkan_handles.h"
+
+namespace shell_validation_test {
 
 using namespace headlight::shell;
 
@@ -22,3 +23,5 @@ TEST_SUITE("gpu") {
     CHECK(device.validation_messages()[0].find("WRITE_AFTER_WRITE") != std::string::npos);
   }
 }
+
+}  // namespace shell_validation_test

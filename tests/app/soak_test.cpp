@@ -18,6 +18,8 @@
 #include "core/error.h"
 #include "support/temporary_directory.h"
 
+namespace soak_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -187,11 +189,11 @@ TEST_SUITE("gpu") {
       if (report == kReports / 2 || report == kReports) now_s = undo_and_redo_all(ui, workspace, now_s);
       last = measure_memory();
       if (report == kReports / 2) half = last;
-      MESSAGE(now_s / 60.0 << " minutes, " << events << " events: " << last.live_mib << " MiB live, " << last.resident_mib
-                           << " MiB resident, undo " << workspace.undo().step_count() << " steps of "
-                           << static_cast<double>(workspace.undo().bytes()) / kMib << " MiB, device "
-                           << static_cast<double>(workspace.result().timing.device_bytes) / kMib << " MiB, heatmaps "
-                           << static_cast<double>(ui.heatmaps().cached_bytes()) / kMib << " MiB");
+      MESSAGE("" << now_s / 60.0 << " minutes, " << events << " events: " << last.live_mib << " MiB live, "
+                 << last.resident_mib << " MiB resident, undo " << workspace.undo().step_count() << " steps of "
+                 << static_cast<double>(workspace.undo().bytes()) / kMib << " MiB, device "
+                 << static_cast<double>(workspace.result().timing.device_bytes) / kMib << " MiB, heatmaps "
+                 << static_cast<double>(ui.heatmaps().cached_bytes()) / kMib << " MiB");
     }
     // What is remembered (undo, tiles, textures, glyphs) has bounds of its own, which short runs haven't reached yet.
     CHECK(last.live_mib < half.live_mib + 48.0);
@@ -201,3 +203,5 @@ TEST_SUITE("gpu") {
     setenv("PATH", programs.c_str(), 1);
   }
 }
+
+}  // namespace soak_test

@@ -11,6 +11,8 @@
 #include "app/views/steps/matrix_plan.h"
 #include "support/deviation.h"
 
+namespace steps_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -349,3 +351,5 @@ TEST_CASE("a projected cell comes from a row of its input and a column of its we
 }
 
 TEST_SUITE_END();
+
+}  // namespace steps_test

@@ -7,6 +7,8 @@
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/thumbnail_layout.h"
 
+namespace thumbnail_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -147,3 +149,5 @@ TEST_CASE("a sampled tile says how many rows it looked at, and stands in for no 
 }
 
 TEST_SUITE_END();
+
+}  // namespace thumbnail_test

@@ -5,6 +5,8 @@
 
 #include "app/ui_driver.h"
 
+namespace viewer_block_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -82,3 +84,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace viewer_block_test

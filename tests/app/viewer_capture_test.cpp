@@ -9,6 +9,8 @@
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
 
+namespace viewer_capture_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -143,3 +145,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("capture.name"));
   }
 }
+
+}  // namespace viewer_capture_test

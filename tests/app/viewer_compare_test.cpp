@@ -5,6 +5,8 @@
 #include "app/state/comparison.h"
 #include "app/ui_driver.h"
 
+namespace viewer_compare_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -219,3 +221,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("what_if.head.0.0"));
   }
 }
+
+}  // namespace viewer_compare_test

@@ -15,6 +15,8 @@
 #include "export/npy.h"
 #include "support/temporary_directory.h"
 
+namespace viewer_files_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -335,10 +337,12 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("steps, heads and two heads side by side are figures of several maps") {
     const TemporaryDirectory folder;
-    for (const auto& [tab, parts] : std::vector<std::pair<std::string, std::vector<std::string>>>{
+    for (const auto& one : std::vector<std::pair<std::string, std::vector<std::string>>>{
              {"steps", {">The steps of layer 0, head 0<", ">three<", ">feature<", ">query<"}},
              {"heads", {">Heads by what they do<", ">layer<", ">head<", ">previous<"}},
              {"pair", {">Side by side<", ">L0 H0<", ">three<"}}}) {
+      const auto& tab = one.first;
+      const auto& parts = one.second;
       CAPTURE(tab);
       State state;
       state.text() = "one two three";
@@ -422,3 +426,5 @@ TEST_SUITE("gpu") {
     CHECK(read_file(figure) == bytes);
   }
 }
+
+}  // namespace viewer_files_test

@@ -8,6 +8,8 @@
 #include "app/state/state_json.h"
 #include "app/ui_driver.h"
 
+namespace viewer_first_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -231,3 +233,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().followed_query() == 1U);
   }
 }
+
+}  // namespace viewer_first_test

@@ -9,6 +9,8 @@
 
 #include "app/ui_driver.h"
 
+namespace viewer_flow_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -107,3 +109,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("flow.copy"));
   }
 }
+
+}  // namespace viewer_flow_test

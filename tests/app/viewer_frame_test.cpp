@@ -11,6 +11,8 @@
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
 
+namespace viewer_frame_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -281,3 +283,5 @@ TEST_SUITE("gpu") {
     CHECK(clipboard.find("\nweight 0.") != std::string::npos);
   }
 }
+
+}  // namespace viewer_frame_test

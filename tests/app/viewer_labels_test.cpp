@@ -13,6 +13,8 @@
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
 
+namespace viewer_labels_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::Key;
@@ -114,3 +116,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace viewer_labels_test

@@ -9,6 +9,8 @@
 #include "app/quantities/evaluation.h"
 #include "app/ui_driver.h"
 
+namespace viewer_lessons_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -211,3 +213,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.state() == before);
   }
 }
+
+}  // namespace viewer_lessons_test

@@ -8,6 +8,8 @@
 
 #include "app/ui_driver.h"
 
+namespace viewer_lines_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::Key;
@@ -213,3 +215,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace viewer_lines_test

@@ -8,6 +8,8 @@
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
 
+namespace viewer_link_test {
+
 using namespace headlight;
 using namespace headlight::app;
 namespace fs = std::filesystem;
@@ -112,3 +114,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().error.empty());
   }
 }
+
+}  // namespace viewer_link_test

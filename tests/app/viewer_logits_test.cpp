@@ -3,6 +3,8 @@
 
 #include "app/ui_driver.h"
 
+namespace viewer_logits_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -81,3 +83,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("logits.head.0.0"));
   }
 }
+
+}  // namespace viewer_logits_test

@@ -9,6 +9,8 @@
 #include "engine/fake_runner.h"
 #include "support/temporary_directory.h"
 
+namespace viewer_mask_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -412,3 +414,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().settings().state.text() == ui.state().text());
   }
 }
+
+}  // namespace viewer_mask_test

@@ -11,6 +11,8 @@
 #include "engine/fake_runner.h"
 #include "support/temporary_directory.h"
 
+namespace viewer_models_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -390,3 +392,5 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.result().model);
   }
 }
+
+}  // namespace viewer_models_test

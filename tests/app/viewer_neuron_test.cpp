@@ -8,6 +8,8 @@
 
 #include "app/ui_driver.h"
 
+namespace viewer_neuron_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -130,3 +132,5 @@ TEST_SUITE("gpu") {
     CHECK(asked < 300);
   }
 }
+
+}  // namespace viewer_neuron_test

@@ -7,6 +7,8 @@
 
 #include "app/ui_driver.h"
 
+namespace viewer_origin_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::Key;
@@ -59,3 +61,5 @@ TEST_SUITE("gpu") {
     CHECK(text.find("the reference run's number is subtracted") != std::string::npos);
   }
 }
+
+}  // namespace viewer_origin_test

@@ -10,6 +10,8 @@
 #include "app/ui_driver.h"
 #include "app/window/png_file.h"
 
+namespace viewer_palette_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -247,3 +249,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace viewer_palette_test

@@ -9,6 +9,8 @@
 #include "app/engine/gpu_runner.h"
 #include "app/ui_driver.h"
 
+namespace viewer_patching_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -169,3 +171,5 @@ TEST_SUITE("gpu") {
     check_tips(ui);
   }
 }
+
+}  // namespace viewer_patching_test

@@ -8,6 +8,8 @@
 #include "app/widgets/row_names.h"
 #include "engine/fake_runner.h"
 
+namespace viewer_predictions_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -153,3 +155,5 @@ TEST_SUITE("gpu") {
     CHECK(now.chances[best.id] == doctest::Approx(std::exp(double{best.logit}) / sum).epsilon(1e-6));
   }
 }
+
+}  // namespace viewer_predictions_test

@@ -11,6 +11,8 @@
 #include "engine/fake_runner.h"
 #include "support/temporary_directory.h"
 
+namespace viewer_session_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -172,3 +174,5 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.window().file_dialog().is_open());
   }
 }
+
+}  // namespace viewer_session_test

@@ -5,6 +5,8 @@
 #include "support/temporary_directory.h"
 #include "survey/written_survey.h"
 
+namespace viewer_survey_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -49,3 +51,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().error.empty());
   }
 }
+
+}  // namespace viewer_survey_test

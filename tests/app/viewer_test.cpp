@@ -12,6 +12,8 @@
 #include "core/error.h"
 #include "inference/notebooks.h"
 
+namespace viewer_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -393,3 +395,5 @@ TEST_SUITE("gpu") {
     CHECK(device.validation_message_count() == 0);
   }
 }
+
+}  // namespace viewer_test

@@ -5,6 +5,8 @@
 
 #include "app/ui_driver.h"
 
+namespace viewer_text_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
@@ -170,3 +172,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().text().find('X') == std::string::npos);
   }
 }
+
+}  // namespace viewer_text_test

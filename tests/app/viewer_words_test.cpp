@@ -10,6 +10,8 @@
 #include "app/ui_driver.h"
 #include "app/window/map_text.h"
 
+namespace viewer_words_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using shell::Key;
@@ -124,3 +126,5 @@ TEST_SUITE("gpu") {
     CHECK(lines_of(copied(ui, "Copy map as a table")) == 7);
   }
 }
+
+}  // namespace viewer_words_test

@@ -11,6 +11,8 @@
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
 
+namespace views_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using nlohmann::json;
@@ -135,3 +137,5 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().view.tab == "head");
   }
 }
+
+}  // namespace views_test

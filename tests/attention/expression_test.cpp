@@ -16,6 +16,8 @@
 #include "support/error_message.h"
 #include "support/expressions.h"
 
+namespace expression_test {
+
 using namespace headlight;
 using namespace headlight::attention;
 using test::error_message;
@@ -342,3 +344,5 @@ TEST_SUITE("cpu") {
     CHECK(accepted > 500);  // or the test compiles nothing
   }
 }
+
+}  // namespace expression_test

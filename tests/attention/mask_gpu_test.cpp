@@ -8,6 +8,8 @@
 #include "support/gpu_tensors.h"
 #include "support/random.h"
 
+namespace mask_gpu_test {
+
 using namespace headlight;
 using namespace headlight::attention;
 
@@ -203,3 +205,5 @@ TEST_SUITE("gpu") {
     CHECK(blank_run(sizes, mask, lengths).blocks[0].mask->words.size() < 32'768 * 8 + 128);
   }
 }
+
+}  // namespace mask_gpu_test

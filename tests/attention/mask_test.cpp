@@ -6,6 +6,8 @@
 
 #include "core/error.h"
 
+namespace mask_test {
+
 using namespace headlight;
 using namespace headlight::attention;
 
@@ -204,3 +206,5 @@ TEST_SUITE("cpu") {
                          "the mask [2, 1, 3, 3] needs 18 cells but has 17: give it one for each query and key", Error);
   }
 }
+
+}  // namespace mask_test

@@ -9,6 +9,8 @@
 #include "ops/host_mask.h"
 #include "support/random.h"
 
+namespace paint_words_test {
+
 using namespace headlight;
 using namespace headlight::attention;
 
@@ -110,3 +112,5 @@ TEST_SUITE("cpu") {
     CHECK(score_of(*patterns[1], {3, 0}, 9.0) == 9.0);
   }
 }
+
+}  // namespace paint_words_test

@@ -9,6 +9,8 @@
 
 #include "support/random.h"
 
+namespace painted_cells_test {
+
 using namespace headlight;
 using namespace headlight::attention;
 
@@ -118,3 +120,5 @@ TEST_SUITE("cpu") {
     CHECK(painted_count(PaintedCells{{PaintScope{}, runs}, {PaintScope{.head = 1}, {{{0, 0}, true}}}}) == 32'769);
   }
 }
+
+}  // namespace painted_cells_test

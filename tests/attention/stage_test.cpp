@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+namespace stage_test {
+
 using namespace headlight;
 using namespace headlight::attention;
 
@@ -35,3 +37,5 @@ TEST_SUITE("cpu") {
     CHECK(request.tile_columns() == 3);
   }
 }
+
+}  // namespace stage_test

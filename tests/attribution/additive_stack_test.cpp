@@ -7,6 +7,8 @@
 #include "model/load_network.h"
 #include "support/golden_model.h"
 
+namespace additive_stack_test {
+
 using namespace headlight;
 using namespace headlight::attribution;
 
@@ -30,3 +32,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(why_not_attributable(network("opt-post-norm")).empty());
   }
 }
+
+}  // namespace additive_stack_test

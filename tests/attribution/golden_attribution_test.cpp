@@ -16,6 +16,8 @@
 #include "attribution/value_norms.h"
 #include "support/deviation.h"
 
+namespace golden_attribution_test {
+
 using namespace headlight;
 using namespace headlight::attribution;
 using test::AttributionCase;
@@ -222,3 +224,5 @@ TEST_SUITE("cpu") {
     }
   }
 }
+
+}  // namespace golden_attribution_test

@@ -16,6 +16,8 @@
 #include "support/golden.h"
 #include "support/golden_model.h"
 
+namespace head_circuits_test {
+
 using namespace headlight;
 using namespace headlight::attribution;
 using model::BlockKind;
@@ -177,3 +179,5 @@ TEST_SUITE("cpu") {
     }
   }
 }
+
+}  // namespace head_circuits_test

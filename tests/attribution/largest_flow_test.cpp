@@ -6,6 +6,8 @@
 #include "attribution/dense_flow.h"
 #include "attribution/rollout.h"
 
+namespace largest_flow_test {
+
 using namespace headlight::attribution;
 using headlight::test::largest_flow;
 
@@ -55,3 +57,5 @@ TEST_SUITE("cpu") {
     CHECK(edges[1].layer == 4);
   }
 }
+
+}  // namespace largest_flow_test

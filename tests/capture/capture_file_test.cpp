@@ -8,6 +8,8 @@
 #include "core/error.h"
 #include "support/error_message.h"
 
+namespace capture_file_test {
+
 using namespace headlight;
 using namespace headlight::capture;
 using namespace headlight::test;
@@ -224,3 +226,5 @@ TEST_SUITE("cpu") {
            message.find("is no usable .npz file") != std::string::npos));
   }
 }
+
+}  // namespace capture_file_test

@@ -14,6 +14,8 @@
 #include "support/error_message.h"
 #include "support/golden.h"
 
+namespace captured_run_test {
+
 using namespace headlight;
 using namespace headlight::capture;
 using namespace headlight::test;
@@ -297,3 +299,5 @@ TEST_SUITE("cpu") {
     CHECK(run->version(kFirst) != again->version(kFirst));
   }
 }
+
+}  // namespace captured_run_test

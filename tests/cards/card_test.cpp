@@ -19,6 +19,8 @@
 #include "support/error_message.h"
 #include "support/gpu.h"
 
+namespace card_test {
+
 using namespace headlight;
 using test::CardFigure;
 namespace fs = std::filesystem;
@@ -207,3 +209,5 @@ TEST_SUITE("multi30k") {
     }
   }
 }
+
+}  // namespace card_test

@@ -11,6 +11,8 @@
 #include "support/golden.h"
 #include "support/program.h"
 
+namespace capture_command_test {
+
 using namespace headlight;
 namespace fs = std::filesystem;
 
@@ -70,3 +72,5 @@ TEST_SUITE("cpu") {
           std::string::npos);
   }
 }
+
+}  // namespace capture_command_test

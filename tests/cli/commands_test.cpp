@@ -4,6 +4,8 @@
 
 #include "support/program.h"
 
+namespace commands_test {
+
 using namespace headlight;
 
 namespace {
@@ -131,3 +133,5 @@ TEST_SUITE("cpu") {
           std::string::npos);
   }
 }
+
+}  // namespace commands_test

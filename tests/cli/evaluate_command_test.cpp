@@ -9,6 +9,8 @@
 #include "support/golden_model.h"
 #include "support/program.h"
 
+namespace evaluate_command_test {
+
 using namespace headlight;
 namespace fs = std::filesystem;
 
@@ -211,3 +213,5 @@ TEST_SUITE("gpu") {
     CHECK(score("mul") != score("abs"));
   }
 }
+
+}  // namespace evaluate_command_test

@@ -12,6 +12,8 @@
 #include "support/golden.h"
 #include "support/program.h"
 
+namespace export_command_test {
+
 using namespace headlight;
 namespace fs = std::filesystem;
 
@@ -321,3 +323,5 @@ TEST_SUITE("gpu") {
     CHECK(run_headlight({"devices"}).status == 0);
   }
 }
+
+}  // namespace export_command_test

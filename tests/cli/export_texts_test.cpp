@@ -6,6 +6,8 @@
 #include "model/safetensors.h"
 #include "support/program.h"
 
+namespace export_texts_test {
+
 using namespace headlight;
 namespace fs = std::filesystem;
 
@@ -108,3 +110,5 @@ TEST_SUITE("gpu") {
           "--layer 0-9: there are layers 0 to 1");
   }
 }
+
+}  // namespace export_texts_test

@@ -11,6 +11,8 @@
 #include "support/golden_model.h"
 #include "support/program.h"
 
+namespace golden_output_test {
+
 using namespace headlight;
 
 namespace {
@@ -161,3 +163,5 @@ TEST_SUITE("cpu") {
     check("models", commands);
   }
 }
+
+}  // namespace golden_output_test

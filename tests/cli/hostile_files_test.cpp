@@ -12,6 +12,8 @@
 #include "support/golden_model.h"
 #include "support/program.h"
 
+namespace hostile_files_test {
+
 using namespace headlight;
 using test::FileBytes;
 namespace fs = std::filesystem;
@@ -216,3 +218,5 @@ TEST_SUITE("gpu") {
     CHECK(run_headlight(exporting({"--text", "a b", "--format", "npy"}, folder.path() / "npy"), fontless).status == 0);
   }
 }
+
+}  // namespace hostile_files_test

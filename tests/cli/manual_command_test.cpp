@@ -10,6 +10,8 @@
 
 #include "support/program.h"
 
+namespace manual_command_test {
+
 using namespace headlight;
 namespace fs = std::filesystem;
 
@@ -147,3 +149,5 @@ TEST_SUITE("cpu") {
     CHECK(complaint_of(run_headlight({"manual", "--completion", "tcsh"}), 2).find("bash, zsh") != std::string::npos);
   }
 }
+
+}  // namespace manual_command_test

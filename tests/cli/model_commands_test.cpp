@@ -13,6 +13,8 @@
 #include "support/odd_model.h"
 #include "support/program.h"
 
+namespace model_commands_test {
+
 using namespace headlight;
 namespace fs = std::filesystem;
 
@@ -375,3 +377,5 @@ TEST_SUITE("gpu") {
     CHECK(export_complaint("gpt2", {"--ids", "5", "--block", "cross"}, 2).find("--block cross: there is no such") == 0);
   }
 }
+
+}  // namespace model_commands_test

@@ -10,6 +10,8 @@
 #include "export/npy.h"
 #include "support/program.h"
 
+namespace page_browser_test {
+
 using namespace headlight;
 namespace fs = std::filesystem;
 
@@ -118,3 +120,5 @@ TEST_SUITE("gpu") {
     CHECK(told["theme"][0] != told["theme"][1]);
   }
 }
+
+}  // namespace page_browser_test

@@ -9,6 +9,8 @@
 #include "support/program.h"
 #include "support/temporary_directory.h"
 
+namespace run_command_test {
+
 using namespace headlight;
 namespace fs = std::filesystem;
 using nlohmann::json;
@@ -81,3 +83,5 @@ TEST_SUITE("cpu") {
     CHECK(outcome.err.find("openai-community/gpt2") != std::string::npos);
   }
 }
+
+}  // namespace run_command_test

@@ -5,6 +5,8 @@
 #include "support/golden_model.h"
 #include "support/program.h"
 
+namespace tokenize_command_test {
+
 using namespace headlight;
 
 namespace {
@@ -101,3 +103,5 @@ TEST_SUITE("cpu") {
     CHECK(complaint({"tokenize", "--model", "/nonexistent"}, 1).find("/nonexistent: there is no such file or folder") == 0);
   }
 }
+
+}  // namespace tokenize_command_test

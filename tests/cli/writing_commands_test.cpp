@@ -11,6 +11,8 @@
 #include "support/gpu.h"
 #include "support/program.h"
 
+namespace writing_commands_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 namespace fs = std::filesystem;
@@ -257,3 +259,5 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(fs::exists(folder / "alignment.json"));
   }
 }
+
+}  // namespace writing_commands_test

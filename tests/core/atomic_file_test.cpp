@@ -14,6 +14,8 @@
 #include "core/error.h"
 #include "support/temporary_directory.h"
 
+namespace atomic_file_test {
+
 using namespace headlight;
 
 namespace {
@@ -126,3 +128,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(read_file("/proc/self/status", 100), Error);
   }
 }
+
+}  // namespace atomic_file_test

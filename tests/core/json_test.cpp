@@ -8,6 +8,8 @@
 #include "core/error.h"
 #include "support/temporary_directory.h"
 
+namespace json_test {
+
 using namespace headlight;
 
 namespace {
@@ -81,3 +83,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(read_json("/dev/zero"), Error);
   }
 }
+
+}  // namespace json_test

@@ -4,6 +4,8 @@
 
 #include "core/error.h"
 
+namespace utf8_test {
+
 using namespace headlight;
 
 TEST_SUITE("cpu") {
@@ -57,3 +59,5 @@ TEST_SUITE("cpu") {
     CHECK(message.starts_with("token 3 is \"\\x1B]0;owned\\x07aaa"));
   }
 }
+
+}  // namespace utf8_test

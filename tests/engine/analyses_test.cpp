@@ -15,6 +15,8 @@
 #include "engine/fake_runner.h"
 #include "engine/reference_runner.h"
 
+namespace analyses_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -145,3 +147,5 @@ TEST_SUITE("cpu") {
     CHECK(worker.snapshot().analysed(sizes) == nullptr);
   }
 }
+
+}  // namespace analyses_test

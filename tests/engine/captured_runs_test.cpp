@@ -14,6 +14,8 @@
 #include "engine/asked_analysis.h"
 #include "engine/fake_runner.h"
 
+namespace captured_runs_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using namespace headlight::test;
@@ -176,3 +178,5 @@ TEST_SUITE("cpu") {
     CHECK(result.blocks.size() == 2);
   }
 }
+
+}  // namespace captured_runs_test

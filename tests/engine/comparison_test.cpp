@@ -9,6 +9,8 @@
 #include "app/state/comparison.h"
 #include "engine/asked_analysis.h"
 
+namespace comparison_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -177,3 +179,5 @@ TEST_SUITE("cpu") {
     CHECK(*itself.prediction(then)->logits == *itself.prediction(now)->logits);
   }
 }
+
+}  // namespace comparison_test

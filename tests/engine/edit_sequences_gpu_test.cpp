@@ -14,6 +14,8 @@
 #include "support/expressions.h"
 #include "support/random.h"
 
+namespace edit_sequences_gpu_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -273,3 +275,5 @@ TEST_SUITE("gpu") {
     CHECK(reused > kSequences);  // or nothing is incremental here
   }
 }
+
+}  // namespace edit_sequences_gpu_test

@@ -7,6 +7,8 @@
 #include "app/engine/engine.h"
 #include "engine/fake_runner.h"
 
+namespace engine_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -312,3 +314,5 @@ TEST_SUITE("cpu") {
     CHECK(result.is_current(weights_of(0, 5)));
   }
 }
+
+}  // namespace engine_test

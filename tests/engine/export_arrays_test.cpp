@@ -20,6 +20,8 @@
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
+namespace export_arrays_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -209,3 +211,5 @@ TEST_SUITE("cpu") {
     CHECK(read_file(path).starts_with("{\"settings\":"));
   }
 }
+
+}  // namespace export_arrays_test

@@ -15,6 +15,8 @@
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
+namespace export_compare_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -90,8 +92,8 @@ TEST_SUITE("cpu") {
     ExportOptions options = work.options(now, "figures");
     options.hidden = false;
     options.stages = {Stage::Weights};
-    options.layer = 1;
-    options.head = 2;
+    options.layers = 1;
+    options.heads = 2;
     options.formats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Json, ExportFormat::Tiles};
     options.reference = freeze(then);
     const ExportReport report = run_export(work.runner, options);
@@ -140,3 +142,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(fs::exists(options.directory));
   }
 }
+
+}  // namespace export_compare_test

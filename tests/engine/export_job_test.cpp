@@ -15,6 +15,8 @@
 #include "export/npy.h"
 #include "support/temporary_directory.h"
 
+namespace export_job_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -106,3 +108,5 @@ TEST_SUITE("cpu") {
     if (!result) CHECK(result.error() == "the engine has ended");
   }
 }
+
+}  // namespace export_job_test

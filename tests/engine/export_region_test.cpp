@@ -16,6 +16,8 @@
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
+namespace export_region_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -132,3 +134,5 @@ TEST_SUITE("cpu") {
     }
   }
 }
+
+}  // namespace export_region_test

@@ -13,6 +13,8 @@
 #include "export/npy.h"
 #include "support/temporary_directory.h"
 
+namespace export_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -372,3 +374,5 @@ TEST_SUITE("cpu") {
     CHECK(message_of([&] { run_export(exporter.runner, options); }).find("/proc/headlight") != std::string::npos);
   }
 }
+
+}  // namespace export_test

@@ -13,6 +13,8 @@
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
+namespace figure_record_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -117,7 +119,9 @@ TEST_SUITE("cpu") {
                                                                        {"parts", 3},
                                                                        {"title", 7},
                                                                        {"spread", "cubic"}};
-    for (const auto& [key, value] : wrong) {
+    for (const auto& one : wrong) {
+      const auto& key = one.first;
+      const auto& value = one.second;
       CAPTURE(key);
       CAPTURE(value.dump());
       CHECK(refusal(key, value).starts_with("figure."));
@@ -139,3 +143,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(load_session(report.files.front()));
   }
 }
+
+}  // namespace figure_record_test

@@ -11,6 +11,8 @@
 #include "app/quantities/grouped_map.h"
 #include "support/golden.h"
 
+namespace grouped_map_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using nlohmann::json;
@@ -91,3 +93,5 @@ TEST_SUITE("cpu") {
     CHECK(marginals_of({}, 0, 0, 0, 0, true).given.empty());
   }
 }
+
+}  // namespace grouped_map_test

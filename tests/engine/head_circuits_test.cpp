@@ -6,6 +6,8 @@
 #include "attribution/ov_copying.h"
 #include "engine/asked_analysis.h"
 
+namespace head_circuits_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -67,3 +69,5 @@ TEST_SUITE("cpu") {
         std::string::npos);
   }
 }
+
+}  // namespace head_circuits_test

@@ -14,6 +14,8 @@
 #include "core/json.h"
 #include "engine/asked_analysis.h"
 
+namespace head_knockouts_gpu_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -196,3 +198,5 @@ TEST_SUITE("cpu") {
     CHECK(error(knockout_query(kLoss, 0, 0, 0, {})) == "a loss needs a text of two tokens or more");
   }
 }
+
+}  // namespace head_knockouts_gpu_test

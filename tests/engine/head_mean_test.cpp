@@ -9,6 +9,8 @@
 #include "app/quantities/head_mean.h"
 #include "engine/reference_runner.h"
 
+namespace head_mean_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -176,3 +178,5 @@ TEST_SUITE("cpu") {
     CHECK(double{worker.snapshot().tile(keys)->at(2, 1)} == doctest::Approx(sum).epsilon(1e-5));
   }
 }
+
+}  // namespace head_mean_test

@@ -13,6 +13,8 @@
 #include "app/engine/engine_worker.h"
 #include "engine/reference_runner.h"
 
+namespace head_metrics_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using evaluation::HeadMetric;
@@ -220,3 +222,5 @@ TEST_SUITE("cpu") {
     CHECK(rows.size() == tokens);
   }
 }
+
+}  // namespace head_metrics_test

@@ -11,6 +11,8 @@
 
 #include "engine/asked_analysis.h"
 
+namespace head_ranking_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -211,3 +213,5 @@ TEST_SUITE("cpu") {
     }
   }
 }
+
+}  // namespace head_ranking_test

@@ -10,6 +10,8 @@
 
 #include "engine/asked_analysis.h"
 
+namespace head_similarity_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -137,3 +139,5 @@ TEST_SUITE("cpu") {
     for (std::size_t i = 1; i < kHeads / 2; ++i) CHECK(found->order[i] % 2 == found->order[0] % 2);
   }
 }
+
+}  // namespace head_similarity_test

@@ -13,6 +13,8 @@
 #include "attention/expression.h"
 #include "engine/asked_analysis.h"
 
+namespace head_verification_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using model::BlockKind;
@@ -195,3 +197,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace head_verification_test

@@ -14,6 +14,8 @@
 #include "core/json.h"
 #include "engine/two_runs.h"
 
+namespace kept_changes_gpu_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -83,3 +85,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace kept_changes_gpu_test

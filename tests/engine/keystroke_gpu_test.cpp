@@ -10,6 +10,8 @@
 #include "app/engine/gpu_runner.h"
 #include "support/gpu.h"
 
+namespace keystroke_gpu_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -115,3 +117,5 @@ TEST_SUITE("gpu") {
     CHECK(after.is_current(tiles[1]));
   }
 }
+
+}  // namespace keystroke_gpu_test

@@ -16,6 +16,8 @@
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
+namespace lessons_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using nlohmann::json;
@@ -248,3 +250,5 @@ TEST_SUITE("cpu") {
     CHECK(list.problems.front().find("mine.json") != std::string::npos);
   }
 }
+
+}  // namespace lessons_test

@@ -10,6 +10,8 @@
 
 #include "engine/asked_analysis.h"
 
+namespace logit_attribution_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -70,3 +72,5 @@ TEST_SUITE("cpu") {
     CHECK(gpt2.ask(wrong).error == "this run has no such head");
   }
 }
+
+}  // namespace logit_attribution_test

@@ -9,6 +9,8 @@
 #include "app/quantities/map_tiles.h"
 #include "engine/fake_runner.h"
 
+namespace map_zoom_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Pooling;
@@ -108,3 +110,5 @@ TEST_CASE("a tile of which little is known is asked for as a whole, in one piece
 }
 
 TEST_SUITE_END();
+
+}  // namespace map_zoom_test

@@ -10,6 +10,8 @@
 #include "app/engine/run_source.h"
 #include "engine/fake_runner.h"
 
+namespace model_engine_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -388,3 +390,5 @@ TEST_SUITE("cpu") {
     CHECK(state.text() == "a b\nc");
   }
 }
+
+}  // namespace model_engine_test

@@ -11,6 +11,8 @@
 #include "app/quantities/evaluation.h"
 #include "engine/reference_runner.h"
 
+namespace norms_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -283,3 +285,5 @@ TEST_SUITE("cpu") {
     }
   }
 }
+
+}  // namespace norms_test

@@ -13,6 +13,8 @@
 #include "core/json.h"
 #include "engine/two_runs.h"
 
+namespace patching_gpu_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -205,3 +207,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(effects.can_recover(PatchMeasure::Probability));
   }
 }
+
+}  // namespace patching_gpu_test

@@ -13,6 +13,8 @@
 #include "core/json.h"
 #include "engine/two_runs.h"
 
+namespace path_patching_gpu_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -185,3 +187,5 @@ TEST_SUITE("cpu") {
     CHECK(receiver_in({.kind = model::BlockKind::Cross}, shapes) == std::nullopt);
   }
 }
+
+}  // namespace path_patching_gpu_test

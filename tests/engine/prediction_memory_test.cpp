@@ -5,6 +5,8 @@
 
 #include "app/engine/prediction_memory.h"
 
+namespace prediction_memory_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -136,3 +138,5 @@ TEST_SUITE("cpu") {
     CHECK(runs.memory.shown(kGreedy)->chances[0] == doctest::Approx(0.5));
   }
 }
+
+}  // namespace prediction_memory_test

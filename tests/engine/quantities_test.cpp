@@ -10,6 +10,8 @@
 #include "app/quantities/evaluation.h"
 #include "engine/reference_runner.h"
 
+namespace quantities_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -289,3 +291,5 @@ TEST_CASE("runs that can't be compared say why, and nothing else fails") {
 }
 
 TEST_SUITE_END();
+
+}  // namespace quantities_test

@@ -11,6 +11,8 @@
 #include "core/error.h"
 #include "engine/fake_runner.h"
 
+namespace query_queue_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -199,3 +201,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(desk.answer(kPlenty), Error);  // nothing there computes one
   }
 }
+
+}  // namespace query_queue_test

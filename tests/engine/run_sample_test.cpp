@@ -8,6 +8,8 @@
 
 #include "engine/asked_analysis.h"
 
+namespace run_sample_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -73,3 +75,5 @@ TEST_SUITE("cpu") {
     CHECK(sample.logits.size() == 64);
   }
 }
+
+}  // namespace run_sample_test

@@ -2,6 +2,8 @@
 
 #include "app/engine/tile_cache.h"
 
+namespace tile_cache_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -52,3 +54,5 @@ TEST_SUITE("cpu") {
     CHECK(cache.tiles().size() > 1);
   }
 }
+
+}  // namespace tile_cache_test

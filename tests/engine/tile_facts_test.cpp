@@ -9,6 +9,8 @@
 #include "app/quantities/evaluation.h"
 #include "engine/reference_runner.h"
 
+namespace tile_facts_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
@@ -149,3 +151,5 @@ TEST_CASE("statistics of a run and of a mean over its heads are those of the num
 }
 
 TEST_SUITE_END();
+
+}  // namespace tile_facts_test

@@ -10,6 +10,8 @@
 
 #include "engine/asked_analysis.h"
 
+namespace token_flow_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -112,3 +114,5 @@ TEST_SUITE("cpu") {
     CHECK(AskedAnalysis("gpt2", "the cat").ask(query).error == "this run has no such token");
   }
 }
+
+}  // namespace token_flow_test

@@ -10,6 +10,8 @@
 #include "engine/reference_runner.h"
 #include "inference/decoding.h"
 
+namespace translation_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -202,3 +204,5 @@ TEST_SUITE("cpu") {
     CHECK(std::get<Model>(inputs_on_screen(other, result).source).target_ids.empty());
   }
 }
+
+}  // namespace translation_test

@@ -10,6 +10,8 @@
 #include "engine/two_runs.h"
 #include "support/temporary_directory.h"
 
+namespace two_models_gpu_test {
+
 using namespace headlight;
 using namespace headlight::app;
 namespace fs = std::filesystem;
@@ -138,3 +140,5 @@ TEST_SUITE("gpu") {
     CHECK(runs.ask(one, text_of("gpt2", kSentence), {plain}).reference_error == "");
   }
 }
+
+}  // namespace two_models_gpu_test

@@ -8,6 +8,8 @@
 #include "support/error_message.h"
 #include "support/golden.h"
 
+namespace bleu_test {
+
 using namespace headlight;
 using evaluation::Bleu;
 using evaluation::words_of;
@@ -70,3 +72,5 @@ TEST_SUITE("cpu") {
     CHECK(test::error_message([] { bleu_of({"a", "b"}, {"a"}); }) == "2 hypotheses for 1 references: give one for each");
   }
 }
+
+}  // namespace bleu_test

@@ -8,6 +8,8 @@
 #include "core/error.h"
 #include "evaluation/corpus_statistics.h"
 
+namespace corpus_statistics_test {
+
 using namespace headlight;
 using namespace headlight::evaluation;
 
@@ -103,3 +105,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(decode_statistics(lying, kMeasures), Error);
   }
 }
+
+}  // namespace corpus_statistics_test

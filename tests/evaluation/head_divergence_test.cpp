@@ -15,6 +15,8 @@
 #include "support/golden.h"
 #include "support/golden_model.h"
 
+namespace head_divergence_test {
+
 using namespace headlight::evaluation;
 
 namespace {
@@ -156,3 +158,5 @@ TEST_SUITE("cpu") {
     CHECK(order_by_similarity(std::vector<float>(25, 1.0F), 5).size() == 5);
   }
 }
+
+}  // namespace head_divergence_test

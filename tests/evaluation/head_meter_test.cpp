@@ -8,6 +8,8 @@
 
 #include "evaluation/head_meter.h"
 
+namespace head_meter_test {
+
 using namespace headlight::evaluation;
 
 namespace {
@@ -183,3 +185,5 @@ TEST_SUITE("cpu") {
     CHECK(measure({1.0}, {5}).number(HeadMetric::PreviousToken, {.exclusions = kBoth}) == 0.0);
   }
 }
+
+}  // namespace head_meter_test

@@ -14,6 +14,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace head_metrics_gpu_test {
+
 using namespace headlight;
 using namespace headlight::evaluation;
 
@@ -119,3 +121,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace head_metrics_gpu_test

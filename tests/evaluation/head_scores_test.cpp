@@ -6,6 +6,8 @@
 #include "evaluation/batches.h"
 #include "evaluation/head_scores.h"
 
+namespace head_scores_test {
+
 using namespace headlight;
 using namespace headlight::evaluation;
 
@@ -29,3 +31,5 @@ TEST_SUITE("cpu") {
     CHECK(batches_by_length({}, 3, 18).empty());
   }
 }
+
+}  // namespace head_scores_test

@@ -13,6 +13,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace head_survey_gpu_test {
+
 using namespace headlight;
 using namespace headlight::evaluation;
 
@@ -118,3 +120,5 @@ TEST_SUITE("gpu") {
     CHECK(complaint("gpt2", {"the", many}).starts_with("line 2: "));
   }
 }
+
+}  // namespace head_survey_gpu_test

@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+namespace pattern_meter_test {
+
 using namespace headlight::evaluation;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(PatternMeter().match());
   }
 }
+
+}  // namespace pattern_meter_test

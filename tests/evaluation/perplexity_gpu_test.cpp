@@ -10,6 +10,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace perplexity_gpu_test {
+
 using namespace headlight;
 using evaluation::ScoredLine;
 using Ids = std::vector<std::uint32_t>;
@@ -155,3 +157,5 @@ TEST_SUITE("cpu") {
     CHECK(std::count(framed.tokens.begin(), framed.tokens.end(), llama->description.ids.bos.value()) == 1);
   }
 }
+
+}  // namespace perplexity_gpu_test

@@ -8,6 +8,8 @@
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
+namespace text_file_test {
+
 using namespace headlight;
 using evaluation::find_multi30k;
 using evaluation::read_lines;
@@ -75,3 +77,5 @@ TEST_SUITE("cpu") {
           }).starts_with(folder.path().string() + " has no val.fr or val.fr.gz: "));
   }
 }
+
+}  // namespace text_file_test

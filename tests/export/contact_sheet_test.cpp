@@ -8,6 +8,8 @@
 #include "core/error.h"
 #include "decoded_png.h"
 
+namespace contact_sheet_test {
+
 using namespace headlight;
 using namespace headlight::exporting;
 
@@ -72,3 +74,5 @@ TEST_SUITE("cpu") {
                          "the maps of a contact sheet must have one size: 3 × 3 and 4 × 4 differ", Error);
   }
 }
+
+}  // namespace contact_sheet_test

@@ -12,6 +12,8 @@
 #include "export/heatmap_figure.h"
 #include "export/panels_figure.h"
 
+namespace figure_output_test {
+
 using namespace headlight;
 using namespace headlight::exporting;
 
@@ -121,3 +123,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(static_cast<void>(make_drawing(figure)), Error);
   }
 }
+
+}  // namespace figure_output_test

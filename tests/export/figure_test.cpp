@@ -14,6 +14,8 @@
 #include "support/block_colors.h"
 #include "view/not_finite.h"
 
+namespace figure_test {
+
 using namespace headlight;
 using namespace headlight::exporting;
 
@@ -267,3 +269,5 @@ TEST_SUITE("cpu") {
                          Error);
   }
 }
+
+}  // namespace figure_test

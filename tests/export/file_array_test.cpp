@@ -20,6 +20,8 @@
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
+namespace file_array_test {
+
 using namespace headlight;
 using namespace headlight::exporting;
 namespace fs = std::filesystem;
@@ -177,3 +179,5 @@ TEST_SUITE("cpu") {
     }
   }
 }
+
+}  // namespace file_array_test

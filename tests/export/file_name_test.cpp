@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+namespace file_name_test {
+
 using namespace headlight;
 using namespace headlight::exporting;
 using attention::Stage;
@@ -58,3 +60,5 @@ TEST_SUITE("cpu") {
     CHECK(std::adjacent_find(names.begin(), names.end()) == names.end());
   }
 }
+
+}  // namespace file_name_test

@@ -5,6 +5,8 @@
 #include "core/error.h"
 #include "export/lines_figure.h"
 
+namespace lines_figure_test {
+
 using namespace headlight;
 using namespace headlight::exporting;
 
@@ -74,3 +76,5 @@ TEST_SUITE("cpu") {
     CHECK_NOTHROW(svg_of(figure_of(0)));
   }
 }
+
+}  // namespace lines_figure_test

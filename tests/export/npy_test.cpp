@@ -6,6 +6,8 @@
 
 #include "core/error.h"
 
+namespace npy_test {
+
 using namespace headlight;
 using namespace headlight::exporting;
 
@@ -48,3 +50,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(decode_npy(doubles), Error);
   }
 }
+
+}  // namespace npy_test

@@ -10,6 +10,8 @@
 #include "export/base64.h"
 #include "support/error_message.h"
 
+namespace page_test {
+
 using namespace headlight;
 using namespace headlight::exporting;
 
@@ -131,3 +133,5 @@ TEST_SUITE("cpu") {
     for (const char* text : {"a", "ab", "abc", "ab!=", "=abc"}) CHECK_FALSE(from_base64(text).has_value());
   }
 }
+
+}  // namespace page_test

@@ -9,6 +9,8 @@
 #include "support/error_message.h"
 #include "support/random.h"
 
+namespace roofline_figure_test {
+
 using namespace headlight;
 using namespace headlight::exporting;
 
@@ -90,3 +92,5 @@ TEST_SUITE("cpu") {
     CHECK(place_labels(heap, std::vector(9, 40.0F), 11.0F, {.origin = {0.0F, 0.0F}, .size = {60.0F, 40.0F}}, {}).size() < 9);
   }
 }
+
+}  // namespace roofline_figure_test

@@ -4,6 +4,8 @@
 
 #include "core/error.h"
 
+namespace run_json_test {
+
 using namespace headlight;
 using namespace headlight::exporting;
 using model::BlockKind;
@@ -70,3 +72,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(write_run_json("/nonexistent/folder/run.json", run), Error);
   }
 }
+
+}  // namespace run_json_test

@@ -8,6 +8,8 @@
 #include "export/text_layout.h"
 #include "export/text_metrics.h"
 
+namespace svg_test {
+
 using namespace headlight::exporting;
 
 namespace {
@@ -124,3 +126,5 @@ TEST_SUITE("cpu") {
     CHECK(wrap("", width, metrics.measure(11.0F)).empty());
   }
 }
+
+}  // namespace svg_test

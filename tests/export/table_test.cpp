@@ -12,6 +12,8 @@
 #include "export/float_text.h"
 #include "export/json.h"
 
+namespace table_test {
+
 using namespace headlight;
 using namespace headlight::exporting;
 
@@ -91,3 +93,5 @@ TEST_SUITE("cpu") {
     std::filesystem::remove(path);
   }
 }
+
+}  // namespace table_test

@@ -7,6 +7,8 @@
 
 #include "core/error.h"
 
+namespace text_figure_test {
+
 using namespace headlight;
 using namespace headlight::exporting;
 
@@ -51,3 +53,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(make_drawing(figure), Error);
   }
 }
+
+}  // namespace text_figure_test

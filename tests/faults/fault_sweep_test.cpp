@@ -18,6 +18,8 @@
 #include "core/atomic_file.h"
 #include "support/program.h"
 
+namespace fault_sweep_test {
+
 using namespace headlight;
 
 namespace {
@@ -147,3 +149,5 @@ TEST_SUITE("gpu") {
     CHECK(outcome.status == 0);
   }
 }
+
+}  // namespace fault_sweep_test

@@ -11,6 +11,8 @@
 #include "support/error_message.h"
 #include "support/gpu.h"
 
+namespace buffer_test {
+
 using namespace headlight;
 using namespace headlight::gpu;
 using test::error_message;
@@ -178,3 +180,5 @@ TEST_SUITE("gpu") {
     CHECK(download(discrete, kept) == counting(16));
   }
 }
+
+}  // namespace buffer_test

@@ -6,6 +6,8 @@
 #include "support/error_message.h"
 #include "support/gpu.h"
 
+namespace context_test {
+
 using namespace headlight;
 using namespace headlight::gpu;
 using test::error_message;
@@ -114,3 +116,5 @@ TEST_SUITE("gpu") {
     CHECK(submission.sections()[0].gpu_ms <= 1023.0 * period_ns * 1e-6);
   }
 }
+
+}  // namespace context_test

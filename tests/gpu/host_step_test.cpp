@@ -10,6 +10,8 @@
 #include "support/error_message.h"
 #include "support/gpu.h"
 
+namespace host_step_test {
+
 using namespace headlight;
 using namespace headlight::gpu;
 using test::AffineParameters;
@@ -150,3 +152,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace host_step_test

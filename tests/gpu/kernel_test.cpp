@@ -16,6 +16,8 @@
 #include "support/gpu.h"
 #include "support/temporary_directory.h"
 
+namespace kernel_test {
+
 using namespace headlight;
 using namespace headlight::gpu;
 using test::error_message;
@@ -146,3 +148,5 @@ void main() { result[gl_GlobalInvocationID.x] = kIsNegative ? -int(kValue) : int
     CHECK(message.starts_with("kernel test needs 1 × " + std::to_string(most + 1) + " × 1 workgroups"));
   }
 }
+
+}  // namespace kernel_test

@@ -12,6 +12,8 @@
 #include "support/gpu.h"
 #include "support/random.h"
 
+namespace memory_test {
+
 using namespace headlight;
 using namespace headlight::gpu;
 
@@ -119,3 +121,5 @@ TEST_SUITE("gpu") {
     CHECK(context->allocated_bytes() == 0);
   }
 }
+
+}  // namespace memory_test

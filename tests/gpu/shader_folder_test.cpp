@@ -12,6 +12,8 @@
 #include "support/gpu.h"
 #include "support/temporary_directory.h"
 
+namespace shader_folder_test {
+
 using namespace headlight;
 using test::error_message;
 
@@ -92,3 +94,5 @@ TEST_SUITE("gpu") {
     CHECK(message.find((folder.path() / "norm.comp").string()) != std::string::npos);
   }
 }
+
+}  // namespace shader_folder_test

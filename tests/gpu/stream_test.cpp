@@ -8,6 +8,8 @@
 #include "gpu/test_kernel.h"
 #include "support/gpu.h"
 
+namespace stream_test {
+
 using namespace headlight;
 using namespace headlight::gpu;
 using test::AffineParameters;
@@ -258,3 +260,5 @@ TEST_SUITE("gpu") {
     CHECK(run(5000.0) == 10);  // a dispatch that is too long by itself can't be cut here
   }
 }
+
+}  // namespace stream_test

@@ -1,8 +1,9 @@
 // Calls Vulkan directly: gpu/Stream records every barrier, so a missing one has to be recorded by hand.
-#define VULKAN_HPP_NO_CONSTRUCTORS  // designated initialisers, as in the targets that it tests
 #include "gpu/buffer_handles.h"
 #include "gpu/handles.h"
 #include "support/gpu.h"
+
+namespace validation_test {
 
 using namespace headlight::gpu;
 
@@ -24,3 +25,5 @@ TEST_SUITE("gpu") {
     CHECK(messages[0].find("WRITE_AFTER_WRITE") != std::string::npos);
   }
 }
+
+}  // namespace validation_test

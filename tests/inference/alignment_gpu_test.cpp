@@ -8,6 +8,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace alignment_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 
@@ -74,3 +76,5 @@ TEST_SUITE("gpu") {
     CHECK(test::error_message([&] { align(*session.newest(), *gpt2, alone); }) == "gpt2 has no cross-attention to align by");
   }
 }
+
+}  // namespace alignment_gpu_test

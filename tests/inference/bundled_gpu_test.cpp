@@ -16,6 +16,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace bundled_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 
@@ -96,3 +98,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace bundled_gpu_test

@@ -15,6 +15,8 @@
 #include "support/running_session.h"
 #include "support/temporary_directory.h"
 
+namespace decoding_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 
@@ -238,3 +240,5 @@ TEST_SUITE("cpu") {
     CHECK(ends() == Ids{0});
   }
 }
+
+}  // namespace decoding_gpu_test

@@ -14,6 +14,8 @@
 #include "support/stages.h"
 #include "support/visibility.h"
 
+namespace expressions_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::ExpressionUse;
@@ -251,3 +253,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace expressions_gpu_test

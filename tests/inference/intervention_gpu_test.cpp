@@ -14,6 +14,8 @@
 #include "support/stages.h"
 #include "support/visibility.h"
 
+namespace intervention_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
@@ -181,3 +183,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace intervention_gpu_test

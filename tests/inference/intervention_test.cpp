@@ -9,6 +9,8 @@
 #include "inference/apply_operation.h"
 #include "support/error_message.h"
 
+namespace intervention_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using model::BlockKind;
@@ -124,3 +126,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(mixes_tokens(Interventions{{.scope = {}, .operation = Scale{2.0f}}}, BlockKind::EncoderSelf));
   }
 }
+
+}  // namespace intervention_test

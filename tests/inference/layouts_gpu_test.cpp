@@ -8,6 +8,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace layouts_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
@@ -129,3 +131,5 @@ TEST_SUITE("gpu") {
     CHECK(off(session, Stage::V, x, {flat(value), {}, rows(kConfig.d_v)}) < kClose);
   }
 }
+
+}  // namespace layouts_gpu_test

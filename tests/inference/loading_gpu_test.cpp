@@ -13,6 +13,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace loading_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 
@@ -137,3 +139,5 @@ TEST_SUITE("gpu") {
     CHECK(neither.find("float16") == std::string::npos);
   }
 }
+
+}  // namespace loading_gpu_test

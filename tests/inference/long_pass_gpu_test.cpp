@@ -14,6 +14,8 @@
 #include "support/running_session.h"
 #include "support/stages.h"
 
+namespace long_pass_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
@@ -142,3 +144,5 @@ TEST_SUITE("gpu") {
     CHECK(bytes[1] < std::size_t{32'768} * 32'768);                               // a byte for each cell of one head
   }
 }
+
+}  // namespace long_pass_gpu_test

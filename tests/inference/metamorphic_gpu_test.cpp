@@ -11,6 +11,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace metamorphic_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::MaskFill;
@@ -312,3 +314,5 @@ TEST_SUITE("gpu") {
     CHECK(largest_difference(one.stage(kFirst, Stage::Output), other.stage(kFirst, Stage::Output)) == 0.0);
   }
 }
+
+}  // namespace metamorphic_gpu_test

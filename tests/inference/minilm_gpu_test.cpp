@@ -11,6 +11,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace minilm_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 
@@ -67,3 +69,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace minilm_gpu_test

@@ -4,6 +4,8 @@
 #include "inference/golden_run.h"
 #include "support/gpu.h"
 
+namespace models_gpu_test {
+
 using namespace headlight;
 using inference::Precision;
 
@@ -67,3 +69,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace models_gpu_test

@@ -12,6 +12,8 @@
 #include "support/stages.h"
 #include "support/visibility.h"
 
+namespace notebooks_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
@@ -242,3 +244,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace notebooks_gpu_test

@@ -8,6 +8,8 @@
 #include "support/golden.h"
 #include "support/visibility.h"
 
+namespace notebooks_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using model::BlockKind;
@@ -187,3 +189,5 @@ TEST_SUITE("cpu") {
         Error);
   }
 }
+
+}  // namespace notebooks_test

@@ -16,6 +16,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace painted_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::FixedPattern;
@@ -138,3 +140,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace painted_gpu_test

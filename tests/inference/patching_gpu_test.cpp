@@ -11,6 +11,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace patching_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
@@ -165,3 +167,5 @@ TEST_SUITE("gpu") {
     CHECK_THROWS_AS(run->residuals(std::span(&none, 1)), Error);
   }
 }
+
+}  // namespace patching_gpu_test

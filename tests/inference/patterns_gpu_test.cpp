@@ -15,6 +15,8 @@
 #include "support/gpu.h"
 #include "support/running_session.h"
 
+namespace patterns_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::FixedPattern;
@@ -155,3 +157,5 @@ TEST_SUITE("gpu") {
     CHECK(run->stage(block, Stage::Output).values == fresh.run(pass())->stage(block, Stage::Output).values);
   }
 }
+
+}  // namespace patterns_gpu_test

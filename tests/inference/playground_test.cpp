@@ -11,6 +11,8 @@
 #include "support/playground_cases.h"
 #include "support/visibility.h"
 
+namespace playground_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 
@@ -167,3 +169,5 @@ TEST_SUITE("cpu") {
     CHECK_NOTHROW(check(*longer.network, longer.input));
   }
 }
+
+}  // namespace playground_test

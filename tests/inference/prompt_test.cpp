@@ -13,6 +13,8 @@
 #include "support/running_session.h"
 #include "support/temporary_directory.h"
 
+namespace prompt_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using model::BlockKind;
@@ -215,3 +217,5 @@ TEST_SUITE("gpu") {
     CHECK(by_blocks < 1.5);
   }
 }
+
+}  // namespace prompt_test

@@ -14,6 +14,8 @@
 #include "support/running_session.h"
 #include "support/temporary_directory.h"
 
+namespace reuse_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
@@ -156,7 +158,9 @@ TEST_SUITE("gpu") {
       CAPTURE(ops::to_string(attention));
       const TemporaryDirectory folder;
       const auto tuning = folder.path() / "tuning.json";
-      ops::save_tuning(context.device(), tuning, {linear, linear, attention, ops::is_texel(linear)});
+      ops::save_tuning(
+          context.device(), tuning,
+          {.few_rows = linear, .many_rows = linear, .attention = attention, .texel_reads = ops::is_texel(linear)});
       test::RunningSession session(context, tuning), fresh(context, tuning);
       const Precision precision = attention == AttentionKernel::Blocks ? Precision::F16 : Precision::F32;
       session.load(model.network->layers, precision);
@@ -269,3 +273,5 @@ TEST_SUITE("gpu") {
     CHECK(difference(session, fresh) == 0.0);
   }
 }
+
+}  // namespace reuse_gpu_test

@@ -10,6 +10,8 @@
 
 #include "model/network.h"
 
+namespace reuse_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using model::BlockKind;
@@ -350,3 +352,5 @@ TEST_SUITE("cpu") {
     CHECK(unchanged_layers(plan.decoder, 5) == 0);
   }
 }
+
+}  // namespace reuse_test

@@ -13,6 +13,8 @@
 #include "support/gpu.h"
 #include "support/random.h"
 
+namespace runs_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
@@ -245,3 +247,5 @@ TEST_SUITE("gpu") {
     CHECK(are_equal(of_own, numbers(*own)));  // its weights stay as long as it does
   }
 }
+
+}  // namespace runs_gpu_test

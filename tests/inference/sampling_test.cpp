@@ -8,6 +8,8 @@
 
 #include "core/error.h"
 
+namespace sampling_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 
@@ -139,3 +141,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(draw({}, {kNever, kNever}, 1), Error);
   }
 }
+
+}  // namespace sampling_test

@@ -12,6 +12,8 @@
 #include "support/temporary_directory.h"
 #include "support/visibility.h"
 
+namespace session_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
@@ -109,7 +111,8 @@ TEST_SUITE("gpu") {
       const auto& linear = chosen.first;
       const auto& attention = chosen.second;
       test::Random random(43);
-      test::RunningSession session = session_with(context, {linear, linear, attention, ops::is_texel(linear)});
+      test::RunningSession session = session_with(
+          context, {.few_rows = linear, .many_rows = linear, .attention = attention, .texel_reads = ops::is_texel(linear)});
       for (int i = 0; i < 12; ++i) {
         const test::NetworkCase one = test::random_network(random);
         session.run(one.network, one.input, one.masks);
@@ -290,3 +293,5 @@ TEST_SUITE("gpu") {
     CHECK(session.encoder_output().values == session.stage({}, Stage::Merged).values);
   }
 }
+
+}  // namespace session_gpu_test

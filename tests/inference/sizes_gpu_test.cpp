@@ -14,6 +14,8 @@
 #include "support/stages.h"
 #include "support/visibility.h"
 
+namespace sizes_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
@@ -222,3 +224,5 @@ TEST_SUITE("gpu") {
     CHECK(session.blocks().size() == 2);
   }
 }
+
+}  // namespace sizes_gpu_test

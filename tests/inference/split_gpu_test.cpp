@@ -11,6 +11,8 @@
 #include "support/stages.h"
 #include "support/temporary_directory.h"
 
+namespace split_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
@@ -112,3 +114,5 @@ TEST_SUITE("gpu") {
     CHECK(staged.stage(last, Stage::Output).values == direct.stage(last, Stage::Output).values);
   }
 }
+
+}  // namespace split_gpu_test

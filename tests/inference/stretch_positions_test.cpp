@@ -9,6 +9,8 @@
 #include "inference/language_model.h"
 #include "support/golden_model.h"
 
+namespace stretch_positions_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 
@@ -83,3 +85,5 @@ TEST_SUITE("cpu") {
     CHECK_NOTHROW(model::check(*stretch_positions(*gpt2->network, stretch), prompt.input));
   }
 }
+
+}  // namespace stretch_positions_test

@@ -13,6 +13,8 @@
 #include "support/running_session.h"
 #include "support/stages.h"
 
+namespace tiles_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
@@ -272,3 +274,5 @@ TEST_SUITE("gpu") {
     CHECK(looked.session.evaluate({&whole_layer, 1}).size() == 1);
   }
 }
+
+}  // namespace tiles_gpu_test

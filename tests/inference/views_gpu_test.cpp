@@ -16,6 +16,8 @@
 #include "support/running_session.h"
 #include "support/stages.h"
 
+namespace views_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 using attention::Stage;
@@ -201,3 +203,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace views_gpu_test

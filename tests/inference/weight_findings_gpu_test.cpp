@@ -11,6 +11,8 @@
 #include "support/running_session.h"
 #include "support/temporary_directory.h"
 
+namespace weight_findings_gpu_test {
+
 using namespace headlight;
 using namespace headlight::inference;
 
@@ -148,3 +150,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace weight_findings_gpu_test

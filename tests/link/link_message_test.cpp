@@ -4,6 +4,8 @@
 #include "app/link/link_message.h"
 #include "core/error.h"
 
+namespace link_message_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -58,3 +60,5 @@ TEST_SUITE("cpu") {
     CHECK(refusal(encode({.kind = LinkKind::Hello, .payload_bytes = 257})).find("more than 256") != std::string::npos);
   }
 }
+
+}  // namespace link_message_test

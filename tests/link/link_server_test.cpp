@@ -13,6 +13,8 @@
 #include "link/link_program.h"
 #include "support/temporary_directory.h"
 
+namespace link_server_test {
+
 using namespace headlight;
 using namespace headlight::app;
 namespace fs = std::filesystem;
@@ -148,7 +150,9 @@ TEST_SUITE("cpu") {
     broken.back().first.append(2, '\xFF');
     broken.emplace_back("HLN", "didn't go on");
     ServerInFolder in({.most_capture_bytes = 100, .patience_ms = 200});
-    for (const auto& [bytes, why] : broken) {
+    for (const auto& one : broken) {
+      const auto& bytes = one.first;
+      const auto& why = one.second;
       CAPTURE(why);
       const LinkProgram program(in.server->socket_path());
       program.send(bytes);
@@ -189,3 +193,5 @@ TEST_SUITE("cpu") {
     CHECK(fs::exists(folder.path() / "something"));
   }
 }
+
+}  // namespace link_server_test

@@ -6,6 +6,8 @@
 #include "app/link/linked_steps.h"
 #include "support/temporary_directory.h"
 
+namespace linked_steps_test {
+
 using namespace headlight;
 using namespace headlight::app;
 namespace fs = std::filesystem;
@@ -70,3 +72,5 @@ TEST_SUITE("cpu") {
     CHECK(files_in(folder.path()) == 0);
   }
 }
+
+}  // namespace linked_steps_test

@@ -10,6 +10,8 @@
 #include "model/file_bytes.h"
 #include "support/error_message.h"
 
+namespace checkpoint_test {
+
 using namespace headlight;
 using namespace headlight::model;
 using namespace headlight::test;
@@ -213,3 +215,5 @@ TEST_SUITE("cpu") {
     CHECK(Checkpoint(folder.path()).files().front() == folder.path() / "only.gguf");
   }
 }
+
+}  // namespace checkpoint_test

@@ -16,6 +16,8 @@
 #include "model/safetensors.h"
 #include "support/error_message.h"
 
+namespace gguf_test {
+
 using namespace headlight;
 using namespace headlight::model;
 using namespace headlight::test;
@@ -285,3 +287,5 @@ TEST_SUITE("cpu") {
     }
   }
 }
+
+}  // namespace gguf_test

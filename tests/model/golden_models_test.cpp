@@ -8,6 +8,8 @@
 #include "support/deviation.h"
 #include "support/golden_model.h"
 
+namespace golden_models_test {
+
 using namespace headlight;
 using namespace headlight::model;
 using namespace headlight::test;
@@ -112,3 +114,5 @@ TEST_SUITE("cpu") {
     }
   }
 }
+
+}  // namespace golden_models_test

@@ -10,6 +10,8 @@
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
 
+namespace hub_cache_test {
+
 using namespace headlight;
 using namespace headlight::model;
 
@@ -146,3 +148,5 @@ TEST_SUITE("cpu") {
     fs::permissions(folder.path() / "closed", fs::perms::owner_all);
   }
 }
+
+}  // namespace hub_cache_test

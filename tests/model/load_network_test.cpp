@@ -11,6 +11,8 @@
 #include "support/golden_model.h"
 #include "support/temporary_directory.h"
 
+namespace load_network_test {
+
 using namespace headlight;
 using namespace headlight::model;
 using namespace headlight::test;
@@ -289,3 +291,5 @@ TEST_SUITE("cpu") {
     CHECK(load_network(snapshot).description.name == "owner/tiny-gpt2");
   }
 }
+
+}  // namespace load_network_test

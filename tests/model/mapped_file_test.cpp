@@ -22,6 +22,8 @@
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
+namespace mapped_file_test {
+
 using namespace headlight;
 using namespace headlight::model;
 using namespace headlight::test;
@@ -144,3 +146,5 @@ TEST_SUITE("cpu") {
     CHECK(many < 5.0);
   }
 }
+
+}  // namespace mapped_file_test

@@ -4,6 +4,8 @@
 
 #include "core/error.h"
 
+namespace network_test {
+
 using namespace headlight;
 using namespace headlight::model;
 
@@ -186,3 +188,5 @@ TEST_SUITE("cpu") {
                          Error);
   }
 }
+
+}  // namespace network_test

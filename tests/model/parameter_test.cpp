@@ -15,6 +15,8 @@
 #include "support/error_message.h"
 #include "support/random.h"
 
+namespace parameter_test {
+
 using namespace headlight;
 using namespace headlight::model;
 using headlight::test::error_message;
@@ -239,3 +241,5 @@ TEST_SUITE("cpu") {
     CHECK(copy.rows(2, 3).values().front() == weight.at(2, 0));
   }
 }
+
+}  // namespace parameter_test

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+namespace positions_test {
+
 using namespace headlight;
 using namespace headlight::model;
 
@@ -82,3 +84,5 @@ TEST_SUITE("cpu") {
     CHECK(!rotary.is_long(2));
   }
 }
+
+}  // namespace positions_test

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+namespace reference_test {
+
 using namespace headlight;
 using namespace headlight::model;
 
@@ -116,3 +118,5 @@ TEST_SUITE("cpu") {
     CHECK(run.logits.values == Values{5, 5});
   }
 }
+
+}  // namespace reference_test

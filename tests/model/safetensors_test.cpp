@@ -9,6 +9,8 @@
 #include "model/file_bytes.h"
 #include "support/error_message.h"
 
+namespace safetensors_test {
+
 using namespace headlight;
 using namespace headlight::model;
 using namespace headlight::test;
@@ -170,3 +172,5 @@ TEST_SUITE("cpu") {
             kEight)) == ": tensors 'a' and 'b' share bytes: the file is damaged, download it again");
   }
 }
+
+}  // namespace safetensors_test

@@ -9,6 +9,8 @@
 #include "model/load_network.h"
 #include "support/golden_model.h"
 
+namespace stored_name_test {
+
 using namespace headlight;
 using namespace headlight::model;
 
@@ -66,3 +68,5 @@ TEST_SUITE("cpu") {
     CHECK(stored_rows(gpt2.network.layers->encoder.at(0).weights->key.weight, 1'000'000, 1).rows.empty());
   }
 }
+
+}  // namespace stored_name_test

@@ -7,6 +7,8 @@
 
 #include "support/golden.h"
 
+namespace torch_random_test {
+
 using namespace headlight;
 using model::TorchRandom;
 
@@ -71,3 +73,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS(random.linear(0, 2));
   }
 }
+
+}  // namespace torch_random_test

@@ -7,6 +7,8 @@
 #include "core/error.h"
 #include "model/sinusoid.h"
 
+namespace weights_test {
+
 using namespace headlight;
 using namespace headlight::model;
 
@@ -97,3 +99,5 @@ TEST_SUITE("cpu") {
     CHECK(positions.at({2, 4}) == doctest::Approx(0.001261914354082));  // sin(2 / 10000^(4/5))
   }
 }
+
+}  // namespace weights_test

@@ -9,6 +9,8 @@
 #include "support/error_message.h"
 #include "support/gpu_tensors.h"
 
+namespace attention_slices_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 
@@ -99,3 +101,5 @@ TEST_SUITE("gpu") {
     CHECK(message.starts_with("8 rows of 300 scores × 8 heads are more than the 0 MiB"));
   }
 }
+
+}  // namespace attention_slices_test

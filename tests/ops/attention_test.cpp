@@ -11,6 +11,8 @@
 #include "support/golden.h"
 #include "support/gpu_tensors.h"
 
+namespace attention_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 using test::AttentionCase;
@@ -184,3 +186,5 @@ TEST_SUITE("gpu") {
     CHECK(test::run(test::shared_kernels(), one, AttentionKernel::BlocksTexel).dispatches == 3);
   }
 }
+
+}  // namespace attention_test

@@ -10,6 +10,8 @@
 #include "ops/device_with_cores.h"
 #include "support/gpu_tensors.h"
 
+namespace attention_tiles_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 using test::AttentionCase;
@@ -101,3 +103,5 @@ TEST_SUITE("gpu") {
     CHECK(seen == std::set<std::pair<std::uint32_t, bool>>{{64, false}, {64, true}, {256, false}});
   }
 }
+
+}  // namespace attention_tiles_test

@@ -13,6 +13,8 @@
 #include "ops/attention_case.h"
 #include "support/gpu_tensors.h"
 
+namespace cells_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 using test::AttentionCase;
@@ -316,3 +318,5 @@ TEST_SUITE("gpu") {
     CHECK(worst.max_abs < 2e-6);  // observed 8.1e-8
   }
 }
+
+}  // namespace cells_test

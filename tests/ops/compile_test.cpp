@@ -16,6 +16,8 @@
 #include "support/gpu.h"
 #include "support/temporary_directory.h"
 
+namespace compile_test {
+
 using namespace headlight;
 
 namespace {
@@ -150,3 +152,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace compile_test

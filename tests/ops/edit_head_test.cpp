@@ -9,6 +9,8 @@
 #include "support/gpu_tensors.h"
 #include "support/random.h"
 
+namespace edit_head_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 
@@ -157,3 +159,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace edit_head_test

@@ -9,6 +9,8 @@
 #include "support/gpu_tensors.h"
 #include "support/random.h"
 
+namespace edit_rows_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 
@@ -90,3 +92,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace edit_rows_test

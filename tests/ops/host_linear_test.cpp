@@ -20,6 +20,8 @@
 #include "support/gpu_tensors.h"
 #include "support/random.h"
 
+namespace host_linear_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 
@@ -233,3 +235,5 @@ TEST_SUITE("gpu") {
     CHECK(default_shader(context.device()) != LinearKernel::Host);
   }
 }
+
+}  // namespace host_linear_test

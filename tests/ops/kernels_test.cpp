@@ -13,6 +13,8 @@
 #include "support/error_message.h"
 #include "support/gpu_tensors.h"
 
+namespace kernels_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 
@@ -159,3 +161,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace kernels_test

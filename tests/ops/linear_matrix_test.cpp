@@ -9,6 +9,8 @@
 #include "core/half.h"
 #include "ops/linear_case.h"
 
+namespace linear_matrix_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 using test::check_all;
@@ -101,3 +103,5 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(uses_matrices(false, 40));
   }
 }
+
+}  // namespace linear_matrix_test

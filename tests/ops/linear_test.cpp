@@ -18,6 +18,8 @@
 #include "support/gpu_tensors.h"
 #include "support/random.h"
 
+namespace linear_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 
@@ -275,3 +277,5 @@ TEST_SUITE("gpu") {
           }) == "the output projection: a weight of 11 numbers is not [3, 4]");
   }
 }
+
+}  // namespace linear_test

@@ -5,6 +5,8 @@
 #include "ops/device_tensor.h"
 #include "ops/device_with_cores.h"
 
+namespace linear_tiles_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 using test::device_with_cores;
@@ -65,3 +67,5 @@ TEST_SUITE("gpu") {
     CHECK(many.parts > 1);
   }
 }
+
+}  // namespace linear_tiles_test

@@ -11,6 +11,8 @@
 #include "support/gpu_tensors.h"
 #include "support/random.h"
 
+namespace norm_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 
@@ -218,3 +220,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace norm_test

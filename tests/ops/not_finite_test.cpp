@@ -11,6 +11,8 @@
 #include "support/deviation.h"
 #include "support/gpu_tensors.h"
 
+namespace not_finite_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 using test::AttentionCase;
@@ -141,3 +143,5 @@ TEST_SUITE("gpu") {
     }
   }
 }
+
+}  // namespace not_finite_test

@@ -7,6 +7,8 @@
 #include "support/gpu_tensors.h"
 #include "support/random.h"
 
+namespace project_heads_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 
@@ -118,3 +120,5 @@ TEST_SUITE("gpu") {
     check_projections(kernels, {4, 20, 64, 12, 24, 17, true});  // three sections of 5, 5 and 4 tiles, four fit a binding
   }
 }
+
+}  // namespace project_heads_test

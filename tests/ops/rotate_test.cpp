@@ -8,6 +8,8 @@
 #include "support/gpu_tensors.h"
 #include "support/random.h"
 
+namespace rotate_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 
@@ -131,3 +133,5 @@ TEST_SUITE("gpu") {
     CHECK(check(kernels, one, 1).max_abs < 5e-7);  // observed 1.2e-7
   }
 }
+
+}  // namespace rotate_test

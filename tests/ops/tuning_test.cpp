@@ -9,6 +9,8 @@
 #include "support/gpu_tensors.h"
 #include "support/temporary_directory.h"
 
+namespace tuning_test {
+
 using namespace headlight;
 using namespace headlight::ops;
 
@@ -99,3 +101,5 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(load_tuning(context.device(), folder.path() / "file" / "tuning.json").has_value());
   }
 }
+
+}  // namespace tuning_test

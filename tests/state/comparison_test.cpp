@@ -9,6 +9,8 @@
 #include "app/state/state_json.h"
 #include "app/state/undo.h"
 
+namespace comparison_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using nlohmann::json;
@@ -148,3 +150,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(state.compare.frozen.has_value());
   }
 }
+
+}  // namespace comparison_test

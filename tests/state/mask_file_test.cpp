@@ -5,6 +5,8 @@
 #include "core/error.h"
 #include "support/temporary_directory.h"
 
+namespace mask_file_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -106,3 +108,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(load_mask("/dev/zero.json"), Error);
   }
 }
+
+}  // namespace mask_file_test

@@ -7,6 +7,8 @@
 
 #include "core/error.h"
 
+namespace mask_painting_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using attention::Cell;
@@ -152,3 +154,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(is_visible(state, 0, 1, cell));
   }
 }
+
+}  // namespace mask_painting_test

@@ -11,6 +11,8 @@
 #include "core/error.h"
 #include "support/temporary_directory.h"
 
+namespace model_state_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -230,3 +232,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(is_model_path("session.headlight.json"));
   }
 }
+
+}  // namespace model_state_test

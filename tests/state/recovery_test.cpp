@@ -20,6 +20,8 @@
 #include "core/error.h"
 #include "support/temporary_directory.h"
 
+namespace recovery_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -135,3 +137,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(Recovery(folder.path() / "file" / "recovery", OpenWindow{}), Error);
   }
 }
+
+}  // namespace recovery_test

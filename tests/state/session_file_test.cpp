@@ -12,6 +12,8 @@
 #include "core/error.h"
 #include "support/temporary_directory.h"
 
+namespace session_file_test {
+
 using namespace headlight;
 using namespace headlight::app;
 namespace fs = std::filesystem;
@@ -121,3 +123,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(has_unsaved_changes(session, state));
   }
 }
+
+}  // namespace session_file_test

@@ -19,6 +19,8 @@
 #include "support/random.h"
 #include "support/temporary_directory.h"
 
+namespace session_mutation_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using nlohmann::json;
@@ -249,3 +251,5 @@ TEST_SUITE("cpu") {
     CHECK(outcome.refused > kMutants / 10);
   }
 }
+
+}  // namespace session_mutation_test

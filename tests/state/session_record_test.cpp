@@ -12,6 +12,8 @@
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
+namespace session_record_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using nlohmann::json;
@@ -106,3 +108,5 @@ TEST_SUITE("cpu") {
     CHECK(refusal("program", std::string(300, 'x')).find("longer than") != std::string::npos);
   }
 }
+
+}  // namespace session_record_test

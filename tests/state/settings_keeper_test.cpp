@@ -7,6 +7,8 @@
 
 #include "support/temporary_directory.h"
 
+namespace settings_keeper_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -50,3 +52,5 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(keeper.save(settings).has_value());
   }
 }
+
+}  // namespace settings_keeper_test

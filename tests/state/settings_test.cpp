@@ -11,6 +11,8 @@
 #include "core/error.h"
 #include "support/temporary_directory.h"
 
+namespace settings_test {
+
 using namespace headlight;
 using namespace headlight::app;
 namespace fs = std::filesystem;
@@ -156,3 +158,5 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(save_settings("/proc/headlight/settings.json", {}), Error);
   }
 }
+
+}  // namespace settings_test

@@ -17,6 +17,8 @@
 #include "app/state/state_json.h"
 #include "app/state/undo.h"
 
+namespace state_properties_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -213,3 +215,5 @@ TEST_SUITE("cpu") {
     });
   }
 }
+
+}  // namespace state_properties_test

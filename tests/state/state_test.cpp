@@ -18,6 +18,8 @@
 #include "support/expressions.h"
 #include "support/temporary_directory.h"
 
+namespace state_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using nlohmann::json;
@@ -316,3 +318,5 @@ TEST_SUITE("cpu") {
     CHECK(std::get<Playground>(run_inputs(state).source).key_text == "keys");
   }
 }
+
+}  // namespace state_test

@@ -9,6 +9,8 @@
 #include "app/state/undo.h"
 #include "support/expressions.h"
 
+namespace undo_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -314,3 +316,5 @@ TEST_SUITE("cpu") {
     CHECK(names() == std::vector<std::string>{"before: baseline"});
   }
 }
+
+}  // namespace undo_test

@@ -9,6 +9,8 @@
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
+namespace corpus_file_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -91,3 +93,5 @@ TEST_SUITE("cpu") {
     CHECK(message("a.gz").find("is compressed") != std::string::npos);
   }
 }
+
+}  // namespace corpus_file_test

@@ -9,6 +9,8 @@
 #include "app/survey/rank_marks.h"
 #include "support/temporary_directory.h"
 
+namespace rank_marks_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -49,3 +51,5 @@ TEST_SUITE("cpu") {
     CHECK(take_dead_ranks(marks).empty());
   }
 }
+
+}  // namespace rank_marks_test

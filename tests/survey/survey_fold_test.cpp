@@ -9,6 +9,8 @@
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
+namespace survey_fold_test {
+
 using namespace headlight;
 using namespace headlight::app;
 using evaluation::CorpusStatistics;
@@ -113,3 +115,5 @@ TEST_SUITE("cpu") {
     CHECK(message(identity()).find("is no survey's") != std::string::npos);
   }
 }
+
+}  // namespace survey_fold_test

@@ -14,6 +14,8 @@
 #include "support/running_session.h"
 #include "support/temporary_directory.h"
 
+namespace survey_gpu_test {
+
 using namespace headlight;
 using namespace headlight::evaluation;
 
@@ -108,3 +110,5 @@ TEST_SUITE("gpu") {
     CHECK(said.find("holds numbers that are none") != std::string::npos);
   }
 }
+
+}  // namespace survey_gpu_test

@@ -7,6 +7,8 @@
 #include "support/temporary_directory.h"
 #include "survey/written_survey.h"
 
+namespace survey_reader_test {
+
 using namespace headlight;
 using namespace headlight::app;
 
@@ -51,3 +53,5 @@ TEST_SUITE("cpu") {
     CHECK(test::error_message([&] { read_survey(empty.path()); }).find("survey.json") != std::string::npos);
   }
 }
+
+}  // namespace survey_reader_test

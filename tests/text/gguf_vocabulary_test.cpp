@@ -13,6 +13,8 @@
 #include "text/sentence_piece_file.h"
 #include "text/tokenizer.h"
 
+namespace gguf_vocabulary_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using text::GgufVocabulary;
@@ -166,3 +168,5 @@ TEST_SUITE("cpu") {
     CHECK(refusal(file).starts_with("tokenizer.ggml.tokens is missing"));
   }
 }
+
+}  // namespace gguf_vocabulary_test

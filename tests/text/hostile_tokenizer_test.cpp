@@ -16,6 +16,8 @@
 #include "text/regex.h"
 #include "text/tokenizer.h"
 
+namespace hostile_tokenizer_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using text::GgufVocabulary;
@@ -290,3 +292,5 @@ TEST_SUITE("cpu") {
     CHECK(refusal_of_pieces(field(3, field(2, "abc"))) == "the precompiled map of characters is cut off: it has 3 bytes");
   }
 }
+
+}  // namespace hostile_tokenizer_test

@@ -9,6 +9,8 @@
 #include "core/atomic_file.h"
 #include "text/tokenizer.h"
 
+namespace marian_test {
+
 using namespace headlight;
 using text::Token;
 using text::Tokenizer;
@@ -88,3 +90,5 @@ TEST_SUITE("cpu") {
     CHECK(tokenizer.special().end == 0U);
   }
 }
+
+}  // namespace marian_test

@@ -6,6 +6,8 @@
 #include "support/error_message.h"
 #include "text/regex.h"
 
+namespace regex_test {
+
 using namespace headlight;
 using text::Regex;
 
@@ -89,3 +91,5 @@ TEST_SUITE("cpu") {
     CHECK(Regex::of_literal("").find_all("é").size() == 2);
   }
 }
+
+}  // namespace regex_test

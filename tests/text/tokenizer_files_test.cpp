@@ -12,6 +12,8 @@
 #include "support/temporary_directory.h"
 #include "text/tokenizer.h"
 
+namespace tokenizer_files_test {
+
 using namespace headlight;
 using text::Tokenizer;
 
@@ -187,3 +189,5 @@ TEST_SUITE("cpu") {
     }
   }
 }
+
+}  // namespace tokenizer_files_test

@@ -10,6 +10,8 @@
 #include "text/golden_tokenizer.h"
 #include "text/tokenizer.h"
 
+namespace tokenizer_golden_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using text::Token;
@@ -138,3 +140,5 @@ TEST_SUITE("cpu") {
     compare(Tokenizer::load(std::filesystem::path(tokenizers) / "llama2"), "llama2");
   }
 }
+
+}  // namespace tokenizer_golden_test

@@ -13,6 +13,8 @@
 #include "text/label.h"
 #include "text/tokenizer.h"
 
+namespace tokenizer_property_test {
+
 using namespace headlight;
 using namespace headlight::test;
 using text::to_labels;
@@ -225,3 +227,5 @@ TEST_SUITE("cpu") {
     for (const int count : same) CHECK(count == 50);
   }
 }
+
+}  // namespace tokenizer_property_test

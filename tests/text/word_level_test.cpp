@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+namespace word_level_test {
+
 using namespace headlight;
 using namespace headlight::text;
 
@@ -107,3 +109,5 @@ TEST_SUITE("cpu") {
     CHECK(count_words_per_line("a\n") == std::vector<std::size_t>{1, 0});
   }
 }
+
+}  // namespace word_level_test

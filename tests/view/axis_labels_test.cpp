@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+namespace axis_labels_test {
+
 using namespace headlight::view;
 
 namespace {
@@ -173,3 +175,5 @@ TEST_SUITE("cpu") {
     CHECK(lay_out_labels({}).labels.empty());
   }
 }
+
+}  // namespace axis_labels_test

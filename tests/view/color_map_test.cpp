@@ -13,6 +13,8 @@
 
 #include "view/head_palette.h"
 
+namespace color_map_test {
+
 using namespace headlight;
 using namespace headlight::view;
 
@@ -95,3 +97,5 @@ TEST_SUITE("cpu") {
     CHECK(head_color(kHeadColors) == head_color(0));
   }
 }
+
+}  // namespace color_map_test

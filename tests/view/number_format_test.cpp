@@ -6,6 +6,8 @@
 
 #include "view/ellipsis.h"
 
+namespace number_format_test {
+
 using namespace headlight::view;
 
 TEST_SUITE("cpu") {
@@ -61,3 +63,5 @@ TEST_SUITE("cpu") {
     CHECK(shorten("", 0, letters).empty());
   }
 }
+
+}  // namespace number_format_test

@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+namespace value_scale_test {
+
 using namespace headlight::view;
 
 TEST_SUITE("cpu") {
@@ -154,3 +156,5 @@ TEST_SUITE("cpu") {
     CHECK(make_ticks(1.0F, 1.0F, 5).empty());
   }
 }
+
+}  // namespace value_scale_test

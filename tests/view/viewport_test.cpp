@@ -5,6 +5,8 @@
 #include <limits>
 #include <random>
 
+namespace viewport_test {
+
 using namespace headlight::view;
 
 namespace {
@@ -126,3 +128,5 @@ TEST_SUITE("cpu") {
     CHECK(Viewport(kArea, 0, 0).visible_region().rows == 0);
   }
 }
+
+}  // namespace viewport_test
