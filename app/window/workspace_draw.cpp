@@ -104,7 +104,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
     // While a translation grows, what is below must not move with each of its lines.
     const bool is_growing = !is_current() || (result_.translated && !result_.translated->is_done);
     if (is_growing) wanted = std::max(wanted, texts_height_);
-    if (wanted != std::exchange(texts_height_, wanted)) ui_.request_redraw();
+    if (wanted != std::exchange(texts_height_, wanted)) ui_.request_redraw(2);
   });
   draw_lesson(frame);
   draw_sidebar(frame);
@@ -333,7 +333,7 @@ void Workspace::draw_dialogs(Frame& frame) {
     draw_model_browser(frame);
     draw_palette(frame);
     chosen_step_ = draw_history_window(frame, undo_, shows_history_);
-    if (chosen_step_) ui_.request_redraw();
+    if (chosen_step_) ui_.request_redraw(2);
   }));
 }
 

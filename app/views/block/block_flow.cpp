@@ -132,7 +132,7 @@ class Flow {
       hovered_ = node.id;
     } else if (hovered_ == node.id) {
       hovered_.clear();
-      frame_.ui.request_redraw();
+      frame_.ui.request_redraw(2);
     }
     if (is_clicked && why.empty()) frame_.state.block.opened = std::string(node.id);
     if (!is_on_cells) return;
