@@ -72,7 +72,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("while the walk plays, frames follow each other without input, until it is at its end") {
     UiDriver ui(block_state());
     const std::uint64_t before = ui.ui().frames_drawn();
-    ui.click("block.play");  // waits until nothing moves any more
+    ui.click("block.play");                        // waits until nothing moves any more
     CHECK(ui.ui().frames_drawn() - before > 300);  // observed 992
     CHECK(ui.sees("block.play"));
   }
