@@ -7,9 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "app/analyses/head_metrics.h"
 #include "app/cells/stage_text.h"
 #include "app/cells/weight_origin.h"
 #include "app/quantities/quantity.h"
+#include "app/state/state_names.h"
 #include "capture/capture_file.h"
 #include "core/tensor.h"
 
@@ -47,12 +49,17 @@ constexpr std::array kOthers = {
     OtherNumber{kLogitPart, "part of a logit", "direct logit attribution, in double on the host",
                 "what this part wrote into the residual stream, times the final norm's scale and the token's row of the "
                 "unembedding"},
+    OtherNumber{kLogitOther, "part of a logit that no layer writes", "direct logit attribution, in double on the host",
+                "the token's vector with its position, or biases behind the last layer, times the token's row of the "
+                "unembedding"},
     OtherNumber{kLogitHead, "part of a logit from one head", "direct logit attribution, in double on the host",
                 "the head's output times its rows of W_O, times the final norm's scale and the token's row of the "
                 "unembedding"},
     OtherNumber{kLogitSource, "what heads bring to a logit from one token",
                 "direct logit attribution, in double on the host",
                 "weights, values, W_O and the token's row of the unembedding"},
+    OtherNumber{kHeadMetricNumber, "what a head does", "a sum over rows of weights, in double on the host",
+                "the head's attention weights, every key of each row", true},
 };
 
 const OtherNumber* find_other(std::string_view id) {
@@ -110,10 +117,14 @@ class Teller {
     layer_ = &result_.network->layer(number_.block);
     if (result_.capture) {
       if (id) tell_captured(quantity(*id));
+      if (number_.of == kHeadMetricNumber) tell_metric(*other);
       return std::move(told_);
     }
     if (id) {
       tell_quantity(quantity(*id));
+    } else if (number_.of == kHeadMetricNumber) {
+      tell_metric(*other);
+      add_weights(Stage::Weights, false);
     } else {
       tell_other(*other);
     }
@@ -277,11 +288,27 @@ class Teller {
     add_linear(name, linear, part.first, part.second);
   }
 
+  /// A metric of the head, whose definition the view's tooltips have.
+  void tell_metric(const OtherNumber& other) {
+    name_place(true);
+    const auto metric = static_cast<evaluation::HeadMetric>(number_.column);
+    add("metric", std::string(enum_name<evaluation::HeadMetric>(kHeadMetricNames, metric)));
+    add("computed by", std::string(other.computed));
+    add("from", std::string(other.from));
+    const Analysed* answer = result_.analysed(
+        {.analysis = &kHeadMetricAnalysis, .block = {.kind = number_.block.kind, .layer = {}}, .batch = number_.batch});
+    const auto* found = answer ? answer->as<HeadMetricsFound>() : nullptr;
+    if (found == nullptr) return;
+    const bool is_whole = found->measured_queries >= found->queries;
+    add("exact or sampled", is_whole ? fmt::format("exact: all {} queries", found->queries)
+                                     : fmt::format("{} of {} queries", found->measured_queries, found->queries));
+  }
+
   void tell_other(const OtherNumber& other) {
     const bool is_logit = other.id.starts_with("logit");
     if (!is_logit) name_place(other.has_head);
     if (is_logit) {
-      std::string of = "the last layer";
+      std::string of = other.id == kLogitOther ? "the whole model" : "the last layer";
       if (other.id == kLogitPart) of = fmt::format("layer {}", number_.block.layer.value);
       if (other.id == kLogitHead) of = fmt::format("layer {}, head {}", number_.block.layer.value, number_.head);
       add("of", of);

@@ -32,8 +32,10 @@ inline constexpr std::string_view kMlpNumber = "feed-forward";          ///< wha
 inline constexpr std::string_view kNextNumber = "next";                 ///< behind the layer
 inline constexpr std::string_view kLogitNumber = "logit";               ///< row: token, column: id in the vocabulary
 inline constexpr std::string_view kLogitPart = "logit-part";            ///< what a layer writes, times the token's direction
+inline constexpr std::string_view kLogitOther = "logit-other";          ///< likewise of what no layer writes
 inline constexpr std::string_view kLogitHead = "logit-head";            ///< likewise of one head
 inline constexpr std::string_view kLogitSource = "logit-source";        ///< what heads bring from one source token (`row`)
+inline constexpr std::string_view kHeadMetricNumber = "head-metric";    ///< column: an evaluation::HeadMetric
 
 /// Reads headers of the model's files, some milliseconds. A number of something that the run doesn't have gets a title and
 /// no lines.

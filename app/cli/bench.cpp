@@ -4,12 +4,15 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "app/bench/bench.h"
 #include "app/bench/check.h"
 #include "app/bench/model_bench.h"
+#include "app/bench/random_model.h"
 #include "app/bench/report.h"
 #include "app/cli/roofline.h"
 #include "app/models/bundled_models.h"
@@ -25,6 +28,7 @@ namespace {
 
 constexpr std::uint32_t kLongest = 4096;
 constexpr std::uint32_t kKeystrokes = 40;
+constexpr std::uint64_t kMostGrid = 64;
 constexpr std::uint32_t kMostHeads = model::kMaxModelHeads;
 
 constexpr const char* kBenchDescription =
@@ -65,7 +69,8 @@ struct BenchFlags {
   std::vector<std::uint32_t> heads = {8, 12};
   std::uint32_t longest = 1024;
   std::uint32_t rounds = 0;
-  std::filesystem::path roofline;  ///< the figure's file; empty: none
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> grid;  ///< layers and heads of a random model; none: no such
+  std::filesystem::path roofline;                               ///< the figure's file; empty: none
   bool is_quick = false, is_full = false, is_check = false, is_viewer = false, is_json = false;
 };
 
@@ -171,12 +176,16 @@ int run_viewer_bench(const BenchFlags& flags) {
   options.device = flags.device;
   options.shows_welcome = true;
   FirstState first = first_state(*options.models);
-  if (!flags.model.empty()) {
+  std::optional<bench::RandomModel> random;
+  if (flags.grid) random.emplace(chosen_model("", kCaptionWriter), flags.grid->first, flags.grid->second);
+  if (random || !flags.model.empty()) {
+    const std::string text = first.state.text();
     first = {};
-    first.model = options.models->open(inference::find_model(flags.model));
+    first.model = options.models->open(random ? random->folder() : inference::find_model(flags.model));
     select_model(first.state, first.model->path.string(), first.model->masks);
     select_first_head(first.state, *first.model);
     if (const StarterView* starter = find_starter_view(*first.model)) first.state.text() = starter->text;
+    if (random) first.state.text() = text;
   }
   options.state = std::move(first.state);
   options.state.view.paint_reach = PaintReach::AllLayers;
@@ -227,6 +236,8 @@ int run_bench(const BenchFlags& flags) {
   if (draws && (flags.is_viewer || flags.is_check || !flags.model.empty())) {
     throw UsageError("--roofline draws the operations that are measured without --model, --viewer and --check");
   }
+  if (flags.grid && (!flags.is_viewer || !flags.model.empty()))
+    throw UsageError("--head-grid goes with --viewer, and without --model");
   if (flags.is_viewer) return run_viewer_bench(flags);
   if (!flags.model.empty()) return run_model_bench(flags);
   const bench::Plan plan = make_plan(flags);
@@ -311,6 +322,18 @@ void add_effort_flags(CLI::App& app, BenchFlags& flags) {
       "from a keystroke to its maps, from a painted cell to its maps, knocking out every head, and what a frame of each "
       "view costs",
       kGroup, [&flags] { flags.is_viewer = true; });
+  add_flag(app, "--head-grid", "LxH",
+           "with --viewer: of a GPT-2 with so many layers and heads, as in 12x12, and random weights, made for the "
+           "measurement",
+           kGroup, [&flags](const std::string& value) {
+             const std::size_t cross = value.find('x');
+             if (cross == std::string::npos)
+               throw UsageError("--head-grid: expected LAYERSxHEADS as in 12x12, found '{}'", value);
+             const auto count = [](const std::string& number) {
+               return static_cast<std::uint32_t>(parse_integer("--head-grid", number, 1, kMostGrid));
+             };
+             flags.grid = {count(value.substr(0, cross)), count(value.substr(cross + 1))};
+           });
   add_flag(
       app, "--roofline", "FILE",
       "draw what was measured as a roofline into FILE (.svg, .pdf or .png): GFLOP/s over FLOP a byte, against a loop of "

@@ -115,7 +115,8 @@ class Ui {
   /// event), about 0.5 while a caret blinks, infinity when idle.
   double redraw_after_s() const;
   bool wants_redraw() const { return redraw_after_s() <= 0.0; }
-  /// Requests this many more frames: for changes not caused by input.
+  /// Requests so many frames, for changes not caused by input. Within a frame that one is the first of them: 2 draw another
+  /// one after it.
   void request_redraw(int frames = 1, const char* file = __builtin_FILE(), int line = __builtin_LINE());
   /// What the next frame is needed for, where redraw_after_s() is 0: the line that requested it, or a few words. For the
   /// message about a window that never comes to rest.

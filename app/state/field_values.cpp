@@ -112,12 +112,14 @@ json write_patterns(const inference::FixedPatterns& patterns) {
 }
 
 void read_patterns(const JsonReader& object, const char* key, inference::FixedPatterns& value) {
+  std::size_t left = kMostPaintedNumbers;
   read_by_head(object, key, value, attention::ReplacementPattern(),
-               [](const JsonReader& head, attention::ReplacementPattern& pattern) {
+               [&left](const JsonReader& head, attention::ReplacementPattern& pattern) {
                  head.read_enum<attention::FixedPattern>("pattern", pattern.kind, kFixedPatterns);
                  const json* weights = head.find("weights");
                  if (weights == nullptr || pattern.kind != attention::FixedPattern::Painted) return;
-                 pattern.weights = numbers_from_json(*weights, head.path("weights"), 0.0f, attention::kMostPatternWeight);
+                 pattern.weights =
+                     numbers_from_json(*weights, head.path("weights"), 0.0f, attention::kMostPatternWeight, left);
                });
 }
 

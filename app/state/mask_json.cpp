@@ -1,5 +1,6 @@
 #include "app/state/mask_json.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -12,8 +13,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint32_t kLastCell = 0xffff'fffeu;
-constexpr std::size_t kMostPaintedNumbers = std::size_t{1} << 22;  // painted numbers of one scope
-constexpr std::uint32_t kMostDocuments = 1u << 20;                 // of one item
+constexpr std::size_t kMostPaintedInScope = std::size_t{1} << 22;
+constexpr std::uint32_t kMostDocuments = 1u << 20;  // of one item
 
 json scope_axis(const std::optional<std::uint32_t>& axis) { return axis ? json(*axis) : json(nullptr); }
 
@@ -118,12 +119,13 @@ json biases_to_json(const attention::PaintedBiases& biases) {
 attention::PaintedBiases biases_from_json(const json& scopes, const std::string& path) {
   if (!scopes.is_array()) throw Error("{}: expected a list, found {}", path, shown(scopes));
   attention::PaintedBiases biases;
+  std::size_t left = kMostPaintedNumbers;
   for (const json& entry : scopes) {
     const JsonReader reader(entry, path);
     const json* runs = reader.find("runs");
     if (!runs) throw Error("{}.runs: expected a list", path);
     attention::NumberRuns numbers =
-        numbers_from_json(*runs, reader.path("runs"), -attention::kMostBias, attention::kMostBias);
+        numbers_from_json(*runs, reader.path("runs"), -attention::kMostBias, attention::kMostBias, left);
     if (!numbers.empty()) biases.insert_or_assign(scope_from_json(reader), std::move(numbers));
   }
   return biases;
@@ -137,6 +139,7 @@ json documents_to_json(const attention::Documents& documents) {
 
 void documents_from_json(const json& items, const std::string& path, attention::MaskSpec& mask) {
   if (!items.is_array()) throw Error("{}: expected a list, found {}", path, shown(items));
+  attention::Documents documents;
   for (const json& entry : items) {
     const JsonReader reader(entry, path);
     std::uint32_t item = 0;
@@ -146,8 +149,11 @@ void documents_from_json(const json& items, const std::string& path, attention::
       throw Error("{}: expected a list of at most {} tokens", reader.path("begins"), kMostDocuments);
     std::vector<std::uint32_t> begins;
     for (const json& token : *tokens) begins.push_back(JsonReader::integer(reader.path("begins"), token, 0u, kLastCell));
-    attention::set_documents(mask, item, std::move(begins));
+    attention::MaskSpec one;
+    attention::set_documents(one, item, std::move(begins));
+    if (one.documents) documents.insert_or_assign(item, one.documents->at(item));
   }
+  if (!documents.empty()) mask.documents = std::move(documents);
 }
 
 attention::Expression expression_from_json(const JsonReader& reader, const char* key, attention::ExpressionUse use) {
@@ -182,7 +188,8 @@ json numbers_to_json(const attention::NumberRuns& painted) {
   return runs;
 }
 
-attention::NumberRuns numbers_from_json(const json& runs, const std::string& path, float low, float high) {
+attention::NumberRuns numbers_from_json(const json& runs, const std::string& path, float low, float high,
+                                        std::size_t& left) {
   if (!runs.is_array()) throw Error("{}: expected a list, found {}", path, shown(runs));
   std::vector<attention::Painted<float>> cells;
   for (const json& run : runs) {
@@ -194,7 +201,11 @@ attention::NumberRuns numbers_from_json(const json& runs, const std::string& pat
     const std::uint32_t query = JsonReader::integer(path, run[0], 0u, kLastCell);
     const std::uint32_t first = JsonReader::integer(path, run[1], 0u, kLastCell);
     const std::uint32_t count = JsonReader::integer(path, run[2], 1u, kLastCell - first);
-    if (count > kMostPaintedNumbers - cells.size()) throw Error("{}: more than {} cells", path, kMostPaintedNumbers);
+    if (count > std::min(kMostPaintedInScope - cells.size(), left)) {
+      throw Error("{}: more than {} painted cells, or {} in all lists together", path, kMostPaintedInScope,
+                  kMostPaintedNumbers);
+    }
+    left -= count;
     for (std::uint32_t i = 0; i < count; ++i) cells.emplace_back(attention::Cell{query, first + i}, number);
   }
   return attention::NumberRuns(std::move(cells));

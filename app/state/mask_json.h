@@ -16,9 +16,14 @@ nlohmann::json to_json(const attention::MaskSpec& mask);
 /// Throws Error naming the key; `path` is the path of `value` in its file.
 attention::MaskSpec mask_from_json(const nlohmann::json& value, const std::string& path);
 
-/// Numbers painted onto cells as runs [query, first key, count, number]. Throws Error where one isn't from `low` to `high`.
+/// Cells with a number that the lists of a file may have together, so that few words of a file can't take long to read.
+inline constexpr std::size_t kMostPaintedNumbers = std::size_t{1} << 24;
+
+/// Numbers painted onto cells as runs [query, first key, count, number]. Throws Error where one isn't from `low` to `high`,
+/// or there are more than `left`, from which the read ones are taken.
 nlohmann::json numbers_to_json(const attention::NumberRuns& painted);
-attention::NumberRuns numbers_from_json(const nlohmann::json& runs, const std::string& path, float low, float high);
+attention::NumberRuns numbers_from_json(const nlohmann::json& runs, const std::string& path, float low, float high,
+                                        std::size_t& left);
 
 /// One of the above under "encoder", "decoder" and "cross".
 nlohmann::json to_json(const attention::MaskSet& masks);

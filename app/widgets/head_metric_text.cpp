@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "app/cells/provenance.h"
+
 namespace headlight::app {
 namespace {
 
@@ -128,6 +130,18 @@ std::string head_sentence(const HeadRef& head, const HeadMetrics& metrics, const
   }
   return fmt::format("{} shows no clear pattern: previous token {}, first token {}", name_of(head),
                      value(HeadMetric::PreviousToken), value(HeadMetric::Sink));
+}
+
+std::optional<NumberRef> number_of(const HeadRef& head, std::uint32_t batch, HeadMetric metric, const HeadMetrics& metrics,
+                                   const PatternScoring& scoring) {
+  const std::optional<double> value = metrics.value(metric, scoring);
+  if (!value) return std::nullopt;
+  return NumberRef{.of = std::string(kHeadMetricNumber),
+                   .block = head.block,
+                   .batch = batch,
+                   .head = head.head,
+                   .column = static_cast<std::uint32_t>(metric),
+                   .value = value};
 }
 
 std::string metrics_text(const HeadMetrics& metrics, const PatternScoring& scoring) {

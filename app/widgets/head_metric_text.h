@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "app/state/number_ref.h"
 #include "app/state/state.h"
 #include "evaluation/head_meter.h"
 
@@ -38,6 +39,10 @@ std::string badge_text(const evaluation::HeadMetrics& metrics, const evaluation:
 /// "L3H1 looks at the previous token: 0.98", or what it does most where no threshold is passed.
 std::string head_sentence(const HeadRef& head, const evaluation::HeadMetrics& metrics,
                           const evaluation::PatternScoring& scoring);
+
+/// Where the metric's number comes from can be asked of this; nullopt where it isn't defined.
+std::optional<NumberRef> number_of(const HeadRef& head, std::uint32_t batch, evaluation::HeadMetric metric,
+                                   const evaluation::HeadMetrics& metrics, const evaluation::PatternScoring& scoring);
 
 /// "previous 0.98 · duplicate – · …": all metrics.
 std::string metrics_text(const evaluation::HeadMetrics& metrics, const evaluation::PatternScoring& scoring);

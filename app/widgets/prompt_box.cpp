@@ -120,7 +120,7 @@ void draw_prompt_chips(Frame& frame, const char* name, const PromptSide& side, C
   const std::optional<ChipTarget> hovered = draw_token_side(frame, name, side.tokens, layout, in_text);
   const bool is_same = hovered.has_value() == remembered.has_value() &&
                        (!hovered || (hovered->item == remembered->item && hovered->token == remembered->token));
-  if (!is_same) frame.ui.request_redraw();  // the boxes above are drawn already
+  if (!is_same) frame.ui.request_redraw(2);  // the boxes above are drawn already
   remembered = hovered;
 }
 

@@ -6,6 +6,7 @@
 
 #include "app/analyses/line_tokens.h"
 #include "app/cells/stage_text.h"
+#include "app/quantities/quantity.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 
@@ -72,6 +73,22 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
           .sampled_rows = is_sampled ? sampled_rows(cells, pool) : 0};
 }
 
+NumberRef number_under_pointer(const TileQuery& shown, const view::Rect& box) {
+  const glm::vec2 at = glm::clamp((to_glm(ImGui::GetIO().MousePos) - box.origin) / glm::max(box.size, 1.0F), 0.0F, 1.0F);
+  const auto first_of = [&](float part, std::uint32_t cells) {
+    const auto cell = static_cast<std::uint32_t>(part * static_cast<float>(cells));
+    return std::min(cell, std::max(cells, 1U) - 1) / shown.pool * shown.pool;
+  };
+  return {.of = std::string(quantity(shown.quantity).id),
+          .block = shown.block,
+          .batch = shown.batch,
+          .head = shown.head,
+          .row = first_of(at.y, shown.rows),
+          .column = first_of(at.x, shown.columns),
+          .pool = shown.pool,
+          .pooling = shown.pooling};
+}
+
 std::string sample_in_words(const TileQuery& query) {
   if (query.sampled_rows == 0) return {};
   const std::uint32_t rest = query.rows % query.pool;  // rows of the last squares
@@ -114,19 +131,21 @@ void draw_sample_note(Frame& frame, const char* name, const std::string& sample)
       "concentration are of every row, and the big map is exact.");
 }
 
-void draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& box, const std::string& text) {
+bool draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& box, const std::string& text) {
   constexpr float kInset = 4.0F;
   ImFont* font = frame.ui.fonts().small;
   std::string shown = text;
   if (text_width(font, shown) + 2.0F * kInset > box.size.x) shown.resize(std::min(shown.find(' '), shown.size()));
   const glm::vec2 size(text_width(font, shown) + 2.0F * kInset, font_size(font) + 3.0F);
-  if (shown.empty() || size.x > box.size.x || 2.5F * size.y > box.size.y) return;
+  if (shown.empty() || size.x > box.size.x || 2.5F * size.y > box.size.y) return false;
   const shell::Theme& theme = frame.ui.theme();
   const glm::vec2 low(box.origin.x, box.end().y - size.y);
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(to_imgui(low), to_imgui(low + size), theme.popup, 2.0F);
   list->AddText(font, font_size(font), {low.x + kInset, low.y + 1.0F}, theme.text, shown.c_str());
-  frame.mark(thumbnail + ".badge", {.origin = low, .size = size});
+  const view::Rect badge{.origin = low, .size = size};
+  frame.mark(thumbnail + ".badge", badge);
+  return badge.contains(to_glm(ImGui::GetIO().MousePos));
 }
 
 void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head, const std::string& sentence) {

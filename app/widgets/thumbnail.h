@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/frame.h"
+#include "app/state/number_ref.h"
 #include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
@@ -13,6 +14,9 @@ namespace headlight::app {
 /// tokens.
 TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge);
 inline constexpr std::size_t kMostThumbnailCells = std::size_t{1} << 22;
+
+/// The cell, or the square of cells, that the pointer is on, of a thumbnail that shows this tile in `box`.
+NumberRef number_under_pointer(const TileQuery& shown, const view::Rect& box);
 
 /// "128 of 8,192 query rows" for a sampled tile, empty for any other: what a thumbnail says of itself.
 std::string sample_in_words(const TileQuery& query);
@@ -28,8 +32,8 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
 
 /// "prev 0.98" in the lower left corner of a thumbnail; the word alone where that is too narrow, nothing where it would
 /// cover much of the map.
-/// Marked for tests where it is drawn: "<thumbnail>.badge".
-void draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& box, const std::string& text);
+/// Marked for tests where it is drawn: "<thumbnail>.badge". Returns whether the pointer is on it.
+bool draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& box, const std::string& text);
 
 /// "encoder self-attention", or just "self-attention" in a model with a single stack.
 const char* kind_name(const Frame& frame, model::BlockKind kind);

@@ -166,6 +166,7 @@ constexpr std::array kLines = {
     Line{"mask.shape.2", "The brush masks the whole column of a key, or shows it."},
     Line{"mask.shape.3", "The brush masks every cell with the same distance of query and key, or shows it."},
     Line{"mask.shape.4", "A drag of the brush masks a rectangle, or shows it."},
+    Line{"menu.Brush puts", "What the brush puts onto cells: masks, biases of their scores, or the weights of a pattern."},
     Line{"menu.Bundled models", "The trained models that come with the program."},
     Line{"menu.Colour map", "The colours from small to large weights."},
     Line{"menu.Colour range", "What the darkest or brightest colour stands for."},

@@ -98,14 +98,18 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   draw_center(frame);
   token_menu_.draw(frame);
   pane("grid", layout_.grid, theme.panel, true, [&] {
-    if (result_.run != 0) draw_grid_panel(frame);
+    if (result_.run == 0) return;
+    const std::optional<NumberRef> of_view = std::exchange(frame.transient.pointed_number, std::nullopt);
+    draw_grid_panel(frame);
+    ask_about_number(frame);
+    if (!frame.transient.pointed_number) frame.transient.pointed_number = of_view;
   });
   pane("texts", layout_.texts, theme.panel, false, [&] {
     float wanted = draw_translator_panel(frame, prompt_memory_, error_of(ErrorSection::Text));
     // While a translation grows, what is below must not move with each of its lines.
     const bool is_growing = !is_current() || (result_.translated && !result_.translated->is_done);
     if (is_growing) wanted = std::max(wanted, texts_height_);
-    if (wanted != std::exchange(texts_height_, wanted)) ui_.request_redraw();
+    if (wanted != std::exchange(texts_height_, wanted)) ui_.request_redraw(2);
   });
   draw_lesson(frame);
   draw_sidebar(frame);
@@ -175,17 +179,20 @@ void Workspace::draw_center(Frame& frame) {
     } else if (!engine_->load_progress()) {
       draw_empty_panel(frame, engine_->is_busy());
     }
+    if (!frame.transient.pointed_number && frame.transient.hovered) frame.transient.pointed_number = number_at_cell(frame);
     ask_about_number(frame);
+    // A key asks about the pinned one too.
+    if (!frame.transient.pointed_number) frame.transient.pointed_number = number_at_cell(frame);
   });
 }
 
-/// Ctrl and a click ask where the number under the pointer is from, in every view; a key asks about the pinned one too.
+/// Ctrl and a click ask where the number under the pointer is from, in every view and the grid.
 void Workspace::ask_about_number(Frame& frame) {
   Transient& transient = frame.transient;
-  const bool is_pointed = transient.hovered || transient.pointed_number;
-  if (!transient.pointed_number) transient.pointed_number = number_at_cell(frame);
-  const bool asks = is_pointed && ImGui::GetIO().KeyCtrl && ImGui::IsMouseClicked(ImGuiMouseButton_Left);
-  if (asks && ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows)) transient.asked_number = transient.pointed_number;
+  const bool asks = ImGui::GetIO().KeyCtrl && ImGui::IsMouseClicked(ImGuiMouseButton_Left);
+  // What is under the pointer may be a button, which is active by now.
+  constexpr ImGuiHoveredFlags kHere = ImGuiHoveredFlags_ChildWindows | ImGuiHoveredFlags_AllowWhenBlockedByActiveItem;
+  if (asks && transient.pointed_number && ImGui::IsWindowHovered(kHere)) transient.asked_number = transient.pointed_number;
 }
 
 void Workspace::draw_lesson(Frame& frame) {
@@ -338,7 +345,7 @@ void Workspace::draw_dialogs(Frame& frame) {
     draw_model_browser(frame);
     draw_palette(frame);
     chosen_step_ = draw_history_window(frame, undo_, shows_history_);
-    if (chosen_step_) ui_.request_redraw();
+    if (chosen_step_) ui_.request_redraw(2);
   }));
 }
 

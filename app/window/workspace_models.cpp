@@ -197,7 +197,7 @@ void Workspace::go_on_generating() {
 void Workspace::stop_generating() {
   generation_.stop(state_);
   // What was generated is one step, and what the user types next another.
-  if (undo_.observe(state_, last_frame_s_, true)) ui_.request_redraw();
+  if (undo_.observe(state_, last_frame_s_, true)) ui_.request_redraw(2);
   undo_.seal();
 }
 

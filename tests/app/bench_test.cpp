@@ -1,14 +1,18 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <filesystem>
 #include <map>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "app/bench/bench.h"
+#include "app/bench/random_model.h"
 #include "app/bench/report.h"
 #include "core/atomic_file.h"
+#include "core/error.h"
+#include "inference/language_model.h"
 #include "support/program.h"
 #include "support/temporary_directory.h"
 
@@ -143,6 +147,9 @@ TEST_SUITE("cpu") {
     refused({"--d-model", "512,768", "--heads", "8"}, "they go in pairs");
     refused({"--format", "xml"}, "choose among table, json");
     refused({"--rounds", "0"}, "--rounds: expected a whole number");
+    refused({"--viewer", "--head-grid", "12"}, "--head-grid: expected LAYERSxHEADS as in 12x12, found '12'");
+    refused({"--viewer", "--head-grid", "12x65"}, "--head-grid: expected a whole number from 1 to 64");
+    refused({"--head-grid", "12x12"}, "--head-grid goes with --viewer, and without --model");
   }
 }
 
@@ -265,6 +272,21 @@ TEST_SUITE("gpu") {
       CHECK(rows[i]["n"] >= 128);
       CHECK(rows[i]["wall_ms"] > 0.0);
     }
+  }
+
+  TEST_CASE("a random model has the layers and heads that were asked for, and leaves no files") {
+    const std::filesystem::path like = std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "models/gpt2";
+    std::filesystem::path folder;
+    {
+      const RandomModel random(like, 3, 5);
+      folder = random.folder();
+      const auto model = inference::open_model(folder);
+      CHECK(model->description.layers == 3);
+      CHECK(model->network->blocks().size() == 3);
+      CHECK(model->network->layer(model->network->blocks().front()).config.heads == 5);
+    }
+    CHECK_FALSE(std::filesystem::exists(folder));
+    CHECK_THROWS_AS(RandomModel(folder, 1, 1), Error);
   }
 }
 

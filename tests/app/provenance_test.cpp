@@ -86,6 +86,11 @@ TEST_SUITE("cpu") {
     CHECK(line(head, "of") == "layer 1, head 2");
     CHECK(line(head, "weight W_O").starts_with("transformer.h.1.attn.c_proj.weight [36, 36] F32"));
     CHECK(line(head, "weight") == "transformer.wte.weight [128, 36] F32, row 77, model.safetensors");
+    CHECK(line(provenance_of(result, cell(kLogitOther, 1, 2, 2, 77)), "of") == "the whole model");
+    const Provenance metric = provenance_of(result, cell(kHeadMetricNumber, 1, 2, 0, 3));
+    CHECK(line(metric, "of") == "layer 1, head 2, encoder self-attention");
+    CHECK(line(metric, "metric") == "sink");
+    CHECK(line(metric, "weight W_Q").starts_with("transformer.h.1.attn.c_attn.weight [36, 108] F32"));
     const Provenance mlp = provenance_of(result, cell(kMlpNumber, 1, 0, 2, 7));
     CHECK(line(mlp, "weight") == "transformer.h.1.mlp.c_proj.weight [68, 36] F32, column 7, model.safetensors");
   }

@@ -71,6 +71,14 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.state().block.opened.empty());
   }
 
+  TEST_CASE("while the walk plays, frames follow each other without input, until it is at its end") {
+    UiDriver ui(block_state());
+    const std::uint64_t before = ui.ui().frames_drawn();
+    ui.click("block.play");                        // waits until nothing moves any more
+    CHECK(ui.ui().frames_drawn() - before > 300);  // observed 992
+    CHECK(ui.sees("block.play"));
+  }
+
   TEST_CASE("the block view draws every family's layer") {
     UiDriver ui(block_state());
     for (const char* model : {"gpt2", "bert", "llama", "gpt_neox", "t5", "marian"}) {

@@ -47,6 +47,38 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE("thumbnails and metrics of heads are asked about like cells") {
+    State state;
+    state.text() = "the cat sat on the mat";
+    UiDriver ui(state);
+    show_golden_model(ui, "gpt2");
+    const auto told_of = [&](const std::string& name) {
+      ui.move_to(name);
+      ui.press(Key::O);
+      REQUIRE(ui.sees("origin.value"));
+      const std::string text = copied(ui);
+      ui.press(Key::Escape);
+      CHECK(text.find("…") == std::string::npos);
+      return text;
+    };
+    const HeadRef chosen{.block = ui.state().selection.block, .head = ui.state().selection.head};
+    const std::string cell = told_of("grid.encoder.1.2");
+    CHECK(cell.starts_with("attention weights = "));
+    CHECK(cell.find("layer 1, head 2") != std::string::npos);
+    CHECK(ui.state().selection.head == chosen.head);  // asking selects nothing
+    ui.press(Key::Digit6);
+    CHECK(told_of("model.map.1.2") == cell);
+    ui.press(Key::Digit7);
+    const std::string metric = told_of("heads.row.1.2");
+    CHECK(metric.starts_with("what a head does = "));
+    CHECK(metric.find("\nmetric: ") != std::string::npos);
+    CHECK(metric.find("\nexact or sampled: exact: all ") != std::string::npos);
+    CHECK(metric.find("layer 1, head 2") != std::string::npos);
+    ui.feed(shell::click_at(ui.rect("grid.encoder.0.1").center(), shell::MouseButton::Left, shell::kControl));
+    CHECK(ui.sees("origin.value"));
+    CHECK(ui.state().selection.head == chosen.head);
+  }
+
   TEST_CASE("of a map of differences it is the difference that is traced") {
     UiDriver ui;
     show_golden_model(ui, "gpt2");

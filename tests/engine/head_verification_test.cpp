@@ -161,6 +161,10 @@ TEST_SUITE("gpu") {
     attention::set_expression(mask, attention::ExpressionUse::Score,
                               expression("score - 0.3 * float(q - k)", attention::ExpressionUse::Score));
     CHECK(largest_of_all(asked) < kExactWeight);
+    mask.biases[{}].paint({3, 2}, 2.5F);
+    mask.biases[{.layer = 0, .batch = std::nullopt, .head = 1}].paint({3, 2}, -1.5F);
+    attention::set_documents(mask, 0, {2});
+    CHECK(largest_of_all(asked) < kExactWeight);
     const HeadVerification padded = verified(asked, asked.result.shapes.begin()->first, 0, 1);
     CHECK(padded.rows < asked.result.shapes.begin()->second.queries);  // padding has no row
     CHECK(padded.largest < kExactWeight);
@@ -179,6 +183,9 @@ TEST_SUITE("gpu") {
         asked.state.patterns[{block, 1}] = pattern;
         CHECK(largest_of_all(asked) < kExactWeight);
       }
+      asked.state.patterns[{block, 1}] = {attention::FixedPattern::Painted,
+                                          attention::NumberRuns{{{2, 0}, 0.25F}, {{2, 1}, 1.0F}, {{3, 0}, 0.0F}}};
+      CHECK(largest_of_all(asked) < kExactWeight);
     }
   }
 

@@ -4,7 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <vector>
 
+#include <nlohmann/json.hpp>
+
+#include "app/state/mask_json.h"
 #include "core/error.h"
 
 namespace mask_painting_test {
@@ -100,6 +104,21 @@ TEST_SUITE("cpu") {
     put_ink(state, {{2, 1}}, false, kMap);
     CHECK(state.patterns.empty());
     CHECK(selected_mask(state) == attention::MaskSpec{});
+  }
+
+  TEST_CASE("few words of a file can't take long to read") {
+    nlohmann::json lists = nlohmann::json::array();
+    for (int layer = 0; layer < 100'000; ++layer) {
+      lists.push_back({{"layer", layer}, {"runs", {{0, 0, 1 << 22, 1.0}}}});
+    }
+    CHECK_THROWS_WITH_AS(mask_from_json({{"biases", lists}}, "mask"),
+                         "mask.biases.runs: more than 4194304 painted cells, or 16777216 in all lists together", Error);
+    nlohmann::json items = nlohmann::json::array();
+    for (int item = 0; item < 50'000; ++item) items.push_back({{"batch", item}, {"begins", {7, 3, 7, 0}}});
+    const attention::MaskSpec mask = mask_from_json({{"documents", items}}, "mask");
+    CHECK(mask.documents->size() == 50'000);
+    CHECK(mask.documents->at(49'999) == std::vector<std::uint32_t>{3, 7});
+    CHECK_FALSE(mask_from_json({{"documents", {{{"batch", 1}, {"begins", {0}}}}}}, "mask").documents.has_value());
   }
 
   TEST_CASE("from this layer on: earlier layers stay as they are") {

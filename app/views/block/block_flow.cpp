@@ -132,7 +132,7 @@ class Flow {
       hovered_ = node.id;
     } else if (hovered_ == node.id) {
       hovered_.clear();
-      frame_.ui.request_redraw();
+      frame_.ui.request_redraw(2);
     }
     if (is_clicked && why.empty()) frame_.state.block.opened = std::string(node.id);
     if (!is_on_cells) return;
@@ -181,22 +181,27 @@ class Flow {
 
   float appearing() const { return ease((walk_.part() - kFlight) / (1.0F - kFlight)); }
 
-  /// The inputs of the current step on their way to its result.
+  /// The inputs of the current step on their way to its result. Several arrive side by side, so that each is seen to the
+  /// end.
   void draw_flight() {
     if (walk_.is_at_end() || frame_.state.block.reduces_motion) return;
     const std::size_t step = walk_.step();
     const float part = ease(walk_.part() / kFlight);
     if (step >= layout_.nodes.size() || part >= 1.0F || part <= 0.0F) return;
-    const view::Rect& to = layout_.nodes[step].cells;
-    std::uint32_t place = kGhostPlace;
+    std::vector<std::size_t> inputs;
     for (const PlacedArrow& arrow : layout_.arrows) {
-      if (arrow.to != step) continue;
-      const BlockNode& node = plan_.nodes[arrow.from];
-      if (!why_empty(source_, node).empty()) continue;
-      const view::Rect& from = layout_.nodes[arrow.from].cells;
+      if (arrow.to == step && why_empty(source_, plan_.nodes[arrow.from]).empty()) inputs.push_back(arrow.from);
+    }
+    const view::Rect& all = layout_.nodes[step].cells;
+    const float width = all.size.x / static_cast<float>(std::max<std::size_t>(inputs.size(), 1));
+    for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+      const BlockNode& node = plan_.nodes[inputs[i]];
+      const view::Rect& from = layout_.nodes[inputs[i]].cells;
+      const view::Rect to{.origin = all.origin + glm::vec2(static_cast<float>(i) * width, 0.0F),
+                          .size = {width, all.size.y}};
       const view::Rect area{.origin = from.origin + (to.origin - from.origin) * part,
                             .size = from.size + (to.size - from.size) * part};
-      draw_node_heatmap(frame_, source_, node, area, area, place++);
+      draw_node_heatmap(frame_, source_, node, area, area, kGhostPlace + i);
       ImGui::GetWindowDrawList()->AddRect(to_imgui(area.origin), to_imgui(area.end()), color_of_node(node, theme_), 2.0F, 0,
                                           2.0F);
     }

@@ -158,7 +158,6 @@ void walk_on(Frame& frame, const BlockSource& source, const BlockPlan& plan, Blo
   const BlockNode& shown = plan.nodes[memory.walk.step()];
   if (frame.ui.is_pressed(Key::Enter) && why_empty(source, shown).empty()) frame.state.block.opened = std::string(shown.id);
   memory.walk.advance(ImGui::GetIO().DeltaTime, frame.state.block.speed);
-  if (memory.walk.is_playing()) frame.ui.request_redraw();
 }
 
 }  // namespace
@@ -185,6 +184,7 @@ void draw_block_panel(Frame& frame, BlockMemory& memory) {
   }
   walk_on(frame, source, plan, memory);
   draw_whole(frame, source, plan, memory);
+  if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also where Play was pressed just now
 }
 
 std::unique_ptr<ViewPanel> open_block_view() {

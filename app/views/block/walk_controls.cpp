@@ -8,6 +8,7 @@
 
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/math_text.h"
 
 namespace headlight::app {
 namespace {
@@ -33,6 +34,22 @@ void choose_speed(Frame& frame) {
     mark_last_item(frame, fmt::format("block.speed.{:g}", speed), "How fast the steps follow each other.");
   }
   ImGui::EndCombo();
+}
+
+/// "softmax → attention weights": a formula, cut as text where it has no room.
+void draw_step(Frame& frame, const std::string& step) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const float room = ImGui::GetContentRegionAvail().x;
+  const glm::vec2 size = measure_math(fonts, fonts.small, step);
+  if (size.x > room) {
+    const Ink ink(fonts.small, frame.ui.theme().text_dim);
+    ImGui::TextUnformatted(fit_text(fonts.small, step, room).c_str());
+    return;
+  }
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const float drop = std::round((ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F);
+  draw_math(ImGui::GetWindowDrawList(), fonts, fonts.small, {at.x, at.y + drop}, frame.ui.theme().text_dim, step);
+  ImGui::Dummy(to_imgui(size));
 }
 
 }  // namespace
@@ -63,9 +80,7 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
   mark_last_item(frame, "block.reduce motion", "Steps are shown one after the other, without matrices that move.");
   if (!is_wide) return;
   ImGui::SameLine();
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  const std::string text = walk.is_at_end() ? "the whole layer" : step;
-  ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x).c_str());
+  draw_step(frame, walk.is_at_end() ? "the whole layer" : step);
 }
 
 }  // namespace headlight::app

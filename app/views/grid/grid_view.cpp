@@ -110,12 +110,12 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
   }
   const bool is_hovered = ImGui::IsItemHovered();
   const bool is_selected = selection.block == head.block && selection.head == head.head;
-  draw_thumbnail(frame, thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y)), box,
-                 kThumbnailPlace);
+  const TileQuery request = thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y));
+  draw_thumbnail(frame, request, box, kThumbnailPlace);
   draw_gain_mark(frame, head.block, head.head, box);
   const evaluation::PatternScoring& scoring = frame.state.heads.scoring;
   const std::string badge = style.metrics ? badge_text(*style.metrics, scoring) : std::string();
-  if (!badge.empty()) draw_badge(frame, name, box, badge);
+  const bool is_on_badge = !badge.empty() && draw_badge(frame, name, box, badge);
   if (is_selected || is_hovered) {
     const float margin = is_selected ? 2.5F : 1.5F;
     list->AddRect(to_imgui(box.origin - margin), to_imgui(box.end() + margin), is_selected ? theme.accent : theme.text_dim,
@@ -125,6 +125,9 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
   frame.mark(name, box);
   if (!is_hovered) return;
   const HeadRef shown{.block = head.block, .head = head.head};
+  frame.transient.pointed_number =
+      is_on_badge ? number_of(shown, selection.batch, *strongest_metric(*style.metrics, scoring), *style.metrics, scoring)
+                  : number_under_pointer(frame.compared(request), box);
   draw_thumbnail_tooltip(frame, head.block, head.head,
                          style.metrics ? head_sentence(shown, *style.metrics, scoring) : std::string());
 }

@@ -35,7 +35,7 @@ Minimap::Minimap(Frame& frame, const MapRoom& room) : frame_(frame), count_(room
   if (!ImGui::IsItemActive()) return;
   const glm::vec2 part = (to_glm(ImGui::GetIO().MousePos) - area_.origin) / area_.size;
   transient.pan = (glm::clamp(part, 0.0F, 1.0F) - 0.5F) * count_;
-  frame.ui.request_redraw();
+  frame.ui.request_redraw(2);
 }
 
 view::Rect Minimap::area_of(const TileQuery& tile) const {

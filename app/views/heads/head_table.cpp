@@ -85,6 +85,7 @@ class TablePainter {
     list->AddText(font, font_size(font), {left + kPin, text_y(font, y, kRow)}, theme.text, head_name(head).c_str());
     const evaluation::HeadMetrics* known = metrics_.of(head);
     for (std::size_t i = 0; i < kHeadMetrics; ++i) draw_cell(known, i, {column_x(left, i), y});
+    if (is_hovered && known) point_at_metric(head, *known, left);
     if (is_opened) open_head(frame_, head);
     return is_hovered;
   }
@@ -95,6 +96,15 @@ class TablePainter {
   float column_x(float left, std::size_t column) const { return left + kPin + kName + static_cast<float>(column) * column_; }
   static float text_y(const ImFont* font, float y, float height) {
     return std::round(y + (height - font_size(font)) * 0.5F);
+  }
+
+  /// Tells which number of the row is under the pointer.
+  void point_at_metric(const HeadRef& head, const evaluation::HeadMetrics& known, float left) {
+    const float across = ImGui::GetIO().MousePos.x - column_x(left, 0);
+    if (across < 0.0F) return;
+    const auto column = std::min(static_cast<std::size_t>(across / column_), kHeadMetrics - 1);
+    frame_.transient.pointed_number =
+        number_of(head, frame_.state.selection.batch, static_cast<HeadMetric>(column), known, frame_.state.heads.scoring);
   }
 
   /// Sets `was_clicked_`.

@@ -63,20 +63,20 @@ void draw_components(Frame& frame, const ChosenLogit& logit, const LogitAttribut
   std::vector<double> values;
   std::optional<std::size_t> chosen;
   for (const LogitComponent& component : components) values.push_back(component.value);
-  const auto clicked = draw_signed_bars(frame, {.name = "logits.part",
-                                                .values = values,
-                                                .label = [&](std::size_t row) { return components[row].title; },
-                                                .about =
-                                                    [&](std::size_t row) {
-                                                      const LogitComponent& part = components[row];
-                                                      NumberRef number = number_of(frame, logit, kLogitPart, part.value);
-                                                      if (part.layer) number.block.layer = LayerIndex{*part.layer};
-                                                      frame.transient.pointed_number = number;
-                                                      return fmt::format("{}: {} of the logit {}.{}", part.title,
-                                                                         signed_text(part.value), signed_text(found.logit),
-                                                                         part.layer ? " Click: selects the layer." : "");
-                                                    },
-                                                .chosen = chosen});
+  const auto clicked = draw_signed_bars(
+      frame, {.name = "logits.part",
+              .values = values,
+              .label = [&](std::size_t row) { return components[row].title; },
+              .about =
+                  [&](std::size_t row) {
+                    const LogitComponent& part = components[row];
+                    NumberRef number = number_of(frame, logit, part.layer ? kLogitPart : kLogitOther, part.value);
+                    if (part.layer) number.block.layer = LayerIndex{*part.layer};
+                    frame.transient.pointed_number = number;
+                    return fmt::format("{}: {} of the logit {}.{}", part.title, signed_text(part.value),
+                                       signed_text(found.logit), part.layer ? " Click: selects the layer." : "");
+                  },
+              .chosen = chosen});
   if (clicked && components[*clicked].layer) {
     const std::uint32_t head = frame.state.selection.head;
     select_head(frame.state.selection,

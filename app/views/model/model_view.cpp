@@ -169,8 +169,8 @@ class ModelView final : public ViewPanel {
     const bool is_hovered = ImGui::IsItemHovered();
     frame.mark(name, box);
     const bool is_selected = selection.block == head.block && selection.head == head.head;
-    draw_thumbnail(frame, thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y)), box,
-                   kModelPlace);
+    const TileQuery request = thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y));
+    draw_thumbnail(frame, request, box, kModelPlace);
     film_.cover(frame, head.block, box);
     draw_gain_mark(frame, head.block, head.head, box);
     if (is_selected || is_hovered) {
@@ -184,7 +184,12 @@ class ModelView final : public ViewPanel {
       select_head(frame.state.selection, head.block, head.head);
       selected_ = head;  // stays where it is, for a double click
     }
-    if (is_hovered) hovered_ = head;
+    if (is_hovered) {
+      hovered_ = head;
+      const bool is_on_caption = ImGui::GetIO().MousePos.y > box.end().y;
+      frame.transient.pointed_number =
+          is_on_caption ? captioned_number(frame, head, metrics) : number_under_pointer(frame.compared(request), box);
+    }
     if (is_hovered && !is_pin && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) open_head(frame, head);
   }
 
@@ -204,6 +209,19 @@ class ModelView final : public ViewPanel {
     ImGui::GetWindowDrawList()->AddText(font, font_size(font), {box.origin.x, box.end().y + 4.0F},
                                         is_selected ? theme.accent : theme.text_dim,
                                         fit_text(font, text, box.size.x).c_str());
+  }
+
+  /// The metric in the caption.
+  static std::optional<NumberRef> captioned_number(const Frame& frame, const HeadRef& head,
+                                                   const evaluation::HeadMetrics* metrics) {
+    if (!metrics) return std::nullopt;
+    const HeadChoices& choices = frame.state.heads;
+    const bool has_badge = choices.shows_badges && !badge_text(*metrics, choices.scoring).empty();
+    const auto metric = choices.order ? choices.order
+                        : has_badge   ? strongest_metric(*metrics, choices.scoring)
+                                      : std::nullopt;
+    if (!metric) return std::nullopt;
+    return number_of(head, frame.state.selection.batch, *metric, *metrics, choices.scoring);
   }
 
   /// The ring in the upper right corner; returns whether the pointer is on it.

@@ -156,7 +156,7 @@ void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   ImGui::EndChild();
   // The mark follows the pointer into the strips and the table, and goes with it.
   if (is_hovered) memory.hovered = hovered;
-  if (memory.hovered != last) frame.ui.request_redraw();
+  if (memory.hovered != last) frame.ui.request_redraw(2);
   if (memory.hovered) {
     const std::string_view query = attention::to_string(attention::Stage::Q);
     frame.transient.pointed_number = number_of(frame, query, {.query = pair.cell.query, .key = *memory.hovered});
@@ -181,7 +181,7 @@ void copy_when_known(Frame& frame, const HeadSubject& subject, const NeuronPair&
   } else {
     const std::uint32_t most = std::max(kMostCopiedProducts / std::max(subject.geometry.shape.d_k, 1U), 1U);
     const std::optional<std::string> rows = write_key_rows(frame, subject, pair.cell.query, most);
-    if (!rows) return frame.ui.request_redraw();  // its numbers come with a later frame
+    if (!rows) return;  // its numbers come with the engine's answer, which is drawn
     text = *rows;
   }
   memory.copies = false;
@@ -208,7 +208,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   const std::optional<std::uint32_t> pointed = std::exchange(memory.pointed, std::nullopt);
   if (pointed && *pointed < subject.geometry.shape.keys) cell.key = *pointed;
   choose_tokens(frame, subject, chosen, memory);
-  if (memory.pointed != pointed) frame.ui.request_redraw();
+  if (memory.pointed != pointed) frame.ui.request_redraw(2);
   NeuronPair pair = read_pair(frame, subject, cell);
   copy_when_known(frame, subject, pair, memory);
   if (pair.is_known()) memory.shown = std::move(pair);
