@@ -11,6 +11,7 @@
 #include "app/state/comparison.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "view/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -122,7 +123,8 @@ void draw_cell(Frame& frame, const ChangedCell& changed, std::size_t index) {
     list->AddRectFilled(origin, {origin.x + width, origin.y + height}, theme.field, 3.0F);
   }
   const float y = std::round(origin.y + (height - font_size(font)) * 0.5F);
-  const std::string number = fmt::format("{:+.3f}", changed.change());
+  const std::string number =
+      (changed.change() > 0.0 ? "+" : "") + view::format_fixed(static_cast<float>(changed.change()), 3);
   list->AddText(font, font_size(font), {origin.x + 4.0F, y}, is_pinned ? theme.accent : theme.text,
                 fit_text(font, tokens, std::max(width - kNumberWidth - 8.0F, 1.0F)).c_str());
   list->AddText(font, font_size(font), {origin.x + width - text_width(font, number) - 4.0F, y}, theme.text_dim,
