@@ -293,8 +293,7 @@ void Workspace::write_figure(const std::filesystem::path& path) const {
   if (!figure) {
     throw Error(
         "this view has no figure: Lines, Text, Steps, Heads, Side by side and Patching do; save the window as .png, or "
-        "choose "
-        "Export for matrices");
+        "choose Export for matrices");
   }
   write_file_atomically(path, exporting::encode(*figure, *format));
 }

@@ -70,7 +70,7 @@ exporting::PanelsFigure draw_metrics(const MetricsFigure& figure) {
     panel.map = std::move(*map);
     panel.rows.title = "layer";
     panel.columns.title = "head";
-    panel.value_title = *text.unit == '\0' ? text.title : fmt::format("{}, {}", text.title, text.unit);
+    panel.value_title = *text.unit == '\0' ? text.title : fmt::format("{},{}", text.title, text.unit);
     panel.masked_title = "not defined";
     panel.marks_empty_rows = false;
     if (const auto map_name = view::parse_color_map(figure.color_map)) panel.style.color_map = *map_name;

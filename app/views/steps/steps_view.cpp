@@ -172,6 +172,18 @@ std::vector<MatrixPart> slices_of(const BlockGeometry& geometry) {
   return slices;
 }
 
+/// "queries Q, 8 × 32"; of a matrix that isn't shown whole also which part is.
+std::string drawn_title(const MatrixPlan& plan, attention::Stage stage) {
+  std::string title = fmt::format("{}, {} × {}", quantity(stage).figure_title, plan.rows, plan.columns);
+  if (plan.shown_rows < plan.rows) {
+    title += fmt::format(", rows {} to {}", plan.first_row, plan.first_row + plan.shown_rows - 1);
+  }
+  if (plan.shown_columns < plan.columns) {
+    title += fmt::format(", columns {} to {}", plan.first_column, plan.first_column + plan.shown_columns - 1);
+  }
+  return title;
+}
+
 /// For the figure: matrices that are stages, where their numbers are known.
 void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory) {
   if (!view.plan.stage.is_stage()) return;
@@ -191,7 +203,7 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
   const bool has_keys = attention::is_map(stage) && selection.batch < keys.texts.size();
   const MatrixPlan& plan = view.plan;
   memory.drawn.push_back(
-      {.title = fmt::format("{}, {}", view.title, view.shape),
+      {.title = drawn_title(plan, stage),
        .tile = known->second.tile,
        .row_names = names(view.row_tokens, plan.first_row, plan.shown_rows),
        .column_names = names(has_keys ? &keys.texts[selection.batch] : nullptr, plan.first_column, plan.shown_columns),
