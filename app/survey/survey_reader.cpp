@@ -9,7 +9,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "model/config.h"
+#include "model/network.h"
 
 namespace headlight::app {
 namespace {

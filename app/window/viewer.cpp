@@ -169,7 +169,7 @@ int show_window(const ViewOptions& options, const EndSignals& signals) {
   if (options.survey) workspace.show_survey(*options.survey);
   const std::unique_ptr<LinkServer> link = open_link(options);
   if (link) workspace.follow([&link] { return link->snapshot(); });
-  window->on_drop([&](std::vector<std::string> paths) { workspace.open_files(paths); });
+  window->on_drop([&](const std::vector<std::string>& paths) { workspace.open_files(paths); });
 
   SettingsKeeper keeper(options.settings_file, options.settings);
   const std::unique_ptr<Recovery> recovery = open_recovery(options, workspace);
