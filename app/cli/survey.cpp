@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -91,9 +93,16 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
                                      .measures = measures},
                         .devices = flags.devices,
                         .progress = {},
-                        .tell = {}};
+                        .tell = {},
+                        .opened = {}};
   ProgressBar bar("shards", flags.is_quiet || ranks.rank() != 0);
   std::optional<std::uint64_t> texts_before;
+  std::mutex device_lock;
+  std::set<std::string> devices;
+  options.opened = [&](const std::string& name) {
+    const std::lock_guard lock(device_lock);
+    devices.insert(name);
+  };
   if (!flags.is_quiet) options.tell = [](const std::string& line) { std::cerr << "headlight: note: " << line << '\n'; };
   options.progress = [&](const SurveyProgress& progress) {
     if (!texts_before) texts_before = progress.texts;
@@ -111,8 +120,7 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
                                        .statistics = found,
                                        .corpus = corpus,
                                        .model = *model,
-                                       .device = flags.devices.empty() ? std::string("the best")
-                                                                       : fmt::format("{}", fmt::join(flags.devices, ",")),
+                                       .device = fmt::format("{}", fmt::join(devices, ", ")),
                                        .seconds = seconds,
                                        .texts = texts,
                                        .ranks = ranks.size()});

@@ -27,9 +27,8 @@ void make_private_folder(const fs::path& folder) {
 
 fs::path link_folder() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  const fs::path folder = runtime != nullptr && *runtime == '/'
-                              ? fs::path(runtime) / "headlight"
-                              : fs::path("/tmp") / fmt::format("headlight-{}", ::geteuid());
+  fs::path folder = runtime != nullptr && *runtime == '/' ? fs::path(runtime) / "headlight"
+                                                          : fs::path("/tmp") / fmt::format("headlight-{}", ::geteuid());
   make_private_folder(folder);
   return folder;
 }

@@ -46,7 +46,7 @@ const SurveyExample* draw_survey_panel(Frame& frame, NumberBeingTyped& typed, co
     frame.ui.ensure_glyphs(example.text);
     const std::string name = fmt::format("survey.example.{}", i);
     const std::string text = frame.ui.shaped(fmt::format("{:.3f}  {}", example.weight, example.text));
-    if (ImGui::Selectable((text + "##" + name).c_str())) clicked = &example;
+    if (ImGui::Selectable(fmt::format("{}##{}", text, name).c_str())) clicked = &example;
     mark_last_item(frame, name, "Shows this text, with the cell that has this weight pinned.");
   }
   if (examples.empty()) form.note("No text of the corpus has what this metric measures.");

@@ -1,9 +1,12 @@
 #include "app/survey/survey_files.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/atomic_file.h"
+#include "core/error.h"
 #include "core/json.h"
 #include "evaluation/corpus_survey.h"
 #include "export/npy.h"
@@ -125,6 +128,10 @@ std::vector<ShownExample> SurveyResults::examples(std::size_t cell) const {
     std::string text = corpus.line_at(example.offset);
     std::vector<std::uint32_t> ids = evaluation::corpus_ids(model, text);
     if (ids.size() > measures.most_tokens) ids.resize(measures.most_tokens);
+    if (std::max(example.query, example.key) >= ids.size()) {
+      throw Error("the text at byte {} of {} isn't the one that was measured; measure again with --restart", example.offset,
+                  corpus.path().string());
+    }
     inference::PromptText prompt;
     prompt.ids.push_back(ids);
     shown.push_back({.example = example,

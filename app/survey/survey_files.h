@@ -25,7 +25,7 @@ struct SurveyResults {
   const evaluation::CorpusStatistics& statistics;
   const CorpusFile& corpus;
   const inference::LanguageModel& model;
-  std::string device;       ///< name
+  std::string device;       ///< names of those of rank 0
   double seconds = 0.0;     ///< of this run
   std::uint64_t texts = 0;  ///< of this run
   int ranks = 1;

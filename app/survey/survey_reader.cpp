@@ -1,7 +1,11 @@
 #include "app/survey/survey_reader.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -9,7 +13,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "model/config.h"
+#include "model/network.h"
 
 namespace headlight::app {
 namespace {
@@ -25,10 +29,28 @@ Value member(const json& object, const char* name) {
   return object.at(name).get<Value>();
 }
 
+/// A whole number of 0 or more; get() would make one of any number.
+std::uint64_t count_of(const json& value, const char* name) {
+  if (!value.is_number_unsigned()) throw Error("'{}' is no count", name);
+  return value.get<std::uint64_t>();
+}
+
 std::uint32_t index_of(const json& line, const char* name, std::size_t end) {
-  const auto value = member<std::uint64_t>(line, name);
+  const std::uint64_t value = count_of(line.at(name), name);
   if (value >= end) throw Error("'{}' is {}, beyond {}", name, value, end);
   return static_cast<std::uint32_t>(value);
+}
+
+std::vector<std::uint32_t> ids_of(const json& line) {
+  const auto& given = line.at("ids").get_ref<const json::array_t&>();
+  if (given.size() > kMostExampleTokens) throw Error("a text has {} tokens", given.size());
+  std::vector<std::uint32_t> ids;
+  for (const json& id : given) {
+    const std::uint64_t value = count_of(id, "ids");
+    if (value > std::numeric_limits<std::uint32_t>::max()) throw Error("'ids' has {}", value);
+    ids.push_back(static_cast<std::uint32_t>(value));
+  }
+  return ids;
 }
 
 SurveyExample example_of(const json& line) {
@@ -37,8 +59,7 @@ SurveyExample example_of(const json& line) {
                         .query_token = member<std::string>(line, "query_token"),
                         .key_token = member<std::string>(line, "key_token"),
                         .text = member<std::string>(line, "text"),
-                        .ids = member<std::vector<std::uint32_t>>(line, "ids")};
-  if (example.ids.size() > kMostExampleTokens) throw Error("a text has {} tokens", example.ids.size());
+                        .ids = ids_of(line)};
   example.query = index_of(line, "query", example.ids.size());
   example.key = index_of(line, "key", example.ids.size());
   return example;
@@ -72,10 +93,11 @@ void read_description(Survey& survey) {
   const json description = read_json(file);
   try {
     survey.model = member<std::string>(description, "model");
-    survey.texts = member<std::uint64_t>(description, "texts");
+    survey.texts = count_of(description.at("texts"), "texts");
     survey.metrics = member<std::vector<std::string>>(description, "metrics");
     survey.layers = index_of(description, "layers", kMostSurveyLayers);
     survey.heads = index_of(description, "heads", model::kMaxModelHeads + 1);
+    if (survey.layers == 0 || survey.heads == 0) throw Error("it has no heads");
     if (survey.metrics.empty() || survey.metrics.size() > kMostSurveyMetrics) throw Error("it has no metrics, or too many");
   } catch (const std::exception& error) {
     throw Error("{}: {}; write it again with headlight survey", file.string(), error.what());
@@ -86,11 +108,12 @@ void read_description(Survey& survey) {
 void rank_heads(Survey& survey) {
   const std::size_t heads = std::size_t{survey.layers} * survey.heads;
   for (std::size_t first = 0; first < survey.found.size(); first += heads) {
+    std::vector<double> means;
+    for (std::size_t i = first; i < first + heads; ++i) means.push_back(survey.found[i].mean);
+    std::ranges::sort(means, std::greater());
     for (std::size_t i = first; i < first + heads; ++i) {
-      const auto is_higher = [&](const SurveyedHead& other) { return other.mean > survey.found[i].mean; };
-      const auto begin = survey.found.begin() + static_cast<std::ptrdiff_t>(first);
-      survey.found[i].place =
-          1 + static_cast<std::uint32_t>(std::count_if(begin, begin + static_cast<std::ptrdiff_t>(heads), is_higher));
+      const auto place = std::ranges::lower_bound(means, survey.found[i].mean, std::greater());
+      survey.found[i].place = 1 + static_cast<std::uint32_t>(place - means.begin());
     }
   }
 }
@@ -101,12 +124,23 @@ Survey read_survey(const fs::path& directory) {
   Survey survey;
   survey.directory = directory;
   read_description(survey);
-  survey.found.resize(survey.metrics.size() * survey.layers * survey.heads);
-  read_lines_of(directory / "heads.jsonl", survey, [&](const json& line, std::size_t cell) {
+  const fs::path heads = directory / "heads.jsonl";
+  const std::size_t cells = survey.metrics.size() * survey.layers * survey.heads;
+  std::error_code ignored;  // a file that isn't there is named when it is read
+  const std::uintmax_t bytes = fs::file_size(heads, ignored);
+  if (!ignored && bytes < cells)
+    throw Error("{} has fewer lines than survey.json has heads; write it again", heads.string());
+  survey.found.resize(cells);
+  std::vector<bool> is_there(cells);
+  read_lines_of(heads, survey, [&](const json& line, std::size_t cell) {
+    is_there[cell] = true;
     survey.found[cell].mean = member<double>(line, "mean");
     survey.found[cell].spread = member<double>(line, "spread");
-    survey.found[cell].texts = member<std::uint64_t>(line, "texts");
+    survey.found[cell].texts = count_of(line.at("texts"), "texts");
   });
+  if (std::ranges::find(is_there, false) != is_there.end()) {
+    throw Error("{} has no line for some heads; write it again with headlight survey", heads.string());
+  }
   read_lines_of(directory / "examples.jsonl", survey,
                 [&](const json& line, std::size_t cell) { survey.found[cell].examples.push_back(example_of(line)); });
   rank_heads(survey);

@@ -65,6 +65,7 @@ class Surveyors {
     std::optional<std::uint64_t> shard;
     try {
       GpuRunner runner(device);
+      if (options_.opened) options_.opened(runner.device_name());
       runner.load(model_->network->layers, inference::Precision::F32, {});
       while ((shard = desk_.take())) {
         mark_.begin(*shard);

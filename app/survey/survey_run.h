@@ -25,6 +25,7 @@ struct SurveyOptions {
   std::vector<std::string> devices = {};                     ///< one thread for each; empty: one, on the best device
   std::function<void(const SurveyProgress&)> progress = {};  ///< of rank 0
   std::function<void(const std::string&)> tell = {};         ///< a line for the user, of rank 0
+  std::function<void(const std::string&)> opened = {};       ///< the name of each device of this rank, from its thread
 };
 
 /// Measures a corpus, from where `options.directory` left off, with all ranks and their devices. Returns the statistics on

@@ -16,6 +16,7 @@
 #include "app/shell/window.h"
 #include "app/state/recovery.h"
 #include "app/state/settings_keeper.h"
+#include "app/window/end_signals.h"
 #include "app/window/workspace.h"
 #include "core/error.h"
 
@@ -37,13 +38,19 @@ class ViewerLoop {
  public:
   /// `recovery`: null where nothing is kept.
   ViewerLoop(shell::RenderDevice& device, shell::Ui& ui, shell::Window& window, Workspace& workspace, SettingsKeeper& keeper,
-             Recovery* recovery)
-      : device_(device), ui_(ui), window_(window), workspace_(workspace), keeper_(keeper), recovery_(recovery) {}
+             Recovery* recovery, const EndSignals& signals)
+      : device_(device),
+        ui_(ui),
+        window_(window),
+        workspace_(workspace),
+        keeper_(keeper),
+        recovery_(recovery),
+        signals_(signals) {}
 
   void run() {
     double next_frame_s = 0.0;
     double next_keeping_s = std::numeric_limits<double>::infinity();
-    while (!window_.should_close() && !workspace_.wants_to_quit()) {
+    while (!window_.should_close() && !workspace_.wants_to_quit() && !signals_.is_asked()) {
       const double wait_until_s = std::min(window_.is_visible() ? next_frame_s : kNever, next_keeping_s);
       window_.wait_events(std::max(wait_until_s - steady_now_s(), 0.0));
       const double now_s = steady_now_s();
@@ -107,6 +114,7 @@ class ViewerLoop {
   Workspace& workspace_;
   SettingsKeeper& keeper_;
   Recovery* recovery_;
+  const EndSignals& signals_;
   int failures_ = 0;
   std::string title_;
 };
@@ -132,9 +140,8 @@ std::unique_ptr<LinkServer> open_link(const ViewOptions& options) {
   }
 }
 
-}  // namespace
-
-int run_viewer(const ViewOptions& options) {
+/// Until the window is closed or a signal ends it.
+int show_window(const ViewOptions& options, const EndSignals& signals) {
   Settings settings = options.settings;
   if (!options.device.empty()) settings.device = options.device;
   EngineOptions engine;
@@ -162,18 +169,18 @@ int run_viewer(const ViewOptions& options) {
   if (options.survey) workspace.show_survey(*options.survey);
   const std::unique_ptr<LinkServer> link = open_link(options);
   if (link) workspace.follow([&link] { return link->snapshot(); });
-  window->on_drop([&](std::vector<std::string> paths) { workspace.open_files(paths); });
+  window->on_drop([&](const std::vector<std::string>& paths) { workspace.open_files(paths); });
 
   SettingsKeeper keeper(options.settings_file, options.settings);
   const std::unique_ptr<Recovery> recovery = open_recovery(options, workspace);
-  ViewerLoop loop(device, ui, *window, workspace, keeper, recovery.get());
+  ViewerLoop loop(device, ui, *window, workspace, keeper, recovery.get(), signals);
   try {
     loop.run();
   } catch (...) {
     static_cast<void>(keeper.save(loop.settings()));  // the error that ends the program is the one to tell
     throw;
   }
-  if (recovery) recovery->discard();
+  if (recovery && !signals.is_asked()) recovery->discard();  // who was ended by a signal goes on where it was
   int status = 0;
   if (const std::optional<std::string> trouble = keeper.save(loop.settings())) {
     fmt::print(stderr, "headlight: the settings are not saved: {}\n", *trouble);
@@ -183,6 +190,15 @@ int run_viewer(const ViewOptions& options) {
     fmt::print(stderr, "validation: {}\n", message);
     status = 1;
   }
+  return status;
+}
+
+}  // namespace
+
+int run_viewer(const ViewOptions& options) {
+  const EndSignals signals(&shell::Window::wake);
+  const int status = show_window(options, signals);
+  signals.pass_on();  // now that nothing of the window is left
   return status;
 }
 

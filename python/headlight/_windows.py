@@ -63,7 +63,11 @@ class Window:
     def close(self):
         self._is_closed = True
         self.process.terminate()
-        self.process.wait()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:  # a driver that hangs
+            self.process.kill()
+            self.process.wait()
         self._errors.close()
 
 

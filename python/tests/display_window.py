@@ -2,6 +2,7 @@
 
 import glob
 import os
+import signal
 import subprocess
 import time
 import unittest
@@ -70,6 +71,11 @@ class Windows(unittest.TestCase):
             self.assertTrue(again.flush(60))
             self.assertEqual(again.sent, 1)
         self.assertEqual(len(glob.glob(os.path.join(os.path.dirname(kept[0]), "step-*"))), 1)
+
+        # Steps are in memory: nothing of them is left when a signal ends the window.
+        link.window.close()
+        self.assertEqual(link.window.process.returncode, -signal.SIGTERM)
+        self.assertEqual(os.listdir(os.path.join(os.environ["XDG_RUNTIME_DIR"], "headlight")), [])
 
 
 if __name__ == "__main__":

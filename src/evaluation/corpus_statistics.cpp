@@ -181,6 +181,11 @@ CorpusStatistics decode_statistics(std::string_view bytes, const CorpusMeasures&
     for (std::uint32_t i = 0; i < count; ++i) {
       HeadExample example;
       code_example(take, example);
+      // Numbers that have no order can't be sorted; places are looked up in texts.
+      if (!std::isfinite(example.value) || !std::isfinite(example.weight) ||
+          std::max(example.query, example.key) >= measures.most_tokens) {
+        throw Error("the survey's statistics have an example that can't be");
+      }
       examples.add(example);
     }
   }

@@ -58,7 +58,7 @@ void list_commands(const std::vector<std::string>& command, std::vector<Listed>&
   }
 }
 
-std::string without_escapes(std::string page) { return std::regex_replace(page, std::regex(R"(\\-)"), "-"); }
+std::string without_escapes(const std::string& page) { return std::regex_replace(page, std::regex(R"(\\-)"), "-"); }
 
 /// What bash offers behind these words.
 std::set<std::string> offered(const fs::path& script, const std::vector<std::string>& words) {

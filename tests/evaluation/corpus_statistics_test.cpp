@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "core/error.h"
@@ -103,6 +104,15 @@ TEST_SUITE("cpu") {
     std::string lying = bytes;  // a number of examples that no survey has
     lying[48 + kMeasures.cells() * 37 * 8] = '\x7F';
     CHECK_THROWS_AS(decode_statistics(lying, kMeasures), Error);
+
+    // Examples that can't be sorted, or that no text can show.
+    CorpusStatistics odd(kMeasures);
+    odd.examples[0].add(
+        {.value = std::numeric_limits<double>::quiet_NaN(), .weight = 0.5, .offset = 3, .query = 2, .key = 1});
+    CHECK_THROWS_AS(decode_statistics(encode(odd), kMeasures), Error);
+    odd = CorpusStatistics(kMeasures);
+    odd.examples[0].add({.value = 1.0, .weight = 0.5, .offset = 3, .query = kMeasures.most_tokens, .key = 1});
+    CHECK_THROWS_AS(decode_statistics(encode(odd), kMeasures), Error);
   }
 }
 

@@ -1,13 +1,19 @@
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstdlib>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
+#include "app/link/link_message.h"
 #include "app/state/mask_file.h"
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
 #include "app/state/state_json.h"
+#include "app/survey/survey_reader.h"
 #include "attention/expression_glsl.h"
+#include "evaluation/corpus_statistics.h"
 #include "export/npy_header.h"
 #include "fuzz/readers.h"
 
@@ -63,8 +69,63 @@ void read_expression(std::string_view bytes) {
   }
 }
 
-constexpr std::array kReaders{Reader{"npy", read_npy}, Reader{"mask", read_json_mask}, Reader{"session", read_session},
-                              Reader{"settings", read_settings}, Reader{"expression", read_expression}};
+/// The head of a live link's message.
+void read_link(std::string_view bytes) {
+  if (bytes.size() < app::kLinkHeadBytes) return;
+  constexpr std::uint64_t kMostPayload = std::uint64_t{1} << 20;
+  expect_error_at_most([&] {
+    const auto head = std::as_bytes(std::span(bytes)).first<app::kLinkHeadBytes>();
+    const app::LinkHead found = app::decode_link_head(head, kMostPayload);
+    if (found.payload_bytes > kMostPayload || found.step < 0) std::abort();
+  });
+}
+
+/// The files of a survey in one input, each after a line "%%% NAME".
+void read_survey_files(std::string_view bytes) {
+  constexpr std::string_view kMark = "%%% ";
+  const fs::path folder = empty_folder("survey");
+  for (std::size_t begin = bytes.find(kMark); begin != std::string_view::npos;) {
+    begin += kMark.size();
+    const std::size_t next = bytes.find(kMark, begin);
+    const std::string_view file = bytes.substr(begin, next - begin);
+    for (const std::string_view name : {"survey.json", "heads.jsonl", "examples.jsonl"}) {
+      if (file.starts_with(name))
+        write_scratch("survey/" + std::string(name), file.substr(std::min(name.size() + 1, file.size())));
+    }
+    begin = next;
+  }
+  expect_error_at_most([&] {
+    const app::Survey survey = app::read_survey(folder);
+    for (const app::SurveyedHead& head : survey.found) {
+      for (const app::SurveyExample& example : head.examples) {
+        if (std::max(example.query, example.key) >= example.ids.size()) std::abort();
+      }
+    }
+  });
+}
+
+/// What a survey goes on from.
+void read_statistics(std::string_view bytes) {
+  using evaluation::HeadMetric;
+  const evaluation::CorpusMeasures measures{
+      .layers = 1, .heads = 2, .metrics = {HeadMetric::Induction, HeadMetric::Entropy}, .most_tokens = 9, .top = 3};
+  expect_error_at_most([&] {
+    evaluation::CorpusStatistics statistics = evaluation::decode_statistics(bytes, measures);
+    const evaluation::CorpusStatistics next = statistics;
+    statistics.merge(next);
+    const std::string again = encode(statistics);
+    (void)evaluation::decode_statistics(again, measures);
+  });
+}
+
+constexpr std::array kReaders{Reader{"npy", read_npy},
+                              Reader{"mask", read_json_mask},
+                              Reader{"session", read_session},
+                              Reader{"settings", read_settings},
+                              Reader{"expression", read_expression},
+                              Reader{"link", read_link},
+                              Reader{"survey", read_survey_files},
+                              Reader{"statistics", read_statistics}};
 
 }  // namespace
 

@@ -150,9 +150,9 @@ TEST_SUITE("cpu") {
     broken.back().first.append(2, '\xFF');
     broken.emplace_back("HLN", "didn't go on");
     ServerInFolder in({.most_capture_bytes = 100, .patience_ms = 200});
-    for (const auto& one : broken) {
-      const auto& bytes = one.first;
-      const auto& why = one.second;
+    for (const auto& sent : broken) {
+      const auto& bytes = sent.first;
+      const std::string why = sent.second;
       CAPTURE(why);
       const LinkProgram program(in.server->socket_path());
       program.send(bytes);

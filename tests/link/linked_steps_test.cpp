@@ -3,6 +3,8 @@
 
 #include <fstream>
 
+#include <fmt/format.h>
+
 #include "app/link/linked_steps.h"
 #include "support/temporary_directory.h"
 

@@ -41,9 +41,19 @@ TEST_SUITE("cpu") {
     CHECK(complaint("survey.json", "\"layers\": 2", "\"layers\": 4294967295").find("survey.json: 'layers' is") !=
           std::string::npos);
     CHECK(complaint("survey.json", "\"texts\": 7", "\"texts\": \"x\"").find("survey.json: ") != std::string::npos);
+    CHECK(complaint("survey.json", "\"texts\": 7", "\"texts\": 1e60").find("survey.json: 'texts' is no count") !=
+          std::string::npos);
+    CHECK(complaint("survey.json", "\"heads\": 2", "\"heads\": 0").find("survey.json: it has no heads") !=
+          std::string::npos);
+    CHECK(complaint("survey.json", "\"layers\": 2", "\"layers\": 4000").find("heads.jsonl has fewer lines than") !=
+          std::string::npos);
+    CHECK(complaint("examples.jsonl", "[5, 6, 7]", "[5, 6, -7]").find("examples.jsonl line 4: 'ids' is no count") !=
+          std::string::npos);
+    CHECK(complaint("examples.jsonl", "[5, 6, 7]", "[5, 6, 4294967296]").find("'ids' has 4294967296") != std::string::npos);
     CHECK(complaint("survey.json", "[\"induction\"]", "[]").find("no metrics") != std::string::npos);
     CHECK(complaint("heads.jsonl", "\"head\": 1", "\"head\": 2").find("heads.jsonl line 4: 'head' is 2, beyond 2") !=
           std::string::npos);
+    CHECK(complaint("heads.jsonl", "\"head\": 1", "\"head\": 0").find("has no line for some heads") != std::string::npos);
     CHECK(complaint("heads.jsonl", "}", "").find("heads.jsonl line 4: ") != std::string::npos);
     CHECK(complaint("heads.jsonl", "induction", "entropy").find("none of survey.json's") != std::string::npos);
     CHECK(complaint("examples.jsonl", "\"query\": 2", "\"query\": 3").find("examples.jsonl line 4: 'query' is 3") !=
