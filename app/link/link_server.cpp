@@ -243,8 +243,8 @@ void LinkServer::take_capture() {
       why.replace(at, incoming.string().size(), fmt::format("step {}", client.head.step));
     }
     refusal_ = why;
-    refuse(why);
-    return publish();
+    publish();
+    return refuse(why);
   }
   if (!std::exchange(client.has_sent, true)) {
     steps_.clear();

@@ -92,7 +92,7 @@ class OffscreenLoop {
   void rest() {
     for (int i = 0; i < kMostFrames && !workspace_.is_settled(); ++i) {
       draw();
-      sleep();
+      if (!workspace_.is_settled()) sleep();
     }
   }
 

@@ -112,15 +112,14 @@ TEST_SUITE("cpu") {
         0);
     CHECK(usage_complaint(exporting({"--stages", "q,,k"})) == "--stages: 'q,,k' has an empty name in it");
     CHECK(usage_complaint(exporting({"--format", "gif"})) ==
-          "--format: there is no format 'gif'; choose among png, svg, csv, npy, json, tiles");
+          "--format: there is no format 'gif'; choose among png, svg, csv, npy, json, tiles, npz, safetensors, html, pdf");
     CHECK(usage_complaint(exporting({"--color-map", "jet"})).find("--color-map: there is no 'jet'") == 0);
     CHECK(usage_complaint(exporting({"--mask", "diagonal"})).find("--mask: ") == 0);
     CHECK(usage_complaint(exporting({"--fill", "-1e8"})).find("--fill: ") == 0);
     CHECK(usage_complaint(exporting({"--preset", "notebook-001"})) ==
           "--text and --preset exclude each other: notebook-001 brings its own text and model");
-    CHECK(
-        usage_complaint({"export", "--out", "x", "--preset", "notebook-001", "--heads", "2"}).find("--heads and --preset") ==
-        0);
+    CHECK(usage_complaint({"export", "--out", "x", "--preset", "notebook-001", "--d-model", "8"})
+              .find("--d-model and --preset") == 0);
   }
 
   TEST_CASE("a mask file that is none is named") {

@@ -209,8 +209,8 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("flags that don't go together are one line") {
     CHECK(export_complaint("gpt2", {}, 2) == "--text or --ids is missing: say what to compute");
-    CHECK(export_complaint("gpt2", {"--text", "a", "--heads", "2"}, 2) ==
-          "--heads and --model exclude each other: --heads belongs to the playground");
+    CHECK(export_complaint("gpt2", {"--text", "a", "--d-model", "8"}, 2) ==
+          "--d-model and --model exclude each other: --d-model belongs to the playground");
     CHECK(export_complaint("gpt2", {"--text", "a", "--key-text", "b"}, 2).find("--key-text and --model") == 0);
     CHECK(export_complaint("gpt2", {"--preset", "notebook-001"}, 2).find("--model and --preset") == 0);
     CHECK(export_complaint("gpt2", {"--text", "a", "--ids", "1"}, 2) == "--text and --ids exclude each other: give either");

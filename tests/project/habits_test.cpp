@@ -15,12 +15,14 @@ bool is_shader(const SourceFile& file) {
   return file.extension() == ".comp" || file.extension() == ".frag" || file.extension() == ".vert";
 }
 
-/// The text of all build files.
+/// The text of all build files, and of the scripts that compile sources against what they fetch.
 const std::string& build_files() {
   static const std::string kText = [] {
     std::string text;
     for (const auto& file : source_tree()) {
-      if (file.name() == "CMakeLists.txt" || file.extension() == ".cmake") text += file.text;
+      const bool builds =
+          file.name() == "CMakeLists.txt" || file.extension() == ".cmake" || file.path == "scripts/bench-others";
+      if (builds) text += file.text;
     }
     return text;
   }();
