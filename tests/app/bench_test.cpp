@@ -266,12 +266,21 @@ TEST_SUITE("gpu") {
       CHECK(rows[i]["map_ms"] >= rows[i]["run_ms"]);
       CHECK(rows[i]["drawn"] >= 1);
     }
-    CHECK(rows[4]["op"] == "view-head");
+    std::vector<nlohmann::json> experiments, frames;
     for (std::size_t i = 4; i < rows.size(); ++i) {
-      CHECK(rows[i]["op"].get<std::string>().starts_with("view-"));
-      CHECK(rows[i]["n"] >= 128);
+      const bool is_frame = rows[i]["op"].get<std::string>().starts_with("view-");
+      (is_frame ? frames : experiments).push_back(rows[i]);
       CHECK(rows[i]["wall_ms"] > 0.0);
     }
+    REQUIRE(experiments.size() == 20);
+    for (std::size_t i = 0; i < experiments.size(); ++i) {
+      CHECK(experiments[i]["op"] == (i < 10 ? "paint" : "knockouts"));
+      CHECK(experiments[i]["n"] == 64);
+      if (i >= 10) CHECK(experiments[i]["heads"] == 32);
+    }
+    REQUIRE(frames.size() > 10);
+    CHECK(frames[0]["op"] == "view-head");
+    for (const nlohmann::json& frame : frames) CHECK(frame["n"] == 128);
   }
 
   TEST_CASE("a random model has the layers and heads that were asked for, and leaves no files") {
