@@ -81,7 +81,7 @@ float head_map_height(std::size_t layers, std::size_t heads, float width) { retu
 
 HeadMapClick draw_head_map(Frame& frame, const HeadMap& map) {
   std::size_t heads = 0;
-  double largest = 0.0;
+  double largest = map.least_end;
   for (const HeadMapLayer& layer : map.layers) {
     heads = std::max(heads, layer.values.size());
     for (const std::optional<double>& value : layer.values) {

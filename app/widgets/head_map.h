@@ -22,6 +22,7 @@ struct HeadMap {
   std::span<const HeadMapLayer> layers;
   std::function<std::string(const HeadRef& head, double value)> about;  ///< a cell's tooltip
   bool is_signed = true;                                                ///< else from 0 on, in the colours of weights
+  double least_end = 0.0;                                               ///< the colours reach at least this far from 0
 };
 
 struct HeadMapClick {

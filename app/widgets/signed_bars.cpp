@@ -26,12 +26,13 @@ struct BarColumns {
   double units_per_value = 0.0;  ///< UI units
 };
 
-BarColumns measure(std::span<const double> values, float width) {
+BarColumns measure(const SignedBars& bars, float width) {
   double low = 0.0, high = 0.0;
-  for (const double value : values) {
+  for (const double value : bars.values) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
+  if (high - low < bars.least_end) high = low + bars.least_end;
   BarColumns columns;
   columns.label = std::max(std::floor(std::min(width * kMostBarLabel, 190.0F)), kLeastLabel);
   const float room = std::max(width - columns.label - kBarNumberRoom - 2.0F * kBarGap, 20.0F);
@@ -69,12 +70,13 @@ void draw_row(Frame& frame, const SignedBars& bars, std::size_t row, const BarCo
 
 std::string signed_text(double value) {
   const std::string text = view::format_fixed(static_cast<float>(value), 3);
-  return value > 0.0 ? "+" + text : text;
+  const bool is_nothing = text.find_first_of("123456789") == std::string::npos && std::isfinite(value);
+  return value > 0.0 && !is_nothing ? "+" + text : text;
 }
 
 std::optional<std::size_t> draw_signed_bars(Frame& frame, const SignedBars& bars) {
   const float width = ImGui::GetContentRegionAvail().x;
-  const BarColumns columns = measure(bars.values, width);
+  const BarColumns columns = measure(bars, width);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float height = static_cast<float>(bars.values.size()) * kBarRowHeight;
   const float above = ImGui::GetWindowPos().y - origin.y;

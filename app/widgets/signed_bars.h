@@ -19,6 +19,7 @@ struct SignedBars {
   std::optional<std::size_t> chosen = {};         ///< drawn as selected
   std::function<void(std::size_t)> open = {};     ///< of a row that is clicked twice; may be empty
   bool has_signs = true;                          ///< else all are attention from 0 on, in its colour and without a sign
+  double least_end = 0.0;                         ///< bars are as long as the region for at least this number
 };
 
 /// One row under the other from a common zero line, as wide as the region; the region scrolls, and only visible rows are

@@ -288,9 +288,10 @@ class PatchingView final : public ViewPanel {
                                       effects_->layers.begin());
     };
     const HeadMapClick click =
-        draw_head_map(frame, {.name = "patching.head", .layers = layers, .about = [&](const HeadRef& head, double) {
-                                return about(row_of(head), head.head);
-                              }});
+        draw_head_map(frame, {.name = "patching.head",
+                              .layers = layers,
+                              .about = [&](const HeadRef& head, double) { return about(row_of(head), head.head); },
+                              .least_end = kLeastRange});
     if (click.head) select(frame, row_of(*click.head), click.head->head, click.is_double);
   }
 
@@ -311,7 +312,8 @@ class PatchingView final : public ViewPanel {
                                  .values = values,
                                  .label = [&](std::size_t at) { return place(strongest_[at].row, strongest_[at].column); },
                                  .about = [&](std::size_t at) { return about(strongest_[at].row, strongest_[at].column); },
-                                 .chosen = chosen});
+                                 .chosen = chosen,
+                                 .least_end = kLeastRange});
     if (clicked) {
       const PatchCell cell = strongest_[*clicked];
       select(frame, cell.row, cell.column, ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left));
