@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -123,7 +124,7 @@ void append(std::vector<std::uint32_t>& words, std::span<const PlaneRows* const>
       const std::size_t at = rows_at + std::size_t{row - first} * kRowWords;
       words[at] = static_cast<std::uint32_t>(words.size());
       words[at + 1] = first_word | static_cast<std::uint32_t>(end - begin) << 16u;
-      words.insert(words.end(), begin, end);
+      std::copy(begin, end, std::back_inserter(words));
     }
   }
 }
