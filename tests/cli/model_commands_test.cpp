@@ -60,7 +60,7 @@ struct Exported {
 /// --ids (or --target-ids) for every line, padding left away.
 void add_ids(std::vector<std::string>& flags, const char* flag, const model::TokenBatch& tokens) {
   for (std::uint32_t item = 0; item < tokens.batch; ++item) {
-    const auto first = tokens.ids.begin() + static_cast<std::ptrdiff_t>(item * tokens.length + tokens.start(item));
+    const auto first = tokens.ids.begin() + std::ptrdiff_t{item} * tokens.length + tokens.start(item);
     flags.insert(flags.end(), {flag, fmt::format("{}", fmt::join(first, first + tokens.lengths[item], ","))});
   }
 }
