@@ -118,7 +118,7 @@ KeyRange document_of(const Documents& documents, std::uint32_t batch_item, std::
 
 void set_documents(MaskSpec& mask, std::uint32_t batch_item, std::vector<std::uint32_t> begins) {
   std::ranges::sort(begins);
-  begins.erase(std::ranges::unique(begins).begin(), begins.end());
+  begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
   std::erase(begins, 0u);
   Documents documents = mask.documents ? *mask.documents : Documents{};
   documents.erase(batch_item);
