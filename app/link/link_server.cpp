@@ -147,7 +147,7 @@ void LinkServer::serve() {
         leave_program();
       }
       if (watched[1].revents != 0) accept_program();
-    } catch (const std::exception& error) {  // what arrived is wrong: whoever sent it is left, and the window stays as it is
+    } catch (const std::exception& error) {  // the program broke the protocol: its connection is closed
       refuse(error.what());
       leave_program();
     }

@@ -53,7 +53,7 @@ LinkSocket listen_at(const std::filesystem::path& path) {
   constexpr int kWaiting = 4;
   const sockaddr_un address = address_of(path);
   LinkSocket listener = new_socket();
-  // The folder is the user's alone, so nobody connects between the two calls.
+  // Other users can't enter the folder, so none of them connects between bind() and chmod().
   const bool is_bound = ::bind(listener.get(), generic(address), sizeof(address)) == 0;
   if (!is_bound || ::chmod(path.c_str(), S_IRUSR | S_IWUSR) != 0 || ::listen(listener.get(), kWaiting) != 0) {
     throw Error("no socket at {}: {}", path.string(), std::strerror(errno));

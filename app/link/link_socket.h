@@ -30,8 +30,8 @@ class LinkSocket {
 LinkSocket listen_at(const std::filesystem::path& path);
 /// Is a program listening there?
 bool is_answered(const std::filesystem::path& path);
-/// The next program that waits; without blocking. None: nobody waits, or it is of another user than `user` (SO_PEERCRED) and
-/// its connection is closed.
+/// The next connection that waits; doesn't block. None: there is none, or its program is of another user than `user`
+/// (SO_PEERCRED) and it is closed.
 LinkSocket accept_from(const LinkSocket& listener, uid_t user);
 /// Sends all without waiting: a program that doesn't read what it is told is not waited for. Returns whether it took it.
 bool send_now(const LinkSocket& socket, std::span<const std::byte> bytes);

@@ -21,7 +21,7 @@ void make_private_folder(const fs::path& folder) {
   struct stat found = {};
   if (::lstat(folder.c_str(), &found) != 0) throw Error("{} can't be read: {}", folder.string(), std::strerror(errno));
   if (!S_ISDIR(found.st_mode) || found.st_uid != ::geteuid() || (found.st_mode & kOthers) != 0) {
-    throw Error("{} has to be a folder of yours that nobody else has access to (chmod 700)", folder.string());
+    throw Error("{} has to belong to you and be closed to other users (chmod 700)", folder.string());
   }
 }
 

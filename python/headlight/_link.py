@@ -32,7 +32,7 @@ def folder():
     except FileNotFoundError:
         return path
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        raise HeadlightError(f"{path} has to be a folder of yours that nobody else has access to (chmod 700)")
+        raise HeadlightError(f"{path} has to belong to you and be closed to other users (chmod 700)")
     return path
 
 

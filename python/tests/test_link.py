@@ -171,7 +171,7 @@ class Log(unittest.TestCase):
         window = self.window()
         os.chmod(os.path.dirname(window.path), 0o755)
         try:
-            with self.assertRaisesRegex(headlight.HeadlightError, "nobody else has access"):
+            with self.assertRaisesRegex(headlight.HeadlightError, "closed to other users"):
                 headlight.connect(start=False)
         finally:
             os.chmod(os.path.dirname(window.path), 0o700)

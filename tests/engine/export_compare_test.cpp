@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <string>
 
+#include "app/exports/figure_record.h"
 #include "app/exports/job.h"
 #include "app/exports/names.h"
 #include "app/state/comparison.h"
+#include "app/state/session_file.h"
+#include "app/state/state_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "engine/reference_runner.h"
 #include "export/npy.h"
 #include "support/error_message.h"
@@ -126,6 +130,49 @@ TEST_SUITE("cpu") {
     options.formats = {ExportFormat::Png};
     const ExportReport means = run_export(work.runner, options);
     CHECK(means.files.front().filename() == "layer-00_batch-0_mean_difference_weights.png");
+  }
+
+  TEST_CASE("a figure of a difference is made again from what it carries, and not without its frozen run") {
+    ComparedExport work;
+    State now = small_state("one two three");
+    now.compare.frozen = freeze(small_state("one two four"));
+    ExportOptions options = work.options(now, "first");
+    options.hidden = false;
+    options.stages = {Stage::Weights};
+    options.formats = {ExportFormat::Svg};
+    options.reference = *now.compare.frozen;
+    options.session = to_text(to_json(now), -1);
+    const fs::path file = run_export(work.runner, options).files.front();
+    const std::optional<nlohmann::json> figure = load_figure(file);
+    const Result<State> state = load_session(file);
+    REQUIRE(figure.has_value());
+    REQUIRE(state);
+    ExportOptions again = options_of_figure(*figure, state->compare.frozen);
+    again.inputs = run_inputs(*state);
+    again.session = to_text(to_json(*state), -1);
+    again.formats = {ExportFormat::Svg};
+    again.directory = work.directory.path() / "again";
+    CHECK(read_file(run_export(work.runner, again).files.front()) == read_file(file));
+    CHECK(test::error_message([&] { static_cast<void>(options_of_figure(*figure)); }) ==
+          "the figure shows a difference, but its session has no frozen run");
+  }
+
+  TEST_CASE("one file holds the differences of all arrays; a page holds none and says so") {
+    ComparedExport work;
+    ExportOptions options = work.options(small_state("one two three"), "both");
+    options.reference = freeze(small_state("one two four"));
+    options.formats = {ExportFormat::Npy, ExportFormat::Npz, ExportFormat::Html};
+    const ExportReport report = run_export(work.runner, options);
+    REQUIRE(report.notes.size() == 1);
+    CHECK(report.notes.front().find("no means or differences") != std::string::npos);
+    CHECK_FALSE(fs::exists(options.directory / "attention.html"));
+    const std::string archive = read_file(options.directory / "numbers.npz");  // stored, not compressed
+    for (const std::string name : {"q", "masked", "weights", "output", "encoder_output"}) {
+      CAPTURE(name);
+      const std::string array = read_file(options.directory / ("difference_" + name + ".npy"));
+      CHECK(archive.find("difference_" + name + ".npy") != std::string::npos);
+      CHECK(archive.find(array) != std::string::npos);
+    }
   }
 
   TEST_CASE("runs that can't be compared are refused in one line, and nothing is written") {

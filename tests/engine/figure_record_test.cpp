@@ -31,9 +31,9 @@ std::size_t compare_with_again(const ExportOptions& options, const fs::path& fol
     INFO(file.string());
     const std::optional<nlohmann::json> figure = load_figure(file);
     REQUIRE(figure.has_value());
-    ExportOptions again = options_of_figure(*figure);
     const Result<State> state = load_session(file);
     REQUIRE(state);
+    ExportOptions again = options_of_figure(*figure, state->compare.frozen);
     again.inputs = run_inputs(*state);
     again.session = to_text(to_json(*state), -1);
     again.formats = {parse_format(file.extension().string().substr(1)).value()};

@@ -135,7 +135,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("two texts of different lengths are refused in words, and the run stays") {
     TwoRuns runs;
     const AnalysisQuery query = patching_query({}, model::BlockKind::EncoderSelf, 0, 2, 3, 8);
-    const EngineResult result = runs.ask(text_of("gpt2", kText), text_of("gpt2", {5, 9, 2}), query);
+    const EngineResult result = runs.ask(text_of("gpt2", kText), text_of("gpt2", {5, 9, 2}), {query});
     CHECK(result.error == "");
     CHECK(result.reference_error == "the reference run has 1 × 3 queries and 3 keys, this run 1 × 7 and 7");
     CHECK(result.analysed(query) == nullptr);
@@ -146,7 +146,7 @@ TEST_SUITE("gpu") {
     const State one = text_of("marian", kText, kText), other = text_of("marian", kText, kOther);
     const auto error = [&](PatchMap map, model::BlockKind kind, std::uint32_t position, std::uint32_t token) {
       const AnalysisQuery query = patching_query({.map = map}, kind, 0, position, token, std::nullopt);
-      const EngineResult result = runs.ask(one, other, query);
+      const EngineResult result = runs.ask(one, other, {query});
       REQUIRE(result.analysed(query));
       return result.analysed(query)->error;
     };

@@ -150,7 +150,7 @@ TEST_SUITE("gpu") {
     const auto error = [&](BlockKind senders, HeadRef receiver, PathInput input, std::uint32_t token = 3) {
       const AnalysisQuery query =
           path_patching_query({.map = PatchMap::Paths, .receiver = {.input = input}}, receiver, senders, 0, 1, token, {});
-      const EngineResult result = runs.ask(one, other, query);
+      const EngineResult result = runs.ask(one, other, {query});
       REQUIRE(result.analysed(query));
       return result.analysed(query)->error;
     };

@@ -49,28 +49,6 @@ fs::path retrained(const fs::path& folder) {
   return folder;
 }
 
-/// What an engine answers of tiles of two states.
-class TwoModels {
- public:
-  TwoModels() { worker_.open(""); }
-
-  EngineResult ask(const State& present, const std::optional<State>& frozen, const std::vector<Query>& queries) {
-    worker_.begin({.revision = ++revision_,
-                   .inputs = run_inputs(present),
-                   .queries = queries,
-                   .reference = frozen ? std::optional(run_inputs(*frozen)) : std::nullopt});
-    while (worker_.has_more()) worker_.evaluate_some();
-    return worker_.snapshot();
-  }
-
- private:
-  EngineWorker worker_{{.open = open_gpu_runner,
-                        .tile_bytes = kDefaultTileBytes,
-                        .models = std::make_shared<ModelCache>(),
-                        .watch_load = [](std::size_t, std::size_t) { return true; }}};
-  std::uint64_t revision_ = 0;
-};
-
 TileQuery weights_tile(QuantityId id) {
   return {.quantity = id, .block = encoder_block(1), .head = 2, .rows = 7, .columns = 7};
 }
@@ -91,9 +69,9 @@ TEST_SUITE("gpu") {
     const TileQuery plain = weights_tile(attention::Stage::Weights),
                     frozen = weights_tile(frozen_of(attention::Stage::Weights)),
                     difference = weights_tile(difference_of(attention::Stage::Weights));
-    TwoModels alone;
+    TwoRuns alone;
     const EngineResult of_one = alone.ask(one, std::nullopt, {plain}), of_two = alone.ask(two, std::nullopt, {plain});
-    TwoModels runs;
+    TwoRuns runs;
     const EngineResult both = runs.ask(one, two, {plain, frozen, difference});
     REQUIRE(both.error == "");
     REQUIRE(both.reference_error == "");
@@ -119,7 +97,7 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     const State one = text_of("gpt2", kSentence);
     const TileQuery plain = weights_tile(attention::Stage::Weights);
-    TwoModels runs;
+    TwoRuns runs;
     const auto refusal = [&](const std::string& path) {
       const EngineResult result = runs.ask(one, text_at(path, kSentence), {plain});
       CHECK(result.error == "");
