@@ -1,5 +1,6 @@
 #include "app/sidebar/survey_panel.h"
 
+#include <cmath>
 #include <filesystem>
 #include <string>
 
@@ -10,14 +11,20 @@
 namespace headlight::app {
 namespace {
 
-/// One metric of the head: its mean and place; a click chooses whose texts are listed.
+/// Where numbers begin in a row, as shares of the panel's width.
+constexpr float kMeanColumn = 0.42F, kRankColumn = 0.86F;
+
+/// One metric of the head: its mean and rank; a click chooses whose texts are listed.
 void draw_surveyed_metric(Frame& frame, const Survey& survey, std::size_t index, const SurveyedHead& head,
                           std::size_t& metric) {
   const std::string name = fmt::format("survey.metric.{}", index);
-  const std::string text = fmt::format("{}  {:.3f} \u00B1 {:.3f}  {} of {}##{}", survey.metrics[index], head.mean,
-                                       head.spread, head.place, survey.layers * survey.heads, name);
-  if (ImGui::Selectable(text.c_str(), index == metric)) metric = index;
-  mark_last_item(frame, name, "Mean and spread over the corpus, and the head's place among all; a click lists its texts.");
+  const float left = ImGui::GetCursorPosX(), width = ImGui::GetContentRegionAvail().x;
+  if (ImGui::Selectable(fmt::format("{}##{}", survey.metrics[index], name).c_str(), index == metric)) metric = index;
+  mark_last_item(frame, name, "Mean and spread over the corpus, and the head's rank among all; a click lists its texts.");
+  ImGui::SameLine(left + std::floor(width * kMeanColumn));
+  ImGui::TextUnformatted(fmt::format("{:.3f} \u00B1 {:.3f}", head.mean, head.spread).c_str());
+  ImGui::SameLine(left + std::floor(width * kRankColumn));
+  ImGui::TextUnformatted(fmt::format("{}.", head.place).c_str());
 }
 
 }  // namespace
@@ -34,7 +41,8 @@ const SurveyExample* draw_survey_panel(Frame& frame, NumberBeingTyped& typed, co
     form.warning(
         fmt::format("Measured with {}, which is not on show.", std::filesystem::path(survey.model).filename().string()));
   }
-  form.note(fmt::format("L{}H{} over {} texts", layer, selected.head, survey.texts));
+  form.note(fmt::format("L{}H{} over {} texts: mean \u00B1 spread, rank of {} heads", layer, selected.head, survey.texts,
+                        survey.layers * survey.heads));
   for (std::size_t i = 0; i < survey.metrics.size(); ++i) {
     draw_surveyed_metric(frame, survey, i, survey.head(i, layer, selected.head), metric);
   }

@@ -28,7 +28,8 @@ namespace {
 
 constexpr float kColumnGap = 28.0F;
 constexpr float kLeastColumns = 560.0F;  // narrower: the list is below the map
-constexpr float kMapShare = 0.62F;       // of the width, or of the height where the list is below
+constexpr float kLeastStacked = 150.0F;
+constexpr float kMapShare = 0.62F;  // of the width, or of the height where the list is below
 constexpr std::size_t kListed = 200;
 constexpr double kLeastRange = 0.1;  // of the colours: rounding isn't shown as if it mattered
 
@@ -324,13 +325,19 @@ class PatchingView final : public ViewPanel {
   void draw_columns(Frame& frame) {
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const bool has_columns = room.x >= kLeastColumns;
+    ImGui::BeginChild("columns", {0.0F, 0.0F});
     const float width = has_columns ? std::floor((room.x - kColumnGap) * kMapShare) : room.x;
-    ImGui::BeginChild("map", {width, has_columns ? 0.0F : std::floor(room.y * kMapShare)});
+    // One beneath the other, each keeps a height that shows something, and the region scrolls.
+    const float map_height = has_columns ? 0.0F : std::max(std::floor(room.y * kMapShare), kLeastStacked);
+    const float list_height = has_columns ? 0.0F : std::max(room.y - map_height, kLeastStacked);
+    ImGui::BeginChild("map", {width, map_height});
     draw_map(frame);
     ImGui::EndChild();
     if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
-    ImGui::BeginChild("details", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+    ImGui::BeginChild("details", {0.0F, list_height}, false,
+                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
     draw_list(frame);
+    ImGui::EndChild();
     ImGui::EndChild();
   }
 
