@@ -66,6 +66,9 @@ void scale_rows(uint first_row) {
   barrier();
 }
 
+// The part of a number that a float16 holds exactly, subnormal ones aside: its first 11 bits. By its bits, because for every other
+// number llvmpipe of Mesa 25 takes n - unpackHalf2x16(packHalf2x16(n)) for 0.
+vec4 high_part(vec4 numbers) { return uintBitsToFloat(floatBitsToUint(numbers) & 0xffffe000u); }
 uvec2 halves_of(vec4 numbers) { return uvec2(packHalf2x16(numbers.xy), packHalf2x16(numbers.zw)); }
 vec4 numbers_of(uvec2 halves) { return vec4(unpackHalf2x16(halves.x), unpackHalf2x16(halves.y)); }
 
@@ -93,9 +96,9 @@ void store_slice() {
     uint index = n * kLanes + thread, row = index / kRow8;
     uint to = row * kXPitch + index % kRow8;
     vec4 left = next_x[2u * n] * row_scale[row], right = next_x[2u * n + 1u] * row_scale[row];
-    uvec4 high = uvec4(halves_of(left), halves_of(right));
-    memory[to] = high;
-    memory[kLowAt + to] = uvec4(halves_of(left - numbers_of(high.xy)), halves_of(right - numbers_of(high.zw)));
+    vec4 left_high = high_part(left), right_high = high_part(right);
+    memory[to] = uvec4(halves_of(left_high), halves_of(right_high));
+    memory[kLowAt + to] = uvec4(halves_of(left - left_high), halves_of(right - right_high));
     memory[kWeightAt + index / kColumns8 * kWeightPitch + index % kColumns8] = next_weight[n];
   }
 }
