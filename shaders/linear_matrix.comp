@@ -66,9 +66,12 @@ void scale_rows(uint first_row) {
   barrier();
 }
 
-// The part of a number that a float16 holds exactly, subnormal ones aside: its first 11 bits. By its bits, because for every other
-// number llvmpipe of Mesa 25 takes n - unpackHalf2x16(packHalf2x16(n)) for 0.
-vec4 high_part(vec4 numbers) { return uintBitsToFloat(floatBitsToUint(numbers) & 0xffffe000u); }
+// The nearest number that a float16 holds, subnormal ones aside: of 11 bits; of a NaN anything, since what is left is NaN. By bits,
+// because for every other number llvmpipe of Mesa 25 takes n - unpackHalf2x16(packHalf2x16(n)) for 0.
+vec4 high_part(vec4 numbers) {
+  uvec4 bits = floatBitsToUint(numbers);
+  return uintBitsToFloat((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u);
+}
 uvec2 halves_of(vec4 numbers) { return uvec2(packHalf2x16(numbers.xy), packHalf2x16(numbers.zw)); }
 vec4 numbers_of(uvec2 halves) { return vec4(unpackHalf2x16(halves.x), unpackHalf2x16(halves.y)); }
 

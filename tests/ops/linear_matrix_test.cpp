@@ -58,7 +58,7 @@ TEST_SUITE("gpu") {
       }
     }
     CAPTURE(worst);
-    CHECK(worst.max_abs < 2e-5);  // observed 1.5e-6, of y up to 2
+    CHECK(worst.max_abs < 2e-5);  // observed 1.4e-6, of y up to 2
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "linear: products of float16 matrices keep what isn't finite in its row") {

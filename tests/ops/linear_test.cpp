@@ -221,6 +221,12 @@ TEST_SUITE("gpu") {
           one.has_halves = false;
           const Tensor exact = run(test::shared_kernels(), one, kind).y.values;
           one.has_halves = true;
+          if (kind == LinearKernel::Matrix) {
+            // float32 weights are multiplied by another kernel, whose sums round elsewhere: held to double precision
+            // instead.
+            check_all(test::shared_kernels(), one, 1e-12, std::array{kind});  // observed 9.7e-14
+            continue;
+          }
           CHECK(run(test::shared_kernels(), one, kind).y.values.values == exact.values);
         }
       }
