@@ -26,7 +26,6 @@ using namespace headlight::ops;
 namespace {
 
 using test::check_all;
-using test::expected;
 using test::fill_numbers;
 using test::LinearCase;
 using test::run;
