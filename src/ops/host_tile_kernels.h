@@ -23,7 +23,8 @@ struct Vector {
     __builtin_memcpy(&vector.floats, from, sizeof(Floats));
     return vector;
   }
-  static Vector all(float value) { return {Floats{} + value}; }
+  /// By a subtraction of 0, which compilers leave out; an addition of it they may not, since it turns −0 into 0.
+  static Vector all(float value) { return {value - Floats{}}; }
   void store(float* to) const { __builtin_memcpy(to, &floats, sizeof(Floats)); }
 
   friend Vector operator+(Vector a, Vector b) { return {a.floats + b.floats}; }
@@ -50,21 +51,26 @@ Vector<Lanes> rounded(Vector<Lanes> product) {
   return product;
 }
 
+/// Where a block of columns begins in a weight, and how far apart its rows are, in floats.
+struct Panel {
+  const float* weight;
+  std::size_t stride;
+};
+
 /// `Rows` rows × `Vectors` vectors of columns: their sums stay in registers while k runs.
 template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows>
-void multiply_block(const HostTile::Product& product, std::size_t first_row, std::size_t first_column) {
+void multiply_block(const HostTile::Product& product, Panel panel, std::size_t first_row, std::size_t first_column) {
   using V = Vector<Lanes>;
   const float* x = product.x + first_row * product.x_stride;
-  const float* weight = product.weight + first_column;
   float* target = product.sum + first_row * kColumns + first_column;
   V sum[Rows][Vectors];
   for (std::size_t r = 0; r < Rows; ++r) {
     for (std::size_t c = 0; c < Vectors; ++c)
       sum[r][c] = product.adds ? V::load(target + r * kColumns + c * Lanes) : V::all(0.0f);
   }
-  for (std::uint32_t k = 0; k < product.inner; ++k, weight += kColumns) {
+  for (std::uint32_t k = 0; k < product.inner; ++k, panel.weight += panel.stride) {
     V w[Vectors];
-    for (std::size_t c = 0; c < Vectors; ++c) w[c] = V::load(weight + c * Lanes);
+    for (std::size_t c = 0; c < Vectors; ++c) w[c] = V::load(panel.weight + c * Lanes);
     for (std::size_t r = 0; r < Rows; ++r) {
       const V factor = V::all(x[r * product.x_stride + k]);
       for (std::size_t c = 0; c < Vectors; ++c) {
@@ -81,25 +87,57 @@ void multiply_block(const HostTile::Product& product, std::size_t first_row, std
   }
 }
 
-/// All columns of `Rows` rows.
+/// Rows from `row` on by `Rows` at once, all columns of each; returns the first row that is left.
 template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows>
-void multiply_rows(const HostTile::Product& product, std::size_t first_row) {
-  for (std::size_t column = 0; column < kColumns; column += Lanes * Vectors) {
-    multiply_block<Lanes, IsRounded, Vectors, Rows>(product, first_row, column);
+std::size_t multiply_rows(const HostTile::Product& product, std::size_t row) {
+  for (; row + Rows <= product.rows; row += Rows) {
+    for (std::size_t column = 0; column < kColumns; column += Lanes * Vectors) {
+      multiply_block<Lanes, IsRounded, Vectors, Rows>(product, {product.weight + column, kColumns}, row, column);
+    }
   }
+  return row;
+}
+
+/// The same for many rows of narrow blocks: a block's columns are copied close together first. In the weight they lie 256
+/// bytes apart, which a first-level cache of 64 sets keeps in every fourth set only, too few for 256 rows of the weight.
+template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows>
+std::size_t multiply_copied_rows(HostTile::Product product) {
+  constexpr std::size_t kWidth = Lanes * Vectors, kMostInner = 256;
+  alignas(64) float copy[kMostInner * kWidth];
+  std::size_t row = 0;
+  for (std::uint32_t rest = product.inner; rest > 0;) {
+    product.inner = rest < kMostInner ? rest : kMostInner;
+    for (std::size_t column = 0; column < kColumns; column += kWidth) {
+      for (std::size_t k = 0; k < product.inner; ++k) {
+        for (std::size_t c = 0; c < kWidth; c += Lanes) {
+          Vector<Lanes>::load(product.weight + k * kColumns + column + c).store(copy + k * kWidth + c);
+        }
+      }
+      for (row = 0; row + Rows <= product.rows; row += Rows) {
+        multiply_block<Lanes, IsRounded, Vectors, Rows>(product, {copy, kWidth}, row, column);
+      }
+    }
+    rest -= product.inner;
+    product.x += product.inner;
+    product.weight += product.inner * kColumns;
+    product.adds = true;
+  }
+  return row;
 }
 
 /// `Vectors` columns of vectors and `Rows` rows fill the processor's registers; a single row takes `RowVectors`, so that
 /// enough sums are on their way.
 template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows, std::size_t RowVectors>
 void multiply_tile(const HostTile::Product& product) {
+  constexpr std::size_t kWorthCopying = 4 * Rows;
   std::size_t row = 0;
-  for (; row + Rows <= product.rows; row += Rows) multiply_rows<Lanes, IsRounded, Vectors, Rows>(product, row);
-  if constexpr (Rows > 4) {
-    for (; row + 4 <= product.rows; row += 4) multiply_rows<Lanes, IsRounded, Vectors, 4>(product, row);
+  if constexpr (Lanes * Vectors < kColumns) {
+    if (product.rows >= kWorthCopying) row = multiply_copied_rows<Lanes, IsRounded, Vectors, Rows>(product);
   }
-  for (; row + 2 <= product.rows; row += 2) multiply_rows<Lanes, IsRounded, Vectors, 2>(product, row);
-  for (; row < product.rows; ++row) multiply_rows<Lanes, IsRounded, RowVectors, 1>(product, row);
+  row = multiply_rows<Lanes, IsRounded, Vectors, Rows>(product, row);
+  if constexpr (Rows > 4) row = multiply_rows<Lanes, IsRounded, Vectors, 4>(product, row);
+  row = multiply_rows<Lanes, IsRounded, Vectors, 2>(product, row);
+  multiply_rows<Lanes, IsRounded, RowVectors, 1>(product, row);
 }
 
 /// e^x within two units of the last place: x = n · ln 2 + r, and a polynomial for e^r (Cephes, expf). 0 below −87, infinite
