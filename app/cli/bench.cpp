@@ -26,7 +26,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::uint32_t kLongest = 4096;
+constexpr std::uint32_t kLongest = 32'768, kLongestOfFull = 4'096;
 constexpr std::uint32_t kKeystrokes = 40;
 constexpr std::uint64_t kMostGrid = 64;
 constexpr std::uint32_t kMostHeads = model::kMaxModelHeads;
@@ -280,7 +280,7 @@ void add_size_flags(CLI::App& app, BenchFlags& flags) {
   add_repeatable_flag(app, "--ops", "OP,...", "only these operations (see below)", kGroup,
                       [&flags](const std::vector<std::string>& values) { flags.operations = parse_operations(values); });
   add_repeatable_flag(
-      app, "--n", "N,...", "numbers of tokens, up to 4096 (default: 16, 32, ... 1024)", kGroup,
+      app, "--n", "N,...", "numbers of tokens, up to 32768 (default: 16, 32, ... 1024)", kGroup,
       [&flags](const std::vector<std::string>& values) { flags.tokens = parse_list("--n", values, 1, kLongest); });
   add_flag(app, "--max-n", "N", "the default's last number of tokens", kGroup, [&flags](const std::string& value) {
     flags.longest = static_cast<std::uint32_t>(parse_integer("--max-n", value, 16, kLongest));
@@ -310,7 +310,7 @@ void add_effort_flags(CLI::App& app, BenchFlags& flags) {
   });
   add_plain_flag(app, "--full", "up to 4096 tokens, and cases that take longer than 20 seconds too", kGroup, [&flags] {
     flags.is_full = true;
-    flags.longest = kLongest;
+    flags.longest = kLongestOfFull;
   });
   add_flag(app, "--rounds", "N", "so many rounds of each case (default: from 3 to 50, as many as fit into 0.4 s)", kGroup,
            [&flags](const std::string& value) {

@@ -141,7 +141,7 @@ TEST_SUITE("cpu") {
       CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
     };
     refused({"--ops", "qkv_gem"}, "did you mean qkv_gemm?");
-    refused({"--n", "0"}, "--n: expected a whole number from 1 to 4096");
+    refused({"--n", "0"}, "--n: expected a whole number from 1 to 32768");
     refused({"--n", "16,,64"}, "has an empty name in it");
     refused({"--d-model", "512", "--heads", "7"}, "7 heads don't divide a d_model of 512");
     refused({"--d-model", "512,768", "--heads", "8"}, "they go in pairs");
