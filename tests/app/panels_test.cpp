@@ -227,7 +227,7 @@ TEST_CASE("steps show what exists: no X where Q, K and V are given, no output wi
   CHECK(stage.items.contains("steps.output"));
 }
 
-TEST_CASE("thousands of tokens and a thousand heads cost a frame little, and each thumbnail asks for few values") {
+TEST_CASE("thousands of tokens and of heads cost a frame little, and each thumbnail asks for few values") {
   constexpr std::uint32_t kTokens = 4096;
   PanelStage stage;
   stage.settle();
@@ -238,7 +238,7 @@ TEST_CASE("thousands of tokens and a thousand heads cost a frame little, and eac
   const inference::BlockShape known = stage.result.shapes.begin()->second;
   stage.result.input = input;
   stage.result.shapes.clear();
-  for (std::uint32_t layer = 0; layer < 24; ++layer) {
+  for (std::uint32_t layer = 0; layer < 48; ++layer) {
     inference::BlockShape shape = known;
     shape.heads = 64;
     shape.queries = shape.keys = kTokens;
@@ -267,14 +267,16 @@ TEST_CASE("thousands of tokens and a thousand heads cost a frame little, and eac
       // As many as pixels, or squares of 64 cells: no driver is asked for larger ones before it must be.
       CHECK(static_cast<float>(request.tile_rows()) <= std::max(thumbnail.size.y + 1.0F, 64.0F));
     }
-    if (order == GridOrder::ByLayer) CHECK(thumbnails < 24 * 64);  // only what is visible
+    if (order == GridOrder::ByLayer) CHECK(thumbnails < 48 * 64);  // only what is visible
     double best_ms = 1e9;
     for (int i = 0; i < 20; ++i) {
       stage.frame();
       best_ms = std::min(best_ms, stage.draw_ms);
     }
     MESSAGE("panels with ", thumbnails, " thumbnail tiles: ", best_ms, " ms");
-    CHECK(best_ms < 30.0);  // seen: 1.3 by layer, 6.2 by concentration, where all 1536 are asked for
+#if defined(NDEBUG) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+    CHECK(best_ms < 4.0);  // observed 0.7 by layer, 1.3 by concentration, where tiles of all 3,072 heads are asked for
+#endif
   }
 }
 
