@@ -62,13 +62,7 @@ struct FlagText {
   bool tells_default = true;  ///< not where the value of the last time is taken
 };
 
-inline std::string help_of(const FlagText& text, const std::string& limits, const std::string& default_value) {
-  std::string help = text.help;
-  if (text.tells_limits && !limits.empty()) help += ", " + limits;
-  const std::string& otherwise = text.default_text.empty() ? default_value : text.default_text;
-  if (text.tells_default) help += fmt::format(" (default {})", otherwise);
-  return help;
-}
+std::string help_of(const FlagText& text, const std::string& limits, const std::string& default_value);
 
 /// A field of any type that has == : `write` and `read` are its JSON.
 template <typename Value, typename Write, typename Read>
@@ -89,17 +83,8 @@ Field plain_field(std::string_view group, std::string_view key, std::string_view
       group, key, label, at, [](const Value& value) { return nlohmann::json(value); }, read);
 }
 
-inline Field switch_field(std::string_view group, std::string_view key, std::string_view label, const Member<bool>& at,
-                          const FlagText& text = {}) {
-  Field field = plain_field(group, key, label, at);
-  if (text.name.empty()) return field;
-  field.flag = {.name = text.name, .value_name = "on|off", .help = help_of(text, {}, default_of(at) ? "on" : "off")};
-  field.flag.parse = [at](const std::string& flag, const std::string& typed) -> StateEdit {
-    const bool is_on = parse_switch(flag, typed);
-    return [at, is_on](State& state) { at(state) = is_on; };
-  };
-  return field;
-}
+Field switch_field(std::string_view group, std::string_view key, std::string_view label, const Member<bool>& at,
+                   const FlagText& text = {});
 
 /// A number from `low` to `high`.
 template <typename Number>
@@ -125,27 +110,30 @@ Field number_field(std::string_view group, std::string_view key, std::string_vie
   return field;
 }
 
+/// A value that has a name, known by its number among `names`: what fields of such values do is compiled once for all types.
+struct NamedChoice {
+  std::vector<std::string_view> names = {};
+  std::function<std::size_t(const State&)> get = {};
+  std::function<void(State&, std::size_t)> set = {};
+};
+
+Field choice_field(std::string_view group, std::string_view key, std::string_view label, const NamedChoice& choice,
+                   const FlagText& text = {});
+
 /// One of `names`, which must outlive the field.
 template <typename Enum, std::size_t size>
 Field choice_field(std::string_view group, std::string_view key, std::string_view label, const Member<Enum>& at,
                    const std::array<EnumName<Enum>, size>& names, const FlagText& text = {}) {
-  const std::span<const EnumName<Enum>> all(names);
-  const auto read = [all](const JsonReader& object, const char* name, Enum& value) {
-    object.template read_enum<Enum>(name, value, all);
+  NamedChoice choice;
+  for (const auto& [value, name] : names) choice.names.push_back(name);
+  choice.get = [at, &names](const State& state) -> std::size_t {
+    for (std::size_t i = 0; i < size; ++i) {
+      if (names[i].first == at(state)) return i;
+    }
+    throw Error("an enumerator without a name");
   };
-  Field field = value_field(
-      group, key, label, at, [all](Enum value) { return nlohmann::json(enum_name(all, value)); }, read);
-  if (text.name.empty()) return field;
-  std::vector<std::string> choices;
-  for (const auto& [value, name] : names) choices.emplace_back(name);
-  field.flag = {.name = text.name,
-                .value_name = text.value_name.empty() ? fmt::format("{}", fmt::join(choices, "|")) : text.value_name,
-                .help = help_of(text, {}, std::string(enum_name(all, default_of(at))))};
-  field.flag.parse = [at, all, choices](const std::string& flag, const std::string& typed) -> StateEdit {
-    const Enum value = all[parse_choice(flag, typed, choices)].first;
-    return [at, value](State& state) { at(state) = value; };
-  };
-  return field;
+  choice.set = [at, &names](State& state, std::size_t number) { at(state) = names[number].first; };
+  return choice_field(group, key, label, choice, text);
 }
 
 /// Quick repetitions of a change are one step of the history.

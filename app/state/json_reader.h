@@ -1,14 +1,18 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -72,19 +76,22 @@ class JsonReader {
     }
   }
 
+  /// The number of the member's text among `names`, if the member is there.
+  std::optional<std::size_t> read_choice(const char* key, std::span<const std::string_view> names) const {
+    const nlohmann::json* value = find(key);
+    if (!value) return std::nullopt;
+    if (value->is_string()) {
+      const auto found = std::ranges::find(names, std::string_view(value->get_ref<const std::string&>()));
+      if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    }
+    fail(key, fmt::format("one of {}", fmt::join(names, ", ")), *value);
+  }
+
   template <typename Enum>
   void read_enum(const char* key, Enum& out, std::span<const EnumName<Enum>> names) const {
-    const nlohmann::json* value = find(key);
-    if (!value) return;
-    std::string known;
-    for (const auto& [candidate, name] : names) {
-      if (value->is_string() && value->get_ref<const std::string&>() == name) {
-        out = candidate;
-        return;
-      }
-      known += (known.empty() ? "" : ", ") + std::string(name);
-    }
-    fail(key, "one of " + known, *value);
+    std::vector<std::string_view> texts;
+    for (const auto& [value, name] : names) texts.push_back(name);
+    if (const std::optional<std::size_t> choice = read_choice(key, texts)) out = names[*choice].first;
   }
 
   /// One integer inside [low, high], of any key or list.
