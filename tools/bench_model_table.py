@@ -34,6 +34,10 @@ def main():
     for n in sorted(n for op, n in ours if op == "model_append"):
         mine = ours["model_append", n]
         print(f"- {n - 1} tokens: {mine:.0f} ms, {mine / stream:.2f}× that")
+    print("\nA painted cell, with the logits, of the whole pass:\n")
+    for op, n in sorted(case for case in ours if case[0].startswith("model_paint_")):
+        mine, whole = ours[op, n], ours["model_forward", n]
+        print(f"- in layer {op.rsplit('_', 1)[1]}, {n} tokens: {mine:.1f} ms of {whole:.1f}, {mine / whole:.2f}×")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,10 @@
 #include <fstream>
 #include <numeric>
 #include <random>
+#include <set>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include "gpu/buffer.h"
 #include "inference/language_model.h"
@@ -128,23 +131,41 @@ class ModelBench {
       return pass(longer);
     });
     report("append", n, timing);
+    const auto layers = static_cast<std::uint32_t>(model_->network->layers->encoder.size());
+    for (const std::uint32_t layer : std::set{0U, layers / 2, layers - 1}) paint(n, layer);
   }
 
-  void run(const model::ModelInput& input) {
-    run_ = session_.run({.network = model_->network, .input = input, .masks = model_->masks}, std::move(run_));
+  /// The run before has another cell painted, which isn't timed.
+  void paint(std::uint32_t n, std::uint32_t layer) {
+    const model::ModelInput input = random_text(*model_, n, bits_);
+    std::uint32_t key = 0;
+    const auto masks = [&] {
+      attention::MaskSet painted = model_->masks;
+      attention::MaskSpec& mask = painted[model_->network->blocks().front().kind];
+      mask.painted[{.layer = layer}].paint({n - 1, key++ % n}, false);
+      return painted;
+    };
+    run(input, masks());
+    report(fmt::format("paint_{}", layer), n, measure(plan_.rounds, [&] { return pass(input, masks()); }));
+  }
+
+  void run(const model::ModelInput& input) { run(input, model_->masks); }
+  void run(const model::ModelInput& input, const attention::MaskSet& masks) {
+    run_ = session_.run({.network = model_->network, .input = input, .masks = masks}, std::move(run_));
   }
 
   /// A run and the last token's logits.
-  Timing pass(const model::ModelInput& input) {
+  Timing pass(const model::ModelInput& input) { return pass(input, model_->masks); }
+  Timing pass(const model::ModelInput& input, const attention::MaskSet& masks) {
     const auto start = Clock::now();
-    run(input);
+    run(input, masks);
     const inference::StateRef last{.token = input.source.length - 1,
                                    .layer = static_cast<std::uint32_t>(model_->network->layers->encoder.size())};
     run_->logits(std::span(&last, 1));
     return {milliseconds_since(start), run_->timing().gpu_ms, run_->timing().dispatches};
   }
 
-  void report(const char* op, std::uint32_t n, const Timing& timing) {
+  void report(const std::string& op, std::uint32_t n, const Timing& timing) {
     report_({.op = op,
              .n = n,
              .wall_ms = timing.wall_ms,

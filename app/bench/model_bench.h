@@ -26,7 +26,9 @@ struct ModelResult {
   /// "open": everything but the weights, tokenizer included. "load": weights from file to device. "stream": every core reads
   /// as many bytes as the weights have, once. "fill": every core writes as many into memory of the device that nothing has
   /// used yet; 0 where the host doesn't reach it. "forward": all layers of a new text and the last token's logits. "append":
-  /// one more token and its logits.
+  /// one more token and its logits. "paint_L": a cell painted in layer L alone, of the self-attention of a text that was
+  /// run: all that it changes, which is that layer and those above it, and the logits. The first, a middle and the last
+  /// layer.
   std::string op;
   std::uint32_t n = 0;  ///< tokens; 0 where they don't matter
   double wall_ms = 0.0, gpu_ms = 0.0;

@@ -37,9 +37,10 @@ enum class PatchMeasure : std::uint8_t { Logit, Probability, Loss };
 
 /// What of the receiver's attention a path ends in.
 enum class PathInput : std::uint8_t { Query, Key, Value };
-/// The last layer, whichever number it has.
+/// The last layer, whichever number it has; of a PathReceiver: none was chosen.
 inline constexpr std::uint32_t kLastLayer = 0xffff'fffeU;
-/// The head in which the paths of path patching end, and how they get there. Beyond the last layer or head: the last one.
+/// The head in which the paths of path patching end, and how they get there. Until one is chosen the view takes the head
+/// that carries the prediction the furthest (find_receiver()). Beyond the last layer or head: the last one.
 struct PathReceiver {
   model::BlockKind kind = model::BlockKind::EncoderSelf;
   std::uint32_t layer = kLastLayer, head = 0;

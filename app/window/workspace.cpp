@@ -43,6 +43,37 @@ shell::ThemeKind theme_kind(Theme theme) {
   return shell::ThemeKind::HighContrast;
 }
 
+/// What clamp_selection() changes.
+struct Shown {
+  Selection selection;
+  std::optional<attention::Cell> pinned;
+  std::optional<LockedToken> locked;
+  attention::Stage stage = attention::Stage::Weights;
+  bool weighs_values = false;
+
+  bool operator==(const Shown&) const = default;
+};
+Shown shown_of(const State& state) {
+  const ViewChoices& view = state.view;
+  return {.selection = state.selection,
+          .pinned = view.pinned,
+          .locked = view.locked,
+          .stage = view.heatmap_stage,
+          .weighs_values = view.weighs_values};
+}
+
+/// What was chosen comes back in place of what was drawn, where the user hasn't chosen anew.
+void bring_back(State& state, const Shown& drawn, const Shown& chosen) {
+  const auto bring = [](auto& now, const auto& was_drawn, const auto& was_chosen) {
+    if (now == was_drawn) now = was_chosen;
+  };
+  bring(state.selection, drawn.selection, chosen.selection);
+  bring(state.view.pinned, drawn.pinned, chosen.pinned);
+  bring(state.view.locked, drawn.locked, chosen.locked);
+  bring(state.view.heatmap_stage, drawn.stage, chosen.stage);
+  bring(state.view.weighs_values, drawn.weighs_values, chosen.weighs_values);
+}
+
 }  // namespace
 
 std::unique_ptr<Engine> start_engine(const EngineOptions& options, const State& state) {
@@ -112,15 +143,11 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   // chosen comes back unless the user chooses anew.
   follow_arrival(now_s);
   const bool shows_state = is_current() && requested_inputs_ == run_inputs(state_);
-  const Selection chosen = state_.selection;
-  const std::optional<attention::Cell> chosen_pin = state_.view.pinned;
-  const std::optional<LockedToken> chosen_lock = state_.view.locked;
+  const Shown chosen = shown_of(state_);
   if (!is_arriving()) clamp_selection(state_, result_.shapes);
-  const Selection drawn = state_.selection;
-  const std::optional<attention::Cell> drawn_pin = state_.view.pinned;
-  const std::optional<LockedToken> drawn_lock = state_.view.locked;
-  const bool is_clamped = chosen != drawn || chosen_pin != drawn_pin || chosen_lock != drawn_lock;
-  if (shows_state && is_clamped) undo_.adopt(state_);
+  const Shown drawn = shown_of(state_);
+  if (shows_state && chosen != drawn) undo_.adopt(state_);
+  const std::uint64_t step_before = undo_.shown_id();
 
   queries_.clear();
   items_.clear();
@@ -147,6 +174,8 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   // Only now: keys and menus may have chosen another model.
   const bool arrives = is_arriving();
   State held = arrives ? held_ : State{};  // a copy: nothing can be changed in it
+  // The run may be of a model that was chosen in between, and given up for the one that is on its way.
+  if (arrives) clamp_selection(held, result_.shapes);
   Frame panes = frame_of(arrives ? held : state_);
   // The box moves when the model turns out to have two texts; who writes in it goes on.
   const bool has_two = has_two_texts(panes.state);
@@ -155,9 +184,9 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   transient_.text_focus = TextFocus::None;
   is_mouse_held_ = ImGui::IsAnyMouseDown();
 
-  if (!shows_state && state_.selection == drawn) state_.selection = chosen;
-  if (!shows_state && state_.view.pinned == drawn_pin) state_.view.pinned = chosen_pin;
-  if (!shows_state && state_.view.locked == drawn_lock) state_.view.locked = chosen_lock;
+  // Not into the state of another step, which may well be what is drawn: that would be a change, and undo would lead
+  // nowhere.
+  if (!shows_state && undo_.shown_id() == step_before) bring_back(state_, drawn, chosen);
   if (!is_arriving() && held_ != state_) held_ = state_;
   remember(now_s);
   request_what_is_seen();

@@ -374,9 +374,9 @@ class Workspace final : private CommandHost {
   ExpressionDrafts expression_drafts_;
   Notice notice_;
   Toast toast_;
-  State told_before_, told_after_;        ///< around the command that the toast tells of
-  std::optional<std::size_t> told_step_;  ///< of the history, as soon as the command is in it
-  std::string weight_warning_;            ///< of the model on show
+  State told_before_, told_after_;          ///< around the command that the toast tells of
+  std::optional<std::uint64_t> told_step_;  ///< of the history, by id, as soon as the command is in it
+  std::string weight_warning_;              ///< of the model on show
   WelcomeMemory welcome_memory_;
   OriginMemory origin_memory_;
   ExportDialog export_dialog_;

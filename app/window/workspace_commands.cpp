@@ -143,7 +143,7 @@ void Workspace::tell(std::string text, State before) {
 
 void Workspace::forget_toast(double now_s) {
   if (!toast_.is_shown()) return;
-  if (!told_step_) told_step_ = undo_.position();
+  if (!told_step_) told_step_ = undo_.shown_id();
   // What it says is no longer so, or it was there long enough.
   if (has_other_model(told_after_, state_) || now_s >= toast_.until_s) {
     toast_ = {};
@@ -152,7 +152,7 @@ void Workspace::forget_toast(double now_s) {
 }
 
 void Workspace::take_back() {
-  if (told_step_ == undo_.position()) {
+  if (told_step_ == undo_.shown_id()) {
     undo_change();
   } else {  // something that leaves the model alone came after it, and stays
     state_.masks = told_before_.masks;

@@ -59,7 +59,7 @@ class Parser {
 
   ExpressionTree tree() {
     const Part result = ternary();
-    if (!is_end()) refuse(now(), fmt::format("'{}' isn't expected here: an operator or the end is", now().text));
+    if (!is_end()) refuse(now(), quoted(now().text) + " isn't expected here: an operator or the end is");
     finish(result);
     return std::move(tree_);
   }
@@ -98,7 +98,7 @@ class Parser {
   void expect(std::string_view sign, std::string_view why) {
     if (take(sign)) return;
     if (is_end()) refuse(now(), fmt::format("'{}' is missing at the end: {}", sign, why));
-    refuse(now(), fmt::format("'{}' is expected before '{}': {}", sign, now().text, why));
+    refuse(now(), fmt::format("'{}' is expected before {}: {}", sign, quoted(now().text), why));
   }
 
   ValueType type(const Part& part) const { return tree_.nodes[part.node].type; }
@@ -229,7 +229,7 @@ class Parser {
     ++at_;
     if (token.kind == Kind::Number) return literal(token.column, token.type, token.number);
     if (token.kind == Kind::Word) return word(token);
-    if (token.text != "(") refuse(token, fmt::format("a value is expected before '{}'", token.text));
+    if (token.text != "(") refuse(token, "a value is expected before " + quoted(token.text));
     Part inside = ternary();
     expect(")", "a parenthesis is open");
     inside.column = token.column;
@@ -263,10 +263,11 @@ class Parser {
         "if", "else", "for", "while", "do", "return", "switch", "break", "const", "void", "discard", "struct"};
     if (std::ranges::find(kStatements, token.text) != kStatements.end())
       refuse(token, fmt::format("'{}' belongs to statements, but this is one expression; a ? b : c chooses", token.text));
-    if (is_sign("(")) refuse(token, fmt::format("there is no function '{}'; there are {}", token.text, function_list()));
+    if (is_sign("("))
+      refuse(token, fmt::format("there is no function {}; there are {}", quoted(token.text), function_list()));
     std::vector<std::string_view> names(expression_names().begin(), expression_names().end());
     if (use_ == ExpressionUse::Mask) names.pop_back();  // the score
-    refuse(token, fmt::format("'{}' is unknown; there are {}", token.text, fmt::join(names, ", ")));
+    refuse(token, fmt::format("{} is unknown; there are {}", quoted(token.text), fmt::join(names, ", ")));
   }
 
   std::vector<Part> arguments(const ExpressionToken& name, std::uint32_t count) {
@@ -362,7 +363,7 @@ class Parser {
     expect(")", "the parenthesis of slider is open");
     const auto known = std::ranges::find(tree_.sliders, slider.name, &Slider::name);
     if (known != tree_.sliders.end() && *known != slider)
-      refuse(name, fmt::format("the slider '{}' is declared twice with different numbers", name.text));
+      refuse(name, fmt::format("the slider {} is declared twice with different numbers", quoted(name.text)));
     if (known == tree_.sliders.end()) {
       if (tree_.sliders.size() == Expression::kMostSliders)
         refuse(word, fmt::format("an expression has at most {} sliders", Expression::kMostSliders));

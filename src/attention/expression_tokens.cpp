@@ -8,8 +8,16 @@
 
 #include <fmt/format.h>
 
+#include "core/utf8.h"
+
 namespace headlight::attention {
 namespace {
+
+/// Up to 1,000 characters may be one word or number, and a message is one line.
+std::string shortened(std::string_view word) {
+  constexpr std::size_t kLongestQuoted = 40;
+  return one_line(word, kLongestQuoted);
+}
 
 // Not std::isdigit: what a letter is must not depend on the locale.
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
@@ -107,7 +115,7 @@ class Lexer {
     if (is_word(peek(whole)) || peek(whole) == '.') {
       std::size_t end = whole;
       while (is_word(peek(end)) || peek(end) == '.') ++end;
-      refuse(start, fmt::format("'{}' is no number", text_.substr(start, end)));
+      refuse(start, quoted(text_.substr(start, end)) + " is no number");
     }
     ExpressionToken found = token(ExpressionToken::Kind::Number, whole);
     if (is_float) {
@@ -122,16 +130,15 @@ class Lexer {
     found.type = ValueType::Float;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), found.number);
     if (error == std::errc::result_out_of_range || found.number > static_cast<double>(std::numeric_limits<float>::max()))
-      refuse(start, fmt::format("{} is beyond what a float holds", digits));
-    if (error != std::errc() || end != digits.data() + digits.size())
-      refuse(start, fmt::format("'{}' is no number", digits));
+      refuse(start, fmt::format("{} is beyond what a float holds", shortened(digits)));
+    if (error != std::errc() || end != digits.data() + digits.size()) refuse(start, quoted(digits) + " is no number");
   }
 
   void read_integer(std::size_t start, bool is_hexadecimal, std::string_view digits, bool is_unsigned,
                     ExpressionToken& found) const {
     found.type = is_unsigned ? ValueType::Uint : ValueType::Int;
     if (!is_hexadecimal && digits.size() > 1 && digits.front() == '0')
-      refuse(start, fmt::format("in GLSL {} would be an octal number; write it without the leading 0", digits));
+      refuse(start, fmt::format("in GLSL {} would be an octal number; write it without the leading 0", shortened(digits)));
     const std::string_view typed = digits;
     if (is_hexadecimal) digits.remove_prefix(2);
     std::uint64_t value = 0;
@@ -139,8 +146,8 @@ class Lexer {
     const std::uint64_t most =
         is_unsigned ? std::numeric_limits<std::uint32_t>::max() : std::numeric_limits<std::int32_t>::max();
     if (error == std::errc::result_out_of_range || (error == std::errc() && value > most))
-      refuse(start, fmt::format("{} is more than {}, the most of {}", typed, most, to_string(found.type)));
-    if (error != std::errc() || end != digits.data() + digits.size()) refuse(start, fmt::format("'{}' is no number", typed));
+      refuse(start, fmt::format("{} is more than {}, the most of {}", shortened(typed), most, to_string(found.type)));
+    if (error != std::errc() || end != digits.data() + digits.size()) refuse(start, quoted(typed) + " is no number");
     found.number = static_cast<double>(value);
   }
 
@@ -149,6 +156,8 @@ class Lexer {
 };
 
 }  // namespace
+
+std::string quoted(std::string_view word) { return fmt::format("'{}'", shortened(word)); }
 
 std::vector<ExpressionToken> expression_tokens(std::string_view text) { return Lexer(text).tokens(); }
 

@@ -24,6 +24,9 @@ struct ExpressionRefusal {
   ExpressionError error;
 };
 
+/// A word of the text for a message, in quotation marks; of a long one the middle becomes "…".
+std::string quoted(std::string_view word);
+
 /// The tokens of a text, the end included. Throws ExpressionRefusal at what isn't one. Views are of `text`.
 std::vector<ExpressionToken> expression_tokens(std::string_view text);
 

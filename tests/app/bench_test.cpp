@@ -283,6 +283,22 @@ TEST_SUITE("gpu") {
     for (const nlohmann::json& frame : frames) CHECK(frame["n"] == 128);
   }
 
+  TEST_CASE("bench --model paints a cell in each of three layers, and those below are kept") {
+    const RandomModel random(std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "models/gpt2", 4, 4);
+    const Outcome outcome =
+        run_headlight({"bench", "--model", random.folder().string(), "--n", "8", "--rounds", "1", "--format", "json"});
+    REQUIRE(outcome.status == 0);
+    std::map<std::string, nlohmann::json> rows;
+    for (const nlohmann::json& row : json_lines(outcome.out)) rows[row["op"].get<std::string>()] = row;
+    for (const char* op : {"model_forward", "model_append", "model_paint_0", "model_paint_2", "model_paint_3"}) {
+      REQUIRE(rows.contains(op));
+      CHECK(rows[op]["wall_ms"] > 0.0);
+    }
+    CHECK(rows["model_paint_0"]["dispatches"] == rows["model_forward"]["dispatches"]);
+    CHECK(rows["model_paint_2"]["dispatches"] < rows["model_paint_0"]["dispatches"]);
+    CHECK(rows["model_paint_3"]["dispatches"] < rows["model_paint_2"]["dispatches"]);
+  }
+
   TEST_CASE("a random model has the layers and heads that were asked for, and leaves no files") {
     const std::filesystem::path like = std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "models/gpt2";
     std::filesystem::path folder;

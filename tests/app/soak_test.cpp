@@ -1,33 +1,47 @@
-// The window under random input: nothing crashes, no message of the validation layer, memory stays bounded, and all that
-// was done can be undone and done again. HEADLIGHT_SOAK_SECONDS (of the clock), HEADLIGHT_SOAK_MINUTES (of simulated use, in
-// which a frame is 50 ms and animations take their time) or HEADLIGHT_SOAK_EVENTS make it longer, HEADLIGHT_SOAK_SEED gives
-// other input; the figures it prints tell which part of the program holds how much.
+// The window under random input: nothing crashes, no message of the validation layer, no error but refusals in words, memory
+// stays bounded, and all that was done can be undone to the beginning and done again. HEADLIGHT_SOAK_EVENTS,
+// HEADLIGHT_SOAK_SECONDS (of the clock) or HEADLIGHT_SOAK_MINUTES (of simulated use, in which a frame is 50 ms and
+// animations take their time) say how long it goes on, HEADLIGHT_SOAK_SEED gives other input, HEADLIGHT_SOAK_TRACE names a
+// file that gets a line for each event; the figures it prints tell which part of the program holds how much.
 #include <doctest/doctest.h>
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
+#include <deque>
 #include <fstream>
-#include <random>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "app/engine/gpu_runner.h"
+#include "app/models/bundled_models.h"
 #include "app/models/starter_view.h"
+#include "app/random_input.h"
 #include "app/shell/render_device.h"
+#include "app/state/state_json.h"
+#include "app/ui_driver.h"
 #include "app/window/workspace.h"
 #include "core/error.h"
+#include "core/json.h"
+#include "core/utf8.h"
 #include "support/temporary_directory.h"
 
 namespace soak_test {
 
 using namespace headlight;
 using namespace headlight::app;
+namespace fs = std::filesystem;
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr glm::uvec2 kSize{1600, 1000};
 constexpr double kMib = 1024.0 * 1024.0;
 
 struct Memory {
@@ -51,113 +65,173 @@ double number_of(const char* variable, double otherwise) {
   return text != nullptr ? std::strtod(text, nullptr) : otherwise;
 }
 
-/// How long the test goes on: for so many seconds, or minutes of simulated use or events where their number is given.
+/// How long the test goes on: for so many events, or seconds, or minutes of simulated use where their number is given.
 struct Length {
-  double seconds = number_of("HEADLIGHT_SOAK_SECONDS", 10.0);
+  double seconds = number_of("HEADLIGHT_SOAK_SECONDS", 0.0);
   double minutes = number_of("HEADLIGHT_SOAK_MINUTES", 0.0);
-  double events = number_of("HEADLIGHT_SOAK_EVENTS", 0.0);
+  double events = number_of("HEADLIGHT_SOAK_EVENTS", 1500.0);
 
   /// The part of it that is over.
   double part(Clock::time_point start, double now_s, std::size_t event_count) const {
-    if (events > 0.0) return static_cast<double>(event_count) / events;
     if (minutes > 0.0) return now_s / 60.0 / minutes;
-    return std::chrono::duration<double>(Clock::now() - start).count() / seconds;
+    if (seconds > 0.0) return std::chrono::duration<double>(Clock::now() - start).count() / seconds;
+    return static_cast<double>(event_count) / events;
   }
 };
 
-/// Random clicks, drags, wheel turns, texts and keys all over the window, but none that ends the program.
-class RandomInput {
- public:
-  explicit RandomInput(std::uint32_t seed) : random_(seed) {}
+/// Is it an answer to the user: one line of words, and nothing that only the program's source explains?
+bool is_in_words(const std::string& text) {
+  static constexpr std::array<std::string_view, 12> kInner = {
+      "std::", "basic_string", "vector::", "bad_",    "exception", "assert",
+      "VK_",   "vk::",         "json.",    "nullptr", "map::at",   "stoi"};
+  const auto is_said = [&](std::string_view word) { return text.find(word) != std::string::npos; };
+  return text == one_line(text) && std::ranges::none_of(kInner, is_said);
+}
 
-  std::vector<shell::InputEvent> next() {
-    const auto x = static_cast<float>(below(kSize.x));
-    const auto y = static_cast<float>(below(kSize.y));
-    switch (below(12)) {
-      case 0:
-      case 1:
-      case 2:
-        return {shell::MouseMove{{x, y}}};
-      case 3:
-      case 4:
-      case 5:
-        return shell::click_at({x, y});
-      case 6:
-        return shell::drag({x, y}, {static_cast<float>(below(kSize.x)), static_cast<float>(below(kSize.y))});
-      case 7:
-        return {shell::MouseMove{{x, y}}, shell::MouseWheel{.steps = {0.0F, below(2) == 0 ? 1.0F : -1.0F}}};
-      case 8:
-      case 9:
-        return {shell::TextInput{std::string(kTyped[below(kTyped.size())])}};
-      case 10:
-        return shell::tap(shell::Key::Escape);
-      default:
-        return shell::tap(next_key(), kHeld[below(kHeld.size())]);
-    }
+/// A window in a folder of its own, and all that happened to it.
+class RandomUse {
+ public:
+  /// `models`: folders that it may open.
+  RandomUse(shell::Ui& ui, Workspace& workspace, std::uint32_t seed, std::vector<std::string> models)
+      : ui_(ui), workspace_(workspace), input_(seed, std::move(models)) {
+    if (const char* path = std::getenv("HEADLIGHT_SOAK_TRACE")) trace_.open(path);
+    settle();
   }
+
+  void act() {
+    const test::RandomAct act = input_.next(workspace_, ui_.scale());
+    recent_.push_back(act.what);
+    if (recent_.size() > kRecent) recent_.pop_front();
+    if (trace_.is_open()) trace_ << events_ << " " << one_line(act.what) << std::endl;
+    if (!act.model.empty()) workspace_.open_model(act.model);
+    ui_.feed(act.events);
+    draw();
+    ui_.feed(test::keep_inside(workspace_));
+    if (++events_ % kEventsBetweenRests == 0) settle();
+  }
+
+  /// Undoes everything that the history has: the first step's state is what it was, as JSON. Then does it again and
+  /// compares, or goes on from the beginning.
+  void undo_all(bool redoes) {
+    constexpr int kMostDialogs = 8;
+    for (int i = 0; i < kMostDialogs; ++i) press(shell::Key::Escape, {});
+    const Undo& undo = workspace_.undo();
+    const State last = workspace_.state();
+    const std::size_t steps = undo.position(), first = undo.history().front().id;
+    const State began = shown_.contains(first) ? shown_.at(first) : *undo.history().front().state;
+    for (std::size_t left = steps; left > 0; --left) {
+      const std::string label = undo.undo_label();
+      press(shell::Key::Z, shell::kControl);
+      INFO("undo of \"", label, "\", then \"", undo.undo_label(), "\" is the last step; ", workspace_.notice().text);
+      REQUIRE(undo.position() == left - 1);
+    }
+    CHECK(to_text(to_json(workspace_.state())) == to_text(to_json(began)));
+    undone_ += steps;
+    if (!redoes) return;
+    for (std::size_t i = 0; i < steps; ++i) press(shell::Key::Y, shell::kControl);
+    CHECK(undo.position() == steps);
+    CHECK((workspace_.state() == last));
+  }
+
+  double now_s() const { return now_s_; }
+  std::size_t events() const { return events_; }
+  std::size_t undone() const { return undone_; }
+  const std::set<std::string>& refusals() const { return refusals_; }
+  std::string recent() const { return fmt::format("after {} events, the last: {}", events_, fmt::join(recent_, ", ")); }
 
  private:
-  std::uint32_t below(std::size_t limit) { return static_cast<std::uint32_t>(random_() % limit); }
+  static constexpr std::size_t kRecent = 40, kEventsBetweenRests = 20;
 
-  static constexpr std::array<std::string_view, 8> kTyped = {"a",  " dog", " runs", ".", " ü", "日本", "\xF0\x9F\x90\x95",
-                                                             " 42"};
-  /// Any key but Q and S: with Control they quit and write a screenshot.
-  shell::Key next_key() {
-    while (true) {
-      const auto key = static_cast<shell::Key>(below(shell::kKeys));
-      if (key != shell::Key::Q && key != shell::Key::S) return key;
-    }
+  void draw() {
+    workspace_.frame(input_.size(), input_.scale(), now_s_);
+    now_s_ += 0.05;
+    look();
   }
-  static constexpr std::array kHeld = {shell::Modifiers{}, shell::Modifiers{}, shell::Modifiers{},
-                                       shell::Modifiers{}, shell::kControl,    shell::kControlShift};
-  std::mt19937 random_;
+
+  /// Settles the window. The walk through a layer's steps may take longer than one call waits; of anything else that keeps
+  /// the window moving the view and the size of the text are told.
+  void settle() {
+    const auto rest = [this](double at_s) { now_s_ = workspace_.settle(input_.size(), input_.scale(), at_s); };
+    try {
+      rest(now_s_);
+    } catch (const std::exception& error) {
+      const State& state = workspace_.state();
+      constexpr double kWalk_s = 120.0;
+      const bool is_walking = state.view.tab == "block" && state.block.speed < 0.5F;
+      if (!is_walking) throw Error("{} (view {}, {} bytes of text)", error.what(), state.view.tab, state.text().size());
+      rest(now_s_ + kWalk_s);
+    }
+    look();
+  }
+
+  void press(shell::Key key, shell::Modifiers modifiers) {
+    ui_.feed(shell::tap(key, modifiers));
+    now_s_ += 2.0;
+    settle();
+  }
+
+  /// What the window says, and which state each step of its history shows.
+  void look() {
+    for (const std::string& said : {workspace_.notice().text, workspace_.result().error, workspace_.toast().text}) {
+      if (said.empty()) continue;
+      if (!is_in_words(said)) FAIL_CHECK("the window says: " << said << " (" << recent() << ")");
+      const bool is_warning = said == workspace_.notice().text && workspace_.notice().is_warning;
+      if (is_warning || said == workspace_.result().error) refusals_.insert(said);
+    }
+    shown_.insert_or_assign(workspace_.undo().shown_id(), workspace_.state());
+    if (shown_.size() < kMostShown) return;
+    std::set<std::uint64_t> known;
+    for (const HistoryStep& step : workspace_.undo().history()) known.insert(step.id);
+    std::erase_if(shown_, [&](const auto& one) { return !known.contains(one.first); });
+  }
+  static constexpr std::size_t kMostShown = 2000;  // four times what the history keeps
+
+  shell::Ui& ui_;
+  Workspace& workspace_;
+  test::RandomInput input_;
+  std::deque<std::string> recent_;
+  std::map<std::uint64_t, State> shown_;  ///< by the step's id: what was last shown of it
+  std::set<std::string> refusals_;
+  std::ofstream trace_;
+  double now_s_ = 0.0;
+  std::size_t events_ = 0, undone_ = 0;
 };
 
-/// Settles the window. The walk through a layer's steps may take longer than one call waits; of anything else that keeps the
-/// window moving the view and the size of the text are told.
-double settle(Workspace& workspace, double now_s) {
-  try {
-    return workspace.settle(kSize, 1.0F, now_s);
-  } catch (const std::exception& error) {
-    const State& state = workspace.state();
-    constexpr double kWalk_s = 120.0;
-    if (state.view.tab == "block" && state.block.speed < 0.5F) return workspace.settle(kSize, 1.0F, now_s + kWalk_s);
-    throw Error("{} (view {}, {} bytes of text)", error.what(), state.view.tab, state.text().size());
+/// The program's surroundings without a file manager, a browser or a clipboard, and with a home of its own, until it is
+/// gone.
+class Seclusion {
+ public:
+  Seclusion() {
+    fs::current_path(folder_.path());
+    for (const char* name : {"PATH", "HOME"}) {
+      const char* value = std::getenv(name);
+      before_.emplace_back(name, value == nullptr ? "" : value);
+      setenv(name, folder_.path().c_str(), 1);
+    }
   }
-}
+  ~Seclusion() {
+    fs::current_path(at_);
+    for (const auto& [name, value] : before_) setenv(name.c_str(), value.c_str(), 1);
+  }
+  Seclusion(const Seclusion&) = delete;
+  Seclusion& operator=(const Seclusion&) = delete;
 
-/// Undoes everything that the history has, does it again, and compares.
-double undo_and_redo_all(shell::Ui& ui, Workspace& workspace, double now_s) {
-  const auto press = [&](shell::Key key, shell::Modifiers modifiers) {
-    ui.feed(shell::tap(key, modifiers));
-    now_s = settle(workspace, now_s + 2.0);
-  };
-  constexpr int kMostDialogs = 8;
-  for (int i = 0; i < kMostDialogs; ++i) press(shell::Key::Escape, {});
-  const State last = workspace.state();
-  const std::size_t steps = workspace.undo().position();
-  for (std::size_t i = 0; i < steps; ++i) press(shell::Key::Z, shell::kControl);
-  CHECK(workspace.undo().position() == 0);
-  for (std::size_t i = 0; i < steps; ++i) press(shell::Key::Y, shell::kControl);
-  CHECK(workspace.undo().position() == steps);
-  CHECK((workspace.state() == last));
-  return now_s;
-}
+ private:
+  const TemporaryDirectory folder_;
+  const fs::path at_ = fs::current_path();
+  std::vector<std::pair<std::string, std::string>> before_;
+};
 
 }  // namespace
 
 TEST_SUITE("gpu") {
   TEST_CASE("random input leaves the window whole and its memory bounded") {
-    const TemporaryDirectory folder;  // where an export that random clicks start may write
-    const auto before = std::filesystem::current_path();
-    std::filesystem::current_path(folder.path());
-    const char* path = std::getenv("PATH");
-    const std::string programs = path == nullptr ? "" : path;
-    setenv("PATH", folder.path().c_str(), 1);  // no file manager, nothing that holds the clipboard
     shell::RenderDevice device({.device = {}, .validation = true});
     shell::Ui ui(device);
     auto models = std::make_shared<ModelCache>();
     FirstState first = first_state(*models);
+    const std::string captions = model_path(first.state.source), translator = chosen_model("", kTranslator).string();
+    const Seclusion seclusion;
     EngineOptions engine;
     engine.models = models;
     engine.tile_bytes = std::size_t{16} << 20;
@@ -172,35 +246,33 @@ TEST_SUITE("gpu") {
              .renderer = device.name(),
              .may_use_another_device = true,
              .find_models = [](const ModelSearch&, const std::atomic<bool>&) { return std::vector<ListedModel>(); }});
-    RandomInput input(static_cast<std::uint32_t>(number_of("HEADLIGHT_SOAK_SEED", 7.0)));
+    RandomUse use(ui, workspace, static_cast<std::uint32_t>(number_of("HEADLIGHT_SOAK_SEED", 7.0)),
+                  {captions, translator, kGoldenModels + "gpt2", kGoldenModels + "bert", kGoldenModels + "marian"});
     const Length length;
     const auto start = Clock::now();
     constexpr int kReports = 10;
     Memory half, last;
-    double now_s = settle(workspace, 0.0);
-    std::size_t events = 0;
     for (int report = 1; report <= kReports; ++report) {
-      while (length.part(start, now_s, events) < static_cast<double>(report) / kReports) {
-        ui.feed(input.next());
-        workspace.frame(kSize, 1.0F, now_s);
-        now_s += 0.05;
-        if (++events % 20 == 0) now_s = settle(workspace, now_s);
+      try {
+        while (length.part(start, use.now_s(), use.events()) < static_cast<double>(report) / kReports) use.act();
+        if (report % 2 == 0) use.undo_all(report % 4 == 2);
+      } catch (const std::exception& error) {
+        FAIL(error.what() << " " << use.recent());
       }
-      if (report == kReports / 2 || report == kReports) now_s = undo_and_redo_all(ui, workspace, now_s);
       last = measure_memory();
       if (report == kReports / 2) half = last;
-      MESSAGE("" << now_s / 60.0 << " minutes, " << events << " events: " << last.live_mib << " MiB live, "
+      MESSAGE("" << use.now_s() / 60.0 << " minutes, " << use.events() << " events: " << last.live_mib << " MiB live, "
                  << last.resident_mib << " MiB resident, undo " << workspace.undo().step_count() << " steps of "
                  << static_cast<double>(workspace.undo().bytes()) / kMib << " MiB, device "
                  << static_cast<double>(workspace.result().timing.device_bytes) / kMib << " MiB, heatmaps "
                  << static_cast<double>(ui.heatmaps().cached_bytes()) / kMib << " MiB");
     }
+    MESSAGE(use.undone() << " steps undone; refused in words: " << fmt::format("{}", fmt::join(use.refusals(), " | ")));
     // What is remembered (undo, tiles, textures, glyphs) has bounds of its own, which short runs haven't reached yet.
     CHECK(last.live_mib < half.live_mib + 48.0);
     CHECK(last.live_mib < 320.0);
+    CHECK(last.resident_mib < half.resident_mib + 160.0);
     for (const std::string& message : device.validation_messages()) FAIL_CHECK(message);
-    std::filesystem::current_path(before);
-    setenv("PATH", programs.c_str(), 1);
   }
 }
 

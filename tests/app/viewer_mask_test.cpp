@@ -359,6 +359,29 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().masks[model::BlockKind::EncoderSelf].rule.key_padding);
   }
 
+  TEST_CASE("the notice's Undo takes back what it tells of when the history is full, and not what came after") {
+    UiDriver ui({}, fake_factory(std::make_shared<FakeLog>()));
+    show_model(ui);
+    // Without waiting until all is drawn, in a small window: each press is a step of its own.
+    constexpr int kMoreThanSteps = 510;
+    double now_s = 1000.0;
+    for (int i = 0; i < kMoreThanSteps; ++i) {
+      ui.ui().feed(shell::tap(i % 2 == 0 ? Key::Right : Key::Left));
+      while (ui.ui().has_pending_input()) ui.window().frame({640, 400}, 1.0F, now_s += 2.0);
+    }
+    ui.wait(now_s);
+    ui.settle();
+    REQUIRE(ui.window().undo().step_count() == UndoLimits().steps);
+    ui.press(Key::K);
+    CHECK(ui.window().toast().text == "Layer 0 · head 0 knocked out");
+    ui.wait(2.0);
+    ui.press(Key::Right);  // the oldest step goes, so that the newest is again the last of as many
+    REQUIRE(ui.sees("toast.button"));
+    ui.click("toast.button");
+    CHECK(ui.state().gains.empty());
+    CHECK(ui.state().selection.head == 1);
+  }
+
   TEST_CASE("a chip stays while the model is not as it was trained, and its Reset can be undone") {
     const auto log = std::make_shared<FakeLog>();
     UiDriver ui({}, fake_factory(log));

@@ -225,6 +225,32 @@ TEST_SUITE("gpu") {
     CHECK(ui.ui().is_typing());
   }
 
+  TEST_CASE("a run that comes when its model was given up for a third one is shown whole until that one is there") {
+    UiDriver ui(with_text("the cat sat on the mat and the dog sat on the cat"));
+    show_golden_model(ui, "marian");
+    REQUIRE(ui.state().selection.block.kind == model::BlockKind::Cross);  // which the other two don't have
+    double now_s = 1000.0;
+    const auto pause = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
+    const auto frame = [&] { ui.window().frame({1600, 1000}, 1.0F, now_s += 0.05); };
+    constexpr int kMostFrames = 1000;
+    ui.window().open_model(kGoldenModels + "gpt2");
+    for (int i = 0; i < kMostFrames && model_path(ui.state().source) != kGoldenModels + "gpt2"; ++i) {
+      pause(2);
+      frame();
+    }
+    ui.window().open_model(kGoldenModels + "bert");
+    pause(1000);  // gpt2's run is there, and bert's folder has been read
+    frame();
+    CHECK(model_path(ui.state().source) == kGoldenModels + "bert");
+    for (int i = 0; i < kMostFrames && !ui.window().is_settled(); ++i) {
+      CHECK(ui.window().notice().text == "");
+      frame();
+      pause(2);
+    }
+    CHECK(ui.window().is_settled());
+    CHECK(ui.result().model->path == kGoldenModels + "bert");
+  }
+
   TEST_CASE("predictions are bars that add to the text when they are clicked") {
     UiDriver ui(with_text("the cat"));
     show_golden_model(ui, "gpt2");

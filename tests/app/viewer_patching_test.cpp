@@ -159,10 +159,25 @@ TEST_SUITE("gpu") {
       CHECK(effects(ui, kPathPatching)->is_complete());
     }
     CHECK(ui.state().patching.receiver.input == PathInput::Value);
-    // The receiver: the next head, the selected one, and one that nothing comes before.
-    ui.click("patching.receiver.next");  // from the last layer's first head
-    CHECK(ui.state().patching.receiver.layer == 1);
-    CHECK(ui.state().patching.receiver.head == 1);
+    // The receiver: none was chosen, so it is the strongest head that others come before; then the one behind it, the
+    // selected one, and one that nothing comes before.
+    REQUIRE(ui.sees("patching.receiver.found"));
+    CHECK_FALSE(ui.sees("patching.receiver.strongest"));
+    const PatchEffects* heads = effects(ui);
+    const std::uint32_t heads_of_model = ui.result().shapes.begin()->second.heads;
+    REQUIRE(heads);
+    REQUIRE(heads->columns == heads_of_model);
+    std::uint32_t strongest = 0;
+    for (std::uint32_t head = 0; head < heads->columns; ++head) {
+      const auto size = [&](std::uint32_t of) { return std::abs(*heads->recovery_at(1, of, PatchMeasure::Loss)); };
+      if (size(head) > size(strongest)) strongest = head;
+    }
+    ui.click("patching.receiver.next");
+    CHECK(ui.state().patching.receiver.layer == (strongest + 1 < heads_of_model ? 1 : 0));
+    CHECK(ui.state().patching.receiver.head == (strongest + 1) % heads_of_model);
+    CHECK_FALSE(ui.sees("patching.receiver.found"));
+    ui.click("patching.receiver.strongest");
+    CHECK(ui.sees("patching.receiver.found"));
     ui.click("patching.head.0.3");
     CHECK(ui.state().selection.head == 3);
     ui.click("patching.receiver.take");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/ui_driver.h"
+#include "engine/fake_runner.h"
 
 namespace viewer_text_test {
 
@@ -120,6 +121,32 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().view == with_text("").view);
     CHECK_FALSE(ui.window().is_painting());
     CHECK(ui.sees("welcome.0"));
+  }
+
+  TEST_CASE("a token that is locked again by undo, while no run has it, is unlocked by the next undo") {
+    const auto log = std::make_shared<FakeLog>();
+    State state;
+    state.text() = "one two three four five six";
+    UiDriver ui(state, fake_factory(log));
+    constexpr int kLocked = 5;
+    for (int i = 0; i < kLocked; ++i) ui.press(Key::Down, shell::kShift);
+    REQUIRE(ui.state().view.locked);
+    CHECK(ui.state().view.locked->token == kLocked - 1);
+    const std::size_t locked_at = ui.window().undo().position();
+    ui.wait(5.0);
+    ui.fill_in("text.edit", "one two");
+    REQUIRE(ui.result().shapes.begin()->second.queries == 2);
+    CHECK_FALSE(ui.state().view.locked);
+    log->fails_to_run = true;  // so that the window goes on showing two tokens
+    while (ui.window().undo().position() > locked_at) ui.press(Key::Z, kControl);
+    REQUIRE(ui.state().view.locked);
+    CHECK(ui.state().view.locked->token == kLocked - 1);
+    for (std::size_t left = locked_at; left > 0; --left) {
+      ui.press(Key::Z, kControl);
+      REQUIRE(ui.window().undo().position() == left - 1);
+    }
+    CHECK_FALSE(ui.state().view.locked);
+    CHECK(ui.state().text() == state.text());
   }
 
   TEST_CASE("the example sentence is replaced by what is typed first, and comes back with undo") {

@@ -10,9 +10,8 @@
 
 #include "attention/expression_glsl.h"
 #include "attention/expression_presets.h"
+#include "attention/expression_shader.h"
 #include "attention/mask.h"
-#include "gpu/shader_compiler.h"
-#include "ops/kernel_variant.h"
 #include "support/error_message.h"
 #include "support/expressions.h"
 
@@ -20,65 +19,24 @@ namespace expression_test {
 
 using namespace headlight;
 using namespace headlight::attention;
+using test::compile_expressions;
 using test::error_message;
 using test::mask_expression;
+using test::numbered_expression_glsl;
 using test::score_expression;
+using test::small_expression_map;
 
 namespace {
 
-const std::vector<std::uint32_t> kQueryIds{5, 6, 7, 8, 9, 10, 11, 12}, kKeyIds{50, 60, 70, 80, 4'000'000'000u};
-const std::vector<std::uint32_t> kSegments{0, 0, 1, 1, 2};
-
-/// Query 7 of 8, key 2 of 5, layer 1 of 4, head 3 of 6.
-ExpressionMap map_of_tests() {
-  return {.layer = 1,
-          .layers = 4,
-          .head = 3,
-          .heads = 6,
-          .queries = 8,
-          .keys = 5,
-          .tokens = {.query_ids = kQueryIds, .key_ids = kKeyIds, .key_segments = kSegments}};
-}
-
 double value(std::string_view text, double score = 0.5) {
-  return score_expression(text).score(map_of_tests(), 7, 2, score, {});
+  return score_expression(text).score(small_expression_map(), 7, 2, score, {});
 }
-bool truth(std::string_view text) { return mask_expression(text).shows(map_of_tests(), 7, 2, {}); }
+bool truth(std::string_view text) { return mask_expression(text).shows(small_expression_map(), 7, 2, {}); }
 
 ExpressionError refusal(std::string_view text, ExpressionUse use) {
   const auto parsed = parse_expression(text, use);
   const auto* error = std::get_if<ExpressionError>(&parsed);
   return error != nullptr ? *error : ExpressionError{0, "accepted"};
-}
-
-/// The text that shaderc compiles, its functions renamed so that a shader holds many.
-std::string numbered(std::string glsl, std::size_t number) {
-  glsl.erase(0, glsl.find("bool expression_shows"));
-  for (const std::string_view name : {"expression_shows", "expression_score"}) {
-    glsl.insert(glsl.find(fmt::format("{}(", name)) + name.size(), std::to_string(number));
-  }
-  return glsl;
-}
-
-constexpr std::string_view kShader =
-    "#version 450\n#extension GL_GOOGLE_include_directive : require\nlayout(local_size_x = 1) in;\n"
-    "layout(set = 0, binding = 0) buffer mask_buffer { uint mask_words[]; };\n"
-    "#define MASK_WORDS(index) mask_words[index]\n#include \"lib/nan.glsl\"\n#include \"lib/expression.glsl\"\n"
-    "void main() {}\n";
-
-/// Compiles the functions as kernels have them. Throws Error with shaderc's message.
-void compile(const std::string& functions) {
-  const gpu::ShaderReader read = [&](std::string_view path) -> std::string {
-    if (path == "expressions.glsl") return functions;
-    if (path == "test.comp") {
-      return std::string(kShader);
-    }
-    for (const ops::ShaderText& known : ops::shader_texts()) {
-      if (known.path == path) return std::string(known.text);
-    }
-    throw Error("no shader {}", path);
-  };
-  static_cast<void>(gpu::compile_glsl(read, "test.comp", {}));
 }
 
 }  // namespace
@@ -247,6 +205,9 @@ TEST_SUITE("cpu") {
     }
     CHECK(refusal("k <= q", ExpressionUse::Score).message.find("a score needs a number") == 0);
     CHECK(to_string(ExpressionError{3, "no"}) == "column 3: no");
+    // A word of many letters is named by its ends.
+    CHECK(refusal(std::string(900, '7'), ExpressionUse::Score).message.size() < 120);
+    CHECK(refusal("k <= " + std::string(900, 'q'), ExpressionUse::Mask).message.size() < 200);
   }
 
   TEST_CASE("expression: too long, too deep and too many parts are refused") {
@@ -278,9 +239,9 @@ TEST_SUITE("cpu") {
     CHECK(score_expression("score + float(type_q)").needs().types);
     const Expression with_slider = score_expression("score * slider(gain, 0, 4, 1)");
     REQUIRE(with_slider.sliders().size() == 1);
-    CHECK(with_slider.score(map_of_tests(), 0, 0, 3.0, {}) == 3.0);
-    CHECK(with_slider.score(map_of_tests(), 0, 0, 3.0, {{"gain", 2.0f}}) == 6.0);
-    CHECK(with_slider.score(map_of_tests(), 0, 0, 3.0, {{"gain", 9.0f}}) == 12.0);  // no more than it goes to
+    CHECK(with_slider.score(small_expression_map(), 0, 0, 3.0, {}) == 3.0);
+    CHECK(with_slider.score(small_expression_map(), 0, 0, 3.0, {{"gain", 2.0f}}) == 6.0);
+    CHECK(with_slider.score(small_expression_map(), 0, 0, 3.0, {{"gain", 9.0f}}) == 12.0);  // no more than it goes to
   }
 
   TEST_CASE("expression: a mask shows what rule, padding and expression show, and paint wins") {
@@ -305,9 +266,9 @@ TEST_SUITE("cpu") {
       const Expression parsed = test::expression(preset.text, preset.use);
       const bool is_mask = preset.use == ExpressionUse::Mask;
       const std::string glsl = expressions_glsl(is_mask ? parsed : Expression(), is_mask ? Expression() : parsed);
-      CHECK(error_message([&] { compile(glsl); }).empty());
+      CHECK(error_message([&] { compile_expressions(glsl); }).empty());
     }
-    CHECK_FALSE(error_message([&] { compile("bool broken"); }).empty());
+    CHECK_FALSE(error_message([&] { compile_expressions("bool broken"); }).empty());
   }
 
   TEST_CASE("expression: 5,000 texts at random are refused in a line or accepted, and then shaderc compiles them") {
@@ -315,7 +276,7 @@ TEST_SUITE("cpu") {
     std::size_t accepted = 0, of_shader = 0;
     std::string shader;
     const auto flush = [&] {
-      CHECK(error_message([&] { compile(shader); }) == "");
+      CHECK(error_message([&] { compile_expressions(shader); }) == "");
       shader.clear();
       of_shader = 0;
     };
@@ -331,11 +292,9 @@ TEST_SUITE("cpu") {
           continue;
         }
         const auto& expression = std::get<Expression>(parsed);
-        const double score = expression.score(map_of_tests(), 6, 1, 0.25, {});
+        const double score = expression.score(small_expression_map(), 6, 1, 0.25, {});
         CHECK((std::isnan(score) || std::abs(score) <= 1e30));
-        const bool is_mask = use == ExpressionUse::Mask;
-        shader +=
-            numbered(expressions_glsl(is_mask ? expression : Expression(), is_mask ? Expression() : expression), accepted++);
+        shader += numbered_expression_glsl(expression, use, accepted++);
         if (++of_shader == 200) flush();
       }
     }

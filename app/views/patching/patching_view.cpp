@@ -54,7 +54,7 @@ class PatchingView final : public ViewPanel {
     draw_patching_controls(frame, *logit);
     const State& state = frame.state;
     const std::optional<AnalysisQuery> query = asked(frame, *logit);
-    if (!query) return draw_small(frame, "There is no attention of this kind.", frame.ui.theme().warning);
+    if (!query) return draw_missing(frame);
     const Analysed* answer = frame.ask(*query);
     if (answer && !answer->error.empty()) return draw_small(frame, answer->error + ".", frame.ui.theme().warning);
     effects_ = answer ? answer->as<PatchEffects>() : nullptr;
@@ -95,12 +95,30 @@ class PatchingView final : public ViewPanel {
       return patching_query(frame.state.patching, kind, logit.position.batch, logit.position.token, logit.token,
                             logit.other);
     }
-    const std::optional<HeadRef> receiver = receiver_in(frame.state.patching.receiver, frame.result.shapes);
+    std::optional<PathEnd> receiver;
+    search_ = {};
+    if (!is_receiver_chosen(frame.state.patching.receiver)) {
+      search_ = find_receiver(frame, logit);
+      receiver = search_.end;
+      if (search_.is_searching) return std::nullopt;
+    }
+    if (const auto chosen = receiver_in(frame.state.patching.receiver, frame.result.shapes); chosen && !receiver)
+      receiver = PathEnd{.head = *chosen};
     if (!receiver) return std::nullopt;
     draw_path_controls(frame, *receiver);
-    receiver_ = receiver_name(frame, *receiver);
-    return path_patching_query(frame.state.patching, *receiver, kind, logit.position.batch, logit.position.token,
+    receiver_ = receiver_name(frame, receiver->head);
+    return path_patching_query(frame.state.patching, receiver->head, kind, logit.position.batch, logit.position.token,
                                logit.token, logit.other);
+  }
+
+  /// Instead of the map.
+  void draw_missing(Frame& frame) const {
+    if (!search_.is_searching) return draw_small(frame, "There is no attention of this kind.", frame.ui.theme().warning);
+    draw_small(frame,
+               fmt::format("Looking for the head that matters most, in which the paths end: {} of {} heads patched so "
+                           "far\u2026",
+                           search_.known, search_.all),
+               frame.ui.theme().text_dim);
   }
 
   std::string label(std::size_t column) const { return column < labels_.size() ? labels_[column] : std::to_string(column); }
@@ -351,6 +369,7 @@ class PatchingView final : public ViewPanel {
   double largest_ = kLeastRange;
   std::string measured_, title_, summary_;
   std::string receiver_;  ///< of paths: "L3 H5's queries"
+  FoundReceiver search_;  ///< of paths, while no receiver is chosen
   bool is_dark_ = true;
 };
 

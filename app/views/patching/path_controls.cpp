@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/analyses/activation_patching.h"
 #include "app/views/patching/patching_controls.h"
 #include "app/widgets/head_metric_text.h"
 #include "app/widgets/ink.h"
@@ -13,6 +14,9 @@
 
 namespace headlight::app {
 namespace {
+
+/// What State says until the user chooses a receiver.
+const HeadRef kUnchosen{.block = {.kind = PathReceiver().kind, .layer = {kLastLayer}}, .head = 0};
 
 bool has_kinds(const Frame& frame, model::BlockKind kind) {
   return std::ranges::any_of(frame.result.blocks, [&](model::BlockRef block) { return block.kind != kind; });
@@ -46,7 +50,26 @@ void step_receiver(Frame& frame, const HeadRef& receiver, std::size_t step) {
   choose_receiver(frame, heads[(at + step) % heads.size()]);
 }
 
-void draw_receiver(Frame& frame, const HeadRef& receiver) {
+/// What the view says of a receiver that it has found itself; of a chosen one, a button to find it again.
+void draw_how_found(Frame& frame, const PathEnd& receiver) {
+  if (receiver.recovery) {
+    const std::string text = fmt::format("strongest: {:.2f} by itself", *receiver.recovery);
+    go_on_in_line(ImGui::CalcTextSize(text.c_str()).x);
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(text.c_str());
+    frame.mark("patching.receiver.found", last_item_rect());
+    return;
+  }
+  go_on_in_line(button_width("Strongest"));
+  if (ImGui::Button("Strongest")) choose_receiver(frame, kUnchosen);
+  mark_last_item(
+      frame, "patching.receiver.strongest",
+      "The head whose output of the other run carries the prediction the furthest becomes the one that receives.");
+}
+
+void draw_receiver(Frame& frame, const PathEnd& end) {
+  const HeadRef& receiver = end.head;
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted("into");
   ImGui::SameLine();
@@ -64,6 +87,7 @@ void draw_receiver(Frame& frame, const HeadRef& receiver) {
   ImGui::SameLine();
   if (ImGui::Button(">###receiver.after")) step_receiver(frame, receiver, 1);
   mark_last_item(frame, "patching.receiver.next", "The head behind the one that receives.");
+  draw_how_found(frame, end);
   const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
   if (selected == receiver) return;
   const std::string label = fmt::format("Take {}###take", name_with_kind(frame, selected));
@@ -87,7 +111,29 @@ std::string receiver_name(const Frame& frame, const HeadRef& receiver) {
                      first + group - 1);
 }
 
-void draw_path_controls(Frame& frame, const HeadRef& receiver) {
+bool is_receiver_chosen(const PathReceiver& receiver) { return receiver.layer != kLastLayer; }
+
+FoundReceiver find_receiver(Frame& frame, const ChosenLogit& logit) {
+  const model::BlockKind kind = frame.state.selection.block.kind;
+  PatchingChoices heads = frame.state.patching;
+  heads.map = PatchMap::Heads;
+  const Analysed* answer =
+      frame.ask(patching_query(heads, kind, logit.position.batch, logit.position.token, logit.token, logit.other));
+  const auto* effects = answer != nullptr ? answer->as<PatchEffects>() : nullptr;
+  if (effects == nullptr) return {.is_searching = answer == nullptr || answer->error.empty()};
+  FoundReceiver found{.is_searching = !effects->is_complete(), .known = effects->known, .all = effects->all};
+  if (found.is_searching) return found;
+  for (const PatchCell& cell : strongest_patches(*effects, heads.measure, effects->all)) {
+    const std::uint32_t layer = effects->layers[cell.row];
+    if (layer == effects->layers.front()) continue;
+    found.end = PathEnd{.head = {.block = {kind, LayerIndex{layer}}, .head = static_cast<std::uint32_t>(cell.column)},
+                        .recovery = cell.recovery};
+    return found;
+  }
+  return found;
+}
+
+void draw_path_controls(Frame& frame, const PathEnd& receiver) {
   PathReceiver& choices = frame.state.patching.receiver;
   draw_receiver(frame, receiver);
   const std::vector<std::string> inputs = {"queries", "keys", "values"};

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention/expression.h"
+
+namespace headlight::test {
+
+/// Layer 1 of 4, head 3 of 6, 8 queries, 5 keys, with ids and segments; one id is more than an int holds.
+attention::ExpressionMap small_expression_map();
+
+/// The expression's two GLSL functions under names that end in `number`, so that a shader holds many.
+std::string numbered_expression_glsl(const attention::Expression& expression, attention::ExpressionUse use,
+                                     std::size_t number);
+
+/// Compiles a shader that includes the functions as kernels do. `rest`: the shader behind them, which may call them;
+/// MASK_WORDS reads binding 0. Throws Error with shaderc's message.
+std::vector<std::uint32_t> compile_expressions(const std::string& functions, std::string_view rest = "void main() {}\n");
+
+}  // namespace headlight::test
