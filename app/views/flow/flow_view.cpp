@@ -21,6 +21,7 @@
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/segmented.h"
 #include "attribution/additive_stack.h"
+#include "export/flow_figure.h"
 
 namespace headlight::app {
 namespace {
@@ -158,6 +159,7 @@ NumberRef number_of(const Frame& frame, const attribution::FlowEdge& edge, std::
 class FlowView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
+    is_drawn_ = false;
     if (!frame.result.input || !frame.result.network) return;
     const PredictionPosition position = prediction_position(frame.state, frame.result);
     draw_position_header(
@@ -185,9 +187,43 @@ class FlowView final : public ViewPanel {
     if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
     lay_out(frame, answer->result, *found);
     draw_graph(frame, position, *found);
+    keep_words(frame, position);
+    is_drawn_ = true;
+  }
+
+  std::unique_ptr<exporting::Drawing> figure() const override {
+    if (!is_drawn_ || layout_.edges.empty()) return nullptr;
+    exporting::FlowFigure figure{.title = title_,
+                                 .subtitle = subtitle_,
+                                 .layers = layout_.layers,
+                                 .tokens = tokens_,
+                                 .edges = {},
+                                 .is_dark = is_dark_};
+    for (const attribution::FlowEdge& edge : layout_.edges) {
+      figure.edges.push_back({.layer = edge.layer,
+                              .from = layout_.columns.at(edge.from),
+                              .to = layout_.columns.at(edge.to),
+                              .share = static_cast<float>(edge.share),
+                              .is_residual = edge.is_residual,
+                              .head = edge.heads.empty() ? std::nullopt : std::optional(edge.heads.front().head)});
+    }
+    return exporting::make_drawing(std::move(figure));
   }
 
  private:
+  /// What the figure says beside the graph.
+  void keep_words(const Frame& frame, const PredictionPosition& position) {
+    title_ = fmt::format("What flows into \u201C{}\u201D, token {}",
+                         predicted_token_text(frame.result, position.batch, position.token), position.token);
+    subtitle_ = fmt::format("{} Threshold {:.2f}; grey: the residual stream{}.", about(choices_.method), choices_.threshold,
+                            choices_.method == FlowMethod::Routes ? "; colours: the strongest head" : "");
+    is_dark_ = frame.state.view.theme != Theme::Light;
+    tokens_.assign(layout_.columns.size(), {});
+    for (const auto& [token, column] : layout_.columns) {
+      tokens_[column] = frame.ui.unshaped(predicted_token_text(frame.result, position.batch, token));
+    }
+  }
+
   void lay_out(const Frame& frame, const std::shared_ptr<const AnalysisResult>& result, const TokenFlowFound& found) {
     const FlowChoices& flow = frame.state.flow;
     if (of_ == result && choices_ == flow) return;
@@ -321,6 +357,10 @@ class FlowView final : public ViewPanel {
   std::shared_ptr<const AnalysisResult> of_;  ///< what `layout_` shows
   FlowChoices choices_;
   FlowLayout layout_;
+  std::string title_, subtitle_;     ///< of the figure
+  std::vector<std::string> tokens_;  ///< [column]
+  bool is_dark_ = true;
+  bool is_drawn_ = false;           ///< in the last frame
   std::optional<FlowNode> chosen_;  ///< by the keyboard
 };
 
