@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "app/analyses/head_metrics.h"
+#include "app/cells/other_numbers.h"
 #include "app/cells/stage_text.h"
 #include "app/cells/weight_origin.h"
 #include "app/quantities/quantity.h"
@@ -19,53 +20,6 @@ namespace headlight::app {
 namespace {
 
 using attention::Stage;
-
-/// A number that is no cell of a quantity.
-struct OtherNumber {
-  std::string_view id, title, computed, from;
-  bool has_head = false;
-  Axis rows = Axis::Token, columns = Axis::Feature;
-};
-constexpr std::string_view kGiven = "nothing: it is a weight of the model, the same for every text";
-constexpr std::array kOthers = {
-    OtherNumber{kQueryWeight, "query weights W_Q", kGiven, "", true, Axis::Feature},
-    OtherNumber{kKeyWeight, "key weights W_K", kGiven, "", true, Axis::Feature},
-    OtherNumber{kValueWeight, "value weights W_V", kGiven, "", true, Axis::Feature},
-    OtherNumber{kOutputWeight, "output weights W_O", kGiven, "", false, Axis::Feature},
-    OtherNumber{kMemoryNumber, "memory", "the encoder, or the second text's token vectors where there is none",
-                "all tokens of the source", false, Axis::KeyToken},
-    OtherNumber{kResidualNumber, "residual stream before the layer",
-                "what all layers before have added to the token's vector",
-                "this token's vector, and what attention brought from others"},
-    OtherNumber{kAttendedNumber, "residual stream after attention", "an addition, with the layer's norms",
-                "the same cell of the residual stream and of the attention's output"},
-    OtherNumber{kMlpNumber, "output of the MLP",
-                "two linear layers with the activation between them, per token (linear layer)",
-                "this token's row of the residual stream, normed where the layer does that"},
-    OtherNumber{kNextNumber, "residual stream after the layer", "an addition, with the layer's norms",
-                "the residual stream after attention and the MLP's output"},
-    OtherNumber{kLogitNumber, "logit", "final norm, then the token's row of the unembedding (linear layer)",
-                "the last layer's state at this position"},
-    OtherNumber{kLogitPart, "part of a logit", "direct logit attribution, in double on the host",
-                "what this part wrote into the residual stream, times the final norm's scale and the token's row of the "
-                "unembedding"},
-    OtherNumber{kLogitOther, "part of a logit that no layer writes", "direct logit attribution, in double on the host",
-                "the token's vector with its position, or biases behind the last layer, times the token's row of the "
-                "unembedding"},
-    OtherNumber{kLogitHead, "part of a logit from one head", "direct logit attribution, in double on the host",
-                "the head's output times its rows of W_O, times the final norm's scale and the token's row of the "
-                "unembedding"},
-    OtherNumber{kLogitSource, "what heads bring to a logit from one token",
-                "direct logit attribution, in double on the host",
-                "weights, values, W_O and the token's row of the unembedding"},
-    OtherNumber{kHeadMetricNumber, "what a head does", "a sum over rows of weights, in double on the host",
-                "the head's attention weights, every key of each row", true},
-};
-
-const OtherNumber* find_other(std::string_view id) {
-  const auto* found = std::ranges::find(kOthers, id, &OtherNumber::id);
-  return found == kOthers.end() ? nullptr : found;
-}
 
 /// Which operation of the engine makes a stage.
 std::string_view operation_of(Stage stage) {
@@ -108,16 +62,18 @@ class Teller {
 
   Provenance tell() {
     const std::optional<QuantityId> id = find_quantity(number_.of);
-    const OtherNumber* other = find_other(number_.of);
+    const OtherNumber* other = find_other_number(number_.of);
     const auto shape = result_.shapes.find(number_.block);
     const bool is_known = result_.network && shape != result_.shapes.end() && (id || other);
     told_.title = id ? quantity(*id).title : other ? std::string(other->title) : number_.of;
     if (!is_known) return std::move(told_);
     shape_ = shape->second;
     layer_ = &result_.network->layer(number_.block);
+    for (const auto& [name, text] : number_.notes) add(name, text);
     if (result_.capture) {
       if (id) tell_captured(quantity(*id));
       if (number_.of == kHeadMetricNumber) tell_metric(*other);
+      if (other && other->finding != Finding::None) tell_finding(*other);
       return std::move(told_);
     }
     if (id) {
@@ -125,6 +81,9 @@ class Teller {
     } else if (number_.of == kHeadMetricNumber) {
       tell_metric(*other);
       add_weights(Stage::Weights, false);
+    } else if (other->finding != Finding::None) {
+      tell_finding(*other);
+      add_finding_weights(*other);
     } else {
       tell_other(*other);
     }
@@ -304,6 +263,66 @@ class Teller {
                                      : fmt::format("{} of {} queries", found->measured_queries, found->queries));
   }
 
+  /// "token 4 “the”", of the sequence whose tokens are predicted.
+  std::string position_text() const {
+    const model::TokenBatch& tokens = result_.input->target ? *result_.input->target : result_.input->source;
+    const bool is_known = number_.batch < tokens.texts.size() && number_.row < tokens.texts[number_.batch].size();
+    return fmt::format("token {}{}", number_.row,
+                       is_known ? fmt::format(" \u201C{}\u201D", tokens.texts[number_.batch][number_.row]) : "");
+  }
+
+  void tell_finding(const OtherNumber& other) {
+    const bool is_of_prediction = other.finding == Finding::Prediction || other.finding == Finding::Effect;
+    if (other.finding != Finding::Prediction) name_place(other.has_head);
+    if (is_of_prediction && number_.column == kNoToken) {
+      add("cell", "the whole text");
+    } else if (is_of_prediction && result_.input) {
+      add("cell", fmt::format("{}, token {} of the vocabulary", position_text(), number_.column));
+    } else if (other.columns == Axis::KeyToken) {
+      add("cell", index_text(Axis::Query, number_.row) + ", " + index_text(Axis::Key, number_.column));
+    } else if (other.finding == Finding::Flow) {
+      add("cell", index_text(Axis::Query, number_.row));
+    }
+    add("computed by", std::string(other.computed));
+    add("from", std::string(other.from));
+    // What is sampled is said by the view, which knows how much.
+    const bool is_sampled = std::ranges::any_of(number_.notes, [](const auto& note) { return note.first == kSampledNote; });
+    if (!is_sampled) add("exact or pooled", "exact: one number");
+  }
+
+  void add_finding_weights(const OtherNumber& other) {
+    if (other.finding == Finding::Prediction || other.finding == Finding::Effect) add_unembedding();
+    if (other.finding == Finding::Attention) add_weights(Stage::Weights, false);
+    if (!layer_->weights || (other.finding != Finding::Flow && other.finding != Finding::Circuit)) return;
+    const model::AttentionWeights& weights = *layer_->weights;
+    if (other.id == kMlpShare) {
+      if (layer_->feed_forward) add_linear("weight", layer_->feed_forward->out, 0, layer_->feed_forward->out.out());
+      return;
+    }
+    // Of an edge the values of all heads, of a circuit those of this one.
+    const bool is_one = other.has_head;
+    const std::uint32_t d_k = shape_.d_k, d_v = shape_.d_v;
+    const auto rows = [&](std::uint32_t head, std::uint32_t heads, std::uint32_t width) {
+      return is_one ? std::pair(head * width, width) : std::pair(0U, heads * width);
+    };
+    if (other.id == kComposition) {
+      add_part("weight W_Q", weights.query, rows(number_.head, shape_.heads, d_k));
+      add_part("weight W_K", weights.key, rows(kv_head(), shape_.kv_heads, d_k));
+    }
+    add_part("weight W_V", weights.value, rows(kv_head(), shape_.kv_heads, d_v));
+    if (weights.output) add_part("weight W_O", *weights.output, {0, weights.output->out()});
+  }
+
+  /// The predicted token's row of the unembedding, or all of them, and the norm in front of it.
+  void add_unembedding() {
+    const auto& unembedding = result_.network->layers->unembedding;
+    const bool is_of_all = number_.column == kNoToken;
+    if (!unembedding || (!is_of_all && number_.column >= unembedding->linear.out())) return;
+    add_linear("weight", unembedding->linear, is_of_all ? 0 : number_.column, is_of_all ? unembedding->linear.out() : 1);
+    const bool is_decoder = !result_.network->layers->decoder.empty();
+    add_norm("final norm", is_decoder ? result_.network->layers->decoder_norm : result_.network->layers->encoder_norm);
+  }
+
   void tell_other(const OtherNumber& other) {
     const bool is_logit = other.id.starts_with("logit");
     if (!is_logit) name_place(other.has_head);
@@ -324,16 +343,10 @@ class Teller {
 
   void add_other_weights(const OtherNumber& other) {
     if (other.id.starts_with("logit")) {
-      const auto& unembedding = result_.network->layers->unembedding;
       const model::AttentionWeights* weights = layer_ && layer_->weights ? &*layer_->weights : nullptr;
       if (other.id == kLogitHead && weights && weights->output)
         add_linear("weight W_O", *weights->output, 0, weights->output->out());
-      if (unembedding && number_.column < unembedding->linear.out()) {
-        add_linear("weight", unembedding->linear, number_.column, 1);
-        const bool is_decoder = !result_.network->layers->decoder.empty();
-        add_norm("final norm", is_decoder ? result_.network->layers->decoder_norm : result_.network->layers->encoder_norm);
-      }
-      return;
+      return add_unembedding();
     }
     if (other.id == kMlpNumber && layer_->feed_forward) {
       return add_linear("weight", layer_->feed_forward->out, number_.column, 1);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,26 @@ inline constexpr std::string_view kLogitOther = "logit-other";          ///< lik
 inline constexpr std::string_view kLogitHead = "logit-head";            ///< likewise of one head
 inline constexpr std::string_view kLogitSource = "logit-source";        ///< what heads bring from one source token (`row`)
 inline constexpr std::string_view kHeadMetricNumber = "head-metric";    ///< column: an evaluation::HeadMetric
+inline constexpr std::string_view kProbability = "probability";         ///< like kLogitNumber
+inline constexpr std::string_view kLensProbability = "lens-probability";  ///< likewise, after the block's layer
+inline constexpr std::string_view kFlowShare = "flow-share";              ///< of an edge; row: to, column: from
+inline constexpr std::string_view kMlpShare = "mlp-share";                ///< row: the token, after the block's layer
+inline constexpr std::string_view kRolloutShare = "rollout-share";        ///< like kFlowShare
+inline constexpr std::string_view kMaximumFlow = "maximum-flow";          ///< likewise
+inline constexpr std::string_view kLargestFlow = "largest-flow";          ///< likewise, over all layers
+inline constexpr std::string_view kKnockoutChange = "knockout-change";    ///< row and column like kLogitNumber
+inline constexpr std::string_view kPatchRecovery = "patch-recovery";      ///< likewise
+inline constexpr std::string_view kPathRecovery = "path-recovery";        ///< likewise
+inline constexpr std::string_view kHeadDifference = "head-difference";    ///< the notes name the other head
+inline constexpr std::string_view kAttentionMass = "attention-mass";      ///< the notes name queries and keys
+inline constexpr std::string_view kPatternMatch = "pattern-match";        ///< the notes name the pattern
+inline constexpr std::string_view kComposition = "composition";           ///< the notes name the other head
+inline constexpr std::string_view kCopying = "copying";
+
+/// NumberRef::column of a number that is of no token of the vocabulary.
+inline constexpr std::uint32_t kNoToken = UINT32_MAX;
+/// The name of a note that says how much of the run was looked at.
+inline constexpr std::string_view kSampledNote = "exact or sampled";
 
 /// Reads headers of the model's files, some milliseconds. A number of something that the run doesn't have gets a title and
 /// no lines.

@@ -57,20 +57,20 @@ int run_screenshot(ScreenshotFlags& flags) {
 }  // namespace
 
 Subcommand add_screenshot_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(
-      app, "screenshot",
-      "Write the window as an image, without a display\n\n"
-      "Draws the window as it first opens, offscreen, waits until everything in it is "
-      "computed, and writes a PNG; or the view's figure for a paper: of lines, text, steps, heads, pair and patching.");
+  CLI::App* command = add_subcommand(app, "screenshot",
+                                     "Write the window as an image, without a display\n\n"
+                                     "Draws the window as it first opens, offscreen, waits until everything in it is "
+                                     "computed, and writes a PNG; or the view's figure for a paper: of lines, text, steps, "
+                                     "heads, flow, pair and patching.");
   const auto flags = std::make_shared<ScreenshotFlags>();
   ScreenshotOptions* options = &flags->options;
   add_flag(*command, "--out", "FILE", "the .png file to write, or a figure as .svg or .pdf; needed", "Image",
            [=](const std::string& text) { options->out = text; });
-  add_plain_flag(
-      *command, "--figure",
-      "the view's figure for a paper instead of the window, of the views lines, text, steps, heads, pair and patching; .svg "
-      "and .pdf always are",
-      "Image", [=] { options->is_figure = true; });
+  add_plain_flag(*command, "--figure",
+                 "the view's figure for a paper instead of the window, of the views lines, text, steps, heads, flow, pair "
+                 "and patching; .svg "
+                 "and .pdf always are",
+                 "Image", [=] { options->is_figure = true; });
   add_flag(*command, "--size", "WxH", "size of the image in pixels (default 1600x1000)", "Image",
            [=](const std::string& text) { read_size(text, *options); });
   add_flag(*command, "--scale", "S", "size of fonts and spacing, as on a HiDPI monitor, 0.5 to 4 (default 1)", "Image",

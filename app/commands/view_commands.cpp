@@ -70,6 +70,17 @@ Command scale_command(float scale) {
       .is_checked = [scale](const CommandContext& context) { return context.state.view.ui_scale == scale; }};
 }
 
+Command motion_command() {
+  return {.id = "view.reduce_motion",
+          .label = "Reduce motion",
+          .group = "View",
+          .help = "Rows of new tokens and the steps of the Block view change without movement; another time brings it back.",
+          .menu = {.menu = "View", .label = "Reduce motion", .section = 3},
+          .works_while_loading = true,
+          .run = [](const CommandContext& context) { context.state.block.reduces_motion ^= true; },
+          .is_checked = [](const CommandContext& context) { return context.state.block.reduces_motion; }};
+}
+
 void add_scales(std::vector<Command>& list) {
   list.push_back(
       {.id = "view.larger",
@@ -139,6 +150,7 @@ std::vector<Command> view_commands() {
   list.push_back(theme_command("view.theme.high_contrast", "Window of high contrast",
                                "Black grounds, white lines and text: for projectors.", "High contrast",
                                Theme::HighContrast));
+  list.push_back(motion_command());
   list.push_back({.id = "view.presentation",
                   .label = "Presentation on or off",
                   .group = "View",

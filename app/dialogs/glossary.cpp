@@ -13,6 +13,13 @@ constexpr std::array kWords = {
     GlossaryEntry{"padding", "Tokens that only fill a line up; the padding mask keeps all others from looking at them."},
     GlossaryEntry{"layer",
                   "One step of the model: attention, then the feed-forward network, each added to the tokens' vectors."},
+    GlossaryEntry{"residual stream", "The tokens' vectors, to which attention and MLP of each layer add what they compute."},
+    GlossaryEntry{
+        "MLP",
+        "Multi-layer perceptron, a layer's feed-forward network: linear maps with a bent function between them, for "
+        "each token alone."},
+    GlossaryEntry{"LayerNorm, RMSNorm",
+                  "A token's vector brought to one size before a step: by its mean and spread, or by its root mean square."},
     GlossaryEntry{"head", "One of several attentions side by side in a layer, each with its own Q, K and V."},
     GlossaryEntry{"query (Q)", "What a token looks for: its vector times W_Q. Rows of a map are queries."},
     GlossaryEntry{"key (K)", "What a token offers to be found by: its vector times W_K. Columns of a map are keys."},
@@ -46,6 +53,11 @@ constexpr std::array kWords = {
     GlossaryEntry{
         "position",
         "What tells a model the order of its tokens: added to their vectors, turned into Q and K, or added to scores."},
+    GlossaryEntry{"RoPE",
+                  "Rotary position embedding: queries and keys are turned by angles that grow with the position, so that "
+                  "scores depend on distances."},
+    GlossaryEntry{"induction", "Looking at what followed the same token earlier, from which a model copies what came next."},
+    GlossaryEntry{"unembedding", "The matrix that turns a token's last vector into logits, a row for each token."},
     GlossaryEntry{"logit",
                   "A model's score for one token of its vocabulary; the softmax of all logits are the probabilities."},
     GlossaryEntry{"logit lens", "The prediction that a layer's states would make if the model ended there."},

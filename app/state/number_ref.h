@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "attention/stage.h"
 #include "model/config.h"
@@ -20,6 +22,8 @@ struct NumberRef {
   std::uint32_t pool = 1;             ///< edge of the square of cells that it covers, whose first cell is named
   attention::Pooling pooling = attention::Pooling::Max;
   std::optional<double> value = {};  ///< as it is shown; none: the matrix knows it
+  /// Names and texts of what only the view knows of it, such as the other head of a pair: the answer's first lines.
+  std::vector<std::pair<std::string, std::string>> notes = {};
 
   bool operator==(const NumberRef&) const = default;
 };

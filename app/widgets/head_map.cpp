@@ -40,7 +40,8 @@ void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optio
                const view::Rect& box, HeadMapClick& click) {
   ImGui::SetCursorScreenPos(to_imgui(box.origin));
   const std::string name = fmt::format("{}.{}.{}", map.name, head.block.layer.value, head.head);
-  if (ImGui::InvisibleButton(name.c_str(), to_imgui(box.size))) click.head = head;
+  // Ctrl and a click ask where the number is from.
+  if (ImGui::InvisibleButton(name.c_str(), to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) click.head = head;
   const bool is_hovered = ImGui::IsItemHovered();
   if (is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) click = {.head = head, .is_double = true};
   if (is_hovered) click.hovered = head;

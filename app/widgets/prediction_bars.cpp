@@ -160,7 +160,8 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
                          .size = {width, kPredictionHeight}};
     ImGui::SetCursorScreenPos(to_imgui(box.origin));
     ImGui::PushID(static_cast<int>(i));
-    if (ImGui::InvisibleButton("candidate", to_imgui(box.size))) clicked = candidate.id;
+    // Ctrl and a click ask where the number is from.
+    if (ImGui::InvisibleButton("candidate", to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) clicked = candidate.id;
     ImGui::PopID();
     const bool is_hovered = ImGui::IsItemHovered();
     frame.mark(fmt::format("prediction.{}", i), box);
@@ -173,6 +174,7 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
       inference::Candidate under_settings = candidate;
       under_settings.probability = rows[i].probability;
       draw_candidate_tooltip(frame, under_settings, bars.hint);
+      if (bars.point) bars.point(candidate.id, rows[i].is_cut() ? rows[i].probability : rows[i].chance, rows[i].is_cut());
     }
     shown += rows[i].chance;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,8 @@ struct PredictionBars {
   const inference::Distribution& now;
   const inference::Distribution* before = nullptr;  ///< drawn as outlines, with the change in points; none: no outlines
   const char* hint = nullptr;                       ///< in the tooltip: the effect of a click
+  /// Told of the bar under the pointer: its token, the share that is written beside it, and whether it is cut off.
+  std::function<void(std::uint32_t id, double share, bool is_cut)> point = {};
 };
 
 /// The likeliest tokens as bars over a fixed axis from 0 to 100 %, as many as fit `height`, and the share of all others.

@@ -92,8 +92,10 @@ std::optional<std::size_t> draw_signed_bars(Frame& frame, const SignedBars& bars
                          .size = {width, kBarRowHeight}};
     ImGui::SetCursorScreenPos(to_imgui(box.origin));
     ImGui::PushID(static_cast<int>(row));
-    if (ImGui::InvisibleButton("bar", to_imgui(box.size))) clicked = row;
+    // Ctrl and a click ask where the number is from.
+    if (ImGui::InvisibleButton("bar", to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) clicked = row;
     ImGui::PopID();
+    if (bars.point && ImGui::IsItemHovered()) bars.point(row);
     const bool is_opened = bars.open && ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
     const std::string name = fmt::format("{}.{}", bars.name, row);
     mark_last_item(frame, name, bars.about(row).c_str());

@@ -18,6 +18,7 @@ struct SignedBars {
   std::function<std::string(std::size_t)> about;  ///< a row's tooltip
   std::optional<std::size_t> chosen = {};         ///< drawn as selected
   std::function<void(std::size_t)> open = {};     ///< of a row that is clicked twice; may be empty
+  std::function<void(std::size_t)> point = {};    ///< of the row under the pointer; may be empty
   bool has_signs = true;                          ///< else all are attention from 0 on, in its colour and without a sign
   double least_end = 0.0;                         ///< bars are as long as the region for at least this number
 };

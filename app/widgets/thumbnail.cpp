@@ -1,6 +1,8 @@
 #include "app/widgets/thumbnail.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -118,6 +120,36 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& bo
   image.grid = 0;
   if (is_per_row) image.row_scale = shown_tile.facts->row_scales;
   frame.ui.heatmaps().draw(list, image);
+}
+
+void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& box) {
+  const Transient& transient = frame.transient;
+  const auto shape = frame.result.shapes.find(block);
+  if (shape == frame.result.shapes.end() || block.kind != frame.state.selection.block.kind) return;
+  const bool is_on_map = transient.hovered && attention::is_map(transient.hovered_stage);
+  const std::optional<std::uint32_t> query = is_on_map ? transient.hovered->query : transient.pointed_query;
+  const std::optional<std::uint32_t> key = is_on_map ? transient.hovered->key : transient.pointed_key;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const shell::Color color = frame.ui.theme().crosshair;
+  // At least a pixel wide, and around the cells, so that their colours stay.
+  const auto side = [](float from, float length, std::uint32_t at, std::uint32_t count) {
+    const float cell = length / static_cast<float>(count);
+    const float low = std::floor(from + static_cast<float>(at) * cell);
+    return std::pair(low, std::max(std::ceil(from + static_cast<float>(at + 1) * cell), low + 2.0F));
+  };
+  if (query && *query < shape->second.queries) {
+    const auto [low, high] = side(box.origin.y, box.size.y, *query, shape->second.queries);
+    list->AddRect({box.origin.x, low}, {box.end().x, high}, color);
+  }
+  if (key && *key < shape->second.keys) {
+    const auto [low, high] = side(box.origin.x, box.size.x, *key, shape->second.keys);
+    list->AddRect({low, box.origin.y}, {high, box.end().y}, color);
+  }
+}
+
+std::optional<attention::Cell> cell_of(const std::optional<NumberRef>& pointed) {
+  if (!pointed || !find_quantity(pointed->of)) return std::nullopt;
+  return attention::Cell{.query = pointed->row, .key = pointed->column};
 }
 
 void draw_sample_note(Frame& frame, const char* name, const std::string& sample) {

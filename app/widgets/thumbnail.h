@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "app/frame.h"
@@ -26,6 +27,12 @@ void draw_sample_note(Frame& frame, const char* name, const std::string& sample)
 /// A head's weights in a box, without axes, or what changed of them where maps show differences; the missing colour until
 /// the tile is evaluated. `place` names the use.
 void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& box, std::uint32_t place);
+
+/// The row and the column of the cell under the pointer, wherever in the window it is, on a thumbnail of a head of the
+/// selected kind: of the view's map, of a thumbnail, or of a token's chip.
+void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& box);
+/// The first cell of what the pointer is on; nullopt: no thumbnail.
+std::optional<attention::Cell> cell_of(const std::optional<NumberRef>& pointed);
 
 /// The tooltip of a thumbnail: layer, head, what the head does in words (may be empty), concentration and a larger heatmap.
 void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head, const std::string& sentence);

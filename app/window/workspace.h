@@ -333,6 +333,7 @@ class Workspace final : private CommandHost {
 
   Transient transient_;
   Layout layout_;
+  std::optional<attention::Cell> pointed_in_grid_;  ///< of the thumbnail under the pointer, in the last frame
   ItemRects items_;
   ItemTips tips_;
   MenuCatalog catalog_;

@@ -22,6 +22,7 @@
 #include "app/widgets/empty_note.h"
 #include "app/widgets/fold_button.h"
 #include "app/widgets/head_list.h"
+#include "app/widgets/thumbnail.h"
 #include "app/window/frame_guard.h"
 #include "app/window/loading_panel.h"
 #include "app/window/map_text.h"
@@ -94,6 +95,11 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   const shell::Theme& theme = ui_.theme();
   pane("notice", layout_.notice, theme.popup, false, [&] { draw_notice_panel(frame, notice_); });
   draw_tabs(frame);
+  const std::optional<attention::Cell> in_grid = std::exchange(pointed_in_grid_, std::nullopt);
+  if (in_grid) {  // lit in all views, as a token's chip is
+    frame.transient.pointed_query = in_grid->query;
+    frame.transient.pointed_key = in_grid->key;
+  }
   // The map first: it is the most important request.
   draw_center(frame);
   token_menu_.draw(frame);
@@ -102,6 +108,8 @@ void Workspace::draw(Frame& menus, Frame& frame) {
     const std::optional<NumberRef> of_view = std::exchange(frame.transient.pointed_number, std::nullopt);
     draw_grid_panel(frame);
     ask_about_number(frame);
+    pointed_in_grid_ = cell_of(frame.transient.pointed_number);
+    if (pointed_in_grid_ != in_grid) ui_.request_redraw(2);  // the view shows it a frame later
     if (!frame.transient.pointed_number) frame.transient.pointed_number = of_view;
   });
   pane("texts", layout_.texts, theme.panel, false, [&] {

@@ -327,6 +327,15 @@ TEST_SUITE("gpu") {
       CAPTURE(part);
       CHECK(text.find(part) != std::string::npos);
     }
+    show_golden_model(ui, "gpt2");
+    ui.click("tab.flow");
+    save("flow.svg");
+    CHECK_FALSE(ui.window().notice().is_warning);
+    const std::string flow = read_file(folder.path() / "flow.svg");
+    for (const char* part : {">input</text>", ">layer 1</text>", ">head ", "<line", "What flows into"}) {
+      CAPTURE(part);
+      CHECK(flow.find(part) != std::string::npos);
+    }
     ui.click("notice.close");
     ui.click("tab.head");
     save("head.svg");

@@ -136,7 +136,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   ImGui::InvisibleButton("graph", to_imgui(size));
   frame.mark("flow.graph", {.origin = geometry.origin, .size = size});
   const bool is_hovered = ImGui::IsItemHovered();
-  const bool is_clicked = ImGui::IsItemClicked();
+  const bool is_clicked = ImGui::IsItemClicked() && !ImGui::GetIO().KeyCtrl;  // with Ctrl it asks where a number is from
   draw_layer_names(frame, geometry, size.x);
   const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
   for (const FlowNode& node : layout.nodes) {

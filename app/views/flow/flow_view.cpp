@@ -11,14 +11,17 @@
 #include <fmt/format.h>
 
 #include "app/analyses/token_flow.h"
+#include "app/cells/provenance.h"
 #include "app/views/flow/flow_graph_panel.h"
 #include "app/views/flow/flow_layout.h"
 #include "app/views/flow/node_tooltip.h"
 #include "app/widgets/empty_note.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/position_header.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/segmented.h"
 #include "attribution/additive_stack.h"
+#include "export/flow_figure.h"
 
 namespace headlight::app {
 namespace {
@@ -126,9 +129,37 @@ std::string csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batc
   return text;
 }
 
+std::string_view edge_number(FlowMethod method) {
+  if (method == FlowMethod::Routes) return kFlowShare;
+  return method == FlowMethod::Rollout ? kRolloutShare : kMaximumFlow;
+}
+
+/// What is asked about an edge: its share.
+NumberRef number_of(const Frame& frame, const attribution::FlowEdge& edge, std::uint32_t batch) {
+  const FlowChoices& flow = frame.state.flow;
+  NumberRef number{.of = std::string(edge_number(flow.method)),
+                   .block = encoder_block(edge.layer),
+                   .batch = batch,
+                   .head = edge.heads.empty() ? 0 : edge.heads.front().head,
+                   .row = edge.to,
+                   .column = edge.from,
+                   .value = edge.share,
+                   .notes = {{"edge", edge.is_residual ? "the residual stream" : "attention"}}};
+  std::string heads;
+  for (const attribution::HeadShare& head : edge.heads) {
+    heads += fmt::format("{}head {}: {:.6g}", heads.empty() ? "" : ", ", head.head, head.share);
+  }
+  if (!heads.empty()) number.notes.emplace_back("sum of", heads);
+  const bool is_route = flow.method == FlowMethod::Routes;
+  number.notes.emplace_back(is_route ? "threshold" : "residual stream's weight",
+                            fmt::format("{:.3g}", is_route ? flow.threshold : flow.residual_weight));
+  return number;
+}
+
 class FlowView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
+    is_drawn_ = false;
     if (!frame.result.input || !frame.result.network) return;
     const PredictionPosition position = prediction_position(frame.state, frame.result);
     draw_position_header(
@@ -156,9 +187,43 @@ class FlowView final : public ViewPanel {
     if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
     lay_out(frame, answer->result, *found);
     draw_graph(frame, position, *found);
+    keep_words(frame, position);
+    is_drawn_ = true;
+  }
+
+  std::unique_ptr<exporting::Drawing> figure() const override {
+    if (!is_drawn_ || layout_.edges.empty()) return nullptr;
+    exporting::FlowFigure figure{.title = title_,
+                                 .subtitle = subtitle_,
+                                 .layers = layout_.layers,
+                                 .tokens = tokens_,
+                                 .edges = {},
+                                 .is_dark = is_dark_};
+    for (const attribution::FlowEdge& edge : layout_.edges) {
+      figure.edges.push_back({.layer = edge.layer,
+                              .from = layout_.columns.at(edge.from),
+                              .to = layout_.columns.at(edge.to),
+                              .share = static_cast<float>(edge.share),
+                              .is_residual = edge.is_residual,
+                              .head = edge.heads.empty() ? std::nullopt : std::optional(edge.heads.front().head)});
+    }
+    return exporting::make_drawing(std::move(figure));
   }
 
  private:
+  /// What the figure says beside the graph.
+  void keep_words(const Frame& frame, const PredictionPosition& position) {
+    title_ = fmt::format("What flows into \u201C{}\u201D, token {}",
+                         predicted_token_text(frame.result, position.batch, position.token), position.token);
+    subtitle_ = fmt::format("{} Threshold {:.2f}; grey: the residual stream{}.", about(choices_.method), choices_.threshold,
+                            choices_.method == FlowMethod::Routes ? "; colours: the strongest head" : "");
+    is_dark_ = frame.state.view.theme != Theme::Light;
+    tokens_.assign(layout_.columns.size(), {});
+    for (const auto& [token, column] : layout_.columns) {
+      tokens_[column] = frame.ui.unshaped(predicted_token_text(frame.result, position.batch, token));
+    }
+  }
+
   void lay_out(const Frame& frame, const std::shared_ptr<const AnalysisResult>& result, const TokenFlowFound& found) {
     const FlowChoices& flow = frame.state.flow;
     if (of_ == result && choices_ == flow) return;
@@ -187,13 +252,20 @@ class FlowView final : public ViewPanel {
                summary + ". Point at a node or an edge; a click opens the edge's head. Arrow keys walk through the graph.",
                frame.ui.theme().text_dim);
     frame.mark("flow.summary", last_item_rect());
+    if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.options[1] < found.inputs.size()) {
+      point_at_flow(frame, position, asked.options[1], found.inputs[asked.options[1]]);
+    }
     const bool has_moved = move_on(frame);
     draw_chosen(frame, position.batch);
+    if (const auto edge = chosen_ ? strongest_into(layout_, *chosen_) : std::nullopt) {
+      frame.transient.pointed_number = number_of(frame, layout_.edges[*edge], position.batch);
+    }
     ImGui::BeginChild("flow", {0.0F, 0.0F}, false, ImGuiWindowFlags_HorizontalScrollbar);
     const FlowEvents events = draw_flow_graph(frame, layout_, position.batch, chosen_, has_moved);
     if (events.hovered_edge) {
       const std::string text = edge_text(frame, layout_.edges[*events.hovered_edge], position.batch);
       frame.ui.ensure_glyphs(text);
+      frame.transient.pointed_number = number_of(frame, layout_.edges[*events.hovered_edge], position.batch);
       ImGui::BeginTooltip();
       ImGui::PushTextWrapPos(360.0F);
       ImGui::TextUnformatted(text.c_str());
@@ -201,10 +273,48 @@ class FlowView final : public ViewPanel {
       ImGui::EndTooltip();
     }
     if (events.hovered_node) {
-      draw_node_tooltip(frame, *events.hovered_node, position.batch, mlp_of(found, *events.hovered_node));
+      const std::optional<double> mlp = mlp_of(found, *events.hovered_node);
+      draw_node_tooltip(frame, *events.hovered_node, position.batch, mlp);
+      point_at_node(frame, *events.hovered_node, position.batch, mlp);
     }
     ImGui::EndChild();
     if (events.clicked_edge) open_edge(frame, layout_.edges[*events.clicked_edge]);
+  }
+
+  /// The largest flow of the summary, while nothing else is pointed at.
+  static void point_at_flow(Frame& frame, const PredictionPosition& position, std::uint32_t to, double flow) {
+    frame.transient.pointed_number =
+        NumberRef{.of = std::string(kLargestFlow),
+                  .block = encoder_block(0),
+                  .batch = position.batch,
+                  .row = position.token,
+                  .column = to,
+                  .value = flow,
+                  .notes = {{"residual stream's weight", fmt::format("{:.3g}", frame.state.flow.residual_weight)}}};
+  }
+
+  /// A node's MLP, else what is read of it.
+  static void point_at_node(Frame& frame, const FlowNode& node, std::uint32_t batch, std::optional<double> mlp) {
+    NumberRef number{.batch = batch, .row = node.token};
+    if (mlp) {
+      number.of = kMlpShare;
+      number.block = encoder_block(node.layer - 1);
+      number.value = mlp;
+      frame.transient.pointed_number = number;
+      return;
+    }
+    const Prediction* read =
+        frame.result.prediction({.batch = batch, .token = node.token, .layer = node.layer, .keeps_logits = true});
+    if (!read || read->candidates.empty()) return;
+    const inference::Candidate& likeliest = read->candidates.front();
+    number.of = kLensProbability;
+    number.block = encoder_block(0);
+    number.column = likeliest.id;
+    number.value = likeliest.probability;
+    number.notes = {
+        {"token", fmt::format("\u201C{}\u201D", candidate_label(frame.result, likeliest.id))},
+        {"read after", node.layer == 0 ? "no layer: the token's vector" : fmt::format("layer {}", node.layer - 1)}};
+    frame.transient.pointed_number = number;
   }
 
   /// The arrow keys walk along edges and layers, Enter opens the strongest edge into the node. Returns whether they did.
@@ -247,6 +357,10 @@ class FlowView final : public ViewPanel {
   std::shared_ptr<const AnalysisResult> of_;  ///< what `layout_` shows
   FlowChoices choices_;
   FlowLayout layout_;
+  std::string title_, subtitle_;     ///< of the figure
+  std::vector<std::string> tokens_;  ///< [column]
+  bool is_dark_ = true;
+  bool is_drawn_ = false;           ///< in the last frame
   std::optional<FlowNode> chosen_;  ///< by the keyboard
 };
 

@@ -79,7 +79,8 @@ void draw_grid_header(Frame& frame) {
   choose_kind(frame, "grid.kind");
   draw_lines(frame, batch);
   if (layers * heads > 2) draw_order(frame);
-  ImGui::Dummy(ImVec2(1.0F, 2.0F));
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted("rows: queries, columns: keys");
 }
 
 }  // namespace headlight::app

@@ -112,6 +112,7 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
   const bool is_selected = selection.block == head.block && selection.head == head.head;
   const TileQuery request = thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y));
   draw_thumbnail(frame, request, box, kThumbnailPlace);
+  draw_lit_cell(frame, head.block, box);
   draw_gain_mark(frame, head.block, head.head, box);
   const evaluation::PatternScoring& scoring = frame.state.heads.scoring;
   const std::string badge = style.metrics ? badge_text(*style.metrics, scoring) : std::string();

@@ -112,6 +112,8 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   MapHeatmap heatmap(frame, viewport);
   heatmap.draw();
   draw_paint_marks(frame, viewport);
+  memory.new_row.observe(frame, queries.real.end, ImGui::GetTime());
+  memory.new_row.draw(frame, viewport);
   const std::optional<attention::Cell>& hovered = frame.transient.hovered;
   const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
   draw_choices(frame, viewport);

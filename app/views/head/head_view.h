@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "app/views/head/grouped_head.h"
+#include "app/views/head/row_reveal.h"
 #include "app/views/view.h"
 #include "app/widgets/range_bar.h"
 
@@ -12,6 +13,7 @@ namespace headlight::app {
 struct HeadMemory {
   HighWeight high_weight;
   GroupedHead grouped;
+  RowReveal new_row;
 };
 
 /// The selected head's map over queries and keys, at the stage chosen: tokens on both axes, crosshair and tooltip, zoom and

@@ -8,6 +8,7 @@
 #include <imgui.h>
 
 #include "app/analyses/head_circuits.h"
+#include "app/cells/provenance.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/scored_heads.h"
 #include "app/widgets/empty_note.h"
@@ -75,7 +76,8 @@ class CompositionPanel final : public FindPanel {
                       {.name = "heads.composed",
                        .heads = heads_,
                        .about = [&](const HeadRef& head, double value) { return about(score, selected, head, value); },
-                       .has_signs = score == CircuitScore::Copying});
+                       .has_signs = score == CircuitScore::Copying,
+                       .number = [&](const HeadRef& head) { return number_of(score, selected, head); }});
   }
 
   bool has_numbers(const Frame& /*frame*/) const override { return !heads_.empty(); }
@@ -152,6 +154,17 @@ class CompositionPanel final : public FindPanel {
     if (!found.is_complete()) text += fmt::format(" {} of {} heads so far.", found.heads.size(), found.all_heads);
     draw_note(frame, "heads.composed.about", text, frame.ui.theme().text_dim);
     return true;
+  }
+
+  static NumberRef number_of(CircuitScore score, const HeadRef& selected, const HeadRef& head) {
+    const bool is_copying = score == CircuitScore::Copying;
+    NumberRef number{.of = std::string(is_copying ? kCopying : kComposition), .block = head.block, .head = head.head};
+    if (!is_copying) {
+      number.notes = {{"with", head_name(selected)},
+                      {"by", fmt::format("the {} of the later head", reader_of(score))},
+                      {"formula", formula_of(score)}};
+    }
+    return number;
   }
 
   static std::string about(CircuitScore score, const HeadRef& selected, const HeadRef& head, double value) {

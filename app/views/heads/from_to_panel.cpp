@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/analyses/head_ranking.h"
+#include "app/cells/provenance.h"
 #include "app/state/chosen_token.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/scored_heads.h"
@@ -68,17 +69,39 @@ class FromToPanel final : public FindPanel {
     move_through_heads(frame, heads_with_value(heads_), 1);
     draw_explanation(frame, range, answer, found);
     if (heads_.empty()) return;
-    draw_scored_heads(frame, {.name = "heads.from_to", .heads = heads_, .about = [](const HeadRef& head, double value) {
-                                return fmt::format("Layer {}, head {}: {}. Click: selects the head. Double click: opens it.",
-                                                   head.block.layer.value, head.head,
-                                                   view::format_fixed(static_cast<float>(value), 4));
-                              }});
+    draw_scored_heads(frame, {.name = "heads.from_to",
+                              .heads = heads_,
+                              .about =
+                                  [](const HeadRef& head, double value) {
+                                    return fmt::format(
+                                        "Layer {}, head {}: {}. Click: selects the head. Double click: opens it.",
+                                        head.block.layer.value, head.head, view::format_fixed(static_cast<float>(value), 4));
+                                  },
+                              .number = [&](const HeadRef& head) { return number_of(frame, head, range, found); }});
   }
 
   bool has_numbers(const Frame& /*frame*/) const override { return !heads_.empty(); }
   std::string csv(const Frame& /*frame*/) const override { return scored_heads_csv(heads_, "weight"); }
 
  private:
+  static NumberRef number_of(const Frame& frame, const HeadRef& head, const CellRange& range, const HeadRanking* found) {
+    const auto tokens = [](std::uint32_t first, std::uint32_t last) {
+      return first == last ? std::to_string(first) : fmt::format("{} \u2026 {}", first, last);
+    };
+    NumberRef number{.of = std::string(kAttentionMass),
+                     .block = head.block,
+                     .batch = frame.state.selection.batch,
+                     .head = head.head,
+                     .row = range.first.query,
+                     .column = range.first.key,
+                     .notes = {{"queries", tokens(range.first.query, range.last.query)},
+                               {"keys", tokens(range.first.key, range.last.key)}}};
+    if (found && found->is_sampled) {
+      number.notes.emplace_back(kSampledNote, fmt::format("{} of {} queries", found->ranked_queries, found->queries));
+    }
+    return number;
+  }
+
   void choose_tokens(Frame& frame, const CellRange& range) {
     const shell::Theme& theme = frame.ui.theme();
     const Selection& selection = frame.state.selection;

@@ -8,6 +8,7 @@
 #include <imgui.h>
 
 #include "app/analyses/head_ranking.h"
+#include "app/cells/provenance.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/scored_heads.h"
 #include "app/widgets/head_tools.h"
@@ -92,7 +93,8 @@ class PatternPanel final : public FindPanel {
     draw_scored_heads(frame, {.name = "heads.match",
                               .heads = heads_,
                               .about = [this](const HeadRef& head, double /*value*/) { return about(head); },
-                              .has_signs = choices.subtracts_chance && choices.pattern != HeadPattern::Uniform});
+                              .has_signs = choices.subtracts_chance && choices.pattern != HeadPattern::Uniform,
+                              .number = [&](const HeadRef& head) { return number_of(frame, head); }});
     found_ = nullptr;  // belongs to the frame's result
   }
 
@@ -160,6 +162,27 @@ class PatternPanel final : public FindPanel {
         "Layer {}, head {}: {:.3f} of its attention; spread evenly it would be {:.3f}. Of {} queries. Click: "
         "selects the head. Double click: opens it.",
         head.block.layer.value, head.head, match->second.mass, match->second.chance, match->second.queries);
+  }
+
+  NumberRef number_of(const Frame& frame, const HeadRef& head) const {
+    const HeadChoices& choices = frame.state.heads;
+    const bool is_typed = choices.pattern == HeadPattern::Typed;
+    NumberRef number{.of = std::string(kPatternMatch),
+                     .block = head.block,
+                     .batch = frame.state.selection.batch,
+                     .head = head.head,
+                     .notes = {{"pattern", is_typed ? accepted_ : text_of(choices.pattern).title}}};
+    const auto match = matches_.find(head);
+    if (match != matches_.end()) {
+      number.notes.emplace_back("attention",
+                                fmt::format("{:.9g}, of {} queries", match->second.mass, match->second.queries));
+      const bool subtracts = choices.subtracts_chance && choices.pattern != HeadPattern::Uniform;
+      number.notes.emplace_back(subtracts ? "chance, subtracted" : "chance", fmt::format("{:.9g}", match->second.chance));
+    }
+    if (found_ && found_->is_sampled) {
+      number.notes.emplace_back(kSampledNote, fmt::format("{} of {} queries", found_->ranked_queries, found_->queries));
+    }
+    return number;
   }
 
   void draw_explanation(Frame& frame, const Analysed* answer) const {

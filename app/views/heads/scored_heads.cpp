@@ -50,6 +50,14 @@ const char* title_of(model::BlockKind kind) {
   return "Cross-attention";
 }
 
+void point_at(Frame& frame, const ScoredHeads& scored, const HeadRef& head) {
+  const auto found = std::ranges::find(scored.heads, head, &ScoredHead::head);
+  if (!scored.number || found == scored.heads.end() || !found->value) return;
+  NumberRef number = scored.number(head);
+  number.value = found->value;
+  frame.transient.pointed_number = std::move(number);
+}
+
 void draw_maps(Frame& frame, const ScoredHeads& scored) {
   const auto kinds = layers_of(frame, scored.heads);
   for (const auto& [kind, layers] : kinds) {
@@ -61,6 +69,7 @@ void draw_maps(Frame& frame, const ScoredHeads& scored) {
                                                      .layers = layers,
                                                      .about = scored.about,
                                                      .is_signed = scored.has_signs});
+    if (click.hovered) point_at(frame, scored, *click.hovered);
     if (click.head) go_to_head(frame, *click.head, click.is_double);
   }
 }
@@ -103,6 +112,7 @@ void draw_list(Frame& frame, const ScoredHeads& scored) {
               .about = [&](std::size_t row) { return scored.about(heads[row], values[row]); },
               .chosen = chosen,
               .open = [&](std::size_t row) { go_to_head(frame, heads[row], true); },
+              .point = [&](std::size_t row) { point_at(frame, scored, heads[row]); },
               .has_signs = scored.has_signs});
   if (clicked) go_to_head(frame, heads[*clicked], false);
   ImGui::EndChild();

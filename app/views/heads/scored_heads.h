@@ -27,6 +27,8 @@ struct ScoredHeads {
   std::span<const ScoredHead> heads;                                    ///< in the order of the list
   std::function<std::string(const HeadRef& head, double value)> about;  ///< a tooltip
   bool has_signs = false;
+  /// What is asked about a head's number (`value` is set by the caller); empty: nothing is.
+  std::function<NumberRef(const HeadRef& head)> number = {};
 };
 
 /// A map of layers and heads for each kind of attention that is among them, and the heads as a list of bars, beside it or

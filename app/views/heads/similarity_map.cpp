@@ -84,7 +84,8 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, const HeadSimilarity& f
   }
   const ImVec2 start = ImGui::GetCursorScreenPos();
   ImGui::SetCursorScreenPos(to_imgui(image.area.origin));
-  const bool is_clicked = ImGui::InvisibleButton("similar", to_imgui(image.area.size));
+  // Ctrl and a click ask where the number is from.
+  const bool is_clicked = ImGui::InvisibleButton("similar", to_imgui(image.area.size)) && !ImGui::GetIO().KeyCtrl;
   const bool is_hovered = ImGui::IsItemHovered();
   const std::optional<view::CellPosition> cell =
       is_hovered ? shell::HeatmapRenderer::cell_at(image, to_glm(ImGui::GetIO().MousePos)) : std::nullopt;
@@ -94,8 +95,12 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, const HeadSimilarity& f
     const std::uint32_t row = order_[cell->row], column = order_[cell->column];
     about = fmt::format("{} and {}: {:.4f} bits. Click: selects {}. Double click: opens it.", head_name(found.heads[row]),
                         head_name(found.heads[column]), found.between(row, column), head_name(found.heads[row]));
+    pointed.hovered = {row, column};
     if (is_clicked) pointed.clicked = row;
-    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) pointed = {.clicked = row, .is_opened = true};
+    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
+      pointed.clicked = row;
+      pointed.is_opened = true;
+    }
   }
   mark_last_item(frame, "heads.similar.map", about.c_str());
   frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/analyses/head_similarity.h"
@@ -22,6 +23,8 @@ class SimilarityMap {
   struct Pointed {
     std::optional<std::uint32_t> clicked;  ///< the index of the row's head
     bool is_opened = false;                ///< by a double click
+    /// Under the pointer: the row's head and the column's.
+    std::optional<std::pair<std::uint32_t, std::uint32_t>> hovered = {};
   };
   /// Draws into the current region, as large as it fits. `selected`: an index of HeadSimilarity::heads, whose row and column
   /// are outlined.

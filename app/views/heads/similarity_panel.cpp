@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 #include <imgui.h>
 
 #include "app/analyses/head_similarity.h"
+#include "app/cells/provenance.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/similarity_map.h"
 #include "app/widgets/head_metric_text.h"
@@ -60,6 +62,7 @@ class SimilarityPanel final : public FindPanel {
                               has_columns ? 0.0F : std::floor(room.y * 0.6F)});
     const SimilarityMap::Pointed pointed = map_.draw(frame, *found, selected);
     ImGui::EndChild();
+    if (pointed.hovered) point_at(frame, *found, pointed.hovered->first, pointed.hovered->second);
     if (pointed.clicked) go_to_head(frame, found->heads[*pointed.clicked], pointed.is_opened);
     if (has_columns) ImGui::SameLine(0.0F, kSimilarityColumnGap);
     ImGui::BeginChild("nearest", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
@@ -82,6 +85,19 @@ class SimilarityPanel final : public FindPanel {
   }
 
  private:
+  static void point_at(Frame& frame, const HeadSimilarity& found, std::uint32_t head, std::uint32_t other) {
+    NumberRef number{.of = std::string(kHeadDifference),
+                     .block = found.heads[head].block,
+                     .batch = frame.state.selection.batch,
+                     .head = found.heads[head].head,
+                     .value = double{found.between(head, other)},
+                     .notes = {{"compared with", head_name(found.heads[other])}}};
+    if (found.compared_queries < found.queries) {
+      number.notes.emplace_back(kSampledNote, fmt::format("{} of {} queries", found.compared_queries, found.queries));
+    }
+    frame.transient.pointed_number = std::move(number);
+  }
+
   static void explain(Frame& frame, const HeadSimilarity& found) {
     std::string text =
         "The mean over queries of the Jensen\u2013Shannon divergence of both heads' rows, in bits: 0 where they look at the "
@@ -117,6 +133,7 @@ class SimilarityPanel final : public FindPanel {
                                          head_name(found.heads[selected]), head_name(found.heads[others[row]]));
                     },
                 .open = [&](std::size_t row) { go_to_head(frame, found.heads[others[row]], true); },
+                .point = [&](std::size_t row) { point_at(frame, found, others[row], selected); },
                 .has_signs = false});
     if (clicked) go_to_head(frame, found.heads[others[*clicked]], false);
     ImGui::EndChild();

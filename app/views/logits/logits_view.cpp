@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -70,13 +71,17 @@ void draw_components(Frame& frame, const ChosenLogit& logit, const LogitAttribut
               .about =
                   [&](std::size_t row) {
                     const LogitComponent& part = components[row];
-                    NumberRef number = number_of(frame, logit, part.layer ? kLogitPart : kLogitOther, part.value);
-                    if (part.layer) number.block.layer = LayerIndex{*part.layer};
-                    frame.transient.pointed_number = number;
                     return fmt::format("{}: {} of the logit {}.{}", part.title, signed_text(part.value),
                                        signed_text(found.logit), part.layer ? " Click: selects the layer." : "");
                   },
-              .chosen = chosen});
+              .chosen = chosen,
+              .point =
+                  [&](std::size_t row) {
+                    const LogitComponent& part = components[row];
+                    NumberRef number = number_of(frame, logit, part.layer ? kLogitPart : kLogitOther, part.value);
+                    if (part.layer) number.block.layer = LayerIndex{*part.layer};
+                    frame.transient.pointed_number = std::move(number);
+                  }});
   if (clicked && components[*clicked].layer) {
     const std::uint32_t head = frame.state.selection.head;
     select_head(frame.state.selection,
@@ -107,10 +112,14 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const LogitSources* fo
               .label = [&](std::size_t row) { return fmt::format("{}  {}", token_of(row), row); },
               .about =
                   [&](std::size_t row) {
-                    const double value = found->tokens[first + row];
-                    frame.transient.pointed_number = number_of(frame, logit, kLogitSource, value);
                     return fmt::format("What the heads bring from \u201C{}\u201D (token {}): {}. Click: pins this key.",
                                        token_of(row), row, signed_text(found->tokens[first + row]));
+                  },
+              .point =
+                  [&](std::size_t row) {
+                    NumberRef number = number_of(frame, logit, kLogitSource, found->tokens[first + row]);
+                    number.notes = {{"source token", fmt::format("token {} \u201C{}\u201D", row, token_of(row))}};
+                    frame.transient.pointed_number = std::move(number);
                   }});
   ImGui::EndChild();
   if (clicked) {

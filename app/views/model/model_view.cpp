@@ -72,6 +72,9 @@ struct Lines {
 class ModelView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
+    frame.transient.hovered = std::exchange(pointed_, std::nullopt);
+    frame.transient.hovered_stage = attention::Stage::Weights;
+    const std::optional<attention::Cell> was_pointed = frame.transient.hovered;
     const ShownMetrics metrics = ask_metrics(frame);
     const model::BlockKind kind = frame.state.selection.block.kind;
     const std::vector<HeadRef> heads = listed_heads(frame.result.shapes, kind, frame.state.heads, metrics.found);
@@ -88,6 +91,7 @@ class ModelView final : public ViewPanel {
     ImGui::EndChild();
     ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
     film_.draw(frame, strip);
+    if (pointed_ != was_pointed) frame.ui.request_redraw(2);  // the other maps show it a frame later
   }
 
  private:
@@ -104,7 +108,10 @@ class ModelView final : public ViewPanel {
     ImGui::SameLine(0.0F, 12.0F);
     {
       const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-      ImGui::TextUnformatted(fmt::format("{} {}", listed, listed == 1 ? "head" : "heads").c_str());
+      const std::string count = fmt::format("{} {}", listed, listed == 1 ? "head" : "heads");
+      const std::string axes = count + " \u00B7 rows: queries, columns: keys";
+      const float room = ImGui::GetContentRegionAvail().x - kOrder - kSize - 3.0F * ImGui::GetFrameHeight();
+      ImGui::TextUnformatted((ImGui::CalcTextSize(axes.c_str()).x <= room ? axes : count).c_str());
     }
     if (!sample_.empty()) {
       ImGui::SameLine(0.0F, 12.0F);
@@ -171,6 +178,7 @@ class ModelView final : public ViewPanel {
     const bool is_selected = selection.block == head.block && selection.head == head.head;
     const TileQuery request = thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y));
     draw_thumbnail(frame, request, box, kModelPlace);
+    draw_lit_cell(frame, head.block, box);
     film_.cover(frame, head.block, box);
     draw_gain_mark(frame, head.block, head.head, box);
     if (is_selected || is_hovered) {
@@ -189,6 +197,7 @@ class ModelView final : public ViewPanel {
       const bool is_on_caption = ImGui::GetIO().MousePos.y > box.end().y;
       frame.transient.pointed_number =
           is_on_caption ? captioned_number(frame, head, metrics) : number_under_pointer(frame.compared(request), box);
+      if (!is_on_caption) pointed_ = cell_of(frame.transient.pointed_number);
     }
     if (is_hovered && !is_pin && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) open_head(frame, head);
   }
@@ -254,8 +263,9 @@ class ModelView final : public ViewPanel {
   std::size_t columns_ = 1;  ///< in the previous frame
   std::string sample_;       ///< of the maps' rows, in the previous frame
   bool reveals_ = false;
-  std::optional<HeadRef> hovered_;   ///< in the previous frame
-  std::optional<HeadRef> selected_;  ///< likewise
+  std::optional<HeadRef> hovered_;          ///< in the previous frame
+  std::optional<attention::Cell> pointed_;  ///< likewise, of the head's map; lit in all maps
+  std::optional<HeadRef> selected_;         ///< likewise
 };
 
 }  // namespace

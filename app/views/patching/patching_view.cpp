@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "app/analyses/activation_patching.h"
 #include "app/analyses/kept_activation.h"
 #include "app/analyses/path_patching.h"
+#include "app/cells/provenance.h"
 #include "app/views/patching/kept_changes.h"
 #include "app/views/patching/patching_controls.h"
 #include "app/views/patching/patching_figure.h"
@@ -133,6 +135,8 @@ class PatchingView final : public ViewPanel {
     result_ = answer.result;
     choices_ = frame.state.patching;
     kind_ = frame.state.selection.block.kind;
+    position_ = logit.position;
+    token_ = logit.token;
     is_dark_ = frame.state.view.theme != Theme::Light;
     measured_ = measure == PatchMeasure::Logit
                     ? logit_title(frame, logit)
@@ -258,6 +262,34 @@ class PatchingView final : public ViewPanel {
                                   : "Click: selects the layer and the token. Double click: patches single heads there.");
   }
 
+  /// What is asked about a cell whose effect is known.
+  void point_at(Frame& frame, std::size_t row, std::size_t column) const {
+    const std::optional<double> recovered = value(row, column);
+    const std::optional<PatchedNumbers>& patched = effects_->at(row, column);
+    if (!recovered || !patched) return;
+    const auto number = [&](const PatchedNumbers& of) { return fmt::format("{:.9g}", of.of(choices_.measure)); };
+    NumberRef asked{.of = std::string(is_paths() ? kPathRecovery : kPatchRecovery),
+                    .block = {kind_, LayerIndex{effects_->layers[row]}},
+                    .batch = position_.batch,
+                    .head = is_heads() ? static_cast<std::uint32_t>(column) : 0,
+                    .row = position_.token,
+                    .column = token_,
+                    .value = recovered,
+                    .notes = {{"measure", measured_},
+                              {"patched", number(*patched)},
+                              {"target", fmt::format("{}: {}", target_name(choices_), number(effects_->target))},
+                              {"source", fmt::format("{}: {}", source_name(choices_), number(effects_->source))}}};
+    const std::string what = is_paths()   ? fmt::format("what {} learn of the head's output", receiver_)
+                             : is_heads() ? fmt::format("output of head {}", column)
+                                          : fmt::format("{} at {}", patched_thing(choices_.map), place(row, column));
+    asked.notes.emplace_back("changed", what);
+    if (is_heads()) {
+      const bool is_at_token = choices_.at_token && choices_.token;
+      asked.notes.emplace_back("at", is_at_token ? fmt::format("token {}", *choices_.token) : "all tokens");
+    }
+    frame.transient.pointed_number = std::move(asked);
+  }
+
   void select(Frame& frame, std::size_t row, std::size_t column, bool is_double) {
     const model::BlockRef block{kind_, LayerIndex{effects_->layers[row]}};
     Selection& selection = frame.state.selection;
@@ -290,6 +322,7 @@ class PatchingView final : public ViewPanel {
          .about = [&](std::size_t layer, std::size_t at) { return about(layer, at); },
          .column = column - effects_->layers.begin(),
          .token = token && *token >= effects_->first ? std::optional<std::size_t>(*token - effects_->first) : std::nullopt});
+    if (click.hovered) point_at(frame, click.hovered->first, click.hovered->second);
     if (click.is_any) select(frame, click.column, click.token, click.is_double);
   }
 
@@ -311,6 +344,7 @@ class PatchingView final : public ViewPanel {
                               .layers = layers,
                               .about = [&](const HeadRef& head, double) { return about(row_of(head), head.head); },
                               .least_end = kLeastRange});
+    if (click.hovered) point_at(frame, row_of(*click.hovered), click.hovered->head);
     if (click.head) select(frame, row_of(*click.head), click.head->head, click.is_double);
   }
 
@@ -326,13 +360,14 @@ class PatchingView final : public ViewPanel {
       values.push_back(cell.recovery);
     }
     ImGui::BeginChild("list", {0.0F, 0.0F});
-    const auto clicked =
-        draw_signed_bars(frame, {.name = "patching.row",
-                                 .values = values,
-                                 .label = [&](std::size_t at) { return place(strongest_[at].row, strongest_[at].column); },
-                                 .about = [&](std::size_t at) { return about(strongest_[at].row, strongest_[at].column); },
-                                 .chosen = chosen,
-                                 .least_end = kLeastRange});
+    const auto clicked = draw_signed_bars(
+        frame, {.name = "patching.row",
+                .values = values,
+                .label = [&](std::size_t at) { return place(strongest_[at].row, strongest_[at].column); },
+                .about = [&](std::size_t at) { return about(strongest_[at].row, strongest_[at].column); },
+                .chosen = chosen,
+                .point = [&](std::size_t at) { point_at(frame, strongest_[at].row, strongest_[at].column); },
+                .least_end = kLeastRange});
     if (clicked) {
       const PatchCell cell = strongest_[*clicked];
       select(frame, cell.row, cell.column, ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left));
@@ -364,6 +399,8 @@ class PatchingView final : public ViewPanel {
   std::shared_ptr<const AnalysisResult> result_;  ///< that the following are of
   PatchingChoices choices_;
   model::BlockKind kind_ = model::BlockKind::EncoderSelf;
+  PredictionPosition position_;
+  std::uint32_t token_ = 0;          ///< of the vocabulary, that is measured
   std::vector<std::string> labels_;  ///< of the tokens
   std::vector<PatchCell> strongest_;
   double largest_ = kLeastRange;

@@ -62,10 +62,16 @@ void draw_cell(Frame& frame, const TokenMap& map, std::size_t column, std::size_
                TokenMapClick& click) {
   ImGui::SetCursorScreenPos(to_imgui(box.origin));
   const std::string name = fmt::format("{}.{}.{}", map.name, column, token);
-  if (ImGui::InvisibleButton(name.c_str(), to_imgui(box.size))) click = {.is_any = true, .column = column, .token = token};
+  // Ctrl and a click ask where the number is from.
+  if (ImGui::InvisibleButton(name.c_str(), to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) {
+    click.is_any = true;
+    click.column = column;
+    click.token = token;
+  }
   const bool is_hovered = ImGui::IsItemHovered();
+  if (is_hovered) click.hovered = {column, token};
   if (is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
-    click = {.is_any = true, .column = column, .token = token, .is_double = true};
+    click = {.is_any = true, .column = column, .token = token, .is_double = true, .hovered = click.hovered};
   }
   const std::optional<double> value = map.value(column, token);
   const bool is_told = is_hovered || frame.tips != nullptr;

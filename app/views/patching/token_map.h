@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "app/frame.h"
 
@@ -27,6 +28,7 @@ struct TokenMapClick {
   bool is_any = false;
   std::size_t column = 0, token = 0;
   bool is_double = false;
+  std::optional<std::pair<std::size_t, std::size_t>> hovered = {};  ///< column and token under the pointer
 };
 
 /// Fills the region; the tokens scroll below the layers' numbers.

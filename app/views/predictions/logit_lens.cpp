@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include <fmt/format.h>
 
+#include "app/cells/provenance.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/prediction_bars.h"
@@ -30,7 +32,8 @@ shell::Color color_of(std::span<const std::uint32_t> colors, double probability)
   return colors[index] | 0xFF000000U;
 }
 
-void draw_cell(Frame& frame, const inference::Candidate& candidate, const view::Rect& box) {
+/// `reading`: of which position, after how many layers.
+void draw_cell(Frame& frame, const inference::Candidate& candidate, const PredictionQuery& reading, const view::Rect& box) {
   const shell::Color ground = color_of(weight_colors(frame.state), candidate.probability);
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), ground, 3.0F);
@@ -51,6 +54,16 @@ void draw_cell(Frame& frame, const inference::Candidate& candidate, const view::
   if (ImGui::IsMouseHoveringRect(to_imgui(box.origin), to_imgui(box.end())) && ImGui::IsWindowHovered()) {
     list->AddRect(to_imgui(box.origin), to_imgui(box.end()), frame.ui.theme().crosshair, 3.0F, 0, 1.5F);
     draw_candidate_tooltip(frame, candidate, nullptr);
+    frame.transient.pointed_number =
+        NumberRef{.of = std::string(kLensProbability),
+                  .block = frame.state.selection.block,
+                  .batch = reading.batch,
+                  .row = reading.token,
+                  .column = candidate.id,
+                  .value = candidate.probability,
+                  .notes = {{"token", fmt::format("\u201C{}\u201D", label)},
+                            {"read after", reading.layer == 0 ? "no layer: the token's vector"
+                                                              : fmt::format("layer {}", reading.layer - 1)}}};
   }
 }
 
@@ -82,13 +95,14 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
                   theme.text_dim, layer_label(layer, layers).c_str());
     frame.mark(fmt::format("lens.{}", layer), {.origin = {origin.x, y}, .size = {width, kRowHeight - kGap}});
     // The bars beside it need the logits of the output.
-    const Prediction* prediction = frame.ask(
-        PredictionQuery{.batch = position.batch, .token = position.token, .layer = layer, .keeps_logits = layer == layers});
+    const PredictionQuery reading{
+        .batch = position.batch, .token = position.token, .layer = layer, .keeps_logits = layer == layers};
+    const Prediction* prediction = frame.ask(reading);
     for (std::size_t i = 0; i < kCells; ++i) {
       const view::Rect box{.origin = {origin.x + kLabelRoom + static_cast<float>(i) * (cell + kGap), y},
                            .size = {cell, kRowHeight - kGap}};
       if (prediction && i < prediction->candidates.size()) {
-        draw_cell(frame, prediction->candidates[i], box);
+        draw_cell(frame, prediction->candidates[i], reading, box);
       } else {
         list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), theme.missing, 3.0F);
       }

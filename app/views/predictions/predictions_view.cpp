@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "app/cells/provenance.h"
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"
 #include "app/views/predictions/generation_controls.h"
@@ -183,6 +186,25 @@ const inference::Distribution* frozen_distribution(Frame& frame, PredictionMemor
   return is_of_shown ? known : nullptr;
 }
 
+/// What is asked about a bar: its token's share as the sampling settings make it.
+NumberRef number_of(const Frame& frame, const PredictionPosition& position, std::uint32_t id, double share, bool is_cut) {
+  NumberRef number{.of = std::string(kProbability),
+                   .block = frame.state.selection.block,
+                   .batch = position.batch,
+                   .row = position.token,
+                   .column = id,
+                   .value = share,
+                   .notes = {{"token", fmt::format("\u201C{}\u201D", candidate_label(frame.result, id))}}};
+  const inference::SamplingSettings& sampling = frame.state.generation.sampling;
+  if (sampling.method == inference::SamplingMethod::Greedy) return number;
+  std::string text = fmt::format("logits divided by the temperature {:.4g}", sampling.temperature);
+  if (sampling.top_k > 0) text += fmt::format(", top k {}", sampling.top_k);
+  if (sampling.top_p < 1.0F) text += fmt::format(", top p {:.4g}", sampling.top_p);
+  text += is_cut ? "; the token is cut off, this is its probability before" : "; what is left is divided by its sum";
+  number.notes.emplace_back("sampling", std::move(text));
+  return number;
+}
+
 /// Bars, and below them what continues the text.
 void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, const PredictionPosition& position) {
   const bool can_generate = frame.result.model && predicts_next(frame.result);
@@ -208,7 +230,13 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
   ImGui::BeginChild("bars", {0.0F, std::max(height, 60.0F)}, false, ImGuiWindowFlags_NoScrollbar);
   if (now) {
     const auto clicked = draw_prediction_bars(
-        frame, {.candidates = memory.candidates(), .now = *now, .before = before, .hint = hint_of(position)},
+        frame,
+        {.candidates = memory.candidates(),
+         .now = *now,
+         .before = before,
+         .hint = hint_of(position),
+         .point = [&](std::uint32_t id, double share,
+                      bool is_cut) { frame.transient.pointed_number = number_of(frame, position, id, share, is_cut); }},
         ImGui::GetContentRegionAvail().y);
     if (clicked && !is_generating(frame)) put_token(frame.state, frame.result, position, *clicked);
   }

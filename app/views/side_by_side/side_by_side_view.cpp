@@ -160,7 +160,8 @@ class SideBySideView final : public ViewPanel {
     const ImVec2 begin = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const Rooms rooms = lay_out(frame, {.origin = to_glm(begin), .size = {room.x, std::max(room.y - kFooter, 1.0F)}}, shape);
     frame.transient.hovered.reset();
-    for (std::size_t side = 0; side < 2; ++side) handle_pointer(frame, viewport(frame, rooms.areas[side], shape), side);
+    for (std::size_t side = 0; side < 2; ++side)
+      handle_pointer(frame, viewport(frame, rooms.areas[side], shape), side, side == 0 ? left.map : right.map);
     const view::Viewport first_port = viewport(frame, rooms.areas[0], shape);
     const view::Viewport second_port = viewport(frame, rooms.areas[1], shape);
     WeightMap first(frame, left.map, first_port, kLeftPlace), second(frame, right.map, second_port, kRightPlace);
@@ -203,7 +204,7 @@ class SideBySideView final : public ViewPanel {
   }
 
   /// Zoom, pan, pin and hover on one of the maps act on both.
-  void handle_pointer(Frame& frame, view::Viewport shown, std::size_t side) {
+  void handle_pointer(Frame& frame, view::Viewport shown, std::size_t side, const TileQuery& map) {
     const ImGuiIO& io = ImGui::GetIO();
     const glm::vec2 pointer = to_glm(io.MousePos);
     ImGui::SetCursorScreenPos(to_imgui(shown.visible().origin));
@@ -219,7 +220,13 @@ class SideBySideView final : public ViewPanel {
       const Cell cell{.query = at->row, .key = at->column};
       frame.transient.hovered = cell;
       frame.transient.hovered_stage = attention::Stage::Weights;
-      if (ImGui::IsItemDeactivated() && glm::length(pointer - pressed_at_) <= kClickSlack) {
+      frame.transient.pointed_number = NumberRef{.of = std::string(quantity(map.quantity).id),
+                                                 .block = map.block,
+                                                 .batch = map.batch,
+                                                 .head = map.head,
+                                                 .row = cell.query,
+                                                 .column = cell.key};
+      if (ImGui::IsItemDeactivated() && !io.KeyCtrl && glm::length(pointer - pressed_at_) <= kClickSlack) {
         std::optional<Cell>& pinned = frame.state.view.pinned;
         pinned = pinned == cell ? std::nullopt : std::optional(cell);
       }

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "app/analyses/head_knockouts.h"
+#include "app/cells/provenance.h"
 #include "app/views/what_if/knockout_list.h"
 #include "app/widgets/empty_note.h"
 #include "app/widgets/head_map.h"
@@ -98,7 +100,33 @@ std::string about(const Frame& frame, const HeadRef& head, double change) {
                      head.block.layer.value, head.head, signed_text(change), unit.empty() ? "" : " ", unit);
 }
 
-void draw_map(Frame& frame, const HeadKnockouts& found) {
+/// What is asked about a head's change, which is known.
+NumberRef number_of(const Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found, const HeadRef& head,
+                    double change) {
+  const WhatIfChoices& choices = frame.state.what_if;
+  const bool is_loss = choices.measure == KnockoutMeasure::Loss;
+  const std::string token = fmt::format("\u201C{}\u201D", candidate_label(frame.result, logit.token));
+  std::string measure = fmt::format("probability of {}, in points of a hundred", token);
+  if (choices.measure == KnockoutMeasure::Logit) measure = logit_title(frame, logit);
+  if (is_loss) measure = "mean loss of the text, in nats";
+  NumberRef number{
+      .of = std::string(kKnockoutChange),
+      .block = head.block,
+      .batch = logit.position.batch,
+      .head = head.head,
+      .row = logit.position.token,
+      .column = is_loss ? kNoToken : logit.token,
+      .value = change,
+      .notes = {{"measure", std::move(measure)}, {"now", fmt::format("{:.9g}", found.present.of(choices.measure))}}};
+  const auto without = found.without.find(head);
+  if (without != found.without.end()) {
+    number.notes.emplace_back(choices.ablation == Ablation::Mean ? "with its mean" : "without the head",
+                              fmt::format("{:.9g}", without->second.of(choices.measure)));
+  }
+  return number;
+}
+
+void draw_map(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
   const WhatIfChoices& choices = frame.state.what_if;
   const double scale = choices.measure == KnockoutMeasure::Probability ? 100.0 : 1.0;
   std::vector<HeadMapLayer> layers;
@@ -114,11 +142,16 @@ void draw_map(Frame& frame, const HeadKnockouts& found) {
       draw_head_map(frame, {.name = "what_if.head", .layers = layers, .about = [&](const HeadRef& head, double change) {
                               return about(frame, head, change);
                             }});
+  if (click.hovered) {
+    if (const auto change = found.change(*click.hovered, choices.measure)) {
+      frame.transient.pointed_number = number_of(frame, logit, found, *click.hovered, scale * *change);
+    }
+  }
   if (!click.head) return;
   click.is_double ? knock_out(frame, *click.head) : select(frame, *click.head);
 }
 
-void draw_list(Frame& frame, const HeadKnockouts& found) {
+void draw_list(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
   WhatIfChoices& choices = frame.state.what_if;
   const std::vector<std::string> labels = {"largest first", "by layer"};
   std::size_t chosen = choices.is_sorted ? 0 : 1;
@@ -142,7 +175,11 @@ void draw_list(Frame& frame, const HeadKnockouts& found) {
                     return fmt::format("L{} H{}{}", head.block.layer.value, head.head, is_out ? " (out)" : "");
                   },
               .about = [&](std::size_t row) { return about(frame, effects[row].head, effects[row].change); },
-              .chosen = selected});
+              .chosen = selected,
+              .point =
+                  [&](std::size_t row) {
+                    frame.transient.pointed_number = number_of(frame, logit, found, effects[row].head, effects[row].change);
+                  }});
   if (clicked) {
     select(frame, effects[*clicked].head);
     if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) knock_out(frame, effects[*clicked].head);
@@ -164,7 +201,7 @@ void draw_buttons(Frame& frame, const HeadKnockouts& found) {
   mark_last_item(frame, "what_if.copy", "Copies every number of this view as CSV.");
 }
 
-void draw_columns(Frame& frame, const HeadKnockouts& found) {
+void draw_columns(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool has_columns = room.x >= kLeastColumns;
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.58F) : room.x;
@@ -176,11 +213,11 @@ void draw_columns(Frame& frame, const HeadKnockouts& found) {
   }
   const float height = std::min(head_map_height(layers, heads, left) + 4.0F, std::floor(room.y * kMostMapShare));
   ImGui::BeginChild("map", {left, has_columns ? 0.0F : height});
-  draw_map(frame, found);
+  draw_map(frame, logit, found);
   ImGui::EndChild();
   if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
   ImGui::BeginChild("details", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  draw_list(frame, found);
+  draw_list(frame, logit, found);
   ImGui::EndChild();
 }
 
@@ -216,7 +253,7 @@ class WhatIfView final : public ViewPanel {
     draw_summary(frame, *logit, *found);
     draw_buttons(frame, *found);
     ImGui::Spacing();
-    draw_columns(frame, *found);
+    draw_columns(frame, *logit, *found);
   }
 };
 

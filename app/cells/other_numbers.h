@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "app/quantities/quantity.h"
+
+namespace headlight::app {
+
+/// What an analysis finds, as far as its provenance differs.
+enum class Finding : std::uint8_t {
+  None,        ///< no finding: a number of a matrix or of a weight
+  Prediction,  ///< of a token of the vocabulary at a position; `row` and `column` are those
+  Flow,        ///< of an edge or a node; `row` and `column` are a query and a key
+  Effect,      ///< of a change of the pass on a prediction
+  Attention,   ///< of weights of attention
+  Circuit,     ///< of weights of the model alone
+};
+
+/// A number that is no cell of a quantity.
+struct OtherNumber {
+  std::string_view id, title, computed, from;
+  bool has_head = false;
+  Axis rows = Axis::Token, columns = Axis::Feature;
+  Finding finding = Finding::None;
+};
+
+/// nullptr: there is none.
+const OtherNumber* find_other_number(std::string_view id);
+
+}  // namespace headlight::app

@@ -1,0 +1,49 @@
+#include "app/views/head/row_reveal.h"
+
+#include <utility>
+
+#include <imgui.h>
+
+#include "app/engine/generation.h"
+#include "app/shell/imgui_vectors.h"
+
+namespace headlight::app {
+
+void RowReveal::observe(const Frame& frame, std::uint32_t rows, double now_s) {
+  const std::uint32_t batch = frame.state.selection.batch;
+  const std::uint32_t before = std::exchange(rows_, rows);
+  const bool is_same_line = std::exchange(batch_, batch) == batch;
+  // The last token's row comes when the generation has ended already.
+  const std::uint32_t written = frame.generation ? frame.generation->count() : 0;
+  const bool is_written = written > written_;
+  if (rows != before || written < written_) written_ = written;
+  if (is_written && is_same_line && before > 0 && rows > before) {
+    row_ = rows - 1;
+    started_s_ = now_s;
+  }
+  const bool is_skipped = ImGui::IsMouseClicked(ImGuiMouseButton_Left) || ImGui::IsKeyPressed(ImGuiKey_Escape, false);
+  const BlockChoices& choices = frame.state.block;
+  if (!is_same_line || is_skipped || choices.reduces_motion || (row_ && *row_ + 1 != rows)) row_.reset();
+  part_ = row_ ? static_cast<float>((now_s - started_s_) / kSeconds) * choices.speed : 1.0F;
+  if (!(part_ < 1.0F)) row_.reset();
+}
+
+void RowReveal::draw(Frame& frame, const view::Viewport& viewport) const {
+  if (!row_ || *row_ >= viewport.rows()) return;
+  frame.ui.request_redraw(2);  // this frame is one of them
+  const view::Rect cells = viewport.visible();
+  // A causal row ends at its own token; what is behind it is masked and stays as it is.
+  const bool is_square = viewport.rows() == viewport.columns();
+  const std::uint32_t end = is_square ? *row_ + 1 : viewport.columns();
+  const view::Rect last = viewport.rect_of({.row = *row_, .column = end - 1});
+  const view::Rect start = viewport.rect_of({.row = *row_, .column = 0});
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  ImGui::PushClipRect(to_imgui(cells.origin - 2.0F), to_imgui(cells.end() + 2.0F), true);
+  const float reached = start.origin.x + part_ * (last.end().x - start.origin.x);
+  list->AddRectFilled({reached, start.origin.y}, to_imgui(last.end()), frame.ui.theme().missing);
+  list->AddRect(to_imgui(start.origin - 1.0F), to_imgui(last.end() + 1.0F), frame.ui.theme().accent, 0.0F, 0, 1.5F);
+  ImGui::PopClipRect();
+  frame.mark("head.new_row", {.origin = start.origin, .size = last.end() - start.origin});
+}
+
+}  // namespace headlight::app

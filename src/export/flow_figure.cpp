@@ -1,0 +1,140 @@
+#include "export/flow_figure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "export/figure_frame.h"
+#include "export/text_metrics.h"
+#include "view/ellipsis.h"
+#include "view/head_palette.h"
+
+namespace headlight::exporting {
+namespace {
+
+constexpr float kFlowRow = 64.0F;  // from one layer to the next
+constexpr float kLeastFlowColumn = 34.0F, kMostFlowColumn = 96.0F;
+constexpr float kFlowGap = 8.0F;
+constexpr float kNode = 5.0F;  // the edge of its square
+constexpr float kThinnest = 0.6F, kThickest = 5.0F;
+constexpr float kLegendLine = 18.0F, kFlowSwatch = 10.0F;
+constexpr std::size_t kMostFlowTokens = 400, kMostFlowLayers = 200;
+
+class FlowDrawing final : public Drawing {
+ public:
+  explicit FlowDrawing(FlowFigure shown)
+      : figure_(std::move(shown)),
+        paper_(paper_of({.is_dark = figure_.is_dark})),
+        gutter_(metrics_.width(fmt::format("layer {}", figure_.layers), kTextSize) + kFlowGap),
+        column_(column_width()),
+        width_(std::max(2.0F * kMargin + gutter_ + column_ * static_cast<float>(figure_.tokens.size()), kLeastWidth)),
+        titles_(figure_.title, figure_.subtitle, width_ - 2.0F * kMargin, metrics_) {
+    if (figure_.tokens.size() > kMostFlowTokens || figure_.layers > kMostFlowLayers) {
+      throw Error("a figure of a flow has at most {} tokens and {} layers, not {} and {}", kMostFlowTokens, kMostFlowLayers,
+                  figure_.tokens.size(), figure_.layers);
+    }
+    for (const FlowFigure::Edge& edge : figure_.edges) {
+      const std::size_t tokens = figure_.tokens.size();
+      if (edge.layer >= figure_.layers || edge.from >= tokens || edge.to >= tokens) {
+        throw Error("an edge of layer {} joins tokens {} and {}, which the figure lacks", edge.layer, edge.from, edge.to);
+      }
+      if (edge.head) heads_.insert(*edge.head);
+    }
+    legend_top_ = kMargin + titles_.height();
+    legend_across_ = static_cast<std::size_t>(std::max(std::floor((width_ - 2.0F * kMargin) / legend_width()), 1.0F));
+    const std::size_t lines = (heads_.size() + legend_across_ - 1) / legend_across_;
+    first_y_ = legend_top_ + static_cast<float>(lines) * kLegendLine + kFlowGap + kNode;
+    height_ = first_y_ + static_cast<float>(figure_.layers) * kFlowRow + kFlowGap + 2.0F * kTextSize + kMargin;
+  }
+
+  glm::vec2 size() const override { return {width_, height_}; }
+  Rgb ground() const override { return paper_.ground; }
+  std::string title() const override { return figure_.title; }
+
+  void draw(Canvas& canvas) const override {
+    titles_.draw(canvas, {kMargin, kMargin}, paper_);
+    draw_legend(canvas);
+    draw_layers(canvas);
+    std::set<std::pair<std::uint32_t, std::uint32_t>> nodes;
+    for (const FlowFigure::Edge& edge : figure_.edges) {
+      const float share = std::isfinite(edge.share) ? std::clamp(edge.share, 0.0F, 1.0F) : 0.0F;
+      canvas.line(at(edge.layer, edge.from), at(edge.layer + 1, edge.to), color_of(edge),
+                  std::max(kThickest * share, kThinnest));
+      nodes.insert({edge.layer, edge.from});
+      nodes.insert({edge.layer + 1, edge.to});
+    }
+    for (const auto& [layer, token] : nodes) {
+      canvas.fill({.origin = at(layer, token) - kNode * 0.5F, .size = {kNode, kNode}}, paper_.ink);
+    }
+    draw_tokens(canvas);
+  }
+
+ private:
+  inline static constexpr float kLeastWidth = 360.0F;
+
+  float column_width() const {
+    float widest = 0.0F;
+    for (const std::string& token : figure_.tokens) widest = std::max(widest, metrics_.width(printable(token), kTextSize));
+    return std::clamp(std::ceil(widest) + kFlowGap, kLeastFlowColumn, kMostFlowColumn);
+  }
+  float legend_width() const { return kFlowSwatch + metrics_.width("head 000", kTextSize) + 3.0F * kFlowGap; }
+
+  /// The state after so many layers.
+  glm::vec2 at(std::uint32_t layer, std::uint32_t token) const {
+    return {kMargin + gutter_ + (static_cast<float>(token) + 0.5F) * column_,
+            first_y_ + static_cast<float>(figure_.layers - layer) * kFlowRow};
+  }
+
+  Rgb color_of(const FlowFigure::Edge& edge) const {
+    if (edge.is_residual) return paper_.muted;
+    return edge.head ? view::head_color(*edge.head) : paper_.ink;
+  }
+
+  void draw_legend(Canvas& canvas) const {
+    std::size_t i = 0;
+    for (const std::uint32_t head : heads_) {
+      const float x = kMargin + static_cast<float>(i % legend_across_) * legend_width();
+      const std::size_t line = i / legend_across_;
+      const float y = legend_top_ + static_cast<float>(line) * kLegendLine;
+      canvas.fill({.origin = {x, y}, .size = {kFlowSwatch, kFlowSwatch}}, view::head_color(head));
+      canvas.text({x + kFlowSwatch + kFlowGap * 0.5F, y + kFlowSwatch * 0.5F + kHalfCapital * kTextSize},
+                  fmt::format("head {}", head), {.size = kTextSize, .color = paper_.ink});
+      ++i;
+    }
+  }
+
+  void draw_layers(Canvas& canvas) const {
+    for (std::uint32_t layer = 0; layer <= figure_.layers; ++layer) {
+      const float y = at(layer, 0).y;
+      canvas.text({kMargin, y + kHalfCapital * kTextSize}, layer == 0 ? "input" : fmt::format("layer {}", layer - 1),
+                  {.size = kTextSize, .color = paper_.muted});
+    }
+  }
+
+  void draw_tokens(Canvas& canvas) const {
+    for (std::uint32_t token = 0; token < figure_.tokens.size(); ++token) {
+      const std::string text = view::shorten(printable(figure_.tokens[token]), column_ - 4.0F, metrics_.measure(kTextSize));
+      canvas.text(at(0, token) + glm::vec2(0.0F, kFlowGap + kTextSize + kNode), text,
+                  {.size = kTextSize, .color = paper_.ink, .align = TextAlign::Middle});
+    }
+  }
+
+  FlowFigure figure_;
+  TextMetrics metrics_;
+  Paper paper_;
+  float gutter_, column_, width_;
+  TitleBlock titles_;
+  std::set<std::uint32_t> heads_;  ///< of the legend
+  std::size_t legend_across_ = 1;
+  float legend_top_ = 0.0F, first_y_ = 0.0F, height_ = 0.0F;
+};
+
+}  // namespace
+
+std::unique_ptr<Drawing> make_drawing(FlowFigure figure) { return std::make_unique<FlowDrawing>(std::move(figure)); }
+
+}  // namespace headlight::exporting
