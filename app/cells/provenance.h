@@ -35,7 +35,6 @@ inline constexpr std::string_view kLogitPart = "logit-part";            ///< wha
 inline constexpr std::string_view kLogitOther = "logit-other";          ///< likewise of what no layer writes
 inline constexpr std::string_view kLogitHead = "logit-head";            ///< likewise of one head
 inline constexpr std::string_view kLogitSource = "logit-source";        ///< what heads bring from one source token (`row`)
-inline constexpr std::string_view kHeadMetricNumber = "head-metric";    ///< column: an evaluation::HeadMetric
 
 /// Reads headers of the model's files, some milliseconds. A number of something that the run doesn't have gets a title and
 /// no lines.
