@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/analyses/head_metric_text.h"
 #include "app/analyses/head_metrics.h"
 #include "app/cells/other_numbers.h"
 #include "app/cells/stage_text.h"

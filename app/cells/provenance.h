@@ -36,7 +36,6 @@ inline constexpr std::string_view kLogitPart = "logit-part";            ///< wha
 inline constexpr std::string_view kLogitOther = "logit-other";          ///< likewise of what no layer writes
 inline constexpr std::string_view kLogitHead = "logit-head";            ///< likewise of one head
 inline constexpr std::string_view kLogitSource = "logit-source";        ///< what heads bring from one source token (`row`)
-inline constexpr std::string_view kHeadMetricNumber = "head-metric";    ///< column: an evaluation::HeadMetric
 inline constexpr std::string_view kProbability = "probability";         ///< like kLogitNumber
 inline constexpr std::string_view kLensProbability = "lens-probability";  ///< likewise, after the block's layer
 inline constexpr std::string_view kFlowShare = "flow-share";              ///< of an edge; row: to, column: from

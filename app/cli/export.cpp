@@ -1,5 +1,6 @@
 #include "app/cli/subcommands.h"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -65,6 +66,8 @@ constexpr const char* kExportFooter =
     "weights,q,k,hidden --out cat.safetensors\n"
     "  headlight export --model captions-gpt2 --texts captions.txt --format npz --out numbers\n"
     "  headlight export --model captions-gpt2 --text \"a cat and a dog\" --out attention.html\n"
+    "  headlight export --model captions-gpt2 --text \"a cat and a dog\" --views grid,lines,text,steps,metrics --format pdf "
+    "--out paper\n"
     "  headlight export --from figures/layer-00_heads.svg --font serif --hide title --out again\n"
     "  headlight export --text \"the cat sat\" --compare-text \"the dog sat\" --model captions-gpt2 --format svg,csv --out "
     "changed\n"
@@ -129,6 +132,7 @@ ExportOptions options_from_figure(const ExportFlags& flags, const State& state) 
   const auto take = [&](auto member) {
     if (given.*member != usual.*member) options.*member = given.*member;
   };
+  take(&ExportOptions::views);
   take(&ExportOptions::color_map);
   take(&ExportOptions::is_row_normalized);
   take(&ExportOptions::color_spread);
@@ -157,6 +161,9 @@ ExportOptions options_of(const ExportFlags& flags, const State& state) {
   }
   if (flags.range) {
     for (const attention::Stage stage : options.stages) options.color_limits[stage] = *flags.range;
+  }
+  if (!flags.options.views.empty() && std::ranges::none_of(options.formats, is_figure)) {
+    throw UsageError("--views are figures: add png, svg or pdf to --format");
   }
   options.models = flags.model.models();
   return options;
@@ -190,6 +197,8 @@ int run_command(ExportFlags& flags) {
     flags.comparisons.front()(state);
     options.reference = *state.compare.frozen;
   }
+  if (flags.threshold) state.view.lines.threshold = *flags.threshold;
+  options.choice = figure_choice(state);
   if (flags.has_session) options.session = to_text(to_json(state), -1);
   const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
   runner->watch_compiling(compile_bar());

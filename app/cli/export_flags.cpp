@@ -8,6 +8,7 @@
 
 #include "app/cli/flags.h"
 #include "app/cli/state_flags.h"
+#include "app/exports/figure_kind.h"
 #include "app/state/comparison.h"
 #include "app/state/field.h"
 #include "app/state/usage.h"
@@ -50,6 +51,22 @@ void read_formats(const std::vector<std::string>& values, ExportOptions& options
     if (!format) throw UsageError("--format: {}", format.error());
     add_once(options.formats, *format);
   }
+}
+
+void read_views(const std::vector<std::string>& values, ExportOptions& options) {
+  std::vector<std::string> names;
+  for (const FigureKind* kind : figure_kinds()) names.emplace_back(kind->id);
+  options.views.clear();
+  for (const std::string& name : split_list("--views", values))
+    add_once(options.views, figure_kinds()[parse_choice("--views", name, names)]);
+}
+
+/// "head (each head's matrix), …": what --views takes.
+std::string views_in_words() {
+  std::string text;
+  for (const FigureKind* kind : figure_kinds())
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", kind->id, kind->help);
+  return text;
 }
 
 /// A list of indices; none: all.
@@ -182,6 +199,11 @@ void hide_parts(const std::vector<std::string>& values, exporting::FigureParts& 
 
 void add_figure_flags(CLI::App& app, ExportFlags* flags) {
   ExportOptions* options = &flags->options;
+  add_repeatable_flag(app, "--views", "LIST",
+                      fmt::format("figures of these views, joined by commas (default head,heads): {}", views_in_words()),
+                      kFigures, [=](const std::vector<std::string>& values) { read_views(values, *options); });
+  add_flag(app, "--threshold", "W", "the least weight that is drawn as a line, 0 to 1 (default 0.05)", kFigures,
+           [=](const std::string& text) { flags->threshold = parse_number("--threshold", text, 0.0F, 1.0F); });
   add_flag(app, "--color-map", "NAME",
            fmt::format("colours of the figures: {} (default viridis)", fmt::join(color_map_names(), ", ")), kFigures,
            [=](const std::string& text) {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "app/exports/figure_kind.h"
 #include "app/quantities/shown_map.h"
 #include "app/shell/desktop.h"
 #include "app/state/opened_file.h"
@@ -59,6 +60,9 @@ ExportDialog::ExportDialog(RunnerFactory open_runner, std::function<void()> wake
     : open_runner_(std::move(open_runner)), wake_(std::move(wake)) {
   matrices_[static_cast<std::size_t>(attention::Stage::Weights)] = true;
   formats_[0] = true;
+  for (std::size_t i = 0; i < figure_kinds().size(); ++i) {
+    views_.at(i) = figure_kinds()[i] == &kHeadFigure || figure_kinds()[i] == &kHeadsFigure;
+  }
 }
 
 void ExportDialog::propose(const ExportContents& contents) {
@@ -78,8 +82,19 @@ bool ExportDialog::holds_chosen_arrays() const {
   return false;
 }
 
+bool ExportDialog::writes_other_figures() const {
+  bool has_format = false;
+  for (std::size_t i = 0; i < formats_.size(); ++i)
+    has_format = has_format || (formats_[i] && is_figure(kOfferedFormats[i]));
+  for (std::size_t i = 0; i < figure_kinds().size(); ++i) {
+    if (has_format && views_[i] && !figure_kinds()[i]->is_of_stages) return true;
+  }
+  return false;
+}
+
 bool ExportDialog::has_choice() const {
   const auto is_on = [](bool is_chosen) { return is_chosen; };
+  if (writes_other_figures()) return true;
   if (std::any_of(matrices_.begin(), matrices_.begin() + kHiddenStates, is_on)) return std::ranges::any_of(formats_, is_on);
   return (matrices_[kHiddenStates] || matrices_[kLogitNumbers]) && holds_chosen_arrays();
 }
@@ -100,6 +115,7 @@ void ExportDialog::copy_figure(const State& state, const Transient& transient, c
   if (!is_open_) wanted.queries = wanted.keys = std::nullopt;
   static_cast<ExportContents&>(wanted) = {.stages = {shown_stage(state)}};
   wanted.formats = {ExportFormat::Png};
+  wanted.views = {&kHeadFigure};
   wanted.kind = state.selection.block.kind;
   wanted.layers = state.selection.block.layer.value;
   select_shown(state.selection, wanted);
@@ -161,6 +177,10 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
     options.batch = state.selection.batch;
   }
   options.row_names = state.view.row_names;
+  for (std::size_t i = 0; i < figure_kinds().size(); ++i) {
+    if (views_[i]) options.views.push_back(figure_kinds()[i]);
+  }
+  options.choice = figure_choice(state);
   apply(figure_, options);
   take_ranges(state.view, options);
   return options;

@@ -21,6 +21,8 @@ inline constexpr std::array kOfferedFormats = {
     ExportFormat::Png, ExportFormat::Svg, ExportFormat::Pdf,         ExportFormat::Csv,  ExportFormat::Json,
     ExportFormat::Npy, ExportFormat::Npz, ExportFormat::Safetensors, ExportFormat::Html, ExportFormat::Tiles};
 static_assert(kOfferedFormats.size() == kExportFormats);
+/// Room for the switches of figure_kinds().
+inline constexpr std::size_t kMostFigureKinds = 16;
 /// The matrices behind the stages.
 inline constexpr std::size_t kHiddenStates = attention::kStages, kLogitNumbers = kHiddenStates + 1;
 
@@ -60,6 +62,8 @@ class ExportDialog {
   Result<MapPart> part(const State& state, const Transient& transient, const EngineResult& result) const;
   /// Is a format chosen that holds hidden states and logits?
   bool holds_chosen_arrays() const;
+  /// Is a figure chosen that isn't of the chosen matrices, and a format for it?
+  bool writes_other_figures() const;
   /// Is there anything to write?
   bool has_choice() const;
   void begin(const Frame& frame, const std::string& device, std::string& directory);
@@ -78,9 +82,11 @@ class ExportDialog {
   RegionChoice region_;
   std::array<bool, attention::kStages + 2> matrices_{};  ///< the stages, then hidden states and logits
   std::array<bool, kExportFormats> formats_{};
-  std::optional<ExportContents> proposed_;  ///< the last time
+  std::array<bool, kMostFigureKinds> views_{};  ///< of figure_kinds(), in their order
+  std::optional<ExportContents> proposed_;      ///< the last time
   FigureChoices figure_;
   FigurePreview preview_;
+  int previewed_ = 0;        ///< of the chosen kinds of figures
   bool shows_look_ = false;  ///< draw_look() in place of the choices
   NumberBeingTyped typed_;
   std::string typed_directory_;

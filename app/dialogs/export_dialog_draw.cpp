@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "app/dialogs/export_dialog.h"
+#include "app/exports/figure_kind.h"
 #include "app/exports/names.h"
 #include "app/exports/plan.h"
 #include "app/exports/size.h"
@@ -23,13 +24,19 @@ namespace headlight::app {
 namespace {
 
 constexpr std::array<const char*, 3> kReaches = {"This head", "This layer", "All"};
-constexpr float kRoomForAll = 720.0F;  // in a lower window the buttons go first
+constexpr float kRoomForAll = 720.0F;                         // in a lower window the buttons go first
+constexpr float kPlainWidth = 600.0F, kLookWidth = 1'200.0F;  // of the dialog, without and with a preview
+constexpr float kDetailsWidth = 330.0F;                       // beside the preview
+constexpr float kBesidePreview = 180.0F;  // height of the dialog's title and buttons, and of what is around it
 constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
 
 std::string_view matrix_name(std::size_t i) {
   if (i == kHiddenStates) return "hidden";
   return i == kLogitNumbers ? "logits" : to_string(static_cast<attention::Stage>(i));
 }
+
+/// Exports of the window are of one run.
+bool is_offered(const FigureKind& kind) { return &kind != &kPairFigure; }
 
 /// Whether one of the formats is an image.
 bool writes_figures(std::span<const ExportFormat> formats) { return std::ranges::any_of(formats, is_figure); }
@@ -102,18 +109,40 @@ void ExportDialog::draw_choices(Frame& frame) {
   draw_switches(
       frame, "format", [](std::size_t i) { return to_string(kOfferedFormats[i]); }, formats_);
   draw_gap(frame);
-  if (writes_figures(options(frame.state, frame.transient, frame.result).formats)) draw_figure_form(frame, typed_, figure_);
+  if (!writes_figures(options(frame.state, frame.transient, frame.result).formats)) return;
+  draw_label(frame, "Figures");
+  std::size_t offered = 0;
+  while (offered < figure_kinds().size() && is_offered(*figure_kinds()[offered])) ++offered;
+  draw_switches(
+      frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; }, std::span(views_).first(offered));
+  draw_gap(frame);
+  draw_figure_form(frame, typed_, figure_);
 }
 
 /// In place of the choices: how figures look, beside one of them.
 void ExportDialog::draw_look(Frame& frame) {
-  const float height = std::clamp(frame.ui.size().y - 560.0F, 150.0F, 420.0F);
-  preview_.draw(frame, options(frame.state, frame.transient, frame.result), height);
-  draw_gap(frame);
+  const ExportOptions wanted = options(frame.state, frame.transient, frame.result);
+  const std::vector<const FigureKind*> kinds = figure_kinds_of(wanted);
+  previewed_ = std::clamp(previewed_, 0, static_cast<int>(kinds.size()) - 1);
+  const float height = std::clamp(frame.ui.size().y - kBesidePreview, 240.0F, 900.0F);
+  const float width = ImGui::GetContentRegionAvail().x - kDetailsWidth - ImGui::GetStyle().ItemSpacing.x;
+  preview_.draw(frame, wanted, *kinds[static_cast<std::size_t>(previewed_)], {width, height});
+  ImGui::SameLine();
+  ImGui::BeginChild("details", {kDetailsWidth, height}, false, ImGuiWindowFlags_NoBackground);
+  if (kinds.size() > 1) {
+    std::vector<std::string> names;
+    for (const FigureKind* kind : kinds) names.emplace_back(kind->label);
+    std::vector<const char*> labels;
+    for (const std::string& name : names) labels.push_back(name.c_str());
+    Form form(frame, typed_, "export");
+    form.choose("previewed", "Figure", labels, previewed_, "The figure that is shown, of those that are chosen.");
+  }
   draw_figure_details(frame, typed_, figure_);
-  draw_gap(frame);
+  ImGui::EndChild();
   if (ImGui::Button("Back")) shows_look_ = false;
   mark_last_item(frame, "export.back");
+  ImGui::SameLine();
+  draw_label(frame, "A click on the figure shows it in its own size.");
 }
 
 void ExportDialog::draw_folder(Frame& frame) {
@@ -229,7 +258,7 @@ void ExportDialog::draw(Frame& frame, const std::string& device, std::string& di
   if (is_open_ && typed_directory_.empty()) typed_directory_ = directory.empty() ? "~/headlight" : directory;
   const bool was_open = is_open_;
   {
-    const Dialog dialog(frame, "Export", is_open_, 600.0F);
+    const Dialog dialog(frame, "Export", is_open_, shows_look_ ? kLookWidth : kPlainWidth);
     if (dialog.is_visible() && folders_.is_open()) {
       const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, 420.0F);
       if (const std::optional<std::filesystem::path> chosen = folders_.draw(frame, height)) {

@@ -3,28 +3,29 @@
 #include <memory>
 #include <string>
 
-#include "app/exports/job.h"
+#include "app/dialogs/preview_numbers.h"
+#include "app/exports/figure_kind.h"
 #include "app/frame.h"
-#include "export/figure.h"
-#include "export/heatmap_figure.h"
 
 namespace headlight::app {
 
-/// The figure that an export would write of the selected head, or mean, drawn small: title, labels, colours and parts as the
-/// options say. It is laid out anew when they or its numbers change.
+/// The figure of a kind that an export would write of the selected head, layer or attention: title, labels, colours and
+/// parts as the options say. It is laid out anew when they or its numbers change. A click shows it in its own size, and the
+/// pointer moves it then.
 class FigurePreview {
  public:
-  /// In an area of the current window's width. `options`: of the export, whose first map is shown.
-  void draw(Frame& frame, const ExportOptions& options, float height);
+  /// In an area of the current window.
+  void draw(Frame& frame, const ExportOptions& options, const FigureKind& kind, glm::vec2 room);
 
  private:
-  void lay_out(const Frame& frame, ExportOptions options);
+  void update(Frame& frame, const ExportOptions& options, const FigureKind& kind);
+  void draw_page(Frame& frame, const ExportOptions& options, glm::vec2 corner, glm::vec2 room) const;
 
   std::string key_;  ///< of what is laid out
-  std::shared_ptr<const attention::Tile> tile_;
-  std::unique_ptr<exporting::HeatmapFigure> figure_;
-  std::unique_ptr<exporting::HeatmapDrawing> drawing_;  ///< of `figure_`
+  PreviewNumbers numbers_;
+  std::unique_ptr<exporting::Drawing> drawing_;
   std::string trouble_;
+  bool is_enlarged_ = false;
 };
 
 }  // namespace headlight::app

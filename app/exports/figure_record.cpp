@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/exports/figure_kind.h"
 #include "app/state/field.h"
 #include "app/state/json_reader.h"
 #include "app/state/state_names.h"
@@ -94,6 +95,14 @@ attention::Stage stage_member(const json& figure) {
   refuse_member("stage", json(text));
 }
 
+/// Figures of earlier versions say only whether they are a sheet.
+const FigureKind& view_member(const json& figure) {
+  const std::string id = member(figure, "view", std::string(member(figure, "sheet", false) ? "heads" : "head"));
+  const FigureKind* kind = find_figure_kind(id);
+  if (kind == nullptr) refuse_member("view", json(id));
+  return *kind;
+}
+
 /// A number of a style inside its limits; NaN isn't.
 float number_member(const json& figure, const char* key, float fallback, float low, float high) {
   const float number = member(figure, key, fallback);
@@ -142,25 +151,30 @@ void read_style(const json& figure, attention::Stage stage, ExportOptions& optio
 }  // namespace
 
 std::string figure_session(const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix,
-                           bool is_sheet) {
+                           const FigureKind& kind) {
   if (options.session.empty()) return {};
-  json figure = {{"stage", attention::to_string(matrix.stage)},
+  const bool is_of_head = kind.scope == FigureScope::Head;
+  json figure = {{"view", kind.id},
+                 {"stage", attention::to_string(matrix.stage)},
                  {"attention", enum_name<model::BlockKind>(kKinds, matrix.block.kind)},
-                 {"layer", matrix.block.layer.value},
                  {"batch", matrix.batch},
                  {"mean", enum_name<HeadMean>(kMeans, blocks.mean)},
                  {"norms", blocks.weighs_values},
                  {"rows", enum_name<RowNames>(kRowNames, options.row_names)},
-                 {"sheet", is_sheet},
                  {"difference", blocks.is_difference}};
-  if (is_sheet || blocks.mean != HeadMean::None) {
+  if (kind.scope != FigureScope::Attention) {
+    figure["layer"] = matrix.block.layer.value;
+  } else if (options.layers) {
+    figure["layers"] = ranges_of(*options.layers);
+  }
+  if (!is_of_head || blocks.mean != HeadMean::None) {
     if (options.heads) figure["heads"] = ranges_of(*options.heads);
   } else {
     figure["heads"] = ranges_of(matrix.head);
   }
   // Of keys and values a head is one that several heads read.
   const bool is_of_keys = matrix.stage == attention::Stage::K || matrix.stage == attention::Stage::V;
-  if (!is_sheet && is_of_keys && blocks.shape.kv_heads > 0) {
+  if (is_of_head && is_of_keys && blocks.shape.kv_heads > 0) {
     figure["heads"] = ranges_of(matrix.head * (blocks.shape.heads / blocks.shape.kv_heads));
   }
   IndexSet rows;
@@ -182,12 +196,16 @@ ExportOptions options_of_figure(const json& figure, const SharedValue<FrozenRun>
   options.stages = {stage};
   options.kind = enum_member(figure, "attention", kKinds, model::BlockKind::EncoderSelf);
   options.mean = enum_member(figure, "mean", kMeans, HeadMean::None);
-  if (options.mean != HeadMean::Kind) options.layers = index_member(figure, "layer");
+  options.views = {&view_member(figure)};
+  if (options.views.front()->scope == FigureScope::Attention) {
+    options.layers = set_member(figure, "layers");
+  } else if (options.mean != HeadMean::Kind) {
+    options.layers = index_member(figure, "layer");
+  }
   options.batch = index_member(figure, "batch");
   options.heads = options.mean == HeadMean::None ? set_member(figure, "heads") : std::nullopt;
   options.weighs_values = member(figure, "norms", false);
   options.row_names = enum_member(figure, "rows", kRowNames, RowNames::Read);
-  options.only_sheets = member(figure, "sheet", false);
   options.queries = set_member(figure, "queries");
   if (const std::optional<IndexSet> keys = set_member(figure, "keys")) {
     if (keys->ranges().size() != 1) refuse_member("keys", figure.at("keys"));

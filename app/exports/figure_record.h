@@ -10,9 +10,9 @@
 
 namespace headlight::app {
 
-/// A session file's text with the member "figure": which matrix, or sheet of a layer's heads, the figure shows, and how.
-/// Empty where the options have no session.
-std::string figure_session(const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix, bool is_sheet);
+/// A session file's text with the member "figure": what the figure shows, and how. Empty where the options have no session.
+std::string figure_session(const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix,
+                           const FigureKind& kind);
 
 /// The options that made a figure, without inputs, formats and folder. `frozen`: of the figure's session, what a figure of
 /// a difference subtracts. Throws Error naming the member that is wrong.

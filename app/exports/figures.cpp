@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "app/engine/written_rows.h"
+#include "app/exports/figure_kind.h"
 #include "app/exports/figure_record.h"
-#include "app/quantities/evaluation.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/usage.h"
 #include "core/error.h"
@@ -21,73 +21,6 @@ using attention::Stage;
 std::uint32_t heads_behind(const ExportBlocks& blocks) {
   if (blocks.mean == HeadMean::None) return 1;
   return blocks.shape.heads * (blocks.mean == HeadMean::Kind ? blocks.all_layers : 1);
-}
-
-/// A matrix with at most `edge` values an edge, pooled on the device. Of several ranges of rows, which have no squares in
-/// common, every value is a cell.
-exporting::FigureMap read_map(const Runs& runs, const ExportBlocks& blocks, const MatrixRef& matrix, std::uint32_t edge,
-                              const Checkpoint& checkpoint) {
-  std::vector<TileQuery> parts = selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
-  const auto [rows, columns] = extent_of(blocks, matrix.stage);
-  const std::uint32_t pool = figure_pool(rows, columns, edge);
-  if (parts.size() == 1) parts.front().pool = pool;
-  if (parts.size() > 1 && pool > 1) {
-    throw UsageError("a figure of single queries has at most {} rows and columns; choose fewer with --queries and --keys",
-                     edge);
-  }
-  const double all = static_cast<double>(rows) * columns * heads_behind(blocks) * (blocks.is_difference ? 2.0 : 1.0);
-  attention::Tile tile;
-  std::size_t before = 0;
-  for (const TileQuery& part : parts) {
-    const auto observe = [&](std::size_t cells) {
-      if (checkpoint) checkpoint(std::min(static_cast<double>(before + cells) / all, 1.0));
-    };
-    attention::Tile rows_of_part = evaluate(runs, part, observe);
-    before += std::size_t{part.rows} * part.columns;
-    if (tile.values.empty()) {
-      tile = std::move(rows_of_part);
-      continue;
-    }
-    tile.request.rows += part.rows;
-    std::ranges::copy(rows_of_part.values, std::back_inserter(tile.values));
-    std::ranges::copy(rows_of_part.masked, std::back_inserter(tile.masked));
-  }
-  return exporting::make_map(tile);
-}
-
-exporting::FigureStyle style_of(const ExportBlocks& blocks, Stage stage, const ExportOptions& options) {
-  const Result<view::ColorMap> color_map = view::parse_color_map(options.color_map);
-  if (!color_map) throw Error(color_map.error());
-  exporting::FigureStyle style;
-  style.color_map = *color_map;
-  style.scale = options.is_row_normalized ? view::ScaleKind::PerRow : view::ScaleKind::Maximum;
-  style.spread = options.color_spread;
-  const bool is_norm = stage == Stage::Weights && options.weighs_values;
-  if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end() && !is_norm)
-    style.limits = limits->second;
-  style.is_dark = options.is_dark;
-  style.is_transparent = options.is_transparent;
-  style.parts = options.parts;
-  style.font = options.font;
-  style.map_edge = options.map_edge_mm * exporting::kUnitsPerMillimetre;
-  style.png_scale = static_cast<double>(options.dpi) / 96.0;
-  return quantity(quantity_of(blocks, stage)).colors == ColorKind::Diverging ? exporting::diverging(style) : style;
-}
-
-std::string place(const ExportBlocks& blocks, const MatrixRef& matrix, bool names_head) {
-  std::string text = blocks.prefix.empty() ? "" : std::string(model::to_string(blocks.kind)) + ", ";
-  if (blocks.mean == HeadMean::Kind) {
-    text += fmt::format("mean of all {} heads", blocks.all_layers * blocks.shape.heads);
-  } else {
-    text += fmt::format("layer {}", matrix.block.layer.value);
-    if (blocks.mean == HeadMean::Layer) {
-      text += fmt::format(", mean of {} heads", blocks.shape.heads);
-    } else if (names_head) {
-      text += fmt::format(", head {}", matrix.head);
-    }
-  }
-  if (blocks.shape.batch > 1) text += fmt::format(", batch item {}", matrix.batch);
-  return text;
 }
 
 /// Of its folder or file; of a snapshot in the Hugging Face cache (…/models--organisation--name/snapshots/revision) its own.
@@ -119,7 +52,7 @@ std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch, 
 std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options) {
   const RunInputs& inputs = options.inputs;
   const inference::BlockShape& shape = blocks.shape;
-  const std::string less = options.reference ? "; minus " + options.reference->name : std::string();
+  const std::string less = blocks.is_difference && options.reference ? "; minus " + options.reference->name : std::string();
   std::string text = match(
       inputs.source,
       [&](const Playground& playground) {
@@ -154,24 +87,81 @@ std::string mask_in_words(const attention::MaskSpec& mask) {
   return text + ", fill " + std::string(attention::to_string(mask.fill));
 }
 
-exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks,
-                                       const MatrixRef& matrix, const ExportOptions& options, const Checkpoint& checkpoint) {
-  return matrix_figure(read_map(runs, blocks, matrix, kFigureEdge, checkpoint), input, blocks, matrix, options);
+std::optional<exporting::FigureMap> read_map(FigureNumbers& numbers, const ExportBlocks& blocks, const MatrixRef& matrix,
+                                             std::uint32_t edge, std::optional<QuantityId> instead) {
+  std::vector<TileQuery> parts = selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
+  const auto [rows, columns] = extent_of(blocks, matrix.stage);
+  const std::uint32_t pool = figure_pool(rows, columns, edge);
+  if (parts.size() == 1) parts.front().pool = pool;
+  if (parts.size() > 1 && pool > 1) {
+    throw UsageError("a figure of single queries has at most {} rows and columns; choose fewer with --queries and --keys",
+                     edge);
+  }
+  std::optional<attention::Tile> tile;
+  bool is_complete = true;
+  for (TileQuery& part : parts) {
+    if (instead) part.quantity = *instead;
+    const std::shared_ptr<const attention::Tile> found = numbers.tile(part);
+    is_complete = is_complete && found != nullptr;
+    if (!found) continue;
+    if (!tile) {
+      tile = *found;
+      continue;
+    }
+    tile->request.rows += part.rows;
+    std::ranges::copy(found->values, std::back_inserter(tile->values));
+    std::ranges::copy(found->masked, std::back_inserter(tile->masked));
+  }
+  return is_complete ? std::optional(exporting::make_map(*tile)) : std::nullopt;
 }
 
-exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::ModelInput& input, const ExportBlocks& blocks,
-                                       const MatrixRef& matrix, const ExportOptions& options) {
+double figure_cells(const ExportBlocks& blocks, Stage stage) {
+  const auto [rows, columns] = extent_of(blocks, stage);
+  return static_cast<double>(rows) * columns * heads_behind(blocks) * (blocks.is_difference ? 2.0 : 1.0);
+}
+
+exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, const ExportOptions& options) {
+  const Result<view::ColorMap> color_map = view::parse_color_map(options.color_map);
+  if (!color_map) throw Error(color_map.error());
+  exporting::FigureStyle style;
+  style.color_map = *color_map;
+  style.scale = options.is_row_normalized ? view::ScaleKind::PerRow : view::ScaleKind::Maximum;
+  style.spread = options.color_spread;
+  const bool is_norm = stage == Stage::Weights && options.weighs_values;
+  if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end() && !is_norm)
+    style.limits = limits->second;
+  style.is_dark = options.is_dark;
+  style.is_transparent = options.is_transparent;
+  style.parts = options.parts;
+  style.font = options.font;
+  style.map_edge = options.map_edge_mm * exporting::kUnitsPerMillimetre;
+  style.png_scale = static_cast<double>(options.dpi) / 96.0;
+  return quantity(quantity_of(blocks, stage)).colors == ColorKind::Diverging ? exporting::diverging(style) : style;
+}
+
+std::string figure_place(const ExportBlocks& blocks, const MatrixRef& matrix, bool names_head) {
+  std::string text = blocks.prefix.empty() ? "" : std::string(model::to_string(blocks.kind)) + ", ";
+  if (blocks.mean == HeadMean::Kind) {
+    text += fmt::format("mean of all {} heads", blocks.all_layers * blocks.shape.heads);
+  } else {
+    text += fmt::format("layer {}", matrix.block.layer.value);
+    if (blocks.mean == HeadMean::Layer) {
+      text += fmt::format(", mean of {} heads", blocks.shape.heads);
+    } else if (names_head) {
+      text += fmt::format(", head {}", matrix.head);
+    }
+  }
+  if (blocks.shape.batch > 1) text += fmt::format(", batch item {}", matrix.batch);
+  return text;
+}
+
+FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                       const ExportOptions& options) {
   const Quantity& shown = quantity(quantity_of(blocks, matrix.stage));
   const bool is_map = shown.is_map();
   const bool rows_are_keys = shown.rows == Axis::KeyToken;
   MatrixAxes axes = matrix_axes(input, blocks, matrix);
-  exporting::HeatmapFigure figure;
-  figure.title = options.title;
-  if (figure.title.empty()) {
-    figure.title = fmt::format("{} · {}", shown.figure_title, place(blocks, matrix, attention::is_per_head(matrix.stage)));
-  }
-  figure.subtitle = settings_in_words(blocks, options);
-  figure.map = std::move(map);
+  FigureAxes figure;
   figure.rows.title = axes.row_name;
   figure.rows.tokens = std::move(axes.rows);
   const model::TokenBatch& row_tokens = rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind);
@@ -193,39 +183,61 @@ exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::Mo
     figure.columns.tokens = std::move(axes.columns);
     figure.columns.length = real_tokens(input.keys(blocks.kind), matrix.batch, blocks.keys);
   }
-  figure.value_title = shown.value_title;
-  figure.marks_empty_rows = matrix.stage == Stage::Weights && !blocks.is_difference;
   if (!options.parts.word_marks) {
     drop_marks(figure.rows.tokens);
     if (is_map) drop_marks(figure.columns.tokens);
   }
-  figure.style = style_of(blocks, matrix.stage, options);
-  figure.session = figure_session(options, blocks, matrix, false);
   return figure;
 }
 
-exporting::ContactSheet heads_figure(const Runs& runs, const ExportBlocks& blocks, const MatrixRef& first,
-                                     const ExportOptions& options, const Checkpoint& checkpoint) {
+exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks,
+                                       const MatrixRef& matrix, const ExportOptions& options) {
+  RunNumbers numbers(runs);
+  return matrix_figure(*read_map(numbers, blocks, matrix, kFigureEdge), input, blocks, matrix, options);
+}
+
+exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::ModelInput& input, const ExportBlocks& blocks,
+                                       const MatrixRef& matrix, const ExportOptions& options) {
+  const Quantity& shown = quantity(quantity_of(blocks, matrix.stage));
+  FigureAxes axes = figure_axes(input, blocks, matrix, options);
+  exporting::HeatmapFigure figure;
+  figure.title = options.title;
+  if (figure.title.empty()) {
+    figure.title =
+        fmt::format("{} · {}", shown.figure_title, figure_place(blocks, matrix, attention::is_per_head(matrix.stage)));
+  }
+  figure.subtitle = settings_in_words(blocks, options);
+  figure.map = std::move(map);
+  figure.rows = std::move(axes.rows);
+  figure.columns = std::move(axes.columns);
+  figure.value_title = shown.value_title;
+  figure.marks_empty_rows = matrix.stage == Stage::Weights && !blocks.is_difference;
+  figure.style = figure_style(blocks, matrix.stage, options);
+  figure.session = figure_session(options, blocks, matrix, kHeadFigure);
+  return figure;
+}
+
+std::optional<exporting::ContactSheet> heads_figure(FigureNumbers& numbers, const ExportBlocks& blocks,
+                                                    const MatrixRef& first, const ExportOptions& options) {
   const Quantity& shown = quantity(quantity_of(blocks, first.stage));
   exporting::ContactSheet sheet;
   sheet.title = options.title;
-  if (sheet.title.empty()) sheet.title = fmt::format("{} · {}", shown.figure_title, place(blocks, first, false));
+  if (sheet.title.empty()) sheet.title = fmt::format("{} · {}", shown.figure_title, figure_place(blocks, first, false));
   sheet.subtitle = settings_in_words(blocks, options);
   const std::vector<std::uint32_t> heads = heads_of(blocks, first.stage);
-  for (std::size_t index = 0; index < heads.size(); ++index) {
+  numbers.expect(figure_cells(blocks, first.stage) * static_cast<double>(heads.size()));
+  for (const std::uint32_t head : heads) {
     MatrixRef matrix = first;
-    matrix.head = heads[index];
-    const auto of_panel = [&](double share) {
-      if (checkpoint) checkpoint((static_cast<double>(index) + share) / static_cast<double>(heads.size()));
-    };
-    sheet.panels.push_back(
-        {.title = fmt::format("head {}", matrix.head), .map = read_map(runs, blocks, matrix, kPanelEdge, of_panel)});
+    matrix.head = head;
+    std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(kPanelEdge));
+    if (map) sheet.panels.push_back({.title = fmt::format("head {}", head), .map = std::move(*map)});
   }
+  if (sheet.panels.size() < heads.size()) return std::nullopt;
   sheet.row_title = to_string(shown.rows);
   sheet.column_title = to_string(shown.columns);
   sheet.value_title = shown.value_title;
-  sheet.style = style_of(blocks, first.stage, options);
-  sheet.session = figure_session(options, blocks, first, true);
+  sheet.style = figure_style(blocks, first.stage, options);
+  sheet.session = figure_session(options, blocks, first, kHeadsFigure);
   return sheet;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "app/exports/figure_numbers.h"
 #include "app/exports/job.h"
 #include "app/exports/numbers.h"
 #include "app/exports/plan.h"
@@ -14,18 +16,37 @@ inline constexpr std::uint32_t kFigureEdge = 1024, kPanelEdge = 256;
 /// The power of two by which a matrix is pooled to have at most `edge` values an edge.
 std::uint32_t figure_pool(std::uint32_t rows, std::uint32_t columns, std::uint32_t edge);
 
+/// A matrix with at most `edge` values an edge, pooled on the device; `instead`: another quantity of the same places. Of
+/// several ranges of rows, which have no squares in common, every value is a cell. Nullopt: it isn't all known yet.
+std::optional<exporting::FigureMap> read_map(FigureNumbers& numbers, const ExportBlocks& blocks, const MatrixRef& matrix,
+                                             std::uint32_t edge, std::optional<QuantityId> instead = {});
+/// Cells that read_map() evaluates of a stage's matrix.
+double figure_cells(const ExportBlocks& blocks, attention::Stage stage);
+
+/// Colours, ground, letters and size as the options say.
+exporting::FigureStyle figure_style(const ExportBlocks& blocks, attention::Stage stage, const ExportOptions& options);
+
+/// "cross, layer 1, head 3, batch item 0": what isn't needed to tell is left out.
+std::string figure_place(const ExportBlocks& blocks, const MatrixRef& matrix, bool names_head);
+
+/// The tokens along a matrix that is drawn.
+struct FigureAxes {
+  exporting::FigureAxis rows, columns;
+};
+FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                       const ExportOptions& options);
+
 /// One matrix with title, settings, tokens and colour bar. Matrices too large for an image come pooled from the device.
 exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks,
-                                       const MatrixRef& matrix, const ExportOptions& options,
-                                       const Checkpoint& checkpoint = {});
+                                       const MatrixRef& matrix, const ExportOptions& options);
 
 /// The same of a map that is known.
 exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::ModelInput& input, const ExportBlocks& blocks,
                                        const MatrixRef& matrix, const ExportOptions& options);
 
-/// All selected heads of one layer and batch item on one scale.
-exporting::ContactSheet heads_figure(const Runs& runs, const ExportBlocks& blocks, const MatrixRef& first,
-                                     const ExportOptions& options, const Checkpoint& checkpoint = {});
+/// All selected heads of one layer and batch item on one scale. Nullopt: they aren't all known yet.
+std::optional<exporting::ContactSheet> heads_figure(FigureNumbers& numbers, const ExportBlocks& blocks,
+                                                    const MatrixRef& first, const ExportOptions& options);
 
 /// What was computed, in a line: "captions-gpt2, d_model 256, 8 heads, …; mask causal".
 std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options);

@@ -39,6 +39,10 @@ Result<ExportFormat> parse_format(std::string_view text) {
   return Failure{fmt::format("there is no format '{}'; choose among {}", text, fmt::join(kFormats, ", "))};
 }
 
+FigureChoice figure_choice(const State& state) {
+  return {.lines = state.view.lines, .token = state.view.locked, .scoring = state.heads.scoring};
+}
+
 struct ExportJob::Shared {
   mutable std::mutex mutex;
   ExportProgress progress;

@@ -36,6 +36,18 @@ Result<ExportFormat> parse_format(std::string_view text);
 inline constexpr float kLeastMapEdge_mm = 10.0F, kMostMapEdge_mm = 1'000.0F;
 inline constexpr std::uint32_t kLeastDpi = 48, kMostDpi = 960;
 
+struct FigureKind;
+
+/// What some figures show besides numbers: as the view that they are named after.
+struct FigureChoice {
+  LineChoices lines = {};                   ///< of which hidden heads count where none are selected
+  std::optional<LockedToken> token = {};    ///< by which text is shaded; none: its last query
+  evaluation::PatternScoring scoring = {};  ///< of metrics
+
+  bool operator==(const FigureChoice&) const = default;
+};
+FigureChoice figure_choice(const State& state);
+
 /// Options of an export. An empty selection means all of that axis.
 struct ExportOptions : ExportContents {
   RunInputs inputs;
@@ -57,8 +69,9 @@ struct ExportOptions : ExportContents {
   view::ScaleSpread color_spread = view::ScaleSpread::Linear;       ///< of weights
   std::map<attention::Stage, view::ValueLimits> color_limits = {};  ///< stages without one fit their matrices
   bool is_dark = false;
-  bool only_sheets = false;     ///< figures of all heads of a layer, none of single matrices
-  bool is_transparent = false;  ///< figures have no ground
+  bool is_transparent = false;                ///< figures have no ground
+  std::vector<const FigureKind*> views = {};  ///< kinds of figures; empty: each head's, and each layer's heads on a sheet
+  FigureChoice choice = {};
   exporting::FigureParts parts = {};
   exporting::FigureFont font = exporting::FigureFont::Sans;
   std::string session = {};  ///< the state as JSON, which figures carry so that they can be made again; empty: none

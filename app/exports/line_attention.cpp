@@ -77,7 +77,8 @@ void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& mod
   const exporting::FileNaming naming{.layers = blocks.all_layers, .heads = blocks.shape.heads, .has_kinds = has_target};
   for (const model::BlockRef layer : blocks.layers) {
     const std::string name = naming.contact_sheet(layer, 0, attention::Stage::Weights, "png");
-    write_file_atomically(directory / name, exporting::encode(heads_figure({.run = *run}, blocks, {.block = layer}, options),
+    RunNumbers numbers({.run = *run});
+    write_file_atomically(directory / name, exporting::encode(*heads_figure(numbers, blocks, {.block = layer}, options),
                                                               exporting::DrawingFormat::Png));
   }
   if (!has_target) return;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "app/exports/figure_kind.h"
 #include "export/file_name.h"
 
 namespace headlight::app {
@@ -26,12 +27,7 @@ class NameList {
 
   void add(model::BlockRef block, const inference::BlockShape& shape, Stage stage) {
     if (!shape.extent(stage)) return;
-    const exporting::FileNaming naming{.layers = layers_.at(block.kind),
-                                       .batch = shape.batch,
-                                       .heads = shape.heads,
-                                       .has_kinds = layers_.size() > 1,
-                                       .has_norms = options_.weighs_values,
-                                       .has_differences = options_.reference.has_value()};
+    const exporting::FileNaming naming = naming_of(block, shape);
     if (options_.mean != HeadMean::None) return add_mean(naming, block, shape, stage);
     const bool is_of_keys = stage == Stage::K || stage == Stage::V;
     const std::uint32_t all_heads = is_of_keys && shape.kv_heads > 0 ? shape.kv_heads : shape.heads;
@@ -44,12 +40,39 @@ class NameList {
         if (stage == Stage::Weights && !options_.reference) names_.insert(container_name(format, options_));
         continue;
       }
-      if (format == ExportFormat::Tiles && !attention::is_map(stage)) continue;
+      if (is_figure(format) || (format == ExportFormat::Tiles && !attention::is_map(stage))) continue;
       for (std::uint32_t batch = 0; batch < shape.batch; ++batch) {
         if (!is_selected(options_.batch, batch)) continue;
-        if (is_figure(format) && heads.size() > 1) names_.insert(naming.contact_sheet(block, batch, stage, extension));
         for (const std::uint32_t head : heads) names_.insert(naming.matrix(block, batch, head, stage, extension));
       }
+    }
+  }
+
+  /// The figures of a layer.
+  void add_figures(model::BlockRef block, const inference::BlockShape& shape) {
+    if (std::ranges::none_of(options_.formats, is_figure)) return;
+    ExportBlocks blocks;
+    blocks.kind = block.kind;
+    blocks.layers = {block};
+    blocks.shape = shape;
+    blocks.batch = {.first = 0, .count = shape.batch};
+    if (options_.batch) blocks.batch = {.first = *options_.batch, .count = *options_.batch < shape.batch ? 1U : 0U};
+    for (std::uint32_t head = 0; head < shape.heads; ++head) {
+      if (is_selected(options_.heads, head)) blocks.heads.push_back(head);
+    }
+    if (blocks.heads.empty()) return;
+    blocks.queries = {{.first = 0, .count = shape.queries}};
+    if (options_.queries) {
+      blocks.queries.clear();
+      for (const IndexRange& range : options_.queries->ranges()) blocks.queries.push_back({range.first, range.count()});
+    }
+    blocks.keys = {.first = 0, .count = shape.keys};
+    if (options_.keys) blocks.keys = {.first = options_.keys->first, .count = options_.keys->count()};
+    blocks.mean = options_.mean;
+    blocks.weighs_values = options_.weighs_values;
+    blocks.is_difference = options_.reference.has_value();
+    for (const FigureKind* kind : figure_kinds_of(options_)) {
+      if (figure_refusal(*kind, blocks).empty()) add_figures(*kind, blocks);
     }
   }
 
@@ -66,6 +89,28 @@ class NameList {
   }
 
  private:
+  exporting::FileNaming naming_of(model::BlockRef block, const inference::BlockShape& shape) const {
+    return {.layers = layers_.at(block.kind),
+            .batch = shape.batch,
+            .heads = shape.heads,
+            .has_kinds = layers_.size() > 1,
+            .has_norms = options_.weighs_values,
+            .has_differences = options_.reference.has_value()};
+  }
+
+  void add_figures(const FigureKind& kind, const ExportBlocks& blocks) {
+    const exporting::FileNaming naming = naming_of(blocks.layers.front(), blocks.shape);
+    for (const Stage stage : kind.is_of_stages ? options_.stages : std::vector{Stage::Weights}) {
+      const bool has_stage = blocks.shape.extent(stage) && (blocks.mean == HeadMean::None || stage == Stage::Weights);
+      if (!has_stage) continue;
+      for (const MatrixRef& matrix : figures_of(kind, blocks, stage)) {
+        for (const ExportFormat format : options_.formats) {
+          if (is_figure(format)) names_.insert(figure_file(kind, naming, matrix, blocks.mean, to_string(format)));
+        }
+      }
+    }
+  }
+
   /// Of each group of heads that share keys and values, those that a selected head reads.
   std::set<std::uint32_t> selected_heads(std::uint32_t heads, std::uint32_t group) const {
     std::set<std::uint32_t> selected;
@@ -88,7 +133,7 @@ class NameList {
     if (stage != Stage::Weights) return;
     for (const ExportFormat format : options_.formats) {
       const std::string_view extension = to_string(format);
-      if (add_arrays(naming, block, stage, format) || format == ExportFormat::Html) continue;
+      if (add_arrays(naming, block, stage, format) || format == ExportFormat::Html || is_figure(format)) continue;
       for (std::uint32_t batch = 0; batch < shape.batch; ++batch) {
         if (!is_selected(options_.batch, batch)) continue;
         names_.insert(naming.mean(block, options_.mean == HeadMean::Layer, batch, extension));
@@ -122,6 +167,7 @@ std::vector<std::string> export_names(const ExportOptions& options, const std::v
     if (options.kind && *options.kind != block.kind) continue;
     if (!is_selected(options.layers, block.layer.value)) continue;
     for (const Stage stage : options.stages) names.add(block, shape, stage);
+    names.add_figures(block, shape);
   }
   if (network != nullptr && options.hidden) {
     for (const HiddenFile& file : hidden_files(*network, is_model(options.inputs.source))) names.add_result(file.name);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/exports/figure_kind.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/field_values.h"
 #include "app/state/state_json.h"
@@ -133,6 +134,13 @@ bool has_figures(const ExportOptions& options) { return std::ranges::any_of(opti
 }  // namespace
 
 Json describe_settings(const ExportOptions& options) {
+  Json views = Json::array();
+  for (const FigureKind* kind : figure_kinds_of(options)) views.push_back(kind->id);
+  const FigureChoice& choice = options.choice;
+  const std::vector<std::uint32_t> token =
+      choice.token ? std::vector{static_cast<std::uint32_t>(choice.token->side), choice.token->token}
+                   : std::vector<std::uint32_t>();
+  const exporting::FigureParts& parts = options.parts;
   Json formats = Json::array(), stages = Json::array();
   for (const ExportFormat format : options.formats) formats.push_back(to_string(format));
   for (const attention::Stage stage : options.stages) stages.push_back(attention::to_string(stage));
@@ -145,6 +153,12 @@ Json describe_settings(const ExportOptions& options) {
           {"title", options.title},
           {"map_edge_mm", options.map_edge_mm},
           {"dpi", options.dpi},
+          {"views", std::move(views)},
+          {"lines", {choice.lines.threshold, static_cast<int>(choice.lines.pair_part), choice.lines.hidden_heads}},
+          {"token", token},
+          {"transparent", options.is_transparent},
+          {"font", static_cast<int>(options.font)},
+          {"parts", {parts.title, parts.settings, parts.labels, parts.bar, parts.legend, parts.numbers, parts.word_marks}},
           {"row_names", options.row_names == RowNames::Written ? "written" : "read"}};
 }
 

@@ -6,7 +6,7 @@
 #include "app/engine/computed_run.h"
 #include "app/engine/run_source.h"
 #include "app/exports/arrays.h"
-#include "app/exports/figures.h"
+#include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/exports/names.h"
 #include "app/exports/numbers.h"
@@ -101,6 +101,7 @@ class ExportRun {
     }
     for (const ExportBlocks& blocks : blocks_) {
       for (const Stage stage : options_.stages) plan_stage(blocks, stage);
+      plan_figures(blocks);
     }
     if (options_.hidden) plan_hidden();
     if (options_.logits) plan_logits();
@@ -134,9 +135,7 @@ class ExportRun {
       for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
         const std::vector<std::uint32_t> heads = heads_of(blocks, stage);
         MatrixRef matrix = {.block = block, .batch = blocks.batch.first + batch, .head = heads.front(), .stage = stage};
-        if (heads.size() > 1) plan_sheet(blocks, matrix);
         for (const std::uint32_t head : heads) {
-          if (options_.only_sheets) break;
           matrix.head = head;
           plan_matrix(blocks, matrix);
         }
@@ -158,33 +157,55 @@ class ExportRun {
     }
     if (writes(ExportFormat::Csv)) add("csv", write_matrix_csv);
     if (writes(ExportFormat::Json)) add("json", write_matrix_json);
-    for (const ExportFormat format : options_.formats) {
-      if (!is_figure(format)) continue;
-      add(to_string(format),
-          [this, format](const Runs& runs, const model::ModelInput& input, const ExportBlocks& of, const MatrixRef& which,
-                         const std::filesystem::path& path, const Checkpoint& check) {
-            write_figure(matrix_figure(runs, input, of, which, options_, check), format, path);
-          });
+  }
+
+  void plan_figures(const ExportBlocks& blocks) {
+    if (std::ranges::none_of(options_.formats, is_figure)) return;
+    for (const FigureKind* kind : figure_kinds_of(options_)) {
+      if (const std::string why = figure_refusal(*kind, blocks); !why.empty()) {
+        report_.notes.push_back(fmt::format("{}{} is left out: {}", blocks.prefix, kind->id, why));
+        continue;
+      }
+      const std::vector<Stage> stages = kind->is_of_stages ? options_.stages : std::vector{Stage::Weights};
+      for (const Stage stage : stages) {
+        const bool has_stage = blocks.shape.extent(stage) && (blocks.mean == HeadMean::None || stage == Stage::Weights);
+        if (!has_stage) continue;  // plan_stage() has said so
+        for (const MatrixRef& matrix : figures_of(*kind, blocks, stage)) plan_figure(blocks, *kind, matrix);
+      }
     }
   }
 
-  /// All heads of a layer in one image.
-  void plan_sheet(const ExportBlocks& blocks, const MatrixRef& first) {
+  void plan_figure(const ExportBlocks& blocks, const FigureKind& kind, const MatrixRef& matrix) {
     for (const ExportFormat format : options_.formats) {
       if (!is_figure(format)) continue;
-      tasks_.push_back({naming(blocks).contact_sheet(first.block, first.batch, first.stage, to_string(format)),
-                        [this, &blocks, first, format](const std::filesystem::path& path) {
-                          write_figure(heads_figure(runs(), blocks, first, options_, checkpoint()), format, path);
+      const std::string file = figure_file(kind, naming(blocks), matrix, blocks.mean, to_string(format));
+      tasks_.push_back({file, [this, &blocks, &kind, matrix, format](const std::filesystem::path& path) {
+                          write_figure(blocks, kind, matrix, format, path);
                         }});
     }
   }
 
-  template <typename Figure>
-  static void write_figure(const Figure& figure, ExportFormat format, const std::filesystem::path& path) {
+  void write_figure(const ExportBlocks& blocks, const FigureKind& kind, const MatrixRef& matrix, ExportFormat format,
+                    const std::filesystem::path& path) {
     const exporting::DrawingFormat as = format == ExportFormat::Png   ? exporting::DrawingFormat::Png
                                         : format == ExportFormat::Svg ? exporting::DrawingFormat::Svg
                                                                       : exporting::DrawingFormat::Pdf;
-    write_file_atomically(path, exporting::encode(figure, as));
+    const AnalysisSubject analysed{.network = source_.network,
+                                   .input = source_.input,
+                                   .inputs = std::make_shared<const RunInputs>(options_.inputs),
+                                   .shapes = shapes_of(*run_),
+                                   .has_logits = run_->has_logits()};
+    RunNumbers numbers(runs(), analysed, checkpoint());
+    const std::unique_ptr<exporting::Drawing> drawing =
+        kind.draw({.input = *source_.input,
+                   .prompt = source_.prompt.get(),
+                   .reference_input = reference_ ? reference_->source.input.get() : nullptr,
+                   .blocks = blocks,
+                   .matrix = matrix,
+                   .options = options_,
+                   .format = as},
+                  numbers);
+    write_file_atomically(path, exporting::encode(*drawing, as));
   }
 
   std::string result_name(const std::string& result) const { return (reference_ ? "difference_" : "") + result; }

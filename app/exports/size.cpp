@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/exports/figure_kind.h"
 #include "app/exports/figures.h"
 #include "app/exports/names.h"
 #include "export/npy.h"
@@ -43,9 +44,25 @@ class SizeOfPlan {
       } else if (format == ExportFormat::Tiles) {
         const double pixel = stage == Stage::Weights ? kWeightPixel : kSignedPixel;
         if (attention::is_map(stage)) bytes_ += static_cast<double>(matrices * cells) * pixel;
-      } else {
-        add_figures(stage, extent, matrices, kFigureEdge);
-        if (heads > 1) add_figures(stage, extent, matrices, kPanelEdge);
+      }
+    }
+  }
+
+  /// Each figure counts the cells of a head, or those of all heads that it shows.
+  void add_figures(const ExportBlocks& blocks) {
+    const auto files = static_cast<std::uint64_t>(std::ranges::count_if(options_.formats, is_figure));
+    for (const FigureKind* kind : figure_kinds_of(options_)) {
+      if (files == 0 || !figure_refusal(*kind, blocks).empty()) continue;
+      for (const Stage stage : kind->is_of_stages ? options_.stages : std::vector{Stage::Weights}) {
+        const bool has_stage = blocks.shape.extent(stage) && (blocks.mean == HeadMean::None || stage == Stage::Weights);
+        if (!has_stage) continue;
+        const std::uint64_t figures = files * figures_of(*kind, blocks, stage).size(),
+                            heads = heads_of(blocks, stage).size();
+        const bool is_of_head = kind->scope == FigureScope::Head;
+        const std::uint64_t maps = kind->scope == FigureScope::Attention ? heads * blocks.layers.size() : heads;
+        add_maps(stage, extent_of(blocks, stage), is_of_head ? figures : figures * maps,
+                 is_of_head ? kFigureEdge : kPanelEdge);
+        bytes_ += static_cast<double>(figures) * kFigureBytes;
       }
     }
   }
@@ -65,11 +82,11 @@ class SizeOfPlan {
     bytes_ += static_cast<double>(numbers) * sizeof(float) + kHeader;
   }
 
-  void add_figures(Stage stage, inference::BlockShape::Extent extent, std::uint64_t matrices, std::uint32_t edge) {
+  void add_maps(Stage stage, inference::BlockShape::Extent extent, std::uint64_t matrices, std::uint32_t edge) {
     const std::uint64_t pool = figure_pool(extent.rows, extent.columns, edge);
     const std::uint64_t values = ((extent.rows + pool - 1) / pool) * ((extent.columns + pool - 1) / pool);
     const double value = stage == Stage::Weights ? kWeightValue : kSignedValue;
-    bytes_ += static_cast<double>(matrices) * (kFigureBytes + static_cast<double>(values) * value);
+    bytes_ += static_cast<double>(matrices) * static_cast<double>(values) * value;
   }
 
   const ExportOptions& options_;
@@ -89,6 +106,7 @@ ExportSize export_size(const ExportOptions& options, const std::vector<ExportBlo
   SizeOfPlan size(options);
   for (const ExportBlocks& blocks : plan) {
     for (const Stage stage : options.stages) size.add(blocks, stage);
+    size.add_figures(blocks);
   }
   const model::Layers& layers = *network.layers;
   if (options.hidden && !plan.empty()) {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "app/widgets/head_metric_text.h"
+#include "app/analyses/head_metric_text.h"
 
 namespace headlight::app {
 namespace {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include "app/widgets/head_metric_text.h"
+#include "app/analyses/head_metric_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/label_text.h"

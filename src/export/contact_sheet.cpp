@@ -44,7 +44,7 @@ float cell_edge(std::uint32_t values, std::size_t across, float chosen) {
 ContactSheetDrawing::ContactSheetDrawing(const ContactSheet& sheet, std::uint32_t max_values)
     : sheet_(sheet), metrics_(sheet.style.font), paper_(paper_of(sheet.style)) {
   if (sheet.panels.empty()) throw Error("a contact sheet needs at least one head");
-  across_ = panels_across(sheet.panels.size());
+  across_ = sheet.across > 0 ? std::min(sheet.across, sheet.panels.size()) : panels_across(sheet.panels.size());
   const auto share = static_cast<std::uint32_t>(sheet.style.map_edge > 0.0F ? across_ : 1);
   const auto panel_values = std::max(std::min(max_values / share, static_cast<std::uint32_t>(2.0F * kPanelEdge)), 1U);
   for (const ContactSheet::Panel& panel : sheet.panels) {

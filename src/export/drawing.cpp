@@ -4,7 +4,6 @@
 #include "export/figure_session.h"
 #include "export/pdf_canvas.h"
 #include "export/svg_canvas.h"
-#include "export/text_metrics.h"
 
 namespace headlight::exporting {
 std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path) {
@@ -32,8 +31,7 @@ std::string encode(glm::vec2 size, const DrawingOutput& output, DrawingFormat fo
 }
 
 std::string encode(const Drawing& drawing, DrawingFormat format) {
-  return encode(drawing.size(), {.title = printable(drawing.title()), .ground = drawing.ground()}, format,
-                [&](Canvas& canvas) { drawing.draw(canvas); });
+  return encode(drawing.size(), drawing.output(), format, [&](Canvas& canvas) { drawing.draw(canvas); });
 }
 
 }  // namespace headlight::exporting

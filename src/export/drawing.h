@@ -11,22 +11,6 @@
 
 namespace headlight::exporting {
 
-/// A figure that is laid out and can be drawn on any canvas.
-class Drawing {
- public:
-  virtual ~Drawing() = default;
-  /// Width and height, units of 1/96 inch.
-  virtual glm::vec2 size() const = 0;
-  virtual Rgb ground() const = 0;
-  virtual std::string title() const = 0;
-  virtual void draw(Canvas& canvas) const = 0;
-
- protected:
-  Drawing() = default;
-  Drawing(const Drawing&) = default;
-  Drawing& operator=(const Drawing&) = default;
-};
-
 /// What a file says and shows besides its drawing.
 struct DrawingOutput {
   std::string title = {};
@@ -36,12 +20,27 @@ struct DrawingOutput {
   std::string session = {};  ///< metadata that figure_session.h reads; empty: none
 };
 
+/// A figure that is laid out and can be drawn on any canvas.
+class Drawing {
+ public:
+  virtual ~Drawing() = default;
+  /// Width and height, units of 1/96 inch.
+  virtual glm::vec2 size() const = 0;
+  virtual DrawingOutput output() const = 0;
+  virtual void draw(Canvas& canvas) const = 0;
+
+ protected:
+  Drawing() = default;
+  Drawing(const Drawing&) = default;
+  Drawing& operator=(const Drawing&) = default;
+};
+
 enum class DrawingFormat : std::uint8_t { Svg, Pdf, Png };
 
 /// By the ending of a file's name; nullopt for any other.
 std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path);
 
-/// The bytes of a file: of an SVG with text as text, of a PDF of one page with its fonts, of a PNG with two pixels a unit.
+/// The bytes of a file: of an SVG with text as text, of a PDF of one page with its fonts, of a PNG.
 /// Throws Error in one line when the figure is too large for a format.
 std::string encode(const Drawing& drawing, DrawingFormat format);
 /// The same of whatever draws itself in `size` units.

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
 #include "export/contact_sheet.h"
+#include "export/figure_frame.h"
 #include "export/heatmap_figure.h"
-#include "export/text_metrics.h"
 
 namespace headlight::exporting {
 namespace {
@@ -24,14 +25,23 @@ std::uint32_t values_of(const FigureStyle& style, DrawingFormat format) {
   return format == DrawingFormat::Png ? max_values(style) : static_cast<std::uint32_t>(kMaxMapValues);
 }
 
-template <typename Figure, typename FigureDrawing>
-std::string encode_as(const Figure& figure, const FigureDrawing& drawing, DrawingFormat format) {
-  const FigureStyle& style = figure.style;
-  DrawingOutput output = {
-      .title = printable(figure.title), .png_scale = style.png_scale, .font = style.font, .session = figure.session};
-  if (!style.is_transparent) output.ground = paper_of(style).ground;
-  return encode({drawing.width(), drawing.height()}, output, format, [&](Canvas& canvas) { drawing.draw(canvas); });
-}
+/// A figure together with its layout, which refers to it.
+template <typename Figure, typename Layout>
+class FigureDrawing final : public Drawing {
+ public:
+  FigureDrawing(Figure figure, DrawingFormat format)
+      : figure_(std::move(figure)), layout_(figure_, values_of(figure_.style, format)) {}
+  FigureDrawing(const FigureDrawing&) = delete;
+  FigureDrawing& operator=(const FigureDrawing&) = delete;
+
+  glm::vec2 size() const override { return {layout_.width(), layout_.height()}; }
+  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
+  void draw(Canvas& canvas) const override { layout_.draw(canvas); }
+
+ private:
+  Figure figure_;
+  Layout layout_;
+};
 
 }  // namespace
 
@@ -47,11 +57,17 @@ FigureStyle diverging(FigureStyle style) {
 }
 
 std::string encode(const HeatmapFigure& figure, DrawingFormat format) {
-  return encode_as(figure, HeatmapDrawing(figure, values_of(figure.style, format)), format);
+  return encode(*make_drawing(figure, format), format);
 }
 
-std::string encode(const ContactSheet& sheet, DrawingFormat format) {
-  return encode_as(sheet, ContactSheetDrawing(sheet, values_of(sheet.style, format)), format);
+std::string encode(const ContactSheet& sheet, DrawingFormat format) { return encode(*make_drawing(sheet, format), format); }
+
+std::unique_ptr<Drawing> make_drawing(HeatmapFigure figure, DrawingFormat format) {
+  return std::make_unique<FigureDrawing<HeatmapFigure, HeatmapDrawing>>(std::move(figure), format);
+}
+
+std::unique_ptr<Drawing> make_drawing(ContactSheet sheet, DrawingFormat format) {
+  return std::make_unique<FigureDrawing<ContactSheet, ContactSheetDrawing>>(std::move(sheet), format);
 }
 
 }  // namespace headlight::exporting

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -67,6 +68,7 @@ struct ContactSheet {
   std::string title;
   std::string subtitle;
   std::vector<Panel> panels;  ///< at least one, all of the same size
+  std::size_t across = 0;     ///< panels in a row; 0: near a square
   std::string row_title = "query";
   std::string column_title = "key";
   std::string value_title = "attention weight";
@@ -80,5 +82,9 @@ struct ContactSheet {
 /// map or the image is too large.
 std::string encode(const HeatmapFigure& figure, DrawingFormat format);
 std::string encode(const ContactSheet& sheet, DrawingFormat format);
+
+/// The same laid out, for a file of this format. What encode() of the drawing gives is what encode() of the figure gives.
+std::unique_ptr<Drawing> make_drawing(HeatmapFigure figure, DrawingFormat format);
+std::unique_ptr<Drawing> make_drawing(ContactSheet sheet, DrawingFormat format);
 
 }  // namespace headlight::exporting

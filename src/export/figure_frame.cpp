@@ -33,6 +33,12 @@ Paper paper_of(const FigureStyle& style) {
           .stripe = {176, 180, 187}};
 }
 
+DrawingOutput output_of(const FigureStyle& style, const std::string& title, const std::string& session) {
+  DrawingOutput output = {.title = printable(title), .png_scale = style.png_scale, .font = style.font, .session = session};
+  if (!style.is_transparent) output.ground = paper_of(style).ground;
+  return output;
+}
+
 TitleBlock::TitleBlock(const std::string& title, const std::string& subtitle, float width, const TextMetrics& metrics)
     : title_(wrap(title, width, metrics.measure(kTitleSize, true))),
       subtitle_(wrap(subtitle, width, metrics.measure(kTextSize))) {

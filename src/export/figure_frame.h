@@ -27,6 +27,9 @@ struct Paper {
 };
 Paper paper_of(const FigureStyle& style);
 
+/// What a file of a figure says and shows besides its drawing. `session`: metadata; may be empty.
+DrawingOutput output_of(const FigureStyle& style, const std::string& title, const std::string& session);
+
 /// Title and settings above a figure, wrapped to its width.
 class TitleBlock {
  public:

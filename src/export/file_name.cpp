@@ -50,6 +50,16 @@ std::string FileNaming::contact_sheet(model::BlockRef block, std::uint32_t batch
   return fmt::format("{}.{}", name, extension);
 }
 
+std::string FileNaming::figure(const FigurePlace& place, std::string_view what, std::string_view extension) const {
+  std::string name = place.is_of_layer ? layer(*this, place.block) + "_" : prefix(*this, place.block.kind);
+  if (place.head || place.is_mean || batch > 1) name += fmt::format("batch-{:0{}}_", place.batch_item, digits(batch, 1));
+  if (place.head) name += fmt::format("head-{:0{}}_", *place.head, digits(heads, 2));
+  if (place.is_mean) name += "mean_";
+  if (has_differences) name += "difference_";
+  if (has_norms) name += "norms_";
+  return fmt::format("{}{}.{}", name, what, extension);
+}
+
 std::string FileNaming::stage(model::BlockKind kind, attention::Stage of_stage, std::string_view extension) const {
   return fmt::format("{}{}.{}", prefix(*this, kind), name_of(*this, of_stage), extension);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,15 @@ struct FileNaming {
   /// Stages other than the weights are named: "layer-00_heads_scores.png".
   std::string contact_sheet(model::BlockRef block, std::uint32_t batch_item, attention::Stage stage,
                             std::string_view extension) const;
+  /// A figure of another kind, `what`: of a head "layer-00_batch-0_head-03_steps.svg", of a layer "layer-00_lines.svg", of a
+  /// kind of attention "cross_grid.svg"; the batch item is left out where there is one, unless it is of a head.
+  struct FigurePlace {
+    model::BlockRef block;
+    std::uint32_t batch_item = 0;
+    std::optional<std::uint32_t> head = {};
+    bool is_of_layer = true, is_mean = false;
+  };
+  std::string figure(const FigurePlace& place, std::string_view what, std::string_view extension) const;
   /// Every layer, batch item and head of a stage in one file: "weights.npy", "encoder_weights.npy".
   std::string stage(model::BlockKind kind, attention::Stage stage, std::string_view extension) const;
 };

@@ -16,8 +16,8 @@
 namespace headlight::exporting {
 namespace {
 
-constexpr float kPitch = 18.0F;     // from one token to the next
-constexpr float kBetween = 320.0F;  // of the lines
+constexpr float kPitch = 18.0F;                            // from one token to the next
+constexpr float kBetween = 320.0F, kLeastBetween = 60.0F;  // of the lines
 constexpr float kMostLabel = 180.0F;
 constexpr float kGap = 6.0F;  // between a label and its lines
 constexpr float kLineWidth = 1.6F;
@@ -30,15 +30,20 @@ class LinesDrawing final : public Drawing {
  public:
   explicit LinesDrawing(LinesFigure shown)
       : figure_(std::move(shown)),
-        paper_(paper_of({.is_dark = figure_.is_dark})),
+        metrics_(figure_.style.font),
+        paper_(paper_of(figure_.style)),
         query_width_(widest(figure_.queries, figure_.query_title)),
         key_width_(widest(figure_.keys, figure_.key_title)),
-        width_(2.0F * kMargin + query_width_ + key_width_ + 2.0F * kGap + kBetween),
-        titles_(figure_.title, figure_.subtitle, width_ - 2.0F * kMargin, metrics_) {
+        width_(std::max(2.0F * kMargin + query_width_ + key_width_ + 2.0F * kGap + kLeastBetween,
+                        figure_.style.map_edge > 0.0F
+                            ? figure_.style.map_edge
+                            : 2.0F * kMargin + query_width_ + key_width_ + 2.0F * kGap + kBetween)),
+        titles_(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
+                width_ - 2.0F * kMargin, metrics_) {
+    if (!figure_.style.parts.legend) figure_.heads.clear();
     const LinesFigure& figure = figure_;
     const std::size_t tokens = std::max(figure.queries.size(), figure.keys.size());
-    if (tokens > kMostTokensPerSide)
-      throw Error("a figure of lines has at most {} tokens a side, not {}", kMostTokensPerSide, tokens);
+    check_lines(figure.queries.size(), figure.keys.size());
     for (const LinesFigure::Line& line : figure.lines) {
       if (line.query >= figure.queries.size() || line.key >= figure.keys.size()) {
         throw Error("a line joins query {} and key {}, which the figure lacks", line.query, line.key);
@@ -49,13 +54,12 @@ class LinesDrawing final : public Drawing {
     legend_across_ = static_cast<std::size_t>(across);
     const std::size_t legend_rows = (figure.heads.size() + legend_across_ - 1) / legend_across_;
     names_y_ = legend_top_ + static_cast<float>(legend_rows) * kLegendStep + (legend_rows > 0 ? kGap : 0.0F);
-    first_y_ = names_y_ + kPitch;
+    first_y_ = names_y_ + (figure.style.parts.labels ? kPitch : 0.0F);
     height_ = first_y_ + static_cast<float>(tokens) * kPitch + kMargin;
   }
 
   glm::vec2 size() const override { return {width_, height_}; }
-  Rgb ground() const override { return paper_.ground; }
-  std::string title() const override { return figure_.title; }
+  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
 
   void draw(Canvas& canvas) const override {
     titles_.draw(canvas, {kMargin, kMargin}, paper_);
@@ -64,12 +68,14 @@ class LinesDrawing final : public Drawing {
       canvas.line({query_x() + kGap, y_of(line.query)}, {key_x() - kGap, y_of(line.key)},
                   mixed(paper_.ground, view::head_color(line.head), line.weight), kLineWidth);
     }
+    if (!figure_.style.parts.labels) return;
     draw_column(canvas, figure_.queries, figure_.query_title, query_x(), TextAlign::End, query_width_);
     draw_column(canvas, figure_.keys, figure_.key_title, key_x(), TextAlign::Start, key_width_);
   }
 
  private:
   float widest(const std::vector<std::string>& tokens, const std::string& title) const {
+    if (!figure_.style.parts.labels) return 0.0F;
     float width = metrics_.width(title, kTextSize, true);
     for (const std::string& token : tokens) width = std::max(width, metrics_.width(printable(token), kTextSize));
     return std::min(std::ceil(width), kMostLabel);
@@ -112,6 +118,12 @@ class LinesDrawing final : public Drawing {
 };
 
 }  // namespace
+
+void check_lines(std::size_t queries, std::size_t keys) {
+  const std::size_t tokens = std::max(queries, keys);
+  if (tokens > kMostTokensPerSide)
+    throw Error("a figure of lines has at most {} tokens a side, not {}", kMostTokensPerSide, tokens);
+}
 
 std::unique_ptr<Drawing> make_drawing(LinesFigure figure) { return std::make_unique<LinesDrawing>(std::move(figure)); }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "export/drawing.h"
+#include "export/figure.h"
 
 namespace headlight::exporting {
 
@@ -24,8 +24,14 @@ struct LinesFigure {
   std::vector<std::string> queries, keys;  ///< tokens; every line's are among them
   std::vector<Line> lines;                 ///< ascending by weight: later ones are drawn over earlier ones
   std::vector<std::uint32_t> heads;        ///< of the legend
-  bool is_dark = false;
+  /// Of its parts labels are the tokens, the legend names the heads. Its map_edge is the figure's width; 0: as the tokens
+  /// need.
+  FigureStyle style = {};
+  std::string session = {};  ///< metadata from which it can be made again; empty: none
 };
+
+/// Throws Error where a figure of lines has no room for so many tokens.
+void check_lines(std::size_t queries, std::size_t keys);
 
 /// Throws Error where a line's token doesn't exist or the figure would be too large.
 std::unique_ptr<Drawing> make_drawing(LinesFigure figure);

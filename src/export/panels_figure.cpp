@@ -46,38 +46,28 @@ class ShiftedCanvas final : public Canvas {
 
 class PanelsDrawing final : public Drawing {
  public:
-  explicit PanelsDrawing(PanelsFigure figure) : figure_(std::move(figure)) {
+  explicit PanelsDrawing(PanelsFigure figure)
+      : figure_(std::move(figure)), metrics_(figure_.style.font), paper_(paper_of(figure_.style)) {
     if (figure_.panels.empty()) throw Error("a figure of several maps needs at least one");
-    paper_ = paper_of({.is_dark = figure_.is_dark});
-    const std::size_t across = std::clamp<std::size_t>(figure_.across, 1, figure_.panels.size());
-    std::vector<float> widths(across, 0.0F), heights;
-    for (std::size_t i = 0; i < figure_.panels.size(); ++i) {
-      HeatmapFigure& panel = figure_.panels[i];
-      panel.style.is_dark = figure_.is_dark;
-      const HeatmapDrawing& drawing = *drawings_.emplace_back(std::make_unique<HeatmapDrawing>(panel, kMostValues));
-      if (i % across == 0) heights.push_back(0.0F);
-      widths[i % across] = std::max(widths[i % across], drawing.width());
-      heights.back() = std::max(heights.back(), drawing.height());
+    for (HeatmapFigure& panel : figure_.panels) {
+      panel.style.is_dark = figure_.style.is_dark;
+      panel.style.is_transparent = figure_.style.is_transparent;
+      panel.style.font = figure_.style.font;
+      drawings_.push_back(std::make_unique<HeatmapDrawing>(panel, kMostValues));
     }
-    float width = 0.0F, height = 0.0F;
-    for (const float column : widths) width += column;
-    title_.emplace(figure_.title, figure_.subtitle, std::max(width - 2.0F * kMargin, 200.0F), metrics_);
+    const glm::vec2 panels = place_panels();
+    const FigureParts& parts = figure_.style.parts;
+    title_.emplace(parts.title ? figure_.title : "", parts.settings ? figure_.subtitle : "",
+                   std::max(panels.x - 2.0F * kMargin, 200.0F), metrics_);
     const float top = title_->height() > 0.0F ? kMargin + title_->height() - 8.0F : 0.0F;
-    for (std::size_t row = 0, i = 0; row < heights.size(); height += heights[row++]) {
-      float left = 0.0F;
-      for (std::size_t column = 0; column < across && i < drawings_.size(); ++column, ++i) {
-        corners_.emplace_back(left, top + height);
-        left += widths[column];
-      }
-    }
-    size_ = {std::ceil(std::max(width, title_->width() + 2.0F * kMargin)), std::ceil(top + height)};
+    for (glm::vec2& corner : corners_) corner.y += top;
+    size_ = {std::ceil(std::max(panels.x, title_->width() + 2.0F * kMargin)), std::ceil(top + panels.y)};
     if (size_.x > kLargestPage || size_.y > kLargestPage)
       throw Error("the maps are too many for one figure; export them singly");
   }
 
   glm::vec2 size() const override { return size_; }
-  Rgb ground() const override { return paper_.ground; }
-  std::string title() const override { return figure_.title; }
+  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
   void draw(Canvas& canvas) const override {
     title_->draw(canvas, {kMargin, kMargin}, paper_);
     for (std::size_t i = 0; i < drawings_.size(); ++i) {
@@ -87,6 +77,30 @@ class PanelsDrawing final : public Drawing {
   }
 
  private:
+  /// How many panels each row has.
+  std::vector<std::size_t> row_counts() const {
+    if (!figure_.rows.empty()) return figure_.rows;
+    const std::size_t count = drawings_.size(), across = std::clamp<std::size_t>(figure_.across, 1, count);
+    std::vector<std::size_t> rows(count / across, across);
+    if (count % across > 0) rows.push_back(count % across);
+    return rows;
+  }
+
+  /// Places panels beside each other, those of a row with their tops at one height. Returns the size of all.
+  glm::vec2 place_panels() {
+    glm::vec2 all(0.0F);
+    for (const std::size_t count : row_counts()) {
+      glm::vec2 row(0.0F);
+      for (std::size_t i = 0; i < count; ++i) {
+        const HeatmapDrawing& panel = *drawings_.at(corners_.size());
+        corners_.emplace_back(row.x, all.y);
+        row = {row.x + panel.width(), std::max(row.y, panel.height())};
+      }
+      all = {std::max(all.x, row.x), all.y + row.y};
+    }
+    return all;
+  }
+
   PanelsFigure figure_;  ///< drawings refer to its panels
   TextMetrics metrics_;
   Paper paper_;

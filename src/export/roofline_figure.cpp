@@ -59,8 +59,7 @@ class RooflineDrawing final : public Drawing {
         plot_{.origin = {kMargin + kAxisLeft, kMargin + titles_.height()}, .size = {kPlotWidth, kPlotHeight}} {}
 
   glm::vec2 size() const override { return {width_, plot_.end().y + kAxisBelow + kMargin}; }
-  Rgb ground() const override { return paper_.ground; }
-  std::string title() const override { return figure_.title; }
+  DrawingOutput output() const override { return output_of({.is_dark = figure_.is_dark}, figure_.title, {}); }
 
   void draw(Canvas& canvas) const override {
     titles_.draw(canvas, {kMargin, kMargin}, paper_);

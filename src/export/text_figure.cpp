@@ -21,8 +21,10 @@ class TextDrawing final : public Drawing {
  public:
   explicit TextDrawing(TextFigure figure)
       : figure_(std::move(figure)),
-        paper_(paper_of({.is_dark = figure_.is_dark})),
-        titles_(figure_.title, figure_.subtitle, kTextFigureWidth, metrics_) {
+        metrics_(figure_.style.font),
+        paper_(paper_of(figure_.style)),
+        titles_(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
+                figure_.width, metrics_) {
     std::size_t tokens = 0;
     height_ = kMargin + titles_.height();
     for (const TextFigure::Block& block : figure_.blocks) {
@@ -34,15 +36,14 @@ class TextDrawing final : public Drawing {
       throw Error("a figure of running text has at most {} tokens, not {}", kMostTextTokens, tokens);
   }
 
-  glm::vec2 size() const override { return {kTextFigureWidth + 2.0F * kMargin, std::max(height_, 2.0F * kMargin)}; }
-  Rgb ground() const override { return paper_.ground; }
-  std::string title() const override { return figure_.title; }
+  glm::vec2 size() const override { return {figure_.width + 2.0F * kMargin, std::max(height_, 2.0F * kMargin)}; }
+  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
 
   void draw(Canvas& canvas) const override {
     titles_.draw(canvas, {kMargin, kMargin}, paper_);
     glm::vec2 at{kMargin, kMargin + titles_.height()};
     for (const TextFigure::Block& block : figure_.blocks) {
-      if (!block.caption.empty()) {
+      if (has_caption(block)) {
         canvas.text({at.x, at.y + kTextSize}, block.caption, {.size = kTextSize, .is_bold = true, .color = block.color});
       }
       at.y += caption_height(block);
@@ -52,8 +53,10 @@ class TextDrawing final : public Drawing {
   }
 
  private:
-  static float caption_height(const TextFigure::Block& block) {
-    return block.caption.empty() ? 0.0F : line_height(kTextSize) + 4.0F;
+  bool has_caption(const TextFigure::Block& block) const { return figure_.style.parts.labels && !block.caption.empty(); }
+
+  float caption_height(const TextFigure::Block& block) const {
+    return has_caption(block) ? line_height(kTextSize) + 4.0F : 0.0F;
   }
 
   void draw_block(Canvas& canvas, const TextFigure::Block& block, glm::vec2 at) const {
@@ -64,6 +67,7 @@ class TextDrawing final : public Drawing {
       canvas.text({rect.origin.x + kPadding, rect.center().y + kHalfCapital * kTextFigureSize}, printable(token.text),
                   {.size = kTextFigureSize, .color = token.is_dim ? paper_.muted : paper_.ink});
     }
+    if (!figure_.style.parts.numbers) return;
     for (const TextFigure::Number& number : block.numbers) {
       canvas.text(at + number.at, number.text, {.size = kTextNumberSize, .color = paper_.muted});
     }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "export/drawing.h"
+#include "export/figure.h"
 
 namespace headlight::exporting {
 
@@ -35,7 +35,9 @@ struct TextFigure {
 
   std::string title, subtitle;  ///< long ones are wrapped
   std::vector<Block> blocks = {};
-  bool is_dark = false;
+  float width = kTextFigureWidth;  ///< of a line, for which it is laid out
+  FigureStyle style = {};          ///< of whose parts labels are the captions
+  std::string session = {};        ///< metadata from which it can be made again; empty: none
 };
 
 /// Throws Error where the text is too long for a figure.

@@ -72,6 +72,12 @@ float TextMetrics::width(std::string_view text, float size, bool is_bold) const 
   return text_width(state_->layout.get());
 }
 
+bool TextMetrics::is_right_to_left(std::string_view text) const {
+  PangoLayout* layout = state_->layout.get();
+  pango_layout_set_text(layout, text.data(), static_cast<int>(text.size()));
+  return pango_layout_get_direction(layout, 0) == PANGO_DIRECTION_RTL;
+}
+
 view::MeasureText TextMetrics::measure(float size, bool is_bold) const {
   return [this, size, is_bold](std::string_view text) { return width(text, size, is_bold); };
 }

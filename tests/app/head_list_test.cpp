@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "app/analyses/head_metric_text.h"
 #include "app/views/heads/head_table.h"
-#include "app/widgets/head_metric_text.h"
 
 namespace head_list_test {
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "app/exports/line_set.h"
 #include "app/views/lines/line_layout.h"
-#include "app/views/lines/line_set.h"
 #include "app/views/lines/lines_header.h"
 
 namespace lines_test {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "app/views/text/running_text.h"
+#include "app/exports/running_text.h"
 
 namespace running_text_test {
 

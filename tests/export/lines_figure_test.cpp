@@ -43,7 +43,7 @@ TEST_SUITE("cpu") {
     CHECK(encode(*drawing, *drawing_format("lines.png")).starts_with("\x89PNG"));
     CHECK(encode(*drawing, *drawing_format("lines.svg")) == svg_of(figure));
     CHECK_FALSE(drawing_format("lines.jpg"));
-    CHECK(drawing->title() == "Layer 3");
+    CHECK(drawing->output().title == "Layer 3");
   }
 
   TEST_CASE("a figure of lines has a line for each weight, labels as text and a legend") {

@@ -19,7 +19,7 @@ TextFigure::Token token_at(float x, std::string text, float share) {
 }
 
 TextFigure figure() {
-  TextFigure figure{.title = "Layer 3", .subtitle = "what \u201Cmat\u201D attends to", .blocks = {}, .is_dark = false};
+  TextFigure figure{.title = "Layer 3", .subtitle = "what \u201Cmat\u201D attends to", .blocks = {}};
   TextFigure::Block block{.caption = "keys", .color = {200, 0, 0}, .tokens = {}, .numbers = {}, .height = 40.0F};
   block.tokens = {token_at(0.0F, "the", 0.0F), token_at(44.0F, "cat & dog", 1.0F), token_at(88.0F, "sat", 0.5F)};
   block.tokens[2].is_outlined = true;

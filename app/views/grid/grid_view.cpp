@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/analyses/head_metric_text.h"
 #include "app/views/grid/grid_header.h"
 #include "app/widgets/gain_control.h"
 #include "app/widgets/head_list.h"
-#include "app/widgets/head_metric_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/thumbnail.h"

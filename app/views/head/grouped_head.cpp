@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/engine/token_words.h"
 #include "app/quantities/shown_map.h"
 #include "app/views/head/map_legend.h"
 #include "app/widgets/cell_numbers.h"
@@ -15,7 +16,6 @@
 #include "app/widgets/marginal_bars.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
-#include "app/widgets/token_words.h"
 #include "view/number_format.h"
 
 namespace headlight::app {

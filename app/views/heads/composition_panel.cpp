@@ -8,11 +8,11 @@
 #include <imgui.h>
 
 #include "app/analyses/head_circuits.h"
+#include "app/analyses/head_metric_text.h"
 #include "app/cells/provenance.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/scored_heads.h"
 #include "app/widgets/empty_note.h"
-#include "app/widgets/head_metric_text.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/segmented.h"
 

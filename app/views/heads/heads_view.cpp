@@ -7,8 +7,8 @@
 
 #include <imgui.h>
 
+#include "app/exports/metrics_panels.h"
 #include "app/views/heads/find_panel.h"
-#include "app/views/heads/metrics_figure.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/segmented.h"
@@ -51,15 +51,35 @@ class HeadsView final : public ViewPanel {
     auto mode = static_cast<std::size_t>(mode_);
     if (draw_segmented(frame, "heads.mode", mode_labels(), mode)) frame.state.heads.mode = static_cast<HeadsMode>(mode);
     panel_->draw(frame);
-    figure_ = mode_ == HeadsMode::Metrics ? metrics_figure(frame) : std::nullopt;
+    keep_metrics(frame);
     if (panel_->has_numbers(frame) != could_copy_) frame.ui.request_redraw(2);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
-    return figure_ ? exporting::make_drawing(draw_metrics(*figure_)) : nullptr;
+    const auto* found = dynamic_cast<const HeadMetricsFound*>(metrics_.get());
+    if (found == nullptr || found->heads.empty()) return nullptr;
+    MetricsFigure figure{.found = *found, .scoring = scoring_, .subtitle = metrics_subtitle(kind_, *found)};
+    if (const auto map = view::parse_color_map(color_map_)) figure.style.color_map = *map;
+    figure.style.is_dark = is_dark_;
+    return exporting::make_drawing(draw_metrics(figure));
   }
 
  private:
+  /// What the figure is made from.
+  void keep_metrics(const Frame& frame) {
+    metrics_ = nullptr;
+    if (mode_ != HeadsMode::Metrics) return;
+    const Selection& selection = frame.state.selection;
+    const Analysed* answer = frame.result.analysed(
+        {.analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch});
+    if (answer == nullptr) return;
+    metrics_ = answer->result;
+    scoring_ = frame.state.heads.scoring;
+    kind_ = selection.block.kind;
+    color_map_ = frame.state.view.color_map;
+    is_dark_ = frame.state.view.theme != Theme::Light;
+  }
+
   void draw_title(Frame& frame) {
     const FindPanel::Heading heading = panel_->heading(frame);
     const char* label = "Copy as CSV";
@@ -91,8 +111,13 @@ class HeadsView final : public ViewPanel {
 
   HeadsMode mode_ = HeadsMode::Metrics;
   std::unique_ptr<FindPanel> panel_;
-  std::optional<MetricsFigure> figure_;  ///< of what was drawn last
-  bool could_copy_ = false;              ///< when the title was drawn
+  // Of what was drawn last, for the figure.
+  std::shared_ptr<const AnalysisResult> metrics_;
+  evaluation::PatternScoring scoring_;
+  model::BlockKind kind_ = model::BlockKind::EncoderSelf;
+  std::string color_map_;
+  bool is_dark_ = false;
+  bool could_copy_ = false;  ///< when the title was drawn
 };
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/analyses/head_metric_text.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/widgets/color_bar.h"
-#include "app/widgets/head_metric_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"

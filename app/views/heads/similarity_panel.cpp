@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/analyses/head_metric_text.h"
 #include "app/analyses/head_similarity.h"
 #include "app/cells/provenance.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/similarity_map.h"
-#include "app/widgets/head_metric_text.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"

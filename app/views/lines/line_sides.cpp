@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "app/views/lines/line_set.h"
+#include "app/exports/line_set.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/thumbnail.h"
@@ -14,24 +14,10 @@
 namespace headlight::app {
 namespace {
 
-/// By token, for the sequence of a model's prompt; empty where there is no second sentence.
-std::vector<std::uint8_t> sentences_of(const EngineResult& result, const model::TokenBatch& tokens, std::uint32_t batch) {
-  if (!result.prompt) return {};
-  const auto& prompt = &tokens == &result.input->source ? result.prompt->tokens : result.prompt->target_tokens;
-  if (batch >= prompt.size()) return {};
-  const std::vector<text::Token>& line = prompt[batch];
-  if (std::ranges::none_of(line, [](const text::Token& token) { return token.source != 0; })) return {};
-  std::vector<std::uint8_t> sentences(tokens.length, kNoSentence);
-  const std::uint32_t start = tokens.start(batch);
-  for (std::uint32_t i = 0; i < line.size() && start + i < tokens.length; ++i) {
-    sentences[start + i] = line[i].source == 0 ? 0 : 1;
-  }
-  return sentences;
-}
-
 LineSide side_of(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real) {
   const std::uint32_t batch = frame.state.selection.batch;
-  LineSide side{.labels = {}, .real = real, .sentences = sentences_of(frame.result, tokens, batch)};
+  const bool is_source = &tokens == &frame.result.input->source;
+  LineSide side{.labels = {}, .real = real, .sentences = sentences_of(frame.result.prompt.get(), tokens, is_source, batch)};
   if (batch < tokens.texts.size()) side.labels = tokens.texts[batch];
   for (auto i = static_cast<std::uint32_t>(side.labels.size()); i < count; ++i) side.labels.push_back(fmt::format("{}", i));
   side.labels.resize(count);

@@ -2,9 +2,9 @@
 
 #include <optional>
 
+#include "app/exports/line_set.h"
 #include "app/frame.h"
 #include "app/views/lines/line_layout.h"
-#include "app/views/lines/line_set.h"
 #include "app/views/lines/line_sides.h"
 
 namespace headlight::app {

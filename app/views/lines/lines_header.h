@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "app/exports/line_set.h"
 #include "app/frame.h"
-#include "app/views/lines/line_set.h"
 
 namespace headlight::app {
 

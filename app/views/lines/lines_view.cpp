@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "app/exports/line_set.h"
 #include "app/views/lines/line_layout.h"
-#include "app/views/lines/line_set.h"
 #include "app/views/lines/line_sides.h"
 #include "app/views/lines/lines_drawing.h"
 #include "app/views/lines/lines_header.h"
@@ -75,7 +75,7 @@ class LinesView final : public ViewPanel {
                                   .keys = figure_labels(sides_.keys),
                                   .lines = {},
                                   .heads = heads_,
-                                  .is_dark = is_dark_};
+                                  .style = {.is_dark = is_dark_}};
     for (const WeightLine& line : set_.lines) {
       figure.lines.push_back({.query = line.query, .key = line.key, .head = line.head, .weight = line.weight});
     }

@@ -9,9 +9,9 @@
 #include <imgui.h>
 #include <glm/geometric.hpp>
 
+#include "app/analyses/head_metric_text.h"
 #include "app/views/model/film_strip.h"
 #include "app/widgets/gain_control.h"
-#include "app/widgets/head_metric_text.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"

@@ -5,32 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "export/heatmap_figure.h"
+#include "export/figure.h"
 
 namespace headlight::app {
-namespace {
-
-constexpr std::uint32_t kMostValues = 2000;  // of an edge; more are pooled
-
-/// A heatmap as a drawing that owns it.
-class HeatmapOnPaper final : public exporting::Drawing {
- public:
-  explicit HeatmapOnPaper(exporting::HeatmapFigure figure) : figure_(std::move(figure)), drawing_(figure_, kMostValues) {}
-  HeatmapOnPaper(const HeatmapOnPaper&) = delete;
-  HeatmapOnPaper& operator=(const HeatmapOnPaper&) = delete;
-
-  glm::vec2 size() const override { return {drawing_.width(), drawing_.height()}; }
-  exporting::Rgb ground() const override { return exporting::paper_of(figure_.style).ground; }
-  std::string title() const override { return figure_.title; }
-  void draw(exporting::Canvas& canvas) const override { drawing_.draw(canvas); }
-
- private:
-  exporting::HeatmapFigure figure_;
-  exporting::HeatmapDrawing drawing_;
-};
-
-}  // namespace
-
 std::unique_ptr<exporting::Drawing> make_patching_figure(const PatchingFigure& shown) {
   const PatchEffects& effects = shown.effects;
   const bool is_heads = is_of_heads(shown.choices.map);
@@ -55,7 +32,7 @@ std::unique_ptr<exporting::Drawing> make_patching_figure(const PatchingFigure& s
   figure.value_title = "recovery";
   figure.marks_empty_rows = false;
   figure.style = exporting::diverging({.is_dark = shown.is_dark});
-  return std::make_unique<HeatmapOnPaper>(std::move(figure));
+  return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
 }
 
 }  // namespace headlight::app

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "app/analyses/activation_patching.h"
+#include "app/analyses/head_metric_text.h"
 #include "app/views/patching/patching_controls.h"
-#include "app/widgets/head_metric_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/segmented.h"
 

@@ -12,13 +12,13 @@
 #include <imgui.h>
 #include <glm/geometric.hpp>
 
+#include "app/analyses/head_metric_text.h"
 #include "app/quantities/shown_map.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/views/side_by_side/sides_choice.h"
 #include "app/views/side_by_side/weight_map.h"
 #include "app/widgets/color_bar.h"
 #include "app/widgets/empty_note.h"
-#include "app/widgets/head_metric_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/map_axes.h"
@@ -110,7 +110,8 @@ class SideBySideView final : public ViewPanel {
   /// Both maps on one scale; none where they aren't known cell by cell.
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (!kept_.tiles[0] || !kept_.tiles[1]) return nullptr;
-    exporting::PanelsFigure figure{.title = "Side by side", .subtitle = {}, .panels = {}, .is_dark = kept_.is_dark};
+    exporting::PanelsFigure figure{
+        .title = "Side by side", .subtitle = {}, .panels = {}, .style = {.is_dark = kept_.is_dark}};
     float largest = 0.0F;
     for (std::size_t side = 0; side < 2; ++side) {
       exporting::HeatmapFigure& panel = figure.panels.emplace_back();

@@ -295,7 +295,8 @@ std::unique_ptr<ViewPanel> open_steps_view() {
     }
     std::unique_ptr<exporting::Drawing> figure() const override {
       if (memory_.drawn.empty()) return nullptr;
-      exporting::PanelsFigure figure{.title = title_, .subtitle = {}, .panels = {}, .across = 3, .is_dark = is_dark_};
+      exporting::PanelsFigure figure{
+          .title = title_, .subtitle = {}, .panels = {}, .across = 4, .style = {.is_dark = is_dark_}};
       for (const StepsMemory::Drawn& drawn : memory_.drawn) figure.panels.push_back(panel_of(drawn));
       return exporting::make_drawing(std::move(figure));
     }
@@ -310,6 +311,7 @@ std::unique_ptr<ViewPanel> open_steps_view() {
       panel.marks_empty_rows = drawn.stage == Stage::Weights;
       if (const auto map = view::parse_color_map(color_map_)) panel.style.color_map = *map;
       panel.style.scale = view::ScaleKind::Maximum;
+      panel.style.map_edge = 300.0F;  // units: all matrices alike
       if (shown.colors == ColorKind::Diverging) panel.style = exporting::diverging(panel.style);
       return panel;
     }

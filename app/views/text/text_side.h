@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "app/exports/running_text.h"
 #include "app/frame.h"
-#include "app/views/text/running_text.h"
 
 namespace headlight::app {
 

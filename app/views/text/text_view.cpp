@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "app/views/text/text_figure.h"
+#include "app/exports/shaded_text.h"
 #include "app/views/text/text_side.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -59,7 +59,6 @@ class TextView final : public ViewPanel {
     const TextShades shades = shades_of(frame, chosen);
     draw_header(frame, is_cross, chosen, shades);
     shown_ = {.ui = &frame.ui,
-              .theme = &frame.ui.theme(),
               .is_dark = frame.state.view.theme != Theme::Light,
               .is_cross = is_cross,
               .chosen = chosen,
@@ -87,37 +86,26 @@ class TextView final : public ViewPanel {
 
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (shown_.ui == nullptr) return nullptr;
-    const bool is_row = shown_.chosen.side == MapSide::Query;
-    const TextBlock& chosen = block_with(queries_, keys_, shown_.is_cross, shown_.chosen);
-    const std::string name =
-        shown_.chosen.token < chosen.tokens.size() ? shown_.ui->unshaped(chosen.tokens[shown_.chosen.token].place.text) : "";
-    exporting::TextFigure figure{
-        .title = shown_.title,
-        .subtitle = fmt::format("what “{}” (token {}) {}; the strongest shade is a weight of {}", name, shown_.chosen.token,
-                                is_row ? "attends to" : "is attended by", view::format_number(shown_.shades.largest, 5)),
-        .blocks = {},
-        .is_dark = shown_.is_dark};
-    const auto add = [&](const TextBlock& block, MapSide side, std::string caption) {
-      const bool is_chosen = !shown_.is_cross || shown_.chosen.side == side;
-      const bool is_shaded = !shown_.is_cross || shown_.chosen.side != side;
-      const MapSide colored = shown_.is_cross ? side : is_row ? MapSide::Key : MapSide::Query;
-      figure.blocks.push_back(figure_block({.block = &block,
-                                            .caption = std::move(caption),
-                                            .color = colored == MapSide::Key ? shown_.theme->key : shown_.theme->query,
-                                            .shades = is_shaded ? &shown_.shades : nullptr,
-                                            .chosen = is_chosen ? std::optional(shown_.chosen.token) : std::nullopt},
-                                           *shown_.ui));
-    };
-    if (shown_.is_cross) add(keys_, MapSide::Key, "keys: the source");
-    add(queries_, MapSide::Query, shown_.is_cross ? "queries: what the decoder reads" : "");
-    return exporting::make_drawing(std::move(figure));
+    ShadedText figure{.title = shown_.title,
+                      .queries = spelled_out(queries_),
+                      .keys = shown_.is_cross ? spelled_out(keys_) : std::vector<RunningToken>(),
+                      .chosen = shown_.chosen,
+                      .weights = shown_.shades.weights};
+    figure.style.is_dark = shown_.is_dark;
+    return exporting::make_drawing(text_figure(figure));
   }
 
  private:
+  /// Tokens as text, where they are drawn as one image each.
+  std::vector<RunningToken> spelled_out(const TextBlock& block) const {
+    std::vector<RunningToken> tokens = block.tokens;
+    for (RunningToken& token : tokens) token.place.text = shown_.ui->unshaped(token.place.text);
+    return tokens;
+  }
+
   /// Of the last frame, for the figure.
   struct Shown {
     const shell::Ui* ui = nullptr;
-    const shell::Theme* theme = nullptr;
     bool is_dark = false, is_cross = false;
     LockedToken chosen = {};
     TextShades shades = {};

@@ -1,10 +1,8 @@
-#include "app/widgets/head_metric_text.h"
+#include "app/analyses/head_metric_text.h"
 
 #include <array>
 
 #include <fmt/format.h>
-
-#include "app/cells/provenance.h"
 
 namespace headlight::app {
 namespace {

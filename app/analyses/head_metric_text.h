@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "app/state/number_ref.h"
 #include "app/state/state.h"
@@ -20,6 +21,9 @@ struct HeadMetricText {
   std::optional<double> threshold;
   bool is_share;  ///< from 0 to 1, so that bars of all heads have one scale
 };
+/// What a NumberRef calls a metric; its column is an evaluation::HeadMetric.
+inline constexpr std::string_view kHeadMetricNumber = "head-metric";
+
 const HeadMetricText& text_of(evaluation::HeadMetric metric);
 
 /// "L1 H4".

@@ -1,4 +1,4 @@
-#include "app/views/text/running_text.h"
+#include "app/exports/running_text.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "app/widgets/token_words.h"
+#include "app/engine/token_words.h"
 
 #include <string_view>
 #include <utility>

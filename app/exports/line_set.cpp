@@ -1,4 +1,4 @@
-#include "app/views/lines/line_set.h"
+#include "app/exports/line_set.h"
 
 #include <algorithm>
 
@@ -49,6 +49,21 @@ bool is_in_part(PairPart part, std::uint8_t query_sentence, std::uint8_t key_sen
       return query_sentence == 1 && key_sentence == 1;
   }
   return true;
+}
+
+std::vector<std::uint8_t> sentences_of(const inference::Prompt* prompt, const model::TokenBatch& tokens, bool is_source,
+                                       std::uint32_t batch) {
+  if (prompt == nullptr) return {};
+  const auto& lines = is_source ? prompt->tokens : prompt->target_tokens;
+  if (batch >= lines.size()) return {};
+  const std::vector<text::Token>& line = lines[batch];
+  if (std::ranges::none_of(line, [](const text::Token& token) { return token.source != 0; })) return {};
+  std::vector<std::uint8_t> sentences(tokens.length, kNoSentence);
+  const std::uint32_t start = tokens.start(batch);
+  for (std::uint32_t i = 0; i < line.size() && start + i < tokens.length; ++i) {
+    sentences[start + i] = line[i].source == 0 ? 0 : 1;
+  }
+  return sentences;
 }
 
 LineSet select_lines(std::span<const attention::Tile* const> tiles, const LineFilter& filter) {

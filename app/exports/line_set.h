@@ -8,6 +8,7 @@
 
 #include "app/state/state.h"
 #include "attention/stage.h"
+#include "inference/prompt.h"
 
 namespace headlight::app {
 
@@ -35,6 +36,11 @@ struct LineSet {
   std::vector<WeightLine> lines;  ///< ascending by weight, so that strong ones are drawn over weak ones
   std::size_t found = 0;          ///< that pass the filter, kept or not
 };
+
+/// By token which sentence it belongs to, as LineFilter has it; empty where there is no second one. `prompt`: null without a
+/// model. `is_source`: the tokens are the source's, else the target's.
+std::vector<std::uint8_t> sentences_of(const inference::Prompt* prompt, const model::TokenBatch& tokens, bool is_source,
+                                       std::uint32_t batch);
 
 /// The lines of exact tiles of weights, of one head each, that don't overlap within a head. Masked cells and NaN have none.
 LineSet select_lines(std::span<const attention::Tile* const> tiles, const LineFilter& filter);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/widgets/token_words.h"
+#include "app/engine/token_words.h"
 #include "view/rect.h"
 
 namespace headlight::app {

@@ -1,0 +1,49 @@
+#include "app/dialogs/preview_numbers.h"
+
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+std::shared_ptr<const attention::Tile> ask_tile(Frame& frame, const TileQuery& query) {
+  const EngineTile* known = frame.ask(query);
+  return known == nullptr ? nullptr : known->tile;
+}
+
+std::shared_ptr<const AnalysisResult> ask_analysis(Frame& frame, const AnalysisQuery& query) {
+  const Analysed* known = frame.ask(query);
+  if (known == nullptr) return nullptr;
+  if (!known->error.empty()) throw Error("{}", known->error);
+  return known->result;
+}
+
+}  // namespace
+
+bool PreviewNumbers::renew(Frame& frame) {
+  bool is_same = true;
+  for (const auto& [query, tile] : tiles_) is_same = ask_tile(frame, query) == tile && is_same;
+  for (const auto& [query, result] : analyses_) is_same = ask_analysis(frame, query) == result && is_same;
+  return is_same;
+}
+
+void PreviewNumbers::begin(Frame& frame) {
+  frame_ = &frame;
+  tiles_.clear();
+  analyses_.clear();
+}
+
+std::shared_ptr<const attention::Tile> PreviewNumbers::tile(const TileQuery& query) {
+  return tiles_.emplace_back(query, ask_tile(*frame_, query)).second;
+}
+
+std::shared_ptr<const AnalysisResult> PreviewNumbers::analysis(const AnalysisQuery& query) {
+  return analyses_.emplace_back(query, ask_analysis(*frame_, query)).second;
+}
+
+std::uint32_t PreviewNumbers::edge(std::uint32_t most) const {
+  // Of one matrix, of a few and of many: each value is a rectangle in every frame.
+  constexpr std::uint32_t kOne = 96, kFew = 48, kMany = 24;
+  return most >= 1024 ? kOne : most >= 256 ? kFew : kMany;
+}
+
+}  // namespace headlight::app

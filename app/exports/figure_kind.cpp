@@ -1,0 +1,72 @@
+#include "app/exports/figure_kind.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace headlight::app {
+namespace {
+
+constexpr std::array kKindsOfFigures = {&kHeadFigure, &kHeadsFigure, &kGridFigure,    &kLinesFigure,
+                                        &kTextFigure, &kStepsFigure, &kMetricsFigure, &kPairFigure};
+
+bool is_part(const ExportBlocks& blocks) {
+  return blocks.query_count() < blocks.shape.queries || blocks.keys.count < blocks.shape.keys;
+}
+
+}  // namespace
+
+std::span<const FigureKind* const> figure_kinds() { return kKindsOfFigures; }
+
+const FigureKind* find_figure_kind(std::string_view id) {
+  const auto found = std::ranges::find(kKindsOfFigures, id, &FigureKind::id);
+  return found == kKindsOfFigures.end() ? nullptr : *found;
+}
+
+std::vector<const FigureKind*> figure_kinds_of(const ExportOptions& options) {
+  return options.views.empty() ? std::vector{&kHeadFigure, &kHeadsFigure} : options.views;
+}
+
+std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks) {
+  const char* why = nullptr;
+  if (blocks.mean != HeadMean::None && !kind.takes_means) why = "it has no means over heads";
+  if (blocks.weighs_values && !kind.takes_norms) why = "it shows weights, not norms";
+  if (blocks.is_difference && !kind.takes_differences) why = "it shows one run, not what two differ in";
+  if (is_part(blocks) && !kind.takes_parts) why = "it shows all queries and keys";
+  if (why != nullptr) return why;
+  return kind.refusal == nullptr ? std::string() : kind.refusal(blocks);
+}
+
+std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage) {
+  std::vector<std::uint32_t> heads = heads_of(blocks, stage);
+  if (&kind == &kHeadsFigure && heads.size() < 2) return {};  // it would show what the head's own figure shows
+  if (kind.scope != FigureScope::Head) heads.resize(1);
+  std::vector<MatrixRef> figures;
+  for (const model::BlockRef block : blocks.layers) {
+    for (std::uint32_t item = 0; item < blocks.batch.count; ++item) {
+      for (const std::uint32_t head : heads)
+        figures.push_back({.block = block, .batch = blocks.batch.first + item, .head = head, .stage = stage});
+    }
+    if (kind.scope == FigureScope::Attention) break;
+  }
+  return figures;
+}
+
+std::string figure_file(const FigureKind& kind, const exporting::FileNaming& naming, const MatrixRef& matrix, HeadMean mean,
+                        std::string_view extension) {
+  if (&kind == &kHeadsFigure) return naming.contact_sheet(matrix.block, matrix.batch, matrix.stage, extension);
+  const bool has_mean = mean != HeadMean::None, is_of_head = kind.scope == FigureScope::Head;
+  if (kind.is_of_stages && has_mean) return naming.mean(matrix.block, mean == HeadMean::Layer, matrix.batch, extension);
+  if (kind.is_of_stages) return naming.matrix(matrix.block, matrix.batch, matrix.head, matrix.stage, extension);
+  exporting::FileNaming own = naming;
+  own.has_differences = naming.has_differences && &kind != &kPairFigure;  // which shows both runs as they are
+  return own.figure({.block = matrix.block,
+                     .batch_item = matrix.batch,
+                     .head = is_of_head && !has_mean ? std::optional(matrix.head) : std::nullopt,
+                     .is_of_layer = kind.scope != FigureScope::Attention && mean != HeadMean::Kind,
+                     .is_mean = has_mean},
+                    kind.id, extension);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/exports/figure_numbers.h"
+#include "app/exports/job.h"
+#include "app/exports/numbers.h"
+#include "app/exports/plan.h"
+#include "export/drawing.h"
+#include "export/file_name.h"
+#include "inference/prompt.h"
+
+namespace headlight::app {
+
+/// What one figure is of.
+struct FigureSubject {
+  const model::ModelInput& input;
+  const inference::Prompt* prompt = nullptr;           ///< of a model's text; null: there is no model
+  const model::ModelInput* reference_input = nullptr;  ///< of the run that is compared with; null: not known, or none
+  const ExportBlocks& blocks;                          ///< of a kind of attention
+  MatrixRef matrix;                                    ///< one of figures_of()
+  const ExportOptions& options;
+  exporting::DrawingFormat format = exporting::DrawingFormat::Svg;
+};
+
+/// For what there is one figure.
+enum class FigureScope : std::uint8_t { Head, Layer, Attention };
+
+/// A kind of figure that an export writes: a line of figure_kinds().
+struct FigureKind {
+  std::string_view id;     ///< "lines": --views, files and sessions name it
+  std::string_view label;  ///< of its switch: "Lines"
+  std::string_view help;   ///< "the heads of a layer as lines from queries to keys": behind "id: "
+  FigureScope scope = FigureScope::Head;
+  bool is_of_stages = false;       ///< one for each stage that is written; else of the weights, or of what it chooses
+  bool takes_means = false;        ///< of a mean over heads
+  bool takes_norms = false;        ///< of norms in place of weights
+  bool takes_differences = false;  ///< of two runs
+  bool takes_parts = false;        ///< of chosen rows and columns
+  /// Why there is none beyond that; empty: there is one. Null: never.
+  std::string (*refusal)(const ExportBlocks& blocks) = nullptr;
+  /// Null: its numbers aren't all known yet. Throws Error in one line where it can't be drawn.
+  std::unique_ptr<exporting::Drawing> (*draw)(const FigureSubject& subject, FigureNumbers& numbers);
+};
+
+extern const FigureKind kHeadFigure, kHeadsFigure, kGridFigure, kLinesFigure, kTextFigure, kStepsFigure, kMetricsFigure,
+    kPairFigure;
+
+/// All kinds, in the order of their switches.
+std::span<const FigureKind* const> figure_kinds();
+/// Null: there is no such kind.
+const FigureKind* find_figure_kind(std::string_view id);
+/// Those of an export: the chosen ones, or each head's and each layer's.
+std::vector<const FigureKind*> figure_kinds_of(const ExportOptions& options);
+
+/// Why the selection has no such figure; empty: it has.
+std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks);
+/// The figures of a stage, by layer, batch item and head.
+std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage);
+/// The name of its file.
+std::string figure_file(const FigureKind& kind, const exporting::FileNaming& naming, const MatrixRef& matrix, HeadMean mean,
+                        std::string_view extension);
+
+}  // namespace headlight::app

@@ -1,0 +1,63 @@
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/exports/figure_kind.h"
+#include "app/exports/figure_record.h"
+#include "app/exports/figures.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::uint32_t kGridEdge = 128;                                    // values of a panel
+constexpr float kGridWidth = 1'200.0F;                                      // units of all panels of a row, where they fit
+constexpr float kLeastPanel = 48.0F, kLargestPanel = 150.0F, kGap = 18.0F;  // units
+
+std::unique_ptr<exporting::Drawing> draw_grid(const FigureSubject& subject, FigureNumbers& numbers) {
+  const ExportBlocks& blocks = subject.blocks;
+  const attention::Stage stage = subject.matrix.stage;
+  const Quantity& shown = quantity(quantity_of(blocks, stage));
+  exporting::ContactSheet sheet;
+  sheet.title = subject.options.title;
+  if (sheet.title.empty()) {
+    sheet.title = fmt::format("{} · {}all heads", shown.figure_title,
+                              blocks.prefix.empty() ? "" : fmt::format("{}, ", model::to_string(blocks.kind)));
+    if (blocks.shape.batch > 1) sheet.title += fmt::format(", batch item {}", subject.matrix.batch);
+  }
+  sheet.subtitle = settings_in_words(blocks, subject.options) + "; a row for each layer, a column for each head";
+  numbers.expect(figure_cells(blocks, stage) * static_cast<double>(blocks.layers.size() * blocks.heads.size()));
+  for (const model::BlockRef block : blocks.layers) {
+    for (const std::uint32_t head : blocks.heads) {
+      const MatrixRef matrix{.block = block, .batch = subject.matrix.batch, .head = head, .stage = stage};
+      std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(kGridEdge));
+      if (map) sheet.panels.push_back({.title = fmt::format("L{} H{}", block.layer.value, head), .map = std::move(*map)});
+    }
+  }
+  if (sheet.panels.size() < blocks.layers.size() * blocks.heads.size()) return nullptr;
+  sheet.across = blocks.heads.size();
+  sheet.row_title = to_string(shown.rows);
+  sheet.column_title = to_string(shown.columns);
+  sheet.value_title = shown.value_title;
+  sheet.style = figure_style(blocks, stage, subject.options);
+  if (sheet.style.map_edge <= 0.0F) {
+    const auto across = static_cast<float>(sheet.across);
+    const float panel = std::clamp((kGridWidth + kGap) / across - kGap, kLeastPanel, kLargestPanel);
+    sheet.style.map_edge = across * (panel + kGap) - kGap;
+  }
+  sheet.session = figure_session(subject.options, blocks, subject.matrix, kGridFigure);
+  return exporting::make_drawing(std::move(sheet), subject.format);
+}
+
+}  // namespace
+
+const FigureKind kGridFigure{.id = "grid",
+                             .label = "Grid",
+                             .help = "every head of every layer, a row for each layer",
+                             .scope = FigureScope::Attention,
+                             .takes_norms = true,
+                             .takes_differences = true,
+                             .takes_parts = true,
+                             .draw = &draw_grid};
+
+}  // namespace headlight::app

@@ -1,0 +1,95 @@
+#include "export/lines_figure.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/exports/figure_kind.h"
+#include "app/exports/figure_record.h"
+#include "app/exports/figures.h"
+#include "app/exports/line_set.h"
+#include "core/error.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+/// The heads that are drawn: all that are selected, or those that the view doesn't hide.
+std::vector<std::uint32_t> drawn_heads(const FigureSubject& subject) {
+  std::vector<std::uint32_t> heads = subject.blocks.heads;
+  if (subject.options.heads) return heads;
+  const std::vector<std::uint32_t>& hidden = subject.options.choice.lines.hidden_heads;
+  std::erase_if(heads, [&](std::uint32_t head) { return std::ranges::find(hidden, head) != hidden.end(); });
+  return heads.empty() ? subject.blocks.heads : heads;
+}
+
+/// Of the rows that are written, the index of each row of the map.
+std::vector<std::uint32_t> places_of(const std::vector<AxisRange>& rows, std::uint32_t count) {
+  std::vector<std::uint32_t> places(count, 0);
+  std::uint32_t place = 0;
+  for (const AxisRange& range : rows) {
+    for (std::uint32_t row = 0; row < range.count; ++row) places[range.first + row] = place++;
+  }
+  return places;
+}
+
+std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subject, FigureNumbers& numbers) {
+  const ExportBlocks& blocks = subject.blocks;
+  const MatrixRef& matrix = subject.matrix;
+  const LineChoices& choice = subject.options.choice.lines;
+  FigureAxes axes = figure_axes(subject.input, blocks, matrix, subject.options);
+  exporting::check_lines(axes.rows.tokens.size(), axes.columns.tokens.size());
+  exporting::LinesFigure figure;
+  figure.heads = drawn_heads(subject);
+  numbers.expect(figure_cells(blocks, matrix.stage) * static_cast<double>(figure.heads.size()));
+  std::vector<std::shared_ptr<const attention::Tile>> kept;
+  bool is_complete = true;
+  for (const std::uint32_t head : figure.heads) {
+    for (const TileQuery& part : selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, head)) {
+      std::shared_ptr<const attention::Tile> tile = numbers.tile(part);
+      is_complete = is_complete && tile != nullptr;
+      if (tile) kept.push_back(std::move(tile));
+    }
+  }
+  if (!is_complete) return nullptr;
+  std::vector<const attention::Tile*> tiles;
+  for (const auto& tile : kept) tiles.push_back(tile.get());
+  const auto sentences = [&](const model::TokenBatch& tokens) {
+    return sentences_of(subject.prompt, tokens, &tokens == &subject.input.source, matrix.batch);
+  };
+  const std::vector<std::uint8_t> query_sentences = sentences(subject.input.queries(blocks.kind));
+  const std::vector<std::uint8_t> key_sentences = sentences(subject.input.keys(blocks.kind));
+  const LineSet set = select_lines(tiles, {.threshold = choice.threshold,
+                                           .query_sentences = query_sentences,
+                                           .key_sentences = key_sentences,
+                                           .part = choice.pair_part});
+  const std::vector<std::uint32_t> places = places_of(blocks.queries, blocks.shape.queries);
+  for (const WeightLine& line : set.lines) {
+    figure.lines.push_back(
+        {.query = places[line.query], .key = line.key - blocks.keys.first, .head = line.head, .weight = line.weight});
+  }
+  figure.title = subject.options.title;
+  if (figure.title.empty()) figure.title = fmt::format("attention weights · {}", figure_place(blocks, matrix, false));
+  figure.subtitle = fmt::format("{}; weights from {} on", settings_in_words(blocks, subject.options),
+                                view::format_exact(choice.threshold));
+  if (set.found > set.lines.size()) figure.subtitle += fmt::format(", the {} largest of {}", set.lines.size(), set.found);
+  figure.query_title = std::move(axes.rows.title);
+  figure.key_title = std::move(axes.columns.title);
+  figure.queries = std::move(axes.rows.tokens);
+  figure.keys = std::move(axes.columns.tokens);
+  figure.style = figure_style(blocks, matrix.stage, subject.options);
+  figure.session = figure_session(subject.options, blocks, matrix, kLinesFigure);
+  return exporting::make_drawing(std::move(figure));
+}
+
+}  // namespace
+
+const FigureKind kLinesFigure{.id = "lines",
+                              .label = "Lines",
+                              .help = "the heads of a layer as lines from queries to keys",
+                              .scope = FigureScope::Layer,
+                              .takes_parts = true,
+                              .draw = &draw_line_figure};
+
+}  // namespace headlight::app

@@ -1,0 +1,40 @@
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/exports/figure_kind.h"
+#include "app/exports/figure_record.h"
+#include "app/exports/figures.h"
+#include "app/exports/metrics_panels.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+std::unique_ptr<exporting::Drawing> draw_metric_maps(const FigureSubject& subject, FigureNumbers& numbers) {
+  const ExportBlocks& blocks = subject.blocks;
+  const std::size_t heads = std::size_t{blocks.all_layers} * blocks.shape.heads;
+  numbers.expect(static_cast<double>(blocks.shape.queries) * blocks.shape.keys * static_cast<double>(heads));
+  const auto result = numbers.analysis(
+      {.analysis = &kHeadMetricAnalysis, .block = {.kind = blocks.kind, .layer = {}}, .batch = subject.matrix.batch});
+  const auto* found = dynamic_cast<const HeadMetricsFound*>(result.get());
+  if (found == nullptr || !found->is_complete()) return nullptr;
+  MetricsFigure figure{.found = *found, .scoring = subject.options.choice.scoring};
+  for (const model::BlockRef block : blocks.layers) figure.layers.push_back(block.layer.value);
+  figure.heads = blocks.heads;
+  figure.title = subject.options.title.empty() ? figure.title : subject.options.title;
+  figure.subtitle = settings_in_words(blocks, subject.options) + "; " + metrics_subtitle(blocks.kind, *found);
+  figure.style = figure_style(blocks, subject.matrix.stage, subject.options);
+  figure.session = figure_session(subject.options, blocks, subject.matrix, kMetricsFigure);
+  return exporting::make_drawing(draw_metrics(figure));
+}
+
+}  // namespace
+
+const FigureKind kMetricsFigure{.id = "metrics",
+                                .label = "Metrics",
+                                .help = "what every head does: a map of layers and heads for each metric",
+                                .scope = FigureScope::Attention,
+                                .draw = &draw_metric_maps};
+
+}  // namespace headlight::app

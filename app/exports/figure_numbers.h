@@ -1,0 +1,48 @@
+#pragma once
+
+#include <memory>
+
+#include "app/analyses/analysis.h"
+#include "app/exports/numbers.h"
+#include "app/quantities/evaluation.h"
+
+namespace headlight::app {
+
+/// Where a figure's numbers come from: a run, at once, or a window, whose engine answers when it can.
+class FigureNumbers {
+ public:
+  virtual ~FigureNumbers() = default;
+  /// Null: it is being evaluated, and the figure can't be drawn yet. Ask for the others all the same.
+  virtual std::shared_ptr<const attention::Tile> tile(const TileQuery& query) = 0;
+  /// What an analysis of tiles found, complete; null likewise. Throws Error where it can't be done.
+  virtual std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& query) = 0;
+  /// Values along an edge of a matrix that are worth reading: fewer than `most` where the figure is drawn small.
+  virtual std::uint32_t edge(std::uint32_t most) const { return most; }
+  /// How many cells the figure reads in all, so that progress can be told.
+  virtual void expect(double /*cells*/) {}
+
+ protected:
+  FigureNumbers() = default;
+  FigureNumbers(const FigureNumbers&) = default;
+  FigureNumbers& operator=(const FigureNumbers&) = default;
+};
+
+/// Of runs that are computed. The run's network and input are needed by analyses alone.
+class RunNumbers final : public FigureNumbers {
+ public:
+  explicit RunNumbers(Runs runs, AnalysisSubject subject = {}, Checkpoint checkpoint = {});
+
+  std::shared_ptr<const attention::Tile> tile(const TileQuery& query) override;
+  std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& query) override;
+  void expect(double cells) override { expected_ = cells; }
+
+ private:
+  void tell(double more) const;
+
+  Runs runs_;
+  AnalysisSubject subject_;
+  Checkpoint checkpoint_;
+  double expected_ = 0.0, read_ = 0.0;  ///< cells
+};
+
+}  // namespace headlight::app

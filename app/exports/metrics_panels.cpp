@@ -1,0 +1,108 @@
+#include "app/exports/metrics_panels.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/analyses/head_metric_text.h"
+
+namespace headlight::app {
+namespace {
+
+using evaluation::HeadMetric;
+
+constexpr std::size_t kMetricsAcross = 4;
+
+/// The selected indices, or all up to the largest that was found.
+std::vector<std::uint32_t> chosen_indices(const std::vector<std::uint32_t>& chosen, std::uint32_t count) {
+  if (!chosen.empty()) return chosen;
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t index = 0; index < count; ++index) all.push_back(index);
+  return all;
+}
+
+/// What rows and columns are.
+struct MetricAxes {
+  std::vector<std::uint32_t> layers, heads;
+};
+
+MetricAxes axes_of(const MetricsFigure& figure) {
+  std::uint32_t layers = 0, heads = 0;
+  for (const auto& [head, metrics] : figure.found.heads) {
+    layers = std::max(layers, head.block.layer.value + 1);
+    heads = std::max(heads, head.head + 1);
+  }
+  return {.layers = chosen_indices(figure.layers, layers), .heads = chosen_indices(figure.heads, heads)};
+}
+
+std::vector<std::string> names_of(const std::vector<std::uint32_t>& indices) {
+  std::vector<std::string> names;
+  for (const std::uint32_t index : indices) names.push_back(std::to_string(index));
+  return names;
+}
+
+/// A row for each layer; nullopt where no head has a value.
+std::optional<exporting::FigureMap> map_of(const MetricsFigure& figure, const MetricAxes& axes, HeadMetric metric) {
+  exporting::FigureMap map{.rows = static_cast<std::uint32_t>(axes.layers.size()),
+                           .columns = static_cast<std::uint32_t>(axes.heads.size()),
+                           .values = {},
+                           .masked = {}};
+  map.values.resize(axes.layers.size() * axes.heads.size());
+  map.masked.resize(map.values.size(), 1);
+  bool has_any = false;
+  for (const auto& [head, metrics] : figure.found.heads) {
+    const auto row = std::ranges::find(axes.layers, head.block.layer.value);
+    const auto column = std::ranges::find(axes.heads, head.head);
+    const std::optional<double> value = metrics.value(metric, figure.scoring);
+    if (!value || row == axes.layers.end() || column == axes.heads.end()) continue;
+    const std::size_t at = static_cast<std::size_t>(row - axes.layers.begin()) * axes.heads.size() +
+                           static_cast<std::size_t>(column - axes.heads.begin());
+    map.values[at] = static_cast<float>(*value);
+    map.masked[at] = 0;
+    has_any = true;
+  }
+  return has_any ? std::optional(std::move(map)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string metrics_subtitle(model::BlockKind kind, const HeadMetricsFound& found) {
+  std::string subtitle = fmt::format("{} attention, {} queries", model::to_string(kind), found.queries);
+  if (found.measured_queries < found.queries) subtitle += fmt::format(", {} of them measured", found.measured_queries);
+  return subtitle;
+}
+
+exporting::PanelsFigure draw_metrics(const MetricsFigure& figure) {
+  exporting::PanelsFigure drawn{.title = figure.title,
+                                .subtitle = figure.subtitle,
+                                .panels = {},
+                                .across = kMetricsAcross,
+                                .style = figure.style,
+                                .session = figure.session};
+  const MetricAxes axes = axes_of(figure);
+  for (std::size_t i = 0; i < evaluation::kHeadMetrics; ++i) {
+    const auto metric = static_cast<HeadMetric>(i);
+    std::optional<exporting::FigureMap> map = map_of(figure, axes, metric);
+    if (!map) continue;
+    const HeadMetricText& text = text_of(metric);
+    exporting::HeatmapFigure& panel = drawn.panels.emplace_back();
+    panel.title = text.title;
+    panel.map = std::move(*map);
+    panel.rows = {.title = "layer", .tokens = names_of(axes.layers)};
+    panel.columns = {.title = "head", .tokens = names_of(axes.heads)};
+    panel.value_title = *text.unit == '\0' ? text.title : fmt::format("{},{}", text.title, text.unit);
+    panel.masked_title = "not defined";
+    panel.marks_empty_rows = false;
+    panel.style = figure.style;
+    panel.style.limits = {};
+    panel.style.scale = text.is_share ? view::ScaleKind::Unit : view::ScaleKind::Maximum;
+    panel.style.map_edge = figure.style.map_edge / static_cast<float>(kMetricsAcross);
+    panel.style.parts.title = true;
+    panel.style.parts.settings = false;
+  }
+  return drawn;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/exports/running_text.h"
+#include "app/state/state.h"
+#include "export/text_figure.h"
+
+namespace headlight::app {
+
+/// A text shaded by what one of its tokens attends to, or by what attends to it.
+struct ShadedText {
+  std::string title;
+  std::string settings = {};          ///< in front of what is shown; may be empty
+  std::vector<RunningToken> queries;  ///< [token]
+  std::vector<RunningToken> keys;     ///< of attention between two texts; empty: the queries are the keys
+  LockedToken chosen = {};
+  std::vector<float> weights;  ///< [token of the other side]; NaN and negative ones count as 0
+  exporting::FigureStyle style = {};
+  std::string session = {};
+};
+
+/// The largest weight; 0 where there is none.
+float largest_shade(const std::vector<float>& weights);
+
+/// Lays the text out for a figure's width and letters.
+exporting::TextFigure text_figure(const ShadedText& shown);
+
+}  // namespace headlight::app
