@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/analyses/head_metric_text.h"
 #include "app/cells/provenance.h"
 
 namespace headlight::app {

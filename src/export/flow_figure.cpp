@@ -28,11 +28,12 @@ class FlowDrawing final : public Drawing {
  public:
   explicit FlowDrawing(FlowFigure shown)
       : figure_(std::move(shown)),
-        paper_(paper_of({.is_dark = figure_.is_dark})),
+        paper_(paper_of(figure_.style)),
         gutter_(metrics_.width(fmt::format("layer {}", figure_.layers), kTextSize) + kFlowGap),
         column_(column_width()),
         width_(std::max(2.0F * kMargin + gutter_ + column_ * static_cast<float>(figure_.tokens.size()), kLeastWidth)),
-        titles_(figure_.title, figure_.subtitle, width_ - 2.0F * kMargin, metrics_) {
+        titles_(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
+                width_ - 2.0F * kMargin, metrics_) {
     if (figure_.tokens.size() > kMostFlowTokens || figure_.layers > kMostFlowLayers) {
       throw Error("a figure of a flow has at most {} tokens and {} layers, not {} and {}", kMostFlowTokens, kMostFlowLayers,
                   figure_.tokens.size(), figure_.layers);
@@ -42,7 +43,7 @@ class FlowDrawing final : public Drawing {
       if (edge.layer >= figure_.layers || edge.from >= tokens || edge.to >= tokens) {
         throw Error("an edge of layer {} joins tokens {} and {}, which the figure lacks", edge.layer, edge.from, edge.to);
       }
-      if (edge.head) heads_.insert(*edge.head);
+      if (edge.head && figure_.style.parts.legend) heads_.insert(*edge.head);
     }
     legend_top_ = kMargin + titles_.height();
     legend_across_ = static_cast<std::size_t>(std::max(std::floor((width_ - 2.0F * kMargin) / legend_width()), 1.0F));
@@ -52,8 +53,7 @@ class FlowDrawing final : public Drawing {
   }
 
   glm::vec2 size() const override { return {width_, height_}; }
-  Rgb ground() const override { return paper_.ground; }
-  std::string title() const override { return figure_.title; }
+  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
 
   void draw(Canvas& canvas) const override {
     titles_.draw(canvas, {kMargin, kMargin}, paper_);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "export/drawing.h"
+#include "export/figure.h"
 
 namespace headlight::exporting {
 
@@ -26,7 +26,9 @@ struct FlowFigure {
   std::uint32_t layers = 0;         ///< rows above the input
   std::vector<std::string> tokens;  ///< [column]; every edge's are among them
   std::vector<Edge> edges;          ///< later ones are drawn over earlier ones
-  bool is_dark = false;
+  /// Of its parts title and settings count, and its legend; a map edge doesn't.
+  FigureStyle style = {};
+  std::string session = {};  ///< metadata from which it can be made again; empty: none
 };
 
 /// With a legend of the heads whose colours it has. Throws Error where an edge's layer or token doesn't exist or the figure

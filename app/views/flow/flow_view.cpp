@@ -198,7 +198,7 @@ class FlowView final : public ViewPanel {
                                  .layers = layout_.layers,
                                  .tokens = tokens_,
                                  .edges = {},
-                                 .is_dark = is_dark_};
+                                 .style = {.is_dark = is_dark_}};
     for (const attribution::FlowEdge& edge : layout_.edges) {
       figure.edges.push_back({.layer = edge.layer,
                               .from = layout_.columns.at(edge.from),
