@@ -61,13 +61,14 @@ Subcommand add_screenshot_command(CLI::App& app) {
                                      "Write the window as an image, without a display\n\n"
                                      "Draws the window as it first opens, offscreen, waits until everything in it is "
                                      "computed, and writes a PNG; or the view's figure for a paper: of lines, text, steps, "
-                                     "heads, flow, pair and patching.");
+                                     "heads, logits, flow, knockouts, pair and patching.");
   const auto flags = std::make_shared<ScreenshotFlags>();
   ScreenshotOptions* options = &flags->options;
   add_flag(*command, "--out", "FILE", "the .png file to write, or a figure as .svg or .pdf; needed", "Image",
            [=](const std::string& text) { options->out = text; });
   add_plain_flag(*command, "--figure",
-                 "the view's figure for a paper instead of the window, of the views lines, text, steps, heads, flow, pair "
+                 "the view's figure for a paper instead of the window, of the views lines, text, steps, heads, logits, "
+                 "flow, knockouts, pair "
                  "and patching; .svg "
                  "and .pdf always are",
                  "Image", [=] { options->is_figure = true; });

@@ -202,8 +202,8 @@ inline constexpr float kLeastBlockSpeed = 0.25f, kMostBlockSpeed = 4.0f;
 /// The block view's own settings.
 struct BlockChoices {
   std::string opened = {};      ///< id of the matrix that is unfolded: "scores"; empty: the whole layer is shown
-  bool reduces_motion = false;  ///< the walk through the steps changes from one to the next without movement
-  float speed = 1.0f;           ///< of the walk through the steps, kLeastBlockSpeed … kMostBlockSpeed
+  bool reduces_motion = false;  ///< the walk's steps, and on the map the rows of written tokens, change without movement
+  float speed = 1.0f;           ///< of both, kLeastBlockSpeed … kMostBlockSpeed
 
   bool operator==(const BlockChoices&) const = default;
 };

@@ -321,7 +321,8 @@ void Workspace::write_figure(const std::filesystem::path& path) const {
   if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", path.string());
   if (!figure) {
     throw Error(
-        "this view has no figure: Lines, Text, Steps, Heads, Flow, Side by side and Patching do; save the window as .png, "
+        "this view has no figure: Lines, Text, Steps, Heads, Logits, Flow, What if, Side by side and Patching do; save the "
+        "window as .png, "
         "or "
         "choose Export for matrices");
   }

@@ -336,6 +336,15 @@ TEST_SUITE("gpu") {
       CAPTURE(part);
       CHECK(flow.find(part) != std::string::npos);
     }
+    for (const char* const tab : {"logits", "knockouts"}) {
+      CAPTURE(tab);
+      ui.click(std::string("tab.") + tab);
+      save(std::string(tab) + ".svg");
+      CHECK_FALSE(ui.window().notice().is_warning);
+      const std::string heads = read_file(folder.path() / (std::string(tab) + ".svg"));
+      CHECK(heads.find(">layer</text>") != std::string::npos);
+      CHECK(heads.find(">head</text>") != std::string::npos);
+    }
     ui.click("notice.close");
     ui.click("tab.head");
     save("head.svg");

@@ -12,6 +12,7 @@
 #include "app/views/logits/explained_logit.h"
 #include "app/widgets/empty_note.h"
 #include "app/widgets/head_map.h"
+#include "app/widgets/head_map_figure.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/position_header.h"
@@ -141,7 +142,9 @@ void draw_copy(Frame& frame, const ChosenLogit& logit, const LogitAttribution& f
   mark_last_item(frame, "logits.copy", "Copies every number of this view as CSV: parts, heads and source tokens.");
 }
 
-void draw_heads(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found, float most_height) {
+/// Returns what the map shows.
+std::vector<HeadMapLayer> draw_heads(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found,
+                                     float most_height) {
   draw_heading(frame, "By head");
   const float all = 22.0F + static_cast<float>(found.layers.size()) * 26.0F;
   ImGui::BeginChild("heads", {0.0F, std::min(all, most_height)}, false);
@@ -169,9 +172,12 @@ void draw_heads(Frame& frame, const ChosenLogit& logit, const LogitAttribution& 
     if (click.is_double) frame.state.view.tab = kHeadView;
   }
   ImGui::EndChild();
+  return layers;
 }
 
-void draw_columns(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found, const LogitSources* sources) {
+/// Returns what the map of heads shows.
+std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found,
+                                       const LogitSources* sources) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool has_columns = room.x >= kLeastColumns;
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.46F) : room.x;
@@ -181,15 +187,18 @@ void draw_columns(Frame& frame, const ChosenLogit& logit, const LogitAttribution
   ImGui::EndChild();
   if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
   ImGui::BeginChild("details", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  draw_heads(frame, logit, found, std::floor(ImGui::GetContentRegionAvail().y * kMostHeadsShare));
+  std::vector<HeadMapLayer> layers =
+      draw_heads(frame, logit, found, std::floor(ImGui::GetContentRegionAvail().y * kMostHeadsShare));
   ImGui::Spacing();
   draw_sources(frame, logit, sources);
   ImGui::EndChild();
+  return layers;
 }
 
 class LogitsView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
+    figure_.layers.clear();
     const EngineResult& result = frame.result;
     if (!result.input || !result.network) return;
     const std::string why = attribution::why_not_attributable(*result.network);
@@ -220,8 +229,19 @@ class LogitsView final : public ViewPanel {
     draw_copy(frame, *logit, *found, tokens);
     draw_sum(frame, *logit, *found);
     ImGui::Spacing();
-    draw_columns(frame, *logit, *found, tokens);
+    figure_.layers = draw_columns(frame, *logit, *found, tokens);
+    figure_.title = fmt::format("What each head gives to the {}", logit_title(frame, *logit));
+    figure_.subtitle =
+        "Direct logit attribution: a head's output through W_O, times the final norm's scale and the token's "
+        "row of the unembedding.";
+    figure_.value_title = "part of the logit";
+    figure_.is_dark = frame.state.view.theme != Theme::Light;
   }
+
+  std::unique_ptr<exporting::Drawing> figure() const override { return make_head_map_figure(figure_); }
+
+ private:
+  HeadMapFigure figure_;  ///< of the last frame
 };
 
 }  // namespace

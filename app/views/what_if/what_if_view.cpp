@@ -13,6 +13,7 @@
 #include "app/views/what_if/knockout_list.h"
 #include "app/widgets/empty_note.h"
 #include "app/widgets/head_map.h"
+#include "app/widgets/head_map_figure.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/label_text.h"
@@ -126,7 +127,8 @@ NumberRef number_of(const Frame& frame, const ChosenLogit& logit, const HeadKnoc
   return number;
 }
 
-void draw_map(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
+/// Returns what is drawn.
+std::vector<HeadMapLayer> draw_map(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
   const WhatIfChoices& choices = frame.state.what_if;
   const double scale = choices.measure == KnockoutMeasure::Probability ? 100.0 : 1.0;
   std::vector<HeadMapLayer> layers;
@@ -147,8 +149,8 @@ void draw_map(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found
       frame.transient.pointed_number = number_of(frame, logit, found, *click.hovered, scale * *change);
     }
   }
-  if (!click.head) return;
-  click.is_double ? knock_out(frame, *click.head) : select(frame, *click.head);
+  if (click.head) click.is_double ? knock_out(frame, *click.head) : select(frame, *click.head);
+  return layers;
 }
 
 void draw_list(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
@@ -201,7 +203,8 @@ void draw_buttons(Frame& frame, const HeadKnockouts& found) {
   mark_last_item(frame, "what_if.copy", "Copies every number of this view as CSV.");
 }
 
-void draw_columns(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
+/// Returns what the map shows.
+std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool has_columns = room.x >= kLeastColumns;
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.58F) : room.x;
@@ -213,17 +216,19 @@ void draw_columns(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& f
   }
   const float height = std::min(head_map_height(layers, heads, left) + 4.0F, std::floor(room.y * kMostMapShare));
   ImGui::BeginChild("map", {left, has_columns ? 0.0F : height});
-  draw_map(frame, logit, found);
+  std::vector<HeadMapLayer> drawn = draw_map(frame, logit, found);
   ImGui::EndChild();
   if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
   ImGui::BeginChild("details", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   draw_list(frame, logit, found);
   ImGui::EndChild();
+  return drawn;
 }
 
 class WhatIfView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
+    figure_.layers.clear();
     const EngineResult& result = frame.result;
     if (!result.input || !result.network) return;
     if (!result.has_logits) {
@@ -253,8 +258,21 @@ class WhatIfView final : public ViewPanel {
     draw_summary(frame, *logit, *found);
     draw_buttons(frame, *found);
     ImGui::Spacing();
-    draw_columns(frame, *logit, *found);
+    figure_.layers = draw_columns(frame, *logit, *found);
+    const std::string unit(unit_of(measure));
+    figure_.title = "What if a head were gone?";
+    figure_.subtitle =
+        fmt::format("{}; each number: {}, minus now.", present_text(frame, *logit, found->present),
+                    frame.state.what_if.ablation == Ablation::Mean ? "with that head's output averaged over the text"
+                                                                   : "without that head");
+    figure_.value_title = unit.empty() ? "change of the logit" : fmt::format("change, {}", unit);
+    figure_.is_dark = frame.state.view.theme != Theme::Light;
   }
+
+  std::unique_ptr<exporting::Drawing> figure() const override { return make_head_map_figure(figure_); }
+
+ private:
+  HeadMapFigure figure_;  ///< of the last frame
 };
 
 }  // namespace
