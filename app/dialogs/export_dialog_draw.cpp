@@ -110,7 +110,7 @@ void ExportDialog::draw_choices(Frame& frame) {
       frame, "format", [](std::size_t i) { return to_string(kOfferedFormats[i]); }, formats_);
   draw_gap(frame);
   if (!writes_figures(options(frame.state, frame.transient, frame.result).formats)) return;
-  draw_label(frame, "Figures");
+  if (frame.ui.size().y >= kRoomForAll) draw_label(frame, "Figures");
   std::size_t offered = 0;
   while (offered < figure_kinds().size() && is_offered(*figure_kinds()[offered])) ++offered;
   draw_switches(

@@ -78,7 +78,7 @@ void FigurePreview::update(Frame& frame, const ExportOptions& options, const Fig
 
 void FigurePreview::draw_page(Frame& frame, const ExportOptions& options, glm::vec2 corner, glm::vec2 room) const {
   const glm::vec2 size = drawing_->size();
-  const float fitting = std::min({room.x / size.x, room.y / size.y, 1.0F});
+  const float fitting = std::min({room.x / size.x, room.y / size.y, 1.5F});
   const float scale = is_enlarged_ ? std::max(1.0F, fitting) : fitting;
   const glm::vec2 free = room - size * scale;
   const glm::vec2 pointed = glm::clamp((to_glm(ImGui::GetIO().MousePos) - corner) / room, 0.0F, 1.0F);

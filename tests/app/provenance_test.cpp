@@ -1,6 +1,7 @@
 // Where a number comes from, in words, with the names that tensors have in their files.
 #include "app/analyses/head_metric_text.h"
 #include "app/cells/provenance.h"
+#include "app/analyses/head_metric_text.h"
 
 #include <doctest/doctest.h>
 

@@ -286,6 +286,33 @@ TEST_SUITE("gpu") {
     CHECK(exported.json("run.json")["view"]["color_map"] == "viridis");
   }
 
+  TEST_CASE("figures of views are written in every format, and are made again from their files") {
+    const Exported exported({"--text", "alpha beta gamma", "--mask", "causal", "--heads", "2", "--layers", "1", "--views",
+                             "grid,lines,text,steps,metrics", "--threshold", "0.125", "--theme", "dark", "--size", "120mm",
+                             "--format", "png,svg,pdf"});
+    for (const char* name :
+         {"grid", "layer-00_lines", "layer-00_batch-0_head-01_text", "layer-00_batch-0_head-01_steps", "metrics"}) {
+      CAPTURE(name);
+      CHECK(exported.text(std::string(name) + ".png").starts_with("\x89PNG"));
+      CHECK(exported.text(std::string(name) + ".pdf").starts_with("%PDF-1."));
+      const std::string file = std::string(name) + ".svg";
+      CHECK(exported.text(file).find("seed 123") != std::string::npos);
+      const Exported again({"--from", exported.path(file).string()});
+      CHECK(again.text(file) == exported.text(file));
+    }
+    CHECK(exported.text("layer-00_lines.svg").find("weights from 0.125 on") != std::string::npos);
+    CHECK(exported.text("layer-00_batch-0_head-01_text.svg").find(">gamma<") != std::string::npos);
+    CHECK_FALSE(exported.has("layer-00_heads.svg"));
+    const std::vector<std::string> text = {"--text", "alpha beta", "--views"};
+    const auto with = [&](std::vector<std::string> more) {
+      more.insert(more.begin(), text.begin(), text.end());
+      return more;
+    };
+    CHECK(complaint(with({"nonsense"}), 2).find("choose among head, heads, grid, lines") != std::string::npos);
+    CHECK(complaint(with({"grid", "--format", "csv"}), 2).find("--views are figures") != std::string::npos);
+    CHECK(complaint(with({"pair"}), 1).find("no other run to compare with") != std::string::npos);
+  }
+
   TEST_CASE("a translator's alignment: the mean of cross-attention, its rows named by what is written") {
     const std::vector<std::string> translation = {"--model",  "multi30k-de-en", "--text",          "ein Hund läuft.",
                                                   "--target", "a dog runs.",    "--block",         "cross",

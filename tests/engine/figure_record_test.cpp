@@ -2,8 +2,13 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/engine/computed_run.h"
+#include "app/engine/run_source.h"
+#include "app/exports/figure_kind.h"
 #include "app/exports/figure_record.h"
 #include "app/exports/job.h"
+#include "app/exports/names.h"
+#include "app/state/comparison.h"
 #include "app/state/session_file.h"
 #include "app/state/state_json.h"
 #include "core/atomic_file.h"
@@ -35,6 +40,7 @@ std::size_t compare_with_again(const ExportOptions& options, const fs::path& fol
     REQUIRE(state);
     ExportOptions again = options_of_figure(*figure, state->compare.frozen);
     again.inputs = run_inputs(*state);
+    again.choice = figure_choice(*state);
     again.session = to_text(to_json(*state), -1);
     again.formats = {parse_format(file.extension().string().substr(1)).value()};
     again.directory = folder / "again";
@@ -88,6 +94,117 @@ TEST_SUITE("cpu") {
     CHECK(compare_with_again(options, folder.path()) == 2);
   }
 
+  TEST_CASE("every kind of figure is written in every format, has its words as text, and is made again byte for byte") {
+    const TemporaryDirectory folder;
+    State state;
+    state.text() = "one two, three\nfour \"five\"";
+    state.playground().settings.d_model = 6;
+    state.playground().settings.heads = 3;
+    state.view.lines.threshold = 0.25F;
+    state.view.lines.hidden_heads = {1};
+    state.view.locked = LockedToken{.side = MapSide::Key, .token = 1};
+    ExportOptions options = small_options(folder.path() / "first");
+    options.choice = figure_choice(state);
+    options.session = to_text(to_json(state), -1);
+    options.formats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Pdf};
+    options.is_dark = true;
+    options.font = exporting::FigureFont::Serif;
+    options.dpi = 96;
+    struct Case {
+      const char* id;
+      std::size_t figures;  ///< of two layers, two batch items and three heads
+      std::vector<std::string> words;
+    };
+    const std::vector<Case> cases = {{"grid", 2, {"L0 H0", "L1 H2"}},
+                                     {"lines", 4, {"one", "two", "head 0", "head 2", "weights from 0.25 on"}},
+                                     {"text", 12, {"one", "three", "is attended by"}},
+                                     {"steps", 12, {"one", "queries Q, 3 × 2", "attention weights, 3 × 3"}},
+                                     {"metrics", 2, {"Heads by what they do", "entropy", "layer", "head"}}};
+    for (const Case& one : cases) {
+      CAPTURE(one.id);
+      options.views = {find_figure_kind(one.id)};
+      options.directory = folder.path() / one.id;
+      REQUIRE(options.views.front() != nullptr);
+      CHECK(compare_with_again(options, folder.path()) == 3 * one.figures);
+      std::string svg;
+      for (const fs::directory_entry& entry : fs::directory_iterator(options.directory)) {
+        const bool is_first = entry.path().filename().string().find("batch-1") == std::string::npos;
+        if (entry.path().extension() == ".svg" && is_first) svg = read_file(entry.path());
+      }
+      for (const std::string& word : one.words) {
+        CAPTURE(word);
+        CHECK(svg.find(word) != std::string::npos);
+      }
+      if (std::string_view(one.id) == "lines") CHECK(svg.find("head 1") == std::string::npos);  // hidden
+    }
+  }
+
+  TEST_CASE("a pair shows both runs, and is made again from the frozen one in its session") {
+    const TemporaryDirectory folder;
+    State other;
+    other.text() = "six two, three\nfour seven";
+    other.playground().settings.d_model = 6;
+    other.playground().settings.heads = 3;
+    State state = other;
+    state.text() = "one two, three\nfour \"five\"";
+    state.compare.frozen = freeze(other);
+    ExportOptions options = small_options(folder.path() / "first");
+    options.reference = *state.compare.frozen;
+    options.session = to_text(to_json(state), -1);
+    options.formats = {ExportFormat::Svg};
+    options.layers = options.heads = IndexSet(1);
+    options.batch = 0;
+    options.views = {&kPairFigure, &kGridFigure, &kStepsFigure};
+    CHECK(compare_with_again(options, folder.path()) == 3);
+    const std::string svg = read_file(folder.path() / "first" / "layer-01_batch-0_head-01_pair.svg");
+    CHECK(svg.find(">one<") != std::string::npos);
+    CHECK(svg.find(">six<") != std::string::npos);
+    CHECK(fs::exists(folder.path() / "first" / "batch-0_difference_grid.svg"));
+  }
+
+  TEST_CASE("what a selection has no figure of is left out with a reason, and alone it is an error") {
+    const TemporaryDirectory folder;
+    ExportOptions options = small_options(folder.path());
+    options.formats = {ExportFormat::Svg};
+    const auto refusal = [&](const FigureKind& kind, const auto& change) {
+      ExportOptions own = options;
+      own.views = {&kind};
+      change(own);
+      FakeRunner runner{"fake", std::make_shared<FakeLog>()};
+      return test::error_message([&] { static_cast<void>(run_export(runner, own)); });
+    };
+    const auto with_mean = [](ExportOptions& own) { own.mean = HeadMean::Layer; };
+    const auto with_norms = [](ExportOptions& own) { own.weighs_values = true; };
+    const auto of_a_part = [](ExportOptions& own) { own.queries = parse_index_set("--queries", "0-1"); };
+    CHECK(refusal(kPairFigure, [](ExportOptions&) {}).find("no other run to compare with") != std::string::npos);
+    CHECK(refusal(kLinesFigure, with_mean).find("lines is left out: it has no means") != std::string::npos);
+    CHECK(refusal(kLinesFigure, with_norms).find("not norms") != std::string::npos);
+    CHECK(refusal(kMetricsFigure, of_a_part).find("all queries and keys") != std::string::npos);
+    CHECK(refusal(kTextFigure, of_a_part).find("choose a single one") != std::string::npos);
+    options.views = {&kPairFigure, &kGridFigure};
+    FakeRunner runner{"fake", std::make_shared<FakeLog>()};
+    const ExportReport report = run_export(runner, options);
+    CHECK(report.files.size() == 3);  // the grid of both lines, and run.json
+    REQUIRE(report.notes.size() == 1);
+    CHECK(report.notes.front().starts_with("pair is left out"));
+    CHECK(find_figure_kind("nonsense") == nullptr);
+  }
+
+  TEST_CASE("the files that are announced are those that are written") {
+    const TemporaryDirectory folder;
+    ExportOptions options = small_options(folder.path());
+    options.formats = {ExportFormat::Svg, ExportFormat::Csv};
+    for (const FigureKind* kind : figure_kinds()) options.views.push_back(kind);
+    FakeRunner runner{"fake", std::make_shared<FakeLog>()};
+    RunSource sources(std::make_shared<ModelCache>());
+    const RunSource::Source& source = sources.build(options.inputs);
+    const std::shared_ptr<const inference::Run> run = compute_run(runner, source, options.inputs, nullptr);
+    std::vector<std::string> written;
+    for (const fs::path& file : export_run(runner, run, source, options).files) written.push_back(file.filename().string());
+    std::ranges::sort(written);
+    CHECK(written == export_names(options, run->blocks(), shapes_of(*run)));
+  }
+
   TEST_CASE("what no figure says is refused with the member's name") {
     const nlohmann::json good = {{"stage", "weights"}, {"attention", "encoder"}, {"layer", 0U}, {"batch", 0U}};
     CHECK(options_of_figure(good).stages == std::vector{Stage::Weights});
@@ -118,7 +235,9 @@ TEST_SUITE("cpu") {
                                                                        {"parts", {{"title", 3}}},
                                                                        {"parts", 3},
                                                                        {"title", 7},
-                                                                       {"spread", "cubic"}};
+                                                                       {"spread", "cubic"},
+                                                                       {"view", "nonsense"},
+                                                                       {"view", 3}};
     for (const auto& one : wrong) {
       const auto& key = one.first;
       const auto& value = one.second;

@@ -21,8 +21,10 @@ std::unique_ptr<exporting::Drawing> draw_grid(const FigureSubject& subject, Figu
   exporting::ContactSheet sheet;
   sheet.title = subject.options.title;
   if (sheet.title.empty()) {
-    sheet.title = fmt::format("{} · {}all heads", shown.figure_title,
-                              blocks.prefix.empty() ? "" : fmt::format("{}, ", model::to_string(blocks.kind)));
+    const bool is_whole = blocks.layers.size() == blocks.all_layers && blocks.heads.size() == blocks.shape.heads;
+    sheet.title = fmt::format("{} · {}{}", shown.figure_title,
+                              blocks.prefix.empty() ? "" : fmt::format("{}, ", model::to_string(blocks.kind)),
+                              is_whole ? "all heads" : "selected heads");
     if (blocks.shape.batch > 1) sheet.title += fmt::format(", batch item {}", subject.matrix.batch);
   }
   sheet.subtitle = settings_in_words(blocks, subject.options) + "; a row for each layer, a column for each head";

@@ -9,7 +9,6 @@
 #include "app/exports/figure_record.h"
 #include "app/exports/figures.h"
 #include "app/exports/line_set.h"
-#include "core/error.h"
 #include "view/number_format.h"
 
 namespace headlight::app {

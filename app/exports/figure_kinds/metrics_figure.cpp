@@ -6,7 +6,6 @@
 #include "app/exports/figure_record.h"
 #include "app/exports/figures.h"
 #include "app/exports/metrics_panels.h"
-#include "core/error.h"
 
 namespace headlight::app {
 namespace {

@@ -51,7 +51,15 @@ function draw() {
 
 function fillGrid() {
   const set = current();
-  find("grid").replaceChildren(...set.layers.map((layer, layerIndex) => {
+  const names = document.createElement("div");
+  names.className = "layer heads";
+  names.setAttribute("aria-hidden", "true");  // buttons say layer and head
+  names.append(...["", ...set.heads.map((head) => "H" + head)].map((text) => {
+    const name = document.createElement("span");
+    name.textContent = text;
+    return name;
+  }));
+  find("grid").replaceChildren(names, ...set.layers.map((layer, layerIndex) => {
     const row = document.createElement("div");
     row.className = "layer";
     const name = document.createElement("span");
