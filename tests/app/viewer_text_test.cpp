@@ -165,6 +165,14 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().playground().settings.layers == 2);
   }
 
+  TEST_CASE("a word of joined emoji that is wider than an atlas of glyphs is drawn") {
+    std::string word;
+    for (int i = 0; i < 40; ++i) word += "\U0001F469\u200D\U0001F469\u200D\U0001F467";
+    UiDriver ui(with_text("a " + word));
+    CHECK(ui.sees("text.edit"));
+    CHECK(ui.window().notice().text.find("::") == std::string::npos);
+  }
+
   TEST_CASE("the example sentence is replaced by what is typed first, and comes back with undo") {
     StartDriver ui{State{}};
     ui.type("hello");
