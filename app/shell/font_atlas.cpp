@@ -28,6 +28,21 @@ constexpr const char* kMonoFamilies[] = {"DejaVu Sans Mono", "monospace"};
 constexpr const char* kSymbolFamilies[] = {"DejaVu Sans", "sans-serif"};
 constexpr std::size_t kMaxFallbacks = 8;
 
+// Columns of a text's image. Dear ImGui makes an atlas of few characters only 512 wide, and ends the program when an image
+// is wider than the atlas; any device has textures 4,096 wide.
+constexpr int kNarrowestAtlas = 512, kWidestAtlas = 4096, kAtlasEdge = 8;
+
+/// Leaves as many columns as the widest atlas has room for.
+void cut(TextImage& text) {
+  const int most = kWidestAtlas - kAtlasEdge;
+  if (text.width <= most) return;
+  std::vector<unsigned char> kept;
+  for (auto row = text.coverage.begin(); row != text.coverage.end(); row += text.width)
+    kept.insert(kept.end(), row, row + most);
+  text.coverage = std::move(kept);
+  text.width = most;
+}
+
 std::vector<ImWchar> as_ranges(const std::vector<std::uint32_t>& code_points) {
   std::vector<ImWchar> ranges;
   for (const std::uint32_t code : code_points) {
@@ -103,6 +118,7 @@ void FontAtlas::draw_text_images(ImFontAtlas& atlas, float scale) {
                                                                   {fonts_.mono, kMono, false},
                                                                   {fonts_.mono_small, kMonoSmall, false}}};
   images_.clear();
+  atlas.TexDesiredWidth = 0;
   const std::vector<std::string>& texts = shaped_.texts();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     for (const auto& [font, em, is_bold] : sizes) {
@@ -110,6 +126,8 @@ void FontAtlas::draw_text_images(ImFontAtlas& atlas, float scale) {
                          .code = static_cast<ImWchar>(ShapedTexts::first() + i),
                          .text = draw_text(texts[i], em * scale, is_bold)};
       if (shaped.text.has_missing && !missing_) missing_ = first_shaped(texts[i]);
+      cut(shaped.text);
+      if (shaped.text.width > kNarrowestAtlas - kAtlasEdge) atlas.TexDesiredWidth = kWidestAtlas;
       const auto advance = static_cast<float>(shaped.text.advance);
       // The row above the baseline is known when the atlas is built.
       shaped.rectangle =

@@ -171,8 +171,15 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   };
   Frame menus = frame_of(state_);
   draw_menu(menus);
-  // Only now: keys and menus may have chosen another model.
+  // Not into the state of another step, which may well be what is drawn: that would be a change, and undo would lead
+  // nowhere.
+  if (!shows_state && undo_.shown_id() == step_before) bring_back(state_, drawn, chosen);
+  // Only now: keys and menus may have chosen another model, or brought back a state that the run on screen doesn't fit.
   const bool arrives = is_arriving();
+  const Shown wanted = shown_of(state_);
+  if (!arrives) clamp_selection(state_, result_.shapes);
+  const Shown shown = shown_of(state_);
+  const std::uint64_t shown_step = undo_.shown_id();
   State held = arrives ? held_ : State{};  // a copy: nothing can be changed in it
   // The run may be of a model that was chosen in between, and given up for the one that is on its way.
   if (arrives) clamp_selection(held, result_.shapes);
@@ -184,9 +191,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   transient_.text_focus = TextFocus::None;
   is_mouse_held_ = ImGui::IsAnyMouseDown();
 
-  // Not into the state of another step, which may well be what is drawn: that would be a change, and undo would lead
-  // nowhere.
-  if (!shows_state && undo_.shown_id() == step_before) bring_back(state_, drawn, chosen);
+  if (undo_.shown_id() == shown_step) bring_back(state_, shown, wanted);
   if (!is_arriving() && held_ != state_) held_ = state_;
   remember(now_s);
   request_what_is_seen();

@@ -149,6 +149,30 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().text() == state.text());
   }
 
+  TEST_CASE("undo to a layer that the run on screen lacks draws what there is until the run has it") {
+    State state;
+    state.playground().settings.layers = 2;
+    UiDriver ui(state);
+    ui.press(Key::Down);
+    REQUIRE(ui.state().selection.block.layer.value == 1);
+    ui.wait(5.0);
+    ui.fill_in("model.layers", "1");
+    REQUIRE(ui.result().shapes.size() == 1);
+    CHECK(ui.state().selection.block.layer.value == 0);
+    ui.press(Key::Z, kControl);
+    CHECK(ui.window().notice().text == "");
+    CHECK(ui.state().selection.block.layer.value == 1);
+    CHECK(ui.state().playground().settings.layers == 2);
+  }
+
+  TEST_CASE("a word of joined emoji that is wider than an atlas of glyphs is drawn") {
+    std::string word;
+    for (int i = 0; i < 40; ++i) word += "\U0001F469\u200D\U0001F469\u200D\U0001F467";
+    UiDriver ui(with_text("a " + word));
+    CHECK(ui.sees("text.edit"));
+    CHECK(ui.window().notice().text.find("::") == std::string::npos);
+  }
+
   TEST_CASE("the example sentence is replaced by what is typed first, and comes back with undo") {
     StartDriver ui{State{}};
     ui.type("hello");
