@@ -15,7 +15,8 @@ std::unique_ptr<exporting::Drawing> make_head_map_figure(const HeadMapFigure& sh
   std::size_t heads = 0;
   for (const HeadMapLayer& layer : shown.layers) heads = std::max(heads, layer.values.size());
   if (heads == 0) return nullptr;
-  exporting::PanelsFigure figure{.title = shown.title, .subtitle = shown.subtitle, .panels = {}, .is_dark = shown.is_dark};
+  exporting::PanelsFigure figure{
+      .title = shown.title, .subtitle = shown.subtitle, .panels = {}, .style = {.is_dark = shown.is_dark}};
   exporting::HeatmapFigure& panel = figure.panels.emplace_back();
   panel.map.rows = static_cast<std::uint32_t>(shown.layers.size());
   panel.map.columns = static_cast<std::uint32_t>(heads);
