@@ -1,13 +1,12 @@
 // Where a number comes from, in words, with the names that tensors have in their files.
-#include "app/analyses/head_metric_text.h"
 #include "app/cells/provenance.h"
-#include "app/analyses/head_metric_text.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <string>
 
+#include "app/analyses/head_metric_text.h"
 #include "app/quantities/quantity.h"
 #include "attention/expression.h"
 #include "engine/asked_analysis.h"
