@@ -41,9 +41,19 @@ bool is_offered(const FigureKind& kind) { return &kind != &kPairFigure; }
 /// Whether one of the formats is an image.
 bool writes_figures(std::span<const ExportFormat> formats) { return std::ranges::any_of(formats, is_figure); }
 
-/// Buttons that stay pressed, side by side, wrapped where the line ends.
+/// "The text shaded by what one query attends to.": the help of a kind of figure as a sentence.
+std::string explanation(const FigureKind& kind) {
+  std::string text(kind.help);
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z')
+    text.front() = static_cast<char>(text.front() - 'a' + 'A');
+  return text + ".";
+}
+
+/// Buttons that stay pressed, side by side, wrapped where the line ends. `explain`: the tooltip of a number, where it isn't
+/// one of widgets/tooltips.cpp.
 template <typename Names>
-void draw_switches(Frame& frame, const char* prefix, const Names& names, std::span<bool> are_on) {
+void draw_switches(Frame& frame, const char* prefix, const Names& names, std::span<bool> are_on,
+                   std::string (*explain)(std::size_t number) = nullptr) {
   const shell::Theme& theme = frame.ui.theme();
   const Ink ink(frame.ui.fonts().small, theme.text);
   const float left = ImGui::GetCursorPosX();
@@ -61,7 +71,8 @@ void draw_switches(Frame& frame, const char* prefix, const Names& names, std::sp
       ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
     }
     if (ImGui::Button(name.c_str(), {width, 0.0F})) are_on[i] = !are_on[i];
-    mark_last_item(frame, fmt::format("export.{}.{}", prefix, name));
+    const std::string explained = explain != nullptr ? explain(i) : "";
+    mark_last_item(frame, fmt::format("export.{}.{}", prefix, name), explain != nullptr ? explained.c_str() : nullptr);
     if (is_on) ImGui::PopStyleColor(3);
     x += width + 6.0F;
   }
@@ -114,7 +125,8 @@ void ExportDialog::draw_choices(Frame& frame) {
   std::size_t offered = 0;
   while (offered < figure_kinds().size() && is_offered(*figure_kinds()[offered])) ++offered;
   draw_switches(
-      frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; }, std::span(views_).first(offered));
+      frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; }, std::span(views_).first(offered),
+      [](std::size_t i) { return explanation(*figure_kinds()[i]); });
   draw_gap(frame);
   draw_figure_form(frame, typed_, figure_);
 }
