@@ -23,19 +23,6 @@ std::vector<std::uint32_t> chosen_indices(const std::vector<std::uint32_t>& chos
   return all;
 }
 
-/// The attention that metrics are of: that of a network with one stack is an encoder's block to the program, whatever it is called.
-const char* attention_text(model::BlockKind kind) {
-  switch (kind) {
-    case model::BlockKind::EncoderSelf:
-      return "self-attention";
-    case model::BlockKind::DecoderSelf:
-      return "decoder self-attention";
-    case model::BlockKind::Cross:
-      return "cross-attention";
-  }
-  return "";
-}
-
 /// What rows and columns are.
 struct MetricAxes {
   std::vector<std::uint32_t> layers, heads;
@@ -81,8 +68,8 @@ std::optional<exporting::FigureMap> map_of(const MetricsFigure& figure, const Me
 
 }  // namespace
 
-std::string metrics_subtitle(model::BlockKind kind, const HeadMetricsFound& found) {
-  std::string subtitle = fmt::format("{}, {} queries", attention_text(kind), found.queries);
+std::string metrics_subtitle(const HeadMetricsFound& found) {
+  std::string subtitle = fmt::format("{} queries", found.queries);
   if (found.measured_queries < found.queries) subtitle += fmt::format(", {} of them measured", found.measured_queries);
   return subtitle;
 }

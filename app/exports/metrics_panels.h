@@ -19,8 +19,8 @@ struct MetricsFigure {
   std::string session = {};
 };
 
-/// "cross attention, 20 queries": and how many of them are measured, where it isn't all.
-std::string metrics_subtitle(model::BlockKind kind, const HeadMetricsFound& found);
+/// "20 queries": and how many of them are measured, where it isn't all.
+std::string metrics_subtitle(const HeadMetricsFound& found);
 
 /// A map for each metric that some head has, with a row for each layer and a column for each head. A head without a value is
 /// hatched.

@@ -5,11 +5,13 @@
 
 #include "core/error.h"
 #include "export/flow_figure.h"
+#include "support/occurrences.h"
 
 namespace flow_figure_test {
 
 using namespace headlight;
 using namespace headlight::exporting;
+using headlight::test::count;
 
 namespace {
 
@@ -22,12 +24,6 @@ FlowFigure figure_of(std::size_t tokens) {
 }
 
 std::string svg_of(const FlowFigure& figure) { return encode(*make_drawing(figure), DrawingFormat::Svg); }
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
-  return found;
-}
 
 }  // namespace
 

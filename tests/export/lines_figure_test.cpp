@@ -4,11 +4,13 @@
 
 #include "core/error.h"
 #include "export/lines_figure.h"
+#include "support/occurrences.h"
 
 namespace lines_figure_test {
 
 using namespace headlight;
 using namespace headlight::exporting;
+using headlight::test::count;
 
 namespace {
 
@@ -22,12 +24,6 @@ LinesFigure figure_of(std::size_t tokens) {
 }
 
 std::string svg_of(const LinesFigure& figure) { return encode(*make_drawing(figure), DrawingFormat::Svg); }
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++found;
-  return found;
-}
 
 }  // namespace
 

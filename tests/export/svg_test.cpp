@@ -7,10 +7,12 @@
 #include "export/figure.h"
 #include "export/text_layout.h"
 #include "export/text_metrics.h"
+#include "support/occurrences.h"
 
 namespace svg_test {
 
 using namespace headlight::exporting;
+using headlight::test::count;
 
 namespace {
 
@@ -47,12 +49,6 @@ std::string malformed(std::string_view xml) {
     i = end + 1;
   }
   return open.empty() ? "" : "never closed: " + open.back();
-}
-
-std::size_t count(std::string_view text, std::string_view part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + part.size())) ++found;
-  return found;
 }
 
 HeatmapFigure make_figure(std::uint32_t n) {

@@ -22,7 +22,7 @@ std::unique_ptr<exporting::Drawing> draw_metric_maps(const FigureSubject& subjec
   for (const model::BlockRef block : blocks.layers) figure.layers.push_back(block.layer.value);
   figure.heads = blocks.heads;
   figure.title = subject.options.title.empty() ? figure.title : subject.options.title;
-  figure.subtitle = settings_in_words(blocks, subject.options) + "; " + metrics_subtitle(blocks.kind, *found);
+  figure.subtitle = settings_in_words(blocks, subject.options) + "; " + metrics_subtitle(*found);
   figure.style = figure_style(blocks, subject.matrix.stage, subject.options);
   figure.session = figure_session(subject.options, blocks, subject.matrix, kMetricsFigure);
   return exporting::make_drawing(draw_metrics(figure));

@@ -12,6 +12,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/segmented.h"
+#include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
 namespace {
@@ -58,7 +59,7 @@ class HeadsView final : public ViewPanel {
   std::unique_ptr<exporting::Drawing> figure() const override {
     const auto* found = dynamic_cast<const HeadMetricsFound*>(metrics_.get());
     if (found == nullptr || found->heads.empty()) return nullptr;
-    MetricsFigure figure{.found = *found, .scoring = scoring_, .subtitle = metrics_subtitle(kind_, *found)};
+    MetricsFigure figure{.found = *found, .scoring = scoring_, .subtitle = kind_ + ", " + metrics_subtitle(*found)};
     if (const auto map = view::parse_color_map(color_map_)) figure.style.color_map = *map;
     figure.style.is_dark = is_dark_;
     return exporting::make_drawing(draw_metrics(figure));
@@ -75,7 +76,7 @@ class HeadsView final : public ViewPanel {
     if (answer == nullptr) return;
     metrics_ = answer->result;
     scoring_ = frame.state.heads.scoring;
-    kind_ = selection.block.kind;
+    kind_ = kind_name(frame, selection.block.kind);
     color_map_ = frame.state.view.color_map;
     is_dark_ = frame.state.view.theme != Theme::Light;
   }
@@ -114,7 +115,7 @@ class HeadsView final : public ViewPanel {
   // Of what was drawn last, for the figure.
   std::shared_ptr<const AnalysisResult> metrics_;
   evaluation::PatternScoring scoring_;
-  model::BlockKind kind_ = model::BlockKind::EncoderSelf;
+  std::string kind_;  ///< of attention, in words
   std::string color_map_;
   bool is_dark_ = false;
   bool could_copy_ = false;  ///< when the title was drawn
