@@ -95,18 +95,13 @@ TEST_SUITE("gpu") {
     return;
 #endif
     // CPU time, on a machine that may be slow or share its cores: besides the bound in seconds, one relative to small
-    // kernels that use loops wherever they can.
+    // kernels that use loops wherever they can. Measured on two EPYCs: 960 to 1,510 ms at most, where the small ones
+    // take 420; a kernel whose last sums LLVM unrolled took 2.5 s (Mesa 22) and 20 s (Mesa 25).
     const auto compile_ms = [&](const std::string& name) { return answer.kernels.at(name).at(1); };
     const double small_ms =
         compile_ms("attention_naive") + compile_ms("linear_naive.activation=0") + compile_ms("norm.lanes=8");
-    const double most_ms = std::max(1'500.0, 3.0 * small_ms);
-    for (const auto& measured : answer.kernels) {
-      const auto& name = measured.first;
-      const auto& times = measured.second;
-      CAPTURE(name);
-      CAPTURE(small_ms);
-      CHECK(times.at(1) < most_ms);
-    }
+    const double most_ms = std::max(2'000.0, 5.0 * small_ms);
+    for (const auto& [name, times] : answer.kernels) CHECK_MESSAGE(times.at(1) < most_ms, name);
   }
 
   TEST_CASE("every kernel compiles for AMD's GPUs without spills and scratch memory") {
