@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 namespace headlight::shell {
@@ -52,8 +51,8 @@ WrappedText::WrappedText(std::string text, float width, const Measure& measure) 
 
 void WrappedText::break_line(std::string_view line, float width, const Measure& measure) {
   ++lines_;
-  std::size_t begin = 0;             // of the row in `line`
-  std::optional<std::size_t> space;  // the last one in the row: where it may be broken
+  std::size_t begin = 0;  // of the row in `line`
+  std::size_t space = 0;  // the last one; behind `begin`, the row may be broken there
   float x = 0.0F;
   float x_behind_space = 0.0F;
   for (std::size_t at = 0; at < line.size();) {
@@ -71,9 +70,9 @@ void WrappedText::break_line(std::string_view line, float width, const Measure& 
       continue;
     }
     ++lines_;
-    if (space && *space > begin) {
-      shown_.append(line.substr(begin, *space - begin)).push_back('\n');
-      begin = *space + 1;
+    if (space > begin) {
+      shown_.append(line.substr(begin, space - begin)).push_back('\n');
+      begin = space + 1;
       x = is_space ? 0.0F : x - x_behind_space;
       if (is_space) at = next;
     } else {
@@ -83,7 +82,6 @@ void WrappedText::break_line(std::string_view line, float width, const Measure& 
       begin = at;
       x = 0.0F;
     }
-    space.reset();
   }
   shown_.append(line.substr(begin));
 }

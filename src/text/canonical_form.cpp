@@ -68,7 +68,8 @@ std::vector<Change> recompose(const std::vector<Part>& parts) {
   changes.reserve(parts.size());
   std::optional<Change> starter;  // may still compose with later characters
   std::vector<Change> marks;      // marks after it that didn't compose
-  std::optional<int> last_class;  // combining class of the last mark
+  constexpr int kNoClass = -1;    // below all combining classes
+  int last_class = kNoClass;      // of the last mark
   const auto flush_starter = [&] {
     if (starter) changes.push_back(*starter);
     starter.reset();
@@ -83,7 +84,7 @@ std::vector<Change> recompose(const std::vector<Part>& parts) {
       }
       continue;
     }
-    const bool blocked = last_class && *last_class >= part.combining_class;
+    const bool blocked = last_class >= part.combining_class;
     const std::optional<char32_t> joined = blocked ? std::nullopt : compose(starter->code_point, part.code_point);
     if (joined) {
       starter = Change{*joined, starter->change + part.change - 1};
@@ -91,7 +92,7 @@ std::vector<Change> recompose(const std::vector<Part>& parts) {
       flush_starter();
       changes.insert(changes.end(), marks.begin(), marks.end());
       marks.clear();
-      last_class.reset();
+      last_class = kNoClass;
       starter = change;
     } else {
       marks.push_back(change);
