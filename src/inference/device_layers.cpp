@@ -20,20 +20,24 @@ class Source {
       : linear_(linear), bias_(linear.bias.tensor()), out_heads_(out_heads), in_heads_(in_heads) {}
   explicit Source(const model::Linear& linear, float scale) : Source(linear) { scale_ = scale; }
 
-  /// Before anything is read.
-  void begin() const {
-    if (!linear_.weight.has_stored_rows()) linear_.weight.fetch_pages(0, linear_.weight.axis(0));
-  }
-
   ops::LinearSource view(bool has_halves) const {
-    return {.bias = bias_.values,
-            .out = linear_.weight.axis(0),
-            .in = linear_.weight.axis(1),
-            .out_heads = out_heads_,
-            .in_heads = in_heads_,
-            .read = [this, has_halves](std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) {
-              read(first, count, to, stride, has_halves);
-            }};
+    ops::LinearSource source{.bias = bias_.values,
+                             .out = linear_.weight.axis(0),
+                             .in = linear_.weight.axis(1),
+                             .out_heads = out_heads_,
+                             .in_heads = in_heads_};
+    source.read = [this, has_halves](std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) {
+      linear_.weight.read_columns(first, count, to, stride);
+      const std::size_t in = linear_.weight.axis(1);
+      if (count == stride) return inspect({to, in * stride}, has_halves);
+      for (std::size_t i = 0; i < in; ++i) inspect({to + i * stride, count}, has_halves);
+    };
+    if (!linear_.weight.has_stored_columns()) return source;
+    source.read_inputs = [this, has_halves](const ops::WeightPart& part, float* to) {
+      linear_.weight.read_stored_columns(part.first_out, part.outs, part.first_in, part.ins, to);
+      inspect({to, std::size_t{part.ins} * part.outs}, has_halves);
+    };
+    return source;
   }
 
   /// After everything was read.
@@ -49,26 +53,14 @@ class Source {
   }
 
  private:
-  /// Called from several threads at once.
-  void read(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride, bool has_halves) const {
-    const std::uint32_t in = linear_.weight.axis(1);
-    // Large tables pass through memory tile by tile; of a transposed weight every tile needs all pages.
-    if (linear_.weight.has_stored_rows()) linear_.weight.fetch_pages(first, count);
-    linear_.weight.read_columns(first, count, to, stride);
-    linear_.weight.release_pages(first, count);
-    for (std::uint32_t i = 0; i < in && scale_ != 1.0f; ++i) {
-      for (std::uint32_t r = 0; r < count; ++r) to[i * stride + r] *= scale_;
+  /// Scales numbers that were just read, and inspects them. Called from several threads at once.
+  void inspect(std::span<float> numbers, bool has_halves) const {
+    if (scale_ != 1.0f) {
+      for (float& number : numbers) number *= scale_;
     }
-    OddNumbers odd;
-    const bool is_dense = count == stride;
-    for (std::uint32_t i = 0; i < (is_dense ? 1 : in); ++i) {
-      const std::span<const float> numbers(to + i * stride, is_dense ? std::size_t{in} * stride : count);
-      const OddNumbers more = count_odd_numbers(numbers, has_halves);
-      odd.not_finite += more.not_finite;
-      odd.overflowing += more.overflowing;
-    }
-    found_->not_finite += odd.not_finite;
-    found_->overflowing += odd.overflowing;
+    const OddNumbers odd = count_odd_numbers(numbers, has_halves);
+    if (odd.not_finite > 0) found_->not_finite += odd.not_finite;
+    if (odd.overflowing > 0) found_->overflowing += odd.overflowing;
   }
 
   struct Found {
@@ -132,11 +124,7 @@ class Uploader {
     for (const Source& source : sources) views.push_back(source.view(has_halves_));
     ops::PackedLinear packed;
     if (context_ != nullptr) {
-      for (const Source& source : sources) source.begin();
       packed = ops::pack(*context_, views, purpose, has_halves_);
-    }
-    // What is on the device needn't stay in this process' memory as well.
-    if (context_ != nullptr) {
       for (const Source& source : sources) {
         source.report(inspection_);
         source.finish();

@@ -16,21 +16,11 @@
 namespace headlight::model {
 namespace {
 
-/// Closes the descriptor in its destructor; the mapping doesn't need it.
-class Descriptor {
- public:
-  explicit Descriptor(const std::filesystem::path& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    if (number_ < 0) throw Error("can't open {}: {}", path.string(), std::strerror(errno));
-  }
-  ~Descriptor() { ::close(number_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
+struct stat status_of(int descriptor, const std::filesystem::path& path) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) throw Error("can't read {}: {}", path.string(), std::strerror(errno));
+  return status;
+}
 
 }  // namespace
 
@@ -39,17 +29,25 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   struct stat status {};
   if (::stat(path_.c_str(), &status) != 0) throw Error("can't open {}: {}", path_.string(), std::strerror(errno));
   if (!S_ISREG(status.st_mode)) throw Error("can't open {}: it is not a file", path_.string());
-  const Descriptor descriptor(path_);
-  if (::fstat(descriptor.number(), &status) != 0) throw Error("can't read {}: {}", path_.string(), std::strerror(errno));
-  if (status.st_size == 0) throw Error("{} is empty: download it again", path_.string());
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor.number(), 0);
+  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) throw Error("can't open {}: {}", path_.string(), std::strerror(errno));
+  try {
+    const auto size = static_cast<std::size_t>(status_of(descriptor_, path_).st_size);
+    if (size == 0) throw Error("{} is empty: download it again", path_.string());
+    map(size);
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
+}
+
+void MappedFile::map(std::size_t size) {
+  void* address = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, descriptor_, 0);
   if (address == MAP_FAILED) throw Error("can't map {} into memory: {}", path_.string(), std::strerror(errno));
   // Far read-ahead when the file isn't in memory yet. Not MADV_WILLNEED: the caller may need only the header.
   ::madvise(address, size, MADV_SEQUENTIAL);
+  ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
   bytes_ = {static_cast<const std::byte*>(address), size};
-  device_ = status.st_dev;
-  inode_ = status.st_ino;
   guard_.emplace(bytes_);
   try {
     refuse_lfs_pointer({static_cast<const char*>(address), size}, path_);
@@ -63,25 +61,25 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
 
 void MappedFile::expect_intact(Check how) const {
   bool is_shorter = guard_->is_damaged();
-  struct stat status {};
-  if (how == Check::Size && ::stat(path_.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == inode_) {
-    is_shorter = is_shorter || static_cast<std::uint64_t>(status.st_size) < bytes_.size();
+  if (how == Check::Size) {
+    is_shorter = is_shorter || static_cast<std::size_t>(status_of(descriptor_, path_).st_size) < bytes_.size();
   }
   if (is_shorter) {
     throw Error("{} was cut short while it was in use: restore it and open the model again", path_.string());
   }
 }
 
-void MappedFile::fetch(std::span<const std::byte> part) const {
-#ifdef MADV_POPULATE_READ
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<std::uintptr_t>(part.data()) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(part.data() + part.size());
-  // Older systems refuse it, and of a shorter file it fails where a read would be answered by the guard.
-  if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
-#else
-  static_cast<void>(part);
-#endif
+void MappedFile::copy(std::span<const std::byte> part, std::byte* to) const {
+  const auto begin = static_cast<std::size_t>(part.data() - bytes_.data());
+  for (std::size_t done = 0; done < part.size();) {
+    const ssize_t count = ::pread(descriptor_, to + done, part.size() - done, static_cast<off_t>(begin + done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      std::memset(to + done, 0, part.size() - done);
+      return;
+    }
+    done += static_cast<std::size_t>(count);
+  }
 }
 
 void MappedFile::release(std::span<const std::byte> part) const {
@@ -95,6 +93,7 @@ MappedFile::~MappedFile() {
   remove_mapped_address(bytes_);
   guard_.reset();
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  ::close(descriptor_);
 }
 
 }  // namespace headlight::model

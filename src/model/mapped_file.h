@@ -27,15 +27,18 @@ class MappedFile {
   /// were read and costs nothing; Size asks the system, which also covers the rest of the last page.
   enum class Check { Read, Size };
   void expect_intact(Check how = Check::Read) const;
-  /// Brings the pages of a part into this process at once, as far as the system does so; reads are the same without.
-  void fetch(std::span<const std::byte> part) const;
+  /// Copies a part of bytes(), which is sooner than the first read of mapped pages and maps none. Where the file has become
+  /// shorter, the rest is zeros. Any thread.
+  void copy(std::span<const std::byte> part, std::byte* to) const;
   /// Returns the pages of a part to the system; the next read loads them from the file again.
   void release(std::span<const std::byte> part) const;
 
  private:
+  void map(std::size_t size);
+
   std::filesystem::path path_;
   std::span<const std::byte> bytes_;
-  std::uint64_t device_ = 0, inode_ = 0;  ///< of the mapped file, not of a later one at its path
+  int descriptor_ = -1;  ///< of the mapped file, not of a later one at its path
   std::optional<MappingGuard> guard_;
 };
 

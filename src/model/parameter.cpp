@@ -32,6 +32,14 @@ struct Parameter::Source {
   const std::byte* row(std::size_t index) const { return bytes.data() + index * row_bytes(); }
   /// Number `column` of a row; of unquantised types.
   const std::byte* at(std::size_t index, std::size_t column) const { return row(index) + column * block_bytes(type); }
+  /// Copies bytes of the stored weight.
+  void copy(const std::byte* from, std::size_t size, std::byte* to) const {
+    if (file != nullptr) {
+      file->copy({from, size}, to);
+    } else {
+      std::copy_n(from, size, to);
+    }
+  }
 };
 
 Parameter::Parameter(Tensor values) {
@@ -75,24 +83,8 @@ void Parameter::expect_intact() const {
   if (source_ && source_->file != nullptr) source_->file->expect_intact(MappedFile::Check::Size);
 }
 
-std::span<const std::byte> Parameter::bytes_of_rows(std::uint32_t first, std::uint32_t count) const {
-  if (is_transposed_ || order_ || is_empty()) return {};
-  const std::size_t row_bytes = source_->row_bytes();
-  return source_->bytes.subspan((std::size_t{first_} + first) * row_bytes, count * row_bytes);
-}
-
-void Parameter::fetch_pages(std::uint32_t first, std::uint32_t count) const {
-  if (!source_ || source_->file == nullptr) return;
-  const std::span<const std::byte> rows = bytes_of_rows(first, count);
-  source_->file->fetch(rows.empty() ? source_->bytes : rows);
-}
-
 void Parameter::release_pages() const {
   if (source_ && source_->file != nullptr) source_->file->release(source_->bytes);
-}
-
-void Parameter::release_pages(std::uint32_t first, std::uint32_t count) const {
-  if (source_ && source_->file != nullptr) source_->file->release(bytes_of_rows(first, count));
 }
 
 ElementType Parameter::type() const { return source_ ? source_->type : ElementType::F32; }
@@ -180,18 +172,48 @@ void Parameter::write_columns(std::uint32_t first, std::uint32_t count, To* to, 
   const bool is_quantised = block_numbers(source.type) != 1;
   const std::uint32_t at_once = is_quantised ? kQuantisedRowsAtOnce : kRowsAtOnce;
   const auto decoded = std::make_unique_for_overwrite<float[]>(is_quantised ? std::size_t{at_once} * width() : 0);
+  // Rows of a file pass through a buffer that stays in the cache; their pages needn't be mapped then.
+  const std::size_t row_bytes = source.row_bytes();
+  const bool is_copied = source.file != nullptr;
+  const auto copied = std::make_unique_for_overwrite<std::byte[]>(is_copied ? std::min(at_once, count) * row_bytes : 0);
   std::array<const std::byte*, kRowsAtOnce> pointers{};
   for (std::uint32_t begin = 0; begin < count; begin += at_once) {
     const std::uint32_t some = std::min(at_once, count - begin);
-    for (std::uint32_t r = 0; r < some; ++r) {
-      pointers[r] = source.row(source_row(first + begin + r));
-      if (!is_quantised) continue;
+    for_each_run(first + begin, some, [&](std::uint32_t position, std::uint32_t row, std::uint32_t rows) {
+      const std::byte* from = source.row(row);
+      if (is_copied) {
+        std::byte* to_copy = copied.get() + position * row_bytes;
+        source.copy(from, rows * row_bytes, to_copy);
+        from = to_copy;
+      }
+      for (std::uint32_t r = 0; r < rows; ++r) pointers[position + r] = from + r * row_bytes;
+    });
+    for (std::uint32_t r = 0; r < some && is_quantised; ++r) {
       float* row = decoded.get() + std::size_t{r} * width();
       decode(source.type, pointers[r], width(), row);
       pointers[r] = reinterpret_cast<const std::byte*>(row);
     }
     const ElementType type = is_quantised ? ElementType::F32 : source.type;
     rows_to_columns(type, std::span(pointers).first(some), width(), to + begin, stride);
+  }
+}
+
+void Parameter::read_stored_columns(std::uint32_t first, std::uint32_t count, std::uint32_t first_column,
+                                    std::uint32_t columns, float* to) const {
+  assert(has_stored_columns() && first + count <= row_count() && first_column + columns <= width());
+  const Source& source = *source_;
+  const std::uint32_t begin = source_row(first);
+  const bool is_float = source.type == ElementType::F32;
+  if (is_float && count == source.columns) {
+    source.copy(source.row(first_column), columns * source.row_bytes(), reinterpret_cast<std::byte*>(to));
+    return;
+  }
+  const std::size_t bytes = count * block_bytes(source.type);
+  const auto stored = std::make_unique_for_overwrite<std::byte[]>(is_float ? 0 : bytes);
+  for (std::uint32_t c = 0; c < columns; ++c) {
+    float* column = to + std::size_t{c} * count;
+    source.copy(source.at(first_column + c, begin), bytes, is_float ? reinterpret_cast<std::byte*>(column) : stored.get());
+    if (!is_float) decode(source.type, stored.get(), count, column);
   }
 }
 

@@ -49,18 +49,17 @@ class Parameter {
   void read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const;
   /// The same as binary16, rounded to nearest even; numbers that are stored as binary16 keep their bits.
   void read_columns_half(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride) const;
+  /// Is the view transposed, so that its columns are rows of the stored weight, or parts of them?
+  bool has_stored_columns() const { return is_transposed_ && !order_; }
+  /// Of such a view: columns [first_column, first_column + columns) of rows [first, first + count), one column after the
+  /// other: number r of column first_column + c goes to `to[c · count + r]`.
+  void read_stored_columns(std::uint32_t first, std::uint32_t count, std::uint32_t first_column, std::uint32_t columns,
+                           float* to) const;
   /// Throws Error when the mapped file behind the weight has become shorter (MappedFile::expect_intact) and reads returned
-  /// zeros. read() calls it itself; after read_columns(), which several threads call, the caller does.
+  /// zeros. read() calls it itself; after the other reads, which several threads call, the caller does.
   void expect_intact() const;
-  /// Are its rows consecutive rows of the stored weight?
-  bool has_stored_rows() const { return !is_transposed_ && !order_; }
-  /// Brings the mapped pages of rows [first, first + count) into this process at once, which is sooner than page by page
-  /// while they are read. Of a view whose rows aren't rows of the stored weight: all of its pages.
-  void fetch_pages(std::uint32_t first, std::uint32_t count) const;
   /// Returns the memory of the whole stored weight's mapped pages to the system, when no read will follow soon.
   void release_pages() const;
-  /// The same for rows [first, first + count); nothing where rows of the view aren't rows of the stored weight.
-  void release_pages(std::uint32_t first, std::uint32_t count) const;
   /// All numbers.
   Tensor tensor() const;
   /// The numbers themselves, without decoding; asserts that they are stored as float32 in order (is_plain()).
@@ -76,8 +75,6 @@ class Parameter {
   void write_columns(std::uint32_t first, std::uint32_t count, To* to, std::size_t stride) const;
   template <typename Use>
   void for_each_run(std::uint32_t first, std::uint32_t count, const Use& use) const;
-  /// The stored bytes of consecutive rows; nothing when the view is transposed or rearranged.
-  std::span<const std::byte> bytes_of_rows(std::uint32_t first, std::uint32_t count) const;
   std::uint32_t row_count() const { return shape_.empty() ? 1 : shape_[0]; }
   std::uint32_t width() const { return shape_.size() < 2 ? 1 : shape_[1]; }
   std::uint32_t source_row(std::uint32_t row) const { return order_ ? (*order_)[first_ + row] : first_ + row; }

@@ -1,6 +1,7 @@
 #include "ops/packed_linear.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -8,8 +9,13 @@
 
 #include "core/error.h"
 #include "core/half.h"
+#include "core/processor.h"
 #include "gpu/transfer.h"
 #include "ops/device_tensor.h"
+
+#if HEADLIGHT_AVX2
+#include <immintrin.h>
+#endif
 
 namespace headlight::ops {
 namespace {
@@ -74,40 +80,126 @@ class TilePacker {
   std::vector<float> column_;
 };
 
-/// Packs tiles [first, first + count) of a section into memory, on all cores when there are many.
-void pack_tiles(const LinearSource& source, const PackedLinear& packed, std::uint32_t first, std::uint32_t count,
-                std::byte* to) {
-  const std::size_t numbers = std::size_t{packed.inner4} * 4 * kPackedColumns;
+#if HEADLIGHT_AVX2
+/// Writes past the caches, because only the device reads what is packed: memory needn't be read before it is overwritten.
+/// `to` is a multiple of 32 bytes.
+HEADLIGHT_AVX2_TARGET void stream_columns(const float* from, float* to) {
+  for (std::uint32_t i = 0; i < kPackedColumns; i += 8) _mm256_stream_ps(to + i, _mm256_loadu_ps(from + i));
+}
+HEADLIGHT_AVX2_TARGET void end_streams() { _mm_sfence(); }
+#endif
+
+/// Packs tiles [first, first + count) of a weight that is stored as [in, out], some inputs at a time: they are read in the
+/// order in which they are stored, and stay in the cache until they are spread over the tiles.
+class InputPacker {
+ public:
+  InputPacker(const LinearSource& source, const PackedLinear& packed, std::uint32_t first, std::uint32_t count,
+              std::byte* to)
+      : source_(source),
+        packed_(packed),
+        first_out_(first * kPackedColumns),
+        outs_(std::min(count * kPackedColumns, source.out - std::min(first_out_, source.out))),
+        tiles_(count),
+        to_(to),
+        ins_(std::clamp(kPanelNumbers / std::max(outs_, 1U), 1U, source.in)) {}
+
+  std::uint32_t panels() const { return divide_up(source_.in, ins_); }
+
+  /// Any thread; `numbers` is a buffer of the caller's.
+  void pack(std::uint32_t panel, std::vector<float>& numbers) const {
+    const std::uint32_t first = panel * ins_, ins = std::min(ins_, source_.in - first);
+    numbers.resize(std::size_t{ins_} * outs_);
+    source_.read_inputs({.first_out = first_out_, .outs = outs_, .first_in = first, .ins = ins}, numbers.data());
+    const bool is_last = first + ins == source_.in;
+    const std::uint32_t end = is_last ? packed_.inner4 * 4 : first + ins;
+    const std::size_t column_bytes = kPackedColumns * (packed_.has_halves ? sizeof(std::uint16_t) : sizeof(float));
+    for (std::uint32_t tile = 0; tile < tiles_; ++tile) {
+      const std::uint32_t begin = tile * kPackedColumns;
+      const std::uint32_t outs = std::min(kPackedColumns, outs_ - std::min(begin, outs_));
+      std::byte* to = to_ + tile * packed_.tile_bytes() + first * column_bytes;
+      for (std::uint32_t i = first; i < end; ++i, to += column_bytes) {
+        write(numbers.data() + std::size_t{i - first} * outs_ + begin, i < source_.in ? outs : 0, to);
+      }
+    }
+#if HEADLIGHT_AVX2
+    if (has_avx2()) end_streams();
+#endif
+  }
+
+ private:
+  static constexpr std::uint32_t kPanelNumbers = 65'536 - 4'096;  // 240 KiB, for a cache of 256 and more
+
+  /// One input of a tile: `outs` numbers, then zeros.
+  void write(const float* numbers, std::uint32_t outs, std::byte* to) const {
+    std::array<float, kPackedColumns> padded;
+    if (outs < kPackedColumns) {
+      padded.fill(0.0F);
+      std::copy_n(numbers, outs, padded.begin());
+      numbers = padded.data();
+    }
+    if (packed_.has_halves) return to_halves(numbers, kPackedColumns, reinterpret_cast<std::uint16_t*>(to));
+#if HEADLIGHT_AVX2
+    constexpr std::uintptr_t kVector = 32;
+    if (has_avx2() && reinterpret_cast<std::uintptr_t>(to) % kVector == 0) {
+      return stream_columns(numbers, reinterpret_cast<float*>(to));
+    }
+#endif
+    std::copy_n(numbers, kPackedColumns, reinterpret_cast<float*>(to));
+  }
+
+  const LinearSource& source_;
+  const PackedLinear& packed_;
+  std::uint32_t first_out_, outs_, tiles_;
+  std::byte* to_;
+  std::uint32_t ins_;  ///< of a panel
+};
+
+/// Calls part(0) … part(count − 1), each once, on all cores where `bytes` are worth it. Every thread calls make_part() for a
+/// part() of its own.
+template <typename MakePart>
+void share(std::uint32_t count, std::size_t bytes, const MakePart& make_part) {
   std::atomic<std::uint32_t> next = 0;
   std::mutex failing;
   std::exception_ptr failure;
   const auto work = [&] {
     try {
-      TilePacker packer(source);
-      std::vector<float> tile(packed.has_halves ? numbers : 0);
-      for (std::uint32_t i = next++; i < count; i = next++) {
-        std::byte* target = to + i * packed.tile_bytes();
-        if (!packed.has_halves) {
-          packer.pack(first + i, reinterpret_cast<float*>(target));
-          continue;
-        }
-        packer.pack(first + i, tile.data());
-        to_halves(tile.data(), numbers, reinterpret_cast<std::uint16_t*>(target));
-      }
+      auto part = make_part();
+      for (std::uint32_t i = next++; i < count; i = next++) part(i);
     } catch (...) {
       const std::scoped_lock lock(failing);
       failure = std::current_exception();
     }
   };
   constexpr std::size_t kWorthAThread = std::size_t{1} << 20;  // bytes
-  const std::size_t threads =
-      std::min<std::size_t>({std::thread::hardware_concurrency(), count, count * packed.tile_bytes() / kWorthAThread + 1});
+  const std::size_t threads = std::min<std::size_t>({std::thread::hardware_concurrency(), count, bytes / kWorthAThread + 1});
   {
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
     work();
   }
   if (failure) std::rethrow_exception(failure);
+}
+
+/// Packs tiles [first, first + count) of a section into memory.
+void pack_tiles(const LinearSource& source, const PackedLinear& packed, std::uint32_t first, std::uint32_t count,
+                std::byte* to) {
+  const std::size_t bytes = count * packed.tile_bytes();
+  if (source.read_inputs && !has_gaps(source.out, source.out_heads) && !has_gaps(source.in, source.in_heads)) {
+    const InputPacker packer(source, packed, first, count, to);
+    return share(packer.panels(), bytes, [&packer] {
+      return [&packer, numbers = std::vector<float>()](std::uint32_t panel) mutable { packer.pack(panel, numbers); };
+    });
+  }
+  const std::size_t numbers = std::size_t{packed.inner4} * 4 * kPackedColumns;
+  share(count, bytes, [&] {
+    return [&, packer = TilePacker(source),
+            tile = std::vector<float>(packed.has_halves ? numbers : 0)](std::uint32_t i) mutable {
+      std::byte* target = to + i * packed.tile_bytes();
+      if (!packed.has_halves) return packer.pack(first + i, reinterpret_cast<float*>(target));
+      packer.pack(first + i, tile.data());
+      to_halves(tile.data(), numbers, reinterpret_cast<std::uint16_t*>(target));
+    };
+  });
 }
 
 }  // namespace

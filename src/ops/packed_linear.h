@@ -15,15 +15,26 @@ namespace headlight::ops {
 /// r]`. Called from several threads at once.
 using ColumnReader = std::function<void(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride)>;
 
+/// A rectangle of a weight [out, in].
+struct WeightPart {
+  std::uint32_t first_out = 0, outs = 0;  ///< rows
+  std::uint32_t first_in = 0, ins = 0;    ///< columns
+};
+
+/// Reads a part of a weight that is stored as [in, out]: number o of input first_in + i goes to `to[i · outs + o]`. Called
+/// from several threads at once.
+using InputReader = std::function<void(const WeightPart&, float* to)>;
+
 /// One weight of torch.nn.Linear in host memory, and the split of its rows and columns into heads.
 struct LinearSource {
-  std::span<const float> weight = {};  ///< [out, in], or empty: `read` provides it
+  std::span<const float> weight = {};  ///< [out, in], or empty: a reader provides it
   std::span<const float> bias = {};    ///< [out], or empty for none
   std::uint32_t out = 0;
   std::uint32_t in = 0;
   std::uint32_t out_heads = 1;  ///< rows are [out_heads, out / out_heads]; each head's columns of y are padded to vec4
   std::uint32_t in_heads = 1;   ///< columns likewise, for inputs stored in padded head slots
   ColumnReader read = {};
+  InputReader read_inputs = {};  ///< besides `read`, where the weight is stored as [in, out]
 };
 
 /// Up to three weights over the same input (queries, keys, values; or a single one) on the device, in the order in which the

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
@@ -64,8 +65,12 @@ TEST_SUITE("cpu") {
     CHECK(error_message([&] { (void)weight.tensor(); }) == cut_short(path));
     CHECK(error_message([&] { (void)file.tensor("a"); }) == cut_short(path));
     // During upload several threads read, and their caller checks.
-    std::vector<float> columns(1024);
+    std::vector<float> columns(1024, 1.0f);
     weight.read_columns(63, 1, columns.data(), 1);
+    CHECK(std::ranges::all_of(columns, [](float number) { return number == 0.0f; }));
+    std::ranges::fill(columns, 1.0f);
+    weight.transposed().read_stored_columns(0, 1024, 63, 1, columns.data());
+    CHECK(std::ranges::all_of(columns, [](float number) { return number == 0.0f; }));
     CHECK(error_message([&] { weight.expect_intact(); }) == cut_short(path));
   }
 
