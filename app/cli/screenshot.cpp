@@ -57,20 +57,17 @@ int run_screenshot(ScreenshotFlags& flags) {
 }  // namespace
 
 Subcommand add_screenshot_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "screenshot",
-                                     "Write the window as an image, without a display\n\n"
-                                     "Draws the window as it first opens, offscreen, waits until everything in it is "
-                                     "computed, and writes a PNG; or the view's figure for a paper: of lines, text, steps, "
-                                     "heads, logits, flow, knockouts, pair and patching.");
+  CLI::App* command =
+      add_subcommand(app, "screenshot",
+                     "Write the window as an image, without a display\n\n"
+                     "Draws the window as it first opens, offscreen, waits until everything in it is "
+                     "computed, and writes a PNG; or the view's figure for a paper, of every view but head.");
   const auto flags = std::make_shared<ScreenshotFlags>();
   ScreenshotOptions* options = &flags->options;
   add_flag(*command, "--out", "FILE", "the .png file to write, or a figure as .svg or .pdf; needed", "Image",
            [=](const std::string& text) { options->out = text; });
   add_plain_flag(*command, "--figure",
-                 "the view's figure for a paper instead of the window, of the views lines, text, steps, heads, logits, "
-                 "flow, knockouts, pair "
-                 "and patching; .svg "
-                 "and .pdf always are",
+                 "the view's figure for a paper instead of the window, of every view but head; .svg and .pdf always are",
                  "Image", [=] { options->is_figure = true; });
   add_flag(*command, "--size", "WxH", "size of the image in pixels (default 1600x1000)", "Image",
            [=](const std::string& text) { read_size(text, *options); });
@@ -91,6 +88,7 @@ Subcommand add_screenshot_command(CLI::App& app) {
       "  headlight screenshot --out viewer.png --size 1600x1000\n"
       "  headlight screenshot --out steps.png --size 3200x2000 --scale 2 --theme light --tab steps --preset notebook-001\n"
       "  headlight screenshot --out lines.pdf --tab lines\n"
+      "  headlight screenshot --out again.svg --session lines.pdf\n"
       "  headlight screenshot --out heads.svg --tab heads --theme light\n"
       "  headlight screenshot --out notes.png --session notes.headlight.json");
   return {.app = command, .run = [flags] { return run_screenshot(*flags); }};

@@ -69,6 +69,8 @@ void FigurePreview::update(Frame& frame, const ExportOptions& options, const Fig
   numbers_.begin(frame);
   std::unique_ptr<exporting::Drawing> drawing = kind.draw({.input = *frame.result.input,
                                                            .prompt = frame.result.prompt.get(),
+                                                           .model = frame.result.model.get(),
+                                                           .network = frame.result.network.get(),
                                                            .blocks = blocks,
                                                            .matrix = figures.front(),
                                                            .options = shown},

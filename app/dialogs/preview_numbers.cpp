@@ -23,6 +23,10 @@ bool PreviewNumbers::renew(Frame& frame) {
   bool is_same = true;
   for (const auto& [query, tile] : tiles_) is_same = ask_tile(frame, query) == tile && is_same;
   for (const auto& [query, result] : analyses_) is_same = ask_analysis(frame, query) == result && is_same;
+  for (const auto& [query, run] : predictions_) {
+    const Prediction* known = frame.ask(query);
+    is_same = (known == nullptr ? 0 : known->run) == run && is_same;
+  }
   return is_same;
 }
 
@@ -30,6 +34,7 @@ void PreviewNumbers::begin(Frame& frame) {
   frame_ = &frame;
   tiles_.clear();
   analyses_.clear();
+  predictions_.clear();
 }
 
 std::shared_ptr<const attention::Tile> PreviewNumbers::tile(const TileQuery& query) {
@@ -38,6 +43,12 @@ std::shared_ptr<const attention::Tile> PreviewNumbers::tile(const TileQuery& que
 
 std::shared_ptr<const AnalysisResult> PreviewNumbers::analysis(const AnalysisQuery& query) {
   return analyses_.emplace_back(query, ask_analysis(*frame_, query)).second;
+}
+
+std::shared_ptr<const Prediction> PreviewNumbers::prediction(const PredictionQuery& query) {
+  const Prediction* known = frame_->ask(query);
+  predictions_.emplace_back(query, known == nullptr ? 0 : known->run);
+  return known == nullptr ? nullptr : std::make_shared<const Prediction>(*known);
 }
 
 std::uint32_t PreviewNumbers::edge(std::uint32_t most) const {

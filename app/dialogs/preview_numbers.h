@@ -20,12 +20,14 @@ class PreviewNumbers final : public FigureNumbers {
 
   std::shared_ptr<const attention::Tile> tile(const TileQuery& query) override;
   std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& query) override;
+  std::shared_ptr<const Prediction> prediction(const PredictionQuery& query) override;
   std::uint32_t edge(std::uint32_t most) const override;
 
  private:
   Frame* frame_ = nullptr;
   std::vector<std::pair<TileQuery, std::shared_ptr<const attention::Tile>>> tiles_;
   std::vector<std::pair<AnalysisQuery, std::shared_ptr<const AnalysisResult>>> analyses_;
+  std::vector<std::pair<PredictionQuery, std::uint64_t>> predictions_;  ///< and the run that each is of; 0: none yet
 };
 
 }  // namespace headlight::app

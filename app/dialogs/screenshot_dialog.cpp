@@ -34,10 +34,10 @@ void ScreenshotDialog::draw(Frame& frame) {
   {
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
     ImGui::PushTextWrapPos(0.0F);
-    ImGui::TextUnformatted(is_figure_
-                               ? "For a paper, drawn anew: the name ends in .svg, .pdf or .png. Lines, Text, Steps, Heads, "
-                                 "Side by side and Patching have one."
-                               : "What is on screen, as .png.");
+    ImGui::TextUnformatted(
+        is_figure_ ? "For a paper, drawn anew: the name ends in .svg, .pdf or .png. Every view but Head has one; "
+                     "of maps Export writes figures."
+                   : "What is on screen, as .png.");
     ImGui::PopTextWrapPos();
   }
   ImGui::Spacing();

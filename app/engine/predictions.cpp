@@ -1,17 +1,10 @@
 #include "app/engine/predictions.h"
 
-#include <algorithm>
-
 #include "app/engine/engine.h"
+#include "app/engine/prediction_place.h"
 
 namespace headlight::app {
 namespace {
-
-using Kind = PredictionPosition::Kind;
-
-const model::TokenBatch& predicted_tokens(const model::ModelInput& input) {
-  return input.target ? *input.target : input.source;
-}
 
 /// Is the pinned row in the predicted sequence?
 bool pins_predicted_row(const State& state, const model::ModelInput& input) {
@@ -20,15 +13,9 @@ bool pins_predicted_row(const State& state, const model::ModelInput& input) {
 
 }  // namespace
 
-std::optional<std::uint32_t> mask_token(const EngineResult& result) {
-  if (!result.model) return std::nullopt;
-  if (result.model->tokenizer && result.model->tokenizer->special().mask) return result.model->tokenizer->special().mask;
-  return result.model->description.ids.mask;
-}
+std::optional<std::uint32_t> mask_token(const EngineResult& result) { return mask_token(result.model.get()); }
 
-bool predicts_next(const EngineResult& result) {
-  return !result.model || result.model->description.is_causal || result.model->description.is_encoder_decoder;
-}
+bool predicts_next(const EngineResult& result) { return predicts_next(result.model.get()); }
 
 Prediction predict(std::span<const float> logits, bool keeps_logits, std::uint64_t run) {
   Prediction prediction{.candidates = inference::top_candidates(logits, kPredictedCandidates),
@@ -40,35 +27,12 @@ Prediction predict(std::span<const float> logits, bool keeps_logits, std::uint64
 }
 
 PredictionPosition prediction_position(const State& state, const EngineResult& result) {
-  const model::TokenBatch& tokens = predicted_tokens(*result.input);
-  PredictionPosition position;
-  position.batch = std::min(state.selection.batch, std::max(tokens.batch, 1u) - 1);
-  position.first = tokens.start(position.batch);
-  position.end = position.first + (position.batch < tokens.lengths.size() ? tokens.lengths[position.batch] : tokens.length);
-  const auto id_at = [&](std::uint32_t token) {
-    const std::size_t at = std::size_t{position.batch} * tokens.length + token;
-    return at < tokens.ids.size() ? std::optional(tokens.ids[at]) : std::nullopt;
-  };
-  const std::optional<std::uint32_t> mask = mask_token(result);
-  const auto kind_at = [&](std::uint32_t token) {
-    if (predicts_next(result)) return Kind::Next;
-    return mask && id_at(token) == mask ? Kind::Masked : Kind::InPlace;
-  };
-  position.token = position.end > position.first ? position.end - 1 : position.first;
-  if (pins_predicted_row(state, *result.input) && state.view.pinned->query >= position.first &&
-      state.view.pinned->query < position.end) {
-    position.token = state.view.pinned->query;
-    position.is_chosen = true;
-  } else if (!predicts_next(result)) {
-    position.token = std::min(position.first + 1, position.token);
-    for (std::uint32_t token = position.first; token < position.end; ++token) {
-      if (kind_at(token) != Kind::Masked) continue;
-      position.token = token;
-      break;
-    }
-  }
-  position.kind = kind_at(position.token);
-  return position;
+  const model::ModelInput& input = *result.input;
+  return prediction_position(
+      {.input = input,
+       .model = result.model.get(),
+       .batch = state.selection.batch,
+       .row = pins_predicted_row(state, input) ? std::optional(state.view.pinned->query) : std::nullopt});
 }
 
 std::uint32_t predicting_layers(const model::Network& network) {

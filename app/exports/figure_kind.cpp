@@ -8,8 +8,8 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::array kKindsOfFigures = {&kHeadFigure, &kHeadsFigure, &kGridFigure,    &kLinesFigure,
-                                        &kTextFigure, &kStepsFigure, &kMetricsFigure, &kPairFigure};
+constexpr std::array kKindsOfFigures = {&kHeadFigure, &kHeadsFigure, &kGridFigure,    &kModelFigure,       &kLinesFigure,
+                                        &kTextFigure, &kStepsFigure, &kMetricsFigure, &kPredictionsFigure, &kPairFigure};
 
 bool is_part(const ExportBlocks& blocks) {
   return blocks.query_count() < blocks.shape.queries || blocks.keys.count < blocks.shape.keys;

@@ -13,6 +13,7 @@
 #include "app/exports/plan.h"
 #include "export/drawing.h"
 #include "export/file_name.h"
+#include "inference/language_model.h"
 #include "inference/prompt.h"
 
 namespace headlight::app {
@@ -21,6 +22,8 @@ namespace headlight::app {
 struct FigureSubject {
   const model::ModelInput& input;
   const inference::Prompt* prompt = nullptr;           ///< of a model's text; null: there is no model
+  const inference::LanguageModel* model = nullptr;     ///< likewise
+  const model::Network* network = nullptr;             ///< never null where ExportBlocks::predicts
   const model::ModelInput* reference_input = nullptr;  ///< of the run that is compared with; null: not known, or none
   const ExportBlocks& blocks;                          ///< of a kind of attention
   MatrixRef matrix;                                    ///< one of figures_of()
@@ -48,8 +51,8 @@ struct FigureKind {
   std::unique_ptr<exporting::Drawing> (*draw)(const FigureSubject& subject, FigureNumbers& numbers);
 };
 
-extern const FigureKind kHeadFigure, kHeadsFigure, kGridFigure, kLinesFigure, kTextFigure, kStepsFigure, kMetricsFigure,
-    kPairFigure;
+extern const FigureKind kHeadFigure, kHeadsFigure, kGridFigure, kModelFigure, kLinesFigure, kTextFigure, kStepsFigure,
+    kMetricsFigure, kPredictionsFigure, kPairFigure;
 
 /// All kinds, in the order of their switches.
 std::span<const FigureKind* const> figure_kinds();

@@ -1,6 +1,7 @@
 #include "app/exports/figure_numbers.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/error.h"
@@ -40,6 +41,13 @@ std::shared_ptr<const AnalysisResult> RunNumbers::analysis(const AnalysisQuery& 
     task->take({.tiles = tiles, .logits = {}, .residuals = {}});
   }
   return task->result();
+}
+
+std::shared_ptr<const Prediction> RunNumbers::prediction(const PredictionQuery& query) {
+  const inference::StateRef state = query.state();
+  const Tensor logits = runs_.run.logits(std::span(&state, 1));
+  tell(0.0);
+  return std::make_shared<const Prediction>(predict(logits.values, query.keeps_logits, 0));
 }
 
 }  // namespace headlight::app

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "app/analyses/analysis.h"
+#include "app/engine/predictions.h"
 #include "app/exports/numbers.h"
 #include "app/quantities/evaluation.h"
 
@@ -16,6 +17,8 @@ class FigureNumbers {
   virtual std::shared_ptr<const attention::Tile> tile(const TileQuery& query) = 0;
   /// What an analysis of tiles found, complete; null likewise. Throws Error where it can't be done.
   virtual std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& query) = 0;
+  /// The logits of a position as a layer's state gives them; null likewise. Only where the run has any.
+  virtual std::shared_ptr<const Prediction> prediction(const PredictionQuery& query) = 0;
   /// Values along an edge of a matrix that are worth reading: fewer than `most` where the figure is drawn small.
   virtual std::uint32_t edge(std::uint32_t most) const { return most; }
   /// How many cells the figure reads in all, so that progress can be told.
@@ -34,6 +37,7 @@ class RunNumbers final : public FigureNumbers {
 
   std::shared_ptr<const attention::Tile> tile(const TileQuery& query) override;
   std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& query) override;
+  std::shared_ptr<const Prediction> prediction(const PredictionQuery& query) override;
   void expect(double cells) override { expected_ = cells; }
 
  private:

@@ -40,7 +40,10 @@ Result<ExportFormat> parse_format(std::string_view text) {
 }
 
 FigureChoice figure_choice(const State& state) {
-  return {.lines = state.view.lines, .token = state.view.locked, .scoring = state.heads.scoring};
+  FigureChoice choice{
+      .lines = state.view.lines, .token = state.view.locked, .heads = state.heads, .sampling = state.generation.sampling};
+  if (state.view.pinned) choice.pinned = PinnedRow{.kind = state.selection.block.kind, .row = state.view.pinned->query};
+  return choice;
 }
 
 struct ExportJob::Shared {

@@ -38,11 +38,21 @@ inline constexpr std::uint32_t kLeastDpi = 48, kMostDpi = 960;
 
 struct FigureKind;
 
+/// The query of a pinned cell, and of which kind of attention it is.
+struct PinnedRow {
+  model::BlockKind kind = model::BlockKind::EncoderSelf;
+  std::uint32_t row = 0;
+
+  bool operator==(const PinnedRow&) const = default;
+};
+
 /// What some figures show besides numbers: as the view that they are named after.
 struct FigureChoice {
-  LineChoices lines = {};                   ///< of which hidden heads count where none are selected
-  std::optional<LockedToken> token = {};    ///< by which text is shaded; none: its last query
-  evaluation::PatternScoring scoring = {};  ///< of metrics
+  LineChoices lines = {};                     ///< of which hidden heads count where none are selected
+  std::optional<LockedToken> token = {};      ///< by which text is shaded; none: its last query
+  HeadChoices heads = {};                     ///< order and filter of heads, and how metrics are scored
+  inference::SamplingSettings sampling = {};  ///< of predictions
+  std::optional<PinnedRow> pinned = {};       ///< by which predictions are placed; none: the last token, or the first mask
 
   bool operator==(const FigureChoice&) const = default;
 };

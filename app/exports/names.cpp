@@ -21,7 +21,8 @@ bool is_selected(const std::optional<IndexSet>& wanted, std::uint32_t index) { r
 
 class NameList {
  public:
-  NameList(const ExportOptions& options, const std::vector<model::BlockRef>& blocks) : options_(options) {
+  NameList(const ExportOptions& options, const std::vector<model::BlockRef>& blocks, const model::Network* network)
+      : options_(options), network_(network) {
     for (const model::BlockRef block : blocks) ++layers_[block.kind];
   }
 
@@ -71,6 +72,7 @@ class NameList {
     blocks.mean = options_.mean;
     blocks.weighs_values = options_.weighs_values;
     blocks.is_difference = options_.reference.has_value();
+    blocks.predicts = network_ != nullptr && predicts(*network_, block.kind);
     for (const FigureKind* kind : figure_kinds_of(options_)) {
       if (figure_refusal(*kind, blocks).empty()) add_figures(*kind, blocks);
     }
@@ -142,6 +144,7 @@ class NameList {
   }
 
   const ExportOptions& options_;
+  const model::Network* network_;  ///< null: not known
   std::map<model::BlockKind, std::uint32_t> layers_;
   std::set<std::string> names_;
 };
@@ -162,7 +165,7 @@ std::vector<HiddenFile> hidden_files(const model::Network& network, bool is_mode
 
 std::vector<std::string> export_names(const ExportOptions& options, const std::vector<model::BlockRef>& blocks,
                                       const BlockShapes& shapes, const model::Network* network) {
-  NameList names(options, blocks);
+  NameList names(options, blocks, network);
   for (const auto& [block, shape] : shapes) {
     if (options.kind && *options.kind != block.kind) continue;
     if (!is_selected(options.layers, block.layer.value)) continue;

@@ -132,6 +132,12 @@ IndexRange parse_index_range(const std::string& flag, const std::string& text) {
   return {.first = index(text.substr(0, colon)), .end = index(text.substr(colon + 1))};
 }
 
+bool predicts(const model::Network& network, model::BlockKind kind) {
+  const bool is_encoder_last = network.layers->decoder.empty();
+  const model::BlockKind last = is_encoder_last ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf;
+  return network.layers->unembedding.has_value() && kind == last;
+}
+
 std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Network& network, const ExportOptions& options) {
   if (options.mean != HeadMean::None && options.heads) throw UsageError("--mean is over all heads: leave out --head");
   if (options.mean == HeadMean::Kind && options.layers) throw UsageError("--mean all is over all layers: leave out --layer");
@@ -169,6 +175,7 @@ std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Netwo
     blocks.mean = options.mean;
     blocks.weighs_values = options.weighs_values;
     blocks.is_difference = options.reference.has_value();
+    blocks.predicts = predicts(network, kind);
     if (options.mean == HeadMean::Kind) blocks.layers.resize(1);
     selected.push_back(std::move(blocks));
   }

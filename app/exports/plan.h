@@ -34,10 +34,14 @@ struct ExportBlocks {
   HeadMean mean = HeadMean::None;    ///< in place of `heads`; of all layers: `layers` has the first alone
   bool weighs_values = false;        ///< weights are written as norms
   bool is_difference = false;        ///< of two runs, in each stage
+  bool predicts = false;             ///< the last layer's states are read as logits
   std::string prefix;                ///< of file names: "encoder_" where the network has several kinds, else empty
 
   std::uint32_t query_count() const;
 };
+
+/// Are the states behind the last of these layers read as logits?
+bool predicts(const model::Network& network, model::BlockKind kind);
 
 /// What a run has to select from.
 struct RunShapes {

@@ -129,6 +129,29 @@ Json describe_figures(const ExportOptions& options) {
   return view;
 }
 
+/// -1 stands for none.
+Json describe_heads(const HeadChoices& heads) {
+  const auto number = [](const std::optional<evaluation::HeadMetric>& metric) {
+    return metric ? static_cast<int>(*metric) : -1;
+  };
+  Json pinned = Json::array();
+  for (const HeadRef& head : heads.pinned) {
+    pinned.push_back({static_cast<int>(head.block.kind), head.block.layer.value, head.head});
+  }
+  return {number(heads.order), number(heads.filter), heads.least,      heads.lowest_first,
+          heads.only_pinned,   heads.shows_badges,   std::move(pinned)};
+}
+
+Json describe_predictions(const FigureChoice& choice) {
+  const inference::SamplingSettings& sampling = choice.sampling;
+  Json description = {static_cast<int>(sampling.method), sampling.temperature, sampling.top_k, sampling.top_p};
+  if (choice.pinned) {
+    description.push_back(static_cast<int>(choice.pinned->kind));
+    description.push_back(choice.pinned->row);
+  }
+  return description;
+}
+
 bool has_figures(const ExportOptions& options) { return std::ranges::any_of(options.formats, is_figure); }
 
 }  // namespace
@@ -156,6 +179,8 @@ Json describe_settings(const ExportOptions& options) {
           {"views", std::move(views)},
           {"lines", {choice.lines.threshold, static_cast<int>(choice.lines.pair_part), choice.lines.hidden_heads}},
           {"token", token},
+          {"heads", describe_heads(choice.heads)},
+          {"predictions", describe_predictions(choice)},
           {"transparent", options.is_transparent},
           {"font", static_cast<int>(options.font)},
           {"parts", {parts.title, parts.settings, parts.labels, parts.bar, parts.legend, parts.numbers, parts.word_marks}},

@@ -199,6 +199,8 @@ class ExportRun {
     const std::unique_ptr<exporting::Drawing> drawing =
         kind.draw({.input = *source_.input,
                    .prompt = source_.prompt.get(),
+                   .model = source_.model.get(),
+                   .network = source_.network.get(),
                    .reference_input = reference_ ? reference_->source.input.get() : nullptr,
                    .blocks = blocks,
                    .matrix = matrix,

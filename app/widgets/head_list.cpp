@@ -1,6 +1,5 @@
 #include "app/widgets/head_list.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,13 +10,6 @@ namespace headlight::app {
 namespace {
 
 using evaluation::HeadMetric;
-using evaluation::HeadMetrics;
-
-std::optional<double> value_of(const HeadMetricsFound* found, const HeadRef& head, HeadMetric metric,
-                               const evaluation::PatternScoring& scoring) {
-  const HeadMetrics* metrics = found ? found->find(head) : nullptr;
-  return metrics ? metrics->value(metric, scoring) : std::nullopt;
-}
 
 /// "8,192".
 std::string grouped(std::uint32_t number) {
@@ -48,37 +40,6 @@ std::string coverage_text(const ShownMetrics& metrics) {
                         grouped(found.queries));
   }
   return text;
-}
-
-std::vector<HeadRef> heads_of_kind(const BlockShapes& shapes, model::BlockKind kind) {
-  std::vector<HeadRef> heads;
-  for (const auto& [block, shape] : shapes) {
-    if (block.kind != kind) continue;
-    for (std::uint32_t head = 0; head < shape.heads; ++head) heads.push_back({.block = block, .head = head});
-  }
-  return heads;
-}
-
-std::vector<HeadRef> listed_heads(const BlockShapes& shapes, model::BlockKind kind, const HeadChoices& choices,
-                                  const HeadMetricsFound* found) {
-  std::vector<HeadRef> heads = heads_of_kind(shapes, kind);
-  if (choices.only_pinned) std::erase_if(heads, [&](const HeadRef& head) { return !is_pinned(choices, head); });
-  if (const std::optional<HeadMetric> filter = choices.filter) {
-    std::erase_if(heads, [&](const HeadRef& head) {
-      const std::optional<double> value = value_of(found, head, *filter, choices.scoring);
-      return !value || *value < double{choices.least};
-    });
-  }
-  if (!choices.order) return heads;
-  std::vector<std::pair<std::optional<double>, HeadRef>> keyed;
-  for (const HeadRef& head : heads) keyed.emplace_back(value_of(found, head, *choices.order, choices.scoring), head);
-  std::ranges::stable_sort(keyed, [&](const auto& a, const auto& b) {
-    if (!a.first || !b.first) return a.first.has_value() && !b.first.has_value();
-    const double one = a.first.value(), other = b.first.value();
-    return choices.lowest_first ? one < other : one > other;
-  });
-  std::ranges::transform(keyed, heads.begin(), [](const auto& entry) { return entry.second; });
-  return heads;
 }
 
 std::optional<HeadRef> best_head(const HeadMetricsFound& found, HeadMetric metric,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/analyses/head_metrics.h"
+#include "app/analyses/head_order.h"
 #include "app/frame.h"
 
 namespace headlight::app {
@@ -24,14 +25,6 @@ ShownMetrics ask_metrics(Frame& frame);
 /// "3 of 144 heads measured", "sampled: 512 of 8,192 queries, in strips at equal distances": what the numbers don't cover
 /// yet; empty where they are of everything.
 std::string coverage_text(const ShownMetrics& metrics);
-
-/// All heads of a kind, layer by layer.
-std::vector<HeadRef> heads_of_kind(const BlockShapes& shapes, model::BlockKind kind);
-
-/// The heads of a kind that the choices show, in their order. Heads that aren't measured yet come last and pass no filter by
-/// a metric; heads whose metric isn't defined come last as well.
-std::vector<HeadRef> listed_heads(const BlockShapes& shapes, model::BlockKind kind, const HeadChoices& choices,
-                                  const HeadMetricsFound* found);
 
 /// The head with the largest value; none: it is defined for none.
 std::optional<HeadRef> best_head(const HeadMetricsFound& found, evaluation::HeadMetric metric,

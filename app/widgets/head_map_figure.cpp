@@ -33,7 +33,8 @@ std::unique_ptr<exporting::Drawing> make_head_map_figure(const HeadMapFigure& sh
   for (std::size_t head = 0; head < heads; ++head) panel.columns.tokens.push_back(fmt::format("{}", head));
   panel.value_title = shown.value_title;
   panel.marks_empty_rows = false;
-  panel.style = exporting::diverging({.is_dark = shown.is_dark});
+  panel.style = {.color_map = shown.color_map, .scale = view::ScaleKind::Maximum, .is_dark = shown.is_dark};
+  if (shown.is_signed) panel.style = exporting::diverging(panel.style);
   return exporting::make_drawing(std::move(figure));
 }
 

@@ -6,6 +6,7 @@
 
 #include "app/widgets/head_map.h"
 #include "export/drawing.h"
+#include "view/color_map.h"
 
 namespace headlight::app {
 
@@ -15,6 +16,8 @@ struct HeadMapFigure {
   std::string value_title;  ///< at the colour bar
   std::vector<HeadMapLayer> layers;
   bool is_dark = true;
+  bool is_signed = true;                               ///< else from 0 on, in the colours of weights
+  view::ColorMap color_map = view::ColorMap::Viridis;  ///< then
 };
 
 /// Layers as rows, heads as columns, signed numbers with 0 in the middle of the colours; nullptr without layers.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/engine/prediction_place.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/size_text.h"
@@ -106,12 +107,7 @@ PredictionColumns measure(const Frame& frame, std::span<const Row> rows, float w
 
 }  // namespace
 
-std::string candidate_label(const EngineResult& result, std::uint32_t id) {
-  std::string label = result.model && result.model->predicted_tokenizer() != nullptr
-                          ? result.model->predicted_tokenizer()->label(id)
-                          : std::string();
-  return label.empty() ? fmt::format("id {}", id) : label;
-}
+std::string candidate_label(const EngineResult& result, std::uint32_t id) { return predicted_label(result.model.get(), id); }
 
 void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const char* hint) {
   ImGui::BeginTooltip();

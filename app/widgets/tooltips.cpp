@@ -222,7 +222,7 @@ constexpr std::array kLines = {
     Line{"rail.sidebar", "Opens the panel with the text, the model and the masks (Ctrl+B)."},
     Line{"screenshot.area.0", "The window as it is without this dialog."},
     Line{"screenshot.area.1", "What is between the panels: the view under its tab."},
-    Line{"screenshot.area.2", "The view drawn anew for a paper, as SVG, PDF or PNG: of Lines and Text."},
+    Line{"screenshot.area.2", "The view drawn anew for a paper, as SVG, PDF or PNG: of every view but Head."},
     Line{"screenshot.cancel", "Writes nothing (Esc)."},
     Line{"screenshot.path", "The file to write. A name that ends in .svg or .pdf saves the figure of Lines or Text."},
     Line{"screenshot.save", "Writes the file; an older one of that name is replaced."},

@@ -12,10 +12,13 @@
 
 #include "app/models/starter_view.h"
 #include "app/shell/shaped_text.h"
+#include "app/state/session_file.h"
+#include "app/state/state_json.h"
 #include "app/views/view_table.h"
 #include "app/window/png_file.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "inference/weight_findings.h"
 
 namespace headlight::app {
@@ -326,12 +329,14 @@ void Workspace::write_figure(const std::filesystem::path& path) const {
   if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", path.string());
   if (!figure) {
     throw Error(
-        "this view has no figure: Lines, Text, Steps, Heads, Logits, Flow, What if, Side by side and Patching do; save the "
-        "window as .png, "
-        "or "
-        "choose Export for matrices");
+        "this view has no figure, or none yet; save the window as .png, or choose Export for figures of "
+        "maps");
   }
-  write_file_atomically(path, exporting::encode(*figure, *format));
+  exporting::DrawingOutput output = figure->output();
+  output.session =
+      fmt::format(R"({{"headlight": 1, "version": {}, "state": {}}})", kSessionVersion, to_text(to_json(state_), -1));
+  const auto draw = [&](exporting::Canvas& canvas) { figure->draw(canvas); };
+  write_file_atomically(path, exporting::encode(figure->size(), output, *format, draw));
 }
 
 void Workspace::save_screenshot() {

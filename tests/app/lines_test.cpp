@@ -158,6 +158,22 @@ TEST_SUITE("cpu") {
     CHECK(scrolled.label(MapSide::Query, 40).origin.y >= 0.0F);
   }
 
+  TEST_CASE("the line at a point is the heaviest near it, between the columns alone") {
+    const LineLayout layout(
+        {.queries = 4, .keys = 4, .room = {600.0F, 400.0F}, .line_height = 14.0F, .query_width = 60.0F, .key_width = 60.0F});
+    const std::vector<WeightLine> lines = {{.query = 0, .key = 3, .head = 1, .weight = 0.1F},
+                                           {.query = 3, .key = 0, .head = 0, .weight = 0.5F},
+                                           {.query = 1, .key = 1, .head = 2, .weight = 0.9F}};
+    const float middle = (layout.query_x() + layout.key_x()) * 0.5F;
+    const float crossing = (layout.y_of(0) + layout.y_of(3)) * 0.5F;
+    CHECK(layout.line_at(lines, {middle, crossing}) == std::optional<std::size_t>(1));  // where 0 and 1 meet
+    CHECK(layout.line_at(lines, {layout.query_x() + 1.0F, layout.y_of(0)}) == std::optional<std::size_t>(0));
+    CHECK(layout.line_at(lines, {layout.key_x() - 1.0F, layout.y_of(1) + 3.0F}) == std::optional<std::size_t>(2));
+    CHECK_FALSE(layout.line_at(lines, {layout.key_x() - 1.0F, layout.y_of(2)}));
+    CHECK_FALSE(layout.line_at(lines, {layout.query_x() - 1.0F, layout.y_of(1)}));
+    CHECK_FALSE(layout.line_at({}, {middle, crossing}));
+  }
+
   TEST_CASE("small maps are asked for whole, of larger ones whole blocks of what is visible") {
     CHECK(region_to_ask(200, 200, {10, 20}, {0, 9}) == LineRegion{{0, 200}, {0, 200}});
     CHECK(region_to_ask(1000, 1000, {70, 130}, {70, 130}) == LineRegion{{64, 192}, {0, 1000}});

@@ -79,6 +79,56 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().selection.head == chosen.head);
   }
 
+  TEST_CASE("a line, and a token shaded by a locked one, are asked about") {
+    State state;
+    state.text() = "the cat sat on the mat";
+    state.view.tab = "lines";
+    state.view.lines.threshold = 0.01F;
+    UiDriver ui(state);
+    show_golden_model(ui, "gpt2");
+    const auto told = [&] {
+      ui.press(Key::O);
+      REQUIRE(ui.sees("origin.value"));
+      const std::string text = copied(ui);
+      ui.press(Key::Escape);
+      return text;
+    };
+    const auto weight_of = [&](std::uint32_t query, std::uint32_t key, std::uint32_t head) {
+      for (const auto& [asked, known] : ui.result().tiles) {
+        const bool is_it = asked.quantity == QuantityId(attention::Stage::Weights) && asked.head == head &&
+                           asked.block == ui.state().selection.block && asked.pool == 1 && asked.row <= query &&
+                           query < asked.row + asked.rows && asked.column <= key && key < asked.column + asked.columns &&
+                           ui.result().is_current(asked);
+        if (is_it) return fmt::format("attention weights = {:.9g}\n", known.tile->at(query - asked.row, key - asked.column));
+      }
+      return std::string("not known");
+    };
+    // The first token sees itself alone: the upper edge has lines of weight 1, one of each head.
+    const view::Rect query = ui.rect("lines.query.0"), key = ui.rect("lines.key.0");
+    ui.feed({shell::MouseMove{(query.center() + key.center()) * 0.5F}});
+    CHECK(ui.window().followed_query() == 0U);
+    const std::string line = told();
+    CHECK(line.starts_with("attention weights = 1\n"));
+    CHECK(line.find("query 0 ") != std::string::npos);
+    CHECK(line.find("key 0 ") != std::string::npos);
+    CHECK(line.find("model.safetensors") != std::string::npos);
+    // Of a token the heaviest of its own lines.
+    ui.move_to("lines.query.2");
+    CHECK(told().find("query 2 ") != std::string::npos);
+    ui.press(Key::Digit5);
+    ui.click("text.token.4");
+    REQUIRE(ui.state().view.locked);
+    ui.move_to("text.token.1");
+    const std::string token = told();
+    CHECK(token.starts_with(weight_of(4, 1, ui.state().selection.head)));
+    CHECK(token.find("query 4 ") != std::string::npos);
+    CHECK(token.find("key 1 ") != std::string::npos);
+    ui.move_to("text.side.0");  // shaded by the locked token: the largest weight, which the line above names
+    const std::string largest = told();
+    CHECK(largest.find("query 4 ") != std::string::npos);
+    CHECK(largest.find("…") == std::string::npos);
+  }
+
   TEST_CASE("of a map of differences it is the difference that is traced") {
     UiDriver ui;
     show_golden_model(ui, "gpt2");

@@ -103,6 +103,7 @@ TEST_SUITE("cpu") {
     state.view.lines.threshold = 0.25F;
     state.view.lines.hidden_heads = {1};
     state.view.locked = LockedToken{.side = MapSide::Key, .token = 1};
+    state.heads.order = evaluation::HeadMetric::Entropy;
     ExportOptions options = small_options(folder.path() / "first");
     options.choice = figure_choice(state);
     options.session = to_text(to_json(state), -1);
@@ -116,6 +117,7 @@ TEST_SUITE("cpu") {
       std::vector<std::string> words;
     };
     const std::vector<Case> cases = {{"grid", 2, {"L0 H0", "L1 H2"}},
+                                     {"model", 2, {"L0 H0", "L1 H2", "ordered by entropy", "Rows: query"}},
                                      {"lines", 4, {"one", "two", "head 0", "head 2", "weights from 0.25 on"}},
                                      {"text", 12, {"one", "three", "is attended by"}},
                                      {"steps", 12, {"one", "queries Q, 3 × 2", "attention weights, 3 × 3"}},
@@ -180,6 +182,7 @@ TEST_SUITE("cpu") {
     CHECK(refusal(kLinesFigure, with_mean).find("lines is left out: it has no means") != std::string::npos);
     CHECK(refusal(kLinesFigure, with_norms).find("not norms") != std::string::npos);
     CHECK(refusal(kMetricsFigure, of_a_part).find("all queries and keys") != std::string::npos);
+    CHECK(refusal(kPredictionsFigure, [](ExportOptions&) {}).find("nothing is predicted") != std::string::npos);
     CHECK(refusal(kTextFigure, of_a_part).find("choose a single one") != std::string::npos);
     options.views = {&kPairFigure, &kGridFigure};
     FakeRunner runner{"fake", std::make_shared<FakeLog>()};

@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <regex>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "app/engine/run_source.h"
 #include "app/quantities/evaluation.h"
@@ -34,6 +37,19 @@ json small_lesson() {
     {"title": "Two", "text": ["b", "c"], "opens": {"view": {"tab": "steps"}}},
     {"title": "Three", "text": ["d"], "opens": {"preset": "", "text": "a b c"}, "task": "Type",
      "done": [{"field": "text", "contains": "d"}]}]})");
+}
+
+/// Words with two capitals, and sizes such as d_k; names of matrices (W_query) and of keys are none.
+std::vector<std::string> abbreviations_in(const std::string& text) {
+  std::vector<std::string> found;
+  const std::regex word("[A-Za-z_]+");
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), word); at != std::sregex_iterator(); ++at) {
+    const std::string term = at->str();
+    const auto capitals = std::ranges::count_if(term, [](char letter) { return letter >= 'A' && letter <= 'Z'; });
+    const bool is_size = term.starts_with("d_");
+    if (is_size || (capitals >= 2 && !term.starts_with("W_") && term != "PyTorch")) found.push_back(term);
+  }
+  return found;
 }
 
 struct LessonFile {
@@ -86,6 +102,28 @@ TEST_SUITE("cpu") {
         CHECK(card.paragraphs.size() <= 3);
       }
     }
+  }
+
+  TEST_CASE("every abbreviation of the lessons that come along is explained where it first appears") {
+    for (const Lesson& lesson : bundled().lessons) {
+      CAPTURE(lesson.id);
+      std::set<std::string> explained;
+      for (const LessonCard& card : lesson.cards) {
+        std::string text = card.title + " ";
+        for (const std::string& paragraph : card.paragraphs) text += paragraph + " ";
+        for (const std::string& term : abbreviations_in(text)) {
+          if (!explained.insert(term).second) continue;
+          CAPTURE(term);
+          // "GPT-2 (generative …)", "√d_k (d_k is the width …)", "NaN, not a number", "d_model, the width …", "one width
+          // (d_k)".
+          const std::regex behind(term + "(-[0-9]+)?( is the | \\(|, (not a|the|where) )"), before("\\(" + term + "\\)");
+          CHECK((std::regex_search(text, behind) || std::regex_search(text, before)));
+        }
+      }
+      if (lesson.id == "2-notebook-000") CHECK(explained.contains("d_k"));
+    }
+    CHECK(abbreviations_in("a GPT-2 of d_model 8 with W_query, not NaN; K") ==
+          std::vector<std::string>{"GPT", "d_model", "NaN"});
   }
 
   TEST_CASE("every printed number of the lessons is the reference's") {

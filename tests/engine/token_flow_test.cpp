@@ -102,6 +102,23 @@ TEST_SUITE("cpu") {
     CHECK(found_in<TokenFlowFound>(answer).inputs[1] > 0.0);
   }
 
+  TEST_CASE("routes of a thousand tokens: what is reached alone is computed") {
+    std::string text;
+    for (int i = 0; i < 340; ++i) text += "the cat sat ";  // 1,020 words
+    AskedAnalysis asked("llama", text);
+    AnalysisQuery query{.analysis = &kFlowRoutes, .query = 1'000};
+    query.options[0] = 40;
+    const Analysed answer = asked.ask(query);
+    REQUIRE(answer.error == "");
+    const auto& found = found_in<TokenFlowFound>(answer);
+    REQUIRE(found.shares.size() == 2);
+    std::size_t tokens = 0;
+    for (const auto& layer : found.shares) tokens += layer.size();
+    CHECK(tokens > 1);
+    CHECK(tokens < 200);  // of 2 × 1,020
+    CHECK(asked.result.input->source.length > 1'000);
+  }
+
   TEST_CASE("what can't be followed is said in words") {
     AnalysisQuery query{.analysis = &kFlowRoutes, .query = 1};
     query.options[0] = 40;

@@ -18,7 +18,7 @@ std::unique_ptr<exporting::Drawing> draw_metric_maps(const FigureSubject& subjec
       {.analysis = &kHeadMetricAnalysis, .block = {.kind = blocks.kind, .layer = {}}, .batch = subject.matrix.batch});
   const auto* found = dynamic_cast<const HeadMetricsFound*>(result.get());
   if (found == nullptr || !found->is_complete()) return nullptr;
-  MetricsFigure figure{.found = *found, .scoring = subject.options.choice.scoring};
+  MetricsFigure figure{.found = *found, .scoring = subject.options.choice.heads.scoring};
   for (const model::BlockRef block : blocks.layers) figure.layers.push_back(block.layer.value);
   figure.heads = blocks.heads;
   figure.title = subject.options.title.empty() ? figure.title : subject.options.title;

@@ -1,6 +1,8 @@
 #include "app/views/block/block_header.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -13,6 +15,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kHeaderHeight = 64.0F;
+constexpr float kSentenceLine = 15.0F;
 constexpr float kChartWidth = 230.0F;
 constexpr float kLeastChartRoom = 620.0F;  // narrower: no chart
 
@@ -50,6 +53,22 @@ void draw_head_row(Frame& frame, const BlockSource& source, glm::vec2 at, float 
       "Query heads over the KV heads that they read: blue queries, red keys, green values. A click selects a head.");
 }
 
+/// What the flow shows, in one sentence. Returns its height.
+float draw_sentence(Frame& frame, glm::vec2 at, float width, bool has_residual) {
+  std::string text = "Arrows lead from a matrix to what it makes";
+  text += has_residual ? "; attention and the MLP add their outputs to the residual stream." : ".";
+  ImFont* font = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const std::vector<std::string> lines = break_lines(font, text, width);
+  const float height = kSentenceLine * static_cast<float>(lines.size());
+  frame.mark("block.about", {.origin = at, .size = {width, height}});
+  for (const std::string& line : lines) {
+    list->AddText(font, font_size(font), to_imgui(at), frame.ui.theme().text_dim, line.c_str());
+    at.y += kSentenceLine;
+  }
+  return height;
+}
+
 }  // namespace
 
 void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t token) {
@@ -79,8 +98,9 @@ void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t to
   if (has_chart) {
     draw_residual_chart(frame, {.origin = {at.x + width - kChartWidth, at.y}, .size = {kChartWidth, kHeaderHeight}}, token);
   }
+  const float sentence = draw_sentence(frame, at + glm::vec2(0.0F, kHeaderHeight), width, source.no_states.empty());
   ImGui::SetCursorScreenPos(to_imgui(at));
-  ImGui::Dummy(ImVec2(width, kHeaderHeight));
+  ImGui::Dummy(ImVec2(width, kHeaderHeight + sentence));
 }
 
 }  // namespace headlight::app

@@ -197,6 +197,7 @@ BlockSource read_block(Frame& frame, std::uint32_t token) {
   if (!known) return source;
   source.no_states = known->error;
   source.states = known->as<BlockStates>();
+  source.kept_states = known->result;
   source.states_run = known->run;
   return source;
 }
@@ -234,6 +235,19 @@ std::string why_empty(const BlockSource& source, const BlockNode& node) {
   return node.state == StateMatrix::FeedForward ? source.states->no_feed_forward : std::string();
 }
 
+TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockNode& node, glm::vec2 area) {
+  const float edge = std::max(area.x, area.y);
+  if (*node.stage == Stage::Weights) {
+    TileQuery query = thumbnail_request(frame, source.subject.block, frame.state.selection.head, edge);
+    query.sampled_rows = 0;  // one map is exact at any length
+    return query;
+  }
+  TileQuery query = stage_query(frame, source, node);
+  const auto pixels = static_cast<std::uint32_t>(std::max(edge * frame.ui.scale(), 1.0F));
+  query.pool = std::min(pool_for(query.rows, query.columns, pixels), kSafePool);
+  return query;
+}
+
 bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode& node, const view::Rect& area,
                        const view::Rect& clip, std::uint32_t place) {
   const shell::Theme& theme = frame.ui.theme();
@@ -253,14 +267,7 @@ bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode&
       use_signed_colors(image, range_of(*source.states, *node.state));
     }
   } else {
-    TileQuery query = stage_query(frame, source, node);
-    const auto pixels = static_cast<std::uint32_t>(std::max(std::max(area.size.x, area.size.y) * frame.ui.scale(), 1.0F));
-    query.pool = std::min(pool_for(query.rows, query.columns, pixels), kSafePool);
-    if (*node.stage == Stage::Weights) {
-      query = thumbnail_request(frame, source.subject.block, frame.state.selection.head, std::max(area.size.x, area.size.y));
-      query.sampled_rows = 0;  // one map is exact at any length
-    }
-    const ShownTile shown = find_tile(frame, query);
+    const ShownTile shown = find_tile(frame, node_query(frame, source, node, area.size));
     if (shown.tile) {
       image = heatmap_of(shown, place, theme);
       color_stage(frame, image, *node.stage, shown);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -17,7 +18,8 @@ struct BlockSource {
   HeadSubject subject;
   const BlockStates* states = nullptr;  ///< null while they aren't known, or where there is no residual stream
   std::uint64_t states_run = 0;         ///< the run that they are of
-  std::string no_states;                ///< why there are none; empty: they are being computed
+  std::shared_ptr<const AnalysisResult> kept_states = {};  ///< owns `states`
+  std::string no_states;                                   ///< why there are none; empty: they are being computed
 };
 
 /// Asks for the states of the selected block around a token.
@@ -36,6 +38,9 @@ ShownRows shown_rows(const BlockSource& source, const BlockNode& node);
 
 /// Why a node has no numbers; empty: it has, or they are being computed.
 std::string why_empty(const BlockSource& source, const BlockNode& node);
+
+/// What is asked for a stage's matrix that is drawn in `area`, UI units.
+TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockNode& node, glm::vec2 area);
 
 /// The node's matrix as a small heatmap in `area`, of which only `clip` is drawn. `place` names the use: one node may be
 /// drawn twice in a frame. Returns whether its numbers are known.

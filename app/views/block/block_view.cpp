@@ -137,8 +137,9 @@ void draw_whole(Frame& frame, const BlockSource& source, const BlockPlan& plan, 
   const float strip = memory.shows_all_terms ? std::max(room.y * 0.42F, kLowStrip) : kLowStrip;
   const float spacing = ImGui::GetStyle().ItemSpacing.y;
   const float flow_height = std::max(room.y - strip - kWalkControlsHeight - 2.0F * spacing, 40.0F);
-  const PointedCell pointed = draw_block_flow(frame, source, plan, {.origin = at, .size = {room.x, flow_height - 8.0F}},
-                                              memory.walk, memory.hovered);
+  memory.room = {room.x, flow_height - 8.0F};
+  const PointedCell pointed =
+      draw_block_flow(frame, source, plan, {.origin = at, .size = memory.room}, memory.walk, memory.hovered);
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + flow_height));
   draw_walk_controls(frame, memory.walk, describe_step(plan, memory.walk.step()));
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + room.y - strip));
@@ -169,6 +170,7 @@ bool fold_block(State& state) {
 }
 
 void draw_block_panel(Frame& frame, BlockMemory& memory) {
+  memory.figure = {};
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;
   if (memory.selection != frame.state.selection) memory.held.reset();
   memory.selection = frame.state.selection;
@@ -180,16 +182,19 @@ void draw_block_panel(Frame& frame, BlockMemory& memory) {
   const BlockNode* opened = plan.find(frame.state.block.opened);
   if (opened) {
     draw_opened(frame, source, *opened, memory);
+    memory.figure = keep_block(frame, source, plan, memory.room);
     return;
   }
   walk_on(frame, source, plan, memory);
   draw_whole(frame, source, plan, memory);
+  memory.figure = keep_block(frame, source, plan, memory.room);
   if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also where Play was pressed just now
 }
 
 std::unique_ptr<ViewPanel> open_block_view() {
   class BlockView final : public ViewPanel {
     void draw(Frame& frame) override { draw_block_panel(frame, memory_); }
+    std::unique_ptr<exporting::Drawing> figure() const override { return make_block_figure(memory_.figure); }
     BlockMemory memory_;
   };
   return std::make_unique<BlockView>();

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/frame.h"
+#include "app/views/block/block_figure.h"
 #include "app/views/block/block_matrices.h"
 #include "app/views/block/block_walk.h"
 #include "app/views/view.h"
@@ -18,6 +19,8 @@ struct BlockMemory {
   std::string hovered;                  ///< id of the matrix under the pointer in the previous frame
   std::optional<attention::Cell> held;  ///< of the unfolded matrix: its calculation stays when the pointer leaves
   Selection selection;                  ///< that the held cell is of
+  glm::vec2 room{1'000.0F, 500.0F};     ///< of the whole flow when it was drawn last
+  BlockFigure figure;                   ///< of the last frame
 };
 
 /// One layer as data flow, from the residual stream through attention and the MLP back to it, with a heatmap of real numbers

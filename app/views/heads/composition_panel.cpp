@@ -66,6 +66,7 @@ class CompositionPanel final : public FindPanel {
     auto chosen = static_cast<std::size_t>(score);
     if (draw_segmented(frame, "heads.circuit", labels, chosen)) score = static_cast<CircuitScore>(chosen);
     heads_.clear();
+    score_ = score;
     const bool is_drawn = score == CircuitScore::Copying ? find_copying(frame) : find_composed(frame, score);
     if (!is_drawn) return;
     sort_by_value(heads_);
@@ -85,6 +86,12 @@ class CompositionPanel final : public FindPanel {
     const CircuitScore score = frame.state.heads.circuit_score;
     return scored_heads_csv(heads_,
                             score == CircuitScore::Copying ? "copying" : fmt::format("composition by {}", reader_of(score)));
+  }
+
+  std::unique_ptr<exporting::Drawing> figure(const Look& look) const override {
+    const bool is_copying = score_ == CircuitScore::Copying;
+    return make_scored_figure(heads_, is_copying ? "copying" : fmt::format("composition by {}", reader_of(score_)),
+                              is_copying, look);
   }
 
  private:
@@ -175,6 +182,7 @@ class CompositionPanel final : public FindPanel {
   }
 
   std::vector<ScoredHead> heads_;  ///< drawn last
+  CircuitScore score_ = CircuitScore::QueryComposition;
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "app/frame.h"
+#include "export/drawing.h"
+#include "view/color_map.h"
 
 namespace headlight::app {
 
@@ -23,6 +25,16 @@ class FindPanel {
   virtual bool has_numbers(const Frame& frame) const = 0;
   /// What was drawn last, with a line of titles. Only where has_numbers().
   virtual std::string csv(const Frame& frame) const = 0;
+
+  /// The words and colours of a figure.
+  struct Look {
+    model::BlockKind kind = model::BlockKind::EncoderSelf;  ///< whose heads it shows
+    std::string title = {}, subtitle = {};
+    view::ColorMap color_map = view::ColorMap::Viridis;
+    bool is_dark = false;
+  };
+  /// What was drawn last as a figure for a paper; null: this mode has none, or nothing was drawn.
+  virtual std::unique_ptr<exporting::Drawing> figure(const Look& /*look*/) const { return nullptr; }
 
  protected:
   FindPanel() = default;

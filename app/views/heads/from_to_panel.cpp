@@ -83,6 +83,10 @@ class FromToPanel final : public FindPanel {
   bool has_numbers(const Frame& /*frame*/) const override { return !heads_.empty(); }
   std::string csv(const Frame& /*frame*/) const override { return scored_heads_csv(heads_, "weight"); }
 
+  std::unique_ptr<exporting::Drawing> figure(const Look& look) const override {
+    return make_scored_figure(heads_, "weight", false, look);
+  }
+
  private:
   static NumberRef number_of(const Frame& frame, const HeadRef& head, const CellRange& range, const HeadRanking* found) {
     const auto tokens = [](std::uint32_t first, std::uint32_t last) {

@@ -53,10 +53,12 @@ class HeadsView final : public ViewPanel {
     if (draw_segmented(frame, "heads.mode", mode_labels(), mode)) frame.state.heads.mode = static_cast<HeadsMode>(mode);
     panel_->draw(frame);
     keep_metrics(frame);
+    keep_look(frame);
     if (panel_->has_numbers(frame) != could_copy_) frame.ui.request_redraw(2);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
+    if (panel_ && mode_ != HeadsMode::Metrics) return panel_->figure(look_);
     const auto* found = dynamic_cast<const HeadMetricsFound*>(metrics_.get());
     if (found == nullptr || found->heads.empty()) return nullptr;
     MetricsFigure figure{.found = *found, .scoring = scoring_, .subtitle = kind_ + ", " + metrics_subtitle(*found)};
@@ -79,6 +81,16 @@ class HeadsView final : public ViewPanel {
     kind_ = kind_name(frame, selection.block.kind);
     color_map_ = frame.state.view.color_map;
     is_dark_ = frame.state.view.theme != Theme::Light;
+  }
+
+  void keep_look(Frame& frame) {
+    const FindPanel::Heading heading = panel_->heading(frame);
+    look_ = {.kind = frame.state.selection.block.kind,
+             .title = frame.ui.unshaped(heading.title),
+             .subtitle = kind_name(frame, frame.state.selection.block.kind)};
+    if (!heading.detail.empty()) look_.subtitle += ", " + heading.detail;
+    if (const auto map = view::parse_color_map(frame.state.view.color_map)) look_.color_map = *map;
+    look_.is_dark = frame.state.view.theme != Theme::Light;
   }
 
   void draw_title(Frame& frame) {
@@ -113,6 +125,7 @@ class HeadsView final : public ViewPanel {
   HeadsMode mode_ = HeadsMode::Metrics;
   std::unique_ptr<FindPanel> panel_;
   // Of what was drawn last, for the figure.
+  FindPanel::Look look_;
   std::shared_ptr<const AnalysisResult> metrics_;
   evaluation::PatternScoring scoring_;
   std::string kind_;  ///< of attention, in words

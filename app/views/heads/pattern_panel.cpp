@@ -112,6 +112,11 @@ class PatternPanel final : public FindPanel {
     return csv + '\n';
   }
 
+  std::unique_ptr<exporting::Drawing> figure(const Look& look) const override {
+    const auto is_below = [](const ScoredHead& head) { return head.value.value_or(0.0) < 0.0; };
+    return make_scored_figure(heads_, "match", std::ranges::any_of(heads_, is_below), look);
+  }
+
  private:
   /// The field, and below it why its text is no pattern. Returns whether there is one: the last that could be accepted.
   bool type_pattern(Frame& frame) {

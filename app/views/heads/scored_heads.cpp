@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include "app/views/heads/find_panel.h"
 #include "app/widgets/head_map.h"
+#include "app/widgets/head_map_figure.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/signed_bars.h"
 
@@ -147,6 +147,27 @@ std::string scored_heads_csv(std::span<const ScoredHead> heads, const std::strin
     if (scored.value) csv += fmt::format("{:.9g}", *scored.value);
   }
   return csv + '\n';
+}
+
+std::unique_ptr<exporting::Drawing> make_scored_figure(std::span<const ScoredHead> heads, std::string value_title,
+                                                       bool has_signs, const FindPanel::Look& look) {
+  std::map<model::BlockRef, HeadMapLayer> layers;
+  for (const ScoredHead& scored : heads) {
+    if (scored.head.block.kind != look.kind) continue;
+    HeadMapLayer& layer = layers[scored.head.block];
+    layer.block = scored.head.block;
+    layer.values.resize(std::max<std::size_t>(layer.values.size(), scored.head.head + std::size_t{1}));
+    layer.values[scored.head.head] = scored.value;
+  }
+  HeadMapFigure figure{.title = look.title,
+                       .subtitle = look.subtitle,
+                       .value_title = std::move(value_title),
+                       .layers = {},
+                       .is_dark = look.is_dark,
+                       .is_signed = has_signs,
+                       .color_map = look.color_map};
+  for (auto& [block, layer] : layers) figure.layers.push_back(std::move(layer));
+  return make_head_map_figure(figure);
 }
 
 std::vector<HeadRef> heads_with_value(std::span<const ScoredHead> heads) {

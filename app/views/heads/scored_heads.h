@@ -1,12 +1,15 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "app/frame.h"
+#include "app/views/heads/find_panel.h"
+#include "export/drawing.h"
 
 namespace headlight::app {
 
@@ -37,6 +40,10 @@ void draw_scored_heads(Frame& frame, const ScoredHeads& scored);
 
 /// Lines "kind,layer,head,<title>" of the heads in their order; empty where there is no number.
 std::string scored_heads_csv(std::span<const ScoredHead> heads, const std::string& title);
+
+/// The heads of one kind as a map of layers and heads for a paper; null where none of them is known.
+std::unique_ptr<exporting::Drawing> make_scored_figure(std::span<const ScoredHead> heads, std::string value_title,
+                                                       bool has_signs, const FindPanel::Look& look);
 
 /// The heads with a number, in their order: what the keyboard goes through.
 std::vector<HeadRef> heads_with_value(std::span<const ScoredHead> heads);

@@ -19,6 +19,8 @@ class SimilarityMap {
   void show(std::shared_ptr<const AnalysisResult> result, const HeadSimilarity& found, bool is_grouped);
   /// Indices of HeadSimilarity::heads, from the top on.
   const std::vector<std::uint32_t>& order() const { return order_; }
+  /// What was shown last; null: nothing yet.
+  const std::shared_ptr<const AnalysisResult>& result() const { return result_; }
 
   struct Pointed {
     std::optional<std::uint32_t> clicked;  ///< the index of the row's head

@@ -17,6 +17,7 @@
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/signed_bars.h"
+#include "export/figure.h"
 
 namespace headlight::app {
 namespace {
@@ -71,6 +72,24 @@ class SimilarityPanel final : public FindPanel {
   }
 
   bool has_numbers(const Frame& /*frame*/) const override { return has_numbers_; }
+  std::unique_ptr<exporting::Drawing> figure(const Look& look) const override {
+    const auto* found = dynamic_cast<const HeadSimilarity*>(map_.result().get());
+    if (!has_numbers_ || found == nullptr || map_.order().empty()) return nullptr;
+    const auto count = static_cast<std::uint32_t>(map_.order().size());
+    exporting::HeatmapFigure figure{
+        .title = look.title, .subtitle = look.subtitle, .map = {}, .rows = {}, .columns = {}, .style = {}};
+    figure.map = {.rows = count, .columns = count, .values = {}, .masked = {}};
+    for (const std::uint32_t row : map_.order()) {
+      figure.rows.tokens.push_back(head_name(found->heads[row]));
+      for (const std::uint32_t column : map_.order()) figure.map.values.push_back(found->between(row, column));
+    }
+    figure.rows.title = figure.columns.title = "head";
+    figure.columns.tokens = figure.rows.tokens;
+    figure.value_title = "difference, bits";
+    figure.marks_empty_rows = false;
+    figure.style = {.color_map = look.color_map, .scale = view::ScaleKind::Maximum, .is_dark = look.is_dark};
+    return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
+  }
   std::string csv(const Frame& frame) const override {
     const Analysed* answer = frame.result.analysed(similarity_query(frame.state.selection));
     const HeadSimilarity* found = answer ? answer->as<HeadSimilarity>() : nullptr;

@@ -72,6 +72,19 @@ std::optional<LockedToken> LineLayout::token_at(glm::vec2 point) const {
   return std::nullopt;
 }
 
+std::optional<std::size_t> LineLayout::line_at(std::span<const WeightLine> lines, glm::vec2 point) const {
+  constexpr float kReach = 4.0F;  // from the point to the line
+  const float across = key_x_ - query_x_;
+  if (!(across > 0.0F) || point.x < query_x_ || point.x > key_x_) return std::nullopt;
+  const float part = (point.x - query_x_) / across;
+  for (std::size_t i = lines.size(); i-- > 0;) {
+    const float from = y_of(lines[i].query), to = y_of(lines[i].key);
+    const float above = std::abs(from + part * (to - from) - point.y);  // along y: the distance is this times the cosine
+    if (above * across <= kReach * std::hypot(across, to - from)) return i;
+  }
+  return std::nullopt;
+}
+
 bool LineLayout::is_visible(const WeightLine& line) const {
   const float from = y_of(line.query);
   const float to = y_of(line.key);

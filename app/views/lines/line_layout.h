@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "app/exports/line_set.h"
 #include "app/state/state.h"
@@ -50,6 +51,9 @@ class LineLayout {
   TokenSpan visible(MapSide side) const;
   /// The token whose label is at a point.
   std::optional<LockedToken> token_at(glm::vec2 point) const;
+  /// The line at a point between the columns, of several that near the one with the largest weight; nullopt where there is
+  /// none. `lines` ascend by weight.
+  std::optional<std::size_t> line_at(std::span<const WeightLine> lines, glm::vec2 point) const;
   /// Does a line have a visible part?
   bool is_visible(const WeightLine& line) const;
   /// The scroll at which a token is visible, as near as possible to the present one.

@@ -119,12 +119,15 @@ float printed_width(const Frame& frame, std::size_t count) {
 void draw_lines(Frame& frame, const DrawnLines& drawn) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const LineLayout& layout = drawn.layout;
-  for (const WeightLine& line : drawn.set.lines) {
-    if (!layout.is_visible(line)) continue;
+  const auto draw = [&](const WeightLine& line, float opacity, float thickness) {
     const glm::vec2 from = drawn.origin + glm::vec2(layout.query_x(), layout.y_of(line.query));
     const glm::vec2 to = drawn.origin + glm::vec2(layout.key_x(), layout.y_of(line.key));
-    list->AddLine(to_imgui(from), to_imgui(to), color_of_head(line.head, line.weight), kThickness);
+    list->AddLine(to_imgui(from), to_imgui(to), color_of_head(line.head, opacity), thickness);
+  };
+  for (const WeightLine& line : drawn.set.lines) {
+    if (layout.is_visible(line)) draw(line, line.weight, kThickness);
   }
+  if (drawn.pointed != nullptr) draw(*drawn.pointed, 1.0F, 1.5F * kThickness);
   SidePainter(frame, drawn, MapSide::Query).draw();
   SidePainter(frame, drawn, MapSide::Key).draw();
 }

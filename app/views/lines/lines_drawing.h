@@ -17,6 +17,7 @@ struct DrawnLines {
   std::optional<LockedToken> token = {};    ///< whose lines alone are drawn: hovered or locked
   std::optional<LockedToken> locked = {};   ///< outlined
   std::optional<LockedToken> hovered = {};  ///< its label is tinted
+  const WeightLine* pointed = nullptr;      ///< under the pointer: it is drawn opaque and over the others; null: none
   std::size_t printed = 0;                  ///< weights beside a label, at most
   glm::vec2 origin{0.0F};                   ///< of the layout, on screen
 };

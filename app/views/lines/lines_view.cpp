@@ -153,12 +153,14 @@ class LinesView final : public ViewPanel {
                       .has_pair = has_pair};
     const bool asks_nothing = ask(frame, layout, inputs, hovered_head);
     update(frame, std::move(inputs), sides);
+    const WeightLine* pointed = point_at_line(frame, layout, sides, hovered, origin);
     draw_lines(frame, {.layout = layout,
                        .sides = sides,
                        .set = set_,
                        .token = inputs_.token,
                        .locked = frame.state.view.locked,
                        .hovered = hovered,
+                       .pointed = pointed,
                        .printed = printed(room.x),
                        .origin = origin});
     draw_empty(frame, layout, origin, room, asks_nothing);
@@ -189,12 +191,41 @@ class LinesView final : public ViewPanel {
     auto& pointed = hovered->side == MapSide::Query ? frame.transient.pointed_query : frame.transient.pointed_key;
     pointed = hovered->token;
     pointed_ = hovered;
-    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+    // Ctrl and a click ask where the number is from.
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left) && !ImGui::GetIO().KeyCtrl) {
       std::optional<LockedToken>& locked = frame.state.view.locked;
       locked = locked == hovered ? std::nullopt : hovered;
       locked_ = locked;
     }
     return hovered;
+  }
+
+  /// The line under the pointer, or the heaviest one of the token there; what it is, is told and can be asked about.
+  const WeightLine* point_at_line(Frame& frame, const LineLayout& layout, const LineSides& sides,
+                                  std::optional<LockedToken> hovered, glm::vec2 origin) const {
+    if (!ImGui::IsWindowHovered()) return nullptr;
+    const std::vector<WeightLine>& lines = set_.lines;
+    const std::optional<std::size_t> found = layout.line_at(lines, to_glm(ImGui::GetIO().MousePos) - origin);
+    const bool is_of_token = hovered && inputs_.token == hovered && !lines.empty();  // the lines are its own
+    const WeightLine* line = found ? &lines[*found] : is_of_token ? &lines.back() : nullptr;
+    if (line == nullptr) return nullptr;
+    frame.transient.pointed_number = NumberRef{.of = std::string(attention::to_string(attention::Stage::Weights)),
+                                               .block = frame.state.selection.block,
+                                               .batch = frame.state.selection.batch,
+                                               .head = line->head,
+                                               .row = line->query,
+                                               .column = line->key,
+                                               .value = double{line->weight}};
+    if (!found) return nullptr;
+    frame.transient.hovered = attention::Cell{.query = line->query, .key = line->key};
+    frame.transient.hovered_stage = attention::Stage::Weights;
+    const std::string text = fmt::format("head {}: {} \u201C{}\u201D \u2192 {} \u201C{}\u201D: {}", line->head,
+                                         sides.queries.name, sides.queries.labels.at(line->query), sides.keys.name,
+                                         sides.keys.labels.at(line->key), view::format_exact(line->weight));
+    ImGui::BeginTooltip();
+    ImGui::TextUnformatted(text.c_str());
+    ImGui::EndTooltip();
+    return line;
   }
 
   /// The token whose chip the pointer is over.

@@ -10,11 +10,14 @@
 #include <glm/geometric.hpp>
 
 #include "app/analyses/head_metric_text.h"
+#include "app/exports/model_sheet.h"
+#include "app/quantities/quantity.h"
 #include "app/views/model/film_strip.h"
 #include "app/widgets/gain_control.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -91,10 +94,46 @@ class ModelView final : public ViewPanel {
     ImGui::EndChild();
     ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
     film_.draw(frame, strip);
+    keep(frame, heads);
     if (pointed_ != was_pointed) frame.ui.request_redraw(2);  // the other maps show it a frame later
   }
 
+  std::unique_ptr<exporting::Drawing> figure() const override {
+    ModelSheet sheet = kept_;
+    for (const auto& [head, tile] : tiles_) {
+      if (!tile) return nullptr;  // computed soon
+      sheet.maps.push_back({.head = head, .map = exporting::make_map(*tile)});
+    }
+    if (sheet.maps.empty()) return nullptr;
+    sheet.found = dynamic_cast<const HeadMetricsFound*>(metrics_.get());
+    return exporting::make_drawing(model_sheet(std::move(sheet)), exporting::DrawingFormat::Svg);
+  }
+
  private:
+  /// What the figure is made from: all listed heads, where they are few enough to be asked for before they are scrolled to.
+  void keep(const Frame& frame, const std::vector<HeadRef>& heads) {
+    tiles_.clear();
+    if (heads.empty() || heads.size() > kMostPrefetched) return;
+    for (const HeadRef& head : heads) {
+      const TileQuery request = frame.compared(thumbnail_request(frame, head.block, head.head, asked_edge_));
+      const auto known = frame.result.tiles.find(request);
+      tiles_.emplace_back(head, known == frame.result.tiles.end() ? nullptr : known->second.tile);
+    }
+    const State& state = frame.state;
+    const Selection& selection = state.selection;
+    const Analysed* measured = frame.result.analysed(
+        {.analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch});
+    metrics_ = measured == nullptr ? nullptr : measured->result;
+    kept_ = {.maps = {}, .choices = state.heads, .title = "Heads by what they do", .subtitle = {}, .value_title = {}};
+    kept_.subtitle = kind_name(frame, selection.block.kind) + order_in_words(state.heads);
+    if (!sample_.empty()) kept_.subtitle += "; " + sample_;
+    kept_.value_title = frame.shows_difference() ? kDifferenceCaption : quantity(attention::Stage::Weights).value_title;
+    if (const auto map = view::parse_color_map(state.view.color_map)) kept_.style.color_map = *map;
+    kept_.style.scale = view::ScaleKind::Maximum;
+    kept_.style.is_dark = state.view.theme != Theme::Light;
+    if (frame.shows_difference()) kept_.style = exporting::diverging(kept_.style);
+  }
+
   /// Title, order, and the thumbnails' size.
   void draw_title(Frame& frame, std::size_t listed) {
     constexpr float kOrder = 130.0F, kSize = 110.0F;
@@ -149,7 +188,8 @@ class ModelView final : public ViewPanel {
       const view::Rect box{.origin = glm::round(to_glm(origin) + lines.origin(i) + 3.0F), .size = lines.map};
       draw_head(frame, heads[i], box, metrics.of(heads[i]));
     }
-    prefetch(frame, heads, shape, std::max(lines.map.x, lines.map.y));
+    asked_edge_ = std::max(lines.map.x, lines.map.y);
+    prefetch(frame, heads, shape, asked_edge_);
     ImGui::SetCursorScreenPos(origin);
     ImGui::Dummy({1.0F, lines.height + 6.0F});
   }
@@ -207,14 +247,7 @@ class ModelView final : public ViewPanel {
                            bool is_selected) {
     const shell::Theme& theme = frame.ui.theme();
     ImFont* font = frame.ui.fonts().small;
-    const HeadChoices& choices = frame.state.heads;
-    std::string text = head_name(head);
-    if (metrics && choices.order) {
-      text += "  " + metric_number(*choices.order, metrics->value(*choices.order, choices.scoring));
-    } else if (metrics && choices.shows_badges) {
-      const std::string badge = badge_text(*metrics, choices.scoring);
-      if (!badge.empty()) text += "  " + badge;
-    }
+    const std::string text = head_caption(head, metrics, frame.state.heads);
     ImGui::GetWindowDrawList()->AddText(font, font_size(font), {box.origin.x, box.end().y + 4.0F},
                                         is_selected ? theme.accent : theme.text_dim,
                                         fit_text(font, text, box.size.x).c_str());
@@ -266,6 +299,11 @@ class ModelView final : public ViewPanel {
   std::optional<HeadRef> hovered_;          ///< in the previous frame
   std::optional<attention::Cell> pointed_;  ///< likewise, of the head's map; lit in all maps
   std::optional<HeadRef> selected_;         ///< likewise
+  // Of the last frame, for the figure.
+  ModelSheet kept_;  ///< without maps and metrics
+  std::vector<std::pair<HeadRef, std::shared_ptr<const attention::Tile>>> tiles_;
+  std::shared_ptr<const AnalysisResult> metrics_;
+  float asked_edge_ = 1.0F;  ///< of the maps on screen
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "app/cells/stage_text.h"
 #include "app/views/neuron/chain_panel.h"
+#include "app/views/neuron/neuron_figure.h"
 #include "app/views/neuron/product_table.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -96,6 +97,9 @@ void draw_header(Frame& frame, const HeadSubject& subject, NeuronMemory& memory)
   }
   draw_tools(frame, memory);
   write_small(frame, about(frame, subject));
+  write_small(
+      frame, "The products of query and key, component by component, sum to the score; the row's softmax makes the weight.");
+  frame.mark("neuron.about", last_item_rect());
 }
 
 /// Both lines of chips. Pins the pair that is clicked; a hovered key is shown while the pointer is on it.
@@ -229,8 +233,16 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
 
 std::unique_ptr<ViewPanel> open_neuron_view() {
   class NeuronView final : public ViewPanel {
-    void draw(Frame& frame) override { draw_neuron_panel(frame, memory_); }
+    void draw(Frame& frame) override {
+      draw_neuron_panel(frame, memory_);
+      if (memory_.shown.is_known()) look_ = neuron_look(frame, memory_.shown);
+    }
+    std::unique_ptr<exporting::Drawing> figure() const override {
+      return memory_.shown.is_known() ? make_neuron_figure(memory_.shown, look_) : nullptr;
+    }
+
     NeuronMemory memory_;
+    NeuronLook look_;
   };
   return std::make_unique<NeuronView>();
 }

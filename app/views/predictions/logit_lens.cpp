@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/cells/provenance.h"
+#include "app/exports/shown_predictions.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/prediction_bars.h"
@@ -19,7 +20,7 @@ namespace {
 constexpr float kRowHeight = 26.0F;
 constexpr float kLabelRoom = 66.0F;
 constexpr float kGap = 2.0F;
-constexpr std::size_t kCells = 3;
+constexpr std::size_t kCells = kFigureReadings;
 
 /// Dark on light colours, light on dark ones.
 shell::Color text_on(shell::Color ground) {
@@ -65,12 +66,6 @@ void draw_cell(Frame& frame, const inference::Candidate& candidate, const Predic
                             {"read after", reading.layer == 0 ? "no layer: the token's vector"
                                                               : fmt::format("layer {}", reading.layer - 1)}}};
   }
-}
-
-/// "output", "layer 11", "input": after so many layers.
-std::string layer_label(std::uint32_t layer, std::uint32_t layers) {
-  if (layer == layers) return "output";
-  return layer == 0 ? "input" : fmt::format("layer {}", layer - 1);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "app/cells/provenance.h"
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"
+#include "app/exports/shown_predictions.h"
 #include "app/views/predictions/generation_controls.h"
 #include "app/views/predictions/logit_lens.h"
 #include "app/widgets/head_controls.h"
@@ -135,16 +137,6 @@ void draw_nothing(Frame& frame) {
   ImGui::PopTextWrapPos();
 }
 
-/// "of 50257 tokens · entropy 2.31 nats · 40 can be drawn"
-std::string summary(const Frame& frame, const inference::Distribution& now) {
-  std::string text = fmt::format("of {} tokens \u00B7 entropy {:.2f} nats", now.probabilities.size(), now.entropy);
-  const inference::SamplingSettings& sampling = frame.state.generation.sampling;
-  if (sampling.method == inference::SamplingMethod::Greedy) return text;
-  if (sampling.temperature != 1.0F) text += fmt::format(" at temperature {:.3g}", sampling.temperature);
-  if (now.drawable < now.probabilities.size()) text += fmt::format(" \u00B7 {} can be drawn", now.drawable);
-  return text;
-}
-
 /// What the outlines are, and the token whose chance has changed most, which may be none of those on screen.
 void draw_change(Frame& frame, const inference::Distribution& now, const inference::Distribution& before,
                  const std::string& outlines) {
@@ -206,7 +198,8 @@ NumberRef number_of(const Frame& frame, const PredictionPosition& position, std:
 }
 
 /// Bars, and below them what continues the text.
-void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, const PredictionPosition& position) {
+void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, const PredictionPosition& position,
+                       ShownPredictions& kept) {
   const bool can_generate = frame.result.model && predicts_next(frame.result);
   const Prediction* prediction = frame.ask(PredictionQuery{.batch = position.batch,
                                                            .token = position.token,
@@ -220,7 +213,7 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
   const inference::Distribution* before = frozen                                                 ? frozen
                                           : now && !is_generating(frame) && !is_comparing(frame) ? memory.before(sampling)
                                                                                                  : nullptr;
-  draw_caption(frame, now ? summary(frame, *now) : "computing\u2026");
+  draw_caption(frame, now ? distribution_in_words(*now, sampling) : "computing\u2026");
   if (before) {
     draw_change(frame, *now, *before, frozen ? "the frozen run" : fmt::format("before {} changed", memory.change()));
   }
@@ -229,6 +222,8 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
   const float height = ImGui::GetContentRegionAvail().y - controls - 12.0F;
   ImGui::BeginChild("bars", {0.0F, std::max(height, 60.0F)}, false, ImGuiWindowFlags_NoScrollbar);
   if (now) {
+    add_bars(kept, memory.candidates(), *now);
+    kept.subtitle = distribution_in_words(*now, sampling);
     const auto clicked = draw_prediction_bars(
         frame,
         {.candidates = memory.candidates(),
@@ -244,8 +239,23 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
   if (can_generate) draw_generation_controls(frame, typed);
 }
 
+/// What the figure shows beside the bars: the layers of the logit lens that are known.
+void keep_layers(Frame& frame, const PredictionPosition& position, ShownPredictions& kept) {
+  kept.title = position_in_words(*frame.result.input, position);
+  kept.all_layers = predicting_layers(*frame.result.network);
+  for (std::uint32_t passed = kept.all_layers + 1; passed-- > 0;) {
+    const Prediction* read = frame.result.prediction(
+        {.batch = position.batch, .token = position.token, .layer = passed, .keeps_logits = passed == kept.all_layers});
+    if (!read) continue;
+    const auto likeliest = std::span(read->candidates).first(std::min(read->candidates.size(), kFigureReadings));
+    kept.layers.push_back({.layer = passed, .candidates = {likeliest.begin(), likeliest.end()}});
+  }
+  if (const auto map = view::parse_color_map(frame.state.view.color_map)) kept.style.color_map = *map;
+  kept.style.is_dark = frame.state.view.theme != Theme::Light;
+}
+
 /// Bars and generation in the left column, the selected head and the logit lens in the right one.
-void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory) {
+void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, ShownPredictions& kept) {
   if (!frame.result.has_logits || !frame.result.input || !frame.result.network) return draw_nothing(frame);
   const PredictionPosition position = prediction_position(frame.state, frame.result);
   draw_header(frame, position);
@@ -256,7 +266,7 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory)
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.5F) : room.x;
   ImGui::BeginChild("distribution", {left, has_columns ? 0.0F : std::floor(room.y * 0.6F)}, false,
                     ImGuiWindowFlags_NoScrollbar);
-  draw_distribution(frame, typed, memory, position);
+  draw_distribution(frame, typed, memory, position, kept);
   ImGui::EndChild();
   if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
   ImGui::BeginChild("layers", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar);
@@ -274,15 +284,28 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory)
   ImGui::Spacing();
   draw_logit_lens(frame, position);
   ImGui::EndChild();
+  keep_layers(frame, position, kept);
 }
 
 class PredictionsView final : public ViewPanel {
  public:
-  void draw(Frame& frame) override { draw_panel(frame, typed_, memory_); }
+  void draw(Frame& frame) override {
+    kept_ = {};
+    model_ = frame.result.model;
+    draw_panel(frame, typed_, memory_, kept_);
+  }
+
+  std::unique_ptr<exporting::Drawing> figure() const override {
+    if (kept_.bars.empty()) return nullptr;
+    return exporting::make_drawing(predictions_figure(kept_, model_.get()));
+  }
 
  private:
   NumberBeingTyped typed_;
   PredictionMemory memory_;
+  // Of the last frame, for the figure.
+  ShownPredictions kept_;
+  std::shared_ptr<const inference::LanguageModel> model_;
 };
 
 }  // namespace

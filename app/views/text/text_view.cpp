@@ -1,5 +1,6 @@
 #include "app/views/text/text_view.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "app/exports/shaded_text.h"
+#include "app/quantities/shown_map.h"
 #include "app/views/text/text_side.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -81,6 +83,7 @@ class TextView final : public ViewPanel {
       draw_only_block(frame, chosen, shades);
     }
     ImGui::EndChild();
+    frame.transient.pointed_number = number_shown(frame, is_cross, chosen, shades);
     if (before != hovered_) frame.ui.request_redraw(2);  // this frame has shown what was pointed at before
   }
 
@@ -168,6 +171,31 @@ class TextView final : public ViewPanel {
     frame.mark("text.about", last_item_rect());
   }
 
+  /// The weight between the locked token and the one under the pointer; without both, the largest one that is shown.
+  std::optional<NumberRef> number_shown(const Frame& frame, bool is_cross, LockedToken chosen,
+                                        const TextShades& shades) const {
+    const Selection& selection = frame.state.selection;
+    NumberRef number{.of = std::string(quantity(weights_of(selection.mean)).id),
+                     .block = selection.block,
+                     .batch = selection.batch,
+                     .head = selection.head};
+    const auto put = [&](LockedToken token, std::uint32_t other) {
+      const bool is_query = token.side == MapSide::Query;
+      number.row = is_query ? token.token : other;
+      number.column = is_query ? other : token.token;
+    };
+    const std::optional<LockedToken>& locked = frame.state.view.locked;
+    if (locked && hovered_ && hovered_->token != locked->token && (!is_cross || hovered_->side != locked->side)) {
+      put(is_cross ? *locked : LockedToken{.side = frame.state.view.text_side, .token = locked->token}, hovered_->token);
+      return number;
+    }
+    if (shades.weights.empty()) return std::nullopt;
+    const auto largest = std::ranges::max_element(shades.weights);
+    put(chosen, static_cast<std::uint32_t>(largest - shades.weights.begin()));
+    number.value = double{*largest};
+    return number;
+  }
+
   static void choose_mean(Frame& frame) {
     const std::array<std::string, 3> labels = {"head", "layer's mean", "mean of all"};
     continue_line(segmented_width(frame, labels));
@@ -220,7 +248,8 @@ class TextView final : public ViewPanel {
   void point_at(Frame& frame, LockedToken token) {
     hovered_ = token;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    if (!ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
+    // Ctrl and a click ask where the number is from.
+    if (!ImGui::IsMouseClicked(ImGuiMouseButton_Left) || ImGui::GetIO().KeyCtrl) return;
     std::optional<LockedToken>& locked = frame.state.view.locked;
     locked = locked == token ? std::nullopt : std::optional(token);
     locked_ = locked;

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/analyses/head_metrics.h"
+#include "app/state/state.h"
+
+namespace headlight::app {
+
+/// All heads of a kind, layer by layer.
+std::vector<HeadRef> heads_of_kind(const BlockShapes& shapes, model::BlockKind kind);
+
+/// The heads of a kind that the choices show, in their order. Heads that aren't measured yet come last and pass no filter by
+/// a metric; heads whose metric isn't defined come last as well. `found`: null while nothing is measured.
+std::vector<HeadRef> listed_heads(const BlockShapes& shapes, model::BlockKind kind, const HeadChoices& choices,
+                                  const HeadMetricsFound* found);
+/// The same of these heads.
+std::vector<HeadRef> listed_heads(std::vector<HeadRef> heads, const HeadChoices& choices, const HeadMetricsFound* found);
+
+/// "L3 H1  prev 0.98": the head and the metric by which heads are ordered, else what it does most, where its badge is shown.
+std::string head_caption(const HeadRef& head, const evaluation::HeadMetrics* metrics, const HeadChoices& choices);
+
+}  // namespace headlight::app

@@ -1,0 +1,71 @@
+#include "export/predictions_figure.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/engine/prediction_place.h"
+#include "app/exports/figure_kind.h"
+#include "app/exports/figure_record.h"
+#include "app/exports/figures.h"
+#include "app/exports/shown_predictions.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+std::string refuse_predictions(const ExportBlocks& blocks) {
+  if (!blocks.predicts) return "nothing is predicted from its states";
+  const std::uint32_t rows = blocks.query_count();
+  return rows == 1 || rows == blocks.shape.queries ? "" : "it is of one position: choose a single query";
+}
+
+/// The one query that is selected, or the pinned one of the sequence that predicts.
+std::optional<std::uint32_t> chosen_row(const FigureSubject& subject) {
+  const ExportBlocks& blocks = subject.blocks;
+  if (blocks.query_count() < blocks.shape.queries) return blocks.queries.front().first;
+  const std::optional<PinnedRow>& pinned = subject.options.choice.pinned;
+  const bool is_of_predicted = pinned && &subject.input.queries(pinned->kind) == &predicted_tokens(subject.input);
+  return is_of_predicted ? std::optional(pinned->row) : std::nullopt;
+}
+
+std::unique_ptr<exporting::Drawing> draw_predictions(const FigureSubject& subject, FigureNumbers& numbers) {
+  const PredictionPosition position = prediction_position(
+      {.input = subject.input, .model = subject.model, .batch = subject.matrix.batch, .row = chosen_row(subject)});
+  ShownPredictions shown{.title = subject.options.title, .subtitle = {}, .bars = {}, .layers = {}};
+  if (shown.title.empty()) shown.title = position_in_words(subject.input, position);
+  shown.all_layers = predicting_layers(*subject.network);
+  std::shared_ptr<const Prediction> last;
+  bool is_complete = true;
+  for (std::uint32_t passed = shown.all_layers + 1; passed-- > 0;) {
+    const bool is_last = passed == shown.all_layers;
+    std::shared_ptr<const Prediction> read =
+        numbers.prediction({.batch = position.batch, .token = position.token, .layer = passed, .keeps_logits = is_last});
+    is_complete = is_complete && read != nullptr;
+    if (!read) continue;
+    std::vector<inference::Candidate> candidates = read->candidates;
+    candidates.resize(std::min(candidates.size(), kFigureReadings));
+    shown.layers.push_back({.layer = passed, .candidates = std::move(candidates)});
+    if (is_last) last = std::move(read);
+  }
+  if (!is_complete || last->logits == nullptr) return nullptr;
+  const inference::SamplingSettings& sampling = subject.options.choice.sampling;
+  const inference::Distribution distribution = inference::distribution(*last->logits, sampling);
+  add_bars(shown, last->candidates, distribution);
+  shown.subtitle = settings_in_words(subject.blocks, subject.options) + "; " + distribution_in_words(distribution, sampling);
+  shown.style = figure_style(subject.blocks, subject.matrix.stage, subject.options);
+  shown.session = figure_session(subject.options, subject.blocks, subject.matrix, kPredictionsFigure);
+  return exporting::make_drawing(predictions_figure(std::move(shown), subject.model));
+}
+
+}  // namespace
+
+const FigureKind kPredictionsFigure{
+    .id = "predictions",
+    .label = "Predictions",
+    .help = "what the model predicts at one position, and what each layer would: the one of --queries, or the last",
+    .scope = FigureScope::Attention,
+    .takes_parts = true,
+    .refusal = &refuse_predictions,
+    .draw = &draw_predictions};
+
+}  // namespace headlight::app

@@ -1,0 +1,71 @@
+#include "app/exports/shown_predictions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headlight::app {
+
+void add_bars(ShownPredictions& shown, std::span<const inference::Candidate> candidates,
+              const inference::Distribution& distribution) {
+  shown.bars.clear();
+  shown.rest = 1.0;
+  for (const inference::Candidate& candidate : candidates.first(std::min(candidates.size(), kMostFigureBars))) {
+    const double chance = distribution.chances.at(candidate.id), probability = distribution.probabilities.at(candidate.id);
+    const bool is_cut = chance <= 0.0 && probability > 0.0;
+    shown.bars.push_back({.id = candidate.id, .share = is_cut ? probability : chance, .is_cut = is_cut});
+    shown.rest = std::max(shown.rest - chance, 0.0);
+  }
+}
+
+std::string layer_label(std::uint32_t passed, std::uint32_t layers) {
+  if (passed == layers) return "output";
+  return passed == 0 ? "input" : fmt::format("layer {}", passed - 1);
+}
+
+std::string position_in_words(const model::ModelInput& input, const PredictionPosition& position) {
+  const model::TokenBatch& tokens = predicted_tokens(input);
+  const bool is_known = position.batch < tokens.texts.size() && position.token < tokens.texts[position.batch].size();
+  const std::string token = is_known ? tokens.texts[position.batch][position.token] : std::to_string(position.token);
+  const bool is_next = position.kind == PredictionPosition::Kind::Next;
+  const char* what = is_next                                             ? "Next token after"
+                     : position.kind == PredictionPosition::Kind::Masked ? "In the place of"
+                                                                         : "In the token's own place,";
+  return fmt::format("{} \u201C{}\u201D, token {} of {}", what, token, position.token - position.first,
+                     position.end - position.first);
+}
+
+std::string distribution_in_words(const inference::Distribution& distribution, const inference::SamplingSettings& sampling) {
+  std::string text =
+      fmt::format("of {} tokens \u00B7 entropy {:.2f} nats", distribution.probabilities.size(), distribution.entropy);
+  if (sampling.method == inference::SamplingMethod::Greedy) return text;
+  if (sampling.temperature != 1.0F) text += fmt::format(" at temperature {:.3g}", sampling.temperature);
+  if (distribution.drawable < distribution.probabilities.size()) {
+    text += fmt::format(" \u00B7 {} can be drawn", distribution.drawable);
+  }
+  return text;
+}
+
+exporting::PredictionsFigure predictions_figure(ShownPredictions shown, const inference::LanguageModel* model) {
+  exporting::PredictionsFigure figure{.title = std::move(shown.title),
+                                      .subtitle = std::move(shown.subtitle),
+                                      .bars = {},
+                                      .rest = shown.rest,
+                                      .layers = {},
+                                      .style = shown.style,
+                                      .session = std::move(shown.session)};
+  for (const ShownPredictions::Bar& bar : shown.bars) {
+    figure.bars.push_back({.token = predicted_label(model, bar.id), .share = bar.share, .is_cut = bar.is_cut});
+  }
+  for (const ShownPredictions::Layer& layer : shown.layers) {
+    exporting::PredictionsFigure::Layer& row =
+        figure.layers.emplace_back(exporting::PredictionsFigure::Layer{layer_label(layer.layer, shown.all_layers), {}});
+    for (const inference::Candidate& candidate : layer.candidates) {
+      row.readings.push_back({.token = predicted_label(model, candidate.id), .probability = candidate.probability});
+    }
+  }
+  return figure;
+}
+
+}  // namespace headlight::app

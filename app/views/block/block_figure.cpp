@@ -1,0 +1,106 @@
+#include "app/views/block/block_figure.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/cells/stage_text.h"
+#include "app/views/block/block_layout.h"
+#include "app/widgets/thumbnail.h"
+#include "export/diagram_figure.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr glm::vec2 kDiagram{1'180.0F, 680.0F};  // units
+
+/// A window of the residual stream, or what is added to it; without rows while it isn't known.
+exporting::FigureMap map_of_state(const BlockSource& source, StateMatrix state) {
+  const std::span<const float> values = state_values(source, state);
+  if (values.empty()) return {};
+  return {.rows = source.states->tokens,
+          .columns = source.states->width,
+          .pools_by_maximum = false,
+          .values = {values.begin(), values.end()},
+          .masked = {}};
+}
+
+exporting::FigureStyle style_of(const BlockNode& node, const std::string& color_map) {
+  exporting::FigureStyle style;
+  style.scale = view::ScaleKind::Maximum;
+  if (const auto map = view::parse_color_map(color_map)) style.color_map = *map;
+  return node.stage == attention::Stage::Weights ? style : exporting::diverging(style);
+}
+
+/// "tokens 64 to 127 of the residual stream", where a window of it is shown.
+std::string window_in_words(const BlockSource& source, const BlockPlan& plan) {
+  const BlockNode* before = plan.find("before");
+  if (source.states == nullptr || before == nullptr || source.states->tokens >= before->rows) return {};
+  return fmt::format("; of the residual stream tokens {} to {}", source.states->first,
+                     source.states->first + source.states->tokens - 1);
+}
+
+}  // namespace
+
+BlockFigure keep_block(Frame& frame, const BlockSource& source, const BlockPlan& plan, glm::vec2 room) {
+  BlockFigure kept{.plan = plan, .tiles = {}, .reasons = {}, .colors = {}, .source = source, .title = {}};
+  const shell::Theme& theme = frame.ui.theme();
+  const BlockLayout layout = lay_out_block(plan, {.origin = {0.0F, 0.0F}, .size = room});
+  for (const PlacedNode& placed : layout.nodes) {
+    const BlockNode& node = plan.nodes[placed.node];
+    const EngineTile* known = node.stage ? frame.ask(node_query(frame, source, node, placed.cells.size)) : nullptr;
+    kept.tiles.push_back(known == nullptr ? nullptr : known->tile);
+    kept.reasons.push_back(why_empty(source, node));
+    kept.colors.push_back(view::unpack(role_color(node.role, theme)));
+  }
+  const inference::BlockShape& shape = source.subject.geometry.shape;
+  kept.title =
+      fmt::format("Layer {}, head {} of {}", source.subject.block.layer.value, source.subject.geometry.head, shape.heads);
+  kept.subtitle = kind_name(frame, source.subject.block.kind) + window_in_words(source, plan) +
+                  "; beside each matrix its size and the values at both ends of its colours";
+  kept.color_map = frame.state.view.color_map;
+  kept.arrow = view::unpack(theme.text_dim);
+  kept.is_dark = frame.state.view.theme != Theme::Light;
+  return kept;
+}
+
+std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
+  if (kept.plan.nodes.empty()) return nullptr;
+  exporting::DiagramFigure figure{.title = kept.title,
+                                  .subtitle = kept.subtitle,
+                                  .area = kDiagram,
+                                  .nodes = {},
+                                  .arrows = {},
+                                  .style = {.is_dark = kept.is_dark}};
+  const BlockLayout layout = lay_out_block(kept.plan, {.origin = {0.0F, 0.0F}, .size = kDiagram});
+  for (const PlacedNode& placed : layout.nodes) {
+    const BlockNode& node = kept.plan.nodes[placed.node];
+    exporting::DiagramFigure::Node drawn{.box = placed.box,
+                                         .cells = placed.cells,
+                                         .symbol = node.symbol,
+                                         .title = node.title,
+                                         .operation = node.operation,
+                                         .color = kept.colors[placed.node],
+                                         .reason = kept.reasons[placed.node]};
+    const std::shared_ptr<const attention::Tile>& tile = kept.tiles[placed.node];
+    if (drawn.reason.empty()) {
+      if (node.state) drawn.map = map_of_state(kept.source, *node.state);
+      if (tile) drawn.map = exporting::make_map(*tile);
+      if (drawn.map.rows == 0) return nullptr;  // computed soon
+    }
+    drawn.style = style_of(node, kept.color_map);
+    figure.nodes.push_back(std::move(drawn));
+  }
+  float bottom = 0.0F;
+  for (const exporting::DiagramFigure::Node& node : figure.nodes) {
+    bottom = std::max(bottom, node.reason.empty() ? node.cells.end().y : node.box.end().y);
+  }
+  figure.area.y = bottom;
+  for (const PlacedArrow& arrow : layout.arrows) {
+    figure.arrows.push_back({.points = arrow.points, .color = arrow.is_residual ? kept.arrow : kept.colors[arrow.from]});
+  }
+  return exporting::make_drawing(std::move(figure));
+}
+
+}  // namespace headlight::app

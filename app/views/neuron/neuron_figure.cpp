@@ -1,0 +1,77 @@
+#include "app/views/neuron/neuron_figure.h"
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/views/neuron/chain_panel.h"
+#include "app/widgets/thumbnail.h"
+#include "export/score_figure.h"
+#include "view/number_format.h"
+
+namespace headlight::app {
+namespace {
+
+/// The numbers in the order of the pair's components.
+exporting::ScoreFigure::Vector vector_of(const NeuronPair& pair, const char* title, view::Rgb color,
+                                         std::span<const float> values) {
+  exporting::ScoreFigure::Vector vector{.title = title, .color = color, .values = {}};
+  for (const std::size_t component : pair.order) vector.values.push_back(values[component]);
+  return vector;
+}
+
+}  // namespace
+
+NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
+  const Selection& selection = frame.state.selection;
+  const shell::Theme& theme = frame.ui.theme();
+  return {.title = fmt::format("Layer {}, head {}: query {} \u201C{}\u201D and key {} \u201C{}\u201D",
+                               selection.block.layer.value, selection.head, pair.cell.query,
+                               frame.ui.unshaped(pair.query_name), pair.cell.key, frame.ui.unshaped(pair.key_name)),
+          .subtitle = fmt::format("{}, d_k = {}. {}", kind_name(frame, selection.block.kind), pair.chain.products.size(),
+                                  compare_with_device(pair.chain)),
+          .query = view::unpack(theme.query),
+          .key = view::unpack(theme.key),
+          .output = view::unpack(theme.output),
+          .is_dark = frame.state.view.theme != Theme::Light};
+}
+
+std::unique_ptr<exporting::Drawing> make_neuron_figure(const NeuronPair& pair, const NeuronLook& look) {
+  std::vector<float> query, key;
+  for (const Product& product : pair.chain.products) {
+    query.push_back(product.left);
+    key.push_back(product.right);
+  }
+  exporting::ScoreFigure figure{.title = look.title,
+                                .subtitle = look.subtitle,
+                                .components = {},
+                                .vectors = {},
+                                .products = {},
+                                .product_title = "product q\u00B7k",
+                                .lines = {},
+                                .output_color = look.output,
+                                .style = {.is_dark = look.is_dark}};
+  for (const std::size_t component : pair.order) {
+    figure.components.push_back(fmt::format("{}", component));
+    figure.products.push_back(pair.chain.products[component].value());
+  }
+  const bool is_rotated = !pair.query_before.empty();
+  if (is_rotated) figure.vectors.push_back(vector_of(pair, "q before", look.query, pair.query_before));
+  figure.vectors.push_back(vector_of(pair, is_rotated ? "q, RoPE" : "q", look.query, query));
+  if (is_rotated) figure.vectors.push_back(vector_of(pair, "k before", look.key, pair.key_before));
+  figure.vectors.push_back(vector_of(pair, is_rotated ? "k, RoPE" : "k", look.key, key));
+  for (const ChainLine& line : pair.chain.lines) {
+    std::string calculation = line.formula;
+    if (!line.numbers.empty()) calculation += " = " + line.numbers;
+    figure.lines.push_back({.name = line.name,
+                            .value = line.value ? view::format_exact(static_cast<float>(*line.value)) : std::string(),
+                            .calculation = std::move(calculation),
+                            .note = line.note,
+                            .is_result = line.name == "weight"});
+  }
+  return exporting::make_drawing(std::move(figure));
+}
+
+}  // namespace headlight::app

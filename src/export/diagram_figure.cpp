@@ -1,0 +1,148 @@
+#include "export/diagram_figure.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+#include <glm/geometric.hpp>
+
+#include "core/error.h"
+#include "export/color_bar.h"
+#include "export/figure_frame.h"
+#include "export/heatmap_painter.h"
+#include "export/text_layout.h"
+#include "export/text_metrics.h"
+#include "view/number_format.h"
+
+namespace headlight::exporting {
+namespace {
+
+constexpr float kSymbolSize = 12.0F, kNameSize = 10.0F, kRangeSize = 8.5F;
+constexpr float kScriptScale = 0.75F;
+constexpr float kArrowHead = 6.0F, kArrowWidth = 1.2F;
+constexpr float kLargestDiagram = 4'000.0F;
+constexpr std::uint32_t kMostDiagramValues = 256;
+
+/// Writes a formula whose "_" and "^" set what follows low or high: a letter, or a part in braces. Returns where it ends.
+float write_formula(Canvas& canvas, const TextMetrics& metrics, std::string_view formula, glm::vec2 at, TextStyle style) {
+  const float base = at.y, size = style.size;
+  while (!formula.empty()) {
+    std::size_t plain = std::min(formula.find_first_of("_^"), formula.size());
+    style.size = size;
+    at.y = base;
+    if (plain == 0) {
+      const bool is_raised = formula.front() == '^';
+      formula.remove_prefix(1);
+      const std::size_t close = formula.starts_with('{') ? formula.find('}') : std::string_view::npos;
+      const bool is_braced = close != std::string_view::npos;
+      if (is_braced) formula.remove_prefix(1);
+      plain = is_braced ? close - 1 : 1;
+      while (!is_braced && plain < formula.size() && (static_cast<unsigned char>(formula[plain]) & 0xC0U) == 0x80U) ++plain;
+      plain = std::min(plain, formula.size());
+      style.size = size * kScriptScale;
+      at.y = base + (is_raised ? -0.35F : 0.2F) * size;
+      canvas.text(at, formula.substr(0, plain), style);
+      at.x += metrics.width(formula.substr(0, plain), style.size, style.is_bold) + 0.5F;
+      formula.remove_prefix(std::min(plain + (is_braced ? 1 : 0), formula.size()));
+      continue;
+    }
+    canvas.text(at, formula.substr(0, plain), style);
+    at.x += metrics.width(formula.substr(0, plain), style.size, style.is_bold);
+    formula.remove_prefix(plain);
+  }
+  return at.x;
+}
+
+class DiagramDrawing final : public Drawing {
+ public:
+  explicit DiagramDrawing(DiagramFigure shown)
+      : figure_(std::move(shown)),
+        metrics_(figure_.style.font),
+        paper_(paper_of(figure_.style)),
+        titles_(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
+                figure_.area.x, metrics_),
+        origin_(kMargin, kMargin + titles_.height()),
+        size_(figure_.area + glm::vec2(2.0F * kMargin, 2.0F * kMargin + titles_.height())) {
+    if (!(size_.x <= kLargestDiagram && size_.y <= kLargestDiagram)) throw Error("the diagram is too large for a figure");
+    for (DiagramFigure::Node& node : figure_.nodes) {
+      const bool has_map = node.map.rows > 0;
+      if (has_map) check(node.map);
+      scales_.push_back(has_map ? std::optional(scale_of(node.map, node.style)) : std::nullopt);
+      if (has_map) node.map = pooled(node.map, kMostDiagramValues);
+      node.style.is_dark = figure_.style.is_dark;
+    }
+  }
+
+  glm::vec2 size() const override { return size_; }
+  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
+
+  void draw(Canvas& canvas) const override {
+    titles_.draw(canvas, {kMargin, kMargin}, paper_);
+    for (const DiagramFigure::Arrow& arrow : figure_.arrows) draw_arrow(canvas, arrow);
+    for (std::size_t i = 0; i < figure_.nodes.size(); ++i) draw_node(canvas, figure_.nodes[i], scales_[i]);
+  }
+
+ private:
+  void draw_arrow(Canvas& canvas, const DiagramFigure::Arrow& arrow) const {
+    if (arrow.points.size() < 2) return;
+    for (std::size_t i = 1; i < arrow.points.size(); ++i) {
+      canvas.line(origin_ + arrow.points[i - 1], origin_ + arrow.points[i], arrow.color, kArrowWidth);
+    }
+    const glm::vec2 tip = arrow.points.back(), way = tip - arrow.points[arrow.points.size() - 2];
+    const float length = glm::length(way);
+    if (!(length > 0.0F)) return;
+    const glm::vec2 along = way / length, across(-along.y, along.x);
+    for (const float side : {-0.55F, 0.55F}) {
+      canvas.line(origin_ + tip, origin_ + tip - kArrowHead * (along + side * across), arrow.color, kArrowWidth);
+    }
+  }
+
+  void draw_node(Canvas& canvas, const DiagramFigure::Node& node, const std::optional<view::ValueScale>& scale) const {
+    const glm::vec2 corner = origin_ + node.box.origin;
+    const float end = write_formula(canvas, metrics_, node.symbol, corner + glm::vec2(0.0F, kSymbolSize),
+                                    {.size = kSymbolSize, .is_bold = true, .color = node.color});
+    const float room = corner.x + node.box.size.x - end - 6.0F;
+    if (node.title != node.symbol && room > 0.0F) {
+      canvas.text({end + 6.0F, corner.y + kSymbolSize}, view::shorten(node.title, room, metrics_.measure(kNameSize)),
+                  {.size = kNameSize, .color = paper_.ink});
+    }
+    write_formula(canvas, metrics_, node.operation, corner + glm::vec2(0.0F, kSymbolSize + kNameSize + 5.0F),
+                  {.size = kNameSize, .color = paper_.muted});
+    const Rect cells = {.origin = origin_ + node.cells.origin, .size = node.cells.size};
+    if (!scale) return draw_reason(canvas, node, cells);
+    const glm::vec2 values(node.map.value_columns(), node.map.value_rows());
+    paint_cells(canvas, node.map, {.area = cells, .value = cells.size / values}, *scale, node.style, paper_);
+    if (!figure_.style.parts.numbers) return;
+    // In place of a colour bar: the size, and the values at both ends of the colours.
+    const std::string about = fmt::format("{} × {}: {} … {}", node.map.rows, node.map.columns,
+                                          view::format_number(scale->low, 7), view::format_number(scale->high, 6));
+    canvas.text({corner.x + node.box.size.x, corner.y + kSymbolSize + kNameSize + 5.0F}, about,
+                {.size = kRangeSize, .color = paper_.muted, .align = TextAlign::End});
+  }
+
+  void draw_reason(Canvas& canvas, const DiagramFigure::Node& node, const Rect& cells) const {
+    const Rect area = {.origin = cells.origin, .size = origin_ + node.box.end() - cells.origin};
+    canvas.frame(area, paper_.outline, 0.75F);
+    float y = area.origin.y + kNameSize + 4.0F;
+    for (const std::string& line : wrap(node.reason, area.size.x - 8.0F, metrics_.measure(kNameSize))) {
+      if (y > area.end().y) break;
+      canvas.text({area.origin.x + 4.0F, y}, line, {.size = kNameSize, .color = paper_.muted});
+      y += 1.4F * kNameSize;
+    }
+  }
+
+  DiagramFigure figure_;
+  TextMetrics metrics_;
+  Paper paper_;
+  TitleBlock titles_;
+  glm::vec2 origin_, size_;
+  std::vector<std::optional<view::ValueScale>> scales_;  ///< of each node that has numbers
+};
+
+}  // namespace
+
+std::unique_ptr<Drawing> make_drawing(DiagramFigure figure) { return std::make_unique<DiagramDrawing>(std::move(figure)); }
+
+}  // namespace headlight::exporting

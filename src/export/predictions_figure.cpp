@@ -1,0 +1,153 @@
+#include "export/predictions_figure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/error.h"
+#include "export/figure_frame.h"
+#include "export/text_metrics.h"
+#include "view/ellipsis.h"
+
+namespace headlight::exporting {
+namespace {
+
+constexpr float kPredictionsWidth = 520.0F, kLeastPredictionsWidth = 300.0F;
+constexpr float kBarRow = 20.0F, kBarInset = 4.0F;
+constexpr float kAxisRow = 20.0F, kRestRow = 20.0F;
+constexpr float kMostTokenWidth = 160.0F, kPercentWidth = 60.0F, kNameGap = 8.0F;
+constexpr float kLensTitle = 26.0F, kLensRow = 22.0F, kLensGap = 2.0F, kLensInset = 6.0F;
+constexpr std::size_t kMostBars = 200, kMostLayers = 200;
+constexpr Rgb kBarColor = {74, 124, 196};
+
+/// "42.1 %", "1.10 %", "0.012 %": three significant digits, or decimals.
+std::string share_text(double share) {
+  const double percent = 100.0 * share;
+  return fmt::format("{:.{}f} %", percent, percent >= 99.95 ? 0 : percent >= 9.995 ? 1 : percent >= 0.9995 ? 2 : 3);
+}
+
+class PredictionsDrawing final : public Drawing {
+ public:
+  explicit PredictionsDrawing(PredictionsFigure shown)
+      : figure_(std::move(shown)),
+        metrics_(figure_.style.font),
+        paper_(paper_of(figure_.style)),
+        width_(figure_.style.map_edge > 0.0F ? std::max(figure_.style.map_edge, kLeastPredictionsWidth) : kPredictionsWidth),
+        titles_(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
+                width_ - 2.0F * kMargin, metrics_) {
+    if (figure_.bars.empty()) throw Error("a figure of predictions needs at least one token");
+    if (figure_.bars.size() > kMostBars || figure_.layers.size() > kMostLayers) {
+      throw Error("a figure of predictions has at most {} tokens and {} layers, not {} and {}", kMostBars, kMostLayers,
+                  figure_.bars.size(), figure_.layers.size());
+    }
+    const bool has_labels = figure_.style.parts.labels;
+    for (const PredictionsFigure::Bar& bar : figure_.bars) {
+      if (has_labels) token_width_ = std::max(token_width_, metrics_.width(printable(bar.token), kTextSize));
+    }
+    token_width_ = std::min(std::ceil(token_width_), kMostTokenWidth);
+    for (const PredictionsFigure::Layer& layer : figure_.layers) {
+      name_width_ = std::max(name_width_, metrics_.width(layer.name, kTextSize));
+      cells_ = std::max(cells_, layer.readings.size());
+    }
+    top_ = kMargin + titles_.height();
+    lens_top_ = top_ + kBarRow * static_cast<float>(figure_.bars.size()) + kAxisRow + kRestRow;
+    const float lens = figure_.layers.empty() ? 0.0F : kLensTitle + kLensRow * static_cast<float>(figure_.layers.size());
+    height_ = lens_top_ + lens + kMargin;
+  }
+
+  glm::vec2 size() const override { return {width_, height_}; }
+  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
+
+  void draw(Canvas& canvas) const override {
+    titles_.draw(canvas, {kMargin, kMargin}, paper_);
+    draw_axis(canvas);
+    for (std::size_t i = 0; i < figure_.bars.size(); ++i) draw_bar(canvas, i);
+    const float y = lens_top_ - kRestRow * 0.5F + kHalfCapital * kTextSize;
+    if (figure_.style.parts.numbers) {
+      canvas.text({bar_x(), y}, "all others " + share_text(figure_.rest), {.size = kTextSize, .color = paper_.muted});
+    }
+    if (!figure_.layers.empty()) draw_lens(canvas);
+  }
+
+ private:
+  float bar_x() const { return kMargin + token_width_ + kNameGap; }
+  float bar_width() const { return width_ - kMargin - bar_x() - (figure_.style.parts.numbers ? kPercentWidth : 0.0F); }
+
+  void draw_axis(Canvas& canvas) const {
+    const float bottom = top_ + kBarRow * static_cast<float>(figure_.bars.size());
+    for (int quarter = 0; quarter <= 4; ++quarter) {
+      const float x = bar_x() + bar_width() * static_cast<float>(quarter) / 4.0F;
+      canvas.line({x, top_}, {x, bottom + 3.0F}, paper_.outline, 0.5F);
+      canvas.text({x, bottom + 4.0F + kTextSize}, quarter == 4 ? "100 %" : std::to_string(quarter * 25),
+                  {.size = kTextSize - 1.0F, .color = paper_.muted, .align = TextAlign::Middle});
+    }
+  }
+
+  void draw_bar(Canvas& canvas, std::size_t index) const {
+    const PredictionsFigure::Bar& bar = figure_.bars[index];
+    const float y = top_ + kBarRow * static_cast<float>(index);
+    const float baseline = y + kBarRow * 0.5F + kHalfCapital * kTextSize;
+    const double share = std::isfinite(bar.share) ? std::clamp(bar.share, 0.0, 1.0) : 0.0;
+    const float length = std::max(static_cast<float>(share) * bar_width(), 1.0F);
+    canvas.fill({.origin = {bar_x(), y + kBarInset}, .size = {length, kBarRow - 2.0F * kBarInset}},
+                bar.is_cut ? paper_.outline : kBarColor);
+    if (figure_.style.parts.labels) {
+      canvas.text({kMargin + token_width_, baseline},
+                  view::shorten(printable(bar.token), token_width_, metrics_.measure(kTextSize)),
+                  {.size = kTextSize, .color = bar.is_cut ? paper_.muted : paper_.ink, .align = TextAlign::End});
+    }
+    if (!figure_.style.parts.numbers) return;
+    canvas.text({width_ - kMargin, baseline}, bar.is_cut ? "cut off" : share_text(bar.share),
+                {.size = kTextSize, .color = bar.is_cut ? paper_.muted : paper_.ink, .align = TextAlign::End});
+  }
+
+  void draw_lens(Canvas& canvas) const {
+    canvas.text({kMargin, lens_top_ + kTextSize + 2.0F}, "As it would be read after each layer (logit lens)",
+                {.size = kTextSize, .is_bold = true, .color = paper_.ink});
+    float y = lens_top_ + kLensTitle;
+    for (const PredictionsFigure::Layer& layer : figure_.layers) {
+      canvas.text({kMargin, y + (kLensRow - kLensGap) * 0.5F + kHalfCapital * kTextSize}, layer.name,
+                  {.size = kTextSize, .color = paper_.muted});
+      for (std::size_t i = 0; i < layer.readings.size(); ++i) draw_reading(canvas, layer.readings[i], i, y);
+      y += kLensRow;
+    }
+  }
+
+  void draw_reading(Canvas& canvas, const PredictionsFigure::Reading& reading, std::size_t index, float y) const {
+    const float left = kMargin + name_width_ + kNameGap;
+    const float step = (width_ - kMargin - left + kLensGap) / static_cast<float>(cells_);
+    const Rect box = {.origin = {left + static_cast<float>(index) * step, y},
+                      .size = {step - kLensGap, kLensRow - kLensGap}};
+    const Rgb ground = view::color(figure_.style.color_map, static_cast<float>(reading.probability));
+    const Rgb ink = view::lightness(ground) > 0.65F ? Rgb{20, 22, 26} : Rgb{255, 255, 255};
+    const float baseline = box.center().y + kHalfCapital * kTextSize;
+    canvas.fill(box, ground);
+    const std::string number = figure_.style.parts.numbers ? share_text(reading.probability) : std::string();
+    const float room = box.size.x - 2.0F * kLensInset - metrics_.width(number, kTextSize) - (number.empty() ? 0.0F : 6.0F);
+    if (figure_.style.parts.labels && room > 0.0F) {
+      canvas.text({box.origin.x + kLensInset, baseline},
+                  view::shorten(printable(reading.token), room, metrics_.measure(kTextSize)),
+                  {.size = kTextSize, .color = ink});
+    }
+    canvas.text({box.end().x - kLensInset, baseline}, number, {.size = kTextSize, .color = ink, .align = TextAlign::End});
+  }
+
+  PredictionsFigure figure_;
+  TextMetrics metrics_;
+  Paper paper_;
+  float width_;
+  TitleBlock titles_;
+  float token_width_ = 0.0F, name_width_ = 0.0F;
+  std::size_t cells_ = 1;  ///< of a layer's row
+  float top_ = 0.0F, lens_top_ = 0.0F, height_ = 0.0F;
+};
+
+}  // namespace
+
+std::unique_ptr<Drawing> make_drawing(PredictionsFigure figure) {
+  return std::make_unique<PredictionsDrawing>(std::move(figure));
+}
+
+}  // namespace headlight::exporting
