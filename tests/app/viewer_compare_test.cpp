@@ -206,6 +206,15 @@ TEST_SUITE("gpu") {
     ui.click("what_if.knock_out");
     CHECK(head_gain(ui.state(), {.kind = model::BlockKind::EncoderSelf, .layer = {1}}, 2) == 0.0F);
     ui.wait(5.0);
+    ui.click("what_if.average");
+    REQUIRE(ui.state().changes.size() == 1);
+    CHECK(std::holds_alternative<inference::Average>(ui.state().changes[0].intervention->operation));
+    CHECK(ui.window().undo().undo_label() == "Keep mean output of L1 H2");
+    check_tips(ui);
+    ui.wait(5.0);
+    ui.click("what_if.average");
+    CHECK(ui.state().changes.empty());
+    ui.wait(5.0);
     check_tips(ui);
     for (const char* choice : {"what_if.measure.1", "what_if.ablation.1", "what_if.measure.2", "what_if.order.1"}) {
       ui.click(choice);

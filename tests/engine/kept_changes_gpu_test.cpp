@@ -10,7 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analyses/activation_patching.h"
+#include "app/analyses/head_knockouts.h"
 #include "app/analyses/kept_activation.h"
+#include "app/state/state_json.h"
 #include "core/json.h"
 #include "engine/two_runs.h"
 
@@ -40,6 +42,26 @@ TEST_SUITE("gpu") {
       patched.changes.clear();
       CHECK(runs.find<PatchEffects>(patched, frozen, measured).target.logit == effects.target.logit);
     }
+  }
+
+  TEST_CASE("a head that is kept averaged predicts what its measurement said, also from a file") {
+    const Ids text = {5, 9, 2, 7, 5, 9, 11};
+    const State present = text_of("gpt2", text);
+    const model::BlockRef block{.layer = LayerIndex{1}};
+    const AnalysisQuery measured = knockout_query({.ablation = Ablation::Mean}, 0, 6, 3, 8);
+    TwoRuns runs;
+    const auto effects = runs.find<HeadKnockouts>(present, present, measured);
+    State averaged = present;
+    averaged.changes.push_back(
+        {.name = "mean output of L1 H2",
+         .intervention = inference::Intervention{
+             .site = model::Site::HeadOutput, .scope = inference::scope_of(block, 2), .operation = inference::Average{}}});
+    const Result<State> read = state_from_json(to_json(averaged));
+    REQUIRE(read);
+    CHECK(read->changes == averaged.changes);
+    const auto after = runs.find<HeadKnockouts>(*read, present, measured);
+    CHECK(after.present.logit == effects.without.at({.block = block, .head = 2}).logit);
+    CHECK(after.present.logit != effects.present.logit);
   }
 
   TEST_CASE("activations that are moved do elsewhere what they did at their place") {
