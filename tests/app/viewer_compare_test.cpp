@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "app/analyses/changed_heads.h"
 #include "app/state/comparison.h"

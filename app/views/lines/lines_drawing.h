@@ -25,8 +25,8 @@ struct DrawnLines {
 /// Room for so many weights beside a label.
 float printed_width(const Frame& frame, std::size_t count);
 
-/// The lines that are visible, in the colours of their heads or signs, then the labels, and beside them the weights of `token`.
-/// Visible labels are marked "lines.query.3", "lines.key.0", printed weights "lines.weights.key.0".
+/// The lines that are visible, in the colours of their heads or signs, then the labels, and beside them the weights of
+/// `token`. Visible labels are marked "lines.query.3", "lines.key.0", printed weights "lines.weights.key.0".
 void draw_lines(Frame& frame, const DrawnLines& drawn);
 
 }  // namespace headlight::app
