@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/steering.json: what four small models compute when a steering vector is added to the residual stream.
+"""Makes tests/golden/steering.json: what four small models compute when a steering vector is added to the residual stream, and
+when a head gives the mean of what it gives in another text.
 
 Runs the models of tests/golden/models in transformers, in float64. The vector is the input of a layer in a run of another text less
 that of the present one, the mean over the tokens or that of the last token, and is added to every token's input of that layer by a
-hook. Needs the packages torch, transformers and safetensors.
+hook. The mean takes the place of the head's columns before the output projection. Needs the packages torch, transformers and
+safetensors.
 """
 
 import json
@@ -15,6 +17,7 @@ from safetensors.torch import load_file
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "tests/golden"
 LAYER = 1
+HEAD = 2
 STRENGTH = 1.5
 torch.set_default_dtype(torch.float64)
 
@@ -88,6 +91,45 @@ def states(model, inputs, layer):
     return kept[0][0]
 
 
+def projections_of(name, model):
+    """The output projection of every kind of attention in LAYER."""
+    if name == "gpt2":
+        return {"encoder": model.transformer.h[LAYER].attn.c_proj}
+    if name == "llama":
+        return {"encoder": model.model.layers[LAYER].self_attn.o_proj}
+    if name == "bert":
+        return {"encoder": model.bert.encoder.layer[LAYER].attention.output.dense}
+    decoder = model.model.decoder.layers[LAYER]
+    return {
+        "encoder": model.model.encoder.layers[LAYER].self_attn.out_proj,
+        "decoder": decoder.self_attn.out_proj,
+        "cross": decoder.encoder_attn.out_proj,
+    }
+
+
+def run_with_mean(model, here, there, projection, heads):
+    """The logits of the last token where the head gives, at every token, the mean of what it gives in the other text."""
+    kept = []
+
+    def replace(_, inputs):
+        values = inputs[0].clone()
+        width = values.shape[-1] // heads
+        columns = values[..., HEAD * width : (HEAD + 1) * width]
+        if not kept:
+            kept.append(columns.mean(dim=1, keepdim=True))
+        else:
+            columns[:] = kept[0]
+        return (values,)
+
+    handle = projection.register_forward_pre_hook(replace)
+    try:
+        with torch.no_grad():
+            model(**there)
+            return model(**here).logits[0, -1]
+    finally:
+        handle.remove()
+
+
 def make(name):
     model = load(name)
     reference = load_file(GOLDEN / "models" / name / "reference.safetensors")
@@ -107,7 +149,13 @@ def make(name):
             vector = other.mean(0) - now.mean(0) if pooling == "mean" else other[-1] - now[-1]
             logits = run(model, here, layers[LAYER], lambda values: values + STRENGTH * vector)
             cases.append({"kind": kind, "pooling": pooling, "vector": vector.tolist(), "logits": logits.tolist()})
-    return {"ids": ids, "target_ids": target, "other_ids": changed(ids), "other_target_ids": changed(target), "cases": cases}
+    heads = getattr(model.config, "num_attention_heads", None) or model.config.encoder_attention_heads
+    means = [
+        {"kind": kind, "logits": run_with_mean(model, here, there, projection, heads).tolist()}
+        for kind, projection in projections_of(name, model).items()
+    ]
+    others = {"other_ids": changed(ids), "other_target_ids": changed(target)}
+    return {"ids": ids, "target_ids": target, **others, "cases": cases, "means": means}
 
 
 def rounded(value):
@@ -118,6 +166,7 @@ def rounded(value):
     return {key: rounded(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
-result = {"layer": LAYER, "strength": STRENGTH, "models": {name: rounded(make(name)) for name in ("gpt2", "bert", "llama", "marian")}}
+models = {name: rounded(make(name)) for name in ("gpt2", "bert", "llama", "marian")}
+result = {"layer": LAYER, "head": HEAD, "strength": STRENGTH, "models": models}
 text = json.dumps(result, separators=(",", ":")).replace("},{", "},\n{")
 (GOLDEN / "steering.json").write_text(text + "\n")

@@ -1,13 +1,19 @@
 #include "app/analyses/kept_activation.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "app/analyses/patch_place.h"
 #include "core/error.h"
 
 namespace headlight::app {
 namespace {
+
+/// options[1] of the query.
+enum class Kept : std::uint8_t { Activations, SteeringVector, Mean };
 
 /// The mean over rows [row, width], in double precision.
 std::vector<double> mean_row(const std::vector<float>& rows, std::size_t width) {
@@ -19,8 +25,8 @@ std::vector<double> mean_row(const std::vector<float>& rows, std::size_t width) 
 
 class KeptActivationTask final : public AnalysisTask {
  public:
-  KeptActivationTask(const PatchPlace& place, const inference::BlockShape& shape, bool steers)
-      : place_(place), shape_(shape), steers_(steers) {}
+  KeptActivationTask(const PatchPlace& place, const inference::BlockShape& shape, Kept kept)
+      : place_(place), shape_(shape), kept_(kept) {}
 
   Reads next(std::size_t /*most_cells*/) override {
     Reads reads;
@@ -33,7 +39,8 @@ class KeptActivationTask final : public AnalysisTask {
     std::vector<float> values = place_values(answers);
     KeptActivation found;
     found.intervention = intervention_at(place_);
-    if (!steers_) {
+    if (kept_ != Kept::SteeringVector) {
+      if (kept_ == Kept::Mean) spread_mean(values);
       found.intervention.operation =
           inference::Replace{.item = place_.batch, .first = place_.first, .rows = std::move(values)};
     } else if (frozen_.empty()) {
@@ -53,9 +60,15 @@ class KeptActivationTask final : public AnalysisTask {
   std::shared_ptr<const AnalysisResult> result() const override { return result_; }
 
  private:
+  /// The rows' mean in place of each of them.
+  void spread_mean(std::vector<float>& rows) const {
+    const std::vector<double> mean = mean_row(rows, rows.size() / place_.count);
+    for (std::size_t at = 0; at < rows.size(); ++at) rows[at] = static_cast<float>(mean[at % mean.size()]);
+  }
+
   PatchPlace place_;
   inference::BlockShape shape_;
-  bool steers_;
+  Kept kept_;
   std::vector<float> frozen_;  ///< of a steering vector, [token, width]
   std::shared_ptr<const AnalysisResult> result_;
 };
@@ -72,7 +85,7 @@ std::unique_ptr<AnalysisTask> begin_kept_activation(const AnalysisQuery& query, 
                         place.first < shape->second.queries && place.count <= shape->second.queries - place.first &&
                         (place.map != PatchMap::Heads || place.head < shape->second.heads);
   if (!is_there || patch_width(place.map, shape->second) == 0) throw Error("this run has no such activations");
-  return std::make_unique<KeptActivationTask>(place, shape->second, query.options[1] != 0);
+  return std::make_unique<KeptActivationTask>(place, shape->second, static_cast<Kept>(query.options[1]));
 }
 
 }  // namespace
@@ -93,8 +106,22 @@ AnalysisQuery keeping_query(PatchMap map, model::BlockRef block, std::uint32_t b
 
 AnalysisQuery steering_query(model::BlockRef block, std::uint32_t batch, std::uint32_t first, std::uint32_t count) {
   AnalysisQuery query = keeping_query(PatchMap::Residual, block, batch, 0, first, count);
-  query.options[1] = 1U;
+  query.options[1] = static_cast<std::uint32_t>(Kept::SteeringVector);
   return query;
+}
+
+AnalysisQuery reference_mean_query(model::BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t first,
+                                   std::uint32_t count) {
+  AnalysisQuery query = keeping_query(PatchMap::Heads, block, batch, head, first, count);
+  query.options[1] = static_cast<std::uint32_t>(Kept::Mean);
+  return query;
+}
+
+inference::Intervention moved(inference::Intervention patch, std::uint32_t layer, std::uint32_t head, std::uint32_t first) {
+  patch.scope.layer = layer;
+  patch.scope.head = head;
+  std::get<inference::Replace>(patch.operation).first = first;
+  return patch;
 }
 
 }  // namespace headlight::app

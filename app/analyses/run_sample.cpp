@@ -62,10 +62,24 @@ std::uint32_t checksum(const model::Network& network) {
   return crc;
 }
 
+/// Of the first line, of both texts where there are two, without padding.
+std::vector<std::uint32_t> ids_of(const model::ModelInput& input) {
+  std::vector<std::uint32_t> ids;
+  const auto add = [&](const model::TokenBatch& tokens) {
+    if (tokens.ids.empty()) return;
+    const std::uint32_t first = tokens.start(0), count = tokens.lengths.empty() ? tokens.length : tokens.lengths.front();
+    for (std::uint32_t i = first; i < first + count && ids.size() < kMostRecordedNumbers; ++i) ids.push_back(tokens.ids[i]);
+  };
+  add(input.source);
+  if (input.target) add(*input.target);
+  return ids;
+}
+
 class RunSampleTask final : public AnalysisTask {
  public:
   explicit RunSampleTask(const AnalysisSubject& subject) : tiles_(sampled_tiles(subject.shapes)) {
     found_.weights_crc = checksum(*subject.network);
+    found_.ids = ids_of(*subject.input);
     if (!subject.has_logits || subject.shapes.empty()) return;
     // The stack that predicts: the decoder's where there is one, and an encoder's where there isn't.
     const auto is_decoder = [](const auto& shape) { return shape.first.kind != model::BlockKind::EncoderSelf; };
@@ -125,7 +139,8 @@ SessionRecord record_of(const RunSample& sample, const std::string& device) {
           .device = device,
           .weights_crc = sample.weights_crc,
           .weights = sample.weights,
-          .logits = sample.logits};
+          .logits = sample.logits,
+          .ids = sample.ids};
 }
 
 constexpr Analysis kRunSample{.id = "run-sample", .title = "numbers of a session's record", .begin = &begin_run_sample};

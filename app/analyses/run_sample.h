@@ -14,9 +14,10 @@ namespace headlight::app {
 extern const Analysis kRunSample;
 
 struct RunSample final : AnalysisResult {
-  std::uint32_t weights_crc = 0;    ///< CRC-32 of a row of every layer's W_Q, W_K, W_V and W_O, as float32
-  std::vector<float> weights = {};  ///< of attention; of 256 heads at most, 8 keys up to a query's own
-  std::vector<float> logits = {};   ///< of the first line's last token: 64 of the vocabulary
+  std::uint32_t weights_crc = 0;        ///< CRC-32 of a row of every layer's W_Q, W_K, W_V and W_O, as float32
+  std::vector<float> weights = {};      ///< of attention; of 256 heads at most, 8 keys up to a query's own
+  std::vector<float> logits = {};       ///< of the first line's last token: 64 of the vocabulary
+  std::vector<std::uint32_t> ids = {};  ///< of the first line, of its source and its target; the first ones of a long text
 };
 
 /// The record of a session whose run was sampled on a device of this name.

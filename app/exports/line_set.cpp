@@ -1,15 +1,16 @@
 #include "app/exports/line_set.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace headlight::app {
 namespace {
 
-bool is_stronger(const WeightLine& a, const WeightLine& b) { return a.weight > b.weight; }
+bool is_stronger(const WeightLine& a, const WeightLine& b) { return std::abs(a.weight) > std::abs(b.weight); }
 
-/// Ascending by weight; where weights are equal the order doesn't depend on the tiles' order.
+/// Ascending by size; where sizes are equal the order doesn't depend on the tiles' order.
 bool comes_before(const WeightLine& a, const WeightLine& b) {
-  if (a.weight != b.weight) return a.weight < b.weight;
+  if (std::abs(a.weight) != std::abs(b.weight)) return std::abs(a.weight) < std::abs(b.weight);
   if (a.head != b.head) return a.head < b.head;
   return a.query != b.query ? a.query < b.query : a.key < b.key;
 }
@@ -80,7 +81,7 @@ LineSet select_lines(std::span<const attention::Tile* const> tiles, const LineFi
       const std::uint8_t query_sentence = sentence(filter.query_sentences, query);
       for (std::uint32_t column = part.column; column < part.end_column; ++column) {
         const float weight = tile->at(row, column);
-        if (!(weight >= filter.threshold) || tile->is_masked(row, column)) continue;
+        if (!(std::abs(weight) >= filter.threshold) || tile->is_masked(row, column)) continue;
         const std::uint32_t key = request.column + column;
         if (has_pair && !is_in_part(filter.part, query_sentence, sentence(filter.key_sentences, key))) continue;
         set.lines.push_back({.query = query, .key = key, .head = request.head, .weight = weight});

@@ -12,7 +12,7 @@
 
 namespace headlight::app {
 
-/// A weight drawn as a line from its query to its key.
+/// A weight, or the difference of two, drawn as a line from its query to its key.
 struct WeightLine {
   std::uint32_t query = 0, key = 0, head = 0;
   float weight = 0.0F;
@@ -22,7 +22,7 @@ struct WeightLine {
 
 /// Which weights are drawn.
 struct LineFilter {
-  float threshold = 0.0F;                 ///< the least
+  float threshold = 0.0F;                 ///< the least size
   std::optional<LockedToken> token = {};  ///< only those of its row or column
   /// [query] and [key]: 0 for tokens of sentence A, 1 for those of B, kNoSentence for padding. Empty: there is no pair, and
   /// `part` is ignored.
@@ -33,7 +33,7 @@ struct LineFilter {
 inline constexpr std::uint8_t kNoSentence = 2;
 
 struct LineSet {
-  std::vector<WeightLine> lines;  ///< ascending by weight, so that strong ones are drawn over weak ones
+  std::vector<WeightLine> lines;  ///< ascending by size, so that strong ones are drawn over weak ones
   std::size_t found = 0;          ///< that pass the filter, kept or not
 };
 
@@ -42,13 +42,14 @@ struct LineSet {
 std::vector<std::uint8_t> sentences_of(const inference::Prompt* prompt, const model::TokenBatch& tokens, bool is_source,
                                        std::uint32_t batch);
 
-/// The lines of exact tiles of weights, of one head each, that don't overlap within a head. Masked cells and NaN have none.
+/// The lines of exact tiles of weights or of their differences, of one head each, that don't overlap within a head. Masked
+/// cells and NaN have none.
 LineSet select_lines(std::span<const attention::Tile* const> tiles, const LineFilter& filter);
 
 /// Does a weight between tokens of these sentences belong to the part?
 bool is_in_part(PairPart part, std::uint8_t query_sentence, std::uint8_t key_sentence);
 
-/// The lines of one token, for printing: of each token at their other ends the strongest, descending by weight.
+/// The lines of one token, for printing: of each token at their other ends the strongest, descending by size.
 /// [tokens of the other side][at most `most`].
 std::vector<std::vector<WeightLine>> lines_by_end(std::span<const WeightLine> lines, LockedToken token, std::uint32_t ends,
                                                   std::size_t most);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "export/lines_figure.h"
 #include "export/text_metrics.h"
 #include "view/number_format.h"
 
@@ -24,8 +25,10 @@ view::Rgb side_color(MapSide side, bool is_dark) {
   return is_dark ? view::Rgb{245, 146, 137} : view::Rgb{179, 54, 47};
 }
 
-float shade_of(const std::vector<float>& weights, std::size_t token) {
-  return token < weights.size() && weights[token] > 0.0F ? weights[token] : 0.0F;
+/// Of a difference with its sign.
+float shade_of(const ShadedText& shown, std::size_t token) {
+  const float weight = token < shown.weights.size() ? shown.weights[token] : 0.0F;
+  return weight > 0.0F || (shown.is_difference && weight < 0.0F) ? weight : 0.0F;
 }
 
 /// A block of running text.
@@ -33,8 +36,8 @@ struct BlockOf {
   const std::vector<RunningToken>& tokens;
   std::string caption;
   view::Rgb color;
-  const std::vector<float>* weights = nullptr;  ///< null: not shaded
-  std::optional<std::uint32_t> chosen = {};     ///< the token that is outlined
+  const ShadedText* shades = nullptr;        ///< null: not shaded
+  std::optional<std::uint32_t> chosen = {};  ///< the token that is outlined
 };
 
 class BlockMaker {
@@ -46,7 +49,7 @@ class BlockMaker {
     std::vector<float> widths;
     for (const RunningToken& token : tokens)
       widths.push_back(metrics_.width(exporting::printable(token.place.text), exporting::kTextFigureSize));
-    const bool has_numbers = style_.parts.numbers && shown.weights != nullptr;
+    const bool has_numbers = style_.parts.numbers && shown.shades != nullptr;
     const TextMeasures measures{
         .width = width_,
         .line_height = exporting::kTextFigureSize + (has_numbers ? exporting::kTextNumberSize : 0.0F) + 12.0F,
@@ -56,17 +59,19 @@ class BlockMaker {
         .is_right_to_left = runs_backwards(tokens)};
     const TextLines lines = lay_out_text(tokens, widths, measures);
     exporting::TextFigure::Block block{.caption = shown.caption, .color = shown.color, .height = lines.height};
-    const float largest = shown.weights ? largest_shade(*shown.weights) : 0.0F;
+    const float largest = shown.shades ? largest_shade(*shown.shades) : 0.0F;
     for (std::size_t token = 0; token < tokens.size(); ++token) {
-      const float weight = shown.weights ? shade_of(*shown.weights, token) : 0.0F;
+      const float weight = shown.shades ? shade_of(*shown.shades, token) : 0.0F;
+      const bool is_signed = shown.shades && shown.shades->is_difference;
       block.tokens.push_back({.rect = lines.tokens[token],
                               .text = view::shorten(tokens[token].place.text, lines.tokens[token].size.x - 3.0F,
                                                     metrics_.measure(exporting::kTextFigureSize)),
-                              .share = largest > 0.0F ? std::min(weight / largest, 1.0F) : 0.0F,
+                              .share = largest > 0.0F ? std::min(std::abs(weight) / largest, 1.0F) : 0.0F,
+                              .color = is_signed ? std::optional(exporting::sign_color(weight)) : std::nullopt,
                               .is_outlined = shown.chosen == token,
                               .is_dim = tokens[token].place.is_special});
     }
-    if (has_numbers) add_numbers(*shown.weights, lines, largest, block);
+    if (has_numbers) add_numbers(*shown.shades, lines, largest, block);
     return block;
   }
 
@@ -82,13 +87,14 @@ class BlockMaker {
     return backwards * 2 > typed;
   }
 
-  void add_numbers(const std::vector<float>& weights, const TextLines& lines, float largest,
+  void add_numbers(const ShadedText& shades, const TextLines& lines, float largest,
                    exporting::TextFigure::Block& block) const {
     std::vector<float> values, widths;
     std::vector<std::string> numbers;
     for (std::size_t token = 0; token < lines.tokens.size(); ++token) {
-      values.push_back(shade_of(weights, token));
-      numbers.push_back(view::format_number(values.back(), kMostFigureDigits));
+      const float weight = shade_of(shades, token);
+      values.push_back(std::abs(weight));
+      numbers.push_back(shade_text(weight, shades.is_difference));
       widths.push_back(std::ceil(metrics_.width(numbers.back(), exporting::kTextNumberSize)));
     }
     const float least = std::max(kLeastShade, kLeastFigurePart * largest);
@@ -107,10 +113,17 @@ class BlockMaker {
 
 }  // namespace
 
-float largest_shade(const std::vector<float>& weights) {
+float largest_shade(const ShadedText& shown) {
   float largest = 0.0F;
-  for (std::size_t token = 0; token < weights.size(); ++token) largest = std::max(largest, shade_of(weights, token));
+  for (std::size_t token = 0; token < shown.weights.size(); ++token) {
+    largest = std::max(largest, std::abs(shade_of(shown, token)));
+  }
   return largest;
+}
+
+std::string shade_text(float weight, bool is_difference) {
+  const std::string number = view::format_number(weight, kMostFigureDigits + (weight < 0.0F ? 1U : 0U));  // the sign
+  return is_difference && weight > 0.0F ? "+" + number : number;
 }
 
 exporting::TextFigure text_figure(const ShadedText& shown) {
@@ -120,9 +133,13 @@ exporting::TextFigure text_figure(const ShadedText& shown) {
   exporting::TextFigure figure{
       .title = shown.title, .subtitle = shown.settings, .style = shown.style, .session = shown.session};
   if (!figure.subtitle.empty()) figure.subtitle += "; ";
-  figure.subtitle += fmt::format("what “{}” (token {}) {}; the strongest shade is {}", name, shown.chosen.token,
-                                 is_row ? "attends to" : "is attended by",
-                                 view::format_number(largest_shade(shown.weights), kMostFigureDigits));
+  const std::string largest = view::format_number(largest_shade(shown), kMostFigureDigits);
+  figure.subtitle +=
+      fmt::format("what “{}” (token {}) {}", name, shown.chosen.token, is_row ? "attends to" : "is attended by");
+  figure.subtitle +=
+      shown.is_difference
+          ? fmt::format(", now \u2212 frozen: red more, blue less; the strongest shade is a change of {}", largest)
+          : fmt::format("; the strongest shade is {}", largest);
   if (shown.style.map_edge > 0.0F) figure.width = std::max(shown.style.map_edge, kLeastTextWidth);
   const BlockMaker maker(shown.style, figure.width);
   const auto add = [&](const std::vector<RunningToken>& tokens, MapSide side, std::string caption) {
@@ -131,7 +148,7 @@ exporting::TextFigure text_figure(const ShadedText& shown) {
     figure.blocks.push_back(maker.make({.tokens = tokens,
                                         .caption = std::move(caption),
                                         .color = side_color(colored, shown.style.is_dark),
-                                        .weights = is_shaded ? &shown.weights : nullptr,
+                                        .shades = is_shaded ? &shown : nullptr,
                                         .chosen = is_chosen ? std::optional(shown.chosen.token) : std::nullopt}));
   };
   if (is_cross) add(shown.keys, MapSide::Key, "keys: the source");

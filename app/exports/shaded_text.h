@@ -18,12 +18,16 @@ struct ShadedText {
   std::vector<RunningToken> keys;     ///< of attention between two texts; empty: the queries are the keys
   LockedToken chosen = {};
   std::vector<float> weights;  ///< [token of the other side]; NaN and negative ones count as 0
+  bool is_difference = false;  ///< of two runs: red where there is more, blue where there is less, NaN as 0
   exporting::FigureStyle style = {};
   std::string session = {};
 };
 
-/// The largest weight; 0 where there is none.
-float largest_shade(const std::vector<float>& weights);
+/// The largest weight, or the largest size of a difference; 0 where there is none.
+float largest_shade(const ShadedText& shown);
+
+/// A number above a token; of a difference with its sign.
+std::string shade_text(float weight, bool is_difference);
 
 /// Lays the text out for a figure's width and letters.
 exporting::TextFigure text_figure(const ShadedText& shown);

@@ -20,8 +20,9 @@ using nlohmann::json;
 constexpr std::uint32_t kLastIndex = 1U << 24;
 constexpr std::size_t kMostNumbers = std::size_t{1} << 24;  // of all changes of a file
 
-enum class Kind : std::uint8_t { Add, Replace };
-constexpr std::array<EnumName<Kind>, 2> kOperations = {{{Kind::Add, "add"}, {Kind::Replace, "replace"}}};
+enum class Kind : std::uint8_t { Add, Replace, Average };
+constexpr std::array<EnumName<Kind>, 3> kOperations = {
+    {{Kind::Add, "add"}, {Kind::Replace, "replace"}, {Kind::Average, "average"}}};
 constexpr std::array<EnumName<model::Site>, 4> kSites = {{{model::Site::Residual, "residual"},
                                                           {model::Site::AttentionOutput, "attention"},
                                                           {model::Site::FeedForward, "feed-forward"},
@@ -55,7 +56,9 @@ KeptChange read_change(const JsonReader& reader) {
   reader.read("head", head, 0U, kLastIndex);
   reader.read("strength", change.strength, -kMostStrength, kMostStrength);
   one.scope = inference::scope_of(block, head);
-  if (kind == Kind::Add) {
+  if (kind == Kind::Average) {
+    one.operation = inference::Average{};
+  } else if (kind == Kind::Add) {
     one.operation = inference::Add{read_numbers(reader)};
   } else {
     inference::Replace replace;
@@ -83,8 +86,11 @@ json write_changes(const KeptChanges& changes) {
   for (const KeptChange& change : changes) {
     const inference::Intervention& one = *change.intervention;
     const auto* replace = std::get_if<inference::Replace>(&one.operation);
+    const auto* add = std::get_if<inference::Add>(&one.operation);
     json about = {{"name", change.name},
-                  {"operation", replace ? "replace" : "add"},
+                  {"operation", replace ? "replace"
+                                : add   ? "add"
+                                        : "average"},
                   {"site", enum_name<model::Site>(kSites, one.site)},
                   {"kind", enum_name<model::BlockKind>(kKinds, *one.scope.kind)},
                   {"layer", *one.scope.layer},
@@ -94,7 +100,7 @@ json write_changes(const KeptChanges& changes) {
       about["item"] = replace->item;
       about["first"] = replace->first;
     }
-    about["numbers"] = replace ? replace->rows : std::get<inference::Add>(one.operation).vector;
+    if (replace || add) about["numbers"] = replace ? replace->rows : add->vector;
     list.push_back(std::move(about));
   }
   return list;

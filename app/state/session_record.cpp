@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <span>
 
@@ -61,6 +62,23 @@ std::vector<float> read_numbers(const json& value, const char* member) {
   return numbers;
 }
 
+/// Older files have none.
+std::vector<std::uint32_t> read_recorded_ids(const json& value) {
+  if (!value.contains("ids")) return {};
+  const json& list = value.at("ids");
+  if (!list.is_array() || list.size() > kMostRecordedNumbers) {
+    throw Error("record.ids: expected a list of at most {} ids", kMostRecordedNumbers);
+  }
+  std::vector<std::uint32_t> ids;
+  for (const json& id : list) {
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
+      throw Error("record.ids: expected an id, found {}", shown(id));
+    }
+    ids.push_back(id.get<std::uint32_t>());
+  }
+  return ids;
+}
+
 json list_of(std::span<const float> numbers) {
   json list = json::array();
   for (const float number : numbers) {
@@ -75,6 +93,7 @@ json list_of(std::span<const float> numbers) {
 RecordAgreement compare(const SessionRecord& saved, const SessionRecord& computed) {
   RecordAgreement agreement;
   agreement.is_same_model = saved.weights_crc == computed.weights_crc;
+  agreement.is_same_text = saved.ids.empty() || saved.ids == computed.ids;
   agreement.is_comparable = saved.weights.size() == computed.weights.size() && saved.logits.size() == computed.logits.size();
   if (!agreement.is_comparable) return agreement;
   agreement.weights_off = compare_numbers(saved.weights, computed.weights, agreement);
@@ -86,28 +105,27 @@ RecordAgreement compare(const SessionRecord& saved, const SessionRecord& compute
 }
 
 bool agrees(const RecordAgreement& agreement) {
-  return agreement.is_comparable && agreement.weights_off <= kRecordTolerance && agreement.logits_off <= kRecordTolerance;
+  return agreement.is_comparable && agreement.is_same_text && agreement.weights_off <= kRecordTolerance &&
+         agreement.logits_off <= kRecordTolerance;
 }
 
 std::string describe(const RecordAgreement& agreement, const SessionRecord& saved) {
-  const std::string other_model = agreement.is_same_model ? "" : "; the model's weights are not those it was saved with";
-  if (!agreement.is_comparable) return "its shapes are not those it was saved with" + other_model;
+  std::string others = agreement.is_same_text ? "" : "; its tokens are not those it was saved with";
+  if (!agreement.is_same_model) others += "; the model's weights are not those it was saved with";
+  if (!agreement.is_comparable) return "its shapes are not those it was saved with" + others;
   if (agreement.equal == agreement.numbers) {
-    return fmt::format("all {} compared numbers are as saved, bit for bit{}", agreement.numbers, other_model);
+    return fmt::format("all {} compared numbers are as saved, bit for bit{}", agreement.numbers, others);
   }
   std::string text =
       fmt::format("{} of {} compared numbers differ from those saved on {}: weights by at most {:.1e}",
                   agreement.numbers - agreement.equal, agreement.numbers, saved.device, agreement.weights_off);
   if (!saved.logits.empty()) text += fmt::format(", logits by {:.1e} of the largest", agreement.logits_off);
-  return text + other_model;
+  return text + others;
 }
 
 json to_json(const SessionRecord& record) {
-  return {{"program", record.program},
-          {"device", record.device},
-          {"weights_crc", record.weights_crc},
-          {"weights", list_of(record.weights)},
-          {"logits", list_of(record.logits)}};
+  return {{"program", record.program},          {"device", record.device},          {"weights_crc", record.weights_crc},
+          {"weights", list_of(record.weights)}, {"logits", list_of(record.logits)}, {"ids", record.ids}};
 }
 
 SessionRecord record_from_json(const json& value) {
@@ -120,7 +138,8 @@ SessionRecord record_from_json(const json& value) {
           .device = read_name(value, "device"),
           .weights_crc = value.at("weights_crc").get<std::uint32_t>(),
           .weights = read_numbers(value, "weights"),
-          .logits = read_numbers(value, "logits")};
+          .logits = read_numbers(value, "logits"),
+          .ids = read_recorded_ids(value)};
 }
 
 }  // namespace headlight::app

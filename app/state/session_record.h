@@ -17,6 +17,8 @@ struct SessionRecord {
   std::uint32_t weights_crc = 0;    ///< CRC-32 of rows of the attention's weights: equal for the same model
   std::vector<float> weights = {};  ///< of attention, from many heads
   std::vector<float> logits = {};   ///< of the last token; empty without an unembedding
+  /// Of the first line's tokens, a second text's behind the first one's; empty where tokens have none, and in older files.
+  std::vector<std::uint32_t> ids = {};
 
   bool operator==(const SessionRecord&) const = default;
 };
@@ -27,6 +29,7 @@ inline constexpr std::size_t kMostRecordedNumbers = 4'096;  ///< of each kind
 struct RecordAgreement {
   bool is_comparable = false;  ///< there are as many numbers of each kind
   bool is_same_model = false;
+  bool is_same_text = false;           ///< its tokens have the same ids, as far as they are recorded
   std::size_t numbers = 0, equal = 0;  ///< equal to the last bit
   double weights_off = 0.0;            ///< largest difference of a weight; infinite where one isn't finite
   double logits_off = 0.0;             ///< largest difference of a logit, as a part of the largest logit's size, likewise
@@ -35,7 +38,7 @@ RecordAgreement compare(const SessionRecord& saved, const SessionRecord& compute
 
 /// Largest differences that rounding explains: other devices and drivers add in another order.
 inline constexpr double kRecordTolerance = 1e-3;
-/// Are the numbers the saved ones, but for rounding?
+/// Are the tokens the saved ones, and the numbers but for rounding?
 bool agrees(const RecordAgreement& agreement);
 /// In one line: "all 320 compared numbers are as saved, bit for bit".
 std::string describe(const RecordAgreement& agreement, const SessionRecord& saved);

@@ -45,6 +45,7 @@ void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optio
   const bool is_hovered = ImGui::IsItemHovered();
   if (is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) click = {.head = head, .is_double = true};
   if (is_hovered) click.hovered = head;
+  if (map.drag) map.drag(head);
   mark_last_item(frame, name, value ? map.about(head, *value).c_str() : "not computed yet");
   const Selection& selection = frame.state.selection;
   draw_map_cell(frame, {.box = box,

@@ -23,6 +23,7 @@ struct HeadMap {
   std::function<std::string(const HeadRef& head, double value)> about;  ///< a cell's tooltip
   bool is_signed = true;                                                ///< else from 0 on, in the colours of weights
   double least_end = 0.0;                                               ///< the colours reach at least this far from 0
+  std::function<void(const HeadRef& head)> drag = {};  ///< called behind each cell's item, which may be dragged; or empty
 };
 
 struct HeadMapClick {

@@ -79,8 +79,10 @@ class Workspace final : private CommandHost {
   bool is_settled() const { return pending().empty(); }
   /// Why the window isn't settled, in words: "the engine computes"; empty when it is.
   std::string pending() const;
-  /// Draws frames, 1/60 s apart from `now_s` on, waiting for the engine in between, until is_settled(). Returns the clock
-  /// then. Throws Error when that never happens.
+  /// Draws frames, 1/60 s apart from `now_s` on and 1/10 s after a while, waiting for the engine in between, until
+  /// is_settled(). Returns the clock then. Throws Error when that doesn't happen within kMostRest_s of this clock, which the
+  /// speed of the machine has no part in.
+  static constexpr double kMostRest_s = 600.0;
   double settle(glm::uvec2 size, float content_scale, double now_s);
 
   /// Files dropped on the window: a text, a session, or a model.

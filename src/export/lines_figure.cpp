@@ -10,6 +10,7 @@
 #include "export/figure_frame.h"
 #include "export/mixed_color.h"
 #include "export/text_metrics.h"
+#include "view/color_map.h"
 #include "view/ellipsis.h"
 #include "view/head_palette.h"
 
@@ -66,7 +67,9 @@ class LinesDrawing final : public Drawing {
     draw_legend(canvas);
     for (const LinesFigure::Line& line : figure_.lines) {
       canvas.line({query_x() + kGap, y_of(line.query)}, {key_x() - kGap, y_of(line.key)},
-                  mixed(paper_.ground, view::head_color(line.head), line.weight), kLineWidth);
+                  figure_.is_difference ? mixed(paper_.ground, sign_color(line.weight), sign_opacity(line.weight))
+                                        : mixed(paper_.ground, view::head_color(line.head), line.weight),
+                  kLineWidth);
     }
     if (!figure_.style.parts.labels) return;
     draw_column(canvas, figure_.queries, figure_.query_title, query_x(), TextAlign::End, query_width_);
@@ -91,7 +94,8 @@ class LinesDrawing final : public Drawing {
       const float x = kMargin + static_cast<float>(i % legend_across_) * legend_width();
       const std::size_t row = i / legend_across_;
       const float y = legend_top_ + static_cast<float>(row) * kLegendStep;
-      canvas.fill({.origin = {x, y}, .size = {kHeadSwatch, kHeadSwatch}}, view::head_color(figure_.heads[i]));
+      const view::Rgb swatch = figure_.is_difference ? paper_.muted : view::head_color(figure_.heads[i]);
+      canvas.fill({.origin = {x, y}, .size = {kHeadSwatch, kHeadSwatch}}, swatch);
       canvas.text({x + kHeadSwatch + kSwatchGap, y + kHeadSwatch * 0.5F + kHalfCapital * kTextSize},
                   fmt::format("head {}", figure_.heads[i]), {.size = kTextSize, .color = paper_.ink});
     }
@@ -118,6 +122,10 @@ class LinesDrawing final : public Drawing {
 };
 
 }  // namespace
+
+Rgb sign_color(float change) { return view::color(view::ColorMap::BlueRed, change < 0.0F ? 0.2F : 0.8F); }
+
+float sign_opacity(float change) { return std::sqrt(std::clamp(std::abs(change), 0.0F, 1.0F)); }
 
 void check_lines(std::size_t queries, std::size_t keys) {
   const std::size_t tokens = std::max(queries, keys);

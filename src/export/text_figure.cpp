@@ -62,7 +62,8 @@ class TextDrawing final : public Drawing {
   void draw_block(Canvas& canvas, const TextFigure::Block& block, glm::vec2 at) const {
     for (const TextFigure::Token& token : block.tokens) {
       const Rect rect{.origin = at + token.rect.origin, .size = token.rect.size};
-      if (token.share > 0.0F) canvas.fill(rect, mixed(paper_.ground, block.color, token.share * kDeepestShade));
+      if (token.share > 0.0F)
+        canvas.fill(rect, mixed(paper_.ground, token.color.value_or(block.color), token.share * kDeepestShade));
       if (token.is_outlined) canvas.frame(rect, block.color, 1.2F);
       canvas.text({rect.origin.x + kPadding, rect.center().y + kHalfCapital * kTextFigureSize}, printable(token.text),
                   {.size = kTextFigureSize, .color = token.is_dim ? paper_.muted : paper_.ink});

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct TextFigure {
   struct Token {
     Rect rect;
     std::string text;
-    float share = 0.0F;  ///< of the deepest shade, 0 … 1
+    float share = 0.0F;             ///< of the deepest shade, 0 … 1
+    std::optional<Rgb> color = {};  ///< of the shade; none: the block's
     bool is_outlined = false, is_dim = false;
   };
   struct Number {

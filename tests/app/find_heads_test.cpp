@@ -13,7 +13,10 @@
 #include "app/analyses/head_ranking.h"
 #include "app/analyses/head_similarity.h"
 #include "app/ui_driver.h"
+#include "app/views/heads/drawn_pattern.h"
 #include "app/window/png_file.h"
+#include "support/expressions.h"
+#include "support/random.h"
 
 namespace find_heads_test {
 
@@ -62,7 +65,94 @@ void keep(UiDriver& ui, const std::string& name) {
 
 }  // namespace
 
+TEST_SUITE("cpu") {
+  TEST_CASE("what is drawn becomes a formula of diagonals, columns and rows") {
+    const auto formula = [](std::uint32_t size, const auto& is_drawn) {
+      DrawnPattern pattern{.first_query = 0, .first_key = 0, .queries = size, .keys = size};
+      for (std::uint32_t q = 0; q < size; ++q) {
+        for (std::uint32_t k = 0; k < size; ++k) pattern.cells.push_back(is_drawn(q, k) ? 1 : 0);
+      }
+      return formula_of(pattern).value_or("too long");
+    };
+    using U = std::uint32_t;
+    CHECK(formula(6, [](U, U) { return false; }).empty());
+    CHECK(formula(6, [](U q, U k) { return k + 1 == q; }) == "q - k == 1");
+    CHECK(formula(6, [](U q, U k) { return k == q + 2; }) == "k - q == 2");
+    CHECK(formula(6, [](U, U k) { return k == 3; }) == "k == 3");
+    CHECK(formula(6, [](U q, U k) { return k == 3 && q >= 3; }) == "k == 3 && q >= 3");
+    CHECK(formula(6, [](U q, U k) { return q == 4 && k >= 1 && k <= 3; }) == "q == 4 && k >= 1 && k <= 3");
+    CHECK(formula(6, [](U q, U k) { return q == 4 && k == 1; }) == "q == 4 && k == 1");
+    CHECK(formula(6, [](U q, U k) { return k == 0 || q == k; }) == "q - k == 0 || k == 0");
+    CHECK(formula(32, [](U q, U k) { return ((q * 2654435761U ^ k * 40503U) >> 7 & 1U) != 0; }) == "too long");
+  }
+
+  TEST_CASE("a drawing's formula is true in its cells and in no other") {
+    test::Random random(61);
+    int written = 0;
+    for (int i = 0; i < 300; ++i) {
+      DrawnPattern pattern{.first_query = random.below(3),
+                           .first_key = random.below(3),
+                           .queries = random.between(1, 12),
+                           .keys = random.between(1, 12)};
+      pattern.cells.assign(std::size_t{pattern.queries} * pattern.keys, 0);
+      for (std::uint32_t stroke = random.between(1, 5); stroke > 0; --stroke) {
+        std::uint32_t row = random.below(pattern.queries), column = random.below(pattern.keys);
+        const std::uint32_t down = random.below(2), right = random.below(2);
+        for (std::uint32_t step = random.between(1, 8); step > 0; --step) {
+          if (row < pattern.queries && column < pattern.keys) pattern.at(row, column) = 1;
+          row += down;
+          column += right;
+        }
+      }
+      const std::optional<std::string> formula = formula_of(pattern);
+      REQUIRE(formula);
+      CAPTURE(*formula);
+      const attention::Expression expression = test::mask_expression(*formula);
+      bool is_same = true;
+      for (std::uint32_t row = 0; row < pattern.queries; ++row) {
+        for (std::uint32_t column = 0; column < pattern.keys; ++column) {
+          const bool shows =
+              expression.shows({}, pattern.first_query + row, pattern.first_key + column, attention::SliderValues());
+          is_same = is_same && shows == (pattern.at(row, column) != 0);
+        }
+      }
+      CHECK(is_same);
+      ++written;
+    }
+    CHECK(written == 300);
+  }
+}
+
 TEST_SUITE("gpu") {
+  TEST_CASE("a pattern is drawn: cells become a formula, and a typed formula shows its cells") {
+    UiDriver ui(heads_by(HeadsMode::Pattern));
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::Digit7);
+    ui.click("heads.pattern");
+    ui.click("heads.pattern.drawn");
+    CHECK(ui.state().heads.pattern == HeadPattern::Typed);
+    CHECK(ui.state().heads.typed_pattern == "k == q - 1");
+    REQUIRE(ui.sees("heads.pad"));
+    ui.settle();
+    check_tips(ui);
+    const auto tokens = static_cast<float>(ui.result().input->source.lengths[0]);
+    const auto click = [&](int query, int key) {
+      ui.click_within("heads.pad", (static_cast<float>(key) + 0.5F) / tokens, (static_cast<float>(query) + 0.5F) / tokens);
+    };
+    click(3, 0);  // drawn
+    CHECK(ui.state().heads.typed_pattern == "q - k == 1 || q == 3 && k == 0");
+    CHECK_FALSE(ui.sees("heads.typed.error"));
+    CHECK(ui.sees("heads.match.row.0"));
+    ui.wait(5.0);
+    click(1, 0);  // taken away
+    CHECK(ui.state().heads.typed_pattern == "q - k == 1 && q >= 2 || q == 3 && k == 0");
+    keep(ui, "drawn");
+    ui.press(Key::Z, shell::kControl);
+    CHECK(ui.state().heads.typed_pattern == "q - k == 1 || q == 3 && k == 0");
+    ui.click("heads.draw");
+    CHECK_FALSE(ui.sees("heads.pad"));
+  }
+
   TEST_CASE("from this token to that: the command opens the list, chips and the map choose tokens, a click the head") {
     UiDriver ui;
     show_golden_model(ui, "gpt2");

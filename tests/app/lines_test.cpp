@@ -45,6 +45,19 @@ LineLayout layout_of(std::uint32_t queries, std::uint32_t keys, glm::vec2 room, 
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("differences are lines by their size, the strongest last, of either sign") {
+    const std::vector<attention::Tile> tiles = {tile_of(0, 1, 4, {-0.5F, 0.25F, -0.125F, 0.0F})};
+    const LineSet set = select(tiles, {.threshold = 0.2F});
+    REQUIRE(set.lines.size() == 2);
+    CHECK(set.lines[0] == WeightLine{.query = 0, .key = 1, .head = 0, .weight = 0.25F});
+    CHECK(set.lines[1] == WeightLine{.query = 0, .key = 0, .head = 0, .weight = -0.5F});
+    CHECK(select(tiles, {.threshold = 0.1F, .most = 1}).lines == std::vector{set.lines[1]});
+    const auto ends = lines_by_end(select(tiles, {.threshold = 0.1F}).lines, {.side = MapSide::Query, .token = 0}, 4, 3);
+    CHECK(ends[0].front().weight == -0.5F);
+    CHECK(ends[2].front().weight == -0.125F);
+    CHECK(ends[3].empty());
+  }
+
   TEST_CASE("weights from the threshold on have a line, ascending; masked cells and NaN have none") {
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
     attention::Tile first = tile_of(0, 2, 3, {0.5F, 0.2F, 0.3F, kNan, 0.1F, 0.9F});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/exports/running_text.h"
+#include "app/exports/shaded_text.h"
 
 namespace running_text_test {
 
@@ -88,6 +89,29 @@ TEST_SUITE("cpu") {
     }
     CHECK(lay_out_text({}, {}, kMeasures).height == 30.0F);
     CHECK(lay_out_text({}, {}, kMeasures).between(0.0F, 100.0F, 30.0F).end == 0);
+  }
+
+  TEST_CASE("a text is shaded by differences of either sign, by weights alone as deep as they are") {
+    ShadedText shown{.title = "Layer 1", .queries = {}, .keys = {}, .weights = {-0.5F, 0.25F, 0.0F}};
+    for (const char* text : {"the seventeenth", "the eighteenth", "three"})
+      shown.queries.push_back({.place = {.text = text}});
+    const exporting::TextFigure plain = text_figure(shown);
+    CHECK(plain.blocks[0].tokens[0].share == 0.0F);
+    CHECK(plain.blocks[0].tokens[1].share == 1.0F);
+    CHECK_FALSE(plain.blocks[0].tokens[1].color);
+    shown.is_difference = true;
+    const exporting::TextFigure signs = text_figure(shown);
+    const auto& tokens = signs.blocks[0].tokens;
+    CHECK(tokens[0].share == 1.0F);
+    CHECK(tokens[1].share == 0.5F);
+    CHECK(tokens[2].share == 0.0F);
+    REQUIRE(tokens[0].color);
+    REQUIRE(tokens[1].color);
+    CHECK(tokens[0].color->b > tokens[0].color->r);  // less: blue
+    CHECK(tokens[1].color->r > tokens[1].color->b);  // more: red
+    REQUIRE(signs.blocks[0].numbers.size() == 2);
+    CHECK(signs.subtitle.find("red more, blue less") != std::string::npos);
+    CHECK(shade_text(0.25F, true) == "+0.250");
   }
 
   TEST_CASE("the largest numbers of a line have room first, and no two overlap") {

@@ -148,18 +148,13 @@ class RandomUse {
     look();
   }
 
-  /// Settles the window. The walk through a layer's steps may take longer than one call waits; of anything else that keeps
-  /// the window moving the view and the size of the text are told.
+  /// Settles the window; of what keeps it moving the view and the size of the text are told.
   void settle() {
-    const auto rest = [this](double at_s) { now_s_ = workspace_.settle(input_.size(), input_.scale(), at_s); };
     try {
-      rest(now_s_);
+      now_s_ = workspace_.settle(input_.size(), input_.scale(), now_s_);
     } catch (const std::exception& error) {
       const State& state = workspace_.state();
-      constexpr double kWalk_s = 120.0;
-      const bool is_walking = state.view.tab == "block" && state.block.speed < 0.5F;
-      if (!is_walking) throw Error("{} (view {}, {} bytes of text)", error.what(), state.view.tab, state.text().size());
-      rest(now_s_ + kWalk_s);
+      throw Error("{} (view {}, {} bytes of text)", error.what(), state.view.tab, state.text().size());
     }
     look();
   }

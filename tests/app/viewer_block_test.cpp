@@ -75,7 +75,20 @@ TEST_SUITE("gpu") {
     UiDriver ui(block_state());
     const std::uint64_t before = ui.ui().frames_drawn();
     ui.click("block.play");                        // waits until nothing moves any more
-    CHECK(ui.ui().frames_drawn() - before > 300);  // observed 992
+    CHECK(ui.ui().frames_drawn() - before > 300);  // observed 667
+    CHECK(ui.sees("block.play"));
+  }
+
+  TEST_CASE("the slowest walk comes to its end in the simulated time that it takes, on any machine") {
+    State state = block_state();
+    state.block.speed = 0.25F;
+    UiDriver ui(state);
+    show_golden_model(ui, "gpt2");
+    ui.ui().feed(shell::click_at(ui.rect("block.play").center()));
+    constexpr double kStart_s = 1000.0;
+    const double took_s = ui.window().settle({1600, 1000}, 1.0F, kStart_s) - kStart_s;
+    CHECK(took_s > 84.0);  // 15 steps of 6 s; observed 90.1
+    CHECK(took_s < 100.0);
     CHECK(ui.sees("block.play"));
   }
 

@@ -1,9 +1,17 @@
 // Comparing runs, and what heads matter, in the whole window.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <variant>
+
 #include "app/analyses/changed_heads.h"
 #include "app/state/comparison.h"
 #include "app/ui_driver.h"
+#include "app/window/png_file.h"
 
 namespace viewer_compare_test {
 
@@ -24,6 +32,12 @@ const attention::Tile* difference(const UiDriver& ui) {
     if (is_it && ui.result().is_current(query)) return known.tile.get();
   }
   return nullptr;
+}
+
+/// Writes a PNG to look at into $HEADLIGHT_TEST_OUT, if that is set.
+void keep(UiDriver& ui, const std::string& name) {
+  const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
+  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
 }
 
 }  // namespace
@@ -82,6 +96,36 @@ TEST_SUITE("gpu") {
     ui.wait(5.0);
     ui.press(Key::D, kControlShift);
     CHECK_FALSE(ui.state().compare.frozen);
+  }
+
+  TEST_CASE("lines and running text show what changed since the run was frozen") {
+    UiDriver ui;
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::D, kControl);
+    ui.wait(5.0);
+    ui.paint_cell(2, 1);
+    const Selection selection = ui.state().selection;
+    const auto asks = [&](QuantityId id, std::uint32_t rows) {
+      return std::ranges::any_of(ui.result().tiles, [&](const auto& known) {
+        const TileQuery& query = known.first;
+        return query.quantity == id && query.block == selection.block && query.head == selection.head &&
+               query.rows == rows && ui.result().is_current(query);
+      });
+    };
+    const std::uint32_t tokens = ui.result().shapes.at(selection.block).queries;
+    for (const char* tab : {"lines", "text"}) {
+      CAPTURE(tab);
+      const bool is_text = std::string_view(tab) == "text";
+      ui.click(std::string("tab.") + tab);
+      REQUIRE(ui.state().view.tab == tab);
+      CHECK(asks(difference_of(attention::Stage::Weights), is_text ? 1 : tokens));
+      check_tips(ui);
+      ui.move_to(is_text ? "text.token.2" : "lines.query.2");
+      keep(ui, std::string("differences_") + tab);
+      ui.press(Key::D);
+      CHECK(asks(attention::Stage::Weights, is_text ? 1 : tokens));
+      ui.press(Key::D);
+    }
   }
 
   TEST_CASE("texts of different lengths can't be compared: the map stays, and the chip says why") {
@@ -205,6 +249,15 @@ TEST_SUITE("gpu") {
     ui.wait(5.0);
     ui.click("what_if.knock_out");
     CHECK(head_gain(ui.state(), {.kind = model::BlockKind::EncoderSelf, .layer = {1}}, 2) == 0.0F);
+    ui.wait(5.0);
+    ui.click("what_if.average");
+    REQUIRE(ui.state().changes.size() == 1);
+    CHECK(std::holds_alternative<inference::Average>(ui.state().changes[0].intervention->operation));
+    CHECK(ui.window().undo().undo_label() == "Keep mean output of L1 H2");
+    check_tips(ui);
+    ui.wait(5.0);
+    ui.click("what_if.average");
+    CHECK(ui.state().changes.empty());
     ui.wait(5.0);
     check_tips(ui);
     for (const char* choice : {"what_if.measure.1", "what_if.ablation.1", "what_if.measure.2", "what_if.order.1"}) {

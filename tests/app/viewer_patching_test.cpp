@@ -104,6 +104,22 @@ TEST_SUITE("gpu") {
     ui.wait(5.0);
     CHECK(ui.state().changes.empty());
     CHECK(effects(ui)->target.logit == before);
+    ui.drag("patching.cell.0.1", "patching.cell.1.3");  // the activations of one place go to another
+    ui.wait(5.0);
+    REQUIRE(ui.state().changes.size() == 1);
+    CHECK(*ui.state().changes[0].intervention->scope.layer == 1);
+    CHECK(std::get<inference::Replace>(ui.state().changes[0].intervention->operation).first == 3);
+    CHECK(effects(ui)->target.logit != before);
+    ui.press(Key::Z, kControl);
+    ui.wait(5.0);
+    ui.drag("patching.cell.1.3", "patching.keep");
+    ui.wait(5.0);
+    REQUIRE(ui.state().changes.size() == 1);
+    CHECK(std::get<inference::Replace>(ui.state().changes[0].intervention->operation).first == 3);
+    ui.press(Key::Z, kControl);
+    ui.wait(5.0);
+    CHECK(ui.state().changes.empty());
+    CHECK(effects(ui)->target.logit == before);
     for (const char* choice : {"patching.map.1", "patching.map.2", "patching.measure.1", "patching.measure.2",
                                "patching.into.1", "patching.measure.0"}) {
       CAPTURE(choice);
@@ -125,6 +141,22 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().undo().undo_label() == "Select head");
     REQUIRE(effects(ui));
     CHECK(effects(ui)->layers.size() == 2);
+    CHECK_FALSE(ui.sees("patching.mean"));  // the present run's activations are put into the frozen one
+    ui.click("patching.into.0");
+    ui.wait(5.0);
+    ui.click("patching.mean");
+    ui.wait(5.0);
+    REQUIRE(ui.state().changes.size() == 1);
+    const auto& mean = std::get<inference::Replace>(ui.state().changes[0].intervention->operation);
+    CHECK(*ui.state().changes[0].intervention->scope.head == 2);
+    const std::size_t width = mean.rows.size() / ui.result().input->source.lengths[0];
+    CHECK(std::equal(mean.rows.begin() + static_cast<std::ptrdiff_t>(width), mean.rows.end(), mean.rows.begin()));
+    ui.drag("patching.head.0.1", "patching.head.1.2");
+    ui.wait(5.0);
+    REQUIRE(ui.state().changes.size() == 2);
+    CHECK(*ui.state().changes[1].intervention->scope.layer == 1);
+    CHECK(*ui.state().changes[1].intervention->scope.head == 2);
+    check_tips(ui);
   }
 
   TEST_CASE("patching: paths of heads into one other head, by its queries, keys or values") {

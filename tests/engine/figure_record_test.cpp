@@ -156,8 +156,8 @@ TEST_SUITE("cpu") {
     options.formats = {ExportFormat::Svg};
     options.layers = options.heads = IndexSet(1);
     options.batch = 0;
-    options.views = {&kPairFigure, &kGridFigure, &kStepsFigure};
-    CHECK(compare_with_again(options, folder.path()) == 3);
+    options.views = {&kPairFigure, &kGridFigure, &kStepsFigure, &kLinesFigure, &kTextFigure};
+    CHECK(compare_with_again(options, folder.path()) == 5);
     const std::string svg = read_file(folder.path() / "first" / "layer-01_batch-0_head-01_pair.svg");
     CHECK(svg.find(">one<") != std::string::npos);
     CHECK(svg.find(">six<") != std::string::npos);

@@ -10,7 +10,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/analyses/activation_patching.h"
+#include "app/analyses/head_knockouts.h"
 #include "app/analyses/kept_activation.h"
+#include "app/state/state_json.h"
 #include "core/json.h"
 #include "engine/two_runs.h"
 
@@ -42,10 +44,48 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("steering vectors, and what they do, are PyTorch's") {
+  TEST_CASE("a head that is kept averaged predicts what its measurement said, also from a file") {
+    const Ids text = {5, 9, 2, 7, 5, 9, 11};
+    const State present = text_of("gpt2", text);
+    const model::BlockRef block{.layer = LayerIndex{1}};
+    const AnalysisQuery measured = knockout_query({.ablation = Ablation::Mean}, 0, 6, 3, 8);
+    TwoRuns runs;
+    const auto effects = runs.find<HeadKnockouts>(present, present, measured);
+    State averaged = present;
+    averaged.changes.push_back(
+        {.name = "mean output of L1 H2",
+         .intervention = inference::Intervention{
+             .site = model::Site::HeadOutput, .scope = inference::scope_of(block, 2), .operation = inference::Average{}}});
+    const Result<State> read = state_from_json(to_json(averaged));
+    REQUIRE(read);
+    CHECK(read->changes == averaged.changes);
+    const auto after = runs.find<HeadKnockouts>(*read, present, measured);
+    CHECK(after.present.logit == effects.without.at({.block = block, .head = 2}).logit);
+    CHECK(after.present.logit != effects.present.logit);
+  }
+
+  TEST_CASE("activations that are moved do elsewhere what they did at their place") {
+    // Rotary positions: before the first layer a token's stream is its vector, wherever it is.
+    const Ids text = {5, 9, 2, 7, 5, 9, 11}, other = {5, 4, 2, 7, 5, 9, 11};
+    Ids expected = text;
+    expected[3] = 4;
+    TwoRuns runs;
+    const State present = text_of("llama", text), frozen = text_of("llama", other);
+    const auto measured = patching_query({.map = PatchMap::Heads}, model::BlockKind::EncoderSelf, 0, 6, 3, 8);
+    const auto kept =
+        runs.find<KeptActivation>(present, frozen, keeping_query(PatchMap::Residual, {.layer = LayerIndex{0}}, 0, 0, 1, 1));
+    State patched = present;
+    patched.changes.push_back({.name = "moved", .intervention = moved(kept.intervention, 0, 0, 3)});
+    const double found = runs.find<PatchEffects>(patched, frozen, measured).target.logit;
+    CHECK(found == runs.find<PatchEffects>(text_of("llama", expected), frozen, measured).target.logit);
+    CHECK(found != runs.find<PatchEffects>(present, frozen, measured).target.logit);
+  }
+
+  TEST_CASE("steering vectors, means of another text, and what they do, are PyTorch's") {
     const nlohmann::json golden = read_json(std::string(HEADLIGHT_GOLDEN_DIR) + "/steering.json");
     const auto layer = golden.at("layer").get<std::uint32_t>();
     REQUIRE(golden.at("models").size() == 4);
+    double farthest = 0.0;
     for (const auto& item : golden.at("models").items()) {
       const nlohmann::json& expected = item.value();
       const auto ids = [&](const char* key) { return expected.at(key).get<Ids>(); };
@@ -82,7 +122,32 @@ TEST_SUITE("gpu") {
           CHECK(std::abs(found - (logits[token] - logits[token + 1])) < 5e-5);
         }
       }
+      for (const nlohmann::json& one : expected.at("means")) {
+        CAPTURE(item.key());
+        CAPTURE(one.at("kind").get<std::string>());
+        const model::BlockKind kind = one.at("kind") == "encoder"   ? model::BlockKind::EncoderSelf
+                                      : one.at("kind") == "decoder" ? model::BlockKind::DecoderSelf
+                                                                    : model::BlockKind::Cross;
+        const bool is_encoder = kind == model::BlockKind::EncoderSelf;
+        const auto tokens = static_cast<std::uint32_t>(ids(is_encoder ? "ids" : "target_ids").size());
+        const auto kept = runs.find<KeptActivation>(
+            present, frozen,
+            reference_mean_query({kind, LayerIndex{layer}}, 0, golden.at("head").get<std::uint32_t>(), 0, tokens));
+        State averaged = present;
+        averaged.changes.push_back({.name = "mean", .intervention = kept.intervention});
+        const auto logits = one.at("logits").get<std::vector<double>>();
+        const bool is_decoder = !ids("target_ids").empty();
+        const auto last = static_cast<std::uint32_t>(ids(is_decoder ? "target_ids" : "ids").size() - 1);
+        for (std::uint32_t token = 0; token + 1 < 12; token += 5) {
+          const auto query =
+              patching_query({.map = PatchMap::Heads}, model::BlockKind::EncoderSelf, 0, last, token, token + 1);
+          const double found = runs.find<PatchEffects>(averaged, frozen, query).target.logit;
+          farthest = std::max(farthest, std::abs(found - (logits[token] - logits[token + 1])));
+          CHECK(std::abs(found - (logits[token] - logits[token + 1])) < 5e-5);
+        }
+      }
     }
+    MESSAGE("means: farthest ", farthest);
   }
 }
 

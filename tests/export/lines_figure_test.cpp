@@ -64,6 +64,20 @@ TEST_SUITE("cpu") {
     CHECK(count(none, "#0072b2") + count(none, "#0072B2") == 1);
   }
 
+  TEST_CASE("a difference has the colour of its sign, as strong as its size, whatever head it is of") {
+    const auto drawn = [](float change, std::uint32_t head) {
+      LinesFigure figure = figure_of(1);
+      figure.heads.clear();
+      figure.is_difference = true;
+      figure.lines = {{0, 0, head, change}};
+      return svg_of(figure);
+    };
+    CHECK(drawn(0.5F, 0) == drawn(0.5F, 3));
+    CHECK(drawn(0.5F, 0) != drawn(-0.5F, 0));
+    CHECK(drawn(0.5F, 0) != drawn(0.25F, 0));
+    CHECK(drawn(-0.5F, 0) != drawn(-0.25F, 0));
+  }
+
   TEST_CASE("a line of a token that isn't there, and too many tokens, are refused in one line") {
     LinesFigure figure = figure_of(2);
     figure.lines = {{0, 2, 0, 0.5F}};

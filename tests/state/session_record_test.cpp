@@ -25,7 +25,8 @@ SessionRecord record() {
           .device = "a device",
           .weights_crc = 0xFEDCBA98U,
           .weights = {0.1F, 0.25F, 1.0F / 3.0F, 0.0F, 1e-30F},
-          .logits = {-12.5F, 3.14159274F}};
+          .logits = {-12.5F, 3.14159274F},
+          .ids = {7, 0, 4'294'967'295U}};
 }
 
 }  // namespace
@@ -71,6 +72,18 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(agrees(compare(odd, record())));
   }
 
+  TEST_CASE("other tokens are told, and agree with a record of an older version alone") {
+    SessionRecord other = record();
+    other.ids[1] = 1;
+    CHECK_FALSE(agrees(compare(record(), other)));
+    CHECK(describe(compare(record(), other), record()) ==
+          "all 7 compared numbers are as saved, bit for bit; its tokens are not those it was saved with");
+    json older = to_json(record());
+    older.erase("ids");
+    CHECK(record_from_json(older).ids.empty());
+    CHECK(agrees(compare(record_from_json(older), other)));
+  }
+
   TEST_CASE("another model and other shapes are told") {
     SessionRecord other = record();
     other.weights_crc = 1;
@@ -104,6 +117,8 @@ TEST_SUITE("cpu") {
     CHECK(refusal("logits", json(std::vector<int>(5'000, 1))).find("at most 4096") != std::string::npos);
     CHECK(refusal("weights_crc", -1).find("record.weights_crc") != std::string::npos);
     CHECK(refusal("weights_crc", std::uint64_t{1} << 40U).find("record.weights_crc") != std::string::npos);
+    CHECK(refusal("ids", json::array({1, -1})).find("record.ids: expected an id") != std::string::npos);
+    CHECK(refusal("ids", json(std::vector<int>(5'000, 1))).find("at most 4096") != std::string::npos);
     CHECK(refusal("device", 7).find("record.device: expected a text") != std::string::npos);
     CHECK(refusal("program", std::string(300, 'x')).find("longer than") != std::string::npos);
   }

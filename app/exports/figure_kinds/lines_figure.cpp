@@ -41,6 +41,8 @@ std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subjec
   exporting::check_lines(axes.rows.tokens.size(), axes.columns.tokens.size());
   exporting::LinesFigure figure;
   figure.heads = drawn_heads(subject);
+  const Quantity& drawn = quantity(quantity_of(blocks, matrix.stage));
+  figure.is_difference = drawn.base && !drawn.is_of_frozen;
   numbers.expect(figure_cells(blocks, matrix.stage) * static_cast<double>(figure.heads.size()));
   std::vector<std::shared_ptr<const attention::Tile>> kept;
   bool is_complete = true;
@@ -69,8 +71,9 @@ std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subjec
         {.query = places[line.query], .key = line.key - blocks.keys.first, .head = line.head, .weight = line.weight});
   }
   figure.title = subject.options.title;
-  if (figure.title.empty()) figure.title = fmt::format("attention weights · {}", figure_place(blocks, matrix, false));
-  figure.subtitle = fmt::format("{}; weights from {} on", settings_in_words(blocks, subject.options),
+  if (figure.title.empty()) figure.title = fmt::format("{} · {}", drawn.figure_title, figure_place(blocks, matrix, false));
+  figure.subtitle = fmt::format("{}; {} from {} on", settings_in_words(blocks, subject.options),
+                                figure.is_difference ? "changes, red more and blue less," : "weights",
                                 view::format_exact(choice.threshold));
   if (set.found > set.lines.size()) figure.subtitle += fmt::format(", the {} largest of {}", set.lines.size(), set.found);
   figure.query_title = std::move(axes.rows.title);
@@ -88,6 +91,7 @@ const FigureKind kLinesFigure{.id = "lines",
                               .label = "Lines",
                               .help = "the heads of a layer as lines from queries to keys",
                               .scope = FigureScope::Layer,
+                              .takes_differences = true,
                               .takes_parts = true,
                               .draw = &draw_line_figure};
 

@@ -64,6 +64,8 @@ std::unique_ptr<exporting::Drawing> draw_text(const FigureSubject& subject, Figu
                                                                     .columns = is_row ? blocks.shape.keys : 1});
   if (!tile) return nullptr;
   shown.weights = tile->values;
+  const Quantity& shading = quantity(quantity_of(blocks, matrix.stage));
+  shown.is_difference = shading.base && !shading.is_of_frozen;
   if (shown.title.empty()) {
     shown.title =
         fmt::format("{} · {}", quantity(quantity_of(blocks, matrix.stage)).figure_title, figure_place(blocks, matrix, true));
@@ -83,6 +85,7 @@ const FigureKind kTextFigure{
     .scope = FigureScope::Head,
     .takes_means = true,
     .takes_norms = true,
+    .takes_differences = true,
     .takes_parts = true,
     .refusal = &refuse_text,
     .draw = &draw_text};

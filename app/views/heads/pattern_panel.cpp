@@ -10,6 +10,7 @@
 #include "app/analyses/head_ranking.h"
 #include "app/cells/provenance.h"
 #include "app/views/heads/find_panel.h"
+#include "app/views/heads/pattern_pad.h"
 #include "app/views/heads/scored_heads.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
@@ -42,13 +43,13 @@ constexpr std::array<PatternText, 8> kPatterns = {{
 
 const PatternText& text_of(HeadPattern pattern) { return kPatterns[static_cast<std::size_t>(pattern)]; }
 
-/// The list of patterns. One that is an expression is what typing begins with.
-void choose_pattern(Frame& frame) {
+/// The list of patterns. One that is an expression is what typing begins with. Returns whether one is to be drawn.
+bool choose_pattern(Frame& frame) {
   HeadChoices& choices = frame.state.heads;
   ImGui::SetNextItemWidth(kChoiceWidth);
-  const bool is_open = ImGui::BeginCombo("##pattern", text_of(choices.pattern).title);
+  const bool is_open = ImGui::BeginCombo("##pattern", text_of(choices.pattern).title, ImGuiComboFlags_HeightLarge);
   mark_last_item(frame, "heads.pattern", "Which keys heads are expected to look at: heads are ranked by how much they do.");
-  if (!is_open) return;
+  if (!is_open) return false;
   const HeadPattern before = choices.pattern;
   for (std::size_t i = 0; i < kPatterns.size(); ++i) {
     const auto pattern = static_cast<HeadPattern>(i);
@@ -58,11 +59,15 @@ void choose_pattern(Frame& frame) {
                    pattern == HeadPattern::Uniform ? "All keys that a query sees, with equal weights."
                                                    : fmt::format("Keys k {}.", kPatterns[i].where).c_str());
   }
+  const bool draws = ImGui::Selectable("drawn \u2026", false);
+  mark_last_item(frame, "heads.pattern.drawn", "Keys k where you draw cells; they become a formula.");
+  if (draws) choices.pattern = HeadPattern::Typed;
   ImGui::EndCombo();
-  if (choices.pattern == before) return;
+  if (choices.pattern == before) return draws;
   if (choices.pattern == HeadPattern::Typed && choices.typed_pattern.empty()) {
     choices.typed_pattern = text_of(before).typed[0] != '\0' ? text_of(before).typed : text_of(HeadPattern::Typed).typed;
   }
+  return draws;
 }
 
 class PatternPanel final : public FindPanel {
@@ -71,7 +76,7 @@ class PatternPanel final : public FindPanel {
 
   void draw(Frame& frame) override {
     choose_kind(frame, "heads.kind");
-    choose_pattern(frame);
+    if (choose_pattern(frame)) draws_ = true;
     const HeadChoices& choices = frame.state.heads;
     if (choices.pattern != HeadPattern::Uniform) {
       constexpr const char* kLabel = "minus chance";
@@ -118,12 +123,16 @@ class PatternPanel final : public FindPanel {
   }
 
  private:
-  /// The field, and below it why its text is no pattern. Returns whether there is one: the last that could be accepted.
+  /// The field with a pad to draw on, and below it why its text is no pattern. Returns whether there is one: the last that
+  /// could be accepted.
   bool type_pattern(Frame& frame) {
     std::string& text = frame.state.heads.typed_pattern;
+    constexpr const char* kDraw = "Draw";
+    const float button = ImGui::CalcTextSize(kDraw).x + 2.0F * ImGui::GetStyle().FramePadding.x;
     {
       const Ink ink(frame.ui.fonts().mono, frame.ui.theme().text);
-      frame.ui.text_field("##typed", text, {.hint = "k == q - 1", .limit = attention::Expression::kLongest});
+      const float width = ImGui::GetContentRegionAvail().x - button - ImGui::GetStyle().ItemSpacing.x;
+      frame.ui.text_field("##typed", text, {.width = width, .hint = "k == q - 1", .limit = attention::Expression::kLongest});
     }
     mark_last_item(
         frame, "heads.typed",
@@ -138,9 +147,15 @@ class PatternPanel final : public FindPanel {
       } else if (std::get<attention::Expression>(result)) {
         accepted_ = text;
       } else {
-        error_ = "Type which keys count, such as k == q - 1 or q - k < 4.";
+        error_ = "Type which keys count, such as k == q - 1 or q - k < 4, or draw them.";
         accepted_.clear();
       }
+    }
+    ImGui::SameLine();
+    if (ImGui::Button(kDraw)) draws_ = !draws_;
+    mark_last_item(frame, "heads.draw", "A pad to draw the pattern on, which also shows what is typed.");
+    if (draws_) {
+      if (auto drawn = pad_.draw(frame, accepted_)) text = std::move(*drawn);
     }
     if (!error_.empty()) draw_note(frame, "heads.typed.error", error_, frame.ui.theme().warning);
     return !accepted_.empty();
@@ -220,7 +235,9 @@ class PatternPanel final : public FindPanel {
     draw(text, theme.text_dim);
   }
 
-  std::string parsed_, error_;          ///< the text that was looked at last, and what is wrong with it
+  std::string parsed_, error_;  ///< the text that was looked at last, and what is wrong with it
+  PatternPad pad_;
+  bool draws_ = false;                  ///< the pad is open
   std::string accepted_;                ///< the last one that is an expression
   const HeadRanking* found_ = nullptr;  ///< in draw() only
   std::vector<ScoredHead> heads_;       ///< drawn last

@@ -7,17 +7,18 @@
 
 #include <fmt/format.h>
 
+#include "app/exports/shaded_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "export/lines_figure.h"
+#include "view/color_map.h"
 #include "view/head_palette.h"
-#include "view/number_format.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr float kThickness = 2.0F;
 constexpr float kWeightGap = 6.0F;
-constexpr std::uint32_t kMostDigits = 5;
 constexpr float kDeepestShade = 140.0F;  // of 255: the text stays readable
 
 shell::Color color_of_head(std::uint32_t head, float opacity) {
@@ -26,7 +27,14 @@ shell::Color color_of_head(std::uint32_t head, float opacity) {
   return IM_COL32(color.r, color.g, color.b, alpha);
 }
 
-float number_width(const Frame& frame) { return std::ceil(text_width(frame.ui.fonts().mono_small, "0.000")); }
+shell::Color color_of_sign(float change) {
+  return shell::with_alpha(view::pack(exporting::sign_color(change)),
+                           static_cast<std::uint32_t>(std::lround(exporting::sign_opacity(change) * 255.0F)));
+}
+
+float number_width(const Frame& frame, bool has_sign = false) {
+  return std::ceil(text_width(frame.ui.fonts().mono_small, has_sign ? "+0.000" : "0.000"));
+}
 
 /// The labels of one side, and what is printed beyond them.
 class SidePainter {
@@ -65,8 +73,9 @@ class SidePainter {
     if (drawn_.token == self || drawn_.hovered == self) {
       list_->AddRectFilled(low, high, side_ == MapSide::Query ? theme_.query_fill : theme_.key_fill, 4.0F);
     } else if (token < weights_.size() && !weights_[token].empty()) {
-      const float strongest = std::clamp(weights_[token].front().weight, 0.0F, 1.0F);
-      list_->AddRectFilled(low, high, shell::with_alpha(role, static_cast<std::uint32_t>(kDeepestShade * strongest)), 4.0F);
+      const float weight = weights_[token].front().weight, strongest = std::min(std::abs(weight), 1.0F);
+      const shell::Color color = drawn_.is_difference ? color_of_sign(weight) : role;
+      list_->AddRectFilled(low, high, shell::with_alpha(color, static_cast<std::uint32_t>(kDeepestShade * strongest)), 4.0F);
     }
     if (drawn_.locked == self) list_->AddRect(low, high, theme_.accent, 4.0F, 0, 1.5F);
     ImFont* font = frame_.ui.fonts().small;
@@ -83,7 +92,7 @@ class SidePainter {
   void draw_weights(std::uint32_t token, const view::Rect& label) const {
     ImFont* font = frame_.ui.fonts().mono_small;
     constexpr float kSquare = 6.0F;
-    const float step = kSquare + 3.0F + number_width(frame_) + kWeightGap;
+    const float step = kSquare + 3.0F + number_width(frame_, drawn_.is_difference) + kWeightGap;
     const float outwards = side_ == MapSide::Query ? -step : step;
     float x = drawn_.origin.x + drawn_.layout.number_x(side_) + (side_ == MapSide::Query ? -step : 0.0F);
     const float y = label.center().y;
@@ -91,7 +100,7 @@ class SidePainter {
     for (const WeightLine& line : weights_[token]) {
       list_->AddRectFilled({x, y - kSquare * 0.5F}, {x + kSquare, y + kSquare * 0.5F}, color_of_head(line.head, 1.0F), 1.0F);
       list_->AddText(font, font_size(font), {x + kSquare + 3.0F, std::round(y - font_size(font) * 0.5F)}, theme_.text,
-                     view::format_number(line.weight, kMostDigits).c_str());
+                     shade_text(line.weight, drawn_.is_difference).c_str());
       x += outwards;
     }
     const float low = std::min(first_x, x - outwards);
@@ -113,21 +122,22 @@ class SidePainter {
 
 float printed_width(const Frame& frame, std::size_t count) {
   constexpr float kSquareRoom = 9.0F;
-  return static_cast<float>(count) * (number_width(frame) + kWeightGap + kSquareRoom);
+  return static_cast<float>(count) * (number_width(frame, frame.shows_difference()) + kWeightGap + kSquareRoom);
 }
 
 void draw_lines(Frame& frame, const DrawnLines& drawn) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const LineLayout& layout = drawn.layout;
-  const auto draw = [&](const WeightLine& line, float opacity, float thickness) {
+  const auto draw = [&](const WeightLine& line, float weight, float thickness) {
     const glm::vec2 from = drawn.origin + glm::vec2(layout.query_x(), layout.y_of(line.query));
     const glm::vec2 to = drawn.origin + glm::vec2(layout.key_x(), layout.y_of(line.key));
-    list->AddLine(to_imgui(from), to_imgui(to), color_of_head(line.head, opacity), thickness);
+    const shell::Color color = drawn.is_difference ? color_of_sign(weight) : color_of_head(line.head, weight);
+    list->AddLine(to_imgui(from), to_imgui(to), color, thickness);
   };
   for (const WeightLine& line : drawn.set.lines) {
     if (layout.is_visible(line)) draw(line, line.weight, kThickness);
   }
-  if (drawn.pointed != nullptr) draw(*drawn.pointed, 1.0F, 1.5F * kThickness);
+  if (drawn.pointed != nullptr) draw(*drawn.pointed, std::copysign(1.0F, drawn.pointed->weight), 1.5F * kThickness);
   SidePainter(frame, drawn, MapSide::Query).draw();
   SidePainter(frame, drawn, MapSide::Key).draw();
 }

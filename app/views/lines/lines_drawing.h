@@ -19,14 +19,15 @@ struct DrawnLines {
   std::optional<LockedToken> hovered = {};  ///< its label is tinted
   const WeightLine* pointed = nullptr;      ///< under the pointer: it is drawn opaque and over the others; null: none
   std::size_t printed = 0;                  ///< weights beside a label, at most
+  bool is_difference = false;               ///< of two runs: lines have the colours of signed numbers
   glm::vec2 origin{0.0F};                   ///< of the layout, on screen
 };
 
 /// Room for so many weights beside a label.
 float printed_width(const Frame& frame, std::size_t count);
 
-/// The lines that are visible, in the colours of their heads, then the labels, and beside them the weights of `token`.
-/// Visible labels are marked "lines.query.3", "lines.key.0", printed weights "lines.weights.key.0".
+/// The lines that are visible, in the colours of their heads or signs, then the labels, and beside them the weights of
+/// `token`. Visible labels are marked "lines.query.3", "lines.key.0", printed weights "lines.weights.key.0".
 void draw_lines(Frame& frame, const DrawnLines& drawn);
 
 }  // namespace headlight::app

@@ -54,14 +54,18 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
   ImGui::TextUnformatted(about.c_str());
   ImGui::PushTextWrapPos(0.0F);
   ImGui::TextUnformatted(
-      "Each line is a weight, from the query at the left to the key at the right: the larger it is, the more opaque.");
+      frame.shows_difference()
+          ? "Each line is the change of a weight, now \u2212 frozen, from the query at the left to the key at the right: "
+            "red "
+            "where there is more, blue where there is less; the larger it is, the more opaque."
+          : "Each line is a weight, from the query at the left to the key at the right: the larger it is, the more opaque.");
   ImGui::PopTextWrapPos();
 }
 
 void draw_threshold(Frame& frame) {
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
   ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted("from weight");
+  ImGui::TextUnformatted(frame.shows_difference() ? "from change" : "from weight");
   ImGui::SameLine(0.0F, 8.0F);
   ImGui::SetNextItemWidth(kSliderWidth);
   ImGui::SliderFloat("##threshold", &frame.state.view.lines.threshold, kLeastLineWeight, kMostLineWeight, "%.4f",

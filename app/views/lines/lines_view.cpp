@@ -33,6 +33,7 @@ struct LineInputs {
   PairPart part = PairPart::All;
   std::optional<LockedToken> token;
   bool has_pair = false;
+  bool is_difference = false;  ///< of the run and the frozen one
 
   bool operator==(const LineInputs&) const = default;
 };
@@ -67,15 +68,19 @@ class LinesView final : public ViewPanel {
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
-    exporting::LinesFigure figure{.title = title_,
-                                  .subtitle = fmt::format("weights from {} on", view::format_exact(inputs_.threshold)),
-                                  .query_title = sides_.queries.name,
-                                  .key_title = sides_.keys.name,
-                                  .queries = figure_labels(sides_.queries),
-                                  .keys = figure_labels(sides_.keys),
-                                  .lines = {},
-                                  .heads = heads_,
-                                  .style = {.is_dark = is_dark_}};
+    exporting::LinesFigure figure{
+        .title = title_,
+        .subtitle =
+            fmt::format("{} from {} on", inputs_.is_difference ? "changes of weights, now \u2212 frozen," : "weights",
+                        view::format_exact(inputs_.threshold)),
+        .query_title = sides_.queries.name,
+        .key_title = sides_.keys.name,
+        .queries = figure_labels(sides_.queries),
+        .keys = figure_labels(sides_.keys),
+        .lines = {},
+        .heads = heads_,
+        .is_difference = inputs_.is_difference,
+        .style = {.is_dark = is_dark_}};
     for (const WeightLine& line : set_.lines) {
       figure.lines.push_back({.query = line.query, .key = line.key, .head = line.head, .weight = line.weight});
     }
@@ -150,7 +155,8 @@ class LinesView final : public ViewPanel {
                       .threshold = frame.state.view.lines.threshold,
                       .part = frame.state.view.lines.pair_part,
                       .token = token ? token : frame.state.view.locked,
-                      .has_pair = has_pair};
+                      .has_pair = has_pair,
+                      .is_difference = frame.shows_difference()};
     const bool asks_nothing = ask(frame, layout, inputs, hovered_head);
     update(frame, std::move(inputs), sides);
     const WeightLine* pointed = point_at_line(frame, layout, sides, hovered, origin);
@@ -162,6 +168,7 @@ class LinesView final : public ViewPanel {
                        .hovered = hovered,
                        .pointed = pointed,
                        .printed = printed(room.x),
+                       .is_difference = inputs_.is_difference,
                        .origin = origin});
     draw_empty(frame, layout, origin, room, asks_nothing);
     ImGui::SetCursorPos({0.0F, 0.0F});
@@ -257,17 +264,18 @@ class LinesView final : public ViewPanel {
       if (!is_drawn) continue;
       asks_nothing = false;
       heads_.push_back(head);
-      const EngineTile* known = frame.ask(TileQuery{.quantity = attention::Stage::Weights,
-                                                    .block = selection.block,
-                                                    .batch = selection.batch,
-                                                    .head = head,
-                                                    .row = region.queries.begin,
-                                                    .rows = region.queries.count(),
-                                                    .column = region.keys.begin,
-                                                    .columns = region.keys.count()});
+      const EngineTile* known = frame.ask(frame.compared(TileQuery{.quantity = attention::Stage::Weights,
+                                                                   .block = selection.block,
+                                                                   .batch = selection.batch,
+                                                                   .head = head,
+                                                                   .row = region.queries.begin,
+                                                                   .rows = region.queries.count(),
+                                                                   .column = region.keys.begin,
+                                                                   .columns = region.keys.count()}));
       if (!known) continue;
       inputs.tiles.push_back(known->tile);
-      largest_ = std::max(largest_, known->facts->largest_weight);
+      const ValueRange& range = known->facts->range;
+      largest_ = std::max(largest_, inputs.is_difference ? std::max(-range.low, range.high) : known->facts->largest_weight);
     }
     return asks_nothing;
   }
@@ -288,12 +296,12 @@ class LinesView final : public ViewPanel {
   /// Between the columns, what to do where there are no lines.
   void draw_empty(Frame& frame, const LineLayout& layout, glm::vec2 origin, glm::vec2 room, bool asks_nothing) const {
     if (!set_.lines.empty()) return;
-    const std::string text =
-        asks_nothing            ? "No head is chosen: click one above."
-        : inputs_.tiles.empty() ? "computing…"
-        : largest_ < inputs_.threshold
-            ? fmt::format("The largest weight is {}: choose a smaller one above.", view::format_number(largest_, 6))
-            : "No weight here is that large: choose a smaller one above.";
+    const std::string text = asks_nothing            ? "No head is chosen: click one above."
+                             : inputs_.tiles.empty() ? "computing…"
+                             : largest_ < inputs_.threshold
+                                 ? fmt::format("The largest {} is {}: choose a smaller one above.",
+                                               inputs_.is_difference ? "change" : "weight", view::format_number(largest_, 6))
+                                 : "Nothing here is that large: choose a smaller one above.";
     ImFont* font = frame.ui.fonts().small;
     const std::vector<std::string> lines = break_lines(font, text, layout.key_x() - layout.query_x() - 24.0F);
     const float middle = (layout.query_x() + layout.key_x()) * 0.5F;

@@ -16,9 +16,48 @@ constexpr float kStrengthWidth = 120.0F;
 
 }  // namespace
 
-void KeptChangesPanel::keep(const AnalysisQuery& query, std::string name) {
+void KeptChangesPanel::keep(const AnalysisQuery& query, std::string name, std::optional<Target> target) {
   wanted_ = query;
   name_ = std::move(name);
+  target_ = target;
+}
+
+void KeptChangesPanel::draw_steering(Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  const model::TokenBatch& tokens = frame.result.input->queries(selection.block.kind);
+  const std::uint32_t start = tokens.start(selection.batch), length = tokens.lengths[selection.batch];
+  const auto name = [&](const char* which) {
+    return fmt::format("steering towards the frozen run from L{} ({})", selection.block.layer.value, which);
+  };
+  const std::string label = fmt::format("Steer from layer {}", selection.block.layer.value);
+  ImGui::SameLine();
+  if (ImGui::Button((label + ": mean###mean").c_str())) {
+    keep(steering_query(selection.block, selection.batch, start, length), name("mean over the tokens"));
+  }
+  mark_last_item(frame, "patching.steer.mean",
+                 "Adds the mean difference of the two runs' residual streams before this layer to every token "
+                 "(activation addition).");
+  ImGui::SameLine();
+  if (ImGui::Button((label + ": last token###last").c_str())) {
+    keep(steering_query(selection.block, selection.batch, start + length - 1, 1), name("last token"));
+  }
+  mark_last_item(frame, "patching.steer.last",
+                 "Adds the difference of the two runs' last tokens before this layer to every token.");
+}
+
+void KeptChangesPanel::draw_mean(Frame& frame, const std::optional<HeadRef>& head) {
+  ImGui::BeginDisabled(!head);
+  ImGui::SameLine();
+  if (ImGui::Button("Give the frozen mean") && head) {
+    const std::uint32_t batch = frame.state.selection.batch;
+    const model::TokenBatch& tokens = frame.result.input->queries(head->block.kind);
+    keep(reference_mean_query(head->block, batch, head->head, tokens.start(batch), tokens.lengths[batch]),
+         fmt::format("mean output of the frozen run, L{} H{}", head->block.layer.value, head->head));
+  }
+  ImGui::EndDisabled();
+  mark_last_item(frame, "patching.mean",
+                 "Mean ablation over a reference text: at every token the chosen head gives the mean of what it gives in "
+                 "the frozen run.");
 }
 
 void KeptChangesPanel::update(Frame& frame) {
@@ -27,7 +66,10 @@ void KeptChangesPanel::update(Frame& frame) {
   if (!answer || !answer->is_done) return;
   const auto* found = answer->as<KeptActivation>();
   if (found && frame.state.changes.size() < kMostKeptChanges) {
-    frame.state.changes.push_back({.name = name_, .intervention = found->intervention});
+    frame.state.changes.push_back(
+        {.name = name_,
+         .intervention =
+             target_ ? moved(found->intervention, target_->layer, target_->head, target_->first) : found->intervention});
   }
   wanted_.reset();
 }

@@ -10,8 +10,10 @@
 
 #include "app/analyses/activation_patching.h"
 #include "app/analyses/kept_activation.h"
+#include "app/analyses/patch_place.h"
 #include "app/analyses/path_patching.h"
 #include "app/cells/provenance.h"
+#include "app/views/patching/dragged_patch.h"
 #include "app/views/patching/kept_changes.h"
 #include "app/views/patching/patching_controls.h"
 #include "app/views/patching/patching_figure.h"
@@ -74,6 +76,8 @@ class PatchingView final : public ViewPanel {
     draw_buttons(frame);
     ImGui::Spacing();
     draw_columns(frame);
+    if (dropped_) keep_patch(frame, dropped_->from, dropped_->to);
+    dropped_.reset();
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
@@ -190,25 +194,19 @@ class PatchingView final : public ViewPanel {
           patching_csv(*effects_, is_heads(), [&](std::size_t column) { return label(column); }).c_str());
     }
     mark_last_item(frame, "patching.copy", "Copies every number of this map as CSV.");
-    if (choices_.into_frozen || is_paths()) return;
-    ImGui::BeginDisabled(!chosen_cell(frame));
+    if (!can_keep()) return;
+    const std::optional<PatchCell> cell = chosen_cell(frame);
+    ImGui::BeginDisabled(!cell && ImGui::GetDragDropPayload() == nullptr);
     ImGui::SameLine();
-    if (ImGui::Button("Keep this patch")) keep_patch(frame);
+    if (ImGui::Button("Keep this patch") && cell) keep_patch(frame, *cell, *cell);
+    if (const auto from = dropped_on_last_item()) dropped_ = {.from = *from, .to = *from};
     ImGui::EndDisabled();
-    mark_last_item(frame, "patching.keep",
-                   "Puts the chosen cell's activations of the frozen run into the present run for good, until they are "
-                   "dropped: all views show the patched run. Click a cell to choose it.");
-    if (choices_.map != PatchMap::Residual) return;
-    const std::string label = fmt::format("Steer from layer {}", frame.state.selection.block.layer.value);
-    ImGui::SameLine();
-    if (ImGui::Button((label + ": mean###mean").c_str())) steer(frame, false);
-    mark_last_item(frame, "patching.steer.mean",
-                   "Adds the mean difference of the two runs' residual streams before this layer to every token "
-                   "(activation addition).");
-    ImGui::SameLine();
-    if (ImGui::Button((label + ": last token###last").c_str())) steer(frame, true);
-    mark_last_item(frame, "patching.steer.last",
-                   "Adds the difference of the two runs' last tokens before this layer to every token.");
+    mark_last_item(
+        frame, "patching.keep",
+        "Keeps the chosen cell's activations of the frozen run in the present run, until they are removed: all views show "
+        "the patched run. Or drag a cell: here, or onto another one, where its activations go then.");
+    if (choices_.map == PatchMap::Heads) kept_.draw_mean(frame, cell ? std::optional(head_at(*cell)) : std::nullopt);
+    if (choices_.map == PatchMap::Residual) kept_.draw_steering(frame);
   }
 
   /// The cell of the selected layer and token, or of the selected head.
@@ -223,26 +221,44 @@ class PatchingView final : public ViewPanel {
     return PatchCell{.row = static_cast<std::size_t>(layer - effects_->layers.begin()), .column = column};
   }
 
-  void keep_patch(Frame& frame) {
-    const PatchCell cell = *chosen_cell(frame);
-    const Selection& selection = frame.state.selection;
-    const model::TokenBatch& tokens = frame.result.input->queries(kind_);
-    const bool is_at_token = !is_heads() || (choices_.at_token && choices_.token);
-    const std::uint32_t first = is_at_token ? *choices_.token : tokens.start(selection.batch);
-    const std::uint32_t count = is_at_token ? 1 : tokens.lengths[selection.batch];
-    kept_.keep(keeping_query(choices_.map, {kind_, LayerIndex{effects_->layers[cell.row]}}, selection.batch,
-                             is_heads() ? selection.head : 0, first, count),
-               fmt::format("{} of the frozen run, {}", patched_thing(choices_.map), place(cell.row, cell.column)));
+  /// Only activations of the frozen run are kept, in the present one.
+  bool can_keep() const { return !choices_.into_frozen && !is_paths(); }
+
+  model::BlockRef block_of(std::size_t row) const { return {kind_, LayerIndex{effects_->layers[row]}}; }
+  HeadRef head_at(const PatchCell& cell) const {
+    return {.block = block_of(cell.row), .head = static_cast<std::uint32_t>(cell.column)};
+  }
+  std::string kept_name(const PatchCell& cell) const {
+    return fmt::format("{} of the frozen run, {}", patched_thing(choices_.map), place(cell.row, cell.column));
   }
 
-  void steer(Frame& frame, bool by_last_token) {
-    const Selection& selection = frame.state.selection;
+  void keep_patch(Frame& frame, const PatchCell& from, const PatchCell& to) {
+    const std::uint32_t batch = frame.state.selection.batch;
+    const BlockShapes& shapes = frame.result.shapes;
+    const auto width = [&](std::size_t row) { return patch_width(choices_.map, shapes.at(block_of(row))); };
+    if (width(from.row) != width(to.row)) return;
     const model::TokenBatch& tokens = frame.result.input->queries(kind_);
-    const std::uint32_t start = tokens.start(selection.batch), length = tokens.lengths[selection.batch];
-    kept_.keep(steering_query({kind_, selection.block.layer}, selection.batch, by_last_token ? start + length - 1 : start,
-                              by_last_token ? 1 : length),
-               fmt::format("steering towards the frozen run from L{} ({})", selection.block.layer.value,
-                           by_last_token ? "last token" : "mean over the tokens"));
+    const bool is_at_token = !is_heads() || (choices_.at_token && choices_.token);
+    const auto first_of = [&](const PatchCell& cell) {
+      return is_heads() ? is_at_token ? *choices_.token : tokens.start(batch)
+                        : effects_->first + static_cast<std::uint32_t>(cell.column);
+    };
+    const auto head_of = [&](const PatchCell& cell) { return is_heads() ? static_cast<std::uint32_t>(cell.column) : 0; };
+    const AnalysisQuery query = keeping_query(choices_.map, block_of(from.row), batch, head_of(from), first_of(from),
+                                              is_at_token ? 1 : tokens.lengths[batch]);
+    if (from == to) return kept_.keep(query, kept_name(from));
+    kept_.keep(query, fmt::format("{} at {}", kept_name(from), place(to.row, to.column)),
+               KeptChangesPanel::Target{.layer = effects_->layers[to.row], .head = head_of(to), .first = first_of(to)});
+  }
+
+  /// Behind the item of a cell: its activations can be dragged to another one, whose can be dropped on it.
+  void drag(Frame& frame, std::size_t row, std::size_t column) {
+    if (!can_keep()) return;
+    const PatchCell cell{.row = row, .column = column};
+    const std::string words = kept_name(cell);
+    frame.ui.ensure_glyphs(words);
+    begin_drag(cell, words);
+    if (const auto from = dropped_on_last_item()) dropped_ = {.from = *from, .to = cell};
   }
 
   std::string place(std::size_t row, std::size_t column) const {
@@ -291,7 +307,7 @@ class PatchingView final : public ViewPanel {
   }
 
   void select(Frame& frame, std::size_t row, std::size_t column, bool is_double) {
-    const model::BlockRef block{kind_, LayerIndex{effects_->layers[row]}};
+    const model::BlockRef block = block_of(row);
     Selection& selection = frame.state.selection;
     const auto number = static_cast<std::uint32_t>(column);
     select_head(selection, block, is_heads() ? number : selection.head);
@@ -321,7 +337,8 @@ class PatchingView final : public ViewPanel {
          .label = [&](std::size_t at) { return label(at); },
          .about = [&](std::size_t layer, std::size_t at) { return about(layer, at); },
          .column = column - effects_->layers.begin(),
-         .token = token && *token >= effects_->first ? std::optional<std::size_t>(*token - effects_->first) : std::nullopt});
+         .token = token && *token >= effects_->first ? std::optional<std::size_t>(*token - effects_->first) : std::nullopt,
+         .drag = [&](std::size_t layer, std::size_t at) { drag(frame, layer, at); }});
     if (click.hovered) point_at(frame, click.hovered->first, click.hovered->second);
     if (click.is_any) select(frame, click.column, click.token, click.is_double);
   }
@@ -343,7 +360,8 @@ class PatchingView final : public ViewPanel {
         draw_head_map(frame, {.name = "patching.head",
                               .layers = layers,
                               .about = [&](const HeadRef& head, double) { return about(row_of(head), head.head); },
-                              .least_end = kLeastRange});
+                              .least_end = kLeastRange,
+                              .drag = [&](const HeadRef& head) { drag(frame, row_of(head), head.head); }});
     if (click.hovered) point_at(frame, row_of(*click.hovered), click.hovered->head);
     if (click.head) select(frame, row_of(*click.head), click.head->head, click.is_double);
   }
@@ -394,7 +412,13 @@ class PatchingView final : public ViewPanel {
     ImGui::EndChild();
   }
 
+  /// Of activations that were dragged in this frame.
+  struct Drop {
+    PatchCell from, to;
+  };
+
   KeptChangesPanel kept_;
+  std::optional<Drop> dropped_;
   const PatchEffects* effects_ = nullptr;         ///< of result_, while something is drawn
   std::shared_ptr<const AnalysisResult> result_;  ///< that the following are of
   PatchingChoices choices_;

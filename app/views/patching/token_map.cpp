@@ -73,6 +73,7 @@ void draw_cell(Frame& frame, const TokenMap& map, std::size_t column, std::size_
   if (is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
     click = {.is_any = true, .column = column, .token = token, .is_double = true, .hovered = click.hovered};
   }
+  if (map.drag) map.drag(column, token);
   const std::optional<double> value = map.value(column, token);
   const bool is_told = is_hovered || frame.tips != nullptr;
   const std::string words = !is_told ? "" : value ? map.about(column, token) : "not computed yet";

@@ -22,6 +22,7 @@ struct TokenMap {
   std::function<std::string(std::size_t token)> label;
   std::function<std::string(std::size_t column, std::size_t token)> about;  ///< a cell's tooltip
   std::optional<std::size_t> column, token;                                 ///< selected
+  std::function<void(std::size_t column, std::size_t token)> drag = {};     ///< behind a cell's item, which may be dragged
 };
 
 struct TokenMapClick {

@@ -7,12 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "app/exports/shaded_text.h"
 #include "app/quantities/shown_map.h"
 #include "app/shell/shaped_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/thumbnail.h"
-#include "view/number_format.h"
+#include "export/lines_figure.h"
+#include "view/color_map.h"
 
 namespace headlight::app {
 namespace {
@@ -23,7 +25,6 @@ constexpr float kDeepestShade = 170.0F;  // of 255: the text stays readable
 constexpr float kNumberGap = 4.0F;
 constexpr float kLeastPrinted = 0.0005F;  // smaller weights have a colour only
 constexpr float kLeastPart = 0.1F;        // of the largest, likewise
-constexpr std::uint32_t kMostDigits = 5;
 
 const std::vector<text::Token>* prompt_of(const EngineResult& result, const model::TokenBatch& tokens, std::uint32_t batch) {
   if (!result.prompt) return nullptr;
@@ -82,9 +83,11 @@ class BlockPainter {
     const ImVec2 high = to_imgui(rect.end());
     const bool is_query = marks_.side == MapSide::Query;
     if (has_weights() && marks_.shades->largest > 0.0F) {
-      const float part = std::clamp(weight(token) / marks_.shades->largest, 0.0F, 1.0F);
+      const float part = std::clamp(std::abs(weight(token)) / marks_.shades->largest, 0.0F, 1.0F);
       const auto alpha = static_cast<std::uint32_t>(kDeepestShade * part);
-      list_->AddRectFilled(low, high, shell::with_alpha(is_query ? theme_.query : theme_.key, alpha), 3.0F);
+      const shell::Color role = is_query ? theme_.query : theme_.key;
+      const shell::Color color = marks_.shades->is_difference ? view::pack(exporting::sign_color(weight(token))) : role;
+      list_->AddRectFilled(low, high, shell::with_alpha(color, alpha), 3.0F);
     }
     if (marks_.chosen == token) list_->AddRect(low, high, is_query ? theme_.query : theme_.key, 3.0F, 0, 1.5F);
     if (marks_.locked == token) {
@@ -106,9 +109,9 @@ class BlockPainter {
     std::vector<std::string> texts(part.end - part.begin);
     const float least = std::max(kLeastPrinted, kLeastPart * marks_.shades->largest);
     for (std::uint32_t token = part.begin; token < part.end; ++token) {
-      values[token] = weight(token);
+      values[token] = std::abs(weight(token));
       if (!(values[token] > least)) continue;
-      texts[token - part.begin] = view::format_number(values[token], kMostDigits);
+      texts[token - part.begin] = shade_text(weight(token), marks_.shades->is_difference);
       widths[token] = std::ceil(text_width(font, texts[token - part.begin]));
     }
     for (std::uint32_t line = lines.line_of[part.begin]; line <= lines.line_of[part.end - 1]; ++line) {
@@ -170,21 +173,22 @@ TextShades shades_of(Frame& frame, LockedToken chosen) {
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
   const bool is_row = chosen.side == MapSide::Query;
   if (chosen.token >= (is_row ? shape.queries : shape.keys)) return {};
-  const TileQuery wanted = shown_map(selection, {.quantity = attention::Stage::Weights,
-                                                 .block = selection.block,
-                                                 .batch = selection.batch,
-                                                 .head = selection.head,
-                                                 .row = is_row ? chosen.token : 0,
-                                                 .rows = is_row ? 1 : shape.queries,
-                                                 .column = is_row ? 0 : chosen.token,
-                                                 .columns = is_row ? shape.keys : 1});
+  const TileQuery wanted = frame.compared(shown_map(selection, {.quantity = attention::Stage::Weights,
+                                                                .block = selection.block,
+                                                                .batch = selection.batch,
+                                                                .head = selection.head,
+                                                                .row = is_row ? chosen.token : 0,
+                                                                .rows = is_row ? 1 : shape.queries,
+                                                                .column = is_row ? 0 : chosen.token,
+                                                                .columns = is_row ? shape.keys : 1}));
   const EngineTile* known = frame.ask(wanted);
-  TextShades shades;
+  TextShades shades{.weights = {}, .is_difference = frame.shows_difference()};
   if (!known) return shades;
   shades.weights = known->tile->values;
   for (float& weight : shades.weights) {
-    if (!(weight > 0.0F)) weight = 0.0F;  // NaN too
-    shades.largest = std::max(shades.largest, weight);
+    const bool counts = weight > 0.0F || (shades.is_difference && weight < 0.0F);
+    if (!counts) weight = 0.0F;  // NaN too
+    shades.largest = std::max(shades.largest, std::abs(weight));
   }
   return shades;
 }

@@ -19,10 +19,11 @@ struct TextBlock {
 /// Makes the block of a side anew: the queries' or the keys' tokens of the selected line of the batch.
 TextBlock make_text_block(Frame& frame, MapSide side, float width);
 
-/// A block's weights: [token], empty while they aren't known.
+/// A block's weights, or how they differ from the frozen run's: [token], empty while they aren't known.
 struct TextShades {
   std::vector<float> weights;
-  float largest = 0.0F;
+  float largest = 0.0F;  ///< in size
+  bool is_difference = false;
 };
 /// What the chosen token gives to, or receives from, the tokens of the other side; asks for a row or a column of the map.
 TextShades shades_of(Frame& frame, LockedToken chosen);

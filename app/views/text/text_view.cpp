@@ -93,7 +93,8 @@ class TextView final : public ViewPanel {
                       .queries = spelled_out(queries_),
                       .keys = shown_.is_cross ? spelled_out(keys_) : std::vector<RunningToken>(),
                       .chosen = shown_.chosen,
-                      .weights = shown_.shades.weights};
+                      .weights = shown_.shades.weights,
+                      .is_difference = shown_.shades.is_difference};
     figure.style.is_dark = shown_.is_dark;
     return exporting::make_drawing(text_figure(figure));
   }
@@ -160,9 +161,12 @@ class TextView final : public ViewPanel {
     const std::string name = chosen.token < block.tokens.size() ? block.tokens[chosen.token].place.text : "";
     const char* does = chosen.side == MapSide::Query ? "attends to" : "is attended by";
     std::string text = fmt::format("What “{}” (token {}) {}", name, chosen.token, does);
-    text += shades.weights.empty()
-                ? ": computing…"
-                : fmt::format(": the strongest colour is a weight of {}.", view::format_number(shades.largest, 5));
+    const std::string largest = view::format_number(shades.largest, 5);
+    text +=
+        shades.weights.empty() ? ": computing…"
+        : shades.is_difference
+            ? fmt::format(", now \u2212 frozen, red more and blue less: the strongest colour is a change of {}.", largest)
+            : fmt::format(": the strongest colour is a weight of {}.", largest);
     text += frame.state.view.locked ? " Esc releases it." : " Point at another token, or click to keep it.";
     const Ink ink(fonts.small, frame.ui.theme().text_dim);
     ImGui::PushTextWrapPos(0.0F);

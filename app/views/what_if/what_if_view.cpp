@@ -189,7 +189,34 @@ void draw_list(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& foun
   ImGui::EndChild();
 }
 
-/// Buttons: the selected head in or out, and all numbers for a spreadsheet.
+/// A button that keeps the selected head's output averaged over the text in all views, or brings the head back.
+void draw_average_button(Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  const std::string head = fmt::format("L{} H{}", selection.block.layer.value, selection.head);
+  const inference::Intervention average{.site = model::Site::HeadOutput,
+                                        .scope = inference::scope_of(selection.block, selection.head),
+                                        .operation = inference::Average{}};
+  KeptChanges& changes = frame.state.changes;
+  const auto kept = std::ranges::find_if(changes, [&](const KeptChange& change) { return *change.intervention == average; });
+  const bool is_kept = kept != changes.end();
+  ImGui::SameLine();
+  ImGui::BeginDisabled(!is_kept && changes.size() >= kMostKeptChanges);
+  if (ImGui::Button(fmt::format("{} {}###average", is_kept ? "Stop averaging" : "Average", head).c_str())) {
+    if (is_kept) {
+      changes.erase(kept);
+    } else {
+      changes.push_back({.name = "mean output of " + head, .intervention = average});
+    }
+  }
+  ImGui::EndDisabled();
+  mark_last_item(frame, "what_if.average",
+                 is_kept
+                     ? "The selected head gives again what it computes."
+                     : "Mean ablation: the selected head gives the mean of its output over the text at every token, in all "
+                       "views, until it is stopped.");
+}
+
+/// Buttons: the selected head in or out or averaged, and all numbers for a spreadsheet.
 void draw_buttons(Frame& frame, const HeadKnockouts& found) {
   const Selection& selection = frame.state.selection;
   const bool is_out = head_gain(frame.state, selection.block, selection.head) == 0.0F;
@@ -198,6 +225,7 @@ void draw_buttons(Frame& frame, const HeadKnockouts& found) {
   if (ImGui::Button(label.c_str())) frame.start_command("head.knock_out");
   mark_last_item(frame, "what_if.knock_out",
                  is_out ? "Brings the selected head back (K)." : "Takes the selected head out of the model (K).");
+  draw_average_button(frame);
   ImGui::SameLine();
   if (ImGui::Button("Copy CSV")) ImGui::SetClipboardText(knockout_csv(found, frame.state.what_if.measure).c_str());
   mark_last_item(frame, "what_if.copy", "Copies every number of this view as CSV.");

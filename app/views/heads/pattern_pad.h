@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/frame.h"
+#include "app/views/heads/drawn_pattern.h"
+
+namespace headlight::app {
+
+/// The first queries and keys of the selected line as a map to draw on: it shows where a pattern's formula is true, and what
+/// is drawn becomes a formula.
+class PatternPad {
+ public:
+  inline static constexpr std::uint32_t kMost = 32;  ///< queries and keys
+
+  /// `formula`: of the pattern, or empty. Returns another one when the user has drawn cells or taken some away.
+  std::optional<std::string> draw(Frame& frame, const std::string& formula);
+
+ private:
+  /// What the cells depend on.
+  struct Of {
+    std::uint64_t run = 0;
+    model::BlockRef block;
+    std::uint32_t batch = 0, head = 0;
+    std::string formula;
+
+    bool operator==(const Of&) const = default;
+  };
+  void update(const Frame& frame, const std::string& formula);
+  void draw_cells(const Frame& frame, const view::Rect& box, float cell) const;
+  /// Draws or takes away what the pointer passes while it is held.
+  void follow_pointer(Frame& frame, const view::Rect& box, float cell);
+
+  std::optional<Of> of_;
+  DrawnPattern pattern_;
+  std::vector<std::uint8_t> hidden_;  ///< [query, key], 1 where the mask hides the cell
+  std::optional<std::uint8_t> ink_;   ///< what the stroke makes of cells; none while nothing is drawn
+  bool is_too_long_ = false;          ///< no formula has the cells that were drawn last
+};
+
+}  // namespace headlight::app
