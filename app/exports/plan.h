@@ -34,6 +34,7 @@ struct ExportBlocks {
   HeadMean mean = HeadMean::None;    ///< in place of `heads`; of all layers: `layers` has the first alone
   bool weighs_values = false;        ///< weights are written as norms
   bool is_difference = false;        ///< of two runs, in each stage
+  bool has_reference = false;        ///< there is another run, which pairs show
   std::string prefix;                ///< of file names: "encoder_" where the network has several kinds, else empty
 
   std::uint32_t query_count() const;
