@@ -82,28 +82,40 @@ bool ExportDialog::holds_chosen_arrays() const {
   return false;
 }
 
-bool ExportDialog::writes_other_figures() const {
+bool ExportDialog::writes_other_figures(const State& state, const EngineResult& result) const {
   bool has_format = false;
   for (std::size_t i = 0; i < formats_.size(); ++i)
     has_format = has_format || (formats_[i] && is_figure(kOfferedFormats[i]));
-  for (std::size_t i = 0; i < figure_kinds().size(); ++i) {
-    if (has_format && views_[i] && !figure_kinds()[i]->is_of_stages) return true;
-  }
-  return false;
+  const std::vector<const FigureKind*> kinds = chosen_kinds(state, result);
+  return has_format && std::ranges::any_of(kinds, [](const FigureKind* kind) { return !kind->is_of_stages; });
 }
 
-bool ExportDialog::has_choice() const {
+bool ExportDialog::has_choice(const State& state, const EngineResult& result) const {
   const auto is_on = [](bool is_chosen) { return is_chosen; };
-  if (writes_other_figures()) return true;
+  if (writes_other_figures(state, result)) return true;
   if (std::any_of(matrices_.begin(), matrices_.begin() + kHiddenStates, is_on)) return std::ranges::any_of(formats_, is_on);
   return (matrices_[kHiddenStates] || matrices_[kLogitNumbers]) && holds_chosen_arrays();
 }
 
-void ExportDialog::open(const ViewChoices& view, const ExportContents& contents) {
+bool ExportDialog::has_frozen(const State& state, const EngineResult& result) {
+  return state.compare.frozen && result.reference_error.empty();
+}
+
+std::vector<const FigureKind*> ExportDialog::chosen_kinds(const State& state, const EngineResult& result) const {
+  std::vector<const FigureKind*> kinds;
+  for (std::size_t i = 0; i < figure_kinds().size(); ++i) {
+    const bool is_possible = figure_kinds()[i] != &kPairFigure || has_frozen(state, result);
+    if (views_.at(i) && is_possible) kinds.push_back(figure_kinds()[i]);
+  }
+  return kinds;
+}
+
+void ExportDialog::open(const State& state, const ExportContents& contents) {
   if (is_open_) return;
   is_open_ = true;
   propose(contents);
-  const FigureChoices shown = figure_choices(view);
+  writes_differences_ = state.compare.frozen && state.compare.shows_difference;
+  const FigureChoices shown = figure_choices(state.view);
   figure_.color_map = shown.color_map;
   figure_.is_row_normalized = shown.is_row_normalized;
 }
@@ -116,12 +128,14 @@ void ExportDialog::copy_figure(const State& state, const Transient& transient, c
   static_cast<ExportContents&>(wanted) = {.stages = {shown_stage(state)}};
   wanted.formats = {ExportFormat::Png};
   wanted.views = {&kHeadFigure};
+  if (!writes_difference(wanted)) wanted.reference.reset();
   wanted.kind = state.selection.block.kind;
   wanted.layers = state.selection.block.layer.value;
   select_shown(state.selection, wanted);
   wanted.batch = state.selection.batch;
   if (!is_open_) apply(figure_choices(state.view), wanted);
   take_ranges(state.view, wanted);
+  if (writes_difference(wanted)) wanted.color_limits.clear();
   wanted.is_dark = state.view.theme != Theme::Light;
   wanted.directory = passing_folder();
   wanted.session = to_text(to_json(state), -1);
@@ -177,12 +191,16 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
     options.batch = state.selection.batch;
   }
   options.row_names = state.view.row_names;
-  for (std::size_t i = 0; i < figure_kinds().size(); ++i) {
-    if (views_[i]) options.views.push_back(figure_kinds()[i]);
+  options.views = chosen_kinds(state, result);
+  if (has_frozen(state, result)) {
+    options.writes_differences = is_open_ ? writes_differences_ : state.compare.shows_difference;
+    const bool has_pair = std::ranges::find(options.views, &kPairFigure) != options.views.end();
+    if (options.writes_differences || has_pair) options.reference = *state.compare.frozen;
   }
   options.choice = figure_choice(state);
   apply(figure_, options);
   take_ranges(state.view, options);
+  if (writes_difference(options)) options.color_limits.clear();  // those are of one run
   return options;
 }
 

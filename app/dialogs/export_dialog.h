@@ -33,9 +33,9 @@ class ExportDialog {
  public:
   ExportDialog(RunnerFactory open_runner, std::function<void()> wake);
 
-  /// Figures look as the window does until they are told otherwise. `contents`: of the view on screen; they replace what was
-  /// chosen before where they differ from those of the last time.
-  void open(const ViewChoices& view, const ExportContents& contents);
+  /// Figures look as the window does until they are told otherwise, and differences are written where it shows them.
+  /// `contents`: of the view on screen; they replace what was chosen before where they differ from those of the last time.
+  void open(const State& state, const ExportContents& contents);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
   bool is_running() const { return job_ != nullptr && !job_->is_done(); }
@@ -60,12 +60,16 @@ class ExportDialog {
   ExportOptions options(const State& state, const Transient& transient, const EngineResult& result) const;
   /// The part of the maps that are written, or why there is none.
   Result<MapPart> part(const State& state, const Transient& transient, const EngineResult& result) const;
+  /// Can the run be compared with the frozen one?
+  static bool has_frozen(const State& state, const EngineResult& result);
+  /// The chosen kinds of figures; a pair only where there is a frozen run.
+  std::vector<const FigureKind*> chosen_kinds(const State& state, const EngineResult& result) const;
   /// Is a format chosen that holds hidden states and logits?
   bool holds_chosen_arrays() const;
   /// Is a figure chosen that isn't of the chosen matrices, and a format for it?
-  bool writes_other_figures() const;
+  bool writes_other_figures(const State& state, const EngineResult& result) const;
   /// Is there anything to write?
-  bool has_choice() const;
+  bool has_choice(const State& state, const EngineResult& result) const;
   void begin(const Frame& frame, const std::string& device, std::string& directory);
   void draw_choices(Frame& frame);
   void draw_look(Frame& frame);
@@ -84,6 +88,7 @@ class ExportDialog {
   std::array<bool, kExportFormats> formats_{};
   std::array<bool, kMostFigureKinds> views_{};  ///< of figure_kinds(), in their order
   std::optional<ExportContents> proposed_;      ///< the last time
+  bool writes_differences_ = false;             ///< of the run and the frozen one, where there is one
   FigureChoices figure_;
   FigurePreview preview_;
   int previewed_ = 0;        ///< of the chosen kinds of figures

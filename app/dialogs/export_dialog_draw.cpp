@@ -24,6 +24,7 @@ namespace headlight::app {
 namespace {
 
 constexpr std::array<const char*, 3> kReaches = {"This head", "This layer", "All"};
+constexpr std::array<const char*, 2> kNumbers = {"This run", "Minus the frozen run"};
 constexpr float kRoomForAll = 720.0F;                         // in a lower window the buttons go first
 constexpr float kPlainWidth = 600.0F, kLookWidth = 1'200.0F;  // of the dialog, without and with a preview
 constexpr float kDetailsWidth = 330.0F;                       // beside the preview
@@ -34,9 +35,6 @@ std::string_view matrix_name(std::size_t i) {
   if (i == kHiddenStates) return "hidden";
   return i == kLogitNumbers ? "logits" : to_string(static_cast<attention::Stage>(i));
 }
-
-/// Exports of the window are of one run.
-bool is_offered(const FigureKind& kind) { return &kind != &kPairFigure; }
 
 /// Whether one of the formats is an image.
 bool writes_figures(std::span<const ExportFormat> formats) { return std::ranges::any_of(formats, is_figure); }
@@ -112,6 +110,10 @@ void ExportDialog::draw_choices(Frame& frame) {
   if (frame.state.selection.mean != HeadMean::None) reaches[0] = "This mean";
   if (form.segments("reach", "What", reaches, reach)) reach_ = static_cast<Reach>(reach);
   draw_region_form(frame, form, region_, part(frame.state, frame.transient, frame.result));
+  if (has_frozen(frame.state, frame.result)) {
+    int numbers = writes_differences_ ? 1 : 0;
+    if (form.segments("numbers", "Numbers", kNumbers, numbers)) writes_differences_ = numbers == 1;
+  }
   draw_gap(frame);
   draw_label(frame, "Matrices");
   draw_switches(frame, "stage", &matrix_name, matrices_);
@@ -122,8 +124,8 @@ void ExportDialog::draw_choices(Frame& frame) {
   draw_gap(frame);
   if (!writes_figures(options(frame.state, frame.transient, frame.result).formats)) return;
   if (frame.ui.size().y >= kRoomForAll) draw_label(frame, "Figures");
-  std::size_t offered = 0;
-  while (offered < figure_kinds().size() && is_offered(*figure_kinds()[offered])) ++offered;
+  const bool has_pair = has_frozen(frame.state, frame.result);  // the last kind is of two runs
+  const std::size_t offered = figure_kinds().size() - (has_pair ? 0 : 1);
   draw_switches(
       frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; }, std::span(views_).first(offered),
       [](std::size_t i) { return explanation(*figure_kinds()[i]); });
@@ -154,7 +156,7 @@ void ExportDialog::draw_look(Frame& frame) {
   if (ImGui::Button("Back")) shows_look_ = false;
   mark_last_item(frame, "export.back");
   ImGui::SameLine();
-  draw_label(frame, "A click on the figure shows it in its own size.");
+  draw_label(frame, (preview_.remark() + "A click on the figure shows it in its own size.").c_str());
 }
 
 void ExportDialog::draw_folder(Frame& frame) {
@@ -200,7 +202,8 @@ void ExportDialog::draw_names(Frame& frame) {
     return;
   }
   ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.ui.theme().field);
-  const float height = std::clamp(frame.ui.size().y - 560.0F, 56.0F, 112.0F);  // the rest must fit a small window
+  const float most = has_frozen(frame.state, frame.result) ? 78.0F : 112.0F;  // a line of controls more
+  const float height = std::clamp(frame.ui.size().y - 560.0F, 56.0F, most);   // the rest must fit a small window
   ImGui::BeginChild("names", {0.0F, height}, true);
   {
     const Ink ink(frame.ui.fonts().mono_small, frame.ui.theme().text_dim);
@@ -255,7 +258,7 @@ void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::st
     return;
   }
   const shell::Theme& theme = frame.ui.theme();
-  ImGui::BeginDisabled(!has_choice() || !part(frame.state, frame.transient, frame.result));
+  ImGui::BeginDisabled(!has_choice(frame.state, frame.result) || !part(frame.state, frame.transient, frame.result));
   ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
   ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
   ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);

@@ -1,7 +1,9 @@
 #include "app/dialogs/figure_preview.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -28,6 +30,20 @@ ExportBlocks previewed_blocks(const Frame& frame, const ExportOptions& options, 
   if (kind.scope == FigureScope::Head && one.mean == HeadMean::None) one.heads = selection.head;
   const RunShapes run{.blocks = frame.result.blocks, .shapes = frame.result.shapes, .input = frame.result.input.get()};
   return select_blocks(run, *frame.result.network, one).front();
+}
+
+/// Tokens of the frozen run, which a window doesn't have: the run's own where both have the same texts, else positions.
+model::ModelInput reference_tokens(const Frame& frame, const FrozenRun& frozen) {
+  model::ModelInput tokens = *frame.result.input;
+  if (frame.result.inputs && frame.result.inputs->source == frozen.inputs.source) return tokens;
+  const auto number = [](model::TokenBatch& side) {
+    for (std::vector<std::string>& line : side.texts) {
+      for (std::size_t token = 0; token < line.size(); ++token) line[token] = fmt::format("{}", token);
+    }
+  };
+  number(tokens.source);
+  if (tokens.target) number(*tokens.target);
+  return tokens;
 }
 
 /// What is laid out: a change of it makes the preview anew.
@@ -67,15 +83,23 @@ void FigurePreview::update(Frame& frame, const ExportOptions& options, const Fig
   const std::vector<MatrixRef> figures = figures_of(kind, blocks, stage);
   if (figures.empty()) throw Error("{}: there is one head, which has a figure of its own", kind.id);
   numbers_.begin(frame);
+  std::optional<model::ModelInput> other;
+  if (shown.reference) other = reference_tokens(frame, *shown.reference);
   std::unique_ptr<exporting::Drawing> drawing = kind.draw({.input = *frame.result.input,
                                                            .prompt = frame.result.prompt.get(),
                                                            .model = frame.result.model.get(),
                                                            .network = frame.result.network.get(),
+                                                           .reference_input = other ? &*other : nullptr,
                                                            .blocks = blocks,
                                                            .matrix = figures.front(),
                                                            .options = shown},
                                                           numbers_);
   if (drawing) drawing_ = std::move(drawing);  // until then the one of before
+}
+
+std::string FigurePreview::remark() const {
+  const std::uint32_t pool = trouble_.empty() ? numbers_.largest_pool() : 1;
+  return pool > 1 ? fmt::format("Here a square is the largest of {0} \u00D7 {0} cells. ", pool) : std::string();
 }
 
 void FigurePreview::draw_page(Frame& frame, const ExportOptions& options, glm::vec2 corner, glm::vec2 room) const {

@@ -70,13 +70,17 @@ void PreviewCanvas::text(glm::vec2 anchor, std::string_view text, const exportin
   constexpr float kBaseline = 0.78F;  // from the top of a line, in ems
   const ImVec2 at = place(anchor);
   const int first = list_->VtxBuffer.Size;
-  list_->AddText(font, size, {at.x - shift, at.y - kBaseline * size}, packed(style.color), text.data(), end);
-  if (style.degrees == 0.0F) return;
+  const ImVec2 level = {at.x - shift, at.y - kBaseline * size};
+  if (style.degrees == 0.0F) return list_->AddText(font, size, level, packed(style.color), text.data(), end);
+  // Letters outside the clip rectangle are left out before they are turned: they are laid where none is.
+  const ImVec2 corner = list_->GetClipRectMin();
+  const ImVec2 around = {corner.x + shift, corner.y + kBaseline * size};
+  list_->AddText(font, size, corner, packed(style.color), text.data(), end);
   const float turn = -style.degrees / 180.0F * std::numbers::pi_v<float>;
   const float cosine = std::cos(turn), sine = std::sin(turn);
   for (int i = first; i < list_->VtxBuffer.Size; ++i) {
     ImVec2& vertex = list_->VtxBuffer[i].pos;
-    const ImVec2 from = {vertex.x - at.x, vertex.y - at.y};
+    const ImVec2 from = {vertex.x - around.x, vertex.y - around.y};
     vertex = {at.x + from.x * cosine - from.y * sine, at.y + from.x * sine + from.y * cosine};
   }
 }

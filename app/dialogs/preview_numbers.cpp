@@ -1,5 +1,8 @@
 #include "app/dialogs/preview_numbers.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/error.h"
 
 namespace headlight::app {
@@ -51,10 +54,18 @@ std::shared_ptr<const Prediction> PreviewNumbers::prediction(const PredictionQue
   return known == nullptr ? nullptr : std::make_shared<const Prediction>(*known);
 }
 
-std::uint32_t PreviewNumbers::edge(std::uint32_t most) const {
-  // Of one matrix, of a few and of many: each value is a rectangle in every frame.
-  constexpr std::uint32_t kOne = 96, kFew = 48, kMany = 24;
-  return most >= 1024 ? kOne : most >= 256 ? kFew : kMany;
+std::uint32_t PreviewNumbers::edge(std::uint32_t most, std::size_t maps) const {
+  // Each value is a rectangle in every frame: so many for all maps together.
+  constexpr double kMostValues = 83'000.0;
+  constexpr std::uint32_t kLeast = 24, kMost = 96;
+  const double fitting = std::sqrt(kMostValues / static_cast<double>(std::max(maps, std::size_t{1})));
+  return std::min(most, std::clamp(static_cast<std::uint32_t>(fitting), kLeast, kMost));
+}
+
+std::uint32_t PreviewNumbers::largest_pool() const {
+  std::uint32_t largest = 1;
+  for (const auto& [query, tile] : tiles_) largest = std::max(largest, query.pool);
+  return largest;
 }
 
 }  // namespace headlight::app

@@ -21,7 +21,9 @@ class PreviewNumbers final : public FigureNumbers {
   std::shared_ptr<const attention::Tile> tile(const TileQuery& query) override;
   std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& query) override;
   std::shared_ptr<const Prediction> prediction(const PredictionQuery& query) override;
-  std::uint32_t edge(std::uint32_t most) const override;
+  std::uint32_t edge(std::uint32_t most, std::size_t maps) const override;
+  /// Cells along an edge of a square that is one value of the last figure; 1: none is pooled.
+  std::uint32_t largest_pool() const;
 
  private:
   Frame* frame_ = nullptr;

@@ -30,6 +30,8 @@ class ComparedRun {
   /// Null where there is none, or none that can be compared.
   const inference::Run* run() const { return refusal_.empty() ? run_.get() : nullptr; }
   std::shared_ptr<const inference::Run> shared_run() const { return refusal_.empty() ? run_ : nullptr; }
+  /// Of that run.
+  const RunInputs& inputs() const { return inputs_; }
   /// Why there is none although one is wanted, in one line; else empty.
   const std::string& refusal() const { return refusal_; }
   /// Counts the runs that it has been.

@@ -232,8 +232,10 @@ std::shared_ptr<const inference::Run> EngineWorker::kept(std::uint64_t number) c
 
 std::optional<KnownRun> EngineWorker::find(const RunInputs& inputs) {
   const bool is_newest = run_ && !result_.is_stale && result_.inputs && *result_.inputs == inputs;
-  if (!is_newest) return std::nullopt;
-  return KnownRun{.run = run_, .source = source_.build(inputs)};
+  if (is_newest) return KnownRun{.run = run_, .source = source_.build(inputs)};
+  if (!compared_.run() || compared_.inputs() != inputs) return std::nullopt;
+  RunSource source = source_;  // which stays the newest run's
+  return KnownRun{.run = compared_.shared_run(), .source = source.build(inputs)};
 }
 
 void EngineWorker::load_weights(const std::shared_ptr<const model::Layers>& layers, inference::Precision precision,

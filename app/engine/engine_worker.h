@@ -62,7 +62,7 @@ class EngineWorker {
   /// Throws Error of kind DeviceLost when the run is gone with its device.
   std::shared_ptr<const inference::Run> kept(std::uint64_t number) const;
   void release(std::uint64_t number) { kept_.erase(number); }
-  /// The newest run, if it is of these inputs.
+  /// The newest run, or the one that it is compared with, if it is of these inputs.
   std::optional<KnownRun> find(const RunInputs& inputs);
   /// Brings weights to the device that aren't there. Throws what Session::load throws.
   void load_weights(const std::shared_ptr<const model::Layers>& layers, inference::Precision precision,

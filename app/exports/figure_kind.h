@@ -34,12 +34,20 @@ struct FigureSubject {
 /// For what there is one figure.
 enum class FigureScope : std::uint8_t { Head, Layer, Attention };
 
+/// Bytes of a figure beside the values of its matrices: titles, labels, lines, letters. PNGs are of 192 dpi.
+struct FigureBytes {
+  double png = 0.0, svg = 0.0, pdf = 0.0;
+  double png_token = 0.0, svg_token = 0.0, pdf_token = 0.0;  ///< for each token of the queries
+};
+
 /// A kind of figure that an export writes: a line of figure_kinds().
 struct FigureKind {
   std::string_view id;     ///< "lines": --views, files and sessions name it
   std::string_view label;  ///< of its switch: "Lines"
   std::string_view help;   ///< "the heads of a layer as lines from queries to keys": behind "id: "
   FigureScope scope = FigureScope::Head;
+  FigureBytes bytes = {};          ///< measured with captions-gpt2 and 13 and 72 tokens
+  bool draws_values = false;       ///< of whole maps, so that its files grow with them
   bool is_of_stages = false;       ///< one for each stage that is written; else of the weights, or of what it chooses
   bool takes_means = false;        ///< of a mean over heads
   bool takes_norms = false;        ///< of norms in place of weights

@@ -19,8 +19,9 @@ class FigureNumbers {
   virtual std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& query) = 0;
   /// The logits of a position as a layer's state gives them; null likewise. Only where the run has any.
   virtual std::shared_ptr<const Prediction> prediction(const PredictionQuery& query) = 0;
-  /// Values along an edge of a matrix that are worth reading: fewer than `most` where the figure is drawn small.
-  virtual std::uint32_t edge(std::uint32_t most) const { return most; }
+  /// Values along an edge of each of so many matrices that are worth reading: fewer than `most` where the figure is drawn
+  /// small.
+  virtual std::uint32_t edge(std::uint32_t most, std::size_t /*maps*/) const { return most; }
   /// How many cells the figure reads in all, so that progress can be told.
   virtual void expect(double /*cells*/) {}
 

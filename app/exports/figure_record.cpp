@@ -161,7 +161,8 @@ std::string figure_session(const ExportOptions& options, const ExportBlocks& blo
                  {"mean", enum_name<HeadMean>(kMeans, blocks.mean)},
                  {"norms", blocks.weighs_values},
                  {"rows", enum_name<RowNames>(kRowNames, options.row_names)},
-                 {"difference", blocks.is_difference}};
+                 // A pair has the other run as well, whatever else is written.
+                 {"difference", blocks.is_difference || &kind == &kPairFigure}};
   if (kind.scope != FigureScope::Attention) {
     figure["layer"] = matrix.block.layer.value;
   } else if (options.layers) {

@@ -1,6 +1,7 @@
 #include "app/exports/figures.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -217,6 +218,17 @@ exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::Mo
   return figure;
 }
 
+void share_scale(std::vector<exporting::HeatmapFigure>& panels) {
+  float largest = 0.0F;
+  for (const exporting::HeatmapFigure& panel : panels) {
+    for (const float value : panel.map.values) largest = std::isfinite(value) ? std::max(largest, value) : largest;
+  }
+  for (exporting::HeatmapFigure& panel : panels) {
+    const bool has_scale = panel.style.limits.has_value() || panel.style.scale == view::ScaleKind::PerRow;
+    if (!has_scale) panel.style.limits = {.low = 0.0F, .high = largest > 0.0F ? largest : 1.0F};
+  }
+}
+
 std::optional<exporting::ContactSheet> heads_figure(FigureNumbers& numbers, const ExportBlocks& blocks,
                                                     const MatrixRef& first, const ExportOptions& options) {
   const Quantity& shown = quantity(quantity_of(blocks, first.stage));
@@ -229,7 +241,7 @@ std::optional<exporting::ContactSheet> heads_figure(FigureNumbers& numbers, cons
   for (const std::uint32_t head : heads) {
     MatrixRef matrix = first;
     matrix.head = head;
-    std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(kPanelEdge));
+    std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(kPanelEdge, heads.size()));
     if (map) sheet.panels.push_back({.title = fmt::format("head {}", head), .map = std::move(*map)});
   }
   if (sheet.panels.size() < heads.size()) return std::nullopt;

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/exports/figure_numbers.h"
 #include "app/exports/job.h"
@@ -53,5 +54,9 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
 
 /// "mask causal, padding masked, fill -inf": one line.
 std::string mask_in_words(const attention::MaskSpec& mask);
+
+/// Gives maps of weights that stand beside each other one scale, from 0 to the largest of all; those that have limits, or a
+/// scale for each row, keep theirs.
+void share_scale(std::vector<exporting::HeatmapFigure>& panels);
 
 }  // namespace headlight::app

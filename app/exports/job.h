@@ -61,8 +61,9 @@ FigureChoice figure_choice(const State& state);
 /// Options of an export. An empty selection means all of that axis.
 struct ExportOptions : ExportContents {
   RunInputs inputs;
-  /// Every matrix is written as the run minus this one; hidden states and logits as well.
-  std::optional<FrozenRun> reference = {};
+  std::optional<FrozenRun> reference = {};  ///< another run, to compare with
+  /// Every matrix is written as the run minus the reference, hidden states and logits as well; else pairs alone show it.
+  bool writes_differences = true;
   std::shared_ptr<ModelCache> models = {};  ///< may hold the model that `inputs` names; none: it is opened again
   std::vector<ExportFormat> formats = {ExportFormat::Png};
   std::optional<model::BlockKind> kind;
@@ -91,6 +92,9 @@ struct ExportOptions : ExportContents {
   std::filesystem::path directory;
   std::string file;  ///< of a single container in `directory`, without run.json beside it; empty: names by the contents
 };
+
+/// Are matrices written as what two runs differ in?
+inline bool writes_difference(const ExportOptions& options) { return options.reference && options.writes_differences; }
 
 struct ExportProgress {
   std::size_t loaded_bytes = 0, bytes_to_load = 0;  ///< of the model, before the first file

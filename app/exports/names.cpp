@@ -38,7 +38,7 @@ class NameList {
       const std::string_view extension = to_string(format);
       if (add_arrays(naming, block, stage, format)) continue;
       if (format == ExportFormat::Html) {
-        if (stage == Stage::Weights && !options_.reference) names_.insert(container_name(format, options_));
+        if (stage == Stage::Weights && !writes_difference(options_)) names_.insert(container_name(format, options_));
         continue;
       }
       if (is_figure(format) || (format == ExportFormat::Tiles && !attention::is_map(stage))) continue;
@@ -71,7 +71,8 @@ class NameList {
     if (options_.keys) blocks.keys = {.first = options_.keys->first, .count = options_.keys->count()};
     blocks.mean = options_.mean;
     blocks.weighs_values = options_.weighs_values;
-    blocks.is_difference = options_.reference.has_value();
+    blocks.is_difference = writes_difference(options_);
+    blocks.has_reference = options_.reference.has_value();
     blocks.predicts = network_ != nullptr && predicts(*network_, block.kind);
     for (const FigureKind* kind : figure_kinds_of(options_)) {
       if (figure_refusal(*kind, blocks).empty()) add_figures(*kind, blocks);
@@ -80,7 +81,7 @@ class NameList {
 
   void add_result(const std::string& name) {
     for (const ExportFormat format : options_.formats) {
-      if (format == ExportFormat::Npy) names_.insert((options_.reference ? "difference_" : "") + name + ".npy");
+      if (format == ExportFormat::Npy) names_.insert((writes_difference(options_) ? "difference_" : "") + name + ".npy");
       if (holds_arrays(format) && is_container(format)) names_.insert(container_name(format, options_));
     }
   }
@@ -97,7 +98,7 @@ class NameList {
             .heads = shape.heads,
             .has_kinds = layers_.size() > 1,
             .has_norms = options_.weighs_values,
-            .has_differences = options_.reference.has_value()};
+            .has_differences = writes_difference(options_)};
   }
 
   void add_figures(const FigureKind& kind, const ExportBlocks& blocks) {

@@ -174,7 +174,8 @@ std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Netwo
     blocks.keys = select("--keys", "keys", options.keys, blocks.shape.keys);
     blocks.mean = options.mean;
     blocks.weighs_values = options.weighs_values;
-    blocks.is_difference = options.reference.has_value();
+    blocks.is_difference = writes_difference(options);
+    blocks.has_reference = options.reference.has_value();
     blocks.predicts = predicts(network, kind);
     if (options.mean == HeadMean::Kind) blocks.layers.resize(1);
     selected.push_back(std::move(blocks));

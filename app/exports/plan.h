@@ -35,6 +35,7 @@ struct ExportBlocks {
   bool weighs_values = false;        ///< weights are written as norms
   bool is_difference = false;        ///< of two runs, in each stage
   bool predicts = false;             ///< the last layer's states are read as logits
+  bool has_reference = false;        ///< there is another run, which pairs show
   std::string prefix;                ///< of file names: "encoder_" where the network has several kinds, else empty
 
   std::uint32_t query_count() const;

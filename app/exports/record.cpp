@@ -167,7 +167,8 @@ Json describe_settings(const ExportOptions& options) {
   Json formats = Json::array(), stages = Json::array();
   for (const ExportFormat format : options.formats) formats.push_back(to_string(format));
   for (const attention::Stage stage : options.stages) stages.push_back(attention::to_string(stage));
-  return {{"formats", std::move(formats)},
+  return {{"difference", writes_difference(options)},
+          {"formats", std::move(formats)},
           {"stages", std::move(stages)},
           {"hidden", options.hidden},
           {"logits", options.logits},
@@ -204,7 +205,14 @@ std::string encode_run_record(const RunRecord& record) {
   run.selection["notes"] = record.notes;
   if (has_figures(options)) run.view = describe_figures(options);
   run.stages = record.stages;
-  if (record.reference != nullptr) run.reference = describe_reference(record);
+  if (record.reference != nullptr) {
+    Json other = describe_reference(record);
+    if (writes_difference(options)) {
+      run.reference = std::move(other);
+    } else {
+      run.selection["beside"] = std::move(other);  // in pairs
+    }
+  }
   return exporting::encode_run_json(run);
 }
 

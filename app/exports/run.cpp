@@ -107,7 +107,8 @@ class ExportRun {
     if (options_.logits) plan_logits();
     for (const ExportFormat format : options_.formats) plan_arrays(format);
     if (writes(ExportFormat::Html)) plan_page();
-    if (notebook_name(options_.inputs.source) == kUntransposedPreset && writes(ExportFormat::Npy) && !reference_)
+    if (notebook_name(options_.inputs.source) == kUntransposedPreset && writes(ExportFormat::Npy) &&
+        !writes_difference(options_))
       plan_untransposed();
   }
 
@@ -195,7 +196,7 @@ class ExportRun {
                                    .inputs = std::make_shared<const RunInputs>(options_.inputs),
                                    .shapes = shapes_of(*run_),
                                    .has_logits = run_->has_logits()};
-    RunNumbers numbers(runs(), analysed, checkpoint());
+    RunNumbers numbers(both_runs(), analysed, checkpoint());
     const std::unique_ptr<exporting::Drawing> drawing =
         kind.draw({.input = *source_.input,
                    .prompt = source_.prompt.get(),
@@ -210,7 +211,9 @@ class ExportRun {
     write_file_atomically(path, exporting::encode(*drawing, as));
   }
 
-  std::string result_name(const std::string& result) const { return (reference_ ? "difference_" : "") + result; }
+  std::string result_name(const std::string& result) const {
+    return (writes_difference(options_) ? "difference_" : "") + result;
+  }
 
   /// Does a result of the whole network, rather than of an attention, have a place in the files?
   bool takes_result(const std::string& name, bool exists) {
@@ -257,7 +260,7 @@ class ExportRun {
 
   void plan_page() {
     const bool has_weights = std::ranges::find(options_.stages, Stage::Weights) != options_.stages.end();
-    if (!has_weights || options_.mean != HeadMean::None || reference_ != nullptr) {
+    if (!has_weights || options_.mean != HeadMean::None || writes_difference(options_)) {
       report_.notes.emplace_back("the page is left out: it shows weights of heads, and no means or differences");
       return;
     }
@@ -336,7 +339,10 @@ class ExportRun {
             .has_differences = blocks.is_difference};
   }
 
-  Runs runs() const { return {.run = *run_, .reference = reference_ ? reference_->run.get() : nullptr}; }
+  /// Of figures, which may show both.
+  Runs both_runs() const { return {.run = *run_, .reference = reference_ ? reference_->run.get() : nullptr}; }
+  /// Of numbers, which are differences where there is a reference.
+  Runs runs() const { return writes_difference(options_) ? both_runs() : Runs{.run = *run_}; }
 
   void begin_file(const std::string& file) {
     if (!progress_.file.empty()) ++progress_.done;
@@ -381,9 +387,11 @@ KnownRun computed_reference(Runner& runner, const ExportOptions& options, const 
 }  // namespace
 
 ExportReport run_export(Runner& runner, const ExportOptions& options, const ExportObserver& observer) {
-  const std::optional<KnownRun> known = options.reference ? std::nullopt : runner.find(options.inputs);
-  if (known) {
-    return export_run(runner, known->run, known->source, options, observer);
+  const std::optional<KnownRun> known = runner.find(options.inputs);
+  const std::optional<KnownRun> known_other =
+      known && options.reference ? runner.find(options.reference->inputs) : std::nullopt;
+  if (known && (known_other || !options.reference)) {
+    return ExportRun(runner, known->run, known->source, options, observer, known_other ? &*known_other : nullptr).write();
   }
   RunSource sources(options.models ? options.models : std::make_shared<ModelCache>());
   const RunSource::Source& source = sources.build(options.inputs);

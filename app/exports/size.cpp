@@ -16,8 +16,12 @@ using attention::Stage;
 constexpr double kTextBytes = 10.0;
 /// Bytes of a pixel in a tile: the mask hides half of most weights, and many of the rest have the same colour.
 constexpr double kWeightPixel = 0.25, kSignedPixel = 2.5;
-/// Bytes of a figure: labels and the colour bar, and a value of its map.
-constexpr double kFigureBytes = 120'000.0, kWeightValue = 0.25, kSignedValue = 3.5;
+/// Bytes of a value of a figure's map.
+constexpr double kWeightValue = 0.25, kSignedValue = 3.5;
+/// Bytes of a cell as a rectangle of SVG, and up to how many along an edge are drawn so.
+constexpr double kSvgCell = 100.0;
+constexpr std::uint32_t kMostSvgCells = 64;
+constexpr double kMeasuredDpi = 192.0;  // of FigureBytes' PNGs
 
 /// Bytes of a page, and of one of its cells: of few cells float32 as base64, of many less.
 constexpr double kPageBytes = 40'000.0, kPageCellBytes = 5.4;
@@ -48,21 +52,24 @@ class SizeOfPlan {
     }
   }
 
-  /// Each figure counts the cells of a head, or those of all heads that it shows.
+  /// What each kind of figure has beside values, and the cells of a head or of all heads that it shows.
   void add_figures(const ExportBlocks& blocks) {
-    const auto files = static_cast<std::uint64_t>(std::ranges::count_if(options_.formats, is_figure));
     for (const FigureKind* kind : figure_kinds_of(options_)) {
-      if (files == 0 || !figure_refusal(*kind, blocks).empty()) continue;
+      if (!figure_refusal(*kind, blocks).empty()) continue;
       for (const Stage stage : kind->is_of_stages ? options_.stages : std::vector{Stage::Weights}) {
         const bool has_stage = blocks.shape.extent(stage) && (blocks.mean == HeadMean::None || stage == Stage::Weights);
         if (!has_stage) continue;
-        const std::uint64_t figures = files * figures_of(*kind, blocks, stage).size(),
-                            heads = heads_of(blocks, stage).size();
+        const std::uint64_t figures = figures_of(*kind, blocks, stage).size(), heads = heads_of(blocks, stage).size();
         const bool is_of_head = kind->scope == FigureScope::Head;
         const std::uint64_t maps = kind->scope == FigureScope::Attention ? heads * blocks.layers.size() : heads;
-        add_maps(stage, extent_of(blocks, stage), is_of_head ? figures : figures * maps,
-                 is_of_head ? kFigureEdge : kPanelEdge);
-        bytes_ += static_cast<double>(figures) * kFigureBytes;
+        for (const ExportFormat format : options_.formats) {
+          if (!is_figure(format)) continue;
+          bytes_ += static_cast<double>(figures) * figure_bytes(kind->bytes, format, blocks.query_count());
+          if (kind->draws_values) {
+            add_maps(stage, format, extent_of(blocks, stage), is_of_head ? figures : figures * maps,
+                     is_of_head ? kFigureEdge : kPanelEdge);
+          }
+        }
       }
     }
   }
@@ -77,15 +84,22 @@ class SizeOfPlan {
   ExportSize size() const { return {.numbers = numbers_, .bytes = static_cast<std::uint64_t>(bytes_)}; }
 
  private:
+  double figure_bytes(const FigureBytes& bytes, ExportFormat format, std::uint32_t tokens) const {
+    if (format == ExportFormat::Png) return (bytes.png + bytes.png_token * tokens) * options_.dpi / kMeasuredDpi;
+    return format == ExportFormat::Svg ? bytes.svg + bytes.svg_token * tokens : bytes.pdf + bytes.pdf_token * tokens;
+  }
+
   void add_array(std::uint64_t numbers) {
     constexpr double kHeader = 128.0;
     bytes_ += static_cast<double>(numbers) * sizeof(float) + kHeader;
   }
 
-  void add_maps(Stage stage, inference::BlockShape::Extent extent, std::uint64_t matrices, std::uint32_t edge) {
+  void add_maps(Stage stage, ExportFormat format, inference::BlockShape::Extent extent, std::uint64_t matrices,
+                std::uint32_t edge) {
     const std::uint64_t pool = figure_pool(extent.rows, extent.columns, edge);
     const std::uint64_t values = ((extent.rows + pool - 1) / pool) * ((extent.columns + pool - 1) / pool);
-    const double value = stage == Stage::Weights ? kWeightValue : kSignedValue;
+    const bool is_drawn = format == ExportFormat::Svg && std::max(extent.rows, extent.columns) <= kMostSvgCells;
+    const double value = is_drawn ? kSvgCell : stage == Stage::Weights ? kWeightValue : kSignedValue;
     bytes_ += static_cast<double>(matrices) * static_cast<double>(values) * value;
   }
 

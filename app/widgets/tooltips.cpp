@@ -37,6 +37,8 @@ constexpr std::array kLines = {
     Line{"export.format.svg", "A vector image with text, for papers."},
     Line{"export.format.tiles", "A folder for each map: PNGs with a pixel for each cell."},
     Line{"export.look", "Shows the figure as it will be, and offers its ground, letters and parts."},
+    Line{"export.numbers.0", "The numbers of the run on screen."},
+    Line{"export.numbers.1", "What the run on screen and the frozen one differ in, in every matrix."},
     Line{"export.open_folder", "Shows the folder in the file manager."},
     Line{"export.part.bar", "What the colours stand for."},
     Line{"export.part.labels", "Tokens along the map, and the names of its axes."},

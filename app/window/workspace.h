@@ -178,7 +178,7 @@ class Workspace final : private CommandHost {
   void toggle_history() override { shows_history_ = !shows_history_; }
   bool is_loading_model() const override { return is_arriving(); }
   void browse_models() override;
-  void open_export_dialog() override { export_dialog_.open(state_.view, find_view(state_.view.tab).exported(state_)); }
+  void open_export_dialog() override { export_dialog_.open(state_, find_view(state_.view.tab).exported(state_)); }
   void open_screenshot_dialog(ScreenshotArea area) override { screenshot_dialog_.open(settings_.export_directory, area); }
   void save_session() override;
   void save_session_as() override;

@@ -38,7 +38,7 @@ uint find_paint(uint plane, uint i, uint j) {
   uint first = plane + 4u + (MASK_WORDS(plane + 1u) + 15u) / 16u;
   uint slot = first + 3u * paint_slot(paint_hash(i + seed, j), slots);
   bool is_there = MASK_WORDS(slot) == i && MASK_WORDS(slot + 1u) == j;
-  if (!is_there) slot = first + 3u * paint_slot(paint_hash(j + seed, i), slots);
+  if (!is_there) slot = first + 3u * paint_slot(paint_hash(j + seed, ~i), slots);
   return MASK_WORDS(slot) == i && MASK_WORDS(slot + 1u) == j ? slot + 2u : 0u;
 }
 

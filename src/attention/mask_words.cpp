@@ -25,8 +25,22 @@ struct PlaneKey {
   auto operator<=>(const PlaneKey&) const = default;
 };
 
-/// The cells of a plane: the words of each row that holds some.
-using PlaneRows = std::map<std::uint32_t, std::vector<std::uint32_t>>;
+/// The words of a row from the first to the last that holds a cell.
+struct RowWords {
+  std::uint32_t first = 0;
+  std::vector<std::uint32_t> words;
+};
+
+/// The cells of a plane, by the rows that hold some.
+using PlaneRows = std::map<std::uint32_t, RowWords>;
+
+/// A row's words without the empty ones at its ends; one at least must hold a cell.
+RowWords trimmed(const std::vector<std::uint32_t>& words) {
+  const auto is_set = [](std::uint32_t word) { return word != 0; };
+  const auto begin = std::ranges::find_if(words, is_set);
+  const auto end = std::find_if(words.rbegin(), words.rend(), is_set).base();
+  return {.first = static_cast<std::uint32_t>(begin - words.begin()), .words = {begin, end}};
+}
 
 /// Builds the planes of one kind (deny or allow) and the table that says which map uses which.
 class Planes {
@@ -47,6 +61,8 @@ class Planes {
             numbers_.erase(known);
             continue;
           }
+          for (const auto& [row, bits] : rows) words_ += bits.words.size();
+          check_mask_words(words_);
           planes.push_back(std::move(rows));
         }
         table[batch * extent_.heads + head] = known->second;
@@ -70,7 +86,7 @@ class Planes {
   }
 
   PlaneRows rows_of(std::uint32_t batch, std::uint32_t head, bool state, const PlaneKey& key) const {
-    PlaneRows rows;
+    std::map<std::uint32_t, std::vector<std::uint32_t>> rows;
     const auto set = [&](std::uint32_t query, std::uint32_t k) {
       std::vector<std::uint32_t>& row = rows[query];
       if (row.empty()) row.resize((extent_.keys + 31) / 32, 0);
@@ -92,12 +108,15 @@ class Planes {
         }
       }
     }
-    return rows;
+    PlaneRows plane;
+    for (const auto& [row, words] : rows) plane.emplace(row, trimmed(words));
+    return plane;
   }
 
   const MaskSpec& mask_;
   const MaskExtent& extent_;
   std::map<PlaneKey, std::uint32_t> numbers_;
+  std::size_t words_ = 0;  ///< of all planes
 
  public:
   std::vector<std::uint32_t> table;  ///< [batch, head] number in `planes` or kNoPlane
@@ -117,19 +136,21 @@ void append(std::vector<std::uint32_t>& words, std::span<const PlaneRows* const>
     std::ranges::copy(header, words.begin() + static_cast<std::ptrdiff_t>(planes_at + i * kPlaneWords));
     words.resize(words.size() + std::size_t{count} * kRowWords, 0);  // rows without cells have no words
     for (const auto& [row, bits] : rows) {
-      const auto is_set = [](std::uint32_t word) { return word != 0; };
-      const auto begin = std::ranges::find_if(bits, is_set);
-      const auto end = std::find_if(bits.rbegin(), bits.rend(), is_set).base();
-      const auto first_word = static_cast<std::uint32_t>(begin - bits.begin());
       const std::size_t at = rows_at + std::size_t{row - first} * kRowWords;
       words[at] = static_cast<std::uint32_t>(words.size());
-      words[at + 1] = first_word | static_cast<std::uint32_t>(end - begin) << 16u;
-      std::copy(begin, end, std::back_inserter(words));
+      words[at + 1] = bits.first | static_cast<std::uint32_t>(bits.words.size()) << 16u;
+      std::ranges::copy(bits.words, std::back_inserter(words));
     }
   }
 }
 
 }  // namespace
+
+void check_mask_words(std::size_t words) {
+  if (words <= kMostMaskBytes / sizeof(std::uint32_t)) return;
+  throw Error("the mask's cells take more than {} MiB for one layer; use fewer different masks or a shorter text",
+              kMostMaskBytes >> 20);
+}
 
 bool concerns(const PaintScope& scope, std::uint32_t layer, std::uint32_t batch, std::uint32_t head) {
   return (!scope.layer || *scope.layer == layer) && (!scope.batch || *scope.batch == batch) &&

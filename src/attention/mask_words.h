@@ -47,4 +47,10 @@ std::vector<std::uint32_t> position_bias_words(const model::PositionBias& bias, 
 /// As ops take it.
 ops::MaskData mask_data(const DeviceMask& mask);
 
+/// A block's mask has at most so many bytes, whatever the device: each different set of cells is a table of its own,
+/// so that a few paints may ask for far more than all their cells take.
+inline constexpr std::size_t kMostMaskBytes = std::size_t{512} << 20;
+/// Throws Error where so many words are more.
+void check_mask_words(std::size_t words);
+
 }  // namespace headlight::attention

@@ -1,6 +1,7 @@
 #include "attention/paint_words.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <iterator>
@@ -15,7 +16,8 @@ namespace {
 
 // What a row's paint is, as in shaders/lib/paint.glsl.
 constexpr std::uint32_t kBiasedRow = 1, kReplacedRow = 2;
-constexpr std::uint32_t kEmpty = 0xffff'ffffu;  // the query of a slot without a cell
+constexpr std::uint32_t kEmpty = 0xffff'ffffu;          // the query of a slot without a cell
+constexpr std::size_t kSlotWords = 3, kEmptyRoom = 16;  // of a slot, and of a table without slots
 
 /// What decides a map's painted numbers: the scopes of biases that concern it, and the head whose pattern is painted.
 struct NumbersKey {
@@ -35,18 +37,22 @@ struct NumberPlane {
   std::vector<Slot> cells;
 };
 
+std::array<std::uint32_t, 2> slots_of(const Slot& cell, std::uint32_t seed, std::uint32_t count) {
+  const auto [first, second] = ops::paint_hashes(cell.query, cell.key, seed);
+  return {ops::paint_slot(first, count), ops::paint_slot(second, count)};
+}
+
 /// Puts every cell into one of its two slots; false: it can't be done with this seed.
 bool place(std::vector<Slot>& slots, const std::vector<Slot>& cells, std::uint32_t seed) {
-  constexpr int kMostMoves = 500;
+  constexpr int kMostMoves = 500;  // of 2 million cells in a rectangle no one has taken more than 47
   const auto count = static_cast<std::uint32_t>(slots.size());
   for (Slot cell : cells) {
-    std::uint32_t at = ops::paint_slot(ops::paint_hash(cell.query + seed, cell.key), count);
+    std::uint32_t at = slots_of(cell, seed, count)[0];
     int moves = 0;
     for (; slots[at].query != kEmpty; ++moves) {
       if (moves == kMostMoves) return false;
       std::swap(cell, slots[at]);  // and the one that was there goes to its other slot
-      const std::uint32_t one = ops::paint_slot(ops::paint_hash(cell.query + seed, cell.key), count);
-      const std::uint32_t other = ops::paint_slot(ops::paint_hash(cell.key + seed, cell.query), count);
+      const auto [one, other] = slots_of(cell, seed, count);
       at = at == one ? other : one;
     }
     slots[at] = cell;
@@ -60,6 +66,7 @@ void append(std::vector<std::uint32_t>& words, const NumberPlane& plane) {
   std::uint32_t seed = 0;
   // Beneath half full, nearly every seed will do; few cells may need another one, or a slot more.
   for (std::size_t count = plane.cells.size() * 9 / 4 + 2;; count += count / 16 + 1, ++seed) {
+    check_mask_words(words.size() + count * kSlotWords + kEmptyRoom);
     slots.assign(count, {});
     if (place(slots, plane.cells, seed)) break;
   }

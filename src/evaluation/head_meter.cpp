@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <string>
 #include <unordered_map>
 
@@ -77,6 +78,15 @@ void HeadMeter::add(std::uint32_t query, std::span<const double> weights, std::u
     if (weight > 0.0) entropy -= weight * std::log(weight);
     distance += weight * std::abs(static_cast<double>(query) - static_cast<double>(key));
   }
+  // std::max and comparisons pass over NaN, and an infinite weight would leave some of the measures finite: a row with
+  // either has none.
+  const double spoilt = std::isfinite(sum) ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+  sum += spoilt;
+  sink_ += spoilt;
+  largest += spoilt;
+  entropy += spoilt;
+  distance += spoilt;
+  relative_entropy_ += spoilt;
   sink_ += weights.empty() ? 0.0 : weights[0];
   concentration_ += largest;
   entropy_ += entropy;

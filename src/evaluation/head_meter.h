@@ -57,7 +57,7 @@ class HeadMeter {
   HeadMeter() = default;
 
   /// A row of A. `weights`: [key] without padding, which self-attention counts from the same token on as `query`; `visible`:
-  /// how many of the keys the mask lets the query see.
+  /// how many of the keys the mask lets the query see. A row with a weight that isn't finite makes every metric NaN.
   void add(std::uint32_t query, std::span<const double> weights, std::uint32_t visible);
 
   std::uint32_t queries() const { return queries_; }

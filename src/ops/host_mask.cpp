@@ -82,7 +82,7 @@ std::uint32_t HostMask::row_paint(std::uint32_t query) const {
 const std::uint32_t* HostMask::find_paint(std::uint32_t query, std::uint32_t key) const {
   const std::uint32_t* plane = words_ + paint_;
   const std::uint32_t* slots = plane + 4 + (plane[1] + 15) / 16;
-  for (const std::uint32_t hash : {paint_hash(query + plane[3], key), paint_hash(key + plane[3], query)}) {
+  for (const std::uint32_t hash : paint_hashes(query, key, plane[3])) {
     const std::uint32_t* slot = slots + std::size_t{paint_slot(hash, plane[2])} * 3;
     if (slot[0] == query && slot[1] == key) return slot + 2;
   }

@@ -8,6 +8,7 @@
 
 #include "app/ui_driver.h"
 #include "app/window/png_file.h"
+#include "core/atomic_file.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_figures_test {
@@ -30,8 +31,9 @@ TEST_SUITE("gpu") {
       CAPTURE(view);
       ui.click(fmt::format("export.view.{}", view));
     }
-    CHECK_FALSE(ui.sees("export.view.Pair"));  // an export of the window is of one run
-    ui.click("export.view.Heads");             // a sheet of one head would be the head's figure
+    CHECK_FALSE(ui.sees("export.view.Pair"));  // nothing is frozen
+    CHECK_FALSE(ui.sees("export.numbers.0"));
+    ui.click("export.view.Heads");  // a sheet of one head would be the head's figure
     ui.click("export.view.Heads");
     ui.click("export.look");
     const view::Rect preview = ui.rect("export.preview");
@@ -52,6 +54,45 @@ TEST_SUITE("gpu") {
       CHECK(fs::exists(folder.path() / "out" / name));
     }
     CHECK_FALSE(fs::exists(folder.path() / "out" / "layer-00_batch-0_head-00_weights.svg"));
+  }
+
+  TEST_CASE("with a frozen run the dialog writes differences or the run's own numbers, and pairs of both") {
+    const TemporaryDirectory folder;
+    State state;
+    state.text() = "one two three";
+    UiDriver ui(state);
+    ui.press(Key::D, kControl);
+    REQUIRE(ui.state().compare.frozen);
+    ui.press(Key::L, kControl);
+    ui.type(" four");
+    ui.press(Key::Escape);
+    ui.press(Key::E, kControl);
+    CHECK_FALSE(ui.sees("export.view.Pair"));  // runs of different lengths have nothing to compare
+    ui.click("export.close");
+    ui.press(Key::Z, kControl);
+    ui.press(Key::C);  // the causal mask
+    ui.press(Key::E, kControl);
+    REQUIRE(ui.sees("export.view.Pair"));
+    check_tips(ui);
+    ui.click("export.view.Pair");
+    ui.click("export.format.svg");
+    ui.fill_in("export.folder", (folder.path() / "difference").string());
+    ui.click("export.start");  // maps show differences, and so the dialog begins with them
+    const std::string head = "layer-00_batch-0_head-00";
+    CHECK(fs::exists(folder.path() / "difference" / (head + "_difference_weights.svg")));
+    CHECK(fs::exists(folder.path() / "difference" / (head + "_pair.svg")));
+    ui.click("export.numbers.0");
+    ui.fill_in("export.folder", (folder.path() / "own").string());
+    ui.click("export.start");
+    CHECK(fs::exists(folder.path() / "own" / (head + "_weights.svg")));
+    CHECK_FALSE(fs::exists(folder.path() / "own" / (head + "_difference_weights.svg")));
+    CHECK(read_file(folder.path() / "own" / (head + "_pair.svg")).find("the other run") == std::string::npos);
+    ui.click("export.view.Head");
+    ui.click("export.view.Heads");
+    ui.click("export.look");
+    ui.settle();
+    if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT"))
+      write_png(fs::path(kept) / "export_preview_pair.png", ui.ui().read_pixels());
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "attention/paint_words.h"
 #include "ops/host_mask.h"
+#include "support/error_message.h"
 #include "support/random.h"
 
 namespace paint_words_test {
@@ -66,6 +67,53 @@ TEST_SUITE("cpu") {
       }
       CHECK(wrong == 0);
     }
+  }
+
+  TEST_CASE("filled squares on the diagonal and rectangles beside it take 27 bytes a cell, and every cell is found") {
+    struct Area {
+      std::uint32_t query, key, rows, columns;
+    };
+    for (const Area area : {Area{0, 0, 64, 64}, Area{10, 10, 200, 200}, Area{0, 100, 256, 100}, Area{255, 0, 1, 256}}) {
+      CAPTURE(area.rows);
+      const MaskExtent extent{.layer = 0, .batch = 1, .heads = 1, .queries = 256, .keys = 256};
+      MaskSpec mask;
+      std::vector<Painted<float>> painted;
+      for (std::uint32_t query = area.query; query < area.query + area.rows; ++query) {
+        for (std::uint32_t key = area.key; key < area.key + area.columns; ++key)
+          painted.emplace_back(Cell{query, key}, 1.0f + static_cast<float>(query * 256 + key));
+      }
+      const std::size_t cells = painted.size();
+      mask.biases[{}] = NumberRuns(std::move(painted));
+      const Packed packed = pack(mask, extent);
+      CHECK(static_cast<double>(packed.words.size() * sizeof(std::uint32_t)) <= 27.5 * static_cast<double>(cells) + 300.0);
+      const ops::HostMask device(packed.parameters, packed.words.data(), 0, 0, 1, 256);
+      std::size_t wrong = 0;
+      for (std::uint32_t query = 0; query < 256; ++query) {
+        std::vector<float> scores(256, 0.0f);
+        for (std::uint32_t first = 0; first < 256; first += 64) device.add_paint(query, first, scores.data() + first);
+        for (std::uint32_t key = 0; key < 256; ++key) {
+          if (scores[key] != mask.bias(0, 0, 0, {query, key})) ++wrong;
+        }
+      }
+      CHECK(wrong == 0);
+    }
+  }
+
+  TEST_CASE("paints that ask for gigabytes are refused in words, before the memory is taken") {
+    // 2 million cells everywhere, and one more in each head: 32 tables of 54 MB each.
+    const MaskExtent extent{.layer = 0, .batch = 1, .heads = 32, .queries = 4'096, .keys = 4'096};
+    MaskSpec mask;
+    std::vector<Painted<float>> all;
+    for (std::uint32_t query = 0; query < 512; ++query) {
+      for (std::uint32_t key = 0; key < 4'096; ++key) all.emplace_back(Cell{query, key}, 1.0f);
+    }
+    mask.biases[{}] = NumberRuns(std::move(all));
+    for (std::uint32_t head = 0; head < 32; ++head) mask.biases[{.head = head}].paint({4'000, head}, 2.0f);
+    std::vector<std::uint32_t> words;
+    CHECK(test::error_message([&] { static_cast<void>(append_paint(words, mask, extent)); }) ==
+          "the mask's cells take more than 512 MiB for one layer; use fewer different masks or a shorter text");
+    CHECK(words.size() * sizeof(std::uint32_t) < kMostMaskBytes);
+    CHECK_NOTHROW(check_mask_words(kMostMaskBytes / sizeof(std::uint32_t)));
   }
 
   TEST_CASE("at 32,768 tokens paint costs bytes for each painted cell, and documents for each token") {

@@ -61,7 +61,7 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     const std::string out = folder.path().string();
     const std::string text = "a </script><script>document.title='out'</script> \"quoted\" & <b>dog</b>";
-    const Outcome outcome = run_headlight({"export", "--model", "captions-gpt2", "--text", text, "--layer", "1", "--head",
+    const Outcome outcome = run_headlight({"export", "--model", "captions-gpt2", "--text", text, "--layer", "0-1", "--head",
                                            "0-2", "--format", "html,npy", "--out", out});
     INFO(outcome.err);
     REQUIRE(outcome.status == 0);
@@ -69,7 +69,7 @@ TEST_SUITE("gpu") {
     const std::uint32_t tokens = weights.axis(3);
     // The middle of every third cell of the last row, in each head; then the keys, views and theme.
     const std::string probe = R"(
-      const told = {hovered: [], views: [], theme: []};
+      const told = {hovered: [], views: [], theme: [], keys: []};
       const canvas = document.getElementById("map"), box = () => canvas.getBoundingClientRect();
       const number = () => document.getElementById("number").textContent;
       const data = JSON.parse(document.getElementById("data").textContent), n = data.sets[0].rows.length;
@@ -86,6 +86,20 @@ TEST_SUITE("gpu") {
           told.hovered.push([head, column, number(), document.getElementById("readout").textContent]);
         }
       });
+      document.querySelector("#grid button").click();
+      const place = () => [document.getElementById("head").textContent.split(":")[0],
+        ...[...document.getElementById("readout").textContent.matchAll(/(?:query|key) (\d+) /g)].map((found) => found[1])];
+      for (const axis of ["ArrowUp", "ArrowLeft"]) for (let i = 0; i < n; ++i) press(axis);
+      told.keys.push(["start", place()]);
+      for (const key of ["ArrowUp", "ArrowLeft", "ArrowDown", "ArrowRight", "ArrowDown", "ArrowUp", "ArrowLeft", "]", "]", "]", "[",
+          "PageDown", "PageUp", "PageUp", "x"]) {
+        press(key);
+        told.keys.push([key, place()]);
+      }
+      document.dispatchEvent(new KeyboardEvent("keydown", {key: "]", ctrlKey: true, bubbles: true}));
+      told.keys.push(["Ctrl+]", place()]);
+      document.getElementById("least").dispatchEvent(new KeyboardEvent("keydown", {key: "]", bubbles: true}));
+      told.keys.push(["] in a field", place()]);
       for (const key of ["2", "3", "1"]) { press(key); told.views.push(document.querySelector(".view.shown").id); }
       told.lines = (press("2"), document.querySelectorAll("#lines line").length);
       told.tokens = (press("3"), [...document.querySelectorAll(".token")].map((token) => token.textContent).join(""));
@@ -101,11 +115,11 @@ TEST_SUITE("gpu") {
     }
     const nlohmann::json all = nlohmann::json::parse(json), &told = all["told"];
     CHECK_MESSAGE(all["problems"].empty(), all["problems"].dump());
-    REQUIRE(told["hovered"].size() == 3 * ((tokens + 2) / 3));
+    REQUIRE(told["hovered"].size() == 6 * ((tokens + 2) / 3));
     double largest = 0.0;
     for (const nlohmann::json& hovered : told["hovered"]) {
-      const float computed =
-          weights.at({0, 0, hovered[0].get<std::uint32_t>(), tokens - 1, hovered[1].get<std::uint32_t>()});
+      const auto map = hovered[0].get<std::uint32_t>();
+      const float computed = weights.at({map / 3, 0, map % 3, tokens - 1, hovered[1].get<std::uint32_t>()});
       const double shown = std::stod(hovered[2].get<std::string>());
       CAPTURE(hovered.dump());
       CHECK(hovered[3].get<std::string>().starts_with(fmt::format("query {} ", tokens - 1)));
@@ -114,6 +128,23 @@ TEST_SUITE("gpu") {
     }
     CAPTURE(largest);
     CHECK(largest <= 5e-6);  // six digits are shown; observed 3.9e-6
+    // Heads go on from one layer to the next and from the last to the first; cells end at the map's edges.
+    const std::vector<std::pair<const char*, std::vector<const char*>>> keys = {
+        {"start", {"layer 0, head 0", "0", "0"}},      {"ArrowUp", {"layer 0, head 0", "0", "0"}},
+        {"ArrowLeft", {"layer 0, head 0", "0", "0"}},  {"ArrowDown", {"layer 0, head 0", "1", "0"}},
+        {"ArrowRight", {"layer 0, head 0", "1", "1"}}, {"ArrowDown", {"layer 0, head 0", "2", "1"}},
+        {"ArrowUp", {"layer 0, head 0", "1", "1"}},    {"ArrowLeft", {"layer 0, head 0", "1", "0"}},
+        {"]", {"layer 0, head 1", "1", "0"}},          {"]", {"layer 0, head 2", "1", "0"}},
+        {"]", {"layer 1, head 0", "1", "0"}},          {"[", {"layer 0, head 2", "1", "0"}},
+        {"PageDown", {"layer 1, head 2", "1", "0"}},   {"PageUp", {"layer 0, head 2", "1", "0"}},
+        {"PageUp", {"layer 1, head 2", "1", "0"}},     {"x", {"layer 1, head 2", "1", "0"}},
+        {"Ctrl+]", {"layer 1, head 2", "1", "0"}},     {"] in a field", {"layer 1, head 2", "1", "0"}}};
+    REQUIRE(told["keys"].size() == keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      CAPTURE(told["keys"][i].dump());
+      CHECK(told["keys"][i][0] == keys[i].first);
+      CHECK(told["keys"][i][1] == nlohmann::json(keys[i].second));
+    }
     CHECK(told["views"] == nlohmann::json({"view-lines", "view-text", "view-map"}));
     CHECK(told["lines"] > 0);
     CHECK(told["tokens"].get<std::string>().find("</script>") != std::string::npos);

@@ -140,6 +140,22 @@ TEST_SUITE("cpu") {
     CHECK(result.analysed(routes)->error.find("this model has no routes") == 0);
   }
 
+  TEST_CASE("a captured cell that is NaN leaves its head without metrics, and the other heads with theirs") {
+    const TemporaryDirectory folder;
+    MadeTensor made = even("attention.0", {1, 2, 3, 3});
+    made.values[5] = std::nanf("");  // of the first head's second query, its last key
+    CaptureBench bench(write_capture(folder.path() / "c.safetensors", {made}));
+    const AnalysisQuery metrics{.analysis = &kHeadMetricAnalysis, .block = kFirstBlock};
+    const EngineResult result = bench.ask({metrics});
+    REQUIRE(result.analysed(metrics));
+    const auto& heads = found_in<HeadMetricsFound>(*result.analysed(metrics)).heads;
+    for (const evaluation::HeadMetric metric : {evaluation::HeadMetric::Sink, evaluation::HeadMetric::Concentration,
+                                                evaluation::HeadMetric::Entropy, evaluation::HeadMetric::Distance}) {
+      CHECK_FALSE(heads.at({.block = kFirstBlock, .head = 0}).value(metric).has_value());
+      CHECK(heads.at({.block = kFirstBlock, .head = 1}).value(metric).has_value());
+    }
+  }
+
   TEST_CASE("two captures of the same sizes are compared, a capture and a network not") {
     const TemporaryDirectory folder;
     const MadeTensor made = even("attention.0", {1, 2, 3, 3});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "app/exports/figure_kind.h"
 #include "app/exports/figure_record.h"
 #include "app/exports/job.h"
 #include "app/exports/names.h"
@@ -85,6 +86,36 @@ TEST_SUITE("cpu") {
     CHECK(record["minus"]["masks"]["encoder"]["rule"] == "none");
     CHECK(record["stages"][2]["stage"] == "difference_weights");
     CHECK_FALSE(nlohmann::json::parse(read_file(work.directory.path() / "now/run.json")).contains("minus"));
+  }
+
+  TEST_CASE("with another run beside it numbers stay the run's own, and pairs alone show both") {
+    ComparedExport work;
+    const State now = small_state("one two three"), then = small_state("one two four");
+    ExportOptions options = work.options(now, "now");
+    options.layers = options.heads = IndexSet(1);
+    options.formats = {ExportFormat::Npy, ExportFormat::Svg};
+    options.views = {&kTextFigure, &kHeadFigure};
+    run_export(work.runner, options);
+    ExportOptions beside = options;
+    beside.directory = work.directory.path() / "beside";
+    beside.reference = freeze(then);
+    beside.writes_differences = false;
+    beside.views.push_back(&kPairFigure);
+    const ExportReport report = run_export(work.runner, beside);
+    CHECK(report.notes.empty());
+    CHECK(report.files.size() == 5 + 1 + 4 + 1 + 1);  // arrays, a text, matrices, the pair, run.json
+    for (const auto& entry : fs::directory_iterator(options.directory)) {
+      const fs::path name = entry.path().filename();
+      if (name == "run.json") continue;
+      CAPTURE(name.string());
+      CHECK(read_file(beside.directory / name) == read_file(entry.path()));
+    }
+    const std::string pair = read_file(beside.directory / "layer-01_batch-0_head-01_pair.svg");
+    CHECK(pair.find(">three<") != std::string::npos);
+    CHECK(pair.find(">four<") != std::string::npos);
+    const auto record = nlohmann::json::parse(read_file(beside.directory / "run.json"));
+    CHECK_FALSE(record.contains("minus"));
+    CHECK(record["selection"]["beside"]["tokens"]["texts"][0][2] == "four");
   }
 
   TEST_CASE("figures, tables, tiles and means of differences are written under their own names, as they are told") {

@@ -6,12 +6,17 @@
 
 #include <doctest/doctest.h>
 
+#include "app/engine/computed_run.h"
+#include "app/engine/run_source.h"
+#include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/exports/plan.h"
 #include "app/exports/size.h"
+#include "app/state/comparison.h"
 #include "app/state/usage.h"
 #include "core/error.h"
 #include "engine/fake_runner.h"
+#include "engine/reference_runner.h"
 #include "engine/small_export.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
@@ -95,6 +100,58 @@ TEST_SUITE("cpu") {
     other.queries = other.keys = std::nullopt;
     CHECK(told_size(runner, other).numbers == 120 * 120);
     CHECK(part == 100 * 50);
+  }
+
+  TEST_CASE("what is told of each kind of figure is about what its files have") {
+    State state;
+    for (int i = 0; i < 24; ++i) state.text() += " w" + std::to_string(i % 7);
+    state.playground().settings.heads = 3;
+    state.playground().settings.d_model = 24;
+    State other = state;
+    other.masks[model::BlockKind::EncoderSelf].rule.causal = true;
+    ReferenceRunner runner;
+    for (const FigureKind* kind : figure_kinds()) {
+      for (const ExportFormat format : {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Pdf}) {
+        CAPTURE(kind->id);
+        CAPTURE(to_string(format));
+        const TemporaryDirectory folder;
+        ExportOptions options;
+        options.inputs = run_inputs(state);
+        options.formats = {format};
+        options.views = {kind};
+        options.layers = 0;
+        options.directory = folder.path();
+        if (kind == &kPairFigure) options.reference = freeze(other);
+        options.writes_differences = false;
+        RunSource sources(std::make_shared<ModelCache>());
+        const RunSource::Source& source = sources.build(options.inputs);
+        const std::shared_ptr<const inference::Run> run = compute_run(runner, source, options.inputs, nullptr);
+        const double told = static_cast<double>(
+            export_size(options, select_blocks(*run, *source.network, options), *source.network, *source.input).bytes);
+        run_export(runner, options);
+        const double ratio = told / static_cast<double>(bytes_in(folder.path()));
+        CAPTURE(ratio);
+        CHECK(ratio > 0.3);  // observed 0.56 to 2.26
+        CHECK(ratio < 4.0);
+      }
+    }
+  }
+
+  TEST_CASE("a page above 20 MB is written, and a note says how large it is and what to do") {
+    FakeRunner runner("fake", std::make_shared<FakeLog>());
+    const TemporaryDirectory folder;
+    ExportOptions options = long_options(folder.path(), 1'700);
+    options.heads.reset();
+    options.layers.reset();
+    options.formats = {ExportFormat::Html};
+    const ExportReport report = run_export(runner, options);
+    const std::uint64_t bytes = fs::file_size(folder.path() / "attention.html");
+    CHECK(bytes > 20'000'000);
+    REQUIRE(report.notes.size() == 1);
+    CHECK(report.notes.front() == "attention.html has " + std::to_string(bytes / 1'000'000) +
+                                      " MB, which browsers open slowly; choose fewer layers, heads or queries");
+    options.layers = 0;
+    CHECK(run_export(runner, options).notes.empty());
   }
 
   TEST_CASE("a whole head of a long text passes in strips, tells how far it is, and leaves nothing half written") {

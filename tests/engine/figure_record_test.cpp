@@ -118,7 +118,7 @@ TEST_SUITE("cpu") {
     };
     const std::vector<Case> cases = {{"grid", 2, {"L0 H0", "L1 H2"}},
                                      {"model", 2, {"L0 H0", "L1 H2", "ordered by entropy", "Rows: query"}},
-                                     {"lines", 4, {"one", "two", "head 0", "head 2", "weights from 0.25 on"}},
+                                     {"lines", 4, {"one", "two", "head 0", "head 2", "weights from 0.25 on, of key 1"}},
                                      {"text", 12, {"one", "three", "is attended by"}},
                                      {"steps", 12, {"one", "queries Q, 3 × 2", "attention weights, 3 × 3"}},
                                      {"metrics", 2, {"Heads by what they do", "entropy", "layer", "head"}}};

@@ -1,6 +1,7 @@
 // Head metrics against TransformerLens' definitions by hand, against whole matrices, and against another program's numbers.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -158,6 +159,35 @@ TEST_SUITE("cpu") {
           CHECK(metrics.number(pattern, share) == doctest::Approx(std::isnan(expected) ? 0.0 : expected).epsilon(1e-9));
           const double error = metrics.number(pattern, agreement) - by_definition(pattern, map, ids, agreement);
           CHECK(std::abs(error) < 0.00051);  // three decimals
+        }
+      }
+    }
+  }
+
+  TEST_CASE("a weight that isn't finite, wherever it is, leaves no metric a number") {
+    const std::vector<std::uint32_t> ids = {5, 6, 5, 6};
+    const TokenRepeats repeats(ids);
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const double bad : {std::nan(""), infinity, -infinity}) {
+      for (std::uint32_t at = 0; at < 16; ++at) {
+        CAPTURE(bad);
+        CAPTURE(at);
+        Map map = uniform_causal(4);
+        map[at] = bad;
+        const HeadMetrics metrics = measure(map, ids);
+        HeadMeter between;
+        for (std::uint32_t query = 0; query < 4; ++query) between.add(query, std::span(map).subspan(4UL * query, 4), 4);
+        for (std::size_t i = 0; i < kHeadMetrics; ++i) {
+          const auto metric = static_cast<HeadMetric>(i);
+          CAPTURE(i);
+          CHECK_FALSE(between.metrics().value(metric).has_value());
+          for (const PatternMeasure measure : {PatternMeasure::Share, PatternMeasure::Agreement}) {
+            for (const Exclusions& exclusions : {kNone, kFirst, kCurrent, kBoth}) {
+              const PatternScoring scoring{.measure = measure, .exclusions = exclusions};
+              CHECK_FALSE(metrics.value(metric, scoring).has_value());
+              CHECK(std::isnan(metrics.number(metric, scoring)));
+            }
+          }
         }
       }
     }

@@ -32,7 +32,8 @@ std::unique_ptr<exporting::Drawing> draw_grid(const FigureSubject& subject, Figu
   for (const model::BlockRef block : blocks.layers) {
     for (const std::uint32_t head : blocks.heads) {
       const MatrixRef matrix{.block = block, .batch = subject.matrix.batch, .head = head, .stage = stage};
-      std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(kGridEdge));
+      std::optional<exporting::FigureMap> map =
+          read_map(numbers, blocks, matrix, numbers.edge(kGridEdge, blocks.layers.size() * blocks.heads.size()));
       if (map) sheet.panels.push_back({.title = fmt::format("L{} H{}", block.layer.value, head), .map = std::move(*map)});
     }
   }
@@ -57,6 +58,8 @@ const FigureKind kGridFigure{.id = "grid",
                              .label = "Grid",
                              .help = "every head of every layer, a row for each layer",
                              .scope = FigureScope::Attention,
+                             .bytes = {.png = 50e3, .svg = 25e3, .pdf = 25e3, .png_token = 350.0, .pdf_token = 180.0},
+                             .draws_values = true,
                              .takes_norms = true,
                              .takes_differences = true,
                              .takes_parts = true,

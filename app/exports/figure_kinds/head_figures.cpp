@@ -8,7 +8,7 @@ namespace {
 
 std::unique_ptr<exporting::Drawing> draw_head(const FigureSubject& subject, FigureNumbers& numbers) {
   numbers.expect(figure_cells(subject.blocks, subject.matrix.stage));
-  std::optional<exporting::FigureMap> map = read_map(numbers, subject.blocks, subject.matrix, numbers.edge(kFigureEdge));
+  std::optional<exporting::FigureMap> map = read_map(numbers, subject.blocks, subject.matrix, numbers.edge(kFigureEdge, 1));
   if (!map) return nullptr;
   return exporting::make_drawing(
       matrix_figure(std::move(*map), subject.input, subject.blocks, subject.matrix, subject.options), subject.format);
@@ -25,6 +25,8 @@ const FigureKind kHeadFigure{.id = "head",
                              .label = "Head",
                              .help = "the matrix of each head, large, for each of --stages",
                              .scope = FigureScope::Head,
+                             .bytes = {.png = 145e3, .svg = 30e3, .pdf = 25e3},
+                             .draws_values = true,
                              .is_of_stages = true,
                              .takes_means = true,
                              .takes_norms = true,
@@ -36,6 +38,8 @@ const FigureKind kHeadsFigure{.id = "heads",
                               .label = "Heads",
                               .help = "all heads of a layer on a sheet, for each of --stages",
                               .scope = FigureScope::Layer,
+                              .bytes = {.png = 50e3, .svg = 25e3, .pdf = 25e3, .png_token = 250.0, .pdf_token = 180.0},
+                              .draws_values = true,
                               .is_of_stages = true,
                               .takes_means = true,
                               .takes_norms = true,

@@ -1,6 +1,5 @@
-#include "export/lines_figure.h"
-
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,8 +7,7 @@
 #include "app/exports/figure_kind.h"
 #include "app/exports/figure_record.h"
 #include "app/exports/figures.h"
-#include "app/exports/line_set.h"
-#include "view/number_format.h"
+#include "app/exports/line_figure.h"
 
 namespace headlight::app {
 namespace {
@@ -33,20 +31,31 @@ std::vector<std::uint32_t> places_of(const std::vector<AxisRange>& rows, std::ui
   return places;
 }
 
+/// The token whose lines alone the view shows; none where the export has chosen a part of the map.
+std::optional<LockedToken> locked_token(const FigureSubject& subject) {
+  const ExportBlocks& blocks = subject.blocks;
+  const bool is_whole = blocks.query_count() == blocks.shape.queries && blocks.keys.count == blocks.shape.keys;
+  std::optional<LockedToken> token = subject.options.choice.token;
+  if (!is_whole || !token) return std::nullopt;
+  const std::uint32_t count = token->side == MapSide::Query ? blocks.shape.queries : blocks.shape.keys;
+  return token->token < count ? token : std::nullopt;
+}
+
 std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subject, FigureNumbers& numbers) {
   const ExportBlocks& blocks = subject.blocks;
   const MatrixRef& matrix = subject.matrix;
   const LineChoices& choice = subject.options.choice.lines;
   FigureAxes axes = figure_axes(subject.input, blocks, matrix, subject.options);
   exporting::check_lines(axes.rows.tokens.size(), axes.columns.tokens.size());
-  exporting::LinesFigure figure;
-  figure.heads = drawn_heads(subject);
   const Quantity& drawn = quantity(quantity_of(blocks, matrix.stage));
-  figure.is_difference = drawn.base && !drawn.is_of_frozen;
-  numbers.expect(figure_cells(blocks, matrix.stage) * static_cast<double>(figure.heads.size()));
+  ShownLines shown{.title = subject.options.title,
+                   .heads = drawn_heads(subject),
+                   .threshold = choice.threshold,
+                   .is_difference = drawn.base && !drawn.is_of_frozen};
+  numbers.expect(figure_cells(blocks, matrix.stage) * static_cast<double>(shown.heads.size()));
   std::vector<std::shared_ptr<const attention::Tile>> kept;
   bool is_complete = true;
-  for (const std::uint32_t head : figure.heads) {
+  for (const std::uint32_t head : shown.heads) {
     for (const TileQuery& part : selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, head)) {
       std::shared_ptr<const attention::Tile> tile = numbers.tile(part);
       is_complete = is_complete && tile != nullptr;
@@ -61,28 +70,26 @@ std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subjec
   };
   const std::vector<std::uint8_t> query_sentences = sentences(subject.input.queries(blocks.kind));
   const std::vector<std::uint8_t> key_sentences = sentences(subject.input.keys(blocks.kind));
-  const LineSet set = select_lines(tiles, {.threshold = choice.threshold,
-                                           .query_sentences = query_sentences,
-                                           .key_sentences = key_sentences,
-                                           .part = choice.pair_part});
+  shown.token = locked_token(subject);
+  shown.set = select_lines(tiles, {.threshold = choice.threshold,
+                                   .token = shown.token,
+                                   .query_sentences = query_sentences,
+                                   .key_sentences = key_sentences,
+                                   .part = choice.pair_part});
   const std::vector<std::uint32_t> places = places_of(blocks.queries, blocks.shape.queries);
-  for (const WeightLine& line : set.lines) {
-    figure.lines.push_back(
-        {.query = places[line.query], .key = line.key - blocks.keys.first, .head = line.head, .weight = line.weight});
+  for (WeightLine& line : shown.set.lines) {
+    line.query = places[line.query];
+    line.key -= blocks.keys.first;
   }
-  figure.title = subject.options.title;
-  if (figure.title.empty()) figure.title = fmt::format("{} · {}", drawn.figure_title, figure_place(blocks, matrix, false));
-  figure.subtitle = fmt::format("{}; {} from {} on", settings_in_words(blocks, subject.options),
-                                figure.is_difference ? "changes, red more and blue less," : "weights",
-                                view::format_exact(choice.threshold));
-  if (set.found > set.lines.size()) figure.subtitle += fmt::format(", the {} largest of {}", set.lines.size(), set.found);
-  figure.query_title = std::move(axes.rows.title);
-  figure.key_title = std::move(axes.columns.title);
-  figure.queries = std::move(axes.rows.tokens);
-  figure.keys = std::move(axes.columns.tokens);
-  figure.style = figure_style(blocks, matrix.stage, subject.options);
-  figure.session = figure_session(subject.options, blocks, matrix, kLinesFigure);
-  return exporting::make_drawing(std::move(figure));
+  if (shown.title.empty()) shown.title = fmt::format("{} · {}", drawn.figure_title, figure_place(blocks, matrix, false));
+  shown.settings = settings_in_words(blocks, subject.options);
+  shown.query_title = std::move(axes.rows.title);
+  shown.key_title = std::move(axes.columns.title);
+  shown.queries = std::move(axes.rows.tokens);
+  shown.keys = std::move(axes.columns.tokens);
+  shown.style = figure_style(blocks, matrix.stage, subject.options);
+  shown.session = figure_session(subject.options, blocks, matrix, kLinesFigure);
+  return exporting::make_drawing(lines_figure(std::move(shown)));
 }
 
 }  // namespace
@@ -91,6 +98,7 @@ const FigureKind kLinesFigure{.id = "lines",
                               .label = "Lines",
                               .help = "the heads of a layer as lines from queries to keys",
                               .scope = FigureScope::Layer,
+                              .bytes = {.svg = 4e3, .pdf = 17e3, .png_token = 20e3, .svg_token = 1.5e3, .pdf_token = 110.0},
                               .takes_differences = true,
                               .takes_parts = true,
                               .draw = &draw_line_figure};

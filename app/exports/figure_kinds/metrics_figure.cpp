@@ -34,6 +34,7 @@ const FigureKind kMetricsFigure{.id = "metrics",
                                 .label = "Metrics",
                                 .help = "what every head does: a map of layers and heads for each metric",
                                 .scope = FigureScope::Attention,
+                                .bytes = {.png = 120e3, .svg = 80e3, .pdf = 22e3},
                                 .draw = &draw_metric_maps};
 
 }  // namespace headlight::app

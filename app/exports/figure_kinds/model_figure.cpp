@@ -33,7 +33,7 @@ std::unique_ptr<exporting::Drawing> draw_model(const FigureSubject& subject, Fig
   const std::vector<HeadRef> listed = is_measured ? listed_heads(all, sheet.choices, found) : all;
   for (const HeadRef& head : listed) {
     const MatrixRef matrix{.block = head.block, .batch = subject.matrix.batch, .head = head.head, .stage = stage};
-    std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(kModelEdge));
+    std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(kModelEdge, all.size()));
     if (map) sheet.maps.push_back({.head = head, .map = std::move(*map)});
   }
   if (!is_measured || sheet.maps.size() < listed.size()) return nullptr;

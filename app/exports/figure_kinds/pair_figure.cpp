@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -16,7 +14,7 @@ namespace headlight::app {
 namespace {
 
 std::string refuse_pair(const ExportBlocks& blocks) {
-  return blocks.is_difference ? "" : "there is no other run to compare with";
+  return blocks.has_reference ? "" : "there is no other run to compare with";
 }
 
 std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, FigureNumbers& numbers) {
@@ -30,18 +28,16 @@ std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, Figu
   blocks.is_difference = false;  // each side is a run of its own
   figure.subtitle = settings_in_words(blocks, subject.options);
   figure.style = figure_style(blocks, subject.matrix.stage, subject.options);
-  numbers.expect(figure_cells(subject.blocks, subject.matrix.stage));
+  numbers.expect(2.0 * figure_cells(blocks, subject.matrix.stage));
   std::array<std::optional<exporting::FigureMap>, 2> maps;
   for (std::size_t side = 0; side < 2; ++side) {
     const QuantityId shown = side == 0 ? weights : frozen_of(weights);
-    maps[side] = read_map(numbers, blocks, subject.matrix, numbers.edge(kFigureEdge), shown);
+    maps[side] = read_map(numbers, blocks, subject.matrix, numbers.edge(kFigureEdge, maps.size()), shown);
   }
   if (!maps[0] || !maps[1]) return nullptr;
-  float largest = 0.0F;
   for (std::size_t side = 0; side < 2; ++side) {
     const bool is_other = side == 1 && subject.reference_input != nullptr;
     const model::ModelInput& input = is_other ? *subject.reference_input : subject.input;
-    for (const float value : maps[side]->values) largest = std::isfinite(value) ? std::max(largest, value) : largest;
     exporting::HeatmapFigure& panel =
         figure.panels.emplace_back(matrix_figure(std::move(*maps[side]), input, blocks, subject.matrix, subject.options));
     panel.title = side == 0 ? "this run" : other != nullptr ? other->name : "the other run";
@@ -50,10 +46,7 @@ std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, Figu
     panel.style.parts.settings = false;
     panel.style.map_edge = figure.style.map_edge * 0.5F;
   }
-  for (exporting::HeatmapFigure& panel : figure.panels) {
-    const bool has_scale = panel.style.limits.has_value() || panel.style.scale == view::ScaleKind::PerRow;
-    if (!has_scale) panel.style.limits = {.low = 0.0F, .high = largest > 0.0F ? largest : 1.0F};
-  }
+  share_scale(figure.panels);
   return exporting::make_drawing(std::move(figure));
 }
 
@@ -63,6 +56,8 @@ const FigureKind kPairFigure{.id = "pair",
                              .label = "Pair",
                              .help = "a head in this run and in the one that it is compared with, on one scale",
                              .scope = FigureScope::Head,
+                             .bytes = {.png = 220e3, .svg = 60e3, .pdf = 31e3},
+                             .draws_values = true,
                              .takes_means = true,
                              .takes_differences = true,
                              .takes_parts = true,

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "app/exports/line_set.h"
+#include "app/exports/line_figure.h"
 #include "app/views/lines/line_layout.h"
 #include "app/views/lines/line_sides.h"
 #include "app/views/lines/lines_drawing.h"
@@ -16,7 +16,6 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/row_names.h"
-#include "export/lines_figure.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -68,23 +67,17 @@ class LinesView final : public ViewPanel {
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
-    exporting::LinesFigure figure{
-        .title = title_,
-        .subtitle =
-            fmt::format("{} from {} on", inputs_.is_difference ? "changes of weights, now \u2212 frozen," : "weights",
-                        view::format_exact(inputs_.threshold)),
-        .query_title = sides_.queries.name,
-        .key_title = sides_.keys.name,
-        .queries = figure_labels(sides_.queries),
-        .keys = figure_labels(sides_.keys),
-        .lines = {},
-        .heads = heads_,
-        .is_difference = inputs_.is_difference,
-        .style = {.is_dark = is_dark_}};
-    for (const WeightLine& line : set_.lines) {
-      figure.lines.push_back({.query = line.query, .key = line.key, .head = line.head, .weight = line.weight});
-    }
-    return exporting::make_drawing(std::move(figure));
+    return exporting::make_drawing(lines_figure({.title = title_,
+                                                 .query_title = std::string(sides_.queries.name),
+                                                 .key_title = std::string(sides_.keys.name),
+                                                 .queries = figure_labels(sides_.queries),
+                                                 .keys = figure_labels(sides_.keys),
+                                                 .set = set_,
+                                                 .heads = heads_,
+                                                 .threshold = inputs_.threshold,
+                                                 .is_difference = inputs_.is_difference,
+                                                 .token = inputs_.token,
+                                                 .style = {.is_dark = is_dark_}}));
   }
 
  private:

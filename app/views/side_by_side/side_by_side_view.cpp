@@ -13,6 +13,7 @@
 #include <glm/geometric.hpp>
 
 #include "app/analyses/head_metric_text.h"
+#include "app/exports/figures.h"
 #include "app/quantities/shown_map.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/views/side_by_side/sides_choice.h"
@@ -112,7 +113,6 @@ class SideBySideView final : public ViewPanel {
     if (!kept_.tiles[0] || !kept_.tiles[1]) return nullptr;
     exporting::PanelsFigure figure{
         .title = "Side by side", .subtitle = {}, .panels = {}, .style = {.is_dark = kept_.is_dark}};
-    float largest = 0.0F;
     for (std::size_t side = 0; side < 2; ++side) {
       exporting::HeatmapFigure& panel = figure.panels.emplace_back();
       panel.title = kept_.titles[side];
@@ -120,12 +120,8 @@ class SideBySideView final : public ViewPanel {
       panel.rows = {.title = queries_.name, .tokens = kept_.queries, .length = queries_.real.end};
       panel.columns = {.title = keys_.name, .tokens = kept_.keys, .length = keys_.real.end};
       if (const auto map = view::parse_color_map(kept_.color_map)) panel.style.color_map = *map;
-      for (const float value : panel.map.values) {
-        if (std::isfinite(value)) largest = std::max(largest, value);
-      }
     }
-    for (exporting::HeatmapFigure& panel : figure.panels)
-      panel.style.limits = {.low = 0.0F, .high = largest > 0.0F ? largest : 1.0F};
+    share_scale(figure.panels);
     return exporting::make_drawing(std::move(figure));
   }
 
