@@ -1,12 +1,12 @@
 #include "export/diagram_figure.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
-#include <glm/geometric.hpp>
 
 #include "core/error.h"
 #include "export/color_bar.h"
@@ -91,7 +91,7 @@ class DiagramDrawing final : public Drawing {
       canvas.line(origin_ + arrow.points[i - 1], origin_ + arrow.points[i], arrow.color, kArrowWidth);
     }
     const glm::vec2 tip = arrow.points.back(), way = tip - arrow.points[arrow.points.size() - 2];
-    const float length = glm::length(way);
+    const float length = std::hypot(way.x, way.y);
     if (!(length > 0.0F)) return;
     const glm::vec2 along = way / length, across(-along.y, along.x);
     for (const float side : {-0.55F, 0.55F}) {

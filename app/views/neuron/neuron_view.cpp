@@ -97,8 +97,7 @@ void draw_header(Frame& frame, const HeadSubject& subject, NeuronMemory& memory)
   }
   draw_tools(frame, memory);
   write_small(frame, about(frame, subject));
-  write_small(
-      frame, "The products of query and key, component by component, sum to the score; the row's softmax makes the weight.");
+  write_small(frame, "The products of query and key by component sum to the score; the row's softmax makes the weight.");
   frame.mark("neuron.about", last_item_rect());
 }
 
