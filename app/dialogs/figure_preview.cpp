@@ -1,9 +1,7 @@
 #include "app/dialogs/figure_preview.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -30,20 +28,6 @@ ExportBlocks previewed_blocks(const Frame& frame, const ExportOptions& options, 
   if (kind.scope == FigureScope::Head && one.mean == HeadMean::None) one.heads = selection.head;
   const RunShapes run{.blocks = frame.result.blocks, .shapes = frame.result.shapes, .input = frame.result.input.get()};
   return select_blocks(run, *frame.result.network, one).front();
-}
-
-/// Tokens of the frozen run, which a window doesn't have: the run's own where both have the same texts, else positions.
-model::ModelInput reference_tokens(const Frame& frame, const FrozenRun& frozen) {
-  model::ModelInput tokens = *frame.result.input;
-  if (frame.result.inputs && frame.result.inputs->source == frozen.inputs.source) return tokens;
-  const auto number = [](model::TokenBatch& side) {
-    for (std::vector<std::string>& line : side.texts) {
-      for (std::size_t token = 0; token < line.size(); ++token) line[token] = fmt::format("{}", token);
-    }
-  };
-  number(tokens.source);
-  if (tokens.target) number(*tokens.target);
-  return tokens;
 }
 
 /// What is laid out: a change of it makes the preview anew.
@@ -83,13 +67,11 @@ void FigurePreview::update(Frame& frame, const ExportOptions& options, const Fig
   const std::vector<MatrixRef> figures = figures_of(kind, blocks, stage);
   if (figures.empty()) throw Error("{}: there is one head, which has a figure of its own", kind.id);
   numbers_.begin(frame);
-  std::optional<model::ModelInput> other;
-  if (shown.reference) other = reference_tokens(frame, *shown.reference);
   std::unique_ptr<exporting::Drawing> drawing = kind.draw({.input = *frame.result.input,
                                                            .prompt = frame.result.prompt.get(),
                                                            .model = frame.result.model.get(),
                                                            .network = frame.result.network.get(),
-                                                           .reference_input = other ? &*other : nullptr,
+                                                           .reference_input = frame.result.reference_input.get(),
                                                            .blocks = blocks,
                                                            .matrix = figures.front(),
                                                            .options = shown},

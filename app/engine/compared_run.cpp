@@ -112,6 +112,18 @@ void ComparedRun::update(const std::optional<RunInputs>& wanted, const Newest& n
   refusal_ = run_ ? why_not_comparable(shapes_of(*run_), shapes_of(*newest.run)) : failure_;
 }
 
+std::shared_ptr<const model::ModelInput> ComparedRun::tokens() {
+  if (!run_) return nullptr;
+  if (tokens_ && tokens_number_ == number_) return tokens_;
+  model::ModelInput tokens = run_->inputs().input;
+  tokens.source.vectors = {};
+  if (tokens.target) tokens.target->vectors = {};
+  tokens.qkv.reset();
+  tokens_ = std::make_shared<const model::ModelInput>(std::move(tokens));
+  tokens_number_ = number_;
+  return tokens_;
+}
+
 void ComparedRun::compute(const RunInputs& wanted, const Newest& newest, Runner& runner) {
   run_.reset();
   inputs_ = wanted;

@@ -32,6 +32,8 @@ class ComparedRun {
   std::shared_ptr<const inference::Run> shared_run() const { return refusal_.empty() ? run_ : nullptr; }
   /// Of that run.
   const RunInputs& inputs() const { return inputs_; }
+  /// Its tokens, without vectors; null where there is no run.
+  std::shared_ptr<const model::ModelInput> tokens();
   /// Why there is none although one is wanted, in one line; else empty.
   const std::string& refusal() const { return refusal_; }
   /// Counts the runs that it has been.
@@ -43,6 +45,8 @@ class ComparedRun {
 
   RunInputs inputs_;  ///< of run_, or of what failed
   std::shared_ptr<const inference::Run> run_;
+  std::shared_ptr<const model::ModelInput> tokens_;  ///< of run number `tokens_number_`
+  std::uint64_t tokens_number_ = 0;
   std::string failure_;  ///< of computing it from inputs_; not tried again
   std::string refusal_;
   std::uint64_t number_ = 0;

@@ -83,7 +83,8 @@ struct EngineResult {
   /// One line when the newest request fails; then everything above is the last valid run and `is_stale`.
   std::string error;
   bool is_stale = false;
-  bool is_load_error = false;   ///< `error` says why a model's weights aren't on the device
+  bool is_load_error = false;                                ///< `error` says why a model's weights aren't on the device
+  std::shared_ptr<const model::ModelInput> reference_input;  ///< the compared run's tokens; none: there is none
   std::string reference_error;  ///< one line, when differences were asked for that there can't be
   /// How often the device was lost and opened again, and everything above recomputed.
   std::uint32_t reopenings = 0;

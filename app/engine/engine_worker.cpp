@@ -168,6 +168,7 @@ void EngineWorker::translate_some() {
 
 void EngineWorker::compare() {
   result_.reference_error.clear();
+  result_.reference_input.reset();
   if (!request_ || !run_ || !result_.inputs) return;
   try {
     compared_.update(request_->reference, {.inputs = *result_.inputs, .source = source_, .run = run_}, *runner_);
@@ -175,6 +176,7 @@ void EngineWorker::compare() {
     return fail(error);
   }
   result_.reference_error = compared_.refusal();
+  result_.reference_input = compared_.run() ? compared_.tokens() : nullptr;
   tiles_.compare_with(compared_.run() ? versions_of(*compared_.run()) : BlockVersions());
 }
 

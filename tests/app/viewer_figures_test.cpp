@@ -94,6 +94,40 @@ TEST_SUITE("gpu") {
     if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT"))
       write_png(fs::path(kept) / "export_preview_pair.png", ui.ui().read_pixels());
   }
+
+  TEST_CASE("of two runs side by side each map has its own run's tokens, on screen, in the view's figure and in a pair") {
+    const TemporaryDirectory folder;
+    State state;
+    state.text() = "one two three";
+    UiDriver ui(state);
+    ui.press(Key::D, kControl);
+    ui.fill_in("text.edit", "one two four");
+    REQUIRE(ui.result().reference_input);
+    CHECK(ui.result().reference_input->source.texts[0][2] == "three");
+    CHECK(ui.result().input->source.texts[0][2] == "four");
+    ui.press(Key::Escape);
+    ui.press(Key::J);
+    ui.click("side_by_side.right.1");
+    REQUIRE(ui.sees("side_by_side.other"));
+    if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT"))
+      write_png(fs::path(kept) / "side_by_side_tokens.png", ui.ui().read_pixels());
+    ui.window().write_figure(folder.path() / "view.svg");
+    ui.press(Key::E, kControl);
+    ui.click("export.view.Pair");
+    ui.click("export.format.svg");
+    ui.fill_in("export.folder", folder.path().string());
+    ui.click("export.start");
+    for (const char* name : {"view.svg", "layer-00_batch-0_head-00_pair.svg"}) {
+      CAPTURE(name);
+      const std::string svg = read_file(folder.path() / name);
+      for (const char* token : {">three<", ">four<"}) {
+        CAPTURE(token);
+        const std::size_t first = svg.find(token);
+        REQUIRE(first != std::string::npos);
+        CHECK(svg.find(token, first + 1) != std::string::npos);  // as a query and as a key
+      }
+    }
+  }
 }
 
 }  // namespace viewer_figures_test

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "export/npy.h"
@@ -46,6 +47,35 @@ TEST_SUITE("gpu") {
     CHECK(record.at("model").at("capture") == captured("queries.safetensors"));
     CHECK(record.at("masks").empty());
     CHECK(record.at("tokens").at("texts").at(0).at(3) == ",");
+  }
+
+  TEST_CASE("of a capture of 10 GB what is asked is read, whatever the rest of the file has") {
+    const TemporaryDirectory folder;
+    constexpr std::uint64_t kTokens = 50'000, kBytes = kTokens * kTokens * sizeof(float);
+    std::string header =
+        fmt::format(R"({{"attention.0":{{"dtype":"F32","shape":[1,1,{0},{0}],"data_offsets":[0,{1}]}}}})", kTokens, kBytes);
+    header.resize((header.size() + 7) / 8 * 8, ' ');
+    std::string begin(8, '\0');
+    for (std::size_t i = 0; i < 8; ++i) begin[i] = static_cast<char>(header.size() >> (8 * i) & 0xFFU);
+    const fs::path file = folder.path() / "large.safetensors";
+    write_file_atomically(file, begin + header);
+    std::error_code error;
+    fs::resize_file(file, begin.size() + header.size() + kBytes, error);  // without taking the room
+    if (error) {
+      MESSAGE("no file of 10 GB can be made here: ", error.message());
+      return;
+    }
+    const std::string out = (folder.path() / "out").string();
+    const Outcome outcome = run_headlight({"export", "--capture", file.string(), "--queries", "49998-49999", "--keys", "0:3",
+                                           "--format", "csv", "--out", out});
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    CHECK(read_file(fs::path(out) / "layer-00_batch-0_head-00_weights.csv") ==
+          "query/key,0,1,2\r\n49998,0,0,0\r\n49999,0,0,0\r\n");
+    fs::resize_file(file, begin.size() + header.size() + kBytes - 1);
+    const Outcome cut = run_headlight({"export", "--capture", file.string(), "--format", "csv", "--out", out});
+    CHECK(cut.status == 1);
+    CHECK(cut.err.find("large.safetensors") != std::string::npos);
   }
 }
 

@@ -117,8 +117,8 @@ class SideBySideView final : public ViewPanel {
       exporting::HeatmapFigure& panel = figure.panels.emplace_back();
       panel.title = kept_.titles[side];
       panel.map = exporting::make_map(*kept_.tiles[side]);
-      panel.rows = {.title = queries_.name, .tokens = kept_.queries, .length = queries_.real.end};
-      panel.columns = {.title = keys_.name, .tokens = kept_.keys, .length = keys_.real.end};
+      panel.rows = {.title = queries_.at(side).name, .tokens = kept_.queries.at(side), .length = queries_.at(side).real.end};
+      panel.columns = {.title = keys_.at(side).name, .tokens = kept_.keys.at(side), .length = keys_.at(side).real.end};
       if (const auto map = view::parse_color_map(kept_.color_map)) panel.style.color_map = *map;
     }
     share_scale(figure.panels);
@@ -133,8 +133,8 @@ class SideBySideView final : public ViewPanel {
     };
     kept_ = {.titles = {left.title, right.title},
              .tiles = {},
-             .queries = texts(queries_),
-             .keys = texts(keys_),
+             .queries = {texts(queries_[0]), texts(queries_[1])},
+             .keys = {texts(keys_[0]), texts(keys_[1])},
              .color_map = frame.state.view.color_map,
              .is_dark = frame.state.view.theme != Theme::Light};
     for (std::size_t side = 0; side < 2; ++side) {
@@ -150,8 +150,12 @@ class SideBySideView final : public ViewPanel {
   void draw_maps(Frame& frame, const Side& left, const Side& right) {
     const model::BlockKind kind = frame.state.selection.block.kind;
     const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
-    queries_ = tokens_of(frame, frame.result.input->queries(kind), shape.queries, query_range(frame, kind), "query");
-    keys_ = tokens_of(frame, frame.result.input->keys(kind), shape.keys, key_range(frame, kind), "key");
+    for (std::size_t side = 0; side < 2; ++side) {
+      const bool is_frozen = side == 1 && frame.state.side_by_side.right == SideMap::Frozen && frame.result.reference_input;
+      const model::ModelInput& input = is_frozen ? *frame.result.reference_input : *frame.result.input;
+      queries_.at(side) = tokens_of(frame, input.queries(kind), shape.queries, query_range(frame, kind), "query");
+      keys_.at(side) = tokens_of(frame, input.keys(kind), shape.keys, key_range(frame, kind), "key");
+    }
     keep(frame, left, right, shape);
     ImGui::Dummy({0.0F, kAbove});
     const ImVec2 begin = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
@@ -186,8 +190,14 @@ class SideBySideView final : public ViewPanel {
     const bool is_stacked = all.size.y > all.size.x * kStackRatio;
     rooms.size = is_stacked ? glm::vec2(all.size.x, (all.size.y - kMapGap) * 0.5F)
                             : glm::vec2((all.size.x - kMapGap) * 0.5F, all.size.y);
-    rooms.margins = measure_axes(frame, queries_, keys_, rooms.size - glm::vec2(0.0F, line)) + glm::vec2(0.0F, line);
-    const float overhang = measure_overhang(frame, queries_, keys_, rooms.margins, rooms.size);
+    const auto margins = [&](std::size_t side) {
+      return measure_axes(frame, queries_.at(side), keys_.at(side), rooms.size - glm::vec2(0.0F, line));
+    };
+    rooms.margins = glm::max(margins(0), margins(1)) + glm::vec2(0.0F, line);
+    const auto overhang_of = [&](std::size_t side) {
+      return measure_overhang(frame, queries_.at(side), keys_.at(side), rooms.margins, rooms.size);
+    };
+    const float overhang = std::max(overhang_of(0), overhang_of(1));
     const glm::vec2 most = glm::max(rooms.size - rooms.margins - glm::vec2(overhang, 4.0F), 1.0F);
     const view::Viewport whole({.origin = {}, .size = most}, shape.queries, shape.keys);
     const glm::vec2 cells(most.x, std::min(most.y, whole.visible().size.y * frame.transient.zoom));
@@ -241,8 +251,8 @@ class SideBySideView final : public ViewPanel {
                                         title.c_str());
     const std::optional<Cell>& at = frame.transient.hovered ? frame.transient.hovered : frame.state.view.pinned;
     const bool is_inside = at && at->query < shown.rows() && at->key < shown.columns();
-    draw_axes(frame, shown, rooms.margins - glm::vec2(0.0F, ImGui::GetTextLineHeightWithSpacing()), queries_, keys_,
-              is_inside ? MarkedLabels{.query = at->query, .key = at->key} : MarkedLabels{});
+    draw_axes(frame, shown, rooms.margins - glm::vec2(0.0F, ImGui::GetTextLineHeightWithSpacing()), queries_.at(index),
+              keys_.at(index), is_inside ? MarkedLabels{.query = at->query, .key = at->key} : MarkedLabels{});
     if (!is_inside) return;
     const view::Rect cell = shown.rect_of({.row = at->query, .column = at->key});
     const view::Rect cells = shown.visible();
@@ -259,8 +269,12 @@ class SideBySideView final : public ViewPanel {
       return TileNumbers(frame, side.map.block, side.map.batch, side.map.head).cell(side.map.quantity, cell);
     };
     const std::optional<float> a = number(left), b = number(right);
-    const std::string tokens =
-        fmt::format("\u201C{}\u201D looks at \u201C{}\u201D", queries_.label(cell.query), keys_.label(cell.key));
+    const auto sentence = [&](std::size_t side) {
+      return fmt::format("\u201C{}\u201D looks at \u201C{}\u201D", queries_.at(side).label(cell.query),
+                         keys_.at(side).label(cell.key));
+    };
+    std::string tokens = sentence(0);
+    if (sentence(1) != tokens) tokens = fmt::format("left {}, right {}", tokens, sentence(1));
     frame.ui.ensure_glyphs(tokens);
     ImGui::BeginTooltip();
     ImGui::TextUnformatted(tokens.c_str());
@@ -290,25 +304,25 @@ class SideBySideView final : public ViewPanel {
   /// "Rows have 66 % of their weight in common on average …, least 12 % at “cat”."
   std::string shared_text(const attention::Tile* left, const attention::Tile* right) const {
     if (!left || !right) return "Wheel: zooms both. Drag: moves both. Click: pins a cell.";
-    const std::optional<SharedWeight> shared = shared_weight(*left, *right, queries_.real);
+    const std::optional<SharedWeight> shared = shared_weight(*left, *right, queries_[0].real);
     if (!shared) return "No row has weights.";
     return fmt::format(
         "Rows have {:.0f} % of their weight in common on average (the smaller of both weights, summed over keys), least "
         "{:.0f} % at \u201C{}\u201D.",
-        100.0 * shared->mean, 100.0 * shared->least, queries_.label(shared->least_at));
+        100.0 * shared->mean, 100.0 * shared->least, queries_[0].label(shared->least_at));
   }
 
   struct Kept {
     std::array<std::string, 2> titles;
     std::array<std::shared_ptr<const attention::Tile>, 2> tiles;
-    std::vector<std::string> queries, keys;
+    std::array<std::vector<std::string>, 2> queries, keys;
     std::string color_map;
     bool is_dark = false;
   };
 
-  Kept kept_;                   ///< of the frame that was drawn last
-  AxisTokens queries_, keys_;   ///< of the frame that is drawn
-  glm::vec2 pressed_at_{0.0F};  ///< where the button went down
+  Kept kept_;                                 ///< of the frame that was drawn last
+  std::array<AxisTokens, 2> queries_, keys_;  ///< of each side, of the frame that is drawn
+  glm::vec2 pressed_at_{0.0F};                ///< where the button went down
 };
 
 }  // namespace
