@@ -9,22 +9,28 @@ namespace {
 
 constexpr const char* kPayload = "patch";
 
+struct Payload {
+  PatchCell cell;
+  std::uint64_t map = 0;
+};
+
 }  // namespace
 
-void begin_drag(const PatchCell& cell, const std::string& words) {
+void begin_drag(const PatchCell& cell, std::uint64_t map, const std::string& words) {
   if (!ImGui::BeginDragDropSource()) return;
-  ImGui::SetDragDropPayload(kPayload, &cell, sizeof(cell));
+  const Payload payload{.cell = cell, .map = map};
+  ImGui::SetDragDropPayload(kPayload, &payload, sizeof(payload));
   ImGui::TextUnformatted(words.c_str());
   ImGui::EndDragDropSource();
 }
 
-std::optional<PatchCell> dropped_on_last_item() {
+std::optional<PatchCell> dropped_on_last_item(std::uint64_t map) {
   if (!ImGui::BeginDragDropTarget()) return std::nullopt;
   const ImGuiPayload* payload = ImGui::AcceptDragDropPayload(kPayload);
-  std::optional<PatchCell> cell;
-  if (payload != nullptr) std::memcpy(&cell.emplace(), payload->Data, sizeof(PatchCell));
+  Payload dropped;
+  if (payload != nullptr) std::memcpy(&dropped, payload->Data, sizeof(dropped));
   ImGui::EndDragDropTarget();
-  return cell;
+  return payload != nullptr && dropped.map == map ? std::optional(dropped.cell) : std::nullopt;
 }
 
 }  // namespace headlight::app

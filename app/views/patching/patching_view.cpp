@@ -199,7 +199,7 @@ class PatchingView final : public ViewPanel {
     ImGui::BeginDisabled(!cell && ImGui::GetDragDropPayload() == nullptr);
     ImGui::SameLine();
     if (ImGui::Button("Keep this patch") && cell) keep_patch(frame, *cell, *cell);
-    if (const auto from = dropped_on_last_item()) dropped_ = {.from = *from, .to = *from};
+    if (const auto from = dropped_on_last_item(map_number(frame))) dropped_ = {.from = *from, .to = *from};
     ImGui::EndDisabled();
     mark_last_item(
         frame, "patching.keep",
@@ -224,6 +224,13 @@ class PatchingView final : public ViewPanel {
   /// Only activations of the frozen run are kept, in the present one.
   bool can_keep() const { return !choices_.into_frozen && !is_paths(); }
 
+  /// Another one where the map is of another run, or shows something else.
+  std::uint64_t map_number(const Frame& frame) const {
+    return frame.result.run << 8U | static_cast<std::uint64_t>(kind_) << 4U | static_cast<std::uint64_t>(choices_.map);
+  }
+  bool has_cell(const PatchCell& cell) const {
+    return cell.row < effects_->layers.size() && cell.column < effects_->columns;
+  }
   model::BlockRef block_of(std::size_t row) const { return {kind_, LayerIndex{effects_->layers[row]}}; }
   HeadRef head_at(const PatchCell& cell) const {
     return {.block = block_of(cell.row), .head = static_cast<std::uint32_t>(cell.column)};
@@ -233,10 +240,12 @@ class PatchingView final : public ViewPanel {
   }
 
   void keep_patch(Frame& frame, const PatchCell& from, const PatchCell& to) {
+    if (!has_cell(from) || !has_cell(to)) return;
     const std::uint32_t batch = frame.state.selection.batch;
     const BlockShapes& shapes = frame.result.shapes;
-    const auto width = [&](std::size_t row) { return patch_width(choices_.map, shapes.at(block_of(row))); };
-    if (width(from.row) != width(to.row)) return;
+    const auto source = shapes.find(block_of(from.row)), target = shapes.find(block_of(to.row));
+    if (source == shapes.end() || target == shapes.end()) return;
+    if (patch_width(choices_.map, source->second) != patch_width(choices_.map, target->second)) return;
     const model::TokenBatch& tokens = frame.result.input->queries(kind_);
     const bool is_at_token = !is_heads() || (choices_.at_token && choices_.token);
     const auto first_of = [&](const PatchCell& cell) {
@@ -257,8 +266,8 @@ class PatchingView final : public ViewPanel {
     const PatchCell cell{.row = row, .column = column};
     const std::string words = kept_name(cell);
     frame.ui.ensure_glyphs(words);
-    begin_drag(cell, words);
-    if (const auto from = dropped_on_last_item()) dropped_ = {.from = *from, .to = cell};
+    begin_drag(cell, map_number(frame), words);
+    if (const auto from = dropped_on_last_item(map_number(frame))) dropped_ = {.from = *from, .to = cell};
   }
 
   std::string place(std::size_t row, std::size_t column) const {
