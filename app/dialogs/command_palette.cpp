@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 
@@ -198,7 +199,7 @@ bool CommandPalette::draw_row(Frame& frame, std::size_t row) {
   const float width = ImGui::GetContentRegionAvail().x;
   const ImVec2 high(low.x + width, low.y + kRowHeight);
   ImGui::PushID(static_cast<int>(row));
-  const bool was_clicked = ImGui::InvisibleButton("row", {width, kRowHeight});
+  const bool was_clicked = click_area("row", {width, kRowHeight});
   ImGui::PopID();
   frame.mark(fmt::format("palette.{}", row), last_item_rect());
   const ImGuiIO& io = ImGui::GetIO();

@@ -9,6 +9,7 @@
 #include "app/dialogs/preview_canvas.h"
 #include "app/exports/figures.h"
 #include "app/exports/record.h"
+#include "app/shell/click_area.h"
 #include "app/shell/imgui_vectors.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -106,7 +107,7 @@ void FigurePreview::draw_page(Frame& frame, const ExportOptions& options, glm::v
 
 void FigurePreview::draw(Frame& frame, const ExportOptions& options, const FigureKind& kind, glm::vec2 room) {
   const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
-  if (ImGui::InvisibleButton("preview", to_imgui(room))) is_enlarged_ = !is_enlarged_;
+  if (click_area("preview", to_imgui(room))) is_enlarged_ = !is_enlarged_;
   frame.mark("export.preview", {corner, room});
   if (!frame.result.network || !frame.result.input) return;
   try {

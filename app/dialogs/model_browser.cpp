@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/state/opened_file.h"
 #include "app/widgets/dialog.h"
 #include "app/widgets/ink.h"
@@ -52,7 +53,7 @@ bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is
   const ImVec2 low = ImGui::GetCursorScreenPos();
   const ImVec2 high(low.x + width, low.y + kBrowserRowHeight);
   ImGui::PushID(static_cast<int>(index));
-  const bool was_clicked = ImGui::InvisibleButton("row", {width, kBrowserRowHeight});
+  const bool was_clicked = click_area("row", {width, kBrowserRowHeight});
   ImGui::PopID();
   const bool is_hovered = ImGui::IsItemHovered();
   mark_last_item(frame, fmt::format("browser.model.{}", index));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 
@@ -60,7 +61,7 @@ bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const v
   const shell::FontSet& fonts = frame.ui.fonts();
   ImGui::SetCursorScreenPos(to_imgui(box.origin));
   ImGui::PushID(static_cast<int>(index));
-  const bool was_clicked = ImGui::InvisibleButton("card", to_imgui(box.size));
+  const bool was_clicked = click_area("card", to_imgui(box.size));
   ImGui::PopID();
   const std::string name =
       card.kind == WelcomeCard::Kind::Preset ? "welcome." + card.preset : fmt::format("welcome.{}", index);
@@ -115,7 +116,7 @@ WelcomeChoice draw_welcome_panel(Frame& frame, std::span<const WelcomeCard> card
   }
   const float button = ImGui::GetFrameHeight();
   ImGui::SetCursorPos({width - kEdge - button, kTop - 6.0F});
-  choice.is_closed = ImGui::InvisibleButton("close", {button, button});
+  choice.is_closed = click_area("close", {button, button});
   mark_last_item(frame, "welcome.close");
   explain_last_item(frame, "Close (Esc); Help › Welcome brings it back");
   const glm::vec2 middle = last_item_rect().center();

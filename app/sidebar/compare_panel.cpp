@@ -8,6 +8,7 @@
 
 #include "app/analyses/changed_cells.h"
 #include "app/analyses/changed_heads.h"
+#include "app/shell/click_area.h"
 #include "app/state/comparison.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -52,7 +53,7 @@ void draw_head(Frame& frame, const ChangedHead& changed, std::size_t index, doub
   const float height = font_size(font) + 7.0F;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  if (ImGui::InvisibleButton(mark.c_str(), {width, height})) {
+  if (click_area(mark.c_str(), {width, height})) {
     select_head(frame.state.selection, changed.head.block, changed.head.head);
     frame.state.view.pinned = changed.cell;
   }
@@ -108,7 +109,7 @@ void draw_cell(Frame& frame, const ChangedCell& changed, std::size_t index) {
   const float height = font_size(font) + 7.0F;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  if (ImGui::InvisibleButton(mark.c_str(), {width, height})) frame.state.view.pinned = changed.cell;
+  if (click_area(mark.c_str(), {width, height})) frame.state.view.pinned = changed.cell;
   const model::BlockKind kind = frame.state.selection.block.kind;
   const std::string tokens =
       fmt::format("{} \u2192 {}", token_at(frame, frame.result.input->queries(kind), changed.cell.query),

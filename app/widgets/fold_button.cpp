@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 
@@ -23,7 +24,7 @@ void draw_icon(ImDrawList* list, glm::vec2 middle, FoldSide side, shell::Color c
 bool draw_fold_button(Frame& frame, const char* name, FoldSide side, glm::vec2 origin) {
   const shell::Theme& theme = frame.ui.theme();
   ImGui::SetCursorScreenPos(to_imgui(origin));
-  const bool was_clicked = ImGui::InvisibleButton(name, {kFoldButtonEdge, kFoldButtonEdge});
+  const bool was_clicked = click_area(name, {kFoldButtonEdge, kFoldButtonEdge});
   mark_last_item(frame, name);
   const bool is_hovered = ImGui::IsItemHovered();
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -38,7 +39,7 @@ bool draw_rail(Frame& frame, const char* name, FoldSide side, const char* title)
   const ImVec2 low = ImGui::GetWindowPos();
   const ImVec2 size = ImGui::GetWindowSize();
   ImGui::SetCursorScreenPos(low);
-  const bool was_clicked = ImGui::InvisibleButton(name, size);
+  const bool was_clicked = click_area(name, size);
   mark_last_item(frame, name);
   const bool is_hovered = ImGui::IsItemHovered();
   const shell::Color color = is_hovered ? theme.text : theme.text_dim;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/tooltips.h"
 
@@ -149,7 +150,7 @@ bool Form::toggle(const char* name, const char* label, bool& is_on, std::string_
   const float width = ImGui::GetContentRegionAvail().x;
   const float height = ImGui::GetFrameHeight();
   const ReadOnly read_only(is_read_only_);
-  const bool was_clicked = ImGui::InvisibleButton("##switch", {width, height});
+  const bool was_clicked = click_area("##switch", {width, height});
   mark_last_item(frame_, mark_name(name), explanation);
   const bool is_hovered = ImGui::IsItemHovered();
   if (was_clicked) is_on = !is_on;
@@ -218,7 +219,7 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
     const float x1 = origin.x + std::round(width * static_cast<float>(i + 1) / count);
     ImGui::SetCursorScreenPos({x0, origin.y});
     ImGui::PushID(static_cast<int>(i));
-    const bool was_clicked = ImGui::InvisibleButton("##segment", {x1 - x0, height});
+    const bool was_clicked = click_area("##segment", {x1 - x0, height});
     mark_choice(name, i, explanation);
     const bool is_hovered = ImGui::IsItemHovered();
     ImGui::PopID();
@@ -312,7 +313,7 @@ bool draw_section_head(Frame& frame, const char* name, const char* title, bool& 
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   ImGui::PushID(name);
-  if (ImGui::InvisibleButton("##head", {width, kHeight})) is_open = !is_open;
+  if (click_area("##head", {width, kHeight})) is_open = !is_open;
   mark_last_item(frame, std::string("section.") + name);
   const bool is_hovered = ImGui::IsItemHovered();
   ImGui::PopID();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/map_cell.h"
@@ -41,7 +42,7 @@ void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optio
   ImGui::SetCursorScreenPos(to_imgui(box.origin));
   const std::string name = fmt::format("{}.{}.{}", map.name, head.block.layer.value, head.head);
   // Ctrl and a click ask where the number is from.
-  if (ImGui::InvisibleButton(name.c_str(), to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) click.head = head;
+  if (click_area(name.c_str(), to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) click.head = head;
   const bool is_hovered = ImGui::IsItemHovered();
   if (is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) click = {.head = head, .is_double = true};
   if (is_hovered) click.hovered = head;

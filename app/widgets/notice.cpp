@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 
@@ -53,7 +54,7 @@ class RemarkLine {
     x_ += width + kGap;
     if (button == 0.0F) return false;
     ImGui::SetCursorScreenPos({high.x - button, low.y});
-    const bool was_clicked = ImGui::InvisibleButton(remark.name, {button, height});
+    const bool was_clicked = click_area(remark.name, {button, height});
     mark_last_item(frame_, fmt::format("{}.button", remark.name));
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/engine/prediction_place.h"
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/size_text.h"
@@ -157,7 +158,7 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
     ImGui::SetCursorScreenPos(to_imgui(box.origin));
     ImGui::PushID(static_cast<int>(i));
     // Ctrl and a click ask where the number is from.
-    if (ImGui::InvisibleButton("candidate", to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) clicked = candidate.id;
+    if (click_area("candidate", to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) clicked = candidate.id;
     ImGui::PopID();
     const bool is_hovered = ImGui::IsItemHovered();
     frame.mark(fmt::format("prediction.{}", i), box);

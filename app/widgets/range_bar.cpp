@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/color_bar.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/shown_tile.h"
@@ -58,7 +59,7 @@ class RangeInput {
   view::ValueLimits handle() {
     const view::Rect& area = bar_.area;
     ImGui::SetCursorScreenPos(to_imgui(area.origin - kGripReach));
-    ImGui::InvisibleButton("range", {area.size.x + 2.0F * kGripReach, area.size.y + 2.0F * kGripReach});
+    click_area("range", {area.size.x + 2.0F * kGripReach, area.size.y + 2.0F * kGripReach});
     mark_last_item(frame_, "head.range_bar");
     is_hovered_ = ImGui::IsItemHovered() || ImGui::IsItemActive();
     const ImGuiIO& io = ImGui::GetIO();

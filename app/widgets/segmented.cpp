@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 
@@ -40,7 +41,7 @@ bool draw_segmented(Frame& frame, const char* name, std::span<const std::string>
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const float width = label_width(font, labels[i], padding);
     ImGui::SetCursorScreenPos(ImVec2(x, start.y));
-    const bool is_clicked = ImGui::InvisibleButton(labels[i].c_str(), ImVec2(width, height));
+    const bool is_clicked = click_area(labels[i].c_str(), ImVec2(width, height));
     mark_last_item(frame, fmt::format("{}.{}", name, i));
     if (is_clicked && chosen != i) {
       chosen = i;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"
@@ -93,7 +94,7 @@ std::optional<std::size_t> draw_signed_bars(Frame& frame, const SignedBars& bars
     ImGui::SetCursorScreenPos(to_imgui(box.origin));
     ImGui::PushID(static_cast<int>(row));
     // Ctrl and a click ask where the number is from.
-    if (ImGui::InvisibleButton("bar", to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) clicked = row;
+    if (click_area("bar", to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) clicked = row;
     ImGui::PopID();
     if (bars.point && ImGui::IsItemHovered()) bars.point(row);
     const bool is_opened = bars.open && ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 
@@ -81,7 +82,7 @@ void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, To
     const view::Rect chip{.origin = origin + glm::vec2(begin_of(token), 0.0F),
                           .size = {*at - begin_of(token) - kLineGap, kLineHeight}};
     ImGui::SetCursorScreenPos(to_imgui(chip.origin));
-    if (ImGui::InvisibleButton(fmt::format("{}", token).c_str(), to_imgui(chip.size))) events.chosen = token;
+    if (click_area(fmt::format("{}", token).c_str(), to_imgui(chip.size))) events.chosen = token;
     mark_last_item(frame, fmt::format("{}.{}", line.name, token), line.explanation);
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_hovered) events.hovered = token;

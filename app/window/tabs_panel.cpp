@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/views/view_table.h"
 #include "app/widgets/ink.h"
 
@@ -59,7 +60,7 @@ float draw_tab(Frame& frame, const View& view, float x, float gap) {
   const float width = width_of(frame, view);
   const float height = ImGui::GetWindowHeight();
   ImGui::SetCursorPos({x - gap * 0.5F, 0.0F});
-  if (ImGui::InvisibleButton(name.c_str(), {width + gap, height})) frame.state.view.tab = view.id;
+  if (click_area(name.c_str(), {width + gap, height})) frame.state.view.tab = view.id;
   mark_last_item(frame, name, std::string(view.help).c_str());
   const bool is_hovered = ImGui::IsItemHovered();
   const ImVec2 origin = ImGui::GetWindowPos();
@@ -78,7 +79,7 @@ float draw_hidden_tabs(Frame& frame, const std::vector<const View*>& hidden, flo
   const shell::Theme& theme = frame.ui.theme();
   const float height = ImGui::GetWindowHeight();
   ImGui::SetCursorPos({x - gap * 0.5F, 0.0F});
-  if (ImGui::InvisibleButton("tabs.more", {kMoreWidth, height})) ImGui::OpenPopup("hidden tabs");
+  if (click_area("tabs.more", {kMoreWidth, height})) ImGui::OpenPopup("hidden tabs");
   mark_last_item(frame, "tabs.more", "The other views: the window is too narrow for their tabs.");
   const glm::vec2 middle = last_item_rect().center();
   const shell::Color ink = ImGui::IsItemHovered() ? theme.text : theme.text_dim;

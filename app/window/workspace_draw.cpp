@@ -7,6 +7,7 @@
 
 #include "app/dialogs/help_dialogs.h"
 #include "app/dialogs/history_window.h"
+#include "app/shell/click_area.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/sidebar/compare_panel.h"
 #include "app/sidebar/language_model_panel.h"
@@ -48,7 +49,7 @@ bool drag_splitter(const char* name, const view::Rect& strip, shell::Color color
   // ImGui puts windows that are never brought to the front behind all others; a strip covers the panes.
   ImGui::Begin(name, nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(2);
-  ImGui::InvisibleButton("##strip", to_imgui(strip.size));
+  click_area("##strip", to_imgui(strip.size));
   const bool is_dragged = ImGui::IsItemActive();
   const bool is_hovered = ImGui::IsItemHovered() || is_dragged;
   const float middle = std::round(strip.center().x);

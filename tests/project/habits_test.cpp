@@ -72,6 +72,18 @@ TEST_SUITE("cpu") {
     }
   }
 
+  TEST_CASE("places that are clicked go through click_area(), which bears a window without room") {
+    std::size_t uses = 0;
+    for (const auto& file : source_tree()) {
+      if (!is_cpp(file) || !file.path.starts_with("app/")) continue;
+      CAPTURE(file.path);
+      if (file.text.find(" click_area(") != std::string::npos) ++uses;
+      const bool is_bare = file.text.find("ImGui::InvisibleButton(") != std::string::npos;
+      CHECK(is_bare == (file.path == "app/shell/click_area.h"));
+    }
+    CHECK(uses > 20);
+  }
+
   TEST_CASE("text files end in one newline and have no carriage returns") {
     for (const auto& file : source_tree()) {
       if (file.text.empty()) continue;

@@ -55,6 +55,8 @@ const FigureKind kModelFigure{.id = "model",
                               .label = "Model",
                               .help = "every head as a small map with its metric, in the order of the view Model",
                               .scope = FigureScope::Attention,
+                              .bytes = {.png = 50e3, .svg = 25e3, .pdf = 25e3, .png_token = 350.0, .pdf_token = 180.0},
+                              .draws_values = true,
                               .draw = &draw_model};
 
 }  // namespace headlight::app

@@ -64,6 +64,7 @@ const FigureKind kPredictionsFigure{
     .label = "Predictions",
     .help = "what the model predicts at one position, and what each layer would: the one of --queries, or the last",
     .scope = FigureScope::Attention,
+    .bytes = {.png = 125e3, .svg = 16e3, .pdf = 20e3, .png_token = 110.0},
     .takes_parts = true,
     .refusal = &refuse_predictions,
     .draw = &draw_predictions};

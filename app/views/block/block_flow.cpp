@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/cells/stage_text.h"
+#include "app/shell/click_area.h"
 #include "app/views/block/block_arithmetic.h"
 #include "app/views/block/block_layout.h"
 #include "app/widgets/ink.h"
@@ -115,7 +116,7 @@ class Flow {
 
   void handle_pointer(const PlacedNode& placed, const BlockNode& node, const std::string& why) {
     ImGui::SetCursorScreenPos(to_imgui(placed.box.origin));
-    const bool is_clicked = ImGui::InvisibleButton(std::string(node.id).c_str(), to_imgui(placed.box.size));
+    const bool is_clicked = click_area(std::string(node.id).c_str(), to_imgui(placed.box.size));
     const std::string tip = !why.empty()                ? why
                             : !node.explanation.empty() ? node.explanation
                                                         : "A click unfolds this matrix; Esc folds it.";

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/views/block/residual_chart.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -43,7 +44,7 @@ void draw_head_row(Frame& frame, const BlockSource& source, glm::vec2 at, float 
                         is_selected ? theme.value : theme.value_fill, 1.0F);
   }
   ImGui::SetCursorScreenPos(to_imgui(at));
-  if (ImGui::InvisibleButton("heads", ImVec2(edge * static_cast<float>(shape.heads), square + 8.0F))) {
+  if (click_area("heads", ImVec2(edge * static_cast<float>(shape.heads), square + 8.0F))) {
     const float across = (ImGui::GetIO().MousePos.x - at.x) / edge;
     const auto head = static_cast<std::uint32_t>(std::clamp(across, 0.0F, static_cast<float>(shape.heads - 1)));
     select_head(frame.state.selection, source.subject.block, head);

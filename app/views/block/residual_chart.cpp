@@ -7,6 +7,7 @@
 
 #include "app/analyses/residual_sizes.h"
 #include "app/cells/arithmetic.h"
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/thumbnail.h"
@@ -105,7 +106,7 @@ void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t tok
   draw_curve(plot, curve.token, most, theme.query);
   draw_curve(plot, curve.mean, most, theme.text);
   ImGui::SetCursorScreenPos(to_imgui(plot.origin - 4.0F));
-  const bool is_clicked = ImGui::InvisibleButton("residual", to_imgui(plot.size + 8.0F));
+  const bool is_clicked = click_area("residual", to_imgui(plot.size + 8.0F));
   mark_last_item(frame, "block.residual chart", "The lengths of the residual stream's vectors. A click selects a layer.");
   if (!ImGui::IsItemHovered()) return;
   const float across = (ImGui::GetIO().MousePos.x - plot.origin.x) / std::max(plot.size.x, 1.0F);

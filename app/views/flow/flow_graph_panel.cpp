@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/position_header.h"
@@ -133,7 +134,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   const float names = geometry.column >= kWrittenColumn ? kNames : kTurnedNames;
   geometry.row = std::clamp(std::floor((room.y - kTop - names - 12.0F) / rows), kLeastRow, kMostRow);
   const glm::vec2 size{kGutter + columns * geometry.column, kTop + rows * geometry.row + 12.0F + names};
-  ImGui::InvisibleButton("graph", to_imgui(size));
+  click_area("graph", to_imgui(size));
   frame.mark("flow.graph", {.origin = geometry.origin, .size = size});
   const bool is_hovered = ImGui::IsItemHovered();
   const bool is_clicked = ImGui::IsItemClicked() && !ImGui::GetIO().KeyCtrl;  // with Ctrl it asks where a number is from

@@ -8,6 +8,7 @@
 #include <imgui.h>
 
 #include "app/analyses/head_metric_text.h"
+#include "app/shell/click_area.h"
 #include "app/views/grid/grid_header.h"
 #include "app/widgets/gain_control.h"
 #include "app/widgets/head_list.h"
@@ -105,7 +106,7 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
   const std::string name =
       fmt::format("grid.{}.{}.{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
   ImGui::SetCursorScreenPos(to_imgui(box.origin));
-  if (ImGui::InvisibleButton(name.c_str(), {box.size.x, box.size.y + style.caption})) {
+  if (click_area(name.c_str(), {box.size.x, box.size.y + style.caption})) {
     select_head(selection, head.block, head.head);
   }
   const bool is_hovered = ImGui::IsItemHovered();

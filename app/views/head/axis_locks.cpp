@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 
 namespace headlight::app {
@@ -21,7 +22,7 @@ void handle_side(Frame& frame, const view::Viewport& viewport, MapSide side, con
   if (labels.is_empty()) return;
   const char* name = side == MapSide::Query ? "head.rows_of_labels" : "head.columns_of_labels";
   ImGui::SetCursorScreenPos(to_imgui(labels.origin));
-  const bool is_clicked = ImGui::InvisibleButton(name, to_imgui(labels.size));
+  const bool is_clicked = click_area(name, to_imgui(labels.size));
   const bool is_hovered = ImGui::IsItemHovered();
   mark_last_item(frame, name,
                  side == MapSide::Query

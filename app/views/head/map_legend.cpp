@@ -6,6 +6,7 @@
 #include <imgui.h>
 
 #include "app/quantities/shown_map.h"
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/segmented.h"
@@ -107,7 +108,7 @@ float MapLegend::draw_hint(glm::vec2 at) {
   const shell::Theme& theme = frame_.ui.theme();
   ImGui::SetCursorScreenPos(to_imgui(at));
   const float height = kHintLine * static_cast<float>(hint_lines_.size());
-  if (ImGui::InvisibleButton("fit range", {kBarRoom - 20.0F, height})) {
+  if (click_area("fit range", {kBarRoom - 20.0F, height})) {
     auto& limits = frame_.state.view.color_limits;
     limits.erase(Stage::Weights);
     if (hint_->fit) limits[Stage::Weights] = *hint_->fit;

@@ -5,6 +5,7 @@
 #include <imgui.h>
 #include <glm/common.hpp>
 
+#include "app/shell/click_area.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/widgets/ink.h"
 
@@ -30,7 +31,7 @@ Minimap::Minimap(Frame& frame, const MapRoom& room) : frame_(frame), count_(room
   const glm::vec2 size = glm::max(glm::round(kEdge * count_ / static_cast<float>(longest)), glm::vec2(kLeastEdge));
   area_ = {.origin = glm::round(glm::vec2(seen.end().x - kInset - size.x, seen.origin.y + kInset)), .size = size};
   ImGui::SetCursorScreenPos(to_imgui(area_.origin));
-  ImGui::InvisibleButton("minimap", to_imgui(area_.size));
+  click_area("minimap", to_imgui(area_.size));
   frame.mark("head.minimap", area_);
   if (!ImGui::IsItemActive()) return;
   const glm::vec2 part = (to_glm(ImGui::GetIO().MousePos) - area_.origin) / area_.size;

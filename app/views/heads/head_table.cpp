@@ -8,6 +8,7 @@
 #include <imgui.h>
 
 #include "app/analyses/head_metric_text.h"
+#include "app/shell/click_area.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -70,7 +71,7 @@ class TablePainter {
     const float left = ImGui::GetCursorScreenPos().x;
     const std::string name = fmt::format("heads.row.{}.{}", head.block.layer.value, head.head);
     ImGui::SetCursorScreenPos({left + kPin, y});
-    if (ImGui::InvisibleButton(name.c_str(), {width() - kPin, kRow})) {
+    if (click_area(name.c_str(), {width() - kPin, kRow})) {
       select_head(frame_.state.selection, head.block, head.head);
     }
     const bool is_hovered = ImGui::IsItemHovered();
@@ -113,7 +114,7 @@ class TablePainter {
     const float y = ImGui::GetCursorScreenPos().y;
     ImFont* font = frame_.ui.fonts().small;
     ImGui::SetCursorScreenPos({x, y});
-    was_clicked_ = ImGui::InvisibleButton(name.c_str(), {room, kHeader});
+    was_clicked_ = click_area(name.c_str(), {room, kHeader});
     const bool is_hovered = ImGui::IsItemHovered();
     mark_last_item(frame_, name, help);
     const bool is_metric = is_chosen && frame_.state.heads.order.has_value();
@@ -131,7 +132,7 @@ class TablePainter {
     const shell::Theme& theme = frame_.ui.theme();
     const std::string name = fmt::format("heads.pin.{}.{}", head.block.layer.value, head.head);
     ImGui::SetCursorScreenPos(at);
-    if (ImGui::InvisibleButton(name.c_str(), {kPin, kRow})) toggle_pin(frame_.state.heads, head);
+    if (click_area(name.c_str(), {kPin, kRow})) toggle_pin(frame_.state.heads, head);
     const bool is_hovered = ImGui::IsItemHovered();
     mark_last_item(frame_, name, "Pins the head, or unpins it: pinned heads can be shown alone.");
     const ImVec2 center(at.x + kPin * 0.45F, at.y + kRow * 0.5F);

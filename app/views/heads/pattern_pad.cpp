@@ -10,6 +10,7 @@
 #include "app/analyses/head_ranking.h"
 #include "app/analyses/pattern_rows.h"
 #include "app/cells/shown_mask.h"
+#include "app/shell/click_area.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/thumbnail.h"
@@ -34,7 +35,7 @@ std::optional<std::string> PatternPad::draw(Frame& frame, const std::string& for
   const float cell = std::clamp(std::floor(kPadSize / most), kLeastPadCell, kMostPadCell);
   const view::Rect box{.origin = to_glm(ImGui::GetCursorScreenPos()),
                        .size = {cell * static_cast<float>(pattern_.keys), cell * static_cast<float>(pattern_.queries)}};
-  ImGui::InvisibleButton("##pad", to_imgui(box.size));
+  click_area("##pad", to_imgui(box.size));
   const bool ends = ink_ && ImGui::IsItemDeactivated();
   follow_pointer(frame, box, cell);
   draw_cells(frame, box, cell);

@@ -9,6 +9,7 @@
 #include <imgui.h>
 
 #include "app/analyses/head_metric_text.h"
+#include "app/shell/click_area.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/widgets/color_bar.h"
 #include "app/widgets/ink.h"
@@ -85,7 +86,7 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, const HeadSimilarity& f
   const ImVec2 start = ImGui::GetCursorScreenPos();
   ImGui::SetCursorScreenPos(to_imgui(image.area.origin));
   // Ctrl and a click ask where the number is from.
-  const bool is_clicked = ImGui::InvisibleButton("similar", to_imgui(image.area.size)) && !ImGui::GetIO().KeyCtrl;
+  const bool is_clicked = click_area("similar", to_imgui(image.area.size)) && !ImGui::GetIO().KeyCtrl;
   const bool is_hovered = ImGui::IsItemHovered();
   const std::optional<view::CellPosition> cell =
       is_hovered ? shell::HeatmapRenderer::cell_at(image, to_glm(ImGui::GetIO().MousePos)) : std::nullopt;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/segmented.h"
@@ -141,7 +142,7 @@ class Legend {
   void draw_chip(std::uint32_t head) {
     const view::Rect rect = place(chip_width());
     const std::string name = fmt::format("lines.head.{}", head);
-    const bool is_clicked = ImGui::InvisibleButton(name.c_str(), to_imgui(rect.size));
+    const bool is_clicked = click_area(name.c_str(), to_imgui(rect.size));
     const bool is_hovered = ImGui::IsItemHovered();
     mark_last_item(frame_, name, "A click hides the head or shows it, a double click shows it alone.");
     if (is_hovered) hovered_ = head;
@@ -177,7 +178,7 @@ class Legend {
 
   bool draw_word(const char* word, const char* name, const char* tip) {
     const view::Rect rect = place(std::ceil(text_width(font_, word)) + 12.0F);
-    const bool is_clicked = ImGui::InvisibleButton(name, to_imgui(rect.size));
+    const bool is_clicked = click_area(name, to_imgui(rect.size));
     mark_last_item(frame_, name, tip);
     const shell::Theme& theme = frame_.ui.theme();
     ImGui::GetWindowDrawList()->AddText(

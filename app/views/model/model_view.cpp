@@ -12,6 +12,7 @@
 #include "app/analyses/head_metric_text.h"
 #include "app/exports/model_sheet.h"
 #include "app/quantities/quantity.h"
+#include "app/shell/click_area.h"
 #include "app/views/model/film_strip.h"
 #include "app/widgets/gain_control.h"
 #include "app/widgets/head_tools.h"
@@ -212,7 +213,7 @@ class ModelView final : public ViewPanel {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const std::string name = fmt::format("model.map.{}.{}", head.block.layer.value, head.head);
     ImGui::SetCursorScreenPos(to_imgui(box.origin));
-    const bool is_clicked = ImGui::InvisibleButton(name.c_str(), {box.size.x, box.size.y + kCaption});
+    const bool is_clicked = click_area(name.c_str(), {box.size.x, box.size.y + kCaption});
     const bool is_hovered = ImGui::IsItemHovered();
     frame.mark(name, box);
     const bool is_selected = selection.block == head.block && selection.head == head.head;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -173,7 +174,7 @@ class KeyRows {
       const view::Rect row{.origin = {origin_.x, origin_.y + static_cast<float>(key) * kRowHeight},
                            .size = {width_, kRowHeight}};
       ImGui::SetCursorScreenPos(to_imgui(row.origin));
-      if (ImGui::InvisibleButton(fmt::format("{}", key).c_str(), to_imgui(row.size))) events_.clicked = key;
+      if (click_area(fmt::format("{}", key).c_str(), to_imgui(row.size))) events_.clicked = key;
       mark_last_item(frame_, fmt::format("neuron.key row.{}", key),
                      "The products of the query with this key; a click pins it.");
       if (ImGui::IsItemHovered()) events_.hovered = key;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/map_cell.h"
@@ -63,7 +64,7 @@ void draw_cell(Frame& frame, const TokenMap& map, std::size_t column, std::size_
   ImGui::SetCursorScreenPos(to_imgui(box.origin));
   const std::string name = fmt::format("{}.{}.{}", map.name, column, token);
   // Ctrl and a click ask where the number is from.
-  if (ImGui::InvisibleButton(name.c_str(), to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) {
+  if (click_area(name.c_str(), to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) {
     click.is_any = true;
     click.column = column;
     click.token = token;

@@ -15,6 +15,7 @@
 #include "app/analyses/head_metric_text.h"
 #include "app/exports/figures.h"
 #include "app/quantities/shown_map.h"
+#include "app/shell/click_area.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/views/side_by_side/sides_choice.h"
 #include "app/views/side_by_side/weight_map.h"
@@ -216,7 +217,7 @@ class SideBySideView final : public ViewPanel {
     const glm::vec2 pointer = to_glm(io.MousePos);
     ImGui::SetCursorScreenPos(to_imgui(shown.visible().origin));
     ImGui::PushID(static_cast<int>(side));
-    ImGui::InvisibleButton("cells", to_imgui(glm::max(shown.visible().size, 1.0F)));
+    click_area("cells", to_imgui(glm::max(shown.visible().size, 1.0F)));
     ImGui::PopID();
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_hovered && io.MouseWheel != 0.0F) shown = shown.zoomed_at(pointer, std::pow(kWheelZoom, io.MouseWheel));

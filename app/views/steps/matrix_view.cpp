@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/shell/click_area.h"
 #include "app/views/steps/step_text.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/color_bar.h"
@@ -213,7 +214,7 @@ std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& na
                                              std::uint32_t first, std::uint32_t shown, std::uint32_t count) {
   const shell::Theme& theme = frame.ui.theme();
   ImGui::SetCursorScreenPos(to_imgui(track.origin - 2.0F));
-  ImGui::InvisibleButton(name.c_str(), to_imgui(track.size + 4.0F));
+  click_area(name.c_str(), to_imgui(track.size + 4.0F));
   mark_last_item(frame, name, is_upright ? "Scrolls through the rows." : "Scrolls through the columns.");
   const bool is_held = ImGui::IsItemActive();
   const glm::length_t axis = is_upright ? 1 : 0;
