@@ -15,7 +15,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kHeaderHeight = 64.0F;
+constexpr float kHeaderHeight = 68.0F;
 constexpr float kSentenceLine = 15.0F;
 constexpr float kChartWidth = 230.0F;
 constexpr float kLeastChartRoom = 620.0F;  // narrower: no chart
@@ -95,7 +95,7 @@ void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t to
     const Ink ink(frame.ui.fonts().small, theme.text_dim);
     ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, about, text_room).c_str());
   }
-  draw_head_row(frame, source, at + glm::vec2(0.0F, kHeaderHeight - 19.0F), text_room);
+  draw_head_row(frame, source, at + glm::vec2(0.0F, kHeaderHeight - 23.0F), text_room);
   if (has_chart) {
     draw_residual_chart(frame, {.origin = {at.x + width - kChartWidth, at.y}, .size = {kChartWidth, kHeaderHeight}}, token);
   }
