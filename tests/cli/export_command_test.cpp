@@ -308,7 +308,7 @@ TEST_SUITE("gpu") {
       more.insert(more.begin(), text.begin(), text.end());
       return more;
     };
-    CHECK(complaint(with({"nonsense"}), 2).find("choose among head, heads, grid, lines") != std::string::npos);
+    CHECK(complaint(with({"nonsense"}), 2).find("choose among head, heads, grid, model, lines") != std::string::npos);
     CHECK(complaint(with({"grid", "--format", "csv"}), 2).find("--views are figures") != std::string::npos);
     CHECK(complaint(with({"pair"}), 1).find("no other run to compare with") != std::string::npos);
   }

@@ -111,6 +111,7 @@ TEST_SUITE("cpu") {
     other.masks[model::BlockKind::EncoderSelf].rule.causal = true;
     ReferenceRunner runner;
     for (const FigureKind* kind : figure_kinds()) {
+      if (kind == &kPredictionsFigure) continue;  // a playground predicts nothing
       for (const ExportFormat format : {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Pdf}) {
         CAPTURE(kind->id);
         CAPTURE(to_string(format));
