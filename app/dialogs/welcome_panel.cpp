@@ -128,8 +128,9 @@ WelcomeChoice draw_welcome_panel(Frame& frame, std::span<const WelcomeCard> card
 
   const Grid grid = lay_out(cards.size(), width);
   for (std::size_t i = 0; i < cards.size(); ++i) {
+    const std::size_t before = i / grid.columns;  // rows of cards
     const auto column = static_cast<float>(i % grid.columns);
-    const auto row = static_cast<float>(i / grid.columns);
+    const auto row = static_cast<float>(before);
     const view::Rect box{.origin = {origin.x + kEdge + column * (grid.card_width + kWelcomeGap),
                                     origin.y + kTop + kHeading + row * (kCardHeight + kWelcomeGap)},
                          .size = {grid.card_width, kCardHeight}};

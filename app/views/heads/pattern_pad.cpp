@@ -50,7 +50,7 @@ std::optional<std::string> PatternPad::draw(Frame& frame, const std::string& for
     return std::nullopt;
   }
   ink_.reset();
-  const std::optional<std::string> drawn = formula_of(pattern_);
+  std::optional<std::string> drawn = formula_of(pattern_);
   is_too_long_ = !drawn;
   frame.ui.request_redraw(2);
   return drawn;
@@ -114,7 +114,8 @@ void PatternPad::draw_cells(const Frame& frame, const view::Rect& box, float cel
   const shell::Theme& theme = frame.ui.theme();
   list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), theme.border);
   for (std::size_t at = 0; at < pattern_.cells.size(); ++at) {
-    const glm::vec2 place(static_cast<float>(at % pattern_.keys), static_cast<float>(at / pattern_.keys));
+    const std::size_t query = at / pattern_.keys, key = at % pattern_.keys;
+    const glm::vec2 place(static_cast<float>(key), static_cast<float>(query));
     const glm::vec2 low = box.origin + cell * place;
     const bool is_drawn = pattern_.cells[at] != 0, is_hidden = hidden_[at] != 0;
     const shell::Color color = is_drawn    ? shell::with_alpha(theme.accent, is_hidden ? kHiddenAlpha : 255U)
