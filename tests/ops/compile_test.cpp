@@ -84,9 +84,9 @@ TEST_SUITE("gpu") {
       return;
     }
     // The largest of each kind: the most rows, and GELU, which is the longest activation.
-    const Answer answer =
-        ask("MESA_SHADER_CACHE_DISABLE=true VK_LOADER_LAYERS_DISABLE='*'",
-            "--run attention_ linear_naive norm activation=2.rows=8 activation=2.rows=16 activation=2.lanes linear_sum");
+    const std::string fresh = "MESA_SHADER_CACHE_DISABLE=true VK_LOADER_LAYERS_DISABLE='*'";
+    const Answer answer = ask(
+        fresh, "--run attention_ linear_naive norm activation=2.rows=8 activation=2.rows=16 activation=2.lanes linear_sum");
     INFO(answer.error);
     REQUIRE(answer.status == 0);
     REQUIRE(answer.kernels.size() > 30);
@@ -95,15 +95,21 @@ TEST_SUITE("gpu") {
     return;
 #endif
     // CPU time, on a machine that may be slow or share its cores: besides the bound in seconds, one relative to small
-    // kernels that use loops wherever they can. Measured on two EPYCs: 960 to 1,510 ms at most, where the small ones
-    // take 420; a kernel whose last sums LLVM unrolled took 2.5 s (Mesa 22) and 20 s (Mesa 25).
-    const auto compile_ms = [&](const std::string& name) { return answer.kernels.at(name).at(1); };
-    const double small_ms =
-        compile_ms("attention_naive") + compile_ms("linear_naive.activation=0") + compile_ms("norm.lanes=8");
-    const double most_ms = std::max(2'000.0, 5.0 * small_ms);
+    // kernels that use loops wherever they can. What other programs add to a time differs from one compilation to the next,
+    // so that kernels above the bound are compiled twice more, and their least time counts.
+    const auto compile_ms = [](const Answer& from, const std::string& name) { return from.kernels.at(name).at(1); };
+    const double small_ms = compile_ms(answer, "attention_naive") + compile_ms(answer, "linear_naive.activation=0") +
+                            compile_ms(answer, "norm.lanes=8");
+    const double most_ms = std::max(1'500.0, 3.0 * small_ms);
     for (const auto& measured : answer.kernels) {
-      CAPTURE(measured.first);
-      CHECK(measured.second.at(1) < most_ms);
+      const std::string& name = measured.first;
+      double least_ms = measured.second.at(1);
+      for (int again = 0; again < 2 && least_ms >= most_ms; ++again) {
+        least_ms = std::min(least_ms, compile_ms(ask(fresh, "--run " + name), name));
+      }
+      CAPTURE(name);
+      CAPTURE(small_ms);
+      CHECK(least_ms < most_ms);
     }
   }
 
