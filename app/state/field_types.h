@@ -25,24 +25,25 @@ namespace headlight::app {
 /// once for a type of value instead of once for a field.
 template <typename Value>
 struct Member {
-  std::function<Value&(State&)> in_changeable;
-  std::function<const Value&(const State&)> in_constant;
+  Value& (*in_changeable)(State&);
+  const Value& (*in_constant)(const State&);
 
   Value& operator()(State& state) const { return in_changeable(state); }
   const Value& operator()(const State& state) const { return in_constant(state); }
 };
 
-/// `reach`: a function from a State, changeable or not, to one of its members.
+/// `Reach`: a function without captures from a State, changeable or not, to one of its members.
 template <typename Reach>
-auto member_by(Reach reach) {
+auto member_by(Reach /*reach*/) {
   using Value = std::remove_reference_t<std::invoke_result_t<Reach, State&>>;
-  return Member<Value>{.in_changeable = reach, .in_constant = reach};
+  return Member<Value>{.in_changeable = [](State& state) -> Value& { return Reach()(state); },
+                       .in_constant = [](const State& state) -> const Value& { return Reach()(state); }};
 }
 
-/// The way through members of members, as at(&State::view, &ViewChoices::theme).
-template <typename... Steps>
-auto at(Steps... steps) {
-  return member_by([steps...](auto& state) -> auto& { return (state.*....*steps); });
+/// The way through members of members, as at<&State::view, &ViewChoices::theme>().
+template <auto... steps>
+auto at() {
+  return member_by([](auto& state) -> auto& { return (state.*....*steps); });
 }
 
 /// What the field has in a new state.

@@ -16,21 +16,21 @@ namespace {
 using inference::PlaygroundSettings;
 using inference::SamplingSettings;
 
-template <typename Member>
-auto of_playground(Member member) {
-  return member_by([member](auto& state) -> auto& { return state.playground().*member; });
+template <auto member>
+auto of_playground() {
+  return member_by([](auto& state) -> auto& { return state.playground().*member; });
 }
-template <typename Member>
-auto in_playground(Member member) {
-  return member_by([member](auto& state) -> auto& { return state.playground().settings.*member; });
+template <auto member>
+auto in_playground() {
+  return member_by([](auto& state) -> auto& { return state.playground().settings.*member; });
 }
-template <typename Member>
-auto in_model(Member member) {
-  return member_by([member](auto& state) -> auto& { return state.model().*member; });
+template <auto member>
+auto in_model() {
+  return member_by([](auto& state) -> auto& { return state.model().*member; });
 }
-template <typename Member>
-auto in_sampling(Member member) {
-  return at(&State::generation, &GenerationChoices::sampling, member);
+template <auto member>
+auto in_sampling() {
+  return at<&State::generation, &GenerationChoices::sampling, member>();
 }
 Change describe_mask_change(const attention::MaskSpec& before, const attention::MaskSpec& after) {
   if (after == attention::MaskSpec{}) return {.label = "Reset masks"};
@@ -80,9 +80,9 @@ Field masks_field(const char* key, const char* label, const Member<attention::Ma
       });
 }
 
-Field ids_field(const char* key, IdLists Model::*ids) {
+Field ids_field(const char* key, const Member<IdLists>& ids) {
   return value_field(
-      "model", key, "Change ids", in_model(ids), [](const IdLists& value) { return nlohmann::json(value); }, read_ids);
+      "model", key, "Change ids", ids, [](const IdLists& value) { return nlohmann::json(value); }, read_ids);
 }
 
 /// Throws Error where there is no such notebook: its masks are asked for wherever it is shown.
@@ -127,20 +127,20 @@ void add_source(std::vector<Field>& fields) {
       }));
   fields.push_back(
       continuous(plain_field("", "text", "Edit text", member_by([](auto& state) -> auto& { return state.text(); }))));
-  fields.push_back(switch_field("", "cross", "Switch cross-attention", of_playground(&Playground::cross)));
-  fields.push_back(continuous(plain_field("", "key_text", "Edit second text", of_playground(&Playground::key_text))));
+  fields.push_back(switch_field("", "cross", "Switch cross-attention", of_playground<&Playground::cross>()));
+  fields.push_back(continuous(plain_field("", "key_text", "Edit second text", of_playground<&Playground::key_text>())));
 }
 
 void add_model(std::vector<Field>& fields) {
-  fields.push_back(continuous(plain_field("model", "pair_text", "Edit second sentence", in_model(&Model::pair_text))));
-  fields.push_back(
-      described(switch_field("model", "translates", "", in_model(&Model::translates)), [](const State&, const State& after) {
-        return Change{.label = after.model().translates ? "Translate by itself" : "Write the target"};
-      }));
-  fields.push_back(continuous(plain_field("model", "target_text", "Edit target", in_model(&Model::target_text))));
-  fields.push_back(choice_field("model", "padding", "Choose padding side", in_model(&Model::padding), kPaddingSides,
+  fields.push_back(continuous(plain_field("model", "pair_text", "Edit second sentence", in_model<&Model::pair_text>())));
+  fields.push_back(described(switch_field("model", "translates", "", in_model<&Model::translates>()),
+                             [](const State&, const State& after) {
+                               return Change{.label = after.model().translates ? "Translate by itself" : "Write the target"};
+                             }));
+  fields.push_back(continuous(plain_field("model", "target_text", "Edit target", in_model<&Model::target_text>())));
+  fields.push_back(choice_field("model", "padding", "Choose padding side", in_model<&Model::padding>(), kPaddingSides,
                                 {.name = "--padding-side", .help = "where shorter lines of a batch are filled up"}));
-  Field special = switch_field("model", "adds_special", "Switch special tokens", in_model(&Model::adds_special));
+  Field special = switch_field("model", "adds_special", "Switch special tokens", in_model<&Model::adds_special>());
   special.flag = {.name = "--no-special",
                   .help = "without the tokens that the model expects around a text ([CLS], <s>, ...)",
                   .parse = [](const std::string&, const std::string&) -> StateEdit {
@@ -148,16 +148,16 @@ void add_model(std::vector<Field>& fields) {
                   }};
   fields.push_back(std::move(special));
   fields.push_back(
-      choice_field("model", "precision", "Choose precision", in_model(&Model::precision), kPrecisions,
+      choice_field("model", "precision", "Choose precision", in_model<&Model::precision>(), kPrecisions,
                    {.name = "--precision", .help = "how weights are kept on the device; arithmetic is float32"}));
-  fields.push_back(switch_field("model", "joins_lines", "Join lines", in_model(&Model::joins_lines),
+  fields.push_back(switch_field("model", "joins_lines", "Join lines", in_model<&Model::joins_lines>(),
                                 {.name = "--join-lines", .help = "all lines of a text are one item of the batch"}));
-  fields.push_back(switch_field("model", "stretches_positions", "Stretch positions", in_model(&Model::stretches_positions),
+  fields.push_back(switch_field("model", "stretches_positions", "Stretch positions", in_model<&Model::stretches_positions>(),
                                 {.name = "--stretch-positions",
                                  .help = "take texts that are longer than the model's table of learned positions by "
                                          "interpolating the table; the model wasn't trained for that"}));
-  fields.push_back(ids_field("ids", &Model::ids));
-  fields.push_back(ids_field("target_ids", &Model::target_ids));
+  fields.push_back(ids_field("ids", in_model<&Model::ids>()));
+  fields.push_back(ids_field("target_ids", in_model<&Model::target_ids>()));
 }
 
 /// "1/sqrt(d_k)", "none" or a number, behind a flag.
@@ -174,42 +174,43 @@ StateEdit parse_scale(const std::string& flag, const std::string& text) {
 
 void add_playground(std::vector<Field>& fields) {
   const auto add = [&](Field field) { fields.push_back(continuous(std::move(field))); };
-  const auto add_size = [&](const char* key, std::uint32_t PlaygroundSettings::*size, std::uint32_t low, std::uint32_t high,
+  const auto add_size = [&](const char* key, const Member<std::uint32_t>& size, std::uint32_t low, std::uint32_t high,
                             const FlagText& flag) {
-    add(number_field("playground", key, std::string("Change ") + key, in_playground(size), low, high, flag));
+    add(number_field("playground", key, std::string("Change ") + key, size, low, high, flag));
   };
-  add_size("d_model", &PlaygroundSettings::d_model, 1, inference::kMaxWidth,
+  add_size("d_model", in_playground<&PlaygroundSettings::d_model>(), 1, inference::kMaxWidth,
            {.name = "--d-model", .help = "width of the token vectors"});
-  add_size("heads", &PlaygroundSettings::heads, 1, inference::kMaxHeads, {.name = "--heads", .help = "heads of each layer"});
-  add_size("d_k", &PlaygroundSettings::d_k, 0, inference::kMaxWidth,
+  add_size("heads", in_playground<&PlaygroundSettings::heads>(), 1, inference::kMaxHeads,
+           {.name = "--heads", .help = "heads of each layer"});
+  add_size("d_k", in_playground<&PlaygroundSettings::d_k>(), 0, inference::kMaxWidth,
            {.name = "--d-k",
             .help = "width of a head's queries and keys",
             .default_text = "0: d_model / heads",
             .tells_limits = false});
   add_size(
-      "d_v", &PlaygroundSettings::d_v, 0, inference::kMaxWidth,
+      "d_v", in_playground<&PlaygroundSettings::d_v>(), 0, inference::kMaxWidth,
       {.name = "--d-v", .help = "width of a head's values", .default_text = "0: d_model / heads", .tells_limits = false});
-  add_size("layers", &PlaygroundSettings::layers, 1, inference::kMaxLayers,
+  add_size("layers", in_playground<&PlaygroundSettings::layers>(), 1, inference::kMaxLayers,
            {.name = "--layers", .help = "attention layers"});
-  add(number_field("playground", "seed", "Change seed", in_playground(&PlaygroundSettings::seed), std::uint64_t{0},
+  add(number_field("playground", "seed", "Change seed", in_playground<&PlaygroundSettings::seed>(), std::uint64_t{0},
                    std::numeric_limits<std::uint64_t>::max(),
                    {.name = "--seed", .help = "torch.manual_seed of the weights", .tells_limits = false}));
-  Field scale =
-      value_field("playground", "scale", "Change scale", in_playground(&PlaygroundSettings::scale), write_scale, read_scale);
+  Field scale = value_field("playground", "scale", "Change scale", in_playground<&PlaygroundSettings::scale>(), write_scale,
+                            read_scale);
   scale.flag = {.name = "--scale",
                 .value_name = "S",
                 .help = "factor of the raw scores: 1/sqrt(d_k), none or a number (default 1/sqrt(d_k))",
                 .parse = parse_scale};
   add(std::move(scale));
-  add(switch_field("playground", "bias", "Switch bias", in_playground(&PlaygroundSettings::bias),
+  add(switch_field("playground", "bias", "Switch bias", in_playground<&PlaygroundSettings::bias>(),
                    {.name = "--bias", .help = "biases of the projections"}));
   add(switch_field("playground", "output_projection", "Switch output projection",
-                   in_playground(&PlaygroundSettings::output_projection),
+                   in_playground<&PlaygroundSettings::output_projection>(),
                    {.name = "--output-projection", .help = "the projection W_O after the merged heads"}));
-  add(switch_field("playground", "positions", "Switch positions", in_playground(&PlaygroundSettings::positions),
+  add(switch_field("playground", "positions", "Switch positions", in_playground<&PlaygroundSettings::positions>(),
                    {.name = "--positions", .help = "sinusoidal positions added to the token vectors"}));
   add(choice_field(
-      "playground", "merge", "Change merge order", in_playground(&PlaygroundSettings::merge), kMerges,
+      "playground", "merge", "Change merge order", in_playground<&PlaygroundSettings::merge>(), kMerges,
       {.name = "--merge", .help = "how heads are merged: concatenate or without-transpose", .value_name = "ORDER"}));
 }
 
@@ -266,9 +267,9 @@ Change describe_patterns_change(const State& before, const State& after) {
 
 /// What was changed about the model: masks, gains and patterns.
 void add_changes(std::vector<Field>& fields) {
-  fields.push_back(described(masks_field("masks", "", at(&State::masks)), describe_masks_change));
-  fields.push_back(value_field("", "gains", "Change head gain", at(&State::gains), write_gains, read_gains));
-  Field patterns = described(value_field("", "patterns", "", at(&State::patterns), write_patterns, read_patterns),
+  fields.push_back(described(masks_field("masks", "", at<&State::masks>()), describe_masks_change));
+  fields.push_back(value_field("", "gains", "Change head gain", at<&State::gains>(), write_gains, read_gains));
+  Field patterns = described(value_field("", "patterns", "", at<&State::patterns>(), write_patterns, read_patterns),
                              describe_patterns_change);
   patterns.flag = {.name = "--replace-pattern",
                    .value_name = "HEAD=PATTERN",
@@ -278,20 +279,20 @@ void add_changes(std::vector<Field>& fields) {
                    .parse = parse_patterns};
   fields.push_back(std::move(patterns));
   fields.push_back(
-      described(value_field("", "changes", "", at(&State::changes), write_changes, read_changes), describe_kept_changes));
+      described(value_field("", "changes", "", at<&State::changes>(), write_changes, read_changes), describe_kept_changes));
 }
 
 void add_generation(std::vector<Field>& fields) {
   constexpr const char* kLabel = "Change generation";
   const auto add = [&](Field field) { fields.push_back(continuous(std::move(field))); };
-  add(number_field("generation", "tokens", kLabel, at(&State::generation, &GenerationChoices::tokens), 1u,
+  add(number_field("generation", "tokens", kLabel, at<&State::generation, &GenerationChoices::tokens>(), 1u,
                    kMostGeneratedTokens));
-  add(choice_field("generation", "method", kLabel, in_sampling(&SamplingSettings::method), kMethods));
-  add(number_field("generation", "temperature", kLabel, in_sampling(&SamplingSettings::temperature), kLeastTemperature,
+  add(choice_field("generation", "method", kLabel, in_sampling<&SamplingSettings::method>(), kMethods));
+  add(number_field("generation", "temperature", kLabel, in_sampling<&SamplingSettings::temperature>(), kLeastTemperature,
                    kMostTemperature));
-  add(number_field("generation", "top_k", kLabel, in_sampling(&SamplingSettings::top_k), 0u, kMostTopK));
-  add(number_field("generation", "top_p", kLabel, in_sampling(&SamplingSettings::top_p), 0.0f, 1.0f));
-  add(number_field("generation", "seed", kLabel, in_sampling(&SamplingSettings::seed), std::uint64_t{0},
+  add(number_field("generation", "top_k", kLabel, in_sampling<&SamplingSettings::top_k>(), 0u, kMostTopK));
+  add(number_field("generation", "top_p", kLabel, in_sampling<&SamplingSettings::top_p>(), 0.0f, 1.0f));
+  add(number_field("generation", "seed", kLabel, in_sampling<&SamplingSettings::seed>(), std::uint64_t{0},
                    std::numeric_limits<std::uint64_t>::max()));
 }
 
@@ -302,22 +303,22 @@ void add_selection(std::vector<Field>& fields) {
     return FlagText{.name = name, .help = help, .tells_limits = false, .tells_default = false};
   };
   add(number_field("selection", "layer", kLabel,
-                   at(&State::selection, &Selection::block, &model::BlockRef::layer, &LayerIndex::value), 0u, kLastIndex,
+                   at<&State::selection, &Selection::block, &model::BlockRef::layer, &LayerIndex::value>(), 0u, kLastIndex,
                    index_flag("--layer", "selected layer, from 0")));
-  add(number_field("selection", "head", kLabel, at(&State::selection, &Selection::head), 0u, kLastIndex,
+  add(number_field("selection", "head", kLabel, at<&State::selection, &Selection::head>(), 0u, kLastIndex,
                    index_flag("--head", "selected head, from 0")));
-  add(number_field("selection", "batch", kLabel, at(&State::selection, &Selection::batch), 0u, kLastIndex,
+  add(number_field("selection", "batch", kLabel, at<&State::selection, &Selection::batch>(), 0u, kLastIndex,
                    index_flag("--batch", "selected batch item, from 0")));
   add(choice_field(
-      "selection", "kind", kLabel, at(&State::selection, &Selection::block, &model::BlockRef::kind), kKinds,
+      "selection", "kind", kLabel, at<&State::selection, &Selection::block, &model::BlockRef::kind>(), kKinds,
       {.name = "--block", .help = "kind of the selected attention, in presets that have several", .tells_default = false}));
-  add(choice_field("selection", "mean", kLabel, at(&State::selection, &Selection::mean), kMeans));
+  add(choice_field("selection", "mean", kLabel, at<&State::selection, &Selection::mean>(), kMeans));
 }
 
 /// The masks that the state goes back to, which only change together with others.
 void add_kept_masks(std::vector<Field>& fields) {
-  fields.push_back(masks_field("model_masks", "Change masks", in_model(&Model::trained_masks)));
-  fields.push_back(masks_field("playground_masks", "Change masks", of_playground(&Playground::kept_masks)));
+  fields.push_back(masks_field("model_masks", "Change masks", in_model<&Model::trained_masks>()));
+  fields.push_back(masks_field("playground_masks", "Change masks", of_playground<&Playground::kept_masks>()));
 }
 
 }  // namespace

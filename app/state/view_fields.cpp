@@ -15,14 +15,34 @@ namespace {
 using evaluation::Exclusions;
 using evaluation::PatternScoring;
 
-template <typename Member>
-auto in_view(Member member) {
-  return at(&State::view, member);
+template <auto member>
+auto in_view() {
+  return at<&State::view, member>();
+}
+template <auto member>
+auto in_side_by_side() {
+  return at<&State::side_by_side, member>();
+}
+template <auto member>
+auto in_patching() {
+  return at<&State::patching, member>();
+}
+template <auto member>
+auto in_receiver() {
+  return at<&State::patching, &PatchingChoices::receiver, member>();
+}
+template <auto... members>
+auto in_heads() {
+  return at<&State::heads, members...>();
+}
+template <auto member>
+auto in_exclusions() {
+  return in_heads<&HeadChoices::scoring, &PatternScoring::exclusions, member>();
 }
 
 Field color_map_field() {
   Field field = value_field(
-      "view", "color_map", "Choose colour map", in_view(&ViewChoices::color_map),
+      "view", "color_map", "Choose colour map", in_view<&ViewChoices::color_map>(),
       [](const std::string& name) { return nlohmann::json(name); }, read_color_map);
   const std::vector<std::string> names = color_map_names();
   field.flag = {.name = "--color-map",
@@ -38,7 +58,7 @@ Field color_map_field() {
 /// The flag knows one name more than the stages': weights as norms.
 Field heatmap_stage_field() {
   const std::string norms_name = "norms";
-  Field field = choice_field("view", "heatmap_stage", "Choose stage", in_view(&ViewChoices::heatmap_stage), kMapStages,
+  Field field = choice_field("view", "heatmap_stage", "Choose stage", in_view<&ViewChoices::heatmap_stage>(), kMapStages,
                              {.name = "--stage",
                               .help = "what the heatmap shows; norms: how much each key adds, ‖weight·v·W_O‖",
                               .tells_default = false});
@@ -60,7 +80,7 @@ Field heatmap_stage_field() {
 
 /// The flag's ends are of weights, or from a LOW below 0 of scores, whose ends are as far from 0 as each other.
 Field color_limits_field() {
-  Field field = continuous(value_field("view", "color_limits", "Change colour range", in_view(&ViewChoices::color_limits),
+  Field field = continuous(value_field("view", "color_limits", "Change colour range", in_view<&ViewChoices::color_limits>(),
                                        write_limits, read_limits));
   field.flag = {.name = "--range",
                 .value_name = "LOW,HIGH",
@@ -83,50 +103,52 @@ Field color_limits_field() {
 
 void add_view(std::vector<Field>& fields) {
   const auto text = [](const std::string& value) { return nlohmann::json(value); };
-  fields.push_back(described(value_field("view", "tab", "", in_view(&ViewChoices::tab), text, read_view_id),
+  fields.push_back(described(value_field("view", "tab", "", in_view<&ViewChoices::tab>(), text, read_view_id),
                              [](const State&, const State& after) { return Change{.label = "Show " + after.view.tab}; }));
   fields.push_back(heatmap_stage_field());
-  fields.push_back(switch_field("view", "weighs_values", "Choose weights or norms", in_view(&ViewChoices::weighs_values)));
+  fields.push_back(switch_field("view", "weighs_values", "Choose weights or norms", in_view<&ViewChoices::weighs_values>()));
   fields.push_back(color_map_field());
-  fields.push_back(choice_field("view", "color_range", "Choose colour range", in_view(&ViewChoices::color_range), kRanges));
   fields.push_back(
-      choice_field("view", "color_spread", "Choose colour scale", in_view(&ViewChoices::color_spread), kSpreads));
+      choice_field("view", "color_range", "Choose colour range", in_view<&ViewChoices::color_range>(), kRanges));
+  fields.push_back(
+      choice_field("view", "color_spread", "Choose colour scale", in_view<&ViewChoices::color_spread>(), kSpreads));
   fields.push_back(color_limits_field());
   fields.push_back(
-      choice_field("view", "pooling", "Choose what a pixel shows", in_view(&ViewChoices::pooling), kPoolings,
+      choice_field("view", "pooling", "Choose what a pixel shows", in_view<&ViewChoices::pooling>(), kPoolings,
                    {.name = "--pooling",
                     .help = "what a value shows of weights where it covers several cells, their largest or their mean",
                     .tells_default = false}));
-  fields.push_back(choice_field("view", "row_names", "Name rows", in_view(&ViewChoices::row_names), kRowNames));
-  fields.push_back(choice_field("view", "grid_order", "Choose grid order", in_view(&ViewChoices::grid_order), kOrders));
-  fields.push_back(choice_field("view", "paint_reach", "Choose paint reach", in_view(&ViewChoices::paint_reach), kReaches));
-  fields.push_back(choice_field("view", "brush_shape", "Choose brush", in_view(&ViewChoices::brush_shape), kBrushShapes));
-  fields.push_back(choice_field("view", "brush_ink", "Choose brush", in_view(&ViewChoices::brush_ink), kBrushInks));
-  fields.push_back(continuous(number_field("view", "brush_bias", "Choose brush", in_view(&ViewChoices::brush_bias),
+  fields.push_back(choice_field("view", "row_names", "Name rows", in_view<&ViewChoices::row_names>(), kRowNames));
+  fields.push_back(choice_field("view", "grid_order", "Choose grid order", in_view<&ViewChoices::grid_order>(), kOrders));
+  fields.push_back(
+      choice_field("view", "paint_reach", "Choose paint reach", in_view<&ViewChoices::paint_reach>(), kReaches));
+  fields.push_back(choice_field("view", "brush_shape", "Choose brush", in_view<&ViewChoices::brush_shape>(), kBrushShapes));
+  fields.push_back(choice_field("view", "brush_ink", "Choose brush", in_view<&ViewChoices::brush_ink>(), kBrushInks));
+  fields.push_back(continuous(number_field("view", "brush_bias", "Choose brush", in_view<&ViewChoices::brush_bias>(),
                                            -attention::kMostBias, attention::kMostBias)));
-  fields.push_back(continuous(number_field("view", "brush_weight", "Choose brush", in_view(&ViewChoices::brush_weight), 0.0f,
-                                           attention::kMostPatternWeight)));
-  fields.push_back(switch_field("view", "show_numbers", "Switch numbers", in_view(&ViewChoices::show_numbers)));
-  fields.push_back(choice_field("view", "theme", "Switch theme", in_view(&ViewChoices::theme), kThemes,
+  fields.push_back(continuous(number_field("view", "brush_weight", "Choose brush", in_view<&ViewChoices::brush_weight>(),
+                                           0.0f, attention::kMostPatternWeight)));
+  fields.push_back(switch_field("view", "show_numbers", "Switch numbers", in_view<&ViewChoices::show_numbers>()));
+  fields.push_back(choice_field("view", "theme", "Switch theme", in_view<&ViewChoices::theme>(), kThemes,
                                 {.name = "--theme", .help = "colours of the window", .tells_default = false}));
   fields.push_back(described(
-      value_field("view", "pinned", "", in_view(&ViewChoices::pinned), write_cell, read_cell),
+      value_field("view", "pinned", "", in_view<&ViewChoices::pinned>(), write_cell, read_cell),
       [](const State&, const State& after) { return Change{.label = after.view.pinned ? "Pin cell" : "Unpin cell"}; }));
   fields.push_back(described(
-      value_field("view", "locked", "", in_view(&ViewChoices::locked), write_locked, read_locked),
+      value_field("view", "locked", "", in_view<&ViewChoices::locked>(), write_locked, read_locked),
       [](const State&, const State& after) { return Change{.label = after.view.locked ? "Lock token" : "Unlock token"}; }));
   fields.push_back(
-      continuous(number_field("view", "ui_scale", "Change UI scale", in_view(&ViewChoices::ui_scale), 0.0f, 4.0f)));
+      continuous(number_field("view", "ui_scale", "Change UI scale", in_view<&ViewChoices::ui_scale>(), 0.0f, 4.0f)));
 }
 
 /// The settings of single views.
 void add_single_views(std::vector<Field>& fields) {
   fields.push_back(
-      choice_field("neuron", "form", "Choose neuron view's keys", at(&State::neuron, &NeuronChoices::form), kNeuronForms));
+      choice_field("neuron", "form", "Choose neuron view's keys", at<&State::neuron, &NeuronChoices::form>(), kNeuronForms));
   fields.push_back(
-      choice_field("neuron", "order", "Sort products", at(&State::neuron, &NeuronChoices::order), kProductOrders));
+      choice_field("neuron", "order", "Sort products", at<&State::neuron, &NeuronChoices::order>(), kProductOrders));
   fields.push_back(described(value_field(
-                                 "block", "opened", "", at(&State::block, &BlockChoices::opened),
+                                 "block", "opened", "", at<&State::block, &BlockChoices::opened>(),
                                  [](const std::string& value) { return nlohmann::json(value); }, read_matrix_id),
                              [](const State& before, const State& after) {
                                const bool is_unfolded = !after.block.opened.empty();
@@ -134,115 +156,111 @@ void add_single_views(std::vector<Field>& fields) {
                                                                   : "Fold " + before.block.opened};
                              }));
   fields.push_back(
-      switch_field("block", "reduces_motion", "Switch motion", at(&State::block, &BlockChoices::reduces_motion)));
-  fields.push_back(continuous(number_field("block", "speed", "Change speed", at(&State::block, &BlockChoices::speed),
+      switch_field("block", "reduces_motion", "Switch motion", at<&State::block, &BlockChoices::reduces_motion>()));
+  fields.push_back(continuous(number_field("block", "speed", "Change speed", at<&State::block, &BlockChoices::speed>(),
                                            kLeastBlockSpeed, kMostBlockSpeed)));
-  fields.push_back(value_field("logits", "token", "Choose explained token", at(&State::logits, &LogitsChoices::token),
+  fields.push_back(value_field("logits", "token", "Choose explained token", at<&State::logits, &LogitsChoices::token>(),
                                write_token, read_token));
-  fields.push_back(value_field("logits", "other", "Choose second token", at(&State::logits, &LogitsChoices::other),
+  fields.push_back(value_field("logits", "other", "Choose second token", at<&State::logits, &LogitsChoices::other>(),
                                write_token, read_token));
+  fields.push_back(switch_field("logits", "sums_heads", "Choose heads of source tokens",
+                                at<&State::logits, &LogitsChoices::sums_heads>()));
   fields.push_back(
-      switch_field("logits", "sums_heads", "Choose heads of source tokens", at(&State::logits, &LogitsChoices::sums_heads)));
+      choice_field("flow", "method", "Choose what flows", at<&State::flow, &FlowChoices::method>(), kFlowMethods));
   fields.push_back(
-      choice_field("flow", "method", "Choose what flows", at(&State::flow, &FlowChoices::method), kFlowMethods));
-  fields.push_back(
-      continuous(number_field("flow", "threshold", "Change threshold", at(&State::flow, &FlowChoices::threshold),
+      continuous(number_field("flow", "threshold", "Change threshold", at<&State::flow, &FlowChoices::threshold>(),
                               kLeastFlowThreshold, kMostFlowThreshold)));
   fields.push_back(continuous(number_field("flow", "residual_weight", "Change residual's weight",
-                                           at(&State::flow, &FlowChoices::residual_weight), 0.0f, 1.0f)));
+                                           at<&State::flow, &FlowChoices::residual_weight>(), 0.0f, 1.0f)));
 }
 
 /// What is compared, and the views that change runs in the background.
 void add_comparison(std::vector<Field>& fields) {
   fields.push_back(described(
-      value_field("compare", "frozen", "", at(&State::compare, &CompareChoices::frozen), write_frozen, read_frozen),
+      value_field("compare", "frozen", "", at<&State::compare, &CompareChoices::frozen>(), write_frozen, read_frozen),
       [](const State&, const State& after) {
         return Change{.label = after.compare.frozen ? "Freeze the run" : "Stop comparing"};
       }));
   fields.push_back(switch_field("compare", "shows_difference", "Switch differences",
-                                at(&State::compare, &CompareChoices::shows_difference)));
+                                at<&State::compare, &CompareChoices::shows_difference>()));
   fields.push_back(choice_field("what_if", "measure", "Choose what a knock-out changes",
-                                at(&State::what_if, &WhatIfChoices::measure), kKnockoutMeasures));
+                                at<&State::what_if, &WhatIfChoices::measure>(), kKnockoutMeasures));
   fields.push_back(choice_field("what_if", "ablation", "Choose how heads are knocked out",
-                                at(&State::what_if, &WhatIfChoices::ablation), kAblations));
-  fields.push_back(switch_field("what_if", "is_sorted", "Sort heads", at(&State::what_if, &WhatIfChoices::is_sorted)));
-  const auto in_side_by_side = [](auto... member) { return at(&State::side_by_side, member...); };
+                                at<&State::what_if, &WhatIfChoices::ablation>(), kAblations));
+  fields.push_back(switch_field("what_if", "is_sorted", "Sort heads", at<&State::what_if, &WhatIfChoices::is_sorted>()));
   fields.push_back(choice_field("side_by_side", "right", "Choose what is beside the head",
-                                in_side_by_side(&SideBySideChoices::right), kSideMaps));
+                                in_side_by_side<&SideBySideChoices::right>(), kSideMaps));
   fields.push_back(continuous(number_field("side_by_side", "layer", "Choose the other head",
-                                           in_side_by_side(&SideBySideChoices::layer), 0u, kLastIndex)));
+                                           in_side_by_side<&SideBySideChoices::layer>(), 0u, kLastIndex)));
   fields.push_back(continuous(number_field("side_by_side", "head", "Choose the other head",
-                                           in_side_by_side(&SideBySideChoices::head), 0u, kLastIndex)));
-  const auto in_patching = [](auto... member) { return at(&State::patching, member...); };
+                                           in_side_by_side<&SideBySideChoices::head>(), 0u, kLastIndex)));
   fields.push_back(
-      choice_field("patching", "map", "Choose what is patched", in_patching(&PatchingChoices::map), kPatchMaps));
-  fields.push_back(choice_field("patching", "measure", "Choose what patches change", in_patching(&PatchingChoices::measure),
-                                kPatchMeasures));
+      choice_field("patching", "map", "Choose what is patched", in_patching<&PatchingChoices::map>(), kPatchMaps));
+  fields.push_back(choice_field("patching", "measure", "Choose what patches change",
+                                in_patching<&PatchingChoices::measure>(), kPatchMeasures));
   fields.push_back(
-      switch_field("patching", "into_frozen", "Choose the patched run", in_patching(&PatchingChoices::into_frozen)));
-  fields.push_back(value_field("patching", "token", "Choose the patched token", in_patching(&PatchingChoices::token),
+      switch_field("patching", "into_frozen", "Choose the patched run", in_patching<&PatchingChoices::into_frozen>()));
+  fields.push_back(value_field("patching", "token", "Choose the patched token", in_patching<&PatchingChoices::token>(),
                                write_token, read_token));
   fields.push_back(
-      switch_field("patching", "at_token", "Choose where heads are patched", in_patching(&PatchingChoices::at_token)));
-  const auto in_receiver = [](auto member) { return at(&State::patching, &PatchingChoices::receiver, member); };
+      switch_field("patching", "at_token", "Choose where heads are patched", in_patching<&PatchingChoices::at_token>()));
   const char* const kReceiverLabel = "Choose where paths end";
-  fields.push_back(choice_field("patching", "path_kind", kReceiverLabel, in_receiver(&PathReceiver::kind), kKinds));
+  fields.push_back(choice_field("patching", "path_kind", kReceiverLabel, in_receiver<&PathReceiver::kind>(), kKinds));
   fields.push_back(
-      number_field("patching", "path_layer", kReceiverLabel, in_receiver(&PathReceiver::layer), 0U, kLastLayer));
-  fields.push_back(number_field("patching", "path_head", kReceiverLabel, in_receiver(&PathReceiver::head), 0U, kLastIndex));
-  fields.push_back(choice_field("patching", "path_input", kReceiverLabel, in_receiver(&PathReceiver::input), kPathInputs));
+      number_field("patching", "path_layer", kReceiverLabel, in_receiver<&PathReceiver::layer>(), 0U, kLastLayer));
+  fields.push_back(
+      number_field("patching", "path_head", kReceiverLabel, in_receiver<&PathReceiver::head>(), 0U, kLastIndex));
+  fields.push_back(choice_field("patching", "path_input", kReceiverLabel, in_receiver<&PathReceiver::input>(), kPathInputs));
   fields.push_back(switch_field("patching", "path_mlps", "Choose whether paths lead through MLPs",
-                                in_receiver(&PathReceiver::recomputes_mlps)));
+                                in_receiver<&PathReceiver::recomputes_mlps>()));
 }
 
 /// How the views of all heads score, order and filter them.
 void add_head_views(std::vector<Field>& fields) {
-  const auto in_heads = [](auto... member) { return at(&State::heads, member...); };
-  const auto metric_field = [&](const char* key, const char* label, auto member) {
-    return value_field("heads", key, label, in_heads(member), write_metric, read_metric);
+  const auto metric_field = [](const char* key, const char* label, const Member<std::optional<evaluation::HeadMetric>>& at) {
+    return value_field("heads", key, label, at, write_metric, read_metric);
   };
-  const auto exclusion = [&](auto member) { return in_heads(&HeadChoices::scoring, &PatternScoring::exclusions, member); };
   fields.push_back(choice_field("heads", "measure", "Choose how heads are scored",
-                                in_heads(&HeadChoices::scoring, &PatternScoring::measure), kPatternMeasures));
+                                in_heads<&HeadChoices::scoring, &PatternScoring::measure>(), kPatternMeasures));
   fields.push_back(
-      switch_field("heads", "excludes_first", "Choose how heads are scored", exclusion(&Exclusions::first_token)));
+      switch_field("heads", "excludes_first", "Choose how heads are scored", in_exclusions<&Exclusions::first_token>()));
   fields.push_back(
-      switch_field("heads", "excludes_current", "Choose how heads are scored", exclusion(&Exclusions::current_token)));
-  fields.push_back(metric_field("order", "Order heads", &HeadChoices::order));
-  fields.push_back(switch_field("heads", "lowest_first", "Order heads", in_heads(&HeadChoices::lowest_first)));
-  fields.push_back(metric_field("filter", "Filter heads", &HeadChoices::filter));
-  fields.push_back(continuous(number_field("heads", "least", "Filter heads", in_heads(&HeadChoices::least), -1e6f, 1e6f)));
-  fields.push_back(switch_field("heads", "only_pinned", "Filter heads", in_heads(&HeadChoices::only_pinned)));
-  fields.push_back(switch_field("heads", "shows_badges", "Switch badges", in_heads(&HeadChoices::shows_badges)));
-  fields.push_back(value_field("heads", "pinned", "Pin heads", in_heads(&HeadChoices::pinned), write_heads, read_heads));
-  fields.push_back(choice_field("heads", "mode", "Choose how heads are found", in_heads(&HeadChoices::mode), kHeadsModes));
-  fields.push_back(choice_field("heads", "pattern", "Choose pattern", in_heads(&HeadChoices::pattern), kHeadPatterns));
+      switch_field("heads", "excludes_current", "Choose how heads are scored", in_exclusions<&Exclusions::current_token>()));
+  fields.push_back(metric_field("order", "Order heads", in_heads<&HeadChoices::order>()));
+  fields.push_back(switch_field("heads", "lowest_first", "Order heads", in_heads<&HeadChoices::lowest_first>()));
+  fields.push_back(metric_field("filter", "Filter heads", in_heads<&HeadChoices::filter>()));
+  fields.push_back(continuous(number_field("heads", "least", "Filter heads", in_heads<&HeadChoices::least>(), -1e6f, 1e6f)));
+  fields.push_back(switch_field("heads", "only_pinned", "Filter heads", in_heads<&HeadChoices::only_pinned>()));
+  fields.push_back(switch_field("heads", "shows_badges", "Switch badges", in_heads<&HeadChoices::shows_badges>()));
+  fields.push_back(value_field("heads", "pinned", "Pin heads", in_heads<&HeadChoices::pinned>(), write_heads, read_heads));
+  fields.push_back(choice_field("heads", "mode", "Choose how heads are found", in_heads<&HeadChoices::mode>(), kHeadsModes));
+  fields.push_back(choice_field("heads", "pattern", "Choose pattern", in_heads<&HeadChoices::pattern>(), kHeadPatterns));
   const auto write_text = [](const std::string& text) { return nlohmann::json(text); };
-  fields.push_back(continuous(value_field("heads", "typed_pattern", "Edit pattern", in_heads(&HeadChoices::typed_pattern),
+  fields.push_back(continuous(value_field("heads", "typed_pattern", "Edit pattern", in_heads<&HeadChoices::typed_pattern>(),
                                           write_text, read_typed_pattern)));
   fields.push_back(
-      switch_field("heads", "subtracts_chance", "Choose how heads are scored", in_heads(&HeadChoices::subtracts_chance)));
-  fields.push_back(switch_field("heads", "groups_similar", "Order heads", in_heads(&HeadChoices::groups_similar)));
+      switch_field("heads", "subtracts_chance", "Choose how heads are scored", in_heads<&HeadChoices::subtracts_chance>()));
+  fields.push_back(switch_field("heads", "groups_similar", "Order heads", in_heads<&HeadChoices::groups_similar>()));
   fields.push_back(choice_field("heads", "circuit_score", "Choose what weights are compared by",
-                                in_heads(&HeadChoices::circuit_score), kCircuitScores));
+                                in_heads<&HeadChoices::circuit_score>(), kCircuitScores));
 }
 
 /// What the lines, the text and the map show.
 void add_view_parts(std::vector<Field>& fields) {
   fields.push_back(value_field("lines", "hidden_heads", "Choose heads of the lines",
-                               at(&State::view, &ViewChoices::lines, &LineChoices::hidden_heads), write_head_numbers,
+                               at<&State::view, &ViewChoices::lines, &LineChoices::hidden_heads>(), write_head_numbers,
                                read_head_numbers));
   fields.push_back(continuous(number_field("lines", "threshold", "Change threshold of the lines",
-                                           at(&State::view, &ViewChoices::lines, &LineChoices::threshold), kLeastLineWeight,
-                                           kMostLineWeight)));
+                                           at<&State::view, &ViewChoices::lines, &LineChoices::threshold>(),
+                                           kLeastLineWeight, kMostLineWeight)));
   fields.push_back(choice_field("lines", "pair_part", "Choose sentences of the lines",
-                                at(&State::view, &ViewChoices::lines, &LineChoices::pair_part), kPairParts));
+                                at<&State::view, &ViewChoices::lines, &LineChoices::pair_part>(), kPairParts));
   fields.push_back(
-      choice_field("view", "text_side", "Choose what shades the text", in_view(&ViewChoices::text_side), kMapSides));
+      choice_field("view", "text_side", "Choose what shades the text", in_view<&ViewChoices::text_side>(), kMapSides));
   fields.push_back(choice_field("view", "special_tokens", "Choose what is shown of special tokens",
-                                in_view(&ViewChoices::special_tokens), kSpecialTokens));
-  fields.push_back(switch_field("view", "groups_words", "Switch words", in_view(&ViewChoices::groups_words)));
-  fields.push_back(switch_field("view", "shows_marginals", "Switch marginals", in_view(&ViewChoices::shows_marginals)));
+                                in_view<&ViewChoices::special_tokens>(), kSpecialTokens));
+  fields.push_back(switch_field("view", "groups_words", "Switch words", in_view<&ViewChoices::groups_words>()));
+  fields.push_back(switch_field("view", "shows_marginals", "Switch marginals", in_view<&ViewChoices::shows_marginals>()));
 }
 
 }  // namespace
