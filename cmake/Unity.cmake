@@ -1,9 +1,9 @@
 # headlight_unite(TARGET [LARGEST]) – with -DCMAKE_UNITY_BUILD=ON, as most presets have it, the sources of a folder are compiled together,
-# LARGEST (24) at a time or somewhat fewer: headers and templates that they share cost once. So names in anonymous namespaces are unique
+# LARGEST (40) at a time or somewhat fewer: headers and templates that they share cost once. So names in anonymous namespaces are unique
 # within a folder; tests have a namespace a file instead. To be called after all sources of the target were listed. Sources with
 # options of their own are compiled alone.
 function(headlight_unite target)
-  set(largest 24)
+  set(largest 40)
   if(ARGC GREATER 1)
     set(largest ${ARGV1})
   endif()
@@ -32,4 +32,9 @@ function(headlight_unite target)
     endforeach()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  # GCC looks for memory that it can use again less often: a tenth less time, for a third more memory in the largest of
+  # these compilations, 1.4 instead of 1.0 GB.
+  if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=400000 --param=ggc-min-expand=300)
+  endif()
 endfunction()
