@@ -57,17 +57,15 @@ int run_screenshot(ScreenshotFlags& flags) {
 }  // namespace
 
 Subcommand add_screenshot_command(CLI::App& app) {
-  CLI::App* command =
-      add_subcommand(app, "screenshot",
-                     "Write the window as an image, without a display\n\n"
-                     "Draws the window as it first opens, offscreen, waits until everything in it is "
-                     "computed, and writes a PNG; or the view's figure for a paper, of every view but head.");
+  CLI::App* command = add_subcommand(app, "screenshot",
+                                     "Write the window as an image, without a display\n\n"
+                                     "Draws the window as it first opens, offscreen, waits until everything in it is "
+                                     "computed, and writes a PNG; or the view's figure for a paper.");
   const auto flags = std::make_shared<ScreenshotFlags>();
   ScreenshotOptions* options = &flags->options;
   add_flag(*command, "--out", "FILE", "the .png file to write, or a figure as .svg or .pdf; needed", "Image",
            [=](const std::string& text) { options->out = text; });
-  add_plain_flag(*command, "--figure",
-                 "the view's figure for a paper instead of the window, of every view but head; .svg and .pdf always are",
+  add_plain_flag(*command, "--figure", "the view's figure for a paper instead of the window; .svg and .pdf always are",
                  "Image", [=] { options->is_figure = true; });
   add_flag(*command, "--size", "WxH", "size of the image in pixels (default 1600x1000)", "Image",
            [=](const std::string& text) { read_size(text, *options); });

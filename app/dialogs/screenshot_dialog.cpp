@@ -35,8 +35,8 @@ void ScreenshotDialog::draw(Frame& frame) {
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
     ImGui::PushTextWrapPos(0.0F);
     ImGui::TextUnformatted(
-        is_figure_ ? "For a paper, drawn anew: the name ends in .svg, .pdf or .png. Every view but Head has one; "
-                     "of maps Export writes figures."
+        is_figure_ ? "What this view shows, drawn anew for a paper: the name ends in .svg, .pdf or .png. Export (Ctrl+E) "
+                     "writes figures of many heads at once."
                    : "What is on screen, as .png.");
     ImGui::PopTextWrapPos();
   }

@@ -327,11 +327,7 @@ void Workspace::write_figure(const std::filesystem::path& path) const {
   const std::unique_ptr<exporting::Drawing> figure = panel == open_views_.end() ? nullptr : panel->second->figure();
   const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
   if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", path.string());
-  if (!figure) {
-    throw Error(
-        "this view has no figure, or none yet; save the window as .png, or choose Export for figures of "
-        "maps");
-  }
+  if (!figure) throw Error("this view has no figure now: it shows nothing, or what it shows is being computed");
   exporting::DrawingOutput output = figure->output();
   output.session =
       fmt::format(R"({{"headlight": 1, "version": {}, "state": {}}})", kSessionVersion, to_text(to_json(state_), -1));

@@ -1,4 +1,5 @@
 // The block view's parts that need no window: the flow of each family, its layout, the walk, and the residual stream.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -146,6 +147,31 @@ TEST_SUITE("cpu") {
           CHECK(tip.y <= box.end().y);
         }
       }
+    }
+  }
+
+  TEST_CASE("in a low room maps get the most of the height, and there is a height at which they can be read") {
+    for (const std::uint32_t tokens : {1U, 5U, 71U, 1'000U}) {
+      CAPTURE(tokens);
+      const ReferenceScene scene(golden_state("gpt2"));
+      inference::BlockShape shape = scene.run->shape({});
+      shape.queries = shape.keys = tokens;
+      const BlockPlan plan = plan_block({}, &scene.source.network->layer({}), shape);
+      const auto map_edge = [&](glm::vec2 room) {
+        const BlockLayout layout = lay_out_block(plan, {.origin = {0.0F, 0.0F}, .size = room});
+        const auto weights = std::ranges::find_if(
+            layout.nodes, [&](const PlacedNode& placed) { return plan.nodes[placed.node].id == "weights"; });
+        REQUIRE(weights != layout.nodes.end());
+        CHECK(weights->cells.size.x == weights->cells.size.y);
+        return weights->cells.size.x;
+      };
+      // A third of the height less titles and gutters would leave 45 units.
+      CHECK(map_edge({664.0F, 303.0F}) >= 66.0F);  // observed 67
+      CHECK(map_edge({664.0F, least_block_height(plan, 664.0F)}) >= 87.0F);
+      CHECK(map_edge({2600.0F, least_block_height(plan, 2600.0F)}) >= 87.0F);
+      CHECK(least_block_height(plan, 664.0F) < 360.0F);
+      // Where there is room, maps are as wide as their column.
+      CHECK(map_edge({664.0F, 700.0F}) == std::floor((664.0F - 12.0F - 4.0F * 26.0F) / 5.0F));
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "app/models/bundled_models.h"
 #include "app/ui_driver.h"
 
 namespace viewer_block_test {
@@ -39,6 +40,35 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().block.opened == "scores");
     ui.click("block.fold");
     CHECK(ui.state().block.opened.empty());
+  }
+
+  TEST_CASE("in a small window the maps of a long text can be read, and all of the flow is reached by scrolling") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.view.tab = "block";
+    for (int i = 0; i < 71; ++i) state.text() += i == 0 ? "dog" : " dog";
+    UiDriver ui(state, open_gpu_runner);
+    REQUIRE(ui.result().input);
+    REQUIRE(ui.result().input->source.length >= 71);
+    for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1280, 800)}) {
+      CAPTURE(size.x);
+      ui.resize(size.x, size.y);
+      ui.move_to("block.weights");  // on its cells, which are what is marked then
+      const view::Rect map = ui.rect("block.weights");
+      CHECK(map.size.x >= 86.0F);  // 42 when rows were equally high
+      CHECK(map.size.y == map.size.x);
+      CHECK(ui.sees("block.play"));
+      ui.move_to("block.play");
+      CHECK(ui.sees("block.heads"));
+    }
+    ui.resize(1024, 560);  // lower still: the flow scrolls, and the walk brings its step into view
+    const float top = ui.rect("block.flow").origin.y;
+    ui.press(shell::Key::Comma);
+    CHECK(ui.rect("block.flow").origin.y < top);
+    ui.press(shell::Key::Comma);
+    CHECK(ui.rect("block.flow").origin.y < top);
+    for (int i = 0; i < 15; ++i) ui.press(shell::Key::Comma);
+    CHECK(ui.rect("block.flow").origin.y == top);
   }
 
   TEST_CASE("a number leads to the view where it is computed") {
@@ -100,7 +130,9 @@ TEST_SUITE("gpu") {
       CHECK(ui.state().view.tab == "block");
       CHECK(ui.sees("block.attended"));
       CHECK(ui.sees("block.residual"));
-      ui.move_to("block.attended");
+      ui.move_to("block.heads");
+      const glm::vec2 corner = ui.rect("block.attended").origin;  // of the title; a long text's matrix is narrower than it
+      ui.feed({shell::MouseMove{corner + glm::vec2(20.0F, 56.0F)}});
       CHECK(ui.sees("arithmetic.copy"));
     }
   }

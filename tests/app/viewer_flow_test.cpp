@@ -1,13 +1,27 @@
 // The Flow tab, in the whole window.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <iterator>
+#include <limits>
+#include <numeric>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
+#include "app/widgets/prediction_bars.h"
+#include "model/reference.h"
 
 namespace viewer_flow_test {
 
@@ -37,9 +51,143 @@ std::optional<std::array<std::uint32_t, 3>> some_edge(const UiDriver& ui) {
   return std::nullopt;
 }
 
+/// The logits of a state, written out in double precision: the stack's final norm, then a dot product with each token's row.
+std::vector<double> logits_of(const model::Layers& layers, std::span<const double> state) {
+  const model::Norm& norm = *layers.encoder_norm;
+  const auto size = static_cast<double>(state.size());
+  const bool has_mean = norm.kind == model::Norm::Kind::Layer;
+  const double mean = has_mean ? std::accumulate(state.begin(), state.end(), 0.0) / size : 0.0;
+  double squares = 0.0;
+  for (const double value : state) squares += (value - mean) * (value - mean);
+  const double deviation = std::sqrt(squares / size + double{norm.epsilon});
+  const Tensor gains = norm.weight.tensor(), unembedding = layers.unembedding->linear.weight.tensor();
+  const Tensor biases = norm.bias.is_empty() ? Tensor() : norm.bias.tensor();
+  std::vector<double> normed;
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    const double bias = biases.values.empty() ? 0.0 : double{biases.values[i]};
+    normed.push_back((state[i] - mean) / deviation * double{gains.values[i]} + bias);
+  }
+  std::vector<double> logits(unembedding.axis(0));
+  for (std::size_t id = 0; id < logits.size(); ++id) {
+    for (std::size_t i = 0; i < normed.size(); ++i) {
+      logits[id] += normed[i] * double{unembedding.values[id * normed.size() + i]};
+    }
+  }
+  return logits;
+}
+
+std::string without_spaces(std::string_view text) {
+  std::string kept;
+  std::ranges::copy_if(text, std::back_inserter(kept), [](char c) { return c != ' '; });
+  return kept;
+}
+
+/// What the newest frame says between two words, without spaces; empty: it doesn't say them.
+std::string said_between(UiDriver& ui, std::string_view begin, std::string_view end) {
+  ui.settle();  // of a frame that is drawn only the changed rectangles are left
+  std::string text;
+  for (const DrawnGlyph& glyph : glyphs_on_screen()) text += glyph.text;
+  text = without_spaces(text);
+  const std::size_t at = text.find(begin);
+  if (at == std::string::npos) return {};
+  const std::string behind = text.substr(at + begin.size());
+  return end.empty() ? behind : behind.substr(0, behind.find(end));
+}
+
+/// "“cat”+1.204,“dog”+0.311" against the largest of `changes`; signs are those of the list. Returns the largest difference,
+/// of numbers that are written with three decimals; infinity where a token is another one.
+double compare_list(UiDriver& ui, std::string said, const std::vector<double>& changes, double sign) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr std::size_t kListed = 4;
+  std::vector<std::uint32_t> ids(changes.size());
+  std::iota(ids.begin(), ids.end(), 0U);
+  std::ranges::stable_sort(ids, [&](auto a, auto b) { return sign * changes[a] > sign * changes[b]; });
+  double worst = 0.0;
+  for (std::size_t i = 0; i < kListed; ++i) {
+    const std::string label = without_spaces(fmt::format("\u201C{}\u201D", candidate_label(ui.result(), ids[i])));
+    if (!said.starts_with(label)) return kInfinity;
+    said.erase(0, label.size());
+    const bool is_minus = said.starts_with("\u2212");
+    if (is_minus != (sign < 0.0)) return kInfinity;
+    said.erase(0, is_minus ? std::string_view("\u2212").size() : 1);
+    char* end = nullptr;
+    const double number = std::strtod(said.c_str(), &end);
+    if (end == said.c_str()) return kInfinity;
+    said.erase(0, static_cast<std::size_t>(end - said.c_str()));
+    if (said.starts_with(",")) said.erase(0, 1);
+    const double off = std::abs((is_minus ? -number : number) - changes[ids[i]]);
+    worst = std::isnan(off) ? kInfinity : std::max(worst, off);
+  }
+  return worst;
+}
+
 }  // namespace
 
 TEST_SUITE("gpu") {
+  TEST_CASE("every node tells which tokens its layer promoted and suppressed, and by how much") {
+    for (const char* model : {"gpt2", "llama"}) {
+      CAPTURE(model);
+      State state = flow_of("the cat sat on the mat");
+      state.flow.threshold = kLeastFlowThreshold;
+      UiDriver ui(state, open_gpu_runner);
+      show_golden_model(ui, model);
+      REQUIRE(ui.result().network);
+      const model::Layers& layers = *ui.result().network->layers;
+      const auto sees_before = [](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t query, std::uint32_t key) {
+        return key <= query;
+      };
+      const model::reference::Run run = model::reference::run(*ui.result().network, *ui.result().input, sees_before,
+                                                              -std::numeric_limits<double>::infinity());
+      const auto logits_at = [&](std::uint32_t layer, std::uint32_t token) {
+        const model::reference::Array& states = run.encoder_hidden.at(layer);
+        const std::size_t width = states.shape.back();
+        return logits_of(layers, std::span(states.values).subspan(token * width, width));
+      };
+      const auto changes_at = [&](std::uint32_t layer, std::uint32_t token) {
+        std::vector<double> changes = logits_at(layer, token);
+        const std::vector<double> before = logits_at(layer - 1, token);
+        for (std::size_t id = 0; id < changes.size(); ++id) changes[id] -= before[id];
+        return changes;
+      };
+      // By the keyboard: the last token's state after the last layer, in the line above the graph.
+      ui.press(Key::Down);
+      REQUIRE(ui.sees("flow.chosen_text"));
+      const auto last = static_cast<std::uint32_t>(run.encoder_hidden.size()) - 1;
+      const std::vector<double> changes_of_last = changes_at(last, ui.result().input->source.length - 1);
+      CHECK(compare_list(ui, said_between(ui, "Promoted:", ".Suppressed:"), changes_of_last, 1.0) < 6e-4);
+      CHECK(compare_list(ui, said_between(ui, "Suppressed:", {}), changes_of_last, -1.0) < 6e-4);
+      ui.press(Key::Escape);
+      std::set<std::string> said;
+      std::set<std::string> nodes;
+      for (int start = 0; start < 3; ++start) {  // of the last tokens
+        for (std::uint32_t layer = 1; layer < run.encoder_hidden.size(); ++layer) {
+          for (std::uint32_t token = 0; token < ui.result().input->source.length; ++token) {
+            const std::string name = fmt::format("flow.node.{}.{}", layer, token);
+            if (!ui.sees(name) || !nodes.insert(name).second) continue;
+            CAPTURE(name);
+            ui.move_to(name);
+            const std::vector<double> changes = changes_at(layer, token);
+            const std::string in_tooltip = said_between(ui, "layer'sMLPis", {});  // behind the line above the graph
+            const std::size_t at = in_tooltip.find("Promoted:"), then = in_tooltip.find("Suppressed:");
+            REQUIRE(at != std::string::npos);
+            REQUIRE(then != std::string::npos);
+            const std::string promoted = in_tooltip.substr(at + 9, then - at - 9), suppressed = in_tooltip.substr(then + 11);
+            CAPTURE(promoted);
+            CAPTURE(suppressed);
+            const double up = compare_list(ui, promoted, changes, 1.0);
+            const double down = compare_list(ui, suppressed, changes, -1.0);
+            CHECK(up < 6e-4);    // half a unit of the last decimal, and what the device's float32 differs by
+            CHECK(down < 6e-4);  // observed of either: 5.0e-4 at most, of ten nodes of gpt2 and nine of llama
+            said.insert(promoted + suppressed);
+          }
+        }
+        ui.click("flow.previous");
+      }
+      CHECK(nodes.size() >= 6);
+      CHECK(said.size() == nodes.size());  // no node says another one's
+    }
+  }
+
   TEST_CASE("routes, rollout and flow are drawn; an edge opens its head at its cell") {
     UiDriver ui(flow_of("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");

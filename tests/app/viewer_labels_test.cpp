@@ -51,19 +51,24 @@ void check_labels() {
   }
 }
 
-/// All views of what the window shows now, at three sizes, in two themes.
+/// All views of what the window shows now.
+void check_tabs(UiDriver& ui, const std::string& what) {
+  for (const View& view : views()) {
+    ui.press(view.key.key, view.key.modifiers);
+    REQUIRE(ui.state().view.tab == view.id);
+    INFO(fmt::format("{}, theme {}, {}", what, static_cast<int>(ui.state().view.theme), view.id));
+    ui.settle();  // of a frame that is drawn only the changed rectangles are left
+    check_labels();
+  }
+}
+
+/// The same at three sizes, in three themes.
 void check_views(UiDriver& ui, const std::string& what) {
   for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
     ui.resize(size.x, size.y);
     for (const Theme theme : {Theme::Dark, Theme::Light, Theme::HighContrast}) {
       REQUIRE(ui.state().view.theme == theme);
-      for (const View& view : views()) {
-        ui.press(view.key.key, view.key.modifiers);
-        REQUIRE(ui.state().view.tab == view.id);
-        INFO(fmt::format("{}, {} × {}, theme {}, {}", what, size.x, size.y, static_cast<int>(theme), view.id));
-        ui.settle();  // of a frame that is drawn only the changed rectangles are left
-        check_labels();
-      }
+      check_tabs(ui, fmt::format("{}, {} × {}", what, size.x, size.y));
       ui.press(Key::T);
     }
   }
@@ -113,6 +118,20 @@ TEST_SUITE("gpu") {
       REQUIRE(ui.result().input);
       REQUIRE(ui.result().input->source.length >= words);
       check_views(ui, fmt::format("captions-gpt2, {} words", words));
+    }
+  }
+
+  TEST_CASE("labels of a 4K window, whose letters are twice as large, neither overlap nor are cut off") {
+    for (const std::uint32_t words : {12U, 300U}) {
+      State state;
+      change_to_model(state, find_bundled_model("captions-gpt2")->string());
+      state.text() = text_of(words);
+      std::get<Model>(state.source).stretches_positions = words > 256;
+      state.view.theme = words > 256 ? Theme::Light : Theme::Dark;
+      UiDriver ui(state, open_gpu_runner);
+      ui.resize(3840, 2160, 2.0F);
+      REQUIRE(ui.ui().scale() == 2.0F);
+      check_tabs(ui, fmt::format("captions-gpt2, {} words, 3840 × 2160", words));
     }
   }
 }

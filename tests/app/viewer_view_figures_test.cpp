@@ -3,15 +3,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "app/analyses/head_metric_text.h"
 #include "app/analyses/head_metrics.h"
+#include "app/cells/stage_text.h"
+#include "app/exports/figure_kind.h"
+#include "app/exports/job.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"
@@ -25,6 +32,8 @@ using namespace headlight;
 using namespace headlight::app;
 using attention::Stage;
 using evaluation::HeadMetric;
+using model::BlockKind;
+using shell::kControl;
 using shell::kControlShift;
 using shell::Key;
 using test::count;
@@ -43,6 +52,32 @@ std::string figure_of(UiDriver& ui, const fs::path& path) {
     fs::copy_file(path, fs::path(kept) / path.filename(), fs::copy_options::overwrite_existing);
   }
   return read_file(path);
+}
+
+/// An SVG's text, piece by piece.
+std::string words_of(const std::string& svg) {
+  std::string words;
+  bool is_in_tag = false;
+  for (const char c : svg) {
+    if (c == '<' || c == '>') {
+      is_in_tag = c == '<';
+      words += ' ';
+    } else if (!is_in_tag && c != '\n') {
+      words += c;
+    }
+  }
+  std::string joined;
+  for (const char c : words) {
+    if (c != ' ' || (!joined.empty() && joined.back() != ' ')) joined += c;
+  }
+  return joined;
+}
+
+std::string without_session(const std::string& svg) {
+  const std::size_t begin = svg.find("<metadata>"), end = svg.find("</metadata>");
+  return begin == std::string::npos || end == std::string::npos
+             ? svg
+             : svg.substr(0, begin) + svg.substr(end + std::string_view("</metadata>\n").size());
 }
 
 State view_of(const std::string& tab) {
@@ -119,6 +154,124 @@ TEST_SUITE("gpu") {
       }
       CHECK(count(svg, ">q before</text>") == (std::string_view(model) == "llama" ? 1 : 0));
     }
+  }
+
+  TEST_CASE("of all keys the figure of Neuron has every product's colour, every score, weight and masked key") {
+    const TemporaryDirectory folder;
+    for (const char* model : {"gpt2", "llama"}) {
+      CAPTURE(model);
+      State state = view_of("neuron");
+      state.neuron.form = NeuronForm::AllKeys;
+      state.view.pinned = attention::Cell{.query = 3, .key = 1};
+      UiDriver ui(state);
+      show_golden_model(ui, model);
+      ui.settle();
+      ui.wait(2.0);
+      ui.click("neuron.key row.1");  // opening a model takes the pin away
+      ui.click("neuron.query.3");
+      REQUIRE(ui.state().view.pinned);
+      REQUIRE(ui.state().view.pinned->query == 3);
+      const std::string svg = figure_of(ui, folder.path() / fmt::format("keys_{}.svg", model));
+      const inference::BlockShape& shape = ui.result().shapes.at(ui.state().selection.block);
+      REQUIRE(shape.keys > 5);
+      std::map<Stage, const attention::Tile*> known;
+      for (const auto& [asked, tile] : ui.result().tiles) {
+        if (asked.pool != 1 || !ui.result().is_current(asked)) continue;
+        if (asked.quantity == QuantityId(Stage::Q) && asked.row == 3 && asked.rows == 1) known[Stage::Q] = tile.tile.get();
+        if (asked.quantity == QuantityId(Stage::K) && asked.rows == shape.keys) known[Stage::K] = tile.tile.get();
+        for (const Stage stage : {Stage::Scaled, Stage::Weights}) {
+          const bool is_row = asked.quantity == QuantityId(stage) && asked.row == 3 && asked.rows == 1;
+          if (is_row && asked.columns == shape.keys) known[stage] = tile.tile.get();
+        }
+      }
+      REQUIRE(known.size() == 4);
+      float reach = 0.0F;
+      for (std::uint32_t key = 0; key < shape.keys; ++key) {
+        CAPTURE(key);
+        for (std::uint32_t i = 0; i < shape.d_k; ++i) {
+          reach = std::max(reach, std::abs(known[Stage::Q]->at(0, i) * known[Stage::K]->at(key, i)));
+        }
+        const std::string score = view::format_fixed(known[Stage::Scaled]->at(0, key), 3);
+        CHECK(svg.find(fmt::format(">{}</text>", score)) != std::string::npos);
+        const std::string weight = view::format_fixed(known[Stage::Weights]->at(0, key), 3);
+        if (key <= 3) CHECK(svg.find(fmt::format(">{}</text>", weight)) != std::string::npos);
+      }
+      CHECK(count(svg, ">masked</text>") == shape.keys - 4);
+      CHECK(svg.find(fmt::format(">{}</text>", view::format_number(reach, 6))) != std::string::npos);
+      CHECK(count(svg, "<rect") >= std::size_t{shape.keys} * shape.d_k);
+      CHECK(words_of(svg).find("query 3 ") != std::string::npos);
+      CHECK(words_of(svg).find("and all keys") != std::string::npos);
+    }
+  }
+
+  TEST_CASE("the figure of Head is the one that an export writes, of weights, scores, means and differences") {
+    const TemporaryDirectory folder;
+    struct Case {
+      std::string name;
+      Stage stage = Stage::Weights;
+      HeadMean mean = HeadMean::None;
+      bool is_difference = false;
+    };
+    for (const Case& one : {Case{.name = "weights"}, Case{.name = "scaled", .stage = Stage::Scaled},
+                            Case{.name = "mean", .mean = HeadMean::Layer}, Case{.name = "all", .mean = HeadMean::Kind},
+                            Case{.name = "difference", .is_difference = true}}) {
+      CAPTURE(one.name);
+      State state = view_of("head");
+      state.playground().settings.heads = 2;
+      state.selection.head = 1;
+      state.selection.mean = one.mean;
+      state.view.heatmap_stage = one.stage;
+      state.view.theme = Theme::Light;
+      state.view.color_map = "magma";
+      UiDriver ui(state);
+      if (one.is_difference) {
+        ui.press(Key::D, kControl);
+        ui.press(Key::C);  // the causal mask
+        REQUIRE(ui.state().compare.frozen);
+      }
+      ui.settle();
+      const std::string shown = figure_of(ui, folder.path() / fmt::format("head_{}.svg", one.name));
+      ExportOptions options;
+      options.inputs = run_inputs(ui.state());
+      options.stages = {one.stage};
+      if (one.is_difference) options.reference = *ui.state().compare.frozen;
+      options.formats = {ExportFormat::Svg};
+      options.views = {&kHeadFigure};
+      options.mean = one.mean;
+      if (one.mean != HeadMean::Kind) options.layers = IndexSet(0);
+      if (one.mean == HeadMean::None) options.heads = IndexSet(1);
+      options.color_map = "magma";
+      options.directory = folder.path() / one.name;
+      const std::unique_ptr<Runner> runner = open_reference_runner("");
+      const ExportReport report = run_export(*runner, options);
+      REQUIRE(report.files.size() == 2);  // and run.json
+      CHECK(without_session(shown) == without_session(read_file(report.files.front())));
+      CHECK(shown != without_session(shown));
+    }
+  }
+
+  TEST_CASE("the figure of Head is of words where the map is, and says where a map is too large for it") {
+    const TemporaryDirectory folder;
+    State state = view_of("head");
+    state.view.groups_words = true;
+    {
+      UiDriver ui(state);
+      show_golden_model(ui, "gpt2");
+      ui.settle();
+      REQUIRE(ui.sees("head.words"));
+      const std::string svg = figure_of(ui, folder.path() / "words.svg");
+      CHECK(words_of(svg).find("words: sums over keys, means over queries") != std::string::npos);
+      for (const char* word : {">cat</text>", ">mat</text>"}) CHECK(count(svg, word) == 2);  // a row and a column
+    }
+    State long_text = view_of("head");
+    for (int i = 0; i < 1'030; ++i) long_text.text() += " x";
+    UiDriver ui(long_text, open_gpu_runner);
+    ui.settle();
+    ui.press(Key::S, kControlShift);
+    ui.fill_in("screenshot.path", (folder.path() / "large.svg").string());
+    ui.click("screenshot.save");
+    CHECK(ui.window().notice().text.find("at most 1024 tokens a side") != std::string::npos);
+    CHECK_FALSE(fs::exists(folder.path() / "large.svg"));
   }
 
   TEST_CASE("the figure of Block has all matrices of the layer with their formulas, sizes and the engine's numbers") {
@@ -215,9 +368,44 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE("figures of Heads have every kind of attention that the mode shows, or name the one that it shows") {
+    const TemporaryDirectory folder;
+    for (const HeadsMode mode :
+         {HeadsMode::Metrics, HeadsMode::FromTo, HeadsMode::Pattern, HeadsMode::Similarity, HeadsMode::Composition}) {
+      CAPTURE(static_cast<int>(mode));
+      State state = view_of("heads");
+      state.heads.mode = HeadsMode::FromTo;
+      state.heads.circuit_score = CircuitScore::ValueComposition;
+      UiDriver ui(state);
+      show_golden_model(ui, "marian");
+      ui.click("heads.kind.0");
+      REQUIRE(ui.state().selection.block.kind == BlockKind::EncoderSelf);
+      ui.click(fmt::format("heads.mode.{}", static_cast<int>(mode)));
+      REQUIRE(ui.state().heads.mode == mode);
+      ui.settle();
+      const std::string svg = figure_of(ui, folder.path() / fmt::format("kinds_{}.svg", static_cast<int>(mode)));
+      const std::string words = words_of(svg);
+      if (mode != HeadsMode::Composition) {
+        CHECK(words.find("\u00B7 encoder self-attention") != std::string::npos);
+        CHECK(words.find("cross-attention") == std::string::npos);
+        continue;
+      }
+      std::size_t shown = 0;
+      for (const model::BlockKind kind : {BlockKind::EncoderSelf, BlockKind::DecoderSelf, BlockKind::Cross}) {
+        const std::string name(model::to_string(kind));
+        CAPTURE(name);
+        const bool is_seen = ui.sees(fmt::format("heads.composed.{}.0.0", name));
+        CHECK(count(svg, fmt::format(">{}</text>", kind_text(kind))) == (is_seen ? 1 : 0));
+        shown += is_seen ? 1 : 0;
+      }
+      CHECK(shown >= 2);
+      CHECK(count(svg, ">head</text>") == shown);
+    }
+  }
+
   TEST_CASE("a view's figure carries the window's session, from which the same figure is made again") {
     const TemporaryDirectory folder;
-    for (const char* tab : {"model", "predictions", "neuron", "block", "lines", "flow"}) {
+    for (const char* tab : {"head", "model", "predictions", "neuron", "block", "lines", "flow", "heads"}) {
       CAPTURE(tab);
       const fs::path path = folder.path() / fmt::format("{}.svg", tab);
       std::string first;

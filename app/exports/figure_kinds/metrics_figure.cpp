@@ -21,7 +21,8 @@ std::unique_ptr<exporting::Drawing> draw_metric_maps(const FigureSubject& subjec
   MetricsFigure figure{.found = *found, .scoring = subject.options.choice.heads.scoring};
   for (const model::BlockRef block : blocks.layers) figure.layers.push_back(block.layer.value);
   figure.heads = blocks.heads;
-  figure.title = subject.options.title.empty() ? figure.title : subject.options.title;
+  if (!blocks.prefix.empty()) figure.title += fmt::format(" \u00B7 {}", model::to_string(blocks.kind));
+  if (!subject.options.title.empty()) figure.title = subject.options.title;
   figure.subtitle = settings_in_words(blocks, subject.options) + "; " + metrics_subtitle(*found);
   figure.style = figure_style(blocks, subject.matrix.stage, subject.options);
   figure.session = figure_session(subject.options, blocks, subject.matrix, kMetricsFigure);

@@ -19,6 +19,14 @@ constexpr float kHeaderHeight = 68.0F;
 constexpr float kSentenceLine = 15.0F;
 constexpr float kChartWidth = 230.0F;
 constexpr float kLeastChartRoom = 620.0F;  // narrower: no chart
+// Of a low header: its height without the sentence, the top of its second line, and the width of the heads there.
+constexpr float kLowHeader = 54.0F, kLowAbout = 34.0F, kLowHeads = 240.0F;
+constexpr float kHeaderGap = 16.0F;
+
+/// Width of a head's square with the gap behind it.
+float head_edge(std::uint32_t heads, float width) {
+  return std::clamp(width / static_cast<float>(std::max(heads, 1U)), 3.0F, 15.0F);
+}
 
 /// One square for each query head over the KV heads that they read, the selected one filled; a click selects.
 void draw_head_row(Frame& frame, const BlockSource& source, glm::vec2 at, float width) {
@@ -26,7 +34,7 @@ void draw_head_row(Frame& frame, const BlockSource& source, glm::vec2 at, float 
   ImDrawList* list = ImGui::GetWindowDrawList();
   const inference::BlockShape& shape = source.subject.geometry.shape;
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
-  const float edge = std::clamp(width / static_cast<float>(std::max(shape.heads, 1U)), 3.0F, 15.0F);
+  const float edge = head_edge(shape.heads, width);
   const float square = std::max(edge - 2.0F, 1.0F);
   for (std::uint32_t head = 0; head < shape.heads; ++head) {
     const glm::vec2 low = at + glm::vec2(static_cast<float>(head) * edge, 0.0F);
@@ -72,17 +80,18 @@ float draw_sentence(Frame& frame, glm::vec2 at, float width, bool has_residual) 
 
 }  // namespace
 
-void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t token) {
+void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t token, bool is_low) {
   const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
-  const bool has_chart = width >= kLeastChartRoom;
+  const bool has_chart = !is_low && width >= kLeastChartRoom;
   const inference::BlockShape& shape = source.subject.geometry.shape;
   {
-    const Ink ink(frame.ui.fonts().title, theme.text);
-    ImGui::TextUnformatted(
-        fmt::format("Layer {} · head {} of {}", source.subject.block.layer.value, source.subject.geometry.head, shape.heads)
-            .c_str());
+    const Ink ink(fonts.title, theme.text);
+    const std::string title =
+        fmt::format("Layer {} · head {} of {}", source.subject.block.layer.value, source.subject.geometry.head, shape.heads);
+    ImGui::TextUnformatted(fit_text(fonts.title, title, is_low ? width - kHeaderTools - kHeaderGap : width).c_str());
   }
   const model::AttentionLayer* layer = source.subject.layer;
   std::string about = kind_name(frame, source.subject.block.kind);
@@ -90,18 +99,26 @@ void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t to
   if (layer && layer->is_parallel) about += " · MLP parallel to attention";
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
   if (kv_heads < shape.heads) about += fmt::format(" · {} heads share {} KV heads", shape.heads, kv_heads);
-  const float text_room = width - (has_chart ? kChartWidth + 16.0F : 0.0F);
+  const float heads = is_low ? head_edge(shape.heads, kLowHeads) * static_cast<float>(shape.heads) : 0.0F;
+  const float beside = is_low ? heads : has_chart ? kChartWidth : 0.0F;
+  const float text_room = width - (beside > 0.0F ? beside + kHeaderGap : 0.0F);
+  if (is_low) ImGui::SetCursorScreenPos(to_imgui(at + glm::vec2(0.0F, kLowAbout)));
   {
-    const Ink ink(frame.ui.fonts().small, theme.text_dim);
-    ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, about, text_room).c_str());
+    const Ink ink(fonts.small, theme.text_dim);
+    ImGui::TextUnformatted(fit_text(fonts.small, about, text_room).c_str());
   }
-  draw_head_row(frame, source, at + glm::vec2(0.0F, kHeaderHeight - 23.0F), text_room);
+  if (is_low) {
+    draw_head_row(frame, source, at + glm::vec2(width - heads, kLowAbout - 3.0F), kLowHeads);
+  } else {
+    draw_head_row(frame, source, at + glm::vec2(0.0F, kHeaderHeight - 23.0F), text_room);
+  }
   if (has_chart) {
     draw_residual_chart(frame, {.origin = {at.x + width - kChartWidth, at.y}, .size = {kChartWidth, kHeaderHeight}}, token);
   }
-  const float sentence = draw_sentence(frame, at + glm::vec2(0.0F, kHeaderHeight), width, source.no_states.empty());
+  const float above = is_low ? kLowHeader : kHeaderHeight;
+  const float sentence = draw_sentence(frame, at + glm::vec2(0.0F, above), width, source.no_states.empty());
   ImGui::SetCursorScreenPos(to_imgui(at));
-  ImGui::Dummy(ImVec2(width, kHeaderHeight + sentence));
+  ImGui::Dummy(ImVec2(width, above + sentence));
 }
 
 }  // namespace headlight::app

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace headlight::app {
 namespace {
@@ -10,6 +11,10 @@ constexpr float kTitleHeight = 36.0F;  // the matrix' name, and what made it
 constexpr float kGutterX = 26.0F;
 constexpr float kGutterY = 24.0F;
 constexpr float kThinnest = 0.35F;
+constexpr float kMargin = 12.0F;       // for lines along the left edge and above the first row
+constexpr float kOthersShare = 0.5F;   // of a column's width: as high as a matrix that is no map wants to be
+constexpr float kReadableMap = 88.0F;  // UI units, an edge
+constexpr float kLeastMatrix = 8.0F;
 
 std::size_t index_of(const BlockPlan& plan, std::string_view id) {
   const auto found = std::ranges::find(plan.nodes, id, &BlockNode::id);
@@ -47,7 +52,45 @@ std::vector<glm::vec2> route(const BlockNode& from, const PlacedNode& start, con
           {x_end, end.box.origin.y}};
 }
 
+float column_width(const BlockPlan& plan, float width) {
+  const auto columns = static_cast<float>(std::max(plan.columns, 1U));
+  return std::max((width - kMargin - kGutterX * (columns - 1.0F)) / columns, 24.0F);
+}
+
+/// What the rows of a flow have beside the cells of their matrices.
+float height_around(const BlockPlan& plan) {
+  const auto rows = static_cast<float>(std::max(plan.rows, 1U));
+  return kMargin + rows * kTitleHeight + (rows - 1.0F) * kGutterY;
+}
+
+/// How high the cells of each row would be in columns of this width.
+std::vector<float> wanted_heights(const BlockPlan& plan, float column) {
+  constexpr float kAnyHeight = 1e6F;
+  std::vector<float> wanted(std::max(plan.rows, 1U), kLeastMatrix);
+  for (const BlockNode& node : plan.nodes) {
+    const bool is_map = node.stage && attention::is_map(*node.stage);
+    const float most = is_map ? column : column * kOthersShare;
+    const view::Rect whole = fit_matrix(node.rows, node.columns, {.origin = {}, .size = {column, kAnyHeight}});
+    wanted[node.row] = std::max(wanted[node.row], std::min(whole.size.y, most));
+  }
+  return wanted;
+}
+
+/// The heights where there is so much room for all: all larger or smaller by the same factor.
+std::vector<float> row_heights(const BlockPlan& plan, float column, float room) {
+  std::vector<float> heights = wanted_heights(plan, column);
+  const float all = std::accumulate(heights.begin(), heights.end(), 0.0F);
+  for (float& height : heights) height = std::max(height * room / all, kLeastMatrix);
+  return heights;
+}
+
 }  // namespace
+
+float least_block_height(const BlockPlan& plan, float width) {
+  const std::vector<float> wanted = wanted_heights(plan, column_width(plan, width));
+  const float factor = std::min(kReadableMap / *std::ranges::max_element(wanted), 1.0F);
+  return std::ceil(height_around(plan) + factor * std::accumulate(wanted.begin(), wanted.end(), 0.0F));
+}
 
 view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rect& room) {
   const float most = std::max(1.0F, static_cast<float>(std::max(rows, columns)));
@@ -59,15 +102,17 @@ view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rec
 
 BlockLayout lay_out_block(const BlockPlan& plan, const view::Rect& room) {
   BlockLayout layout;
-  const glm::vec2 count(std::max(plan.columns, 1U), std::max(plan.rows, 1U));
-  const glm::vec2 gutters(kGutterX, kGutterY);
-  const glm::vec2 margin(12.0F, 12.0F);  // lines along the left edge and above the first row
-  const glm::vec2 cell =
-      glm::max((room.size - margin - gutters * (count - 1.0F)) / count, glm::vec2(24.0F, kTitleHeight + 8.0F));
+  const float column = column_width(plan, room.size.x);
+  const std::vector<float> heights = row_heights(plan, column, room.size.y - height_around(plan));
+  std::vector<float> tops{room.origin.y + kMargin};
+  for (const float height : heights) tops.push_back(tops.back() + kTitleHeight + height + kGutterY);
   for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
     const BlockNode& node = plan.nodes[i];
-    const glm::vec2 at = room.origin + margin + glm::vec2(node.column, node.row) * (cell + gutters);
-    PlacedNode placed{.node = i, .box = {.origin = glm::floor(at), .size = glm::floor(cell)}, .cells = {}};
+    const glm::vec2 at(room.origin.x + kMargin + static_cast<float>(node.column) * (column + kGutterX), tops[node.row]);
+    PlacedNode placed{
+        .node = i,
+        .box = {.origin = glm::floor(at), .size = glm::floor(glm::vec2(column, kTitleHeight + heights[node.row]))},
+        .cells = {}};
     const view::Rect inner{.origin = placed.box.origin + glm::vec2(0.0F, kTitleHeight),
                            .size = placed.box.size - glm::vec2(0.0F, kTitleHeight)};
     placed.cells = fit_matrix(node.rows, node.columns, inner);

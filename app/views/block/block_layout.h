@@ -30,8 +30,12 @@ struct BlockLayout {
   std::vector<PlacedArrow> arrows;
 };
 
-/// Places every matrix in its cell of the grid, with lines in the gutters between.
+/// Places every matrix in its cell of the grid, with lines in the gutters between. Columns are equally wide; of the height
+/// maps of queries and keys get the most, because they are square and others are wide.
 BlockLayout lay_out_block(const BlockPlan& plan, const view::Rect& room);
+
+/// The height below which maps would be too small to be read in a room of this width.
+float least_block_height(const BlockPlan& plan, float width);
 
 /// A rectangle with the matrix' proportions, as large as `room` lets it be, but never thinner than a tenth.
 view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rect& room);

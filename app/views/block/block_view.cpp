@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +21,10 @@ namespace headlight::app {
 namespace {
 
 constexpr float kLowStrip = 84.0F;
+constexpr float kLowRegion = 560.0F, kLeastLowWidth = 600.0F;  // lower, and wide enough: the walk is beside the title
+
+/// The region is too low for a header with a chart and a line of controls below the flow.
+bool has_low_header(glm::vec2 region) { return region.y < kLowRegion && region.x >= kLeastLowWidth; }
 
 /// The row that the residual stream's numbers are shown around: the pinned query, else the last token.
 std::uint32_t token_of_interest(const Frame& frame) {
@@ -131,16 +136,41 @@ void draw_opened(Frame& frame, const BlockSource& source, const BlockNode& node,
   draw_strip(frame, source, cell ? &node : nullptr, cell.value_or(attention::Cell{}), strip, memory);
 }
 
-void draw_whole(Frame& frame, const BlockSource& source, const BlockPlan& plan, BlockMemory& memory) {
+/// The flow in a region of this size, which scrolls where maps would be too small, and follows the walk then.
+PointedCell draw_flow(Frame& frame, const BlockSource& source, const BlockPlan& plan, glm::vec2 room, BlockMemory& memory) {
+  const float width = room.x - ImGui::GetStyle().ScrollbarSize;
+  const float least = least_block_height(plan, width);
+  memory.room = least > room.y ? glm::vec2(width, least) : room;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+  ImGui::BeginChild("flow", to_imgui(room), false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
+  ImGui::PopStyleVar();
+  const std::optional<std::size_t> step = memory.walk.is_at_end() ? std::nullopt : std::optional(memory.walk.step());
+  if (std::exchange(memory.step_in_view, step) != step && step && plan.rows > 1) {
+    const float down = static_cast<float>(plan.nodes[*step].row) / static_cast<float>(plan.rows - 1);
+    ImGui::SetScrollY(down * ImGui::GetScrollMaxY());
+  }
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const PointedCell pointed =
+      draw_block_flow(frame, source, plan, {.origin = at, .size = memory.room}, memory.walk, memory.hovered);
+  ImGui::SetCursorScreenPos(to_imgui(at));
+  ImGui::Dummy(to_imgui(memory.room));
+  ImGui::EndChild();
+  return pointed;
+}
+
+/// `corner`: of the view, where a low one has the controls of the walk at the right.
+void draw_whole(Frame& frame, const BlockSource& source, const BlockPlan& plan, bool has_controls_above, glm::vec2 corner,
+                BlockMemory& memory) {
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
   const float strip = memory.shows_all_terms ? std::max(room.y * 0.42F, kLowStrip) : kLowStrip;
   const float spacing = ImGui::GetStyle().ItemSpacing.y;
-  const float flow_height = std::max(room.y - strip - kWalkControlsHeight - 2.0F * spacing, 40.0F);
-  memory.room = {room.x, flow_height - 8.0F};
+  const float controls = has_controls_above ? 0.0F : kWalkControlsHeight + spacing;
+  const float flow_height = std::max(room.y - strip - controls - spacing, 40.0F);
   const PointedCell pointed =
-      draw_block_flow(frame, source, plan, {.origin = at, .size = memory.room}, memory.walk, memory.hovered);
-  ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + flow_height));
+      draw_flow(frame, source, plan, {room.x, flow_height - (has_controls_above ? 0.0F : 8.0F)}, memory);
+  ImGui::SetCursorScreenPos(
+      to_imgui(has_controls_above ? corner + glm::vec2(room.x - kHeaderTools, 0.0F) : at + glm::vec2(0.0F, flow_height)));
   draw_walk_controls(frame, memory.walk, describe_step(plan, memory.walk.step()));
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + room.y - strip));
   if (!pointed.node && frame.state.view.pinned) {
@@ -177,7 +207,9 @@ void draw_block_panel(Frame& frame, BlockMemory& memory) {
   const std::uint32_t token = token_of_interest(frame);
   const BlockSource source = read_block(frame, token);
   const BlockPlan plan = plan_block(source.subject.block, source.subject.layer, source.subject.geometry.shape);
-  draw_block_header(frame, source, token);
+  const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
+  const bool is_header_low = has_low_header(to_glm(ImGui::GetContentRegionAvail()));
+  draw_block_header(frame, source, token, is_header_low);
   if (plan.nodes.empty()) return;
   const BlockNode* opened = plan.find(frame.state.block.opened);
   if (opened) {
@@ -186,7 +218,7 @@ void draw_block_panel(Frame& frame, BlockMemory& memory) {
     return;
   }
   walk_on(frame, source, plan, memory);
-  draw_whole(frame, source, plan, memory);
+  draw_whole(frame, source, plan, is_header_low, corner, memory);
   memory.figure = keep_block(frame, source, plan, memory.room);
   if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also where Play was pressed just now
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,11 +17,12 @@ namespace headlight::app {
 struct BlockMemory {
   BlockWalk walk;
   bool shows_all_terms = false;
-  std::string hovered;                  ///< id of the matrix under the pointer in the previous frame
-  std::optional<attention::Cell> held;  ///< of the unfolded matrix: its calculation stays when the pointer leaves
-  Selection selection;                  ///< that the held cell is of
-  glm::vec2 room{1'000.0F, 500.0F};     ///< of the whole flow when it was drawn last
-  BlockFigure figure;                   ///< of the last frame
+  std::string hovered;                      ///< id of the matrix under the pointer in the previous frame
+  std::optional<attention::Cell> held;      ///< of the unfolded matrix: its calculation stays when the pointer leaves
+  Selection selection;                      ///< that the held cell is of
+  std::optional<std::size_t> step_in_view;  ///< of the walk, to which the flow was scrolled
+  glm::vec2 room{1'000.0F, 500.0F};         ///< of the whole flow when it was drawn last
+  BlockFigure figure;                       ///< of the last frame
 };
 
 /// One layer as data flow, from the residual stream through attention and the MLP back to it, with a heatmap of real numbers

@@ -342,6 +342,7 @@ class FlowView final : public ViewPanel {
     if (const auto edge = strongest_into(layout_, *chosen_)) {
       text += fmt::format(". Most of it: {}. Enter opens that head.", edge_text(frame, layout_.edges[*edge], batch));
     }
+    if (const std::string changes = node_changes(frame, *chosen_, batch); !changes.empty()) text += " " + changes;
     frame.ui.ensure_glyphs(text);
     draw_small(frame, text, frame.ui.theme().text);
     frame.mark("flow.chosen_text", last_item_rect());

@@ -44,6 +44,21 @@ std::string changed(Frame& frame, const std::vector<float>& before, const std::v
   return text;
 }
 
+struct Changes {
+  std::string promoted, suppressed;
+};
+
+/// What the layer below the node did to its logits; nullopt: there is no such layer, or it isn't known yet.
+std::optional<Changes> changes_of(Frame& frame, const FlowNode& node, std::uint32_t batch) {
+  if (node.layer == 0 || !frame.result.has_logits) return std::nullopt;
+  const Prediction* after = ask(frame, batch, node);
+  const Prediction* before = ask(frame, batch, {.layer = node.layer - 1, .token = node.token});
+  const bool is_known = before && after && before->logits && after->logits;
+  if (!is_known || before->logits->size() != after->logits->size()) return std::nullopt;
+  return Changes{.promoted = "Promoted: " + changed(frame, *before->logits, *after->logits, true),
+                 .suppressed = "Suppressed: " + changed(frame, *before->logits, *after->logits, false)};
+}
+
 /// Everything below the tooltip's first line.
 void draw_facts(Frame& frame, const FlowNode& node, std::uint32_t batch, std::optional<double> mlp) {
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
@@ -56,15 +71,19 @@ void draw_facts(Frame& frame, const FlowNode& node, std::uint32_t batch, std::op
       read += fmt::format("{}{} {}", i == 0 ? "" : ", ", quoted(frame, candidate.id), percent_text(candidate.probability));
     }
     ImGui::TextUnformatted(fmt::format("Read as it is (logit lens): {}", after ? read : "computing\u2026").c_str());
-    const Prediction* before = node.layer > 0 ? ask(frame, batch, {.layer = node.layer - 1, .token = node.token}) : nullptr;
-    if (before && after && before->logits && after->logits && before->logits->size() == after->logits->size()) {
-      ImGui::TextUnformatted(fmt::format("Promoted: {}", changed(frame, *before->logits, *after->logits, true)).c_str());
-      ImGui::TextUnformatted(fmt::format("Suppressed: {}", changed(frame, *before->logits, *after->logits, false)).c_str());
+    if (const std::optional<Changes> changes = changes_of(frame, node, batch)) {
+      ImGui::TextUnformatted(changes->promoted.c_str());
+      ImGui::TextUnformatted(changes->suppressed.c_str());
     }
   }
 }
 
 }  // namespace
+
+std::string node_changes(Frame& frame, const FlowNode& node, std::uint32_t batch) {
+  const std::optional<Changes> changes = changes_of(frame, node, batch);
+  return changes ? fmt::format("{}. {}.", changes->promoted, changes->suppressed) : std::string();
+}
 
 void draw_node_tooltip(Frame& frame, const FlowNode& node, std::uint32_t batch, std::optional<double> mlp) {
   const std::string token = predicted_token_text(frame.result, batch, node.token);

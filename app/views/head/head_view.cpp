@@ -7,6 +7,7 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/views/head/axis_locks.h"
+#include "app/views/head/head_figure.h"
 #include "app/views/head/head_header.h"
 #include "app/views/head/map_heatmap.h"
 #include "app/views/head/map_input.h"
@@ -165,8 +166,16 @@ void draw_head_panel(Frame& frame, HeadMemory& memory) {
 
 std::unique_ptr<ViewPanel> open_head_view() {
   class HeadView final : public ViewPanel {
-    void draw(Frame& frame) override { draw_head_panel(frame, memory_); }
+    void draw(Frame& frame) override {
+      draw_head_panel(frame, memory_);
+      figure_ = {};
+      const bool has_map = frame.result.shapes.contains(frame.state.selection.block) && frame.result.input;
+      if (has_map) figure_.keep(frame, memory_.grouped);
+    }
+    std::unique_ptr<exporting::Drawing> figure() const override { return figure_.draw(); }
+
     HeadMemory memory_;
+    HeadFigure figure_;
   };
   return std::make_unique<HeadView>();
 }

@@ -82,6 +82,7 @@ class CompositionPanel final : public FindPanel {
   }
 
   bool has_numbers(const Frame& /*frame*/) const override { return !heads_.empty(); }
+  bool shows_all_kinds() const override { return true; }
   std::string csv(const Frame& frame) const override {
     const CircuitScore score = frame.state.heads.circuit_score;
     return scored_heads_csv(heads_,

@@ -25,10 +25,11 @@ class FindPanel {
   virtual bool has_numbers(const Frame& frame) const = 0;
   /// What was drawn last, with a line of titles. Only where has_numbers().
   virtual std::string csv(const Frame& frame) const = 0;
+  /// Does it show heads of all kinds of attention at once? Else of the selected one.
+  virtual bool shows_all_kinds() const { return false; }
 
   /// The words and colours of a figure.
   struct Look {
-    model::BlockKind kind = model::BlockKind::EncoderSelf;  ///< whose heads it shows
     std::string title = {}, subtitle = {};
     view::ColorMap color_map = view::ColorMap::Viridis;
     bool is_dark = false;

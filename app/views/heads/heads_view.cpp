@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <imgui.h>
 
 #include "app/exports/metrics_panels.h"
@@ -41,6 +42,12 @@ std::unique_ptr<FindPanel> open_panel(HeadsMode mode) {
   return open_metrics_panel();
 }
 
+/// Of attention, as an encoder-decoder has them: then a figure of one kind names it.
+bool has_several_kinds(const Frame& frame) {
+  const BlockShapes& shapes = frame.result.shapes;
+  return !shapes.empty() && shapes.begin()->first.kind != shapes.rbegin()->first.kind;
+}
+
 class HeadsView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -61,9 +68,10 @@ class HeadsView final : public ViewPanel {
     if (panel_ && mode_ != HeadsMode::Metrics) return panel_->figure(look_);
     const auto* found = dynamic_cast<const HeadMetricsFound*>(metrics_.get());
     if (found == nullptr || found->heads.empty()) return nullptr;
-    MetricsFigure figure{.found = *found, .scoring = scoring_, .subtitle = kind_ + ", " + metrics_subtitle(*found)};
-    if (const auto map = view::parse_color_map(color_map_)) figure.style.color_map = *map;
-    figure.style.is_dark = is_dark_;
+    MetricsFigure figure{
+        .found = *found, .scoring = scoring_, .title = look_.title, .subtitle = kind_ + ", " + metrics_subtitle(*found)};
+    figure.style.color_map = look_.color_map;
+    figure.style.is_dark = look_.is_dark;
     return exporting::make_drawing(draw_metrics(figure));
   }
 
@@ -79,16 +87,17 @@ class HeadsView final : public ViewPanel {
     metrics_ = answer->result;
     scoring_ = frame.state.heads.scoring;
     kind_ = kind_name(frame, selection.block.kind);
-    color_map_ = frame.state.view.color_map;
-    is_dark_ = frame.state.view.theme != Theme::Light;
   }
 
   void keep_look(Frame& frame) {
     const FindPanel::Heading heading = panel_->heading(frame);
-    look_ = {.kind = frame.state.selection.block.kind,
-             .title = frame.ui.unshaped(heading.title),
-             .subtitle = kind_name(frame, frame.state.selection.block.kind)};
-    if (!heading.detail.empty()) look_.subtitle += ", " + heading.detail;
+    look_ = {.title = frame.ui.unshaped(heading.title), .subtitle = {}};
+    if (!panel_->shows_all_kinds()) {
+      const char* kind = kind_name(frame, frame.state.selection.block.kind);
+      look_.subtitle = kind;
+      if (has_several_kinds(frame)) look_.title += fmt::format(" \u00B7 {}", kind);
+    }
+    if (!heading.detail.empty()) look_.subtitle += (look_.subtitle.empty() ? "" : ", ") + heading.detail;
     if (const auto map = view::parse_color_map(frame.state.view.color_map)) look_.color_map = *map;
     look_.is_dark = frame.state.view.theme != Theme::Light;
   }
@@ -128,9 +137,7 @@ class HeadsView final : public ViewPanel {
   FindPanel::Look look_;
   std::shared_ptr<const AnalysisResult> metrics_;
   evaluation::PatternScoring scoring_;
-  std::string kind_;  ///< of attention, in words
-  std::string color_map_;
-  bool is_dark_ = false;
+  std::string kind_;         ///< of attention, in words
   bool could_copy_ = false;  ///< when the title was drawn
 };
 

@@ -153,7 +153,6 @@ std::unique_ptr<exporting::Drawing> make_scored_figure(std::span<const ScoredHea
                                                        bool has_signs, const FindPanel::Look& look) {
   std::map<model::BlockRef, HeadMapLayer> layers;
   for (const ScoredHead& scored : heads) {
-    if (scored.head.block.kind != look.kind) continue;
     HeadMapLayer& layer = layers[scored.head.block];
     layer.block = scored.head.block;
     layer.values.resize(std::max<std::size_t>(layer.values.size(), scored.head.head + std::size_t{1}));

@@ -41,7 +41,8 @@ void draw_scored_heads(Frame& frame, const ScoredHeads& scored);
 /// Lines "kind,layer,head,<title>" of the heads in their order; empty where there is no number.
 std::string scored_heads_csv(std::span<const ScoredHead> heads, const std::string& title);
 
-/// The heads of one kind as a map of layers and heads for a paper; null where none of them is known.
+/// The heads as maps of layers and heads for a paper, one for each kind of attention that is among them; null where none of
+/// them is known.
 std::unique_ptr<exporting::Drawing> make_scored_figure(std::span<const ScoredHead> heads, std::string value_title,
                                                        bool has_signs, const FindPanel::Look& look);
 

@@ -8,6 +8,8 @@
 
 #include "app/views/neuron/chain_panel.h"
 #include "app/widgets/thumbnail.h"
+#include "core/error.h"
+#include "export/products_figure.h"
 #include "export/score_figure.h"
 #include "view/number_format.h"
 
@@ -32,6 +34,10 @@ NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
                                frame.ui.unshaped(pair.query_name), pair.cell.key, frame.ui.unshaped(pair.key_name)),
           .subtitle = fmt::format("{}, d_k = {}. {}", kind_name(frame, selection.block.kind), pair.chain.products.size(),
                                   compare_with_device(pair.chain)),
+          .keys_title = fmt::format("Layer {}, head {}: query {} \u201C{}\u201D and all keys", selection.block.layer.value,
+                                    selection.head, pair.cell.query, frame.ui.unshaped(pair.query_name)),
+          .keys_subtitle = fmt::format("{}, d_k = {}; each score as it enters the mask",
+                                       kind_name(frame, selection.block.kind), pair.chain.products.size()),
           .query = view::unpack(theme.query),
           .key = view::unpack(theme.key),
           .output = view::unpack(theme.output),
@@ -70,6 +76,62 @@ std::unique_ptr<exporting::Drawing> make_neuron_figure(const NeuronPair& pair, c
                             .calculation = std::move(calculation),
                             .note = line.note,
                             .is_result = line.name == "weight"});
+  }
+  return exporting::make_drawing(std::move(figure));
+}
+
+NeuronKeys keep_keys(Frame& frame, const HeadSubject& subject, const NeuronPair& pair) {
+  const inference::BlockShape& shape = subject.geometry.shape;
+  NeuronKeys kept;
+  if (!frame.result.input || shape.keys > exporting::kMostProductRows) return kept;
+  const model::TokenBatch& tokens = frame.result.input->keys(subject.block.kind);
+  for (std::uint32_t key = 0; key < shape.keys; ++key)
+    kept.names.push_back(frame.ui.unshaped(token_name(frame, tokens, key)));
+  const Selection& selection = frame.state.selection;
+  const auto ask = [&](attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t columns) {
+    const EngineTile* known = frame.ask(TileQuery{.quantity = stage,
+                                                  .block = subject.block,
+                                                  .batch = selection.batch,
+                                                  .head = selection.head,
+                                                  .row = row,
+                                                  .rows = rows,
+                                                  .column = 0,
+                                                  .columns = columns,
+                                                  .pool = 1});
+    return known != nullptr && known->run == frame.result.run ? known->tile : nullptr;
+  };
+  kept.keys = ask(attention::Stage::K, 0, shape.keys, shape.d_k);
+  kept.scores = ask(attention::Stage::Scaled, pair.cell.query, 1, shape.keys);
+  kept.weights = ask(attention::Stage::Weights, pair.cell.query, 1, shape.keys);
+  return kept;
+}
+
+std::unique_ptr<exporting::Drawing> make_keys_figure(const NeuronPair& pair, const NeuronKeys& shown,
+                                                     const NeuronLook& look) {
+  if (shown.names.empty()) {
+    throw Error("a figure has room for the products of {} keys, and this text has more: choose \"one key\"",
+                exporting::kMostProductRows);
+  }
+  if (!shown.keys || !shown.scores || !shown.weights || shown.keys->request.columns != pair.order.size()) return nullptr;
+  exporting::ProductsFigure figure{.title = look.keys_title,
+                                   .subtitle = look.keys_subtitle,
+                                   .components = {},
+                                   .rows = {},
+                                   .key_color = look.key,
+                                   .output_color = look.output,
+                                   .style = {.is_dark = look.is_dark}};
+  for (const std::size_t component : pair.order) figure.components.push_back(fmt::format("{}", component));
+  for (std::uint32_t key = 0; key < shown.names.size(); ++key) {
+    exporting::ProductsFigure::Row& row = figure.rows.emplace_back();
+    row.index = fmt::format("{}", key);
+    row.name = shown.names[key];
+    for (const std::size_t component : pair.order) {
+      const auto column = static_cast<std::uint32_t>(component);
+      row.products.push_back(pair.chain.products[component].left * shown.keys->at(key, column));
+    }
+    row.score = shown.scores->at(0, key);
+    row.weight = shown.weights->at(0, key);
+    row.is_masked = shown.weights->is_masked(0, key);
   }
   return exporting::make_drawing(std::move(figure));
 }

@@ -234,14 +234,20 @@ std::unique_ptr<ViewPanel> open_neuron_view() {
   class NeuronView final : public ViewPanel {
     void draw(Frame& frame) override {
       draw_neuron_panel(frame, memory_);
-      if (memory_.shown.is_known()) look_ = neuron_look(frame, memory_.shown);
+      shows_keys_ = frame.state.neuron.form == NeuronForm::AllKeys;
+      if (!memory_.shown.is_known()) return;
+      look_ = neuron_look(frame, memory_.shown);
+      if (shows_keys_) keys_ = keep_keys(frame, selected_subject(frame), memory_.shown);
     }
     std::unique_ptr<exporting::Drawing> figure() const override {
-      return memory_.shown.is_known() ? make_neuron_figure(memory_.shown, look_) : nullptr;
+      if (!memory_.shown.is_known()) return nullptr;
+      return shows_keys_ ? make_keys_figure(memory_.shown, keys_, look_) : make_neuron_figure(memory_.shown, look_);
     }
 
     NeuronMemory memory_;
     NeuronLook look_;
+    NeuronKeys keys_;
+    bool shows_keys_ = false;  ///< in the last frame
   };
   return std::make_unique<NeuronView>();
 }

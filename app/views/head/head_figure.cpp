@@ -1,0 +1,92 @@
+#include "app/views/head/head_figure.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/engine/translation.h"
+#include "app/exports/figure_kind.h"
+#include "app/exports/figures.h"
+#include "app/quantities/shown_map.h"
+#include "core/error.h"
+#include "export/figure.h"
+
+namespace headlight::app {
+namespace {
+
+using attention::Stage;
+
+/// What an export of the selected map alone would be asked for.
+ExportOptions options_of(const State& state, const EngineResult& result, bool is_difference) {
+  const Selection& selection = state.selection;
+  const ViewChoices& view = state.view;
+  ExportOptions options;
+  options.stages = {shown_stage(state)};
+  options.inputs = inputs_on_screen(state, result);
+  if (is_difference) options.reference = *state.compare.frozen;
+  options.kind = selection.block.kind;
+  options.batch = selection.batch;
+  options.mean = selection.mean;
+  if (selection.mean != HeadMean::Kind) options.layers = selection.block.layer.value;
+  if (selection.mean == HeadMean::None) options.heads = selection.head;
+  options.weighs_values = view.weighs_values;
+  options.row_names = view.row_names;
+  options.color_map = view.color_map;
+  options.is_row_normalized = view.color_range == ColorRange::PerRow;
+  options.color_spread = view.color_spread;
+  if (!is_difference) options.color_limits = view.color_limits;  // those are of one run
+  if (options.is_row_normalized) options.color_limits.erase(Stage::Weights);
+  options.is_dark = view.theme != Theme::Light;
+  return options;
+}
+
+}  // namespace
+
+void HeadFigure::keep(Frame& frame, const GroupedHead& grouped) {
+  *this = {};
+  state_ = &frame.state;
+  result_ = &frame.result;
+  is_difference_ = frame.shows_difference();
+  const Selection& selection = frame.state.selection;
+  const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
+  grouping_ = grouping_text(frame);
+  if (!grouping_.empty()) {
+    tile_ = grouped.map().tile;
+    for (const std::string& label : grouped.queries().labels) row_names_.push_back(frame.ui.unshaped(label));
+    for (const std::string& label : grouped.keys().labels) columns_.push_back(frame.ui.unshaped(label));
+    return;
+  }
+  is_too_large_ = std::max(shape.queries, shape.keys) > kFigureEdge;
+  if (is_too_large_) return;
+  const TileQuery all{.quantity = shown_stage(frame.state),
+                      .block = selection.block,
+                      .batch = selection.batch,
+                      .head = selection.head,
+                      .rows = shape.queries,
+                      .columns = shape.keys};
+  const TileQuery asked = frame.compared(shown_map(selection, all, shows_norms(frame.state)));
+  const EngineTile* known = frame.ask(asked);
+  if (known != nullptr && frame.result.is_current(asked)) tile_ = known->tile;
+}
+
+std::unique_ptr<exporting::Drawing> HeadFigure::draw() const {
+  if (is_too_large_) {
+    throw Error("a figure from this view has at most {} tokens a side; Export (Ctrl+E) writes larger maps", kFigureEdge);
+  }
+  if (!tile_ || !result_->network || !result_->input) return nullptr;
+  ExportOptions options = options_of(*state_, *result_, is_difference_);
+  if (!grouping_.empty()) options.row_names = RowNames::Read;  // words are those that are read
+  const RunShapes run{.blocks = result_->blocks, .shapes = result_->shapes, .input = result_->input.get()};
+  const ExportBlocks blocks = select_blocks(run, *result_->network, options).front();
+  const MatrixRef matrix = figures_of(kHeadFigure, blocks, options.stages.front()).front();
+  exporting::HeatmapFigure figure = matrix_figure(exporting::make_map(*tile_), *result_->input, blocks, matrix, options);
+  if (!grouping_.empty()) {
+    figure.subtitle += "; " + grouping_;
+    figure.rows.tokens = row_names_;
+    figure.columns.tokens = columns_;
+    figure.rows.length = tile_->request.rows;
+    figure.columns.length = tile_->request.columns;
+  }
+  return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
+}
+
+}  // namespace headlight::app
