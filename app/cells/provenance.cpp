@@ -128,12 +128,17 @@ class Teller {
       return fmt::format("{} {}", numbers->name(), headlight::to_string(numbers->shape()));
     };
     const std::string file = result_.capture->path().filename().string();
-    add("from", fmt::format("{}, {}",
-                            block->weights ? array(block->weights)
-                                           : fmt::format("{} and {}", array(block->queries), array(block->keys)),
-                            file));
+    std::string from =
+        block->weights ? array(block->weights) : fmt::format("{} and {}", array(block->queries), array(block->keys));
+    const bool is_mixed = base.stage == Stage::Heads || base.stage == Stage::Merged;
+    if (base.stage == Stage::Q && block->queries) from = array(block->queries);
+    if (base.stage == Stage::K && block->keys) from = array(block->keys);
+    if (base.stage == Stage::V && block->values) from = array(block->values);
+    if (is_mixed && block->values) from += fmt::format("{} {}", block->weights ? " and" : ",", array(block->values));
+    add("from", fmt::format("{}, {}", from, file));
     std::string computed = "nothing computes it: it is as it was saved";
-    if (!block->weights) {
+    if (is_mixed) computed = "sum of values by their weights, in double on the host";
+    if (!block->weights && !is_mixed) {
       computed = "read as it was saved";
       if (attention::is_map(base.stage)) computed = "q\u00b7k, in double on the host";
       if (base.stage >= Stage::Scaled && attention::is_map(base.stage))

@@ -1,10 +1,18 @@
 #include "app/cells/shown_mask.h"
 
+#include "capture/captured_run.h"
+
 namespace headlight::app {
 
 ShownMask::ShownMask(const Frame& frame) : selection_(frame.state.selection), chosen_(selected_mask(frame.state)) {
   const model::BlockRef block = selection_.block;
   if (!frame.result.network || !frame.result.shapes.contains(block)) return;
+  if (frame.result.capture) {  // masked, if at all, as its file says
+    with_window_.emplace();
+    with_window_->rule = {.causal = capture::is_causal(*frame.result.capture, block.kind), .key_padding = false};
+    with_window_->fill = attention::MaskFill::NegativeInfinity;
+    return;
+  }
   const model::AttentionConfig& config = frame.result.network->layer(block).config;
   if (config.window > 0) with_window_ = attention::in_layer(chosen_, config);
   if (chosen_.has_expressions() && frame.result.input)

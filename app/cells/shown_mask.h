@@ -8,8 +8,8 @@
 
 namespace headlight::app {
 
-/// The selected block's mask as its layer applies it: the user's, and the window that the layer was trained with; and what
-/// its expressions read in the selected map.
+/// The selected block's mask as its layer applies it: the user's, and the window that the layer was trained with; of a
+/// capture its file's. And what its expressions read in the selected map.
 class ShownMask {
  public:
   /// The frame must outlive it.
@@ -21,7 +21,7 @@ class ShownMask {
  private:
   const Selection& selection_;
   const attention::MaskSpec& chosen_;
-  std::optional<attention::MaskSpec> with_window_;  ///< only where there is one: a copy may be large
+  std::optional<attention::MaskSpec> with_window_;  ///< only where it isn't the user's alone: a copy may be large
   std::optional<inference::MaskTokens> tokens_;
 };
 

@@ -247,7 +247,7 @@ void ModelFlags::apply(State& state) {
   if (!preset_.empty()) select_preset(state, preset_);
   if (!capture_.empty()) {
     const std::filesystem::path path = std::filesystem::absolute(capture_).lexically_normal();
-    const capture::CaptureFile file(path);  // what is wrong with it is told before anything is computed
+    const capture::CaptureFile file(path, false);  // what is wrong with it is told before anything is computed
     select_capture(state, path.string());
   }
   // A text applies to everything but a preset; the playground's flags apply to the playground.

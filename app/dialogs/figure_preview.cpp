@@ -73,6 +73,7 @@ void FigurePreview::update(Frame& frame, const ExportOptions& options, const Fig
                                                            .model = frame.result.model.get(),
                                                            .network = frame.result.network.get(),
                                                            .reference_input = frame.result.reference_input.get(),
+                                                           .capture = frame.result.capture.get(),
                                                            .blocks = blocks,
                                                            .matrix = figures.front(),
                                                            .options = shown},

@@ -16,6 +16,10 @@
 #include "inference/language_model.h"
 #include "inference/prompt.h"
 
+namespace headlight::capture {
+class CaptureFile;
+}
+
 namespace headlight::app {
 
 /// What one figure is of.
@@ -25,6 +29,7 @@ struct FigureSubject {
   const inference::LanguageModel* model = nullptr;     ///< likewise
   const model::Network* network = nullptr;             ///< never null where ExportBlocks::predicts
   const model::ModelInput* reference_input = nullptr;  ///< of the run that is compared with; null: not known, or none
+  const capture::CaptureFile* capture = nullptr;       ///< that is shown instead of a network's run; null: a network's
   const ExportBlocks& blocks;                          ///< of a kind of attention
   MatrixRef matrix;                                    ///< one of figures_of()
   const ExportOptions& options;

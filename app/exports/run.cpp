@@ -99,6 +99,7 @@ class ExportRun {
                                           attention::to_string(pattern.kind), model::to_string(head.first.kind),
                                           head.first.layer.value, head.second));
     }
+    if (source_.capture && !source_.capture->note().empty()) report_.notes.push_back(source_.capture->note());
     for (const ExportBlocks& blocks : blocks_) {
       for (const Stage stage : options_.stages) plan_stage(blocks, stage);
       plan_figures(blocks);
@@ -203,6 +204,7 @@ class ExportRun {
                    .model = source_.model.get(),
                    .network = source_.network.get(),
                    .reference_input = reference_ ? reference_->source.input.get() : nullptr,
+                   .capture = source_.capture.get(),
                    .blocks = blocks,
                    .matrix = matrix,
                    .options = options_,

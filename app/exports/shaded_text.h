@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/exports/running_text.h"
+#include "app/exports/shaded_image.h"
 #include "app/state/state.h"
 #include "export/text_figure.h"
 
@@ -16,6 +18,7 @@ struct ShadedText {
   std::string settings = {};          ///< in front of what is shown; may be empty
   std::vector<RunningToken> queries;  ///< [token]
   std::vector<RunningToken> keys;     ///< of attention between two texts; empty: the queries are the keys
+  std::optional<PatchImage> query_image = {}, key_image = {};  ///< whose patches the tokens of a side are
   LockedToken chosen = {};
   std::vector<float> weights;  ///< [token of the other side]; NaN and negative ones count as 0
   bool is_difference = false;  ///< of two runs: red where there is more, blue where there is less, NaN as 0

@@ -82,6 +82,28 @@ class Colors {
   float log_range_ = 0.0F;
 };
 
+/// An image's own colours, each the mean of those that share a pixel with it.
+void copy_pixels(const HeatmapImage& image, const CellColoring& coloring, std::span<std::uint32_t> colors) {
+  std::size_t at = 0;
+  for (std::uint32_t row = 0; row < image.rows; ++row) {
+    const std::uint32_t end_row = std::min(row + coloring.pooled_rows, image.rows);
+    for (std::uint32_t column = 0; column < image.columns; ++column) {
+      const std::uint32_t end_column = std::min(column + coloring.pooled_columns, image.columns);
+      const std::uint32_t count = (end_row - row) * (end_column - column);
+      std::uint32_t mean = 0;
+      for (const std::uint32_t shift : {0U, 8U, 16U}) {
+        std::uint32_t sum = 0;
+        for (std::uint32_t r = row; r < end_row; ++r) {
+          for (std::uint32_t c = column; c < end_column; ++c)
+            sum += image.pixels[std::size_t{r} * image.columns + c] >> shift & 0xFFU;
+        }
+        mean |= (sum + count / 2) / count << shift;
+      }
+      colors[at++] = mean;
+    }
+  }
+}
+
 }  // namespace
 
 CellColoring coloring_of(const HeatmapImage& image, float pixels_per_column, float pixels_per_row) {
@@ -99,6 +121,7 @@ CellColoring coloring_of(const HeatmapImage& image, float pixels_per_column, flo
 }
 
 void color_cells(const HeatmapImage& image, const CellColoring& coloring, std::span<std::uint32_t> colors) {
+  if (!image.pixels.empty()) return copy_pixels(image, coloring, colors);
   const Colors known(image, coloring);
   const bool is_pooled = coloring.pooled_rows > 1 || coloring.pooled_columns > 1;
   std::size_t at = 0;

@@ -8,6 +8,7 @@ namespace {
 
 constexpr std::uint32_t kFirstWords = 1U << 18;  // 1 MiB, enough for a sentence; doubled when full
 constexpr std::uint32_t kMissingWord = 0;        // never a heatmap's
+constexpr std::size_t kNoColorMap = ~std::size_t{0};
 
 /// A processor gathers texels of a buffer at once but loops over the lanes of a storage buffer. Where texel buffers are
 /// short, as the least that Vulkan promises, the storage buffer it is.
@@ -49,7 +50,7 @@ const HeatmapRenderer::Pipeline::Entry* HeatmapRenderer::Pipeline::upload(const 
   const std::size_t cells = std::size_t{image.rows} * image.columns;
   if (cells > max_words_) return nullptr;
   Entry& entry = entries[image.key];
-  const std::size_t color_map = color_map_number(image.color_map);
+  const std::size_t color_map = image.pixels.empty() ? color_map_number(image.color_map) : kNoColorMap;
   const bool is_same = entry.words != 0 && entry.revision == image.revision && entry.rows == image.rows &&
                        entry.columns == image.columns && entry.has_mask == !image.masked.empty() &&
                        entry.has_row_scale == !image.row_scale.empty() && entry.color_map == color_map &&

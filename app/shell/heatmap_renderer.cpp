@@ -22,6 +22,10 @@ void check(const HeatmapImage& image) {
     throw Error("heatmap {} of {} x {} cells: {} has {} entries instead of {}", image.key, image.rows, image.columns, what,
                 size, wanted);
   };
+  if (!image.pixels.empty()) {
+    if (image.pixels.size() != cells) refuse("pixels", image.pixels.size(), cells);
+    return;
+  }
   if (image.values.size() != cells) refuse("values", image.values.size(), cells);
   if (!image.masked.empty() && image.masked.size() != cells) refuse("masked", image.masked.size(), cells);
   if (!image.row_scale.empty() && image.row_scale.size() != image.rows)

@@ -21,14 +21,17 @@ class RenderDevice;
 struct HeatmapImage {
   /// Stable name of this heatmap: the same from frame to frame, different from every other heatmap's of the frame.
   std::uint64_t key = 0;
-  /// Changes whenever `values`, `masked` or `row_scale` have other content; their cells are coloured and uploaded again only
-  /// then (or when the shape, the range or a colour changes, or masked/row_scale appear or disappear).
+  /// Changes whenever `values`, `masked`, `row_scale` or `pixels` have other content; their cells are coloured and uploaded
+  /// again only then (or when the shape, the range or a colour changes, or masked/row_scale appear or disappear).
   std::uint64_t revision = 0;
   std::uint32_t rows = 0;
   std::uint32_t columns = 0;
   std::span<const float> values;         ///< [rows, columns]; NaN and ±inf are drawn in view::kNotFinite
   std::span<const std::uint8_t> masked;  ///< [rows, columns] or empty; 1: hatched
   std::span<const float> row_scale;      ///< [rows] or empty; multiplies each row's values (1 / row maximum normalises rows)
+  /// [rows, columns] of an image, packed as Color and opaque: drawn as they are, the mean of those that share a pixel. Then
+  /// there are no values, masked cells, range or colour map. Empty: the cells are numbers.
+  std::span<const std::uint32_t> pixels = {};
 
   float low = 0.0F;   ///< drawn in the table's first colour
   float high = 1.0F;  ///< drawn in its last one

@@ -31,6 +31,10 @@ void draw_facts_of_capture(Form& form, const EngineResult& result) {
   if (shape.batch > 1) form.value("Lines", std::to_string(shape.batch), "Of the batch; each has maps of its own.");
   form.value("Weights", shape.only_weights ? "as saved" : "of q and k",
              "As they were saved; or the softmax of the queries and keys that were, in double precision.");
+  if (const auto& patches = result.capture->patches()) {
+    form.value("Patches", fmt::format("{} \u00D7 {}", patches->rows, patches->columns),
+               "Rows and columns of the image's patches, which are its tokens. The view Text shows weights on the image.");
+  }
   if (result.capture->is_causal()) form.value("Mask", "causal", "As the file says: no query sees a later key.");
 }
 
@@ -54,6 +58,10 @@ bool draw_capture_panel(Frame& frame, NumberBeingTyped& typed, const std::string
   const EngineResult& result = frame.result;
   const bool is_shown = result.capture && (result.capture->path() == path || are_linked_steps(result.capture->path(), path));
   if (is_shown && !result.shapes.empty()) draw_facts_of_capture(form, result);
+  if (is_shown && !result.capture->note().empty()) {
+    form.warning(result.capture->note());
+    frame.mark("capture.note", last_item_rect());
+  }
   if (is_shown && !result.capture_warning.empty()) {
     form.warning(fmt::format("Of the rows read so far: {}.", result.capture_warning));
     frame.mark("capture.warning", last_item_rect());

@@ -45,6 +45,8 @@ struct View {
   bool takes_arrows = false;
   /// What Esc takes back in it: folds what is unfolded. Returns whether there was something. Null: Esc does nothing in it.
   bool (*fold)(State&) = nullptr;
+  /// What it needs that a capture lacks, in a sentence: shown where it isn't available.
+  std::string_view needs = "This view needs the network's weights; a capture holds attention alone.";
 };
 
 }  // namespace headlight::app

@@ -64,6 +64,13 @@ constexpr std::array<std::string_view, 7> kSideBySideSettings = {
 bool has_run(const Frame& frame) { return frame.result.run != 0; }
 /// Not of a capture, which holds attention alone.
 bool has_network(const Frame& frame) { return has_run(frame) && !frame.result.capture; }
+/// Of a capture what was saved decides.
+bool has_stage(const Frame& frame, attention::Stage stage) {
+  const auto shape = frame.result.shapes.find(frame.state.selection.block);
+  return !frame.result.capture || (shape != frame.result.shapes.end() && shape->second.extent(stage));
+}
+bool has_scores(const Frame& frame) { return has_run(frame) && has_stage(frame, attention::Stage::Scores); }
+bool has_steps(const Frame& frame) { return has_scores(frame) || (has_run(frame) && has_stage(frame, attention::Stage::V)); }
 
 ExportContents shown_map(const State& state) { return {.stages = {shown_stage(state)}}; }
 
@@ -96,9 +103,12 @@ constexpr std::array kViews = {
          "The attention of one head, matrix by matrix from Q, K and V to the output.",
          {Key::Digit2, {}, "2"},
          kStepsSettings,
-         &has_network,
+         &has_steps,
          &open_steps_view,
-         &every_stage},
+         &every_stage,
+         false,
+         nullptr,
+         "The steps need queries and keys (q.0, k.0, \u2026) or values (v.0, \u2026); this capture has weights alone."},
     View{"predictions",
          "Predictions",
          "What the model expects at a position in the text, and what each layer would.",
@@ -146,9 +156,12 @@ constexpr std::array kViews = {
          "One query and one key of a head, product by product, and how their sum becomes a weight.",
          {Key::Digit8, {}, "8"},
          kNeuronSettings,
-         &has_network,
+         &has_scores,
          &open_neuron_view,
-         &parts_of_scores},
+         &parts_of_scores,
+         false,
+         nullptr,
+         "Products need queries and keys (q.0, k.0, \u2026); this capture has weights alone."},
     View{"block",
          "Block",
          "A whole layer as data flow, from the residual stream through attention and the MLP back to it.",

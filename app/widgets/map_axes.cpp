@@ -9,6 +9,7 @@
 
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/patch_picture.h"
 #include "view/axis_labels.h"
 
 namespace headlight::app {
@@ -20,6 +21,12 @@ constexpr float kMostUp = 104.0F;     // height of rotated labels
 constexpr float kNameHeight = 20.0F;  // the line with the name of the key axis
 constexpr float kLabelGap = 6.0F;     // between labels and cells
 constexpr float kSlant = 0.70710678F;
+constexpr float kPatchEdge = 18.0F;  // of a patch beside its label
+constexpr float kPatchGap = 4.0F;
+constexpr float kLeastPatch = 8.0F;  // smaller ones tell nothing
+
+/// What thumbnails of patches need between labels and cells.
+float patch_room(const AxisTokens& tokens) { return tokens.patches != nullptr ? kPatchEdge + kPatchGap : 0.0F; }
 
 float line_height(const Frame& frame) { return font_size(frame.ui.fonts().small) + 2.0F; }
 
@@ -93,12 +100,15 @@ class AxisPainter {
     const float cell = viewport_.cell_size().y;
     const PlacedLabels placed = place(frame_, view::AxisSide::Rows, queries, cell, matrix_.origin.y - cells_.origin.y,
                                       cells_.size.y, margins_.x - kLabelGap - 8.0F);
+    const float patches = patch_room(queries);
     const auto draw_row = [&](std::uint32_t row, float center) {
-      DrawnLabel label{.text = text_of(queries, row, placed.labels.shows_indices, margins_.x - kLabelGap - 8.0F),
+      draw_patch_beside(queries, row, {cells_.origin.x - kLabelGap - kPatchEdge * 0.5F, cells_.origin.y + center},
+                        cell * static_cast<float>(placed.labels.step), PicturePlace::QueryAxis);
+      DrawnLabel label{.text = text_of(queries, row, placed.labels.shows_indices, margins_.x - kLabelGap - 8.0F - patches),
                        .at = {},
                        .is_marked = marked == row,
                        .is_padding = !queries.real.holds(row)};
-      label.at = glm::vec2(std::round(cells_.origin.x - kLabelGap - text_width(font_, label.text)),
+      label.at = glm::vec2(std::round(cells_.origin.x - kLabelGap - patches - text_width(font_, label.text)),
                            std::round(cells_.origin.y + center - font_size(font_) * 0.5F));
       draw(label, theme_.query_fill);
     };
@@ -111,7 +121,8 @@ class AxisPainter {
 
   void draw_columns(const AxisTokens& keys, std::optional<std::uint32_t> marked) const {
     const float cell = viewport_.cell_size().x;
-    const float up = margins_.y - kNameHeight - kLabelGap;
+    const float patches = patch_room(keys);
+    const float up = margins_.y - kNameHeight - kLabelGap - patches;
     const PlacedLabels placed =
         place(frame_, view::AxisSide::Columns, keys, cell, matrix_.origin.x - cells_.origin.x, cells_.size.x, up);
     const bool is_level = placed.labels.angle == view::LabelAngle::Horizontal && !placed.is_upright;
@@ -122,18 +133,20 @@ class AxisPainter {
                        .is_marked = marked == column,
                        .is_padding = !keys.real.holds(column)};
       const float x = cells_.origin.x + center;
+      draw_patch_beside(keys, column, {x, cells_.origin.y - kLabelGap - kPatchEdge * 0.5F},
+                        cell * static_cast<float>(placed.labels.step), PicturePlace::KeyAxis);
       if (is_level) {
         label.text = text_of(keys, column, false, std::max(cell - 4.0F, 1.0F));
-        label.at =
-            glm::vec2(std::round(x - text_width(font_, label.text) * 0.5F), cells_.origin.y - kLabelGap - font_size(font_));
+        label.at = glm::vec2(std::round(x - text_width(font_, label.text) * 0.5F),
+                             cells_.origin.y - kLabelGap - patches - font_size(font_));
       } else if (placed.is_upright) {
         label.text = text_of(keys, column, placed.labels.shows_indices, up);
         label.along = glm::vec2(0.0F, -1.0F);
-        label.at = glm::vec2(std::round(x), cells_.origin.y - kLabelGap);
+        label.at = glm::vec2(std::round(x), cells_.origin.y - kLabelGap - patches);
       } else {
         label.text = text_of(keys, column, false, up / kSlant - font_size(font_) * 0.5F);
         label.along = glm::vec2(kSlant, -kSlant);
-        label.at = glm::vec2(x, cells_.origin.y - kLabelGap - 3.0F);
+        label.at = glm::vec2(x, cells_.origin.y - kLabelGap - patches - 3.0F);
       }
       draw(label, theme_.key_fill);
     };
@@ -146,6 +159,16 @@ class AxisPainter {
   }
 
  private:
+  /// A patch's thumbnail; `room`: from one label to the next.
+  void draw_patch_beside(const AxisTokens& tokens, std::uint32_t index, glm::vec2 center, float room,
+                         PicturePlace place) const {
+    const auto patch = tokens.patches != nullptr ? tokens.patches->grid.place(index) : std::nullopt;
+    const float edge = std::floor(std::min(kPatchEdge, room - 1.0F));
+    if (!patch || edge < kLeastPatch) return;
+    draw_patch(frame_, *tokens.patches, place, *patch,
+               {.origin = glm::round(center - edge * 0.5F), .size = glm::vec2(edge)});
+  }
+
   template <typename Draw>
   static void draw_marked(std::uint32_t index, float cell, float origin, float length, const Draw& draw_label) {
     const float center = origin + (static_cast<float>(index) + 0.5F) * cell;
@@ -221,12 +244,13 @@ glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const Axis
   };
   margins.x = kMostLeft;
   const float row = fitted(kMostUp + kNameHeight).cell_size().y;
-  margins.x = std::clamp(std::ceil(with_number(queries, row)) + kLabelGap + 8.0F, kLeastLeft, kMostLeft);
+  margins.x =
+      std::clamp(std::ceil(with_number(queries, row)) + kLabelGap + 8.0F, kLeastLeft, kMostLeft) + patch_room(queries);
   const float cell = fitted(kMostUp + kNameHeight).cell_size().x;
   const PlacedLabels placed =
       place(frame, view::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMostUp);
   const float up = placed.labels.shows_indices ? std::ceil(with_number(keys, cell)) : std::ceil(placed.labels.extent);
-  margins.y = std::min(up, kMostUp) + kNameHeight + kLabelGap;
+  margins.y = std::min(up, kMostUp) + kNameHeight + kLabelGap + patch_room(keys);
   return margins;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/engine/patch_image.h"
 #include "app/frame.h"
 #include "attention/mask.h"
 #include "view/viewport.h"
@@ -15,7 +16,8 @@ struct AxisTokens {
   const std::vector<std::string>* texts = nullptr;  ///< may be null or shorter than the map: then indices are shown
   std::uint32_t count = 0;
   attention::KeyRange real = 0;
-  const char* name = "";  ///< of the axis: "query", "key"
+  const char* name = "";                ///< of the axis: "query", "key"
+  const PatchImage* patches = nullptr;  ///< whose patches the tokens are: thumbnails beside their labels; null: words
 
   std::string label(std::uint32_t index) const;
 };

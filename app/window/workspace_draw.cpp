@@ -183,8 +183,7 @@ void Workspace::draw_center(Frame& frame) {
       if (!panel) panel = view.open();
       panel->draw(frame);
     } else if (frame.result.run != 0) {
-      draw_empty_note(frame, "view.unavailable", "No network",
-                      "This view needs the network's weights; a capture holds attention weights only.");
+      draw_empty_note(frame, "view.unavailable", "Not in the capture", std::string(view.needs));
     } else if (!engine_->load_progress()) {
       draw_empty_panel(frame, engine_->is_busy());
     }

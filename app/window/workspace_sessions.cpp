@@ -54,7 +54,8 @@ void Workspace::show_session(const fs::path& path) {
 
 void Workspace::show_capture(const fs::path& path) {
   const fs::path whole = fs::absolute(path).lexically_normal();
-  const capture::CaptureFile file(whole);  // the engine opens its own; what is wrong with it is told before anything changes
+  // The engine opens its own; what is wrong with it is told before anything changes.
+  const capture::CaptureFile file(whole, false);
   stop_generating();
   undo_.seal();
   select_capture(state_, whole.string());

@@ -1,13 +1,14 @@
-"""Attention as the program reads it: arrays by name, and tokens (docs/CAPTURES.md)."""
+"""Attention as the program reads it: arrays by name, tokens and images (docs/CAPTURES.md)."""
 
 import json
+import math
 import os
 
 import numpy as np
 
 from ._program import HeadlightError
 
-_TYPES = {"float16": "F16", "float32": "F32", "float64": "F64"}
+_TYPES = {"float16": "F16", "float32": "F32", "float64": "F64", "uint8": "U8"}
 
 
 def as_array(value):
@@ -18,13 +19,52 @@ def as_array(value):
             value = value.float() if "float64" not in str(value.dtype) else value
         value = value.cpu().numpy()
     array = np.asarray(value)
-    if array.dtype.name not in _TYPES:
+    if array.dtype.name not in _TYPES or array.dtype == np.uint8:  # U8 is of images alone
         array = array.astype(np.float32)
     if array.ndim not in (3, 4):
         raise HeadlightError(
             f"attention of a layer is [batch, heads, queries, keys] or [heads, queries, keys], not {list(array.shape)}"
         )
     return array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
+
+
+def as_pixels(image):
+    """An image [height, width, 3], or a batch of such, of uint8 or of floats 0 to 1: of an array, a tensor (also
+    [3, height, width]), an image of Pillow, or a path that Pillow opens."""
+    if isinstance(image, (str, os.PathLike)):
+        try:
+            from PIL import Image
+        except ImportError:
+            raise HeadlightError(f"{os.fspath(image)}: install Pillow, or give the image as an array") from None
+        with Image.open(image) as opened:
+            image = opened.convert("RGB")
+    elif hasattr(image, "convert"):
+        image = image.convert("RGB")
+    if hasattr(image, "detach"):
+        image = image.detach().float().cpu().numpy() if "uint8" not in str(image.dtype) else image.detach().cpu().numpy()
+    array = np.asarray(image)
+    if array.ndim not in (3, 4) or 3 not in (array.shape[-1], array.shape[-3]):
+        raise HeadlightError(
+            f"an image is [height, width, 3] or [3, height, width], or a batch of such, not {list(array.shape)}; "
+            "several images of different sizes are files (docs/CAPTURES.md)"
+        )
+    if array.shape[-1] != 3:
+        array = np.moveaxis(array, -3, -1)
+    if array.dtype != np.uint8:
+        array = array.astype(np.float32)
+    return np.ascontiguousarray(array)
+
+
+def _grid(patches, tokens):
+    """Rows and columns of patches: those that are given, or a square of all tokens but a leading one or none."""
+    if patches is not None:
+        rows, columns = patches
+        return [int(rows), int(columns)]
+    for count in (tokens - 1, tokens):
+        edge = math.isqrt(count)
+        if count > 0 and edge * edge == count:
+            return [edge, edge]
+    raise HeadlightError(f"{tokens} tokens are no square of patches: give patches=(rows, columns)")
 
 
 def _layers(value, what):
@@ -55,7 +95,12 @@ def _tokens_json(tokens):
 
 
 class Capture:
-    """Attention of all layers, and its tokens. Both are kept as they are given and read when they are saved or sent."""
+    """Attention of all layers, and its tokens. Both are kept as they are given and read when they are saved or sent.
+
+    image: of a vision model, whose tokens are patches of it, row by row: an array [height, width, 3] of uint8 or of floats 0
+    to 1, a tensor, an image of Pillow, a path, or a batch of arrays. patches: their rows and columns, by default those of a
+    square. first_patch: the token of the first one, by default so that the patches are the last tokens.
+    """
 
     def __init__(
         self,
@@ -68,6 +113,9 @@ class Capture:
         encoder_tokens=None,
         decoder_tokens=None,
         causal=False,
+        image=None,
+        patches=None,
+        first_patch=None,
     ):
         given = {
             "attentions": attentions,
@@ -91,6 +139,20 @@ class Capture:
                                  "output_attentions=True")
         self._is_causal = bool(causal)
         self._tokens = {"tokens": tokens, "key_tokens": encoder_tokens, "query_tokens": decoder_tokens}
+        self._image = None if image is None else as_pixels(image)
+        self._patches = None
+        if image is not None or patches is not None:
+            self._patches = _grid(patches, self._source_tokens())
+        self._first_patch = first_patch
+
+    def _source_tokens(self):
+        """Tokens of an encoder or of the only stack: those that patches can be."""
+        for prefix in ("", "encoder_", "cross_"):
+            for name in ("attention.0", "k.0"):
+                if prefix + name in self.tensors:
+                    shape = self.tensors[prefix + name].shape
+                    return int(shape[-1] if name == "attention.0" else shape[-2])
+        raise HeadlightError("patches are the tokens of an encoder, or of a single stack called attention.0, …")
 
     @staticmethod
     def of(attentions, tokens=None, **options):
@@ -102,11 +164,18 @@ class Capture:
         """The metadata: tokens as JSON, and the mask."""
         words = {"mask": "causal" if self._is_causal else "none"}
         words.update({name: _tokens_json(lists) for name, lists in self._tokens.items() if lists is not None})
+        if self._patches is not None:
+            words["patches"] = json.dumps(self._patches)
+        if self._first_patch is not None:
+            words["first_patch"] = json.dumps(int(self._first_patch))
         return words
 
     def arrays(self):
         """Arrays by name, on the host."""
-        return {name: as_array(tensor) for name, tensor in self.tensors.items()}
+        arrays = {name: as_array(tensor) for name, tensor in self.tensors.items()}
+        if self._image is not None:
+            arrays["image"] = self._image
+        return arrays
 
     def save(self, path):
         """Writes a .safetensors file that `headlight FILE` opens."""

@@ -95,7 +95,8 @@ def view(attentions=None, tokens=None, *, model=None, text=None, target=None, ma
     Capture. Or on a `model` and a `text`, which the program computes live.
 
     tab: the view to begin with, such as "head", "model", "lines", "heads" or "neuron"; wait: seconds in which a window that
-    can't open raises HeadlightError; flags: further flags of `headlight view`; options: those of Capture.
+    can't open raises HeadlightError; flags: further flags of `headlight view`; options: those of Capture, such as image and
+    patches of a vision model.
     """
     folder = tempfile.mkdtemp(prefix="headlight-")
     try:

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import subprocess
 import tempfile
 import time
 import unittest
@@ -94,6 +95,43 @@ class Captures(unittest.TestCase):
             run = self.exported(capture, folder)
         np.testing.assert_array_equal(run["cross_weights"][0], cross)
         self.assertEqual(run.target_tokens, [["a", "dog", "runs"]])
+
+    def test_an_image_and_its_patches(self):
+        image = np.random.default_rng(7).integers(0, 256, (40, 60, 3), dtype=np.uint8)
+        capture = headlight.Capture([attention(1, (1, 2, 7, 7))], image=image, patches=(2, 3))
+        self.assertEqual(json.loads(capture.words["patches"]), [2, 3])
+        np.testing.assert_array_equal(capture.arrays()["image"], image)
+        with tempfile.TemporaryDirectory() as folder:
+            run = self.exported(capture, folder)
+            # Names are the program's: the class token, then patches by row and column.
+            self.assertEqual(run.tokens, [["[class]", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2"]])
+            figure = os.path.join(folder, "figure")
+            path = os.path.join(folder, "capture.safetensors")
+            flags = ["--capture", path, "--views", "text", "--layer", "0", "--head", "1", "--format", "svg", "--out", figure]
+            subprocess.run([headlight.program(), "export", *flags], check=True, capture_output=True)
+            svg = "".join(file.read_text() for file in pathlib.Path(figure).glob("*.svg"))
+            self.assertIn("patch row 1, column 2", svg)
+            self.assertIn("data:image/png;base64", svg)
+        channels_first = headlight.Capture([attention(1, (1, 2, 4, 4))], image=np.moveaxis(image, -1, 0) / 255.0)
+        self.assertEqual(json.loads(channels_first.words["patches"]), [2, 2])
+        self.assertEqual(channels_first.arrays()["image"].shape, (40, 60, 3))
+        with self.assertRaisesRegex(headlight.HeadlightError, "no square of patches"):
+            headlight.Capture([attention(1, (1, 2, 7, 7))], image=image)
+        with self.assertRaisesRegex(headlight.HeadlightError, "an image is"):
+            headlight.Capture([attention(1, (1, 2, 4, 4))], image=image[..., 0])
+
+    def test_values_make_the_outputs_of_heads(self):
+        q, k, v = (np.random.default_rng(i).normal(size=(1, 2, 5, 8)).astype(np.float32) for i in range(3))
+        capture = headlight.Capture({"q.0": q, "k.0": k, "v.0": v}, TOKENS)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "capture.safetensors")
+            capture.save(path)
+            run = headlight.run(flags=["--capture", path], stages=("weights", "v", "heads"))
+        scores = q.astype(np.float64) @ k.astype(np.float64).swapaxes(-1, -2) / np.sqrt(8.0)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        np.testing.assert_array_equal(run["v"][0], v)
+        self.assertLess(np.abs(run["heads"][0] - weights @ v.astype(np.float64)).max(), 5e-7)  # observed: 6.1e-8
 
     def test_pieces_are_the_bytes_of_a_safetensors_file(self):
         layers = [attention(1).transpose(0, 1, 3, 2), attention(2).astype(np.float16)]  # the first isn't contiguous

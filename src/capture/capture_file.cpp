@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "capture/capture_tokens.h"
+#include "capture/captured_images.h"
 #include "capture/stored_capture.h"
 #include "core/error.h"
 #include "model/stored_tensor.h"
@@ -58,19 +59,30 @@ std::optional<ArrayName> parse_name(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_wanted(std::string_view name) { return parse_name(name).has_value(); }
+constexpr std::string_view kImageName = "image";
+
+Content content_of(std::string_view name) {
+  if (name == kImageName) return Content::Pixels;
+  return parse_name(name) ? Content::Attention : Content::None;
+}
+bool is_image(const StoredArray& array) { return array.name == kImageName; }
 
 /// The arrays of one block.
 struct Parts {
   const StoredArray *weights = nullptr, *query = nullptr, *key = nullptr, *value = nullptr;
+
+  bool has_attention() const { return weights != nullptr || query != nullptr || key != nullptr; }
 };
 
 /// Makes the blocks of a file's arrays; every error names the file.
 class BlockBuilder {
  public:
   BlockBuilder(std::string file, const StoredCapture& stored) : file_(std::move(file)) {
-    for (const StoredArray& array : stored.arrays) add(array);
-    if (parts_.empty()) {
+    for (const StoredArray& array : stored.arrays) {
+      if (!is_image(array)) add(array);
+    }
+    const bool has_any = std::ranges::any_of(parts_, [](const auto& item) { return item.second.has_attention(); });
+    if (!has_any) {
       fail(
           "it has no array called attention.0 (or encoder_attention.0, decoder_attention.0, cross_attention.0), nor q.0 and "
           "k.0; docs/CAPTURES.md says how to save them");
@@ -81,15 +93,18 @@ class BlockBuilder {
     expect_all_layers();
     std::vector<CapturedBlock> blocks;
     for (const auto& [ref, parts] : parts_) {
-      if (parts.value != nullptr) has_values_ = true;
-      if (parts.weights == nullptr && parts.query == nullptr && parts.key == nullptr) continue;
+      if (!parts.has_attention())
+        fail("'{}' has no attention beside it; save weights, or queries and keys, with it", parts.value->name);
+      has_both_ = has_both_ || (parts.weights != nullptr && (parts.query != nullptr || parts.key != nullptr));
       blocks.push_back(parts.weights != nullptr ? from_weights(ref, *parts.weights) : from_queries(ref, parts));
+      if (parts.value != nullptr) add_values(blocks.back(), *parts.value);
       expect_like_first(blocks.back());
     }
     expect_like_each_other(blocks);
     return blocks;
   }
-  bool has_values() const { return has_values_; }
+  /// Of a layer: weights, and queries and keys, which aren't read then.
+  bool has_both() const { return has_both_; }
 
  private:
   template <typename... Args>
@@ -170,6 +185,23 @@ class BlockBuilder {
     return block;
   }
 
+  void add_values(CapturedBlock& block, const StoredArray& array) const {
+    const Shape values = four_axes(array);
+    attention::BlockShape& shape = block.shape;
+    const bool has_heads = shape.only_weights ? shape.heads % values[1] == 0 : shape.kv_heads == values[1];
+    if (values[0] != shape.batch || values[2] != shape.keys || !has_heads) {
+      fail("'{}' is {}, but its attention has {} lines, {} heads{} and {} keys; save them of one pass", array.name,
+           headlight::to_string(array.shape), shape.batch, shape.only_weights ? shape.heads : shape.kv_heads,
+           shape.only_weights ? ", which theirs divide," : " of keys", shape.keys);
+    }
+    if (values[3] > model::kMaxModelWidth) fail("'{}' has a d_v of {}", array.name, values[3]);
+    shape.has_values = true;
+    shape.kv_heads = values[1];
+    shape.d_v = values[3];
+    shape.d_merged = shape.heads * shape.d_v;
+    block.values = array.open(values);
+  }
+
   static attention::BlockShape sizes(std::uint32_t batch, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys) {
     attention::BlockShape shape;
     shape.batch = batch;
@@ -226,7 +258,7 @@ class BlockBuilder {
   std::string file_;
   std::map<BlockRef, Parts> parts_;
   std::map<BlockKind, CapturedBlock> first_of_kind_;
-  bool has_values_ = false;
+  bool has_both_ = false;
 };
 
 std::shared_ptr<const model::Network> make_network(const std::vector<CapturedBlock>& blocks) {
@@ -236,6 +268,7 @@ std::shared_ptr<const model::Network> make_network(const std::vector<CapturedBlo
     layer.config.heads = block.shape.heads;
     layer.config.d_k = block.shape.d_k;
     layer.config.kv_heads = block.shape.kv_heads;
+    layer.config.d_v = block.shape.d_v;
     const std::uint32_t index = block.ref.layer.value;
     if (block.ref.kind == BlockKind::EncoderSelf) {
       layers->encoder.push_back(std::move(layer));
@@ -254,55 +287,78 @@ std::shared_ptr<const model::Network> make_network(const std::vector<CapturedBlo
   return network;
 }
 
-/// Tokens of both sides: an encoder's (or a single stack's) are the keys' of cross-attention.
-std::shared_ptr<const model::ModelInput> make_input(const std::vector<CapturedBlock>& blocks, const CaptureWords& words) {
-  auto input = std::make_shared<model::ModelInput>();
-  const auto size_of_side = [&](bool is_source) -> std::pair<std::uint32_t, std::uint32_t> {
-    for (const CapturedBlock& block : blocks) {
-      const bool is_cross = block.ref.kind == BlockKind::Cross;
-      if (is_source ? is_cross || block.ref.kind == BlockKind::EncoderSelf : block.ref.kind != BlockKind::EncoderSelf) {
-        return {block.shape.batch, is_source ? block.shape.keys : block.shape.queries};
-      }
+/// Lines and tokens of a side: an encoder's (or a single stack's) are the keys' of cross-attention. 0: there is none.
+struct SideSize {
+  std::uint32_t batch = 0, length = 0;
+};
+SideSize size_of_side(const std::vector<CapturedBlock>& blocks, bool is_source) {
+  for (const CapturedBlock& block : blocks) {
+    const bool is_cross = block.ref.kind == BlockKind::Cross;
+    if (is_source ? is_cross || block.ref.kind == BlockKind::EncoderSelf : block.ref.kind != BlockKind::EncoderSelf) {
+      return {.batch = block.shape.batch, .length = is_source ? block.shape.keys : block.shape.queries};
     }
-    return {0, 0};
-  };
-  const auto [target_batch, target_length] = size_of_side(false);
-  const auto [source_batch, source_length] = size_of_side(true);
+  }
+  return {};
+}
+
+/// The texts of both sides' tokens.
+std::shared_ptr<const model::ModelInput> make_input(const std::vector<CapturedBlock>& blocks, const CaptureWords& words,
+                                                    const std::optional<PatchGrid>& patches) {
+  auto input = std::make_shared<model::ModelInput>();
+  const auto [target_batch, target_length] = size_of_side(blocks, false);
+  const auto [source_batch, source_length] = size_of_side(blocks, true);
   const std::optional<TokenLists>& target_words =
       source_batch == 0 && !words.query_tokens ? words.tokens : words.query_tokens;
   if (target_batch > 0) input->target = token_batch(target_words, target_batch, target_length);
+  std::optional<TokenLists> source_words = words.key_tokens ? words.key_tokens : words.tokens;
+  if (!source_words && patches) {
+    source_words = TokenLists{.where = {}, .lines = std::vector(source_batch, patch_names(*patches, source_length))};
+  }
   // A decoder alone has no source.
-  input->source = source_batch == 0
-                      ? token_batch(std::nullopt, target_batch, 1)
-                      : token_batch(words.key_tokens ? words.key_tokens : words.tokens, source_batch, source_length);
+  input->source = source_batch == 0 ? token_batch(std::nullopt, target_batch, 1)
+                                    : token_batch(source_words, source_batch, source_length);
   return input;
 }
 
 StoredCapture read_stored(const std::filesystem::path& path) {
   const std::string extension = path.extension().string();
-  if (extension == ".npz") return read_npz_capture(path, is_wanted);
-  if (extension == ".safetensors") return read_safetensors_capture(path, is_wanted);
+  if (extension == ".npz") return read_npz_capture(path, content_of);
+  if (extension == ".safetensors") return read_safetensors_capture(path, content_of);
   throw Error("{} is no capture: it ends in neither .safetensors nor .npz", path.string());
 }
 
 }  // namespace
 
-CaptureFile::CaptureFile(std::filesystem::path path) : path_(std::move(path)) {
+CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(std::move(path)) {
   const StoredCapture stored = read_stored(path_);
   BlockBuilder builder(path_.string(), stored);
   blocks_ = builder.build();
   const CaptureWords words = read_words(path_, stored.metadata);
   is_causal_ = words.is_causal;
   network_ = make_network(blocks_);
-  input_ = make_input(blocks_, words);
-  if (builder.has_values()) note_ = "Its values (v) aren't shown: a capture has weights, queries and keys.";
+  const auto image = std::ranges::find_if(stored.arrays, is_image);
+  const SideSize source = size_of_side(blocks_, true);
+  const ImageSource images{.capture = path_,
+                           .words = &words.image,
+                           .pixels = image == stored.arrays.end() ? nullptr : &*image,
+                           .batch = source.batch,
+                           .tokens = source.length};
+  images_ = std::make_shared<const CapturedImages>(reads_images ? read_images(images) : CapturedImages());
+  input_ = make_input(blocks_, words, images_->grid);
+  if (builder.has_both()) note_ = "Its q and k aren't read where the weights are saved.";
+  if (!images_->note.empty()) note_ += fmt::format("{}Image: {}.", note_.empty() ? "" : " ", images_->note);
 }
+
+const std::optional<PatchGrid>& CaptureFile::patches() const { return images_->grid; }
+
+std::shared_ptr<const exporting::Pixels> CaptureFile::image(std::uint32_t line) const { return images_->of_line(line); }
 
 bool is_capture_path(const std::filesystem::path& path) {
   if (path.extension() == ".npz") return true;
   if (path.extension() != ".safetensors") return false;
   try {
-    return !read_safetensors_capture(path, is_wanted).arrays.empty();
+    const StoredCapture stored = read_safetensors_capture(path, content_of);
+    return !std::ranges::all_of(stored.arrays, is_image);
   } catch (const Error&) {  // the reader of models, which is tried next, tells what is wrong with the file
     return false;
   }

@@ -2,29 +2,39 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "attention/block_shape.h"
 #include "capture/numbers.h"
+#include "capture/patch_grid.h"
 #include "model/network.h"
+
+namespace headlight::exporting {
+struct Pixels;
+}
 
 namespace headlight::capture {
 
-/// One attention block of a capture: its weights, or queries and keys from which they are computed.
+struct CapturedImages;
+
+/// One attention block of a capture: its weights, or queries and keys from which they are computed; and its values.
 struct CapturedBlock {
   model::BlockRef ref;
   attention::BlockShape shape;
   std::shared_ptr<const Numbers> weights = {};             ///< [batch, heads, n_q, n_k]
   std::shared_ptr<const Numbers> queries = {}, keys = {};  ///< [batch, heads, n, d_k]; null with weights
+  std::shared_ptr<const Numbers> values = {};              ///< [batch, kv_heads, n_k, d_v]; may be null
 };
 
 /// Attention that another program saved in a .safetensors or .npz file, as docs/CAPTURES.md describes it. Opening
-/// one maps the file and reads headers and tokens; its numbers are read when they are asked for.
+/// one maps the file and reads headers, tokens and images; its numbers are read when they are asked for.
 class CaptureFile {
  public:
-  /// Throws Error in one line: what is wrong, where, and what to do.
-  explicit CaptureFile(std::filesystem::path path);
+  /// Throws Error in one line: what is wrong, where, and what to do. Images take up to a second to read: without them
+  /// nothing is said about them either.
+  explicit CaptureFile(std::filesystem::path path, bool reads_images = true);
 
   const std::filesystem::path& path() const { return path_; }
   /// In the order of computation; at least one.
@@ -34,7 +44,11 @@ class CaptureFile {
   const std::shared_ptr<const model::Network>& network() const { return network_; }
   /// The tokens' texts; where the file has none, their positions.
   const std::shared_ptr<const model::ModelInput>& input() const { return input_; }
-  /// What of the file isn't shown, in one line; may be empty.
+  /// Which of the source's tokens (of an encoder, or of the only stack) are patches of an image; nullopt: they are words.
+  const std::optional<PatchGrid>& patches() const;
+  /// The image of a line of the batch; null: there is none.
+  std::shared_ptr<const exporting::Pixels> image(std::uint32_t line) const;
+  /// What of the file isn't shown or is odd, in one line; may be empty.
   const std::string& note() const { return note_; }
 
  private:
@@ -43,6 +57,7 @@ class CaptureFile {
   bool is_causal_ = false;
   std::shared_ptr<const model::Network> network_;
   std::shared_ptr<const model::ModelInput> input_;
+  std::shared_ptr<const CapturedImages> images_;  ///< never null
   std::string note_;
 };
 

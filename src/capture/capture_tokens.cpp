@@ -1,6 +1,7 @@
 #include "capture/capture_tokens.h"
 
 #include <array>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -49,16 +50,61 @@ bool read_mask(const Json& value, const std::string& where) {
   throw Error("{}: {} is not a mask; it is \"causal\" or \"none\"", where, shown(value));
 }
 
+/// Rows and columns of patches, or a token.
+constexpr std::uint32_t kMostPatches = std::uint32_t{1} << 20;
+constexpr std::size_t kMostImages = std::size_t{1} << 16;
+
+bool is_count(const Json& value) { return value.is_number_unsigned() && value.get<std::uint64_t>() <= kMostPatches; }
+
+std::vector<std::string> read_files_of(const Json& value, const std::string& where) {
+  if (value.is_string()) return {value.get<std::string>()};
+  std::vector<std::string> files;
+  if (!value.is_array() || value.empty() || value.size() > kMostImages) {
+    throw Error("{}: {} is no path of an image", where, shown(value));
+  }
+  for (const Json& file : value) {
+    if (!file.is_string()) throw Error("{}: {} is no path of an image", where, shown(file));
+    files.push_back(file.get<std::string>());
+  }
+  return files;
+}
+
+/// A capture is shown without an image that can't be: what is wrong is kept.
+void take_image(ImageWords& image, const std::string& key, const Json& value, const std::string& where) {
+  try {
+    if (key == "image") image.files = read_files_of(value, where);
+    if (key == "patches") {
+      const bool are_counts = value.is_array() && value.size() == 2 && is_count(value[0]) && is_count(value[1]);
+      if (!are_counts) throw Error("{}: {} is not [rows, columns]", where, shown(value));
+      image.patches = {value[0].get<std::uint32_t>(), value[1].get<std::uint32_t>()};
+    }
+    if (key == "first_patch") {
+      if (!is_count(value)) throw Error("{}: {} is no token's number", where, shown(value));
+      image.first_patch = value.get<std::uint32_t>();
+    }
+  } catch (const Error& error) {
+    image.problem = error.what();
+  }
+}
+
 /// Takes one member of metadata or of the JSON beside the file.
 void take(CaptureWords& words, const std::string& key, const Json& value, const std::string& file) {
   const std::string where = fmt::format("{}, {}", file, key);
+  take_image(words.image, key, value, where);
   if (key == "mask") words.is_causal = read_mask(value, where);
   if (key == "tokens") words.tokens = read_lists(value, where);
   if (key == "query_tokens") words.query_tokens = read_lists(value, where);
   if (key == "key_tokens") words.key_tokens = read_lists(value, where);
 }
 
-constexpr std::array<const char*, 4> kMembers = {"tokens", "query_tokens", "key_tokens", "mask"};
+constexpr std::array<const char*, 7> kMembers = {"tokens", "query_tokens", "key_tokens", "mask",
+                                                 "image",  "patches",      "first_patch"};
+
+/// Metadata are texts: these are no JSON.
+bool is_plain_text(std::string_view key, std::string_view text) {
+  return key == "mask" || (key == "image" && !text.starts_with('['));
+}
+bool is_of_image(std::string_view key) { return key == "image" || key == "patches" || key == "first_patch"; }
 
 }  // namespace
 
@@ -68,12 +114,17 @@ CaptureWords read_words(const std::filesystem::path& path, const std::map<std::s
     const auto found = metadata.find(key);
     if (found == metadata.end()) continue;
     const std::string file = path.filename().string();
-    if (std::string_view(key) == "mask") {
+    if (is_plain_text(key, found->second)) {
       take(words, key, found->second, file);
       continue;
     }
     const Result<Json> value = parse_json(found->second, kTokenLimits);
-    if (!value) throw Error("{}, {}: {}; write it with json.dumps", file, key, value.error());
+    if (!value) {
+      const std::string problem = fmt::format("{}, {}: {}; write it with json.dumps", file, key, value.error());
+      if (!is_of_image(key)) throw Error("{}", problem);
+      words.image.problem = problem;
+      continue;
+    }
     take(words, key, *value, file);
   }
   const std::filesystem::path beside = std::filesystem::path(path).replace_extension(".json");

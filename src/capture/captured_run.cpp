@@ -89,6 +89,7 @@ CapturedRun::CapturedRun(std::shared_ptr<const CaptureFile> file)
     if (!captured.weights) {
       block.attention = std::make_unique<AttentionOf>(captured.queries, captured.keys, is_causal(*file_, captured.ref.kind));
     }
+    if (captured.values) block.values = std::make_unique<MixedValues>(captured.values, captured.shape.heads);
   }
 }
 
@@ -172,14 +173,32 @@ attention::Tile CapturedRun::evaluate(const attention::TileRequest& request) con
   return tile;
 }
 
-void CapturedRun::read(Block& block, Stage stage, const Rectangle& row, float* to, RowScale* scale) const {
+void CapturedRun::read_vectors(const Block& block, Stage stage, const Rectangle& row, float* to) const {
   const CapturedBlock& captured = *block.captured;
   if (stage == Stage::Q) return captured.queries->read(row, to);
+  if (stage == Stage::V) return block.values->read(row, to);
   if (stage == Stage::K) {
     Rectangle of_keys = row;
     of_keys.head = row.head / (captured.shape.heads / captured.shape.kv_heads);
     return captured.keys->read(of_keys, to);
   }
+  // Outputs of one head, or of all that have components among the columns.
+  const std::uint32_t width = block.values->width();
+  std::vector<float> weights(captured.shape.keys);
+  for (std::uint32_t begin = row.column; begin < row.column + row.columns;) {
+    const bool is_merged = stage == Stage::Merged;
+    const std::uint32_t head = is_merged ? begin / width : row.head, first = is_merged ? begin % width : begin;
+    const std::uint32_t count = std::min(width - first, row.column + row.columns - begin);
+    RowScale scale;
+    read_weights(block, {row.item, head, row.row, 1, 0, captured.shape.keys}, weights.data(), scale);
+    block.values->mix(row.item, head, weights, first, count, to + (begin - row.column));
+    begin += count;
+  }
+}
+
+void CapturedRun::read(Block& block, Stage stage, const Rectangle& row, float* to, RowScale* scale) const {
+  const CapturedBlock& captured = *block.captured;
+  if (!attention::is_map(stage)) return read_vectors(block, stage, row, to);
   HeadRows& known = block.rows[{row.item, row.head}];
   if (known.is_known.empty()) {
     known.scales.resize(captured.shape.queries);
@@ -243,7 +262,9 @@ std::string CapturedRun::warning() const {
   }
   std::uint64_t rounded = 0;
   for (const CapturedBlock& block : file_->blocks()) {
-    for (const auto& numbers : {block.weights, block.queries, block.keys}) rounded += numbers ? numbers->rounded() : 0;
+    for (const auto& numbers : {block.weights, block.queries, block.keys, block.values}) {
+      rounded += numbers ? numbers->rounded() : 0;
+    }
   }
   if (rounded > 0) add("numbers of float64 are rounded to float32");
   return text;

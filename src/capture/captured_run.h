@@ -10,6 +10,7 @@
 
 #include "capture/attention_of.h"
 #include "capture/capture_file.h"
+#include "capture/mixed_values.h"
 #include "inference/run.h"
 
 namespace headlight::capture {
@@ -18,7 +19,8 @@ namespace headlight::capture {
 bool is_causal(const CaptureFile& file, model::BlockKind kind);
 
 /// A capture as a run: its tiles are read from the file, on the host, and pooled as a device pools them. It answers for
-/// weights, and for queries, keys and scores where those were captured; everything else is empty or throws Error.
+/// weights, and for queries, keys, scores, values and the heads' outputs where what they are of was captured; everything
+/// else is empty or throws Error.
 class CapturedRun final : public inference::Run {
  public:
   explicit CapturedRun(std::shared_ptr<const CaptureFile> file);
@@ -48,6 +50,7 @@ class CapturedRun final : public inference::Run {
   struct Block {
     const CapturedBlock* captured = nullptr;
     std::unique_ptr<AttentionOf> attention;  ///< null where the weights themselves were captured
+    std::unique_ptr<MixedValues> values;     ///< null where none were
     std::uint64_t version = 0;
     std::map<std::pair<std::uint32_t, std::uint32_t>, HeadRows> rows = {};  ///< by line of the batch and head
   };
@@ -59,6 +62,8 @@ class CapturedRun final : public inference::Run {
   };
   Block& block(model::BlockRef ref) const;
   attention::Tile evaluate(const attention::TileRequest& request) const;
+  /// Cells of one row of a stage that is no map.
+  void read_vectors(const Block& block, attention::Stage stage, const Rectangle& row, float* to) const;
   /// Exact cells of one row of a stage; of a map `scale` gets the row's m and l.
   void read(Block& block, attention::Stage stage, const Rectangle& row, float* to, RowScale* scale) const;
   /// `scale`: of weights that are computed.

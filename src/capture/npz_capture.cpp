@@ -155,14 +155,15 @@ class NpzNumbers final : public Numbers {
   mutable std::uint64_t rounded_ = 0;
 };
 
-std::optional<NumberType> number_type_of(std::string_view type) {
+std::optional<NumberType> number_type_of(std::string_view type, Content content) {
   if (type == "<f4") return NumberType::F32;
   if (type == "<f2") return NumberType::F16;
   if (type == "<f8") return NumberType::F64;
+  if (type == "|u1" && content == Content::Pixels) return NumberType::U8;
   return std::nullopt;
 }
 
-exporting::NpyHeader header_of(Entry& entry) {
+exporting::NpyHeader header_of(Entry& entry, Content content) {
   exporting::NpyHeader header;
   const std::string head = entry.head(kHeaderBytes);
   try {
@@ -171,15 +172,17 @@ exporting::NpyHeader header_of(Entry& entry) {
     entry.fail("{}", error.what());
   }
   if (header.is_fortran) entry.fail("it is stored column by column; save numpy.ascontiguousarray of it");
-  if (!number_type_of(header.type)) {
-    entry.fail("numbers of type {} are no attention; save it as float32, float16 or float64", header.type);
+  if (!number_type_of(header.type, content)) {
+    const bool is_image = content == Content::Pixels;
+    entry.fail("numbers of type {} are no {}; save it as {}float32, float16 or float64", header.type,
+               is_image ? "image" : "attention", is_image ? "uint8, " : "");
   }
   return header;
 }
 
 }  // namespace
 
-StoredCapture read_npz_capture(const std::filesystem::path& path, NameFilter is_wanted) {
+StoredCapture read_npz_capture(const std::filesystem::path& path, ContentOf content_of) {
   const auto archive = std::make_shared<const Archive>(path);
   const zip_int64_t count = zip_get_num_entries(archive->get(), 0);
   if (count < 0 || std::cmp_greater(count, kMostEntries)) throw Error("{} has too many entries", path.string());
@@ -196,7 +199,8 @@ StoredCapture read_npz_capture(const std::filesystem::path& path, NameFilter is_
     constexpr std::string_view kSuffix = ".npy";
     if (!name.ends_with(kSuffix)) continue;
     name.remove_suffix(kSuffix.size());
-    if (!is_wanted(name)) continue;
+    const Content content = content_of(name);
+    if (content == Content::None) continue;
     const auto entry = std::make_shared<Entry>(archive, about);
     const bool is_compressed = about.comp_method != ZIP_CM_STORE;
     if (is_compressed) {
@@ -212,8 +216,15 @@ StoredCapture read_npz_capture(const std::filesystem::path& path, NameFilter is_
             path.string(), kMostInflated >> 30);
       }
     }
-    const exporting::NpyHeader header = header_of(*entry);
-    const NumberType type = *number_type_of(header.type);
+    exporting::NpyHeader header;
+    try {
+      header = header_of(*entry, content);
+    } catch (const Error& error) {
+      if (content != Content::Pixels) throw;
+      stored.arrays.push_back({.name = std::string(name), .shape = {}, .open = {}, .problem = error.what()});
+      continue;
+    }
+    const NumberType type = *number_type_of(header.type, content);
     stored.arrays.push_back({.name = std::string(name),
                              .shape = header.shape,
                              .open = [name = std::string(name), type, entry, begin = header.begin,

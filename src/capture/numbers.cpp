@@ -46,7 +46,7 @@ std::size_t decode_doubles(const std::byte* from, std::size_t count, float* to) 
 }  // namespace
 
 std::size_t byte_count(NumberType type) {
-  constexpr std::array<std::size_t, 4> kBytes{2, 2, 4, 8};
+  constexpr std::array<std::size_t, 5> kBytes{2, 2, 4, 8, 1};
   return kBytes.at(static_cast<std::size_t>(type));
 }
 
@@ -68,6 +68,9 @@ std::size_t decode(NumberType type, const std::byte* from, std::size_t count, fl
       return 0;
     case NumberType::F64:
       return decode_doubles(from, count, to);
+    case NumberType::U8:
+      for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<float>(std::to_integer<std::uint8_t>(from[i])) / 255.0F;
+      return 0;
   }
   return 0;
 }

@@ -11,8 +11,8 @@
 
 namespace headlight::capture {
 
-/// How a capture's numbers are stored.
-enum class NumberType : std::uint8_t { F16, BF16, F32, F64 };
+/// How a capture's numbers are stored. U8, of pixels alone: 0 … 255 are read as 0 … 1.
+enum class NumberType : std::uint8_t { F16, BF16, F32, F64, U8 };
 std::size_t byte_count(NumberType type);
 
 /// Cells [row, row + rows) × [column, column + columns) of one matrix of an array.

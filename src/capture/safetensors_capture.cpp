@@ -8,11 +8,12 @@
 namespace headlight::capture {
 namespace {
 
-std::optional<NumberType> number_type(std::string_view name) {
+std::optional<NumberType> number_type(std::string_view name, Content content) {
   if (name == "F32") return NumberType::F32;
   if (name == "F16") return NumberType::F16;
   if (name == "BF16") return NumberType::BF16;
   if (name == "F64") return NumberType::F64;
+  if (name == "U8" && content == Content::Pixels) return NumberType::U8;
   return std::nullopt;
 }
 
@@ -30,20 +31,23 @@ model::SafetensorsFile open_file(const std::filesystem::path& path) {
 
 }  // namespace
 
-StoredCapture read_safetensors_capture(const std::filesystem::path& path, NameFilter is_wanted) {
+StoredCapture read_safetensors_capture(const std::filesystem::path& path, ContentOf content_of) {
   const model::SafetensorsFile file = open_file(path);
   StoredCapture stored{.arrays = {}, .metadata = file.metadata()};
   for (const model::StoredTensor& tensor : file.tensors().all()) {
-    if (!is_wanted(tensor.name)) continue;
-    stored.arrays.push_back(
-        {.name = tensor.name, .shape = tensor.shape, .open = [tensor](Shape four_axes) -> std::shared_ptr<const Numbers> {
-           const std::optional<NumberType> type = number_type(tensor.type);
-           if (!type) {
-             throw Error("{}: tensor '{}' has the type {}; save it as F32, F16, BF16 or F64", tensor.file->path().string(),
-                         model::printable(tensor.name), tensor.type);
-           }
-           return mapped_numbers(tensor.name, std::move(four_axes), *type, tensor.bytes, tensor.file);
-         }});
+    const Content content = content_of(tensor.name);
+    if (content == Content::None) continue;
+    stored.arrays.push_back({.name = tensor.name,
+                             .shape = tensor.shape,
+                             .open = [tensor, content](Shape four_axes) -> std::shared_ptr<const Numbers> {
+                               const std::optional<NumberType> type = number_type(tensor.type, content);
+                               if (!type) {
+                                 throw Error("{}: tensor '{}' has the type {}; save it as {}F32, F16, BF16 or F64",
+                                             tensor.file->path().string(), model::printable(tensor.name), tensor.type,
+                                             content == Content::Pixels ? "U8, " : "");
+                               }
+                               return mapped_numbers(tensor.name, std::move(four_axes), *type, tensor.bytes, tensor.file);
+                             }});
   }
   return stored;
 }

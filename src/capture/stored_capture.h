@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -18,6 +19,8 @@ struct StoredArray {
   Shape shape;
   /// Its numbers with these four axes, of as many numbers as `shape` has. Throws Error where their type can't be read.
   std::function<std::shared_ptr<const Numbers>(Shape four_axes)> open;
+  /// Of pixels that can't be read: why, in one line; then there is neither shape nor `open`.
+  std::string problem = {};
 };
 
 /// What a file holds: those of its arrays that were wanted, and texts by name.
@@ -26,11 +29,12 @@ struct StoredCapture {
   std::map<std::string, std::string> metadata = {};
 };
 
-/// Is an array of this name wanted?
-using NameFilter = bool (*)(std::string_view name);
+/// What an array of a name holds, if it is wanted.
+enum class Content : std::uint8_t { None, Attention, Pixels };
+using ContentOf = Content (*)(std::string_view name);
 
 /// A .safetensors file, and a zip archive of .npy files. Both throw Error in one line for whatever violates the format.
-StoredCapture read_safetensors_capture(const std::filesystem::path& path, NameFilter is_wanted);
-StoredCapture read_npz_capture(const std::filesystem::path& path, NameFilter is_wanted);
+StoredCapture read_safetensors_capture(const std::filesystem::path& path, ContentOf content_of);
+StoredCapture read_npz_capture(const std::filesystem::path& path, ContentOf content_of);
 
 }  // namespace headlight::capture

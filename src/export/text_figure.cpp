@@ -60,11 +60,15 @@ class TextDrawing final : public Drawing {
   }
 
   void draw_block(Canvas& canvas, const TextFigure::Block& block, glm::vec2 at) const {
+    if (block.picture) {
+      canvas.image({.origin = at + block.picture->rect.origin, .size = block.picture->rect.size}, block.picture->pixels);
+    }
     for (const TextFigure::Token& token : block.tokens) {
       const Rect rect{.origin = at + token.rect.origin, .size = token.rect.size};
       if (token.share > 0.0F)
         canvas.fill(rect, mixed(paper_.ground, token.color.value_or(block.color), token.share * kDeepestShade));
       if (token.is_outlined) canvas.frame(rect, block.color, 1.2F);
+      if (token.text.empty()) continue;
       canvas.text({rect.origin.x + kPadding, rect.center().y + kHalfCapital * kTextFigureSize}, printable(token.text),
                   {.size = kTextFigureSize, .color = token.is_dim ? paper_.muted : paper_.ink});
     }

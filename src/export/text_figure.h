@@ -27,11 +27,17 @@ struct TextFigure {
     glm::vec2 at{0.0F};  ///< its left end, on the baseline
     std::string text;
   };
+  /// An image below the tokens, such as one whose patches they are.
+  struct Picture {
+    Rect rect;
+    Pixels pixels;
+  };
   struct Block {
     std::string caption;  ///< may be empty
     Rgb color{};          ///< of the shades, the outline and the caption
     std::vector<Token> tokens = {};
     std::vector<Number> numbers = {};
+    std::optional<Picture> picture = {};
     float height = 0.0F;
   };
 

@@ -77,6 +77,21 @@ TEST_CASE("values are spread over the map evenly, or by their logarithms, and cl
   CHECK((root[4] & 0xFFU) == 255);
 }
 
+TEST_CASE("an image's pixels are their own colours, and the mean of those that share one of the screen") {
+  const std::vector<std::uint32_t> pixels = {0xFF000001U, 0xFF000003U, 0xFF0000FFU, 0xFF640000U, 0xFF640004U, 0xFFFFFFFFU};
+  HeatmapImage image;
+  image.rows = 2;
+  image.columns = 3;
+  image.pixels = pixels;
+  std::vector<std::uint32_t> colors(6);
+  color_cells(image, {}, colors);
+  for (std::size_t i = 0; i < 6; ++i) CHECK(colors[i] == (pixels[i] & kRgb));
+  color_cells(image, {.pooled_rows = 2, .pooled_columns = 2}, colors);
+  CHECK(colors[0] == 0x320002U);  // of four
+  CHECK(colors[2] == 0x8080FFU);  // of two, at the right edge
+  CHECK(colors[5] == 0xFFFFFFU);  // of one
+}
+
 TEST_CASE("ranges that aren't ranges give colours of the map, whatever the values") {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

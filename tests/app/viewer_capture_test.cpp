@@ -1,8 +1,11 @@
 // Captures in the window: every view that needs only weights, what the others say, files that are wrong, sessions.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <string>
+
+#include <fmt/format.h>
 
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
@@ -110,6 +113,102 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().blocks.size() == 6);
     CHECK(ui.result().capture_warning == "numbers of float64 are rounded to float32");
     CHECK(ui.sees("capture.warning"));
+  }
+
+  TEST_CASE("steps and products of captured queries, keys and values, and in words what the file lacks") {
+    UiDriver ui;
+    open_file(ui, captured("vision_values.safetensors"));
+    show(ui, "steps");
+    CHECK_FALSE(ui.sees("view.unavailable"));
+    for (const char* matrix : {"q", "k", "v", "scores", "scaled", "masked", "weights", "heads", "merged"}) {
+      CAPTURE(matrix);
+      CHECK(ui.sees(fmt::format("steps.{}", matrix)));
+    }
+    for (const char* absent : {"steps.x", "steps.output", "steps.w_q", "steps.w_o"}) CHECK_FALSE(ui.sees(absent));
+    check_tips(ui);
+    show(ui, "neuron");
+    CHECK_FALSE(ui.sees("view.unavailable"));
+    CHECK(ui.sees("neuron.chain.0"));
+    check_tips(ui);
+    // The rest needs the network.
+    for (const char* view : {"predictions", "block", "logits", "knockouts", "patching"}) {
+      show(ui, view);
+      CHECK(ui.sees("view.unavailable"));
+    }
+    show(ui, "head");
+    open_file(ui, captured("queries.safetensors"));
+    show(ui, "steps");
+    CHECK(ui.sees("steps.masked"));
+    CHECK_FALSE(ui.sees("steps.v"));
+    CHECK_FALSE(ui.sees("steps.heads"));
+    ui.move_to("steps.masked");
+    REQUIRE(ui.result().capture);
+    CHECK(ui.result().error == "");
+  }
+
+  TEST_CASE("patches of an image: thumbnails on the axes, weights over the image, and its figure") {
+    const TemporaryDirectory folder;
+    UiDriver ui;
+    open_file(ui, captured("vision.safetensors"));
+    CHECK(ui.window().notice().text == "");
+    CHECK_FALSE(ui.sees("capture.note"));
+    // Beside the map there are pixels of the image: the red of its disc.
+    const view::Rect map = ui.rect("head.map");
+    const shell::PixelImage drawn = ui.ui().read_pixels();
+    std::size_t left = 0, above = 0;
+    for (std::uint32_t y = 0; y < drawn.size.y; ++y) {
+      for (std::uint32_t x = 0; x < drawn.size.x; ++x) {
+        if ((drawn.at(x, y) & 0xFFFFFFU) != 0x141EDCU) continue;
+        const glm::vec2 at(x, y);
+        left += at.x < map.origin.x && at.y > map.origin.y && at.x > map.origin.x - 30.0F ? 1U : 0U;
+        above += at.y < map.origin.y && at.x > map.origin.x && at.y > map.origin.y - 30.0F ? 1U : 0U;
+      }
+    }
+    CHECK(left > 20);
+    CHECK(above > 20);
+    show(ui, "text");
+    REQUIRE(ui.sees("text.token.image"));
+    CHECK_FALSE(ui.sees("text.token.image_itself"));  // it would halve it
+    ui.press(Key::B, kControl);
+    ui.press(Key::G, kControl);
+    CHECK(ui.sees("text.token.image_itself"));
+    CHECK(ui.sees("text.token.0"));  // the class token, above the image
+    const view::Rect image = ui.rect("text.token.image");
+    CHECK(ui.rect("text.token.0").end().y <= image.origin.y);
+    CHECK(std::abs(image.size.x / image.size.y - 1.5F) < 0.01F);
+    const view::Rect patch = ui.rect("text.token.9");  // row 1, column 2
+    const glm::vec2 off = patch.center() - (image.origin + image.size * glm::vec2(2.5F / 6.0F, 1.5F / 4.0F));
+    CHECK(std::abs(off.x) + std::abs(off.y) < 1.0F);
+    // Pointing at a patch asks for its row, a click keeps it.
+    ui.click("text.token.9");
+    REQUIRE(ui.state().view.locked);
+    CHECK(ui.state().view.locked->token == 9);
+    ui.move_to("text.token.20");
+    CHECK(ui.state().view.locked->token == 9);
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.state().view.locked);
+    ui.move_to("text.token.0");  // by the class token
+    check_tips(ui);
+    ui.press(Key::S, shell::kControlShift);
+    const fs::path svg = folder.path() / "vision.svg";
+    ui.fill_in("screenshot.path", svg.string());
+    ui.click("screenshot.save");
+    CHECK_FALSE(ui.window().notice().is_warning);
+    CHECK(read_file(svg).find("data:image/png;base64,") != std::string::npos);
+  }
+
+  TEST_CASE("an image that can't be shown is a line, and the capture is shown all the same") {
+    const TemporaryDirectory folder;
+    const fs::path capture = folder.path() / "moved.safetensors";
+    fs::copy_file(captured("vision_values.safetensors"), capture);
+    UiDriver ui;
+    open_file(ui, capture);
+    CHECK(ui.result().capture->note().find("patches are shown without the image") != std::string::npos);
+    CHECK(ui.sees("capture.note"));
+    CHECK(ui.sees("head.map"));
+    show(ui, "text");
+    CHECK(ui.sees("text.token.image"));  // its patches without a picture
+    CHECK_FALSE(ui.sees("text.token.image_itself"));
   }
 
   TEST_CASE("a file that is no capture is refused in a line, and what is shown stays") {

@@ -98,13 +98,27 @@ TEST_SUITE("cpu") {
     CHECK(file.input()->target->texts[0] == std::vector<std::string>{"0", "1", "2"});
   }
 
-  TEST_CASE("values are told not to be shown, other tensors are ignored") {
+  TEST_CASE("values of weights, other tensors are ignored, and which of two that say the same is read is told") {
     const TemporaryDirectory folder;
     const CaptureFile file(write_capture(
         folder.path() / "c.safetensors",
-        {even("attention.0", {1, 1, 2, 2}), even("v.0", {1, 1, 2, 2}), even("attention.out", {2}), even("hidden", {3})}));
-    CHECK(file.blocks().size() == 1);
-    CHECK(file.note() == "Its values (v) aren't shown: a capture has weights, queries and keys.");
+        {even("attention.0", {1, 4, 3, 3}), even("v.0", {1, 2, 3, 5}), even("attention.out", {2}), even("hidden", {3})}));
+    REQUIRE(file.blocks().size() == 1);
+    CHECK(file.note() == "");
+    const attention::BlockShape& shape = file.blocks().front().shape;
+    CHECK(shape.only_weights);
+    CHECK(shape.has_values);
+    CHECK(shape.kv_heads == 2);
+    CHECK(shape.extent(attention::Stage::V)->columns == 5);
+    CHECK(shape.extent(attention::Stage::Heads)->rows == 3);
+    CHECK(shape.extent(attention::Stage::Merged)->columns == 20);
+    CHECK_FALSE(shape.extent(attention::Stage::Output));
+    CHECK(file.network()->layer({.kind = kSelf, .layer = {0}}).config.d_v == 5);
+    const CaptureFile both(
+        write_capture(folder.path() / "b.safetensors",
+                      {even("attention.0", {1, 1, 2, 2}), even("q.0", {1, 1, 2, 2}), even("k.0", {1, 1, 2, 2})}));
+    CHECK(both.note() == "Its q and k aren't read where the weights are saved.");
+    CHECK(both.blocks().front().weights);
   }
 
   TEST_CASE("what the JSON beside a file says wins, and a list alone is its tokens") {
@@ -151,6 +165,16 @@ TEST_SUITE("cpu") {
           "c.safetensors: 'attention.0' and 'encoder_attention.0' are the same attention; keep one");
     CHECK(complaint_about({even("q.0", {1, 1, 2, 2})}) ==
           "c.safetensors: 'q.0' has no keys beside it; save queries and keys of a layer together");
+    CHECK(complaint_about({even("attention.0", {1, 4, 2, 2}), even("v.0", {1, 3, 2, 2})}) ==
+          "c.safetensors: 'v.0' is [1, 3, 2, 2], but its attention has 1 lines, 4 heads, which theirs divide, and 2 keys; "
+          "save them of one pass");
+    CHECK(
+        complaint_about({even("q.0", {1, 4, 2, 2}), even("k.0", {1, 2, 2, 2}), even("v.0", {1, 4, 2, 2})}) ==
+        "c.safetensors: 'v.0' is [1, 4, 2, 2], but its attention has 1 lines, 2 heads of keys and 2 keys; save them of one "
+        "pass");
+    CHECK(complaint_about({even("v.0", {1, 1, 2, 2})}).find("it has no array called attention.0") != std::string::npos);
+    CHECK(complaint_about({even("attention.0", {1, 1, 2, 2}), even("v.0", {1, 1, 2, 2}), even("v.1", {1, 1, 2, 2})}) ==
+          "c.safetensors: 'v.1' has no attention beside it; save weights, or queries and keys, with it");
     CHECK(complaint_about({even("q.0", {1, 4, 2, 2}), even("k.0", {1, 3, 2, 2})}) ==
           "c.safetensors: 'q.0' is [1, 4, 2, 2] and 'k.0' [1, 3, 2, 2]: batch and d_k have to be equal, and the keys' heads "
           "divide the queries'");

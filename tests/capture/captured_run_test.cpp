@@ -161,6 +161,51 @@ TEST_SUITE("cpu") {
     CHECK(error_message([&] { (void)tile_of(*run, outside); }) == "the tile lies outside of weights");
   }
 
+  TEST_CASE("with values the heads' outputs are those of a vision transformer of transformers") {
+    const auto run = open_run(golden_capture("vision_values.safetensors"));
+    const nlohmann::json expected = golden("captures/vision_expected.json");
+    std::vector<float> weights, heads;
+    for (const model::BlockRef block : run->blocks()) {
+      const attention::Tile merged = tile_of(*run, whole(*run, block, 0, 0, Stage::Merged));
+      for (std::uint32_t head = 0; head < 4; ++head) {
+        const attention::Tile map = tile_of(*run, whole(*run, block, 0, head));
+        weights.insert(weights.end(), map.values.begin(), map.values.end());
+        const attention::Tile mixed = tile_of(*run, whole(*run, block, 0, head, Stage::Heads));
+        heads.insert(heads.end(), mixed.values.begin(), mixed.values.end());
+        CHECK(mixed.masked.empty());
+        for (std::uint32_t row = 0; row < 25; ++row) {
+          for (std::uint32_t i = 0; i < 8; ++i) CHECK(merged.at(row, head * 8 + i) == mixed.at(row, i));
+        }
+      }
+    }
+    CHECK(deviation(weights, flatten(expected.at("weights"))).max_abs < 1e-6);  // 3.2e-7: q and k are rounded to float32
+    CHECK(deviation(heads, flatten(expected.at("heads"))).max_abs < 6e-6);      // 1.9e-6, of numbers up to 9
+    // A part of the merged heads that begins inside of one and ends inside of another.
+    const attention::Tile part =
+        tile_of(*run, {.block = kFirst, .stage = Stage::Merged, .row = 3, .rows = 2, .column = 5, .columns = 20});
+    const attention::Tile all = tile_of(*run, whole(*run, kFirst, 0, 0, Stage::Merged));
+    for (std::uint32_t row = 0; row < 2; ++row) {
+      for (std::uint32_t i = 0; i < 20; ++i) CHECK(part.at(row, i) == all.at(3 + row, 5 + i));
+    }
+  }
+
+  TEST_CASE("values that are shared by heads mix by each head's weights, and a key without weight has no part") {
+    const TemporaryDirectory folder;
+    const MadeTensor weights{
+        .name = "attention.0", .shape = {1, 2, 2, 2}, .values = {1.0F, 0.0F, 0.25F, 0.75F, 0.5F, 0.5F, 1.0F, 0.0F}};
+    const MadeTensor values{.name = "v.0", .shape = {1, 1, 2, 1}, .values = {2.0F, 10.0F}};
+    const auto run = open_run(write_capture(folder.path() / "c.safetensors", {weights, values}));
+    CHECK(tile_of(*run, whole(*run, kFirst, 0, 0, Stage::Heads)).values == std::vector<float>{2.0F, 8.0F});
+    CHECK(tile_of(*run, whole(*run, kFirst, 0, 1, Stage::Heads)).values == std::vector<float>{6.0F, 2.0F});
+    CHECK(tile_of(*run, whole(*run, kFirst, 0, 1, Stage::V)).values == values.values);
+    CHECK(tile_of(*run, whole(*run, kFirst, 0, 0, Stage::Merged)).values == std::vector<float>{2.0F, 6.0F, 8.0F, 2.0F});
+    MadeTensor odd = values;
+    odd.values[1] = std::numeric_limits<float>::infinity();
+    const auto other = open_run(write_capture(folder.path() / "o.safetensors", {weights, odd}));
+    CHECK(tile_of(*other, whole(*other, kFirst, 0, 0, Stage::Heads)).values ==
+          std::vector<float>{2.0F, std::numeric_limits<float>::infinity()});
+  }
+
   TEST_CASE("a causal mask is the decoder's where there is an encoder, and hatches only weights that are 0") {
     const TemporaryDirectory folder;
     const auto run = open_run(write_capture(

@@ -49,6 +49,42 @@ TEST_SUITE("gpu") {
     CHECK(record.at("tokens").at("texts").at(0).at(3) == ",");
   }
 
+  TEST_CASE("weights over an image are a figure, which is made again from the session that it carries") {
+    const TemporaryDirectory folder;
+    const fs::path out = folder.path() / "out", again = folder.path() / "again";
+    const Outcome outcome =
+        run_headlight({"export", "--capture", captured("vision.safetensors"), "--views", "text", "--layer", "1", "--head",
+                       "2", "--queries", "5", "--format", "svg", "--out", out.string()});
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    CHECK(outcome.err == "");
+    constexpr const char* kFile = "layer-01_batch-0_head-02_text.svg";
+    const std::string svg = read_file(out / kFile);
+    CHECK(svg.find("patch row 0, column 4") != std::string::npos);
+    CHECK(svg.find("data:image/png;base64,") != std::string::npos);
+    CHECK(svg.find("[class]") != std::string::npos);
+    REQUIRE(run_headlight({"export", "--from", (out / kFile).string(), "--out", again.string()}).status == 0);
+    CHECK(read_file(again / kFile) == svg);
+  }
+
+  TEST_CASE("steps of captured queries, keys and values, and an image that isn't there is a note") {
+    const TemporaryDirectory folder;
+    const fs::path capture = folder.path() / "moved.safetensors", out = folder.path() / "out";
+    fs::copy_file(captured("vision_values.safetensors"), capture);
+    const Outcome outcome = run_headlight({"export", "--capture", capture.string(), "--views", "steps", "--layer", "0",
+                                           "--head", "3", "--format", "svg", "--out", out.string()});
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    CHECK(outcome.err.find("headlight: note: Image: ") == 0);
+    CHECK(outcome.err.find("patches are shown without the image") != std::string::npos);
+    const std::string svg = read_file(out / "layer-00_batch-0_head-03_steps.svg");
+    for (const char* title :
+         {"queries Q, 25 × 8", "values V, 25 × 8", "attention weights, 25 × 25", "merged heads, 25 × 32"}) {
+      CAPTURE(title);
+      CHECK(svg.find(title) != std::string::npos);
+    }
+  }
+
   TEST_CASE("of a capture of 10 GB what is asked is read, whatever the rest of the file has") {
     const TemporaryDirectory folder;
     constexpr std::uint64_t kTokens = 50'000, kBytes = kTokens * kTokens * sizeof(float);

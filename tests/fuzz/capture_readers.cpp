@@ -4,6 +4,7 @@
 
 #include "capture/attention_of.h"
 #include "capture/capture_file.h"
+#include "capture/image_file.h"
 #include "fuzz/readers.h"
 
 namespace headlight::fuzz {
@@ -31,7 +32,7 @@ void open_capture(const fs::path& path) {
   expect_error_at_most([&] {
     const capture::CaptureFile file(path);
     for (const capture::CapturedBlock& block : file.blocks()) {
-      for (const auto& numbers : {block.weights, block.queries, block.keys}) {
+      for (const auto& numbers : {block.weights, block.queries, block.keys, block.values}) {
         if (numbers) expect_error_at_most([&] { read_rows(*numbers); });
       }
       if (!block.queries || block.shape.keys > 4096) continue;
@@ -60,7 +61,13 @@ void read_tokens(std::string_view bytes) {
   open_capture(kCapture);
 }
 
-constexpr std::array kReaders{Reader{"capture", read_capture}, Reader{"npz", read_npz}, Reader{"tokens", read_tokens}};
+void read_image(std::string_view bytes) {
+  const fs::path file = write_scratch("image", bytes);
+  expect_error_at_most([&] { (void)capture::read_image_file(file); });
+}
+
+constexpr std::array kReaders{Reader{"capture", read_capture}, Reader{"npz", read_npz}, Reader{"tokens", read_tokens},
+                              Reader{"image", read_image}};
 
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_written_by_hand(const std::string& path) {
-  static constexpr std::array kSkipped = {".png", ".svg", ".npy", ".json", ".safetensors", ".ttf", ".ico", ".pyc"};
+  static constexpr std::array kSkipped = {".png", ".jpg", ".svg", ".npy", ".json", ".safetensors", ".ttf", ".ico", ".pyc"};
   const std::string extension = fs::path(path).extension().string();
   return std::find(kSkipped.begin(), kSkipped.end(), extension) == kSkipped.end() &&
          path.find("golden/") == std::string::npos && !path.starts_with("tests/fuzz/seeds/");

@@ -52,6 +52,12 @@ std::unique_ptr<exporting::Drawing> draw_text(const FigureSubject& subject, Figu
   const model::TokenBatch& keys = subject.input.keys(blocks.kind);
   ShadedText shown{.title = subject.options.title, .queries = running_side(subject, queries), .keys = {}, .weights = {}};
   if (&queries != &keys) shown.keys = running_side(subject, keys);
+  const auto image_of = [&](const model::TokenBatch& tokens) {
+    return subject.capture != nullptr && &tokens == &subject.input.source ? patch_image_of(*subject.capture, matrix.batch)
+                                                                          : std::nullopt;
+  };
+  shown.query_image = image_of(queries);
+  shown.key_image = image_of(keys);
   shown.chosen = shading_token(subject, shown.queries.size());
   const bool is_row = shown.chosen.side == MapSide::Query;
   const std::shared_ptr<const attention::Tile> tile = numbers.tile({.quantity = quantity_of(blocks, matrix.stage),

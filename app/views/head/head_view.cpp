@@ -20,6 +20,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/map_axes.h"
 #include "app/widgets/marginal_bars.h"
+#include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/thumbnail.h"
 
@@ -157,7 +158,11 @@ void draw_head_panel(Frame& frame, HeadMemory& memory) {
     rows.texts = &*written;
     rows.name = "writes";
   }
-  const AxisTokens keys = axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind));
+  AxisTokens keys = axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind));
+  const std::optional<PatchImage> query_image = patch_image(frame, MapSide::Query);
+  const std::optional<PatchImage> key_image = patch_image(frame, MapSide::Key);
+  if (query_image) rows.patches = &*query_image;
+  if (key_image) keys.patches = &*key_image;
   draw_token_search(frame, {.queries = rows.texts,
                             .keys = keys.texts,
                             .are_same = &frame.result.input->queries(kind) == &frame.result.input->keys(kind)});

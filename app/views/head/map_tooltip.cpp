@@ -11,6 +11,7 @@
 #include "app/cells/stage_text.h"
 #include "app/quantities/shown_map.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
@@ -24,15 +25,17 @@ using attention::Stage;
 
 constexpr float kNumberColumn = 108.0F;
 
+/// A token's text; of a patch its place in the image as well.
 void draw_token(const Frame& frame, const char* role, shell::Color color, const std::vector<std::string>* texts,
-                std::uint32_t index) {
+                std::uint32_t index, MapSide side) {
   {
     const Ink ink(frame.ui.fonts().small, color);
     ImGui::Text("%s %u", role, index);
   }
   ImGui::SameLine(kNumberColumn);
   const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-  ImGui::TextUnformatted(texts && index < texts->size() ? (*texts)[index].c_str() : "");
+  const std::string text = texts && index < texts->size() ? (*texts)[index] : "";
+  ImGui::TextUnformatted(text_with_patch(frame, side, index, text).c_str());
 }
 
 void draw_number(const Frame& frame, const char* name, const std::string& value, ImFont* font) {
@@ -68,10 +71,10 @@ void draw_tokens(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   const shell::Theme& theme = frame.ui.theme();
   const model::ModelInput& input = *frame.result.input;
   const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
-  if (written) draw_token(frame, "writes", theme.query, &*written, cell.query);
+  if (written) draw_token(frame, "writes", theme.query, &*written, cell.query, MapSide::Query);
   draw_token(frame, rows_write_tokens(frame, kind) ? "reads" : "query", theme.query, texts_of(frame, input.queries(kind)),
-             cell.query);
-  draw_token(frame, "key", theme.key, texts_of(frame, input.keys(kind)), cell.key);
+             cell.query, MapSide::Query);
+  draw_token(frame, "key", theme.key, texts_of(frame, input.keys(kind)), cell.key, MapSide::Key);
 }
 
 std::string number_text(std::optional<float> value) {
@@ -179,7 +182,7 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
   const bool is_hidden_by_file =
       frame.result.capture && capture::is_causal(*frame.result.capture, kind) && cell.key > cell.query;
   if (is_hidden_by_file) draw_number(frame, "mask", "causal, as the file says", fonts.body);
-  if (!reason.empty()) draw_number(frame, "masked by", reason, fonts.body);
+  if (!reason.empty() && !is_hidden_by_file) draw_number(frame, "masked by", reason, fonts.body);
   draw_painted_number(frame, cell, mask.spec());
   if (softmax && !std::isfinite(softmax->sum)) {
     const Ink ink(fonts.small, theme.warning);

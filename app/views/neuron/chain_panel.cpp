@@ -47,20 +47,20 @@ void draw_line(Frame& frame, const ChainLine& line, std::size_t index) {
 
 }  // namespace
 
-std::string compare_with_device(const ScoreChain& chain) {
+std::string compare_with_device(const ScoreChain& chain, bool is_captured) {
   if (!chain.score || !chain.evaluated || !chain.weight || !chain.evaluated_weight) return {};
   const double score = std::abs(*chain.score - double{*chain.evaluated});
   const double weight = std::abs(*chain.weight - double{*chain.evaluated_weight});
-  return fmt::format("On the device: score {}, weight {}. What the parts add up to differs by {} and {}.",
-                     view::format_exact(*chain.evaluated), view::format_exact(*chain.evaluated_weight),
-                     view::format_scientific(static_cast<float>(score), 0),
+  return fmt::format("On the {}: score {}, weight {}. What the parts add up to differs by {} and {}.",
+                     is_captured ? "map" : "device", view::format_exact(*chain.evaluated),
+                     view::format_exact(*chain.evaluated_weight), view::format_scientific(static_cast<float>(score), 0),
                      view::format_scientific(static_cast<float>(weight), 0));
 }
 
 void draw_chain(Frame& frame, const ScoreChain& chain) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 1.0F));
   for (std::size_t i = 0; i < chain.lines.size(); ++i) draw_line(frame, chain.lines[i], i);
-  const std::string compared = compare_with_device(chain);
+  const std::string compared = compare_with_device(chain, frame.result.capture != nullptr);
   if (!compared.empty()) {
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
     ImGui::TextWrapped("%s", compared.c_str());

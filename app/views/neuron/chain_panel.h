@@ -9,7 +9,8 @@ namespace headlight::app {
 /// what the device computed. Fills the region and scrolls where that is too low.
 void draw_chain(Frame& frame, const ScoreChain& chain);
 
-/// "as the device computed it: 0.41832; the parts differ by 3e-8", once both are known.
-std::string compare_with_device(const ScoreChain& chain);
+/// "On the device: score 0.41832, …: what the parts add up to differs by 3e-8 …", once both are known; of a capture "On the
+/// map".
+std::string compare_with_device(const ScoreChain& chain, bool is_captured);
 
 }  // namespace headlight::app

@@ -33,7 +33,7 @@ NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
                                selection.block.layer.value, selection.head, pair.cell.query,
                                frame.ui.unshaped(pair.query_name), pair.cell.key, frame.ui.unshaped(pair.key_name)),
           .subtitle = fmt::format("{}, d_k = {}. {}", kind_name(frame, selection.block.kind), pair.chain.products.size(),
-                                  compare_with_device(pair.chain)),
+                                  compare_with_device(pair.chain, pair.is_captured)),
           .keys_title = fmt::format("Layer {}, head {}: query {} \u201C{}\u201D and all keys", selection.block.layer.value,
                                     selection.head, pair.cell.query, frame.ui.unshaped(pair.query_name)),
           .keys_subtitle = fmt::format("{}, d_k = {}; each score as it enters the mask",

@@ -37,6 +37,7 @@ std::string describe_products(std::span<const Product> products) {
 NeuronPair read_pair(Frame& frame, const HeadSubject& subject, attention::Cell cell) {
   NeuronPair pair;
   pair.cell = cell;
+  pair.is_captured = frame.result.capture != nullptr;
   const Selection& selection = frame.state.selection;
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
   const CellQuestion question = question_about(frame, subject, attention::Stage::Weights, cell);

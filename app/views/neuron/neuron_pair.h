@@ -20,6 +20,7 @@ struct NeuronPair {
   std::vector<float> key_before;          ///< likewise
   std::vector<std::size_t> order;         ///< of the products, as the view's settings say
   const model::Rotary* rotary = nullptr;  ///< null without RoPE
+  bool is_captured = false;               ///< read from a file, evaluated on the host
 
   bool is_known() const { return !chain.products.empty(); }
 };

@@ -69,7 +69,7 @@ std::string operation(StepMatrix matrix, const HeadSubject& subject) {
     case Stage::Masked:
       return "mask";
     case Stage::Weights:
-      return "softmax";
+      return subject.geometry.shape.only_weights ? "" : "softmax";
     case Stage::Heads:
       return "A · V";
     case Stage::Merged:
@@ -213,8 +213,27 @@ struct PlacedSection {
   float bottom = 0.0F;
 };
 
+/// A section's title; of a capture it says what the file has and what it lacks.
+std::string section_title(const Frame& frame, const HeadSubject& subject, const SectionPlan& plan) {
+  const inference::BlockShape& shape = subject.geometry.shape;
+  const Stage first = plan.matrices.front().stage();
+  if (!frame.result.capture) {
+    return first == Stage::X && !shape.has_input ? "Queries, keys and values are given" : plan.title;
+  }
+  const bool has_scores = !shape.only_weights;
+  if (first == Stage::X) {
+    if (!has_scores) return "Values, as they were saved; queries and keys (q, k) are not in the file";
+    return shape.has_values ? "Queries, keys and values, as they were saved"
+                            : "Queries and keys, as they were saved; values (v) are not in the file";
+  }
+  if (first == Stage::Scores) return has_scores ? plan.title : "Weights, as they were saved";
+  return shape.has_values ? "Mix the values, merge the heads; W_O is not in the file"
+                          : "What heads add needs values (v), which are not in the file";
+}
+
 PlacedSection lay_out_section(const Frame& frame, const HeadSubject& subject, const SectionPlan& plan, const Room& room) {
-  PlacedSection placed{.section = {.title = plan.title, .y = room.origin.y, .boxes = {}}, .bottom = 0.0F};
+  PlacedSection placed{.section = {.title = section_title(frame, subject, plan), .y = room.origin.y, .boxes = {}},
+                       .bottom = 0.0F};
   std::vector<StepBox>& boxes = placed.section.boxes;
   for (const StepMatrix matrix : plan.matrices) {
     if (matrix == StepMatrix::Other::Memory && subject.geometry.is_self) continue;
@@ -223,8 +242,6 @@ PlacedSection lay_out_section(const Frame& frame, const HeadSubject& subject, co
                      .operation = operation(matrix, subject),
                      .arrow_x = 0.0F});
   }
-  const bool is_given = plan.matrices.front() == Stage::X && !subject.geometry.shape.has_input;
-  if (is_given) placed.section.title = "Queries, keys and values are given";
   placed.bottom = place(frame, placed.section, room);
   return placed;
 }

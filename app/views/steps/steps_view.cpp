@@ -155,6 +155,13 @@ Arithmetic explain(Frame& frame, const HeadSubject& subject, const StepCell& whe
   const Selection& selection = frame.state.selection;
   const CellQuestion question = question_about(frame, subject, where.matrix.stage(), where.cell);
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  if (where.matrix == Stage::Weights && subject.geometry.shape.only_weights) {
+    Arithmetic saved;
+    saved.cell = fmt::format("weights[{},{}]", where.cell.query, where.cell.key);
+    saved.result = numbers.value(Stage::Weights, where.cell.query, where.cell.key);
+    saved.note = "As it was saved: there are no queries and keys to compute it from.";
+    return saved;
+  }
   return explain_cell(question, numbers);
 }
 
@@ -172,22 +179,22 @@ std::vector<MatrixPart> slices_of(const BlockGeometry& geometry) {
   return slices;
 }
 
-/// "queries Q, 8 × 32"; of a matrix that isn't shown whole also which part is.
-std::string drawn_title(const MatrixPlan& plan, attention::Stage stage) {
-  std::string title = fmt::format("{}, {} × {}", quantity(stage).figure_title, plan.rows, plan.columns);
-  if (plan.shown_rows < plan.rows) {
-    title += fmt::format(", rows {} to {}", plan.first_row, plan.first_row + plan.shown_rows - 1);
-  }
+/// Which part of a matrix is shown; empty: all of it.
+std::string drawn_part(const MatrixPlan& plan) {
+  std::string part;
+  if (plan.shown_rows < plan.rows) part = fmt::format("rows {} to {}", plan.first_row, plan.first_row + plan.shown_rows - 1);
   if (plan.shown_columns < plan.columns) {
-    title += fmt::format(", columns {} to {}", plan.first_column, plan.first_column + plan.shown_columns - 1);
+    part += fmt::format("{}columns {} to {}", part.empty() ? "" : ", ", plan.first_column,
+                        plan.first_column + plan.shown_columns - 1);
   }
-  return title;
+  return part;
 }
 
 /// For the figure: matrices that are stages, where their numbers are known.
 void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory) {
   if (!view.plan.stage.is_stage()) return;
-  const auto known = frame.result.tiles.find(view.query(frame));
+  const TileQuery query = view.query(frame);
+  const auto known = frame.result.tiles.find(query);
   if (known == frame.result.tiles.end()) return;
   const attention::Stage stage = view.plan.stage.stage();
   const auto names = [](const std::vector<std::string>* tokens, std::uint32_t first, std::uint32_t count) {
@@ -202,14 +209,20 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
   const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
   const bool has_keys = attention::is_map(stage) && selection.batch < keys.texts.size();
   const MatrixPlan& plan = view.plan;
-  memory.drawn.push_back(
-      {.title = drawn_title(plan, stage),
-       .tile = known->second.tile,
-       .row_names = names(view.row_tokens, plan.first_row, plan.shown_rows),
-       .column_names = names(has_keys ? &keys.texts[selection.batch] : nullptr, plan.first_column, plan.shown_columns),
-       .row_axis = attention::is_map(stage) ? "query" : "token",
-       .column_axis = attention::is_map(stage) ? "key" : "feature",
-       .stage = stage});
+  StepPanel panel{.stage = stage,
+                  .of = query.quantity,
+                  .matrix_rows = plan.rows,
+                  .matrix_columns = plan.columns,
+                  .part = drawn_part(plan)};
+  panel.rows = {.title = attention::is_map(stage) ? "query" : "token",
+                .tokens = names(view.row_tokens, plan.first_row, plan.shown_rows)};
+  panel.columns = {
+      .title = attention::is_map(stage) ? "key" : "feature",
+      .tokens = names(has_keys ? &keys.texts[selection.batch] : nullptr, plan.first_column, plan.shown_columns)};
+  if (const auto map = view::parse_color_map(frame.state.view.color_map)) panel.style.color_map = *map;
+  panel.style.scale = view::ScaleKind::Maximum;
+  if (quantity(panel.of).colors == ColorKind::Diverging) panel.style = exporting::diverging(panel.style);
+  memory.drawn.push_back({.panel = std::move(panel), .tile = known->second.tile});
 }
 
 std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, StepsMemory& memory, float strip_height) {
@@ -290,34 +303,21 @@ std::unique_ptr<ViewPanel> open_steps_view() {
       draw_steps_panel(frame, memory_);
       const Selection& selection = frame.state.selection;
       title_ = fmt::format("The steps of layer {}, head {}", selection.block.layer.value, selection.head);
-      color_map_ = frame.state.view.color_map;
       is_dark_ = frame.state.view.theme != Theme::Light;
     }
     std::unique_ptr<exporting::Drawing> figure() const override {
       if (memory_.drawn.empty()) return nullptr;
-      exporting::PanelsFigure figure{
-          .title = title_, .subtitle = {}, .panels = {}, .across = 4, .style = {.is_dark = is_dark_}};
-      for (const StepsMemory::Drawn& drawn : memory_.drawn) figure.panels.push_back(panel_of(drawn));
-      return exporting::make_drawing(std::move(figure));
-    }
-    exporting::HeatmapFigure panel_of(const StepsMemory::Drawn& drawn) const {
-      exporting::HeatmapFigure panel;
-      panel.title = drawn.title;
-      panel.map = exporting::make_map(*drawn.tile);
-      panel.rows = {.title = drawn.row_axis, .tokens = drawn.row_names};
-      panel.columns = {.title = drawn.column_axis, .tokens = drawn.column_names};
-      const Quantity& shown = quantity(drawn.stage);
-      panel.value_title = shown.value_title;
-      panel.marks_empty_rows = drawn.stage == Stage::Weights;
-      if (const auto map = view::parse_color_map(color_map_)) panel.style.color_map = *map;
-      panel.style.scale = view::ScaleKind::Maximum;
-      panel.style.map_edge = 300.0F;  // units: all matrices alike
-      if (shown.colors == ColorKind::Diverging) panel.style = exporting::diverging(panel.style);
-      return panel;
+      std::vector<StepPanel> panels;
+      for (const StepsMemory::Drawn& drawn : memory_.drawn) {
+        panels.push_back(drawn.panel);
+        panels.back().map = exporting::make_map(*drawn.tile);
+      }
+      exporting::PanelsFigure page{.title = title_, .subtitle = {}, .panels = {}, .style = {.is_dark = is_dark_}};
+      return exporting::make_drawing(steps_figure(std::move(panels), std::move(page)));
     }
 
     StepsMemory memory_;
-    std::string title_, color_map_;
+    std::string title_;
     bool is_dark_ = false;
   };
   return std::make_unique<StepsView>();

@@ -6,6 +6,7 @@
 
 #include "app/cells/step_matrix.h"
 #include "app/cells/step_values.h"
+#include "app/exports/steps_panels.h"
 #include "app/frame.h"
 #include "app/views/steps/matrix_view.h"
 #include "app/views/view.h"
@@ -32,13 +33,10 @@ struct StepsMemory {
   Selection selection;                    ///< that the scrolls and the held cell are of
   std::optional<attention::Cell> pinned;  ///< likewise
 
-  /// A matrix as it was drawn last: its shown part.
+  /// A matrix as it was drawn last: its shown part, to which the panel's names belong. The numbers are the tile's.
   struct Drawn {
-    std::string title;
+    StepPanel panel;
     std::shared_ptr<const attention::Tile> tile;
-    std::vector<std::string> row_names, column_names;
-    std::string row_axis, column_axis;
-    attention::Stage stage = attention::Stage::X;
   };
   std::vector<Drawn> drawn;
 };

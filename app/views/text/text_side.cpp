@@ -4,6 +4,7 @@
 #include <cmath>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,16 +13,22 @@
 #include "app/shell/shaped_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/patch_picture.h"
 #include "app/widgets/thumbnail.h"
 #include "export/lines_figure.h"
 #include "view/color_map.h"
+#include "view/number_format.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr float kTokenPadding = 2.0F;
 constexpr float kLineGap = 6.0F;
-constexpr float kDeepestShade = 170.0F;  // of 255: the text stays readable
+constexpr float kDeepestShade = 170.0F;    // of 255: the text stays readable
+constexpr float kDeepestOnImage = 190.0F;  // likewise the image
+constexpr float kBesideGap = 24.0F;
+constexpr float kLeastImage = 120.0F;  // its height in a low window
+constexpr float kLeastOfTwo = 0.6F;    // of its size that is left where it is shown twice
 constexpr float kNumberGap = 4.0F;
 constexpr float kLeastPrinted = 0.0005F;  // smaller weights have a colour only
 constexpr float kLeastPart = 0.1F;        // of the largest, likewise
@@ -58,15 +65,21 @@ class BlockPainter {
     const float top = ImGui::GetWindowPos().y - origin_.y;
     const TextLines& lines = block_.lines;
     const auto part = lines.between(top, top + ImGui::GetWindowHeight(), block_.measures.line_height);
+    if (block_.image) draw_image();
     std::optional<std::uint32_t> hovered;
     const bool is_pointed_at = ImGui::IsWindowHovered();
     const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
     for (std::uint32_t token = part.begin; token < part.end; ++token) {
       const view::Rect rect{.origin = origin_ + lines.tokens[token].origin, .size = lines.tokens[token].size};
-      draw_token(token, rect);
+      if (is_patch(token)) {
+        draw_patch_shade(token, rect);
+      } else {
+        draw_token(token, rect);
+      }
       if (is_pointed_at && rect.contains(pointer)) hovered = token;
     }
-    if (has_weights() && part.end > part.begin) draw_numbers(part);
+    if (has_weights() && !block_.image && part.end > part.begin) draw_numbers(part);
+    if (hovered && block_.image) draw_patch_tooltip(*hovered);
     ImGui::Dummy({block_.measures.width, lines.height});
     return hovered;
   }
@@ -75,6 +88,80 @@ class BlockPainter {
   bool has_weights() const { return marks_.shades && !marks_.shades->weights.empty(); }
   float weight(std::uint32_t token) const {
     return token < marks_.shades->weights.size() ? marks_.shades->weights[token] : 0.0F;
+  }
+
+  bool is_patch(std::uint32_t token) const { return block_.image && block_.image->grid.place(token); }
+
+  /// Muted below the shades; beside it as it is, where there is room.
+  void draw_image() {
+    const PatchImage& image = *block_.image;
+    const view::Rect rect{.origin = origin_ + block_.image_rect.origin, .size = block_.image_rect.size};
+    const exporting::Pixels& muted = marks_.muted->of(image, frame_.state.view.theme != Theme::Light);
+    draw_picture(frame_, &muted, PicturePlace::Text, marks_.muted->revision(), rect);
+    frame_.mark(fmt::format("{}.image", marks_.name), rect);
+    const glm::vec2 beside = rect.origin + glm::vec2(rect.size.x + kBesideGap, 0.0F);
+    if (!image.pixels || beside.x + rect.size.x > origin_.x + block_.measures.width) return;
+    const view::Rect plain{.origin = beside, .size = rect.size};
+    draw_picture(frame_, image.pixels.get(), PicturePlace::TextBeside, picture_revision(frame_), plain);
+    frame_.mark(fmt::format("{}.image_itself", marks_.name), plain);
+    if (!marks_.chosen || !is_patch(*marks_.chosen)) return;
+    view::Rect chosen = block_.lines.tokens[*marks_.chosen];
+    chosen.origin += beside - block_.image_rect.origin;
+    outline(chosen, theme_.text);
+  }
+
+  /// A line of the colour on a darker one: visible on any image.
+  void outline(const view::Rect& rect, shell::Color color) const {
+    list_->AddRect(to_imgui(rect.origin), to_imgui(rect.end()), shell::with_alpha(theme_.background, 220), 0.0F, 0, 4.0F);
+    list_->AddRect(to_imgui(rect.origin), to_imgui(rect.end()), color, 0.0F, 0, 2.0F);
+  }
+
+  void draw_patch_shade(std::uint32_t token, const view::Rect& rect) const {
+    const bool is_query = marks_.side == MapSide::Query;
+    if (has_weights() && marks_.shades->largest > 0.0F) {
+      const float part = std::clamp(std::abs(weight(token)) / marks_.shades->largest, 0.0F, 1.0F);
+      const shell::Color color = marks_.shades->is_difference ? view::pack(exporting::sign_color(weight(token)))
+                                 : is_query                   ? theme_.query
+                                                              : theme_.key;
+      list_->AddRectFilled(to_imgui(rect.origin), to_imgui(rect.end()),
+                           shell::with_alpha(color, static_cast<std::uint32_t>(kDeepestOnImage * part)));
+      draw_patch_number(token, rect);
+    }
+    if (marks_.chosen == token) outline(rect, is_query ? theme_.query : theme_.key);
+    if (marks_.locked == token) outline(rect, theme_.accent);
+    frame_.mark(fmt::format("{}.{}", marks_.name, token), rect);
+  }
+
+  void draw_patch_number(std::uint32_t token, const view::Rect& rect) const {
+    const float least = std::max(kLeastPrinted, kLeastPart * marks_.shades->largest);
+    if (!(std::abs(weight(token)) > least)) return;
+    ImFont* font = frame_.ui.fonts().mono_small;
+    const std::string text = shade_text(weight(token), marks_.shades->is_difference);
+    const glm::vec2 size(text_width(font, text), font_size(font));
+    if (size.x + 4.0F > rect.size.x || size.y + 2.0F > rect.size.y) return;
+    const glm::vec2 at = glm::round(rect.center() - size * 0.5F);
+    list_->AddText(font, size.y, to_imgui(at + 1.0F), shell::with_alpha(theme_.background, 200), text.c_str());
+    list_->AddText(font, size.y, to_imgui(at), theme_.text, text.c_str());
+  }
+
+  void draw_patch_tooltip(std::uint32_t token) const {
+    const auto place = block_.image->grid.place(token);
+    ImGui::BeginTooltip();
+    {
+      const Ink ink(frame_.ui.fonts().strong, theme_.text);
+      const std::string name =
+          place ? fmt::format("patch row {}, column {}", place->row, place->column) : block_.tokens[token].place.text;
+      ImGui::TextUnformatted(name.c_str());
+    }
+    {
+      const Ink ink(frame_.ui.fonts().small, theme_.text_dim);
+      ImGui::TextUnformatted(fmt::format("token {}", token).c_str());
+      if (has_weights()) {
+        const char* name = marks_.shades->is_difference ? "change of its weight" : "weight";
+        ImGui::TextUnformatted(fmt::format("{} {}", name, view::format_exact(weight(token))).c_str());
+      }
+    }
+    ImGui::EndTooltip();
   }
 
   void draw_token(std::uint32_t token, const view::Rect& rect) const {
@@ -136,7 +223,7 @@ class BlockPainter {
 
 }  // namespace
 
-TextBlock make_text_block(Frame& frame, MapSide side, float width) {
+TextBlock make_text_block(Frame& frame, MapSide side, float width, float height) {
   const Selection& selection = frame.state.selection;
   const bool is_query = side == MapSide::Query;
   const model::TokenBatch& tokens =
@@ -164,8 +251,31 @@ TextBlock make_text_block(Frame& frame, MapSide side, float width) {
     token.place.text = frame.ui.shaped(token.place.text);
     widths.push_back(text_width(font, token.place.text));
   }
-  block.lines = lay_out_text(block.tokens, widths, block.measures);
+  block.image = patch_image(frame, side);
+  if (!block.image) {
+    block.lines = lay_out_text(block.tokens, widths, block.measures);
+    return block;
+  }
+  const float words = block.tokens.size() > block.image->grid.count() ? block.measures.line_height + kLineGap : 0.0F;
+  const glm::vec2 room(block.measures.width, std::max(height - words - kLineGap, kLeastImage));
+  const glm::vec2 half((room.x - kBesideGap) * 0.5F, room.y);
+  const bool shows_two =
+      block.image->pixels && fitted_image(*block.image, half).x >= kLeastOfTwo * fitted_image(*block.image, room).x;
+  PatchLines placed = lay_out_patches(block.tokens, widths, block.measures, *block.image, shows_two ? half : room);
+  block.lines = std::move(placed.lines);
+  block.image_rect = placed.image;
+  block.measures.line_height = std::max(block.lines.height, 1.0F);  // everything is one line
   return block;
+}
+
+const exporting::Pixels& MutedImage::of(const PatchImage& image, bool is_dark) {
+  if (image_ != image || is_dark_ != is_dark) {
+    image_ = image;
+    is_dark_ = is_dark;
+    pixels_ = muted_image(image, is_dark);
+    ++revision_;
+  }
+  return pixels_;
 }
 
 TextShades shades_of(Frame& frame, LockedToken chosen) {

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "app/exports/running_text.h"
+#include "app/exports/shaded_image.h"
 #include "app/frame.h"
 
 namespace headlight::app {
@@ -14,10 +17,26 @@ struct TextBlock {
   std::vector<std::string> labels;   ///< [token] as in other views
   TextLines lines;
   TextMeasures measures;
+  std::optional<PatchImage> image = {};  ///< whose patches the tokens are; none: all are words
+  view::Rect image_rect = {};            ///< relative to the block's corner, as the lines are
 };
 
-/// Makes the block of a side anew: the queries' or the keys' tokens of the selected line of the batch.
-TextBlock make_text_block(Frame& frame, MapSide side, float width);
+/// Makes the block of a side anew: the queries' or the keys' tokens of the selected line of the batch. `height`: that an
+/// image and the words around it may take.
+TextBlock make_text_block(Frame& frame, MapSide side, float width, float height);
+
+/// An image as it is drawn below shades: made anew when the image or the ground changes.
+class MutedImage {
+ public:
+  const exporting::Pixels& of(const PatchImage& image, bool is_dark);
+  std::uint64_t revision() const { return revision_; }
+
+ private:
+  std::optional<PatchImage> image_;
+  bool is_dark_ = false;
+  exporting::Pixels pixels_;
+  std::uint64_t revision_ = 0;
+};
 
 /// A block's weights, or how they differ from the frozen run's: [token], empty while they aren't known.
 struct TextShades {
@@ -34,6 +53,7 @@ struct TextMarks {
   const char* name = "";               ///< of the items: "text.token" for "text.token.3"
   const TextShades* shades = nullptr;  ///< null: not shaded
   std::optional<std::uint32_t> chosen, locked = {};
+  MutedImage* muted = nullptr;  ///< of a block with an image
 };
 
 /// Draws the visible part at the cursor of the current child region. Returns the token under the pointer.

@@ -13,6 +13,7 @@
 #include "app/views/text/text_side.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/patch_picture.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
@@ -21,6 +22,8 @@ namespace headlight::app {
 namespace {
 
 constexpr float kGap = 16.0F;
+constexpr float kHeaderRoom = 84.0F;  // of the title and two lines below it
+constexpr float kKeysPart = 0.7F;     // of the height that keys may take above queries
 
 /// Continues the line where `width` fits, else begins the next one.
 void continue_line(float width) {
@@ -45,7 +48,8 @@ struct BlocksOf {
   std::uint64_t run = 0;
   model::BlockRef block;
   std::uint32_t batch = 0;
-  float width = 0.0F, scale = 1.0F;
+  float width = 0.0F, height = 0.0F;  ///< the height counts where there is an image
+  float scale = 1.0F;
 
   bool operator==(const BlocksOf&) const = default;
 };
@@ -95,6 +99,8 @@ class TextView final : public ViewPanel {
                       .chosen = shown_.chosen,
                       .weights = shown_.shades.weights,
                       .is_difference = shown_.shades.is_difference};
+    figure.query_image = queries_.image;
+    figure.key_image = shown_.is_cross ? keys_.image : std::nullopt;
     figure.style.is_dark = shown_.is_dark;
     return exporting::make_drawing(text_figure(figure));
   }
@@ -119,14 +125,17 @@ class TextView final : public ViewPanel {
   void lay_out(Frame& frame, bool is_cross) {
     const Selection& selection = frame.state.selection;
     const float width = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize - 4.0F;
+    const bool has_image = patch_image(frame, MapSide::Query) || patch_image(frame, MapSide::Key);
+    const float height = ImGui::GetContentRegionAvail().y - kHeaderRoom;
     const BlocksOf now{.run = frame.result.run,
                        .block = selection.block,
                        .batch = selection.batch,
                        .width = width,
+                       .height = has_image ? height : 0.0F,
                        .scale = frame.ui.scale()};
     if (std::exchange(made_for_, now) == now) return;
-    queries_ = make_text_block(frame, MapSide::Query, width);
-    keys_ = is_cross ? make_text_block(frame, MapSide::Key, width) : TextBlock();
+    queries_ = make_text_block(frame, MapSide::Query, width, height);
+    keys_ = is_cross ? make_text_block(frame, MapSide::Key, width, height * kKeysPart) : TextBlock();
   }
 
   /// The token that the text is shaded by: under the pointer, here or on its chip, else the locked one, else the last one.
@@ -158,7 +167,8 @@ class TextView final : public ViewPanel {
     choose_mean(frame);
     if (!is_cross) choose_side(frame);
     const TextBlock& block = block_with(queries_, keys_, is_cross, chosen);
-    const std::string name = chosen.token < block.tokens.size() ? block.tokens[chosen.token].place.text : "";
+    std::string name = chosen.token < block.tokens.size() ? block.tokens[chosen.token].place.text : "";
+    if (const std::string patch = patch_text(frame, chosen.side, chosen.token); !patch.empty()) name = patch;
     const char* does = chosen.side == MapSide::Query ? "attends to" : "is attended by";
     std::string text = fmt::format("What “{}” (token {}) {}", name, chosen.token, does);
     const std::string largest = view::format_number(shades.largest, 5);
@@ -230,7 +240,8 @@ class TextView final : public ViewPanel {
                           .name = name,
                           .shades = chosen.side == side ? nullptr : &shades,
                           .chosen = on_this_side(chosen),
-                          .locked = on_this_side(locked)};
+                          .locked = on_this_side(locked),
+                          .muted = &muted_};
     if (const auto hovered = draw_text_block(frame, block, marks)) point_at(frame, {side, *hovered});
   }
 
@@ -242,7 +253,8 @@ class TextView final : public ViewPanel {
                           .name = "text.token",
                           .shades = &shades,
                           .chosen = chosen.token,
-                          .locked = locked ? std::optional(locked->token) : std::nullopt};
+                          .locked = locked ? std::optional(locked->token) : std::nullopt,
+                          .muted = &muted_};
     if (const auto hovered = draw_text_block(frame, queries_, marks)) {
       point_at(frame, {frame.state.view.text_side, *hovered});
     }
@@ -273,6 +285,7 @@ class TextView final : public ViewPanel {
 
   std::optional<BlocksOf> made_for_;
   TextBlock queries_, keys_;
+  MutedImage muted_;
   std::optional<LockedToken> hovered_, locked_;
   Shown shown_;
 };

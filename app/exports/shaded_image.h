@@ -1,0 +1,34 @@
+#pragma once
+
+#include <span>
+
+#include "app/engine/patch_image.h"
+#include "app/exports/running_text.h"
+#include "capture/patch_grid.h"
+#include "export/canvas.h"
+
+namespace headlight::app {
+
+/// Tokens that are patches of an image in their places on it; those before and behind them as running text, above and below.
+struct PatchLines {
+  TextLines lines;  ///< as one line, as high as everything
+  view::Rect image;
+};
+/// The image's size, as large as `most` lets it be.
+glm::vec2 fitted_image(const PatchImage& image, glm::vec2 most);
+/// As lay_out_text(); the image is as large as `most` lets it be.
+PatchLines lay_out_patches(std::span<const RunningToken> tokens, std::span<const float> widths, const TextMeasures& measures,
+                           const PatchImage& image, glm::vec2 most);
+
+/// An image on which colours can be told: grey, and half as strong. Without pixels an even ground.
+exporting::Pixels muted_image(const PatchImage& image, bool is_dark);
+
+/// A patch's shade, 0 … 1, and its colour.
+struct PatchShade {
+  float share = 0.0F;
+  exporting::Rgb color{};
+};
+/// A muted image under shades [patch], row by row.
+exporting::Pixels shaded_image(exporting::Pixels muted, const capture::PatchGrid& grid, std::span<const PatchShade> shades);
+
+}  // namespace headlight::app

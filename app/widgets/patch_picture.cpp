@@ -1,0 +1,78 @@
+#include "app/widgets/patch_picture.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/shell/heatmap_renderer.h"
+#include "app/shell/imgui_vectors.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr std::uint64_t kPictureKeys = 0x5049'4354'0000;  // no tile's
+
+}  // namespace
+
+std::optional<PatchImage> patch_image(const Frame& frame, MapSide side) {
+  if (!frame.result.capture || !frame.result.input) return std::nullopt;
+  const model::BlockKind kind = frame.state.selection.block.kind;
+  const model::ModelInput& input = *frame.result.input;
+  const bool is_source = &(side == MapSide::Query ? input.queries(kind) : input.keys(kind)) == &input.source;
+  return is_source ? patch_image_of(*frame.result.capture, frame.state.selection.batch) : std::nullopt;
+}
+
+std::uint64_t picture_revision(const Frame& frame) { return frame.result.run << 20U | frame.state.selection.batch; }
+
+void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePlace place, std::uint64_t revision,
+                  const view::Rect& area, const std::optional<view::Rect>& clip) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (pixels == nullptr) {
+    const view::Rect shown = clip.value_or(area);
+    list->AddRectFilled(to_imgui(shown.origin), to_imgui(shown.end()), frame.ui.theme().field);
+    return;
+  }
+  shell::HeatmapImage image;
+  shell::use_theme(image, frame.ui.theme());
+  image.key = kPictureKeys + static_cast<std::uint64_t>(place);
+  image.revision = revision;
+  image.rows = pixels->height;
+  image.columns = pixels->width;
+  image.pixels = pixels->rgba;
+  image.grid = 0;
+  image.area = area;
+  image.clip = clip;
+  frame.ui.heatmaps().draw(list, image);
+}
+
+void draw_patch(const Frame& frame, const PatchImage& image, PicturePlace place, capture::PatchGrid::Place patch,
+                const view::Rect& to) {
+  // The whole image, so large that this patch of it covers the rectangle.
+  const glm::vec2 grid(image.grid.columns, image.grid.rows);
+  glm::vec2 size = to.size * grid;
+  if (image.pixels) {
+    const glm::vec2 pixels = glm::vec2(image.pixels->width, image.pixels->height) / grid;
+    const float scale = std::max(to.size.x / pixels.x, to.size.y / pixels.y);
+    size = pixels * scale * grid;
+  }
+  const glm::vec2 of_patch = size / grid;
+  const glm::vec2 corner = glm::vec2(patch.column, patch.row) * of_patch + (of_patch - to.size) * 0.5F;
+  draw_picture(frame, image.pixels.get(), place, picture_revision(frame), {.origin = to.origin - corner, .size = size}, to);
+}
+
+std::string patch_text(const Frame& frame, MapSide side, std::uint32_t token) {
+  const std::optional<PatchImage> image = patch_image(frame, side);
+  const std::optional<capture::PatchGrid::Place> place = image ? image->grid.place(token) : std::nullopt;
+  return place ? fmt::format("patch row {}, column {}", place->row, place->column) : std::string();
+}
+
+std::string text_with_patch(const Frame& frame, MapSide side, std::uint32_t token, const std::string& text) {
+  const std::string patch = patch_text(frame, side, token);
+  if (patch.empty()) return text;
+  const std::optional<PatchImage> image = patch_image(frame, side);
+  const capture::PatchGrid::Place place = image->grid.place(token).value_or(capture::PatchGrid::Place{});
+  return text == fmt::format("{},{}", place.row, place.column) ? patch : fmt::format("{} ({})", text, patch);
+}
+
+}  // namespace headlight::app

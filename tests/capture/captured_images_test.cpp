@@ -1,0 +1,224 @@
+// Images of captures: where they come from, what is said about those that can't be shown, files that are hostile.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "capture/capture_file.h"
+#include "capture/captures.h"
+#include "capture/image_file.h"
+#include "core/error.h"
+#include "export/canvas.h"
+#include "export/pixels_png.h"
+#include "support/error_message.h"
+#include "support/golden.h"
+
+namespace captured_images_test {
+
+using namespace headlight;
+using namespace headlight::capture;
+using namespace headlight::test;
+
+namespace {
+
+/// Rows and columns as a member of metadata has them.
+constexpr std::string_view kGrid = R"("patches":"[2, 3]")";
+
+exporting::Pixels flat(std::uint32_t width, std::uint32_t height, std::uint32_t rgba = 0xFF10'2030U) {
+  return {.width = width, .height = height, .rgba = std::vector(std::size_t{width} * height, rgba)};
+}
+
+/// Weights of a layer with these tokens, and an image.
+std::vector<MadeTensor> with_image(std::uint32_t tokens, std::vector<std::uint32_t> shape, float value = 0.5F) {
+  std::size_t count = 1;
+  for (const std::uint32_t axis : shape) count *= axis;
+  return {even("attention.0", {1, 1, tokens, tokens}),
+          {.name = "image", .shape = std::move(shape), .values = std::vector(count, value)}};
+}
+
+std::string note_of(const std::vector<MadeTensor>& tensors, std::string_view metadata) {
+  const TemporaryDirectory folder;
+  const CaptureFile file(write_capture(folder.path() / "c.safetensors", tensors, metadata));
+  CHECK(file.blocks().size() == 1);  // the rest is shown all the same
+  std::string note = file.note();
+  const std::string inside = folder.path().string() + "/";
+  for (std::size_t at = note.find(inside); at != std::string::npos; at = note.find(inside)) note.erase(at, inside.size());
+  return note;
+}
+
+/// The largest difference of a channel from what Pillow decodes.
+double worst_channel(const std::string& name) {
+  const exporting::Pixels image = read_image_file(golden_capture(name));
+  const auto expected = golden("captures/vision_expected.json").at("images").at(name).get<std::vector<int>>();
+  REQUIRE(expected.size() == image.rgba.size() * 3);
+  int worst = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto channel = static_cast<int>(image.rgba[i / 3] >> (8U * (i % 3)) & 0xFFU);
+    worst = std::max(worst, std::abs(channel - expected[i]));
+  }
+  CHECK(std::ranges::all_of(image.rgba, [](std::uint32_t pixel) { return pixel >> 24U == 0xFFU; }));
+  return worst;
+}
+
+std::string refused(const std::filesystem::path& folder, std::string_view bytes) {
+  const std::filesystem::path path = folder / "i";
+  write_file_atomically(path, bytes);
+  const std::string message = error_message([&] { (void)read_image_file(path); });
+  CHECK(is_one_line(message));
+  return message;
+}
+
+/// A chunk of a PNG; its checksum isn't one, and isn't looked at where the size is refused before.
+std::string chunk(std::string_view type, std::string_view data) {
+  const auto size = static_cast<std::uint32_t>(data.size());
+  std::string bytes;
+  for (const std::uint32_t shift : {24U, 16U, 8U, 0U}) bytes += static_cast<char>(size >> shift & 0xFFU);
+  return bytes.append(type).append(data).append("crc!");
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("a vision transformer's patches, class token and image") {
+    const CaptureFile file(golden_capture("vision.safetensors"));
+    CHECK(file.note() == "");
+    REQUIRE(file.patches());
+    const PatchGrid grid = *file.patches();
+    CHECK(grid == PatchGrid{.rows = 4, .columns = 6, .first = 1});
+    CHECK_FALSE(grid.place(0));
+    CHECK(grid.place(1) == PatchGrid::Place{.row = 0, .column = 0});
+    CHECK(grid.place(24) == PatchGrid::Place{.row = 3, .column = 5});
+    CHECK_FALSE(grid.place(25));
+    const auto image = file.image(0);
+    REQUIRE(image);
+    CHECK(image->width == 48);
+    CHECK(image->height == 32);
+    CHECK(image->rgba[0] == 0xFFFF'0000U);                          // blue at the left
+    CHECK(image->rgba[std::size_t{14} * 48 + 30] == 0xFF14'1EDCU);  // [220, 30, 20] in the middle of the disc
+    const std::vector<std::string>& names = file.input()->source.texts[0];
+    CHECK(names[0] == "[class]");
+    CHECK(names[1] == "0,0");
+    CHECK(names[24] == "3,5");
+    CHECK(file.image(3) == image);  // one for all lines
+  }
+
+  TEST_CASE("an image in a file beside the capture") {
+    const CaptureFile file(golden_capture("vision_values.safetensors"));
+    CHECK(file.note() == "");
+    REQUIRE(file.image(0));
+    CHECK(file.image(0)->width == 48);
+  }
+
+  TEST_CASE("PNG and JPEG files have the pixels that Pillow decodes") {
+    CHECK(worst_channel("vision_palette.png") == 0);
+    CHECK(worst_channel("vision_alpha.png") <= 1);   // 0: both round what is mixed with white
+    CHECK(worst_channel("vision_grey16.png") <= 1);  // 0
+    CHECK(worst_channel("vision.jpg") <= 3);         // 2: decoders are free in the last bits of the cosine transform
+  }
+
+  TEST_CASE("a tensor of planes, of a batch, and of uint8 in an .npz") {
+    const TemporaryDirectory folder;
+    MadeTensor planes{.name = "image", .shape = {3, 4, 6}, .values = std::vector<float>(72, 0.0F)};
+    for (std::size_t i = 24; i < 48; ++i) planes.values[i] = 1.0F;  // green
+    const CaptureFile green(
+        write_capture(folder.path() / "c.safetensors", {even("attention.0", {1, 1, 6, 6}), planes}, kGrid));
+    REQUIRE(green.image(0));
+    CHECK(green.image(0)->rgba == std::vector<std::uint32_t>(24, 0xFF00'FF00U));
+    CHECK(green.patches()->first == 0);
+    const auto zip = write_zip(folder.path() / "c.npz",
+                               {{"attention.0.npy", npy("<f4", "(1, 1, 2, 2)", std::string(16, '\0'))},
+                                {"image.npy", npy("|u1", "(1, 2, 3)", std::string("\x01\x02\x03\xff\x00\x80", 6))}},
+                               true);
+    write_file_atomically(folder.path() / "c.json", R"({"patches": [1, 2], "tokens": ["a", "b"]})");
+    const CaptureFile bytes(zip);
+    CHECK(bytes.note() == "");
+    REQUIRE(bytes.image(0));
+    CHECK(bytes.image(0)->rgba == std::vector<std::uint32_t>{0xFF03'0201U, 0xFF80'00FFU});
+    CHECK(bytes.input()->source.texts[0][1] == "b");  // names that are given stay
+    const std::vector<MadeTensor> batch = {even("attention.0", {2, 1, 6, 6}),
+                                           {.name = "image", .shape = {2, 2, 3, 3}, .values = std::vector<float>(36, 0.5F)}};
+    const CaptureFile lines(write_capture(folder.path() / "b.safetensors", batch, kGrid));
+    REQUIRE(lines.image(1));
+    CHECK(lines.image(0) != lines.image(1));
+  }
+
+  TEST_CASE("a wrong grid, a missing image and one of another size are a line each, and the rest is shown") {
+    CHECK(note_of(with_image(6, {2, 3, 3}), R"("patches":"[5, 5]")") ==
+          "Image: its patches, 5 × 5, are not the 6 tokens of its attention; the image isn't shown.");
+    CHECK(note_of(with_image(6, {2, 3, 3}), R"("patches":"[2, 2]","first_patch":"4")") ==
+          "Image: its patches, 2 × 2 from token 4 on, are not the 6 tokens of its attention; the image isn't shown.");
+    CHECK(note_of(with_image(6, {2, 3, 3}), R"("patches":"[2, 0]")").find("2 × 0") != std::string::npos);
+    CHECK(note_of(with_image(6, {2, 3, 3}), R"("patches":"[4294967295, 4294967297]")") ==
+          "Image: c.safetensors, patches: [4294967295,4294967297] is not [rows, columns]; the image isn't shown.");
+    CHECK(note_of(with_image(6, {2, 3, 3}), R"("patches":"2 x 3")").find("write it with json.dumps") != std::string::npos);
+    CHECK(note_of(with_image(6, {2, 3, 3}), R"("mask":"none")") ==
+          "Image: its image isn't shown: 'patches', their rows and columns, is missing in the metadata.");
+    CHECK(note_of({even("attention.0", {1, 1, 6, 6})}, kGrid) ==
+          "Image: it names patches, but no image; patches are shown without the image.");
+    CHECK(note_of({even("decoder_attention.0", {1, 1, 6, 6})}, kGrid).find("tokens of an encoder") != std::string::npos);
+    CHECK(note_of({even("attention.0", {1, 1, 6, 6})}, R"("patches":"[2, 3]","image":"none.png")")
+              .find("Image: can't read none.png: ") == 0);
+    for (const char* outside : {"/etc/passwd", "../up.png", "below/../../up.png"}) {
+      CAPTURE(outside);
+      CHECK(note_of({even("attention.0", {1, 1, 6, 6})}, fmt::format(R"("patches":"[2, 3]","image":"{}")", outside))
+                .find("lies outside of the capture's folder") != std::string::npos);
+    }
+    CHECK(note_of(with_image(6, {4, 3, 3}), kGrid) ==
+          "Image: patches of the image would be 1 × 2 pixels: save it as the model reads it, resized and cropped.");
+    CHECK(note_of(with_image(6, {2, 3}), kGrid) ==
+          "Image: 'image' is [2, 3]; an image is [height, width, 3] or [3, height, width], or a batch of such; patches are "
+          "shown without the image.");
+    CHECK(note_of(with_image(6, {5, 2, 3, 3}), kGrid).find("there are 5 images, but the batch has 1 line") !=
+          std::string::npos);
+    CHECK(note_of(with_image(6, {0, 3, 3}), kGrid).find("it is empty") != std::string::npos);
+    CHECK(note_of(with_image(6, {2, 3, 3}, 1.5F), kGrid) ==
+          "Image: 18 numbers of the image lie outside of 0 … 1: save it as it was before it was normalised.");
+    CHECK(note_of(with_image(6, {2, 3, 3}, std::nanf("")), kGrid).find("18 numbers") != std::string::npos);
+    CHECK(note_of(with_image(6, {2, 3, 3}), kGrid) == "");
+  }
+
+  TEST_CASE("an image that isn't as it claims is refused in a line before memory is taken for it") {
+    const TemporaryDirectory folder;
+    const std::string signature = "\x89PNG\r\n\x1a\n";
+    CHECK(refused(folder.path(), "GIF89a").find("is neither a PNG nor a JPEG file") != std::string::npos);
+    CHECK(refused(folder.path(), signature).find("it ends before its last chunk") != std::string::npos);
+    CHECK(
+        refused(folder.path(), signature + chunk("IHDR", std::string("\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x02\0\0\0", 13)))
+            .find("2147483647 × 2147483647 pixels, more than the 33 millions") != std::string::npos);
+    CHECK(refused(folder.path(), signature + chunk("IHDR", std::string("\0\0\0\0\0\0\0\1\x08\x02\0\0\0", 13)))
+              .find("it is empty") != std::string::npos);
+    CHECK(refused(folder.path(), signature + chunk("IDAT", "x") + chunk("IEND", "")).find("doesn't begin with its size") !=
+          std::string::npos);
+    CHECK(refused(folder.path(), signature + std::string("\xff\xff\xff\xffIHDR", 8) + std::string(20, 'x'))
+              .find("it ends before its last chunk") != std::string::npos);
+    const std::string whole = exporting::encode_png(flat(40, 30));
+    CHECK(refused(folder.path(), whole.substr(0, whole.size() / 2)).find("is no usable PNG file") != std::string::npos);
+    std::string damaged = whole;
+    damaged[damaged.size() - 20] = static_cast<char>(damaged[damaged.size() - 20] ^ 0x55);
+    CHECK(refused(folder.path(), damaged).find("is no usable PNG file") != std::string::npos);
+    const std::string jpeg = read_file(golden_capture("vision.jpg"));
+    CHECK(refused(folder.path(), jpeg.substr(0, 40)).find("is no usable JPEG file") != std::string::npos);
+    std::string scans = jpeg;
+    for (int i = 0; i < 100; ++i) scans += std::string("\xff\xda\0\x08\1\1\0\0\x3f\0", 10);
+    CHECK(refused(folder.path(), scans).find("scans; save it as a plain JPEG") != std::string::npos);
+  }
+
+  TEST_CASE("a large image becomes the mean of its squares") {
+    exporting::Pixels image = flat(5, 3, 0xFF00'0000U);
+    image.rgba[0] = 0xFF00'00FFU;   // one of the first square's four pixels
+    image.rgba[14] = 0xFF64'0000U;  // alone in the last one
+    const exporting::Pixels small = reduced(image, 3);
+    CHECK(small.width == 3);
+    CHECK(small.height == 2);
+    CHECK(small.rgba ==
+          std::vector<std::uint32_t>{0xFF00'0040U, 0xFF00'0000U, 0xFF00'0000U, 0xFF00'0000U, 0xFF00'0000U, 0xFF64'0000U});
+    CHECK(reduced(image, 5).rgba == image.rgba);
+    const TemporaryDirectory folder;
+    write_file_atomically(folder.path() / "large.png", exporting::encode_png(flat(2000, 500)));
+    const exporting::Pixels kept = read_image_file(folder.path() / "large.png");
+    CHECK(kept.width == 1000);
+    CHECK(kept.rgba == std::vector<std::uint32_t>(std::size_t{1000} * 250, 0xFF10'2030U));
+  }
+}
+
+}  // namespace captured_images_test
