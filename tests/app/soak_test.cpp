@@ -262,6 +262,8 @@ TEST_SUITE("gpu") {
                  << static_cast<double>(workspace.result().timing.device_bytes) / kMib << " MiB, heatmaps "
                  << static_cast<double>(ui.heatmaps().cached_bytes()) / kMib << " MiB");
     }
+    malloc_trim(0);
+    MESSAGE("after malloc_trim: " << measure_memory().resident_mib << " MiB resident");
     MESSAGE(use.undone() << " steps undone; refused in words: " << fmt::format("{}", fmt::join(use.refusals(), " | ")));
     // What is remembered (undo, tiles, textures, glyphs) has bounds of its own, which short runs haven't reached yet.
     CHECK(last.live_mib < half.live_mib + 48.0);

@@ -16,6 +16,7 @@
 #include "core/utf8.h"
 #include "gpu/kernel.h"
 #include "gpu/stream.h"
+#include "support/address_sanitizer.h"
 #include "support/error_message.h"
 #include "support/expressions.h"
 #include "support/gpu.h"
@@ -28,7 +29,7 @@ using namespace headlight::attention;
 
 namespace {
 
-constexpr int kMutants = 5'000;
+constexpr int kMutants = test::random_cases(5'000);
 constexpr double kLongest_s = 5.0;  // observed 0.001 s, on two processors that compiled for four
 
 struct Accepted {

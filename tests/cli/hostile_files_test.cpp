@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "model/file_bytes.h"
+#include "support/address_sanitizer.h"
 #include "support/golden_model.h"
 #include "support/program.h"
 
@@ -163,7 +164,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("the released program is built against memory errors") {
-#if defined(NDEBUG) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(NDEBUG) && !HEADLIGHT_HAS_ADDRESS_SANITIZER
     const TemporaryDirectory folder;
     const std::string report = (folder.path() / "report").string();
     const std::string read = fmt::format("readelf -W -h -l -d --dyn-syms '{}' > '{}'", HEADLIGHT_PROGRAM, report);

@@ -16,6 +16,7 @@
 #include "app/state/state_json.h"
 #include "core/json.h"
 #include "state/unusual_state.h"
+#include "support/address_sanitizer.h"
 #include "support/random.h"
 #include "support/temporary_directory.h"
 
@@ -28,7 +29,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMutants = 5'000;
+constexpr int kMutants = test::random_cases(5'000);
 constexpr double kLongest_s = 20.0;  // observed 0.02 s for a file, 1 s on two processors that compiled for eight
 
 SessionRecord record_of_mutants() {

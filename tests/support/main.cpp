@@ -5,9 +5,10 @@
 #include <iostream>
 #include <string>
 
+#include "support/address_sanitizer.h"
 #include "support/at_end.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#if HEADLIGHT_HAS_ADDRESS_SANITIZER
 /// Fontconfig's caches are not freed at exit; every other leak is reported.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() { return "leak:libfontconfig\n"; }
@@ -43,7 +44,7 @@ int main(int argc, char** argv) {
   // The validation layer of Debian 12 looks for hazards between submissions only when asked for it by this name; newer ones
   // do so whenever synchronisation is validated.
   setenv("VK_LAYER_ENABLES", "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT", 0);
-#ifdef __SANITIZE_ADDRESS__
+#if HEADLIGHT_HAS_ADDRESS_SANITIZER
   // A status of its own for programs that tests start: AddressSanitizer's is 1 otherwise, as that of an error they expect.
   const char* const options = std::getenv("ASAN_OPTIONS");
   setenv("ASAN_OPTIONS", ((options == nullptr ? "" : std::string(options) + ":") + "exitcode=86").c_str(), 1);
