@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/knockouts.json: what four small models predict when each head is knocked out, or averaged over the text.
+"""Makes tests/golden/knockouts.json: what four small models predict when each head is knocked out, or averaged over the text
+or over another one.
 
 Runs the models of tests/golden/models in transformers, in float64, with a hook before every attention's output projection that
-sets the columns of one head to 0, or to their mean over the tokens. Needs the packages torch, transformers and safetensors.
+sets the columns of one head to 0, to their mean over the tokens, or to their mean over the tokens of the text backwards. Needs the
+packages torch, transformers and safetensors.
 """
 
 import json
@@ -41,15 +43,30 @@ def load(name):
     return loader.from_pretrained(folder, attn_implementation="eager", dtype=torch.float64).eval()
 
 
-def ablate(module, heads, head, averages):
+def ablate(module, heads, head, ablation, frozen):
     def replace(_, inputs):
         values = inputs[0].clone()
         width = values.shape[-1] // heads
-        columns = values[..., head * width : (head + 1) * width]
-        columns[:] = columns.mean(dim=1, keepdim=True) if averages else 0.0
+        columns = slice(head * width, (head + 1) * width)
+        mean_of = {"zero": None, "mean": values, "frozen-mean": frozen}[ablation]
+        values[..., columns] = 0.0 if mean_of is None else mean_of[..., columns].mean(dim=1, keepdim=True)
         return (values,)
 
     return module.register_forward_pre_hook(replace)
+
+
+def head_outputs(name, model, inputs):
+    """What enters every output projection, in the order of projections()."""
+    outputs = []
+    hooks = [
+        module.register_forward_pre_hook(lambda _, given: outputs.append(given[0].clone()))
+        for _, _, module in projections(name, model)
+    ]
+    with torch.no_grad():
+        model(**inputs)
+    for hook in hooks:
+        hook.remove()
+    return outputs
 
 
 def measure(name, model, inputs, predicted, position, token=None, other=None):
@@ -70,19 +87,23 @@ def make(name):
     reference = load_file(GOLDEN / "models" / name / "reference.safetensors")
     ids = reference["case1.ids"][0].tolist()
     inputs = {"input_ids": torch.tensor([ids])}
+    frozen_inputs = {"input_ids": torch.tensor([ids[::-1]])}
     predicted = ids
     if name == "marian":
         predicted = reference["case1.target_ids"][0].tolist()
         inputs["decoder_input_ids"] = torch.tensor([predicted])
+        frozen_inputs["decoder_input_ids"] = torch.tensor([predicted[::-1]])
     position = 3 if name == "bert" else len(predicted) - 1
     token, other, present = measure(name, model, inputs, predicted, position)
     heads = getattr(model.config, "num_attention_heads", None) or model.config.encoder_attention_heads
     without = []
-    for kind, layer, module in projections(name, model):
+    # An encoder's projections run first, then a decoder's layer by layer, as they are listed.
+    frozen = head_outputs(name, model, frozen_inputs)
+    for (kind, layer, module), of_frozen in zip(projections(name, model), frozen, strict=True):
         for head in range(heads):
             row = [KINDS.index(kind), layer, head]
-            for averages in (False, True):
-                hook = ablate(module, heads, head, averages)
+            for ablation in ("zero", "mean", "frozen-mean"):
+                hook = ablate(module, heads, head, ablation, of_frozen)
                 row += measure(name, model, inputs, predicted, position, token, other)[2]
                 hook.remove()
             without.append(row)
@@ -90,6 +111,8 @@ def make(name):
     return {
         "ids": ids,
         "target_ids": predicted if name == "marian" else [],
+        "frozen_ids": ids[::-1],
+        "frozen_target_ids": predicted[::-1] if name == "marian" else [],
         "position": position,
         "token": token,
         "other": other,

@@ -12,12 +12,15 @@ namespace {
 /// Numbers of activations that are read at once.
 constexpr std::size_t kStepNumbers = std::size_t{1} << 18;
 
-/// Activations of one layer that are read together: of some tokens, each a cell of the map, or of a head, which is one cell.
+/// Cells of one layer that are patched together, each in a pass of its own.
+constexpr std::size_t kMostPatches = 32;
+
+/// Activations of one layer that are read together: of some tokens, or of some heads, each a cell of the map.
 struct Unit {
   model::BlockRef block;
-  std::size_t row = 0;     ///< of the map
-  std::size_t column = 0;  ///< of the first cell
-  std::uint32_t head = 0;
+  std::size_t row = 0;                 ///< of the map
+  std::size_t column = 0;              ///< of the first cell
+  std::uint32_t head = 0, heads = 0;   ///< the first, and how many; 0 where the map isn't of heads
   std::uint32_t first = 0, count = 0;  ///< tokens
 };
 
@@ -31,20 +34,24 @@ class ActivationPatchingTask final : public AnalysisTask {
   std::shared_ptr<const AnalysisResult> result() const override;
 
  private:
-  /// What is read next: the numbers of both runs as they are, the unit's activations in both, then a patched pass a cell.
+  /// What is read next: the numbers of both runs as they are, the unit's activations in both, then a patched pass for each
+  /// cell in which these differ.
   enum class Step : std::uint8_t { TargetNumbers, SourceNumbers, SourceValues, TargetValues, Pass };
 
   void check(const AnalysisQuery& query, const AnalysisSubject& subject) const;
   void list_units(const AnalysisQuery& query, const AnalysisSubject& subject);
   /// Heads are one cell each, tokens one each otherwise.
-  std::size_t cells_of(const Unit& unit) const { return map_ == PatchMap::Heads ? 1 : unit.count; }
+  static std::size_t cells_of(const Unit& unit) { return unit.heads > 0 ? unit.heads : unit.count; }
   /// Numbers of one cell.
   std::size_t cell_numbers() const { return source_values_.size() / cells_of(units_[unit_]); }
-  PatchPlace place() const;
-  inference::Intervention patch() const;
-  void keep(const PatchedNumbers& numbers);
-  /// Goes on to the next cell whose activations differ.
-  void skip_equal();
+  /// Of the unit's head number `head`.
+  PatchPlace place(std::uint32_t head) const;
+  inference::Intervention patch(std::size_t cell) const;
+  void keep(std::size_t cell, const PatchedNumbers& numbers);
+  /// Lists the unit's cells whose activations differ; the others are what the target is.
+  void find_cells();
+  /// Goes on to the next unit where nothing is left of this one.
+  void go_on();
 
   PatchMap map_;
   bool into_reference_;
@@ -54,8 +61,9 @@ class ActivationPatchingTask final : public AnalysisTask {
   std::vector<Unit> units_;
   BlockShapes shapes_;
   Step step_ = Step::TargetNumbers;
-  std::size_t unit_ = 0, cell_ = 0;
-  std::vector<float> source_values_, target_values_;  ///< of the unit [token, width]
+  std::size_t unit_ = 0;
+  std::vector<std::size_t> cells_;                    ///< of the unit that are still to be patched
+  std::vector<float> source_values_, target_values_;  ///< of the unit [head, token, width]
   PatchEffects found_;
 };
 
@@ -99,13 +107,17 @@ void ActivationPatchingTask::list_units(const AnalysisQuery& query, const Analys
     found_.layers.push_back(block.layer.value);
     found_.columns = is_heads ? std::max<std::size_t>(found_.columns, shape.heads) : count;
     if (is_heads) {
-      for (std::uint32_t head = 0; head < shape.heads; ++head) {
+      const std::uint32_t patched = is_at_token ? 1 : count;
+      const std::size_t numbers = std::max<std::size_t>(std::size_t{patched} * shape.d_v, 1);
+      const auto most = static_cast<std::uint32_t>(std::max<std::size_t>(kStepNumbers / numbers, 1));
+      for (std::uint32_t head = 0; head < shape.heads && patched > 0; head += most) {
         units_.push_back({.block = block,
                           .row = row,
                           .column = head,
                           .head = head,
+                          .heads = std::min(most, shape.heads - head),
                           .first = is_at_token ? query.key - 1 : first,
-                          .count = is_at_token ? 1 : count});
+                          .count = patched});
       }
       continue;
     }
@@ -125,24 +137,31 @@ AnalysisTask::Reads ActivationPatchingTask::next(std::size_t /*most_cells*/) {
   const bool is_of_source = step_ == Step::SourceNumbers || step_ == Step::SourceValues;
   reads.is_of_reference = is_of_source != into_reference_;
   if (step_ == Step::SourceValues || step_ == Step::TargetValues) {
-    read_place(place(), shapes_.at(units_[unit_].block), reads);
+    const Unit& unit = units_[unit_];
+    for (std::uint32_t head = 0; head < std::max(unit.heads, 1U); ++head) {
+      read_place(place(head), shapes_.at(unit.block), reads);
+    }
     return reads;
   }
   reads.logits.push_back(state_);
-  if (step_ == Step::Pass) reads.changes.push_back(patch());
+  if (step_ != Step::Pass) return reads;
+  for (std::size_t i = 0; i < std::min(cells_.size(), kMostPatches); ++i) reads.passes.push_back({patch(cells_[i])});
   return reads;
 }
 
-PatchPlace ActivationPatchingTask::place() const {
+PatchPlace ActivationPatchingTask::place(std::uint32_t head) const {
   const Unit& unit = units_[unit_];
-  return {.map = map_, .block = unit.block, .batch = batch_, .head = unit.head, .first = unit.first, .count = unit.count};
+  return {
+      .map = map_, .block = unit.block, .batch = batch_, .head = unit.head + head, .first = unit.first, .count = unit.count};
 }
 
-inference::Intervention ActivationPatchingTask::patch() const {
-  inference::Intervention one = intervention_at(place());
-  const auto from = source_values_.begin() + static_cast<std::ptrdiff_t>(cell_ * cell_numbers());
+inference::Intervention ActivationPatchingTask::patch(std::size_t cell) const {
+  const Unit& unit = units_[unit_];
+  const auto at = static_cast<std::uint32_t>(cell);
+  inference::Intervention one = intervention_at(place(unit.heads > 0 ? at : 0));
+  const auto from = source_values_.begin() + static_cast<std::ptrdiff_t>(cell * cell_numbers());
   one.operation = inference::Replace{.item = batch_,
-                                     .first = units_[unit_].first + static_cast<std::uint32_t>(cell_),
+                                     .first = unit.heads > 0 ? unit.first : unit.first + at,
                                      .rows = {from, from + static_cast<std::ptrdiff_t>(cell_numbers())}};
   return one;
 }
@@ -164,29 +183,39 @@ void ActivationPatchingTask::take(const Answers& answers) {
     case Step::TargetValues:
       target_values_ = place_values(answers);
       step_ = Step::Pass;
-      cell_ = 0;
-      return skip_equal();
-    case Step::Pass:
-      keep(patched_numbers(answers.logits, tokens_[0], tokens_[1]));
-      ++cell_;
-      return skip_equal();
+      find_cells();
+      return go_on();
+    case Step::Pass: {
+      const std::size_t width = answers.logits.size() / answers.passes;
+      for (std::size_t i = 0; i < answers.passes; ++i) {
+        keep(cells_[i], patched_numbers(answers.logits.subspan(i * width, width), tokens_[0], tokens_[1]));
+      }
+      cells_.erase(cells_.begin(), cells_.begin() + static_cast<std::ptrdiff_t>(answers.passes));
+      return go_on();
+    }
   }
 }
 
-void ActivationPatchingTask::keep(const PatchedNumbers& numbers) {
+void ActivationPatchingTask::keep(std::size_t cell, const PatchedNumbers& numbers) {
   const Unit& unit = units_[unit_];
-  found_.patched[unit.row * found_.columns + unit.column + cell_] = numbers;
+  found_.patched[unit.row * found_.columns + unit.column + cell] = numbers;
   ++found_.known;
 }
 
-void ActivationPatchingTask::skip_equal() {
-  const std::size_t cells = cells_of(units_[unit_]), width = cell_numbers();
-  while (cell_ < cells) {
-    const auto at = static_cast<std::ptrdiff_t>(cell_ * width), end = at + static_cast<std::ptrdiff_t>(width);
-    if (!std::equal(source_values_.begin() + at, source_values_.begin() + end, target_values_.begin() + at)) return;
-    keep(found_.target);
-    ++cell_;
+void ActivationPatchingTask::find_cells() {
+  const std::size_t width = cell_numbers();
+  for (std::size_t cell = 0; cell < cells_of(units_[unit_]); ++cell) {
+    const auto at = static_cast<std::ptrdiff_t>(cell * width), end = at + static_cast<std::ptrdiff_t>(width);
+    if (std::equal(source_values_.begin() + at, source_values_.begin() + end, target_values_.begin() + at)) {
+      keep(cell, found_.target);
+    } else {
+      cells_.push_back(cell);
+    }
   }
+}
+
+void ActivationPatchingTask::go_on() {
+  if (!cells_.empty()) return;
   ++unit_;
   step_ = Step::SourceValues;
 }

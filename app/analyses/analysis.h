@@ -36,6 +36,8 @@ struct AnalysisQuery {
   std::array<std::uint32_t, 2> tokens = {};   ///< ids of the vocabulary
   std::array<std::uint32_t, 4> options = {};  ///< with a meaning of the analysis' own
   std::string formula = {};                   ///< a mask's expression that the user typed
+  /// The same question about the run that is compared with; of analyses that don't compare.
+  bool is_of_reference = false;
 
   auto operator<=>(const AnalysisQuery&) const = default;
 };
@@ -71,13 +73,18 @@ class AnalysisTask {
     /// Not empty: all of it is read of another pass, which applies these behind the run's own interventions. It shares with
     /// the run what they leave the same. Steps that follow each other with equal changes read of one pass.
     inference::Interventions changes = {};
+    /// Not empty, where `changes` are: logits alone are read, of states of one batch item, and of several passes, each with
+    /// one of these lists of changes. As many of the first lists as the device computes together are answered, at least
+    /// one. Steps that follow each other with equal lists read of the same passes.
+    std::vector<inference::Interventions> passes = {};
     /// Of the run that is compared with, changed where there are changes; only where Analysis::compares.
     bool is_of_reference = false;
   };
   struct Answers {
     std::span<attention::Tile> tiles;
-    std::span<const float> logits;      ///< [state, vocabulary]
+    std::span<const float> logits;      ///< [state, vocabulary]; [pass, state, vocabulary] of Reads::passes
     std::span<const Tensor> residuals;  ///< [row, d_model] each
+    std::size_t passes = 1;             ///< of Reads::passes, how many are answered
   };
 
   virtual ~AnalysisTask() = default;

@@ -23,10 +23,11 @@ namespace headlight::app {
 namespace {
 
 constexpr std::array kAnalyses = {
-    &kBlockStates,      &kHeadMetricAnalysis, &kResidualSizes,      &kLogitAttribution, &kLogitSources,  &kFlowRoutes,
-    &kAttentionRollout, &kAttentionFlow,      &kRunSample,          &kChangedHeads,     &kHeadKnockouts, &kFromTo,
-    &kPatternRanking,   &kHeadSimilarity,     &kActivationPatching, &kHeadCompositions, &kOvCopying,     &kHeadVerification,
-    &kKeptActivation,   &kPathPatching,       &kChangedCells,
+    &kBlockStates,        &kHeadMetricAnalysis, &kResidualSizes, &kLogitAttribution, &kLogitSources,
+    &kFlowRoutes,         &kAttentionRollout,   &kAttentionFlow, &kRunSample,        &kChangedHeads,
+    &kHeadKnockouts,      &kReferenceAblations, &kFromTo,        &kPatternRanking,   &kHeadSimilarity,
+    &kActivationPatching, &kHeadCompositions,   &kOvCopying,     &kHeadVerification, &kKeptActivation,
+    &kPathPatching,       &kChangedCells,
 };
 
 }  // namespace

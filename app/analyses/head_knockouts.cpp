@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "app/analyses/log_sum_exp.h"
+#include "app/analyses/patch_place.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -13,6 +17,12 @@ namespace {
 
 /// Logits that are read at once: reading and adding up more would take longer than a step may.
 constexpr std::size_t kStepLogits = std::size_t{1} << 21;
+/// Heads of a layer that are offered to be knocked out together, each in a pass of its own.
+constexpr std::size_t kMostPasses = 32;
+/// Numbers of heads' outputs that are read at once.
+constexpr std::size_t kStepOutputs = std::size_t{1} << 18;
+/// Passes that steps leave room for, where a text's logits don't fit into one step.
+constexpr std::size_t kUsualPasses = 8;
 
 class HeadKnockoutsTask final : public AnalysisTask {
  public:
@@ -31,26 +41,38 @@ class HeadKnockoutsTask final : public AnalysisTask {
   };
   void list_readings(const AnalysisQuery& query, const AnalysisSubject& subject);
   std::size_t readings_at_once() const;
-  void read(const Reading& reading, std::span<const float> logits);
-  void end_pass();
+  /// Heads from the next one on that are of its layer.
+  std::span<const HeadRef> offered() const;
+  /// Does the layer's mean of each head have to be read first?
+  bool needs_means() const;
+  /// All tokens of the line, of a head.
+  PatchPlace place_of(const HeadRef& head) const;
+  inference::Intervention ablated(const HeadRef& head) const;
+  void read(const Reading& reading, std::span<const float> logits, PredictedNumbers& numbers) const;
+  void end_passes();
 
   bool measures_loss_;
-  inference::Operation ablation_;
+  Ablation ablation_;
+  std::uint32_t batch_;
   std::optional<std::uint32_t> other_;
   std::size_t vocabulary_ = 0;
   std::vector<HeadRef> heads_;
+  BlockShapes shapes_;
+  std::shared_ptr<const model::ModelInput> input_;
   std::vector<Reading> readings_;
-  std::size_t pass_ = 0;     ///< 0: the run as it is; then heads_[pass_ - 1] is knocked out
-  std::size_t reading_ = 0;  ///< the next of the pass
-  PredictedNumbers numbers_;
+  std::size_t pass_ = 0;                         ///< 0: the run as it is; then heads_[pass_ - 1] is knocked out
+  std::size_t reading_ = 0;                      ///< the next of the passes
+  std::vector<PredictedNumbers> numbers_;        ///< of the passes that are read: from pass_ on
+  std::map<HeadRef, std::vector<float>> means_;  ///< [token, d_v] of the frozen run, of the layer's heads
   HeadKnockouts found_;
 };
 
 HeadKnockoutsTask::HeadKnockoutsTask(const AnalysisQuery& query, const AnalysisSubject& subject)
     : measures_loss_(query.options[0] == static_cast<std::uint32_t>(KnockoutMeasure::Loss)),
-      ablation_(query.options[1] == static_cast<std::uint32_t>(Ablation::Mean)
-                    ? inference::Operation(inference::Average{})
-                    : inference::Operation(inference::Scale{.gain = 0.0F})) {
+      ablation_(static_cast<Ablation>(query.options[1])),
+      batch_(query.batch),
+      shapes_(subject.shapes),
+      input_(subject.input) {
   if (!subject.has_logits) throw Error("this network predicts no tokens");
   vocabulary_ = subject.network->layers->unembedding->linear.out();
   if (query.tokens[1] != query.tokens[0]) other_ = query.tokens[1];
@@ -84,51 +106,116 @@ void HeadKnockoutsTask::list_readings(const AnalysisQuery& query, const Analysis
 }
 
 std::size_t HeadKnockoutsTask::readings_at_once() const {
-  const std::size_t most = std::max<std::size_t>(kStepLogits / vocabulary_, 1);
+  const std::size_t passes = pass_ == 0 ? 1 : std::min(offered().size(), kUsualPasses);
+  const std::size_t most = std::max<std::size_t>(kStepLogits / vocabulary_ / passes, 1);
   return std::min(most, readings_.size() - reading_);
+}
+
+std::span<const HeadRef> HeadKnockoutsTask::offered() const {
+  const std::span<const HeadRef> rest = std::span(heads_).subspan(pass_ - 1);
+  const bool reads_means = ablation_ == Ablation::FrozenMean;
+  std::size_t most = std::min(rest.size(), kMostPasses);
+  if (reads_means) {
+    const PatchPlace place = place_of(rest.front());
+    const std::size_t numbers = std::size_t{place.count} * shapes_.at(place.block).d_v;
+    most = std::clamp<std::size_t>(kStepOutputs / std::max<std::size_t>(numbers, 1), 1, most);
+  }
+  const bool has_means = means_.contains(rest.front());
+  std::size_t count = 1;
+  while (count < most && rest[count].block == rest.front().block) {
+    if (reads_means && has_means && !means_.contains(rest[count])) break;  // which are read next
+    ++count;
+  }
+  return rest.first(count);
+}
+
+bool HeadKnockoutsTask::needs_means() const {
+  return pass_ > 0 && ablation_ == Ablation::FrozenMean && !means_.contains(heads_[pass_ - 1]);
+}
+
+PatchPlace HeadKnockoutsTask::place_of(const HeadRef& head) const {
+  const model::TokenBatch& tokens = input_->queries(head.block.kind);
+  return {.map = PatchMap::Heads,
+          .block = head.block,
+          .batch = batch_,
+          .head = head.head,
+          .first = tokens.start(batch_),
+          .count = tokens.lengths[batch_]};
+}
+
+inference::Intervention HeadKnockoutsTask::ablated(const HeadRef& head) const {
+  const PatchPlace place = place_of(head);
+  inference::Intervention one = intervention_at(place);
+  one.operation = inference::Scale{.gain = 0.0F};
+  if (ablation_ == Ablation::Mean) one.operation = inference::Average{};
+  if (ablation_ == Ablation::FrozenMean) {
+    one.operation = inference::Replace{.item = batch_, .first = place.first, .rows = means_.at(head)};
+  }
+  return one;
 }
 
 AnalysisTask::Reads HeadKnockoutsTask::next(std::size_t /*most_cells*/) {
   Reads reads;
+  if (needs_means()) {
+    reads.is_of_reference = true;
+    for (const HeadRef& head : offered()) read_place(place_of(head), shapes_.at(head.block), reads);
+    return reads;
+  }
   const std::size_t count = readings_at_once();
   for (std::size_t i = 0; i < count; ++i) reads.logits.push_back(readings_[reading_ + i].state);
-  if (pass_ > 0) {
-    const HeadRef& head = heads_[pass_ - 1];
-    reads.changes.push_back({model::Site::HeadOutput, inference::scope_of(head.block, head.head), ablation_});
-  }
+  if (pass_ == 0) return reads;
+  for (const HeadRef& head : offered()) reads.passes.push_back({ablated(head)});
   return reads;
 }
 
 void HeadKnockoutsTask::take(const Answers& answers) {
-  const std::size_t count = answers.logits.size() / vocabulary_;
-  for (std::size_t i = 0; i < count; ++i) {
-    read(readings_[reading_ + i], answers.logits.subspan(i * vocabulary_, vocabulary_));
+  if (needs_means()) {
+    means_.clear();
+    const std::span<const HeadRef> heads = offered();
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+      std::vector<float>& rows = means_[heads[i]];
+      rows = std::move(answers.tiles[i].values);
+      spread_mean(rows, shapes_.at(heads[i].block).d_v);
+    }
+    return;
+  }
+  if (reading_ > 0 && answers.passes != numbers_.size()) {  // computed again, and not as many as before
+    numbers_.clear();
+    reading_ = 0;
+    return;
+  }
+  const std::size_t count = answers.logits.size() / vocabulary_ / answers.passes;
+  numbers_.resize(answers.passes);
+  for (std::size_t i = 0; i < count * answers.passes; ++i) {
+    read(readings_[reading_ + i % count], answers.logits.subspan(i * vocabulary_, vocabulary_), numbers_[i / count]);
   }
   reading_ += count;
-  if (reading_ == readings_.size()) end_pass();
+  if (reading_ == readings_.size()) end_passes();
 }
 
-void HeadKnockoutsTask::read(const Reading& reading, std::span<const float> logits) {
+void HeadKnockoutsTask::read(const Reading& reading, std::span<const float> logits, PredictedNumbers& numbers) const {
   const double logit = static_cast<double>(logits[reading.token]);
   const double log_probability = logit - log_sum_exp(logits);
   if (measures_loss_) {
-    numbers_.loss -= log_probability;
+    numbers.loss -= log_probability;
     return;
   }
-  numbers_.logit = logit - (other_ ? static_cast<double>(logits[*other_]) : 0.0);
-  numbers_.probability = std::exp(log_probability);
+  numbers.logit = logit - (other_ ? static_cast<double>(logits[*other_]) : 0.0);
+  numbers.probability = std::exp(log_probability);
 }
 
-void HeadKnockoutsTask::end_pass() {
-  if (measures_loss_) numbers_.loss /= static_cast<double>(readings_.size());
-  if (pass_ == 0) {
-    found_.present = numbers_;
-  } else {
-    found_.without.emplace(heads_[pass_ - 1], numbers_);
+void HeadKnockoutsTask::end_passes() {
+  for (PredictedNumbers& numbers : numbers_) {
+    if (measures_loss_) numbers.loss /= static_cast<double>(readings_.size());
+    if (pass_ == 0) {
+      found_.present = numbers;
+    } else {
+      found_.without.emplace(heads_[pass_ - 1], numbers);
+    }
+    ++pass_;
   }
-  numbers_ = {};
+  numbers_.clear();
   reading_ = 0;
-  ++pass_;
 }
 
 std::shared_ptr<const AnalysisResult> HeadKnockoutsTask::result() const {
@@ -144,10 +231,15 @@ std::unique_ptr<AnalysisTask> begin_head_knockouts(const AnalysisQuery& query, c
 
 constexpr Analysis kHeadKnockouts{
     .id = "head-knockouts", .title = "what knocking out heads changes", .begin = &begin_head_knockouts};
+constexpr Analysis kReferenceAblations{.id = "reference-ablations",
+                                       .title = "what heads change that give their mean over the frozen run",
+                                       .begin = &begin_head_knockouts,
+                                       .compares = true};
 
 AnalysisQuery knockout_query(const WhatIfChoices& choices, std::uint32_t batch, std::uint32_t position, std::uint32_t token,
                              std::optional<std::uint32_t> other) {
-  AnalysisQuery query{.analysis = &kHeadKnockouts, .batch = batch};
+  const bool is_of_frozen_mean = choices.ablation == Ablation::FrozenMean;
+  AnalysisQuery query{.analysis = is_of_frozen_mean ? &kReferenceAblations : &kHeadKnockouts, .batch = batch};
   query.options[1] = static_cast<std::uint32_t>(choices.ablation);
   if (choices.measure == KnockoutMeasure::Loss) {
     query.options[0] = static_cast<std::uint32_t>(choices.measure);

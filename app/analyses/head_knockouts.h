@@ -12,10 +12,14 @@ namespace headlight::app {
 /// kind of attention one pass in which that head's output is 0, or its mean over the text, behind the run's own
 /// interventions. Heeds the query's `batch`; `options`: a KnockoutMeasure, where Logit and Probability are the same
 /// question, and an Ablation. Of a prediction also `query` (the token whose prediction it is) and `tokens` (ids: a token,
-/// and the one whose logit is subtracted; the same: none is). Heads are told as they are known, in the order of computation.
+/// and the one whose logit is subtracted; the same: none is). Heads are told as they are known, in the order of computation;
+/// those of one layer may be computed together.
 extern const Analysis kHeadKnockouts;
+/// The same where each head gives its mean over the line's tokens in the frozen run instead ("mean ablation" over another
+/// text): Ablation::FrozenMean.
+extern const Analysis kReferenceAblations;
 
-/// The question, whose unneeded members are 0.
+/// The question, whose unneeded members are 0: of one of the two, as the ablation says.
 AnalysisQuery knockout_query(const WhatIfChoices& choices, std::uint32_t batch, std::uint32_t position, std::uint32_t token,
                              std::optional<std::uint32_t> other);
 

@@ -40,7 +40,7 @@ class KeptActivationTask final : public AnalysisTask {
     KeptActivation found;
     found.intervention = intervention_at(place_);
     if (kept_ != Kept::SteeringVector) {
-      if (kept_ == Kept::Mean) spread_mean(values);
+      if (kept_ == Kept::Mean) spread_mean(values, values.size() / place_.count);
       found.intervention.operation =
           inference::Replace{.item = place_.batch, .first = place_.first, .rows = std::move(values)};
     } else if (frozen_.empty()) {
@@ -60,12 +60,6 @@ class KeptActivationTask final : public AnalysisTask {
   std::shared_ptr<const AnalysisResult> result() const override { return result_; }
 
  private:
-  /// The rows' mean in place of each of them.
-  void spread_mean(std::vector<float>& rows) const {
-    const std::vector<double> mean = mean_row(rows, rows.size() / place_.count);
-    for (std::size_t at = 0; at < rows.size(); ++at) rows[at] = static_cast<float>(mean[at % mean.size()]);
-  }
-
   PatchPlace place_;
   inference::BlockShape shape_;
   Kept kept_;

@@ -33,7 +33,17 @@ void read_place(const PatchPlace& place, const inference::BlockShape& shape, Ana
 }
 
 std::vector<float> place_values(const AnalysisTask::Answers& answers) {
-  return answers.tiles.empty() ? answers.residuals.front().values : answers.tiles.front().values;
+  std::vector<float> values;
+  for (const attention::Tile& tile : answers.tiles) values.insert(values.end(), tile.values.begin(), tile.values.end());
+  for (const Tensor& rows : answers.residuals) values.insert(values.end(), rows.values.begin(), rows.values.end());
+  return values;
+}
+
+void spread_mean(std::span<float> rows, std::size_t width) {
+  std::vector<double> mean(width);
+  const std::size_t count = rows.size() / width;
+  for (std::size_t at = 0; at < rows.size(); ++at) mean[at % width] += double{rows[at]} / static_cast<double>(count);
+  for (std::size_t at = 0; at < rows.size(); ++at) rows[at] = static_cast<float>(mean[at % width]);
 }
 
 inference::StateRef measured_state(const AnalysisQuery& query, const AnalysisSubject& subject) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "app/analyses/analysis.h"
@@ -19,8 +21,10 @@ struct PatchPlace {
 std::uint32_t patch_width(PatchMap map, const inference::BlockShape& shape);
 /// Reads them, of a run with such a shape.
 void read_place(const PatchPlace& place, const inference::BlockShape& shape, AnalysisTask::Reads& reads);
-/// What was read [token, width].
+/// What was read [token, width], of several places one behind the other.
 std::vector<float> place_values(const AnalysisTask::Answers& answers);
+/// Each of some rows [row, width] becomes their mean, which is added up in double precision.
+void spread_mean(std::span<float> rows, std::size_t width);
 /// The state whose prediction the query measures, after the last layer. Throws Error where the run has none, or no such ids.
 inference::StateRef measured_state(const AnalysisQuery& query, const AnalysisSubject& subject);
 /// Where an intervention finds them, without an operation.

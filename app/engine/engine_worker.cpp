@@ -187,7 +187,10 @@ void EngineWorker::evaluate_some() {
     try {
       queue_.answer_some(
           {.run = *run_, .reference = compared_.run()}, {.cells = cells, .logits = kChunkLogits},
-          [this](Evaluation::Of of, const inference::Interventions& changes) { return changed_run(of, changes); });
+          [this](Evaluation::Of of, const inference::Interventions& changes) { return changed_run(of, changes); },
+          [this](Evaluation::Of of, std::uint32_t line, std::span<const inference::Interventions> passes, std::size_t most) {
+            return changed_passes(of, line, passes, most);
+          });
     } catch (const std::exception& error) {
       if (kind_of(error) != ErrorKind::Cancelled) fail(error);  // a newer request waits, and collects anew
     }

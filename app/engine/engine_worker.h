@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/engine/compared_run.h"
+#include "app/engine/copy_count.h"
 #include "app/engine/engine.h"
 #include "app/engine/query_queue.h"
 #include "app/engine/run_source.h"
@@ -81,6 +82,19 @@ class EngineWorker {
   /// The newest run, or the reference, with these interventions behind its own; kept until others are asked for, or the
   /// queue is empty. An Error of kind Cancelled where a newer request doesn't want it.
   std::shared_ptr<const inference::Run> changed_run(Evaluation::Of of, const inference::Interventions& changes);
+  /// The first of several such passes, as many as are fastest together; kept likewise.
+  ChangedPasses changed_passes(Evaluation::Of of, std::uint32_t line, std::span<const inference::Interventions> passes,
+                               std::size_t most);
+  /// Calls compute() as a pass that may be cancelled.
+  template <typename Compute>
+  std::shared_ptr<const inference::Run> compute_changes(const Compute& compute);
+  /// Null where they can't be one pass.
+  std::shared_ptr<const inference::Run> run_copies(Evaluation::Of of, std::uint32_t line,
+                                                   std::span<const inference::Interventions> passes);
+  /// The newest run, or the reference.
+  std::shared_ptr<const inference::Run> run_of(Evaluation::Of of) const;
+  /// What an analysis of the newest run, or of the reference, knows from its beginning.
+  AnalysisSubject analysis_subject(bool is_of_reference);
   /// Puts those of the request's queries into the queue that aren't answered, and takes out what is no longer asked.
   void collect();
   std::vector<TileQuery> missing_tiles();
@@ -127,9 +141,12 @@ class EngineWorker {
   ComparedRun compared_;
   struct {
     Evaluation::Of of = Evaluation::Of::Run;
-    inference::Interventions changes;
-    std::shared_ptr<const inference::Run> run;  ///< none: nothing was asked of a changed pass
+    inference::Interventions changes = {};
+    std::vector<inference::Interventions> passes = {};  ///< what was asked for, where it was several
+    std::size_t count = 1;                              ///< of these, that are in the run
+    std::shared_ptr<const inference::Run> run = {};     ///< none: nothing was asked of a changed pass
   } changed_;
+  CopyCount copies_;  ///< of changed passes that are computed together
   std::optional<EngineRequest> request_;
   BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
   EngineResult result_;       ///< all but the tiles

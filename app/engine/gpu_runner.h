@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -36,6 +38,10 @@ class GpuRunner final : public Runner {
     std::shared_ptr<const inference::Run> run = session_.run(std::move(pass), std::move(base));
     warm_up_.note(*run);
     return run;
+  }
+  std::shared_ptr<const inference::Run> run_copies(const inference::Run& base, std::uint32_t line,
+                                                   std::span<const inference::Interventions> changes) override {
+    return session_.run_copies(base, line, changes);
   }
   void watch_compiling(inference::CompileObserver observer) override { session_.watch_compiling(std::move(observer)); }
   void watch_passes(inference::PassObserver observer) override { session_.watch_passes(std::move(observer)); }

@@ -34,7 +34,8 @@ std::vector<QueryQueue::Waitings::iterator> QueryQueue::in_order() {
   return order;
 }
 
-void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget, const ChangedRun& changed_run) {
+void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget, const ChangedRun& changed_run,
+                             const ComputePasses& compute_passes) {
   const std::vector<Waitings::iterator> order = in_order();
   if (order.empty()) return;
   QueryTask::Cost all;
@@ -63,6 +64,7 @@ void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget, co
                        .reads_encoder_output = part.reads_encoder_output});
       step.of = part.of;
       step.changes = std::move(part.changes);
+      step.passes = std::move(part.passes);
       for (const attention::TileRequest& tile : part.tiles) cost.cells += tile.cells();
       cost.logits += own.logits;
       std::ranges::move(part.tiles, std::back_inserter(step.tiles));
@@ -70,7 +72,18 @@ void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget, co
       std::ranges::move(part.residuals, std::back_inserter(step.residuals));
       step.reads_encoder_output = step.reads_encoder_output || part.reads_encoder_output;
     }
-    answer(runs, batch, step, changed_run);
+    if (step.passes.empty()) {
+      answer(runs, batch, step, changed_run);
+    } else {
+      const auto one_by_one = [&](Evaluation::Of of, std::uint32_t, std::span<const inference::Interventions> passes,
+                                  std::size_t) { return ChangedPasses{.run = changed_run(of, passes.front())}; };
+      if (!compute_passes && !changed_run) throw Error("there is nothing that computes a changed pass");
+      // Half of the budget: what is read of the passes is added up in one go.
+      const std::size_t most = std::max<std::size_t>(budget.logits / 2 / std::max<std::size_t>(cost.logits, 1), 1);
+      const bool has_run = step.of != Evaluation::Of::Reference || runs.reference != nullptr;
+      if (!has_run) throw Error("there is no run to compare with");
+      answer_passes(batch, step, most, compute_passes ? compute_passes : ComputePasses(one_by_one));
+    }
   } catch (...) {
     clear();
     throw;
@@ -83,6 +96,29 @@ void QueryQueue::fail(std::vector<Part>& batch, const std::string& why) {
     waiting_.erase(part.waiting);
     ++done_;
   }
+}
+
+void QueryQueue::answer_passes(std::vector<Part>& batch, QueryStep& step, std::size_t most, const ComputePasses& compute) {
+  ChangedPasses passes;
+  try {
+    passes = compute(step.of, step.states.front().batch, step.passes, most);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::Cancelled) throw;
+    return fail(batch, error.what());
+  }
+  std::vector<inference::StateRef> states;
+  for (std::uint32_t pass = 0; pass < passes.count; ++pass) {
+    for (inference::StateRef state : step.states) {
+      if (passes.count > 1) state.batch = pass;
+      states.push_back(state);
+    }
+  }
+  const Tensor logits = passes.run->logits(states);
+  const Waitings::iterator waiting = batch.front().waiting;
+  waiting->second.task->take({.tiles = {}, .logits = logits.values, .passes = passes.count});
+  if (!waiting->second.task->is_done()) return;
+  waiting_.erase(waiting);
+  ++done_;
 }
 
 void QueryQueue::answer(const Runs& runs, std::vector<Part>& batch, const QueryStep& step, const ChangedRun& changed_run) {

@@ -26,8 +26,13 @@ struct QueryStep {
   bool reads_encoder_output = false;             ///< of the newest run
   std::vector<inference::ResidualRows> residuals = {};
   inference::Interventions changes = {};  ///< not empty: of another pass, which applies them too
+  /// Not empty: of several passes, each of which applies one of these lists; of their first ones, as many as are computed.
+  std::vector<inference::Interventions> passes = {};
 
-  bool is_of_same_run(const QueryStep& other) const { return of == other.of && changes == other.changes; }
+  /// Can both be read of one run? Not of several passes.
+  bool is_of_same_run(const QueryStep& other) const {
+    return of == other.of && changes == other.changes && passes.empty() && other.passes.empty();
+  }
 };
 
 /// The pass that applies `changes` behind the own interventions of the newest run, or of the reference. May throw what
@@ -35,12 +40,22 @@ struct QueryStep {
 using ChangedRun =
     std::function<std::shared_ptr<const inference::Run>(Evaluation::Of of, const inference::Interventions& changes)>;
 
+/// Some of the passes that a step lists: the first ones, at least one. Of several each is an item of the run.
+struct ChangedPasses {
+  std::shared_ptr<const inference::Run> run;
+  std::size_t count = 1;
+};
+/// Computes them, `most` at most, of one line; as ChangedRun.
+using ComputePasses = std::function<ChangedPasses(Evaluation::Of of, std::uint32_t line,
+                                                  std::span<const inference::Interventions> passes, std::size_t most)>;
+
 /// The answers to one step.
 struct QueryAnswer {
   std::span<attention::Tile> tiles;
-  std::span<const float> logits;  ///< [state, vocabulary]
+  std::span<const float> logits;  ///< [state, vocabulary]; [pass, state, vocabulary] of several passes
   Tensor encoder_output = {};
   std::span<const Tensor> residuals = {};  ///< [row, d_model] each
+  std::size_t passes = 1;                  ///< of QueryStep::passes, how many
 };
 
 /// A query while it is answered. A new kind of query is an alternative of Query and a class of this interface, which hands
@@ -50,7 +65,7 @@ class QueryTask {
   /// An estimate of what is computed next.
   struct Cost {
     std::size_t cells = 0;   ///< of tiles
-    std::size_t logits = 0;  ///< numbers of them
+    std::size_t logits = 0;  ///< numbers of them; of one of several passes
   };
 
   virtual ~QueryTask() = default;
@@ -80,8 +95,10 @@ class QueryQueue {
   bool is_empty() const { return waiting_.empty(); }
   /// Is any of these waiting?
   bool has(const std::function<bool(const Query&)>& is_meant) const;
-  /// Answers the next ones. Throws what the runs throw, and then is empty. `changed_run`: for steps that change something.
-  void answer_some(const Runs& runs, const QueryTask::Cost& budget, const ChangedRun& changed_run = {});
+  /// Answers the next ones. Throws what the runs throw, and then is empty. `changed_run`: for steps that change something;
+  /// `compute_passes`: for steps of several passes, else those are changed runs one by one.
+  void answer_some(const Runs& runs, const QueryTask::Cost& budget, const ChangedRun& changed_run = {},
+                   const ComputePasses& compute_passes = {});
 
   /// Since the queue was last empty.
   QueryProgress progress() const { return {.done = done_, .total = done_ + waiting_.size()}; }
@@ -101,6 +118,8 @@ class QueryQueue {
   };
   std::vector<Waitings::iterator> in_order();
   void answer(const Runs& runs, std::vector<Part>& batch, const QueryStep& step, const ChangedRun& changed_run);
+  /// Of a step of several passes, which is a batch of its own. `most`: passes.
+  void answer_passes(std::vector<Part>& batch, QueryStep& step, std::size_t most, const ComputePasses& compute);
   void fail(std::vector<Part>& batch, const std::string& why);
 
   Waitings waiting_;

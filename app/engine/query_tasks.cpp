@@ -79,7 +79,7 @@ class AnalysisQueryTask final : public QueryTask {
  public:
   AnalysisQueryTask(const AnalysisQuery& query, const AnalysisSubject& subject, std::size_t vocabulary,
                     std::function<void(Analysed)> sink)
-      : vocabulary_(vocabulary), sink_(std::move(sink)) {
+      : is_of_reference_(query.is_of_reference), vocabulary_(vocabulary), sink_(std::move(sink)) {
     try {
       task_ = query.analysis->begin(query, subject);
     } catch (const Error& error) {
@@ -98,15 +98,19 @@ class AnalysisQueryTask final : public QueryTask {
   QueryStep next(std::size_t most_cells) override {
     if (is_done()) return {};
     AnalysisTask::Reads reads = task_->next(most_cells);
-    return {.of = reads.is_of_reference ? Evaluation::Of::Reference : Evaluation::Of::Run,
+    return {.of = reads.is_of_reference || is_of_reference_ ? Evaluation::Of::Reference : Evaluation::Of::Run,
             .tiles = std::move(reads.tiles),
             .states = std::move(reads.logits),
             .residuals = std::move(reads.residuals),
-            .changes = std::move(reads.changes)};
+            .changes = std::move(reads.changes),
+            .passes = std::move(reads.passes)};
   }
   void take(const QueryAnswer& answer) override {
     try {
-      if (!is_done()) task_->take({.tiles = answer.tiles, .logits = answer.logits, .residuals = answer.residuals});
+      if (!is_done()) {
+        task_->take(
+            {.tiles = answer.tiles, .logits = answer.logits, .residuals = answer.residuals, .passes = answer.passes});
+      }
     } catch (const Error& error) {
       error_ = error.what();
     }
@@ -119,6 +123,7 @@ class AnalysisQueryTask final : public QueryTask {
   bool is_done() const override { return !error_.empty() || task_->is_done(); }
 
  private:
+  bool is_of_reference_;
   std::size_t vocabulary_;
   std::function<void(Analysed)> sink_;
   std::unique_ptr<AnalysisTask> task_;

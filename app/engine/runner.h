@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "app/engine/run_source.h"
@@ -31,6 +33,11 @@ class Runner {
   /// The caller gives `base` away, as to Session::run.
   virtual std::shared_ptr<const inference::Run> run(inference::PassInputs pass,
                                                     std::shared_ptr<const inference::Run>&& base) = 0;
+  /// Session::run_copies's; null where these passes can't be computed together: then they are computed one by one.
+  virtual std::shared_ptr<const inference::Run> run_copies(const inference::Run& /*base*/, std::uint32_t /*line*/,
+                                                           std::span<const inference::Interventions> /*changes*/) {
+    return nullptr;
+  }
   /// A run of these inputs that was computed already; most have none.
   virtual std::optional<KnownRun> find(const RunInputs& /*inputs*/) { return std::nullopt; }
   virtual void watch_compiling(inference::CompileObserver /*observer*/) {}

@@ -118,10 +118,12 @@ std::vector<AnalysisQuery> EngineWorker::missing_analyses() {
   std::map<AnalysisQuery, Analysed> kept;
   for (const Query& query : request_->queries) {
     const AnalysisQuery* wanted = std::get_if<AnalysisQuery>(&query);
-    if (!wanted || (wanted->analysis->compares && !compared_.run())) continue;
+    if (!wanted || ((wanted->analysis->compares || wanted->is_of_reference) && !compared_.run())) continue;
     const auto known = result_.analyses.find(*wanted);
     if (known != result_.analyses.end()) kept.insert(*known);
-    const bool is_answered = known != result_.analyses.end() && known->second.run == result_.run && known->second.is_done;
+    // What was found of the reference stays right while it is the same (forget_comparisons()).
+    const bool is_answered = known != result_.analyses.end() && known->second.is_done &&
+                             (known->second.run == result_.run || wanted->is_of_reference);
     if (!is_answered) missing.push_back(*wanted);
   }
   result_.analyses = std::move(kept);
@@ -134,29 +136,28 @@ void EngineWorker::forget_comparisons() {
     const PredictionQuery* prediction = std::get_if<PredictionQuery>(&query);
     const AnalysisQuery* analysis = std::get_if<AnalysisQuery>(&query);
     return (tile && quantity(tile->quantity).base) || (prediction && prediction->is_of_reference) ||
-           (analysis && analysis->analysis->compares);
+           (analysis && (analysis->analysis->compares || analysis->is_of_reference));
   });
   if (changed_.of == Evaluation::Of::Reference) changed_ = {};
   std::erase_if(result_.predictions, [](const auto& known) { return known.first.is_of_reference; });
-  std::erase_if(result_.analyses, [](const auto& known) { return known.first.analysis->compares; });
+  std::erase_if(result_.analyses,
+                [](const auto& known) { return known.first.analysis->compares || known.first.is_of_reference; });
 }
 
-std::shared_ptr<const inference::Run> EngineWorker::changed_run(Evaluation::Of of, const inference::Interventions& changes) {
-  if (changed_.run && changed_.of == of && changed_.changes == changes) return changed_.run;
-  changed_ = {};
-  // A second handle: the run on screen, and the one that it is compared with, stay as they are.
-  std::shared_ptr<const inference::Run> base = of == Evaluation::Of::Reference ? compared_.shared_run() : run_;
-  inference::PassInputs pass = base->inputs();
-  pass.interventions.insert(pass.interventions.end(), changes.begin(), changes.end());
-  computes_changes_ = true;
-  try {
-    changed_ = {.of = of, .changes = changes, .run = runner_->run(std::move(pass), std::move(base))};
-  } catch (...) {
-    computes_changes_ = false;
-    throw;
+AnalysisSubject EngineWorker::analysis_subject(bool is_of_reference) {
+  if (is_of_reference) {
+    const inference::Run& run = *compared_.run();
+    return {.network = run.inputs().network,
+            .input = compared_.tokens(),
+            .inputs = std::make_shared<const RunInputs>(compared_.inputs()),
+            .shapes = result_.shapes,
+            .has_logits = run.has_logits()};
   }
-  computes_changes_ = false;
-  return changed_.run;
+  return {.network = result_.network,
+          .input = result_.input,
+          .inputs = result_.inputs,
+          .shapes = result_.shapes,
+          .has_logits = result_.has_logits};
 }
 
 void EngineWorker::collect() {
@@ -190,12 +191,8 @@ void EngineWorker::collect() {
   }
   for (const AnalysisQuery& query : analyses) {
     queue_.ask(query, QueryPriority::Background, ++position, [&] {
-      const AnalysisSubject subject{.network = result_.network,
-                                    .input = result_.input,
-                                    .inputs = result_.inputs,
-                                    .shapes = result_.shapes,
-                                    .has_logits = result_.has_logits};
-      const std::size_t vocabulary = result_.has_logits ? result_.network->layers->unembedding->linear.out() : 0;
+      const AnalysisSubject subject = analysis_subject(query.is_of_reference);
+      const std::size_t vocabulary = subject.has_logits ? subject.network->layers->unembedding->linear.out() : 0;
       return make_analysis_task(query, subject, vocabulary,
                                 [this, query](Analysed answer) { keep_analysis(query, std::move(answer)); });
     });

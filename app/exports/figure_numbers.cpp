@@ -32,7 +32,8 @@ std::shared_ptr<const AnalysisResult> RunNumbers::analysis(const AnalysisQuery& 
   const std::unique_ptr<AnalysisTask> task = query.analysis->begin(query, subject_);
   while (!task->is_done()) {
     const AnalysisTask::Reads reads = task->next(kCellsAtOnce);
-    if (!reads.logits.empty() || !reads.residuals.empty() || !reads.changes.empty() || reads.is_of_reference) {
+    if (!reads.logits.empty() || !reads.residuals.empty() || !reads.changes.empty() || !reads.passes.empty() ||
+        reads.is_of_reference) {
       throw Error("{} read more than tiles of one run: no figure has them", query.analysis->title);
     }
     tell(0.0);

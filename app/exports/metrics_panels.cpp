@@ -43,6 +43,16 @@ std::vector<std::string> names_of(const std::vector<std::uint32_t>& indices) {
   return names;
 }
 
+/// The metric, or by how much it changed; nullopt where it isn't defined.
+std::optional<double> shown_value(const MetricsFigure& figure, const HeadRef& head, const evaluation::HeadMetrics& metrics,
+                                  HeadMetric metric) {
+  const std::optional<double> value = metrics.value(metric, figure.scoring);
+  if (!figure.frozen) return value;
+  const evaluation::HeadMetrics* before = figure.frozen->find(head);
+  const std::optional<double> value_before = before ? before->value(metric, figure.scoring) : std::nullopt;
+  return value && value_before ? std::optional(*value - *value_before) : std::nullopt;
+}
+
 /// A row for each layer; nullopt where no head has a value.
 std::optional<exporting::FigureMap> map_of(const MetricsFigure& figure, const MetricAxes& axes, HeadMetric metric) {
   exporting::FigureMap map{.rows = static_cast<std::uint32_t>(axes.layers.size()),
@@ -55,7 +65,7 @@ std::optional<exporting::FigureMap> map_of(const MetricsFigure& figure, const Me
   for (const auto& [head, metrics] : figure.found.heads) {
     const auto row = std::ranges::find(axes.layers, head.block.layer.value);
     const auto column = std::ranges::find(axes.heads, head.head);
-    const std::optional<double> value = metrics.value(metric, figure.scoring);
+    const std::optional<double> value = shown_value(figure, head, metrics, metric);
     if (!value || row == axes.layers.end() || column == axes.heads.end()) continue;
     const std::size_t at = static_cast<std::size_t>(row - axes.layers.begin()) * axes.heads.size() +
                            static_cast<std::size_t>(column - axes.heads.begin());
@@ -98,6 +108,10 @@ exporting::PanelsFigure draw_metrics(const MetricsFigure& figure) {
     panel.style = figure.style;
     panel.style.limits = {};
     panel.style.scale = text.is_share ? view::ScaleKind::Unit : view::ScaleKind::Maximum;
+    if (figure.frozen) {
+      panel.style = exporting::diverging(panel.style);
+      panel.value_title = fmt::format("change of {}", panel.value_title);
+    }
     panel.style.map_edge = figure.style.map_edge / static_cast<float>(kMetricsAcross);
     panel.style.parts.title = true;
     panel.style.parts.settings = false;

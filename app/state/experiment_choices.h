@@ -12,9 +12,9 @@ namespace headlight::app {
 /// What the what-if view tells of each head: how much knocking it out changes the logit of a token (or its difference from
 /// another token's), the token's probability, or the mean loss of the text.
 enum class KnockoutMeasure : std::uint8_t { Logit, Probability, Loss };
-/// What a head's output becomes in it: 0, or its mean over the tokens of the text, which keeps what the head gives
-/// everywhere.
-enum class Ablation : std::uint8_t { Zero, Mean };
+/// What a head's output becomes in it: 0; its mean over the tokens of the text, which keeps what the head gives
+/// everywhere; or its mean over those of the frozen run.
+enum class Ablation : std::uint8_t { Zero, Mean, FrozenMean };
 
 /// The what-if view's own settings. Its tokens are the logits view's.
 struct WhatIfChoices {

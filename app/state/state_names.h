@@ -84,7 +84,8 @@ inline constexpr std::array<EnumName<KnockoutMeasure>, 3> kKnockoutMeasures = {
     {{KnockoutMeasure::Logit, "logit"}, {KnockoutMeasure::Probability, "probability"}, {KnockoutMeasure::Loss, "loss"}}};
 inline constexpr std::array<EnumName<SideMap>, 3> kSideMaps = {
     {{SideMap::OtherHead, "head"}, {SideMap::Frozen, "frozen"}, {SideMap::LayerMean, "layer-mean"}}};
-inline constexpr std::array<EnumName<Ablation>, 2> kAblations = {{{Ablation::Zero, "zero"}, {Ablation::Mean, "mean"}}};
+inline constexpr std::array<EnumName<Ablation>, 3> kAblations = {
+    {{Ablation::Zero, "zero"}, {Ablation::Mean, "mean"}, {Ablation::FrozenMean, "frozen-mean"}}};
 inline constexpr std::array<EnumName<PatchMap>, 5> kPatchMaps = {{{PatchMap::Residual, "residual"},
                                                                   {PatchMap::AttentionOutput, "attention"},
                                                                   {PatchMap::FeedForward, "feed-forward"},

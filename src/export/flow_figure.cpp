@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "export/figure_frame.h"
 #include "export/text_metrics.h"
+#include "view/color_map.h"
 #include "view/ellipsis.h"
 #include "view/head_palette.h"
 
@@ -43,11 +44,12 @@ class FlowDrawing final : public Drawing {
       if (edge.layer >= figure_.layers || edge.from >= tokens || edge.to >= tokens) {
         throw Error("an edge of layer {} joins tokens {} and {}, which the figure lacks", edge.layer, edge.from, edge.to);
       }
-      if (edge.head && figure_.style.parts.legend) heads_.insert(*edge.head);
+      if (edge.head && figure_.style.parts.legend && !figure_.reach) heads_.insert(*edge.head);
     }
     legend_top_ = kMargin + titles_.height();
     legend_across_ = static_cast<std::size_t>(std::max(std::floor((width_ - 2.0F * kMargin) / legend_width()), 1.0F));
-    const std::size_t lines = (heads_.size() + legend_across_ - 1) / legend_across_;
+    const std::size_t changes = figure_.reach && figure_.style.parts.legend ? 1 : 0;
+    const std::size_t lines = changes + (heads_.size() + legend_across_ - 1) / legend_across_;
     first_y_ = legend_top_ + static_cast<float>(lines) * kLegendLine + kFlowGap + kNode;
     height_ = first_y_ + static_cast<float>(figure_.layers) * kFlowRow + kFlowGap + 2.0F * kTextSize + kMargin;
   }
@@ -89,12 +91,34 @@ class FlowDrawing final : public Drawing {
             first_y_ + static_cast<float>(figure_.layers - layer) * kFlowRow};
   }
 
+  /// 0: grey; else between nearly the middle of the diverging colours, which is nearly white, and one of their ends.
+  Rgb change_color(float change) const {
+    if (!(std::abs(change) > 0.0F)) return paper_.muted;
+    const float strength = 0.25F + 0.75F * std::clamp(std::abs(change) / std::max(*figure_.reach, 1e-6F), 0.0F, 1.0F);
+    return view::color(view::ColorMap::BlueRed, 0.5F + std::copysign(0.5F * strength, change));
+  }
+
   Rgb color_of(const FlowFigure::Edge& edge) const {
+    if (figure_.reach) return change_color(edge.change);
     if (edge.is_residual) return paper_.muted;
     return edge.head ? view::head_color(*edge.head) : paper_.ink;
   }
 
+  /// "−12 points", "no change", "+12 points" beside their colours.
+  void draw_change_legend(Canvas& canvas) const {
+    const float reach = *figure_.reach;
+    glm::vec2 at(kMargin, legend_top_);
+    for (const float change : {-reach, 0.0F, reach}) {
+      const std::string text = change == 0.0F ? "no change" : fmt::format("{:+.1f} points", 100.0F * change);
+      canvas.fill({.origin = at, .size = {kFlowSwatch, kFlowSwatch}}, change_color(change));
+      canvas.text(at + glm::vec2(kFlowSwatch + kFlowGap * 0.5F, kFlowSwatch * 0.5F + kHalfCapital * kTextSize), text,
+                  {.size = kTextSize, .color = paper_.ink});
+      at.x += kFlowSwatch + metrics_.width(text, kTextSize) + 3.0F * kFlowGap;
+    }
+  }
+
   void draw_legend(Canvas& canvas) const {
+    if (figure_.reach && figure_.style.parts.legend) return draw_change_legend(canvas);
     std::size_t i = 0;
     for (const std::uint32_t head : heads_) {
       const float x = kMargin + static_cast<float>(i % legend_across_) * legend_width();

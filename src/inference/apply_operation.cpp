@@ -38,7 +38,7 @@ void apply(const Average&, const DeviceHead& head) {
 }
 
 void apply(const Replace& replace, const DeviceHead& head) {
-  if (replace.item >= head.tokens.batch) return;
+  if (replace.item >= head.tokens.batch || head.item.value_or(replace.item) != replace.item) return;
   const std::size_t width = head.width, count = replace.rows.size() / width;
   const std::uint32_t first = std::max(replace.first, head.rows.first);
   const auto end = static_cast<std::uint32_t>(std::min<std::size_t>(replace.first + count, head.rows.end()));
@@ -111,9 +111,11 @@ void apply_operation(const Operation& operation, const DeviceHead& head) {
   std::visit([&](const auto& one) { apply(one, head); }, operation);
 }
 
-void apply_operation(const Operation& operation, Array& values, std::uint32_t head, const model::TokenBatch& tokens) {
+void apply_operation(const Operation& operation, Array& values, std::uint32_t head, const model::TokenBatch& tokens,
+                     std::optional<std::uint32_t> only) {
   const std::size_t heads = values.shape[1], count = values.shape[2], width = values.shape[3];
   for (std::uint32_t item = 0; item < values.shape[0]; ++item) {
+    if (only.value_or(item) != item) continue;
     const std::size_t first = (std::size_t{item} * heads + head) * count * width;
     const ReferenceRows rows{.item = item,
                              .values = std::span(values.values).subspan(first, count * width),
@@ -131,7 +133,7 @@ model::reference::SiteEdit reference_edit(const Interventions& interventions, co
     for (const Intervention& one : interventions) {
       if (one.site != site || !one.scope.covers(block)) continue;
       for (std::uint32_t head = 0; head < values.shape[1]; ++head) {
-        if (one.scope.head.value_or(head) == head) apply_operation(one.operation, values, head, tokens);
+        if (one.scope.head.value_or(head) == head) apply_operation(one.operation, values, head, tokens, one.scope.item);
       }
     }
   };

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "attention/mask.h"
@@ -20,7 +21,8 @@ struct DeviceHead {
   ops::Rows rows;
   gpu::Stream& stream;
   ops::Kernels& kernels;
-  const model::TokenBatch& tokens;  ///< of the rows
+  const model::TokenBatch& tokens;    ///< of the rows
+  std::optional<std::uint32_t> item;  ///< the batch item whose head it is; none: every item's
   /// Buffers that must live until the stream's work is done are appended.
   std::vector<std::shared_ptr<const gpu::Buffer>>& buffers;
 };
@@ -28,9 +30,10 @@ struct DeviceHead {
 /// Records the operation on the head's rows, in place. Throws Error when the device has no memory for its vector.
 void apply_operation(const Operation& operation, const DeviceHead& head);
 
-/// The operation on one head of an array [batch, head, token, d] of the reference, in place. `tokens`: of its rows.
+/// The operation on one head of an array [batch, head, token, d] of the reference, in place. `tokens`: of its rows; `only`:
+/// the one batch item whose head it is, else every item's.
 void apply_operation(const Operation& operation, model::reference::Array& values, std::uint32_t head,
-                     const model::TokenBatch& tokens);
+                     const model::TokenBatch& tokens, std::optional<std::uint32_t> only = {});
 
 /// The interventions as the reference takes them. Both must outlive the result.
 model::reference::SiteEdit reference_edit(const Interventions& interventions, const model::ModelInput& input);

@@ -64,6 +64,11 @@ void DeviceRun::check() const {
   if (is_destroyed_) throw Error("the run is gone: a later one that took over its memory failed");
 }
 
+void DeviceRun::check_layer(Stack stack, std::uint32_t layer) const {
+  const auto& states = stack == Stack::Encoder ? run_.encoder_states : run_.decoder_states;
+  if (layer < states.size() && states[layer] == nullptr) throw Error("this run of copies has no state {}", layer);
+}
+
 std::vector<model::BlockRef> DeviceRun::blocks() const {
   std::vector<model::BlockRef> blocks;
   for (const attention::BlockRun& block : run_.blocks) blocks.push_back(block.ref);
@@ -107,6 +112,7 @@ std::uint32_t DeviceRun::rows_at_once() const {
 
 Tensor DeviceRun::hidden(Stack stack) const {
   const auto states = reader(stack);
+  check_layer(stack, 0);
   return states ? states->hidden() : Tensor();
 }
 
@@ -124,6 +130,7 @@ Tensor DeviceRun::encoder_output() const {
 bool DeviceRun::has_logits() const { return layers_->unembedding.has_value(); }
 
 RecordedLogits DeviceRun::record_logits(gpu::Stream& stream, std::span<const StateRows> rows) const {
+  for (const StateRows& some : rows) check_layer(last_stack(), some.layer);
   return reader(last_stack())->record_logits(stream, *layers_->unembedding, *inputs().network->layers->unembedding, rows);
 }
 
@@ -209,6 +216,7 @@ RecordedRows DeviceRun::record_residuals(gpu::Stream& stream, std::span<const Re
     const auto& states = rows.stack == Stack::Encoder ? run_.encoder_states : run_.decoder_states;
     const bool is_state = rows.part == StreamPart::State;
     if (rows.layer >= states.size()) throw Error("the run has no residual stream after {} layers", rows.layer);
+    check_layer(rows.stack, rows.layer);
     const model::TokenBatch& all = tokens(rows.stack);
     const bool is_inside = rows.batch < all.batch && rows.first < all.length && rows.count <= all.length - rows.first;
     if (!is_inside || rows.count == 0) {

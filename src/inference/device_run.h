@@ -56,6 +56,8 @@ class DeviceRun final : public Run {
   attention::DeviceTensorPtr record_feed_forward(gpu::Stream& stream, Stack stack, std::uint32_t layer,
                                                  RecordedRows& recorded) const;
   void check() const;
+  /// Throws Error where this is a run of copies that begins behind so few layers.
+  void check_layer(Stack stack, std::uint32_t layer) const;
 
   ops::Kernels& kernels_;
   std::shared_ptr<const DeviceLayers> layers_;

@@ -4,6 +4,7 @@
 
 #include "inference/embed.h"
 #include "inference/layer_recorder.h"
+#include "ops/edit_head.h"
 #include "ops/linear.h"
 
 namespace headlight::inference {
@@ -41,6 +42,17 @@ Hidden embedding(gpu::Stream& stream, ops::Kernels& kernels, LayerRecorder& reco
   return projected;
 }
 
+/// The state behind the layers that a pass of copies doesn't compute: one item of the base's, in every copy.
+Hidden copied_state(gpu::Stream& stream, ops::Kernels& kernels, LayerRecorder& recorder, const PassTensors& tensors,
+                    BlockKind kind, const StackPlan& plan) {
+  const ops::DeviceTensor& of_base = *(kind == BlockKind::EncoderSelf ? tensors.copied_source : tensors.copied_target);
+  const ops::Rows rows{0, plan.capacity};
+  const Hidden state = recorder.tensor({kind, plan.copied_layers, Role::State}, plan.capacity, of_base.width, rows,
+                                       "copies of a hidden state");
+  ops::copy_item(stream, kernels, of_base, tensors.copied_item, *state, rows);
+  return state;
+}
+
 }  // namespace
 
 Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceNetwork& device, const PassInputs& pass,
@@ -58,11 +70,16 @@ Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceN
   };
 
   const StackPlan& encoder = plan.encoder;
-  Hidden x = input.qkv ? nullptr
-                       : embedding(stream, kernels, recorder, BlockKind::EncoderSelf, network.source_embedding.get(),
-                                   device.source_embedding, input.source, encoder);
+  const auto begin = [&](BlockKind kind, const model::Embedding* source, const DeviceEmbedding* device_embedding,
+                         const model::TokenBatch& tokens, const StackPlan& stack) -> Hidden {
+    if (input.qkv) return nullptr;
+    if (tensors.copied_source) return copied_state(stream, kernels, recorder, tensors, kind, stack);
+    return embedding(stream, kernels, recorder, kind, source, device_embedding, tokens, stack);
+  };
+  Hidden x = begin(BlockKind::EncoderSelf, network.source_embedding.get(), device.source_embedding, input.source, encoder);
+  forward.run.encoder_states.resize(encoder.copied_layers);  // which the run doesn't have
   if (!layers.encoder.empty() && x) forward.run.encoder_states.push_back(x);
-  for (std::size_t i = 0; i < layers.encoder.size(); ++i) {
+  for (std::size_t i = encoder.copied_layers; i < layers.encoder.size(); ++i) {
     const LayerPosition place{.ref = ref(BlockKind::EncoderSelf, i),
                               .rows = encoder.layers[i],
                               .capacity = encoder.capacity,
@@ -77,16 +94,16 @@ Forward record_forward(gpu::Stream& stream, ops::Kernels& kernels, const DeviceN
   }
   if (layers.decoder.empty()) return forward;
 
-  const ops::Rows memory_rows = encoder.computes_nothing() ? ops::Rows{} : ops::Rows{0, input.source.length};
+  const bool is_memory_kept = !tensors.copied_source && encoder.computes_nothing();
+  const ops::Rows memory_rows = is_memory_kept ? ops::Rows{} : ops::Rows{0, input.source.length};
   const Hidden memory = device.layers->encoder_norm ? recorder.normed(key(BlockKind::EncoderSelf, 0, Role::Memory), x,
                                                                       *device.layers->encoder_norm, memory_rows)
                                                     : x;
   const StackPlan& decoder = plan.decoder;
-  x = input.qkv ? nullptr
-                : embedding(stream, kernels, recorder, BlockKind::DecoderSelf, network.target_embedding.get(),
-                            device.target_embedding, *input.target, decoder);
+  x = begin(BlockKind::DecoderSelf, network.target_embedding.get(), device.target_embedding, *input.target, decoder);
+  forward.run.decoder_states.resize(decoder.copied_layers);
   if (x) forward.run.decoder_states.push_back(x);
-  for (std::size_t i = 0; i < layers.decoder.size(); ++i) {
+  for (std::size_t i = decoder.copied_layers; i < layers.decoder.size(); ++i) {
     const model::DecoderLayer& layer = layers.decoder[i];
     if (layer.self) {
       const LayerPosition place{.ref = ref(BlockKind::DecoderSelf, i),

@@ -27,6 +27,9 @@ struct PassTensors {
   RunTensors& run;
   ScratchTensors& scratch;
   const attention::AttentionRun* base = nullptr;  ///< whose numbers the plan keeps; null: none
+  /// Of a pass of copies: the base's states that each stack begins with, and the item that is copied; null of other passes.
+  attention::DeviceTensorPtr copied_source = {}, copied_target = {};
+  std::uint32_t copied_item = 0;
 };
 
 /// A recorded pass: what it leaves, and what the device needs only until it is done.

@@ -64,6 +64,7 @@ std::string complaint(const Intervention& one, const SiteSize& size) {
   const bool is_pattern = std::holds_alternative<ReplacePattern>(one.operation);
   if (one.scope.head.value_or(0) >= size.heads)
     return fmt::format("there is no head {} among {}", *one.scope.head, size.heads);
+  if (is_pattern && one.scope.item) return "a pattern replaces the weights of every batch item, not of one";
   if (is_pattern && one.site != Site::Weights) return "a pattern can replace weights alone";
   if (!is_pattern && one.site == Site::Weights) return "weights can be replaced by a pattern alone";
   return std::visit([&](const auto& operation) { return complaint(operation, size.width); }, one.operation);

@@ -14,11 +14,14 @@
 
 namespace headlight::inference {
 
-/// The heads that an intervention touches, of every batch item and token. What isn't given means all of them.
+/// The heads that an intervention touches, of every token. What isn't given means all of them.
 struct Scope {
   std::optional<model::BlockKind> kind = {};
   std::optional<std::uint32_t> layer = {};
   std::optional<std::uint32_t> head = {};  ///< a KV head at the sites Key and Value, 0 at sites without heads
+  /// A batch item; one that the batch doesn't have changes nothing. Of the copies that one pass computes together
+  /// (copies_of()); what a user keeps is of all items, and no file names one.
+  std::optional<std::uint32_t> item = {};
 
   bool covers(model::BlockRef block) const;
   bool operator==(const Scope&) const = default;

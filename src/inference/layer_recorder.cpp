@@ -210,12 +210,18 @@ void LayerRecorder::intervene(model::BlockRef block, model::Site site, const Sit
     if (one.site != site || !one.scope.covers(block)) continue;
     for (std::uint32_t head = 0; head < of.heads; ++head) {
       if (one.scope.head.value_or(head) != head) continue;
-      apply_operation(one.operation, {.slot = slot_of(head),
+      ops::HeadSlot slot = slot_of(head);
+      if (one.scope.item) {
+        slot.first_item = *one.scope.item;
+        slot.items = 1;
+      }
+      apply_operation(one.operation, {.slot = slot,
                                       .width = of.width,
                                       .rows = rows,
                                       .stream = stream_,
                                       .kernels = kernels_,
                                       .tokens = tokens,
+                                      .item = one.scope.item,
                                       .buffers = forward_.buffers});
     }
   }

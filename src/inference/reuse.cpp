@@ -193,4 +193,34 @@ PassPlan plan_pass(const PassInputs& now, const PassInputs* before) {
   return plan;
 }
 
+PassPlan plan_copies(const PassInputs& copies) {
+  const model::Layers& layers = *copies.network->layers;
+  const auto first_changed = [&](std::size_t count, bool is_decoder) {
+    auto first = static_cast<std::uint32_t>(count);
+    for (const Intervention& one : copies.interventions) {
+      const bool is_here = !one.scope.kind || (*one.scope.kind != BlockKind::EncoderSelf) == is_decoder;
+      if (one.scope.item && is_here) first = std::min(first, one.scope.layer.value_or(0));
+    }
+    return first;
+  };
+  const auto plan_from = [](std::uint32_t length, std::size_t count, std::uint32_t copied) {
+    StackPlan plan{.capacity = length, .embedded = {}, .layers = {}, .copied_layers = copied};
+    plan.layers.resize(count);
+    for (std::size_t layer = copied; layer < count; ++layer) plan.layers[layer] = {0, length};
+    return plan;
+  };
+  PassPlan plan;
+  const std::uint32_t of_encoder = first_changed(layers.encoder.size(), false);
+  plan.encoder = plan_from(copies.input.source.length, layers.encoder.size(), of_encoder);
+  if (layers.decoder.empty()) return plan;
+  const bool is_memory_same = of_encoder == layers.encoder.size();
+  const std::uint32_t of_decoder = is_memory_same ? first_changed(layers.decoder.size(), true) : 0;
+  plan.decoder = plan_from(copies.input.target->length, layers.decoder.size(), of_decoder);
+  plan.memory.resize(layers.decoder.size());
+  for (std::size_t layer = of_decoder; layer < plan.memory.size(); ++layer) {
+    plan.memory[layer] = {0, copies.input.source.length};
+  }
+  return plan;
+}
+
 }  // namespace headlight::inference

@@ -25,6 +25,8 @@ struct StackPlan {
   std::uint32_t capacity = 0;     ///< tokens that the stack's tensors have room for
   ops::Rows embedded;             ///< token vectors
   std::vector<ops::Rows> layers;  ///< [layer]
+  /// Of a pass of copies: the first layers, which it neither computes nor has. It begins with the base's state behind them.
+  std::uint32_t copied_layers = 0;
 
   bool computes_nothing() const;
 };
@@ -40,5 +42,8 @@ struct PassPlan {
 /// Compares with the base (null: there is none): tokens before the first edit are kept where no earlier token can see a
 /// later one, layers before the first one that a changed mask or intervention touches are kept whole.
 PassPlan plan_pass(const PassInputs& now, const PassInputs* before);
+
+/// Of a pass of copies_of(): its layers from the first one on that any copy changes.
+PassPlan plan_copies(const PassInputs& copies);
 
 }  // namespace headlight::inference

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "gpu/context.h"
+#include "inference/copies.h"
 #include "inference/device_layers.h"
 #include "inference/device_run.h"
 #include "inference/forward.h"
@@ -106,9 +107,67 @@ struct Session::State {
     return run;
   }
 
+  /// Null where the base can't be begun from.
+  std::shared_ptr<const Run> forward_copies(PassInputs& copies, const Run& base, std::uint32_t line) {
+    kernels.forget_old_expressions();
+    upload(copies.network->layers);
+    const DeviceRun* begun = usable(&base);
+    if (begun == nullptr) return nullptr;
+    const PassPlan plan = plan_copies(copies);
+    const bool has_decoder = !copies.network->layers->decoder.empty();
+    const attention::DeviceTensorPtr source = state_to_copy(*begun, false, plan.encoder.copied_layers);
+    const attention::DeviceTensorPtr target =
+        has_decoder ? state_to_copy(*begun, true, plan.decoder.copied_layers) : nullptr;
+    if (!source || (has_decoder && !target)) return nullptr;
+    const auto attempt = [&]() -> std::shared_ptr<const Run> {
+      Attempt copied{.plan = plan, .copied_source = source, .copied_target = target, .copied_item = line};
+      return finish_if_compiled(copied, copies, nullptr, false);
+    };
+    std::shared_ptr<const Run> run = attempt();
+    if (!run) {
+      kernels.compile_listed(compile_observer);
+      run = attempt();
+    }
+    return run;
+  }
+
   /// Null when the pass needs kernels that aren't compiled: they are listed then, and nothing else has changed.
   std::shared_ptr<const Run> forward_if_compiled(PassInputs& pass, const DeviceRun* base, bool overwrites_base) {
     Attempt attempt{.plan = plan_pass(pass, base != nullptr ? &base->inputs() : nullptr)};
+    return finish_if_compiled(attempt, pass, base, overwrites_base);
+  }
+
+ private:
+  /// A pass on its way. The stream goes before what it uses.
+  struct Attempt {
+    PassPlan plan;
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    std::optional<RunTensors> tensors = {};
+    Forward forward = {};
+    std::optional<gpu::Stream> stream = {};
+    RunTiming timing = {};
+    attention::DeviceTensorPtr copied_source = {}, copied_target = {};  ///< of a pass of copies: see PassTensors
+    std::uint32_t copied_item = 0;
+  };
+
+  /// The state behind the first layers of a stack. Null: there is none, or the run's own interventions changed it in place
+  /// of the layer behind it, which would do so again.
+  static attention::DeviceTensorPtr state_to_copy(const DeviceRun& run, bool is_decoder, std::uint32_t layers) {
+    using model::BlockKind;
+    const auto is_edited = [&](BlockKind kind) { return run.tensors().find({kind, layers, Role::Edited}) != nullptr; };
+    const bool changes_it =
+        is_decoder ? is_edited(BlockKind::DecoderSelf) || is_edited(BlockKind::Cross) : is_edited(BlockKind::EncoderSelf);
+    if (changes_it) return nullptr;
+    const auto& states = is_decoder ? run.attention_run().decoder_states : run.attention_run().encoder_states;
+    if (layers < states.size()) return states[layers];
+    // Token vectors that a decoder reads as they are belong to no layer.
+    const bool is_memory = !is_decoder && states.empty();
+    return is_memory ? run.tensors().find({BlockKind::EncoderSelf, 0, Role::State}) : nullptr;
+  }
+
+  /// Null when the pass needs kernels that aren't compiled, as above. Takes `pass` when it succeeds.
+  std::shared_ptr<const Run> finish_if_compiled(Attempt& attempt, PassInputs& pass, const DeviceRun* base,
+                                                bool overwrites_base) {
     if (!record(attempt, pass, base, overwrites_base, {})) return nullptr;
     if (pass_observer && attempt.stream->multiply_adds() >= long_pass) {
       attempt.stream.reset();  // what was recorded makes room
@@ -128,17 +187,6 @@ struct Session::State {
                                        std::move(*attempt.tensors));
   }
 
- private:
-  /// A pass on its way. The stream goes before what it uses.
-  struct Attempt {
-    PassPlan plan;
-    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-    std::optional<RunTensors> tensors = {};
-    Forward forward = {};
-    std::optional<gpu::Stream> stream = {};
-    RunTiming timing = {};
-  };
-
   /// False when kernels are missing.
   bool record(Attempt& attempt, const PassInputs& pass, const DeviceRun* base, bool overwrites_base,
               const std::function<void()>& end_layer) {
@@ -148,10 +196,14 @@ struct Session::State {
     const DeviceEmbedding* target = upload(pass.network->target_embedding);
     const DeviceNetwork device{layers.get(), source, target};
     const ops::Kernels::Listing listing(kernels);
-    attempt.forward = record_forward(
-        *attempt.stream, kernels, device, pass, attempt.plan,
-        {.run = *attempt.tensors, .scratch = scratch, .base = base != nullptr ? &base->attention_run() : nullptr},
-        end_layer);
+    attempt.forward = record_forward(*attempt.stream, kernels, device, pass, attempt.plan,
+                                     {.run = *attempt.tensors,
+                                      .scratch = scratch,
+                                      .base = base != nullptr ? &base->attention_run() : nullptr,
+                                      .copied_source = attempt.copied_source,
+                                      .copied_target = attempt.copied_target,
+                                      .copied_item = attempt.copied_item},
+                                     end_layer);
     ops::ask_for_map_cells(kernels);  // what computes the first heatmap is compiled with it
     return attempt.stream->is_complete() && !kernels.has_listed();
   }
@@ -246,6 +298,15 @@ std::shared_ptr<const Run> Session::run(PassInputs pass, std::shared_ptr<const R
   }
   base.reset();
   return result;
+}
+
+std::shared_ptr<const Run> Session::run_copies(const Run& base, std::uint32_t line, std::span<const Interventions> changes) {
+  const PassInputs& pass = base.inputs();
+  if (changes.empty() || line >= pass.input.source.batch || !can_copy(pass, changes)) return nullptr;
+  PassInputs copies = copies_of(pass, line, changes);
+  check_masks(*copies.network, copies.input, copies.masks);
+  check(*copies.network, copies.interventions);
+  return state_->forward_copies(copies, base, line);
 }
 
 bool Session::is_tuned() const { return state_->next_tuning_step >= ops::kTuningSteps; }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "inference/reuse.h"
 #include "inference/run.h"
@@ -56,6 +57,12 @@ class Session {
   /// device's memory is enough for one run. It is null afterwards. When this throws, base is what it was, unless the device
   /// was lost or needed its memory to try again: then it is null.
   std::shared_ptr<const Run> run(PassInputs pass, std::shared_ptr<const Run>&& base);
+  /// Passes with these changes behind the own interventions of `base`, a run of this session, of one of its lines, computed
+  /// together: items of one run, which has only the layers from the first changed one on. Its numbers are those of passes
+  /// computed one by one where the device's kernels sum a row in the same order whatever is computed with it, as the
+  /// functions for processors do; else they differ by float32's rounding. Null where these passes can't be one
+  /// (can_copy()), or the base can't be begun from. Throws as run() does.
+  std::shared_ptr<const Run> run_copies(const Run& base, std::uint32_t line, std::span<const Interventions> changes);
   /// Called within run(), before it compiles the kernels that its pass lacks and the one that shows a map, and after each.
   void watch_compiling(CompileObserver observer);
   /// Called within run() of a pass of `long_pass` multiply-adds or more, before the first layer and after each. Such a pass

@@ -94,11 +94,11 @@ RecordedLogits StateReader::record_logits(gpu::Stream& stream, const DeviceUnemb
   std::uint32_t count = 0;
   for (const StateRows& some : rows) count += some.tokens.count;
   recorded.rows_ = count;
-  const ops::DeviceTensor& first = *states_.front();
+  const ops::DeviceTensor& last = *states_.back();  // which every run has, one of copies too
   const auto make = [&](std::uint32_t width) {
-    return ops::DeviceTensor(stream, first.items, 1, count, width, "the logits");
+    return ops::DeviceTensor(stream, last.items, 1, count, width, "the logits");
   };
-  if (final_norm_ != nullptr) recorded.normed_.emplace(make(first.width));
+  if (final_norm_ != nullptr) recorded.normed_.emplace(make(last.width));
   if (weights.transform) recorded.transformed_.emplace(make(weights.transform->width));
   recorded.logits_ = make(weights.linear.width);
 

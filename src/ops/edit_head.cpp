@@ -24,9 +24,11 @@ void edit(const Kernels& kernels, const HeadSlot& slot, Rows rows, const Dispatc
   const auto per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
       {tensor.items, kernels.max_binding(false) / tensor.item_bytes(), kernels.context().device().max_groups[1]}));
   const Kernels::Fold fold = kernels.fold(divide_up(rows.count * slot.width4, kLanes));
-  for (std::uint32_t item = 0; item < tensor.items; item += per_slice) {
+  const std::uint32_t first = std::min(slot.first_item, tensor.items);
+  const std::uint32_t end = first + std::min(slot.items, tensor.items - first);
+  for (std::uint32_t item = first; item < end; item += per_slice) {
     parameters.first_item = item;
-    const std::uint32_t items = std::min(per_slice, tensor.items - item);
+    const std::uint32_t items = std::min(per_slice, end - item);
     dispatch(tensor.slice(item, items), parameters, gpu::Groups{fold.groups, items, fold.rows});
   }
 }
@@ -91,6 +93,14 @@ void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, co
 void replace_in_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, std::uint32_t item,
                      const gpu::Slice& source, Rows rows) {
   replace(stream, kernels, slot, item, {.values = source, .at4 = 0}, rows);
+}
+
+void copy_item(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& from, std::uint32_t item, const DeviceTensor& to,
+               Rows rows) {
+  const HeadSlot slot = head_slot(to, 0);
+  for (std::uint32_t copy = 0; copy < to.items; ++copy) {
+    replace(stream, kernels, slot, copy, {.values = from.item(item), .at4 = rows.first * slot.row4}, rows);
+  }
 }
 
 void copy_rows(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& from, const DeviceTensor& to, Rows rows) {

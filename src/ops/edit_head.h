@@ -11,9 +11,10 @@ namespace headlight::ops {
 /// Where one head's numbers are in a tensor [item, …]. Everything counts vec4.
 struct HeadSlot {
   const DeviceTensor& tensor;
-  std::uint32_t at4 = 0;     ///< token 0's numbers within an item
-  std::uint32_t row4 = 0;    ///< from one token to the next
-  std::uint32_t width4 = 0;  ///< of a token's numbers, padding included
+  std::uint32_t at4 = 0;                               ///< token 0's numbers within an item
+  std::uint32_t row4 = 0;                              ///< from one token to the next
+  std::uint32_t width4 = 0;                            ///< of a token's numbers, padding included
+  std::uint32_t first_item = 0, items = 0xffff'ffffU;  ///< those whose numbers are changed, as far as the tensor has them
 };
 /// Of a tensor [item, head, token, d].
 HeadSlot head_slot(const DeviceTensor& tensor, std::uint32_t head);
@@ -36,6 +37,10 @@ void replace_in_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot
 
 /// These rows of every item of a tensor become those of another one of its shape.
 void copy_rows(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& from, const DeviceTensor& to, Rows rows);
+
+/// These rows of one item become those of every item of `to`; both have one head of one width.
+void copy_item(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& from, std::uint32_t item, const DeviceTensor& to,
+               Rows rows);
 
 /// sum = x + y in these rows of every item; all three of one shape.
 void add_rows(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const DeviceTensor& y, const DeviceTensor& sum,

@@ -112,7 +112,9 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("the table as CSV has every metric, and nothing where one isn't defined") {
-    const std::string csv = head_table_csv({{kFirst, 1}, {kSecond, 1}}, found(), {});
+    const HeadMetricsFound measured = found();
+    const ShownMetrics now{.found = &measured};
+    const std::string csv = head_table_csv({{kFirst, 1}, {kSecond, 1}}, {.now = now}, {});
     CHECK(csv ==
           "kind,layer,head,previous,duplicate,induction,sink,peak,evenness,entropy,distance\n"
           "encoder,0,1,0.666667,,,0.666667,1.000000,0.000000,0.000000,0.666667\n"

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,15 @@ struct Desk {
                        .watch_load = [](std::size_t, std::size_t) { return true; }}};
   GpuRunner alone{""};
   std::uint64_t revision = 0;
+  std::optional<State> frozen = {};
 
   Desk() { worker.open(""); }
 
   EngineResult ask(const State& state, std::vector<Query> queries) {
-    worker.begin({.revision = ++revision, .inputs = run_inputs(state), .queries = std::move(queries)});
+    worker.begin({.revision = ++revision,
+                  .inputs = run_inputs(state),
+                  .queries = std::move(queries),
+                  .reference = frozen ? std::optional(run_inputs(*frozen)) : std::nullopt});
     while (worker.has_more()) worker.evaluate_some();
     EngineResult result = worker.snapshot();
     REQUIRE(result.error == "");
@@ -152,10 +157,12 @@ TEST_SUITE("gpu") {
       const auto ids = expected.at("ids").get<std::vector<std::uint32_t>>();
       const auto target = expected.at("target_ids").get<std::vector<std::uint32_t>>();
       const State state = model_state(model, ids, target);
+      desk.frozen = model_state(model, expected.at("frozen_ids").get<std::vector<std::uint32_t>>(),
+                                expected.at("frozen_target_ids").get<std::vector<std::uint32_t>>());
       const auto number = [&](const char* key) { return expected.at(key).get<std::uint32_t>(); };
       const auto present = expected.at("present").get<std::vector<double>>();
       const bool has_loss = present.size() == 3;
-      for (const Ablation ablation : {Ablation::Zero, Ablation::Mean}) {
+      for (const Ablation ablation : {Ablation::Zero, Ablation::Mean, Ablation::FrozenMean}) {
         CAPTURE(static_cast<int>(ablation));
         const HeadKnockouts tokens = desk.knockouts(
             state, knockout_query({.ablation = ablation}, 0, number("position"), number("token"), number("other")));
@@ -177,7 +184,7 @@ TEST_SUITE("gpu") {
               .head = row[2].get<std::uint32_t>()};
           REQUIRE(tokens.without.contains(head));
           std::vector<double> right;
-          const std::size_t first = 3 + (ablation == Ablation::Mean ? present.size() : 0);
+          const std::size_t first = 3 + static_cast<std::size_t>(ablation) * present.size();
           for (std::size_t i = first; i < first + present.size(); ++i) right.push_back(row[i].get<double>());
           check(tokens.without.at(head), has_loss ? losses.without.at(head).loss : 0.0, right);
         }

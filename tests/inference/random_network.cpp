@@ -193,6 +193,7 @@ inference::Intervention random_intervention(Random& random, const model::Network
     width = of_other;
   }
   if (random.chance(0.7)) one.scope.head = random.below(heads);
+  if (random.chance(0.2)) one.scope.item = random.below(2);
   one.operation = inference::Scale{random.pick({0.0f, 0.5f, -1.5f, 1.0f})};
   if (has_one_width && random.chance(0.5)) one.operation = inference::Add{random.tensor({width}).values};
   if (has_one_width && random.chance(0.4)) {

@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <glm/common.hpp>
 
 #include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/position_header.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
 #include "view/head_palette.h"
 
@@ -46,19 +51,88 @@ float distance(glm::vec2 point, glm::vec2 from, glm::vec2 to) {
   return std::sqrt(rest.x * rest.x + rest.y * rest.y);
 }
 
+/// The strongest colours are changes of 4 points at least: a graph in which hardly anything changed stays pale.
+constexpr double kLeastReach = 0.04;
+
+/// The colour of a change: blue less, red more, grey where nothing changed.
+shell::Color change_color(const Frame& frame, double change, double reach) {
+  if (change == 0.0) return frame.ui.theme().text_dim;
+  // The middle of the scale is nearly the ground of a light window: what changed begins away from it.
+  const double strength = 0.25 + 0.75 * std::clamp(std::abs(change) / reach, 0.0, 1.0);
+  const double at = 0.5 + std::copysign(0.35 * strength, change);  // the ends are nearly a dark window's ground
+  return signed_colors()[static_cast<std::size_t>(std::lround(at * 255.0))] | 0xFF000000U;
+}
+
 shell::Color color_of(const Frame& frame, const attribution::FlowEdge& edge) {
   if (edge.is_residual) return frame.ui.theme().text_dim;
   if (edge.heads.empty()) return frame.ui.theme().output;
   return view::pack(view::head_color(edge.heads.front().head));
 }
 
-void draw_edge(const Frame& frame, const attribution::FlowEdge& edge, glm::vec2 from, glm::vec2 to, bool is_hovered) {
-  const auto share = static_cast<float>(std::clamp(edge.share, 0.0, 1.0));
+/// How an edge is drawn.
+struct EdgeLook {
+  shell::Color color = 0;
+  float share = 0.0F;  ///< 0 … 1: the line's width
+  bool is_dashed = false;
+};
+
+/// Of two runs the width is the larger share; an edge that the present run doesn't have is dashed.
+EdgeLook look_of(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, double reach) {
+  const std::optional<double> before = layout.frozen_share(edge);
+  const auto share = static_cast<float>(std::clamp(std::max(edge.share, before.value_or(0.0)), 0.0, 1.0));
   const auto alpha = static_cast<std::uint32_t>(110.0F + 145.0F * std::sqrt(share));
-  ImGui::GetWindowDrawList()->AddLine(
-      to_imgui(from), to_imgui(to),
-      is_hovered ? frame.ui.theme().crosshair : shell::with_alpha(color_of(frame, edge), alpha),
-      1.0F + 5.0F * share + (is_hovered ? 1.0F : 0.0F));
+  if (!before) return {.color = shell::with_alpha(color_of(frame, edge), alpha), .share = share};
+  return {.color = shell::with_alpha(change_color(frame, edge.share - *before, reach), std::max(alpha, 190U)),
+          .share = share,
+          .is_dashed = edge.share == 0.0};
+}
+
+void draw_edge(const Frame& frame, const EdgeLook& look, glm::vec2 from, glm::vec2 to, bool is_hovered) {
+  constexpr float kDash = 6.0F;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const shell::Color color = is_hovered ? frame.ui.theme().crosshair : look.color;
+  const float width = 1.0F + 5.0F * look.share + (is_hovered ? 1.0F : 0.0F);
+  if (!look.is_dashed) return list->AddLine(to_imgui(from), to_imgui(to), color, width);
+  const glm::vec2 along = to - from;
+  const float length = std::sqrt(along.x * along.x + along.y * along.y);
+  for (float at = 0.0F; at < length; at += 2.0F * kDash) {
+    const glm::vec2 begin = from + along * (at / length), end = from + along * (std::min(at + kDash, length) / length);
+    list->AddLine(to_imgui(begin), to_imgui(end), color, width);
+  }
+}
+
+/// Writes at the edges that changed most by how many points they did, where there is room beside the labels before.
+void draw_changes(Frame& frame, const FlowLayout& layout, const Geometry& geometry) {
+  constexpr double kLeastNamed = 0.005;
+  constexpr std::size_t kMostNamed = 24;
+  std::vector<std::pair<double, const attribution::FlowEdge*>> changed;
+  for (const attribution::FlowEdge& edge : layout.edges) {
+    const double change = edge.share - layout.frozen_share(edge).value_or(edge.share);
+    if (std::abs(change) >= kLeastNamed) changed.emplace_back(change, &edge);
+  }
+  std::ranges::stable_sort(changed, std::greater(), [](const auto& one) { return std::abs(one.first); });
+  changed.resize(std::min(changed.size(), kMostNamed));
+  ImFont* font = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  std::vector<view::Rect> taken;
+  for (const auto& [change, edge] : changed) {
+    const std::string text = change_points(change);
+    const glm::vec2 from = geometry.at(layout, {.layer = edge->layer, .token = edge->from});
+    const glm::vec2 to = geometry.at(layout, {.layer = edge->layer + 1, .token = edge->to});
+    // Near the edge's lower end, where edges into one node are apart.
+    const glm::vec2 size(text_width(font, text) + 4.0F, font_size(font) + 2.0F);
+    const view::Rect box{.origin = glm::round(from + (to - from) * 0.4F - size * 0.5F), .size = size};
+    const bool is_free = std::ranges::none_of(taken, [&](const view::Rect& other) {
+      return box.origin.x < other.end().x && other.origin.x < box.end().x && box.origin.y < other.end().y &&
+             other.origin.y < box.end().y;
+    });
+    if (!is_free) continue;
+    taken.push_back(box);
+    list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), shell::with_alpha(frame.ui.theme().background, 210),
+                        3.0F);
+    list->AddText(font, font_size(font), {box.origin.x + 2.0F, box.origin.y + 1.0F}, frame.ui.theme().text, text.c_str());
+    if (frame.items) frame.mark(fmt::format("flow.change.{}.{}.{}", edge->layer, edge->from, edge->to), box);
+  }
 }
 
 void draw_layer_names(Frame& frame, const Geometry& geometry, float width) {
@@ -149,11 +223,12 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   if (is_clicked) events.clicked_edge = events.hovered_edge;
   const std::optional<std::size_t> strongest = chosen ? strongest_into(layout, *chosen) : std::nullopt;
   if (chosen && reveals) reveal(geometry.at(layout, *chosen));
+  const double reach = std::max(layout.largest_change(), kLeastReach);
   for (std::size_t i = 0; i < layout.edges.size(); ++i) {
     const attribution::FlowEdge& edge = layout.edges[i];
     const glm::vec2 from = geometry.at(layout, {.layer = edge.layer, .token = edge.from});
     const glm::vec2 to = geometry.at(layout, {.layer = edge.layer + 1, .token = edge.to});
-    draw_edge(frame, edge, from, to, events.hovered_edge == i || strongest == i);
+    draw_edge(frame, look_of(frame, layout, edge, reach), from, to, events.hovered_edge == i || strongest == i);
     if (frame.items == nullptr || edge.is_residual) continue;
     frame.mark(fmt::format("flow.edge.{}.{}.{}", edge.layer, edge.from, edge.to),
                {.origin = (from + to) * 0.5F - 1.0F, .size = glm::vec2(2.0F)});
@@ -165,27 +240,44 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
       ImGui::GetWindowDrawList()->AddCircle(to_imgui(at), kRadius + 4.0F, frame.ui.theme().crosshair, 0, 2.0F);
       frame.mark("flow.chosen", {.origin = at - 2.0F, .size = glm::vec2(4.0F)});
     }
-    ImGui::GetWindowDrawList()->AddCircleFilled(to_imgui(at), kRadius + (is_pointed ? 1.5F : 0.0F),
-                                                is_pointed ? frame.ui.theme().crosshair : frame.ui.theme().accent);
+    const shell::Color color = is_pointed ? frame.ui.theme().crosshair : frame.ui.theme().accent;
+    const float radius = kRadius + (is_pointed ? 1.5F : 0.0F);
+    if (layout.is_present(node)) {
+      ImGui::GetWindowDrawList()->AddCircleFilled(to_imgui(at), radius, color);
+    } else {
+      ImGui::GetWindowDrawList()->AddCircle(to_imgui(at), radius, color, 0, 1.5F);
+    }
     if (frame.items) {
       frame.mark(fmt::format("flow.node.{}.{}", node.layer, node.token), {.origin = at - 2.0F, .size = glm::vec2(4.0F)});
     }
   }
+  if (layout.frozen) draw_changes(frame, layout, geometry);
   draw_token_names(frame, layout, geometry, batch);
   if (events.hovered_edge) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   return events;
 }
 
-std::string edge_text(const Frame& frame, const attribution::FlowEdge& edge, std::uint32_t batch) {
+std::string change_points(double change) {
+  const double points = 100.0 * change;
+  return fmt::format("{}{:.{}f} pt", points < 0.0 ? "\u2212" : "+", std::abs(points), std::abs(points) < 9.95 ? 1 : 0);
+}
+
+std::string edge_text(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch) {
   const std::string to = predicted_token_text(frame.result, batch, edge.to);
+  std::string text;
   if (edge.is_residual) {
-    return fmt::format("layer {}: {} is the residual stream of \u201C{}\u201D", edge.layer, percent_text(edge.share), to);
+    text = fmt::format("layer {}: {} is the residual stream of \u201C{}\u201D", edge.layer, percent_text(edge.share), to);
+  } else {
+    text = fmt::format("layer {}: {} from \u201C{}\u201D to \u201C{}\u201D", edge.layer, percent_text(edge.share),
+                       predicted_token_text(frame.result, batch, edge.from), to);
   }
-  std::string text = fmt::format("layer {}: {} from \u201C{}\u201D to \u201C{}\u201D", edge.layer, percent_text(edge.share),
-                                 predicted_token_text(frame.result, batch, edge.from), to);
   for (std::size_t i = 0; i < edge.heads.size(); ++i) {
     text += fmt::format("{}{} ({})", i == 0 ? (edge.heads.size() == 1 ? ", by head " : ", by heads ") : ", ",
                         edge.heads[i].head, percent_text(edge.heads[i].share));
+  }
+  if (const std::optional<double> before = layout.frozen_share(edge)) {
+    text += fmt::format("; in the frozen run {}, {} {}", percent_text(*before), kDifferenceCaption,
+                        change_points(edge.share - *before));
   }
   return text;
 }

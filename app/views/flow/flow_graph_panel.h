@@ -16,6 +16,7 @@ struct FlowEvents {
   std::optional<std::size_t> hovered_edge, clicked_edge;  ///< of FlowLayout::edges
 };
 
+/// Of two runs edges have the colours of differences, and those that changed most are named.
 /// Draws nodes, edges, layers and the tokens' names into the region, which scrolls where the columns are wider.
 /// `batch`: whose tokens are named.
 /// `chosen`: the node that the keyboard has moved to, ringed, with the strongest edge into it; brought into view where
@@ -23,8 +24,11 @@ struct FlowEvents {
 FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch,
                            const std::optional<FlowNode>& chosen, bool reveals);
 
-/// "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)".
-std::string edge_text(const Frame& frame, const attribution::FlowEdge& edge, std::uint32_t batch);
+/// "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)"; of two runs with the share in the frozen one.
+std::string edge_text(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch);
+
+/// "+12 pt", "−0.4 pt": of a share, in points of a hundred.
+std::string change_points(double change);
 
 /// Shows the map of the edge's first head, or the layer's mean where heads were averaged, with the edge's cell pinned.
 void open_edge(Frame& frame, const attribution::FlowEdge& edge);

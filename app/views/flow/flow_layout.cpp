@@ -1,10 +1,29 @@
 #include "app/views/flow/flow_layout.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
 namespace headlight::app {
+
+namespace {
+
+/// The edges and those of the frozen run alone, whose share is 0.
+std::vector<attribution::FlowEdge> with_frozen(std::vector<attribution::FlowEdge> edges,
+                                               const std::vector<attribution::FlowEdge>& of_frozen) {
+  std::set<FlowEdgeKey> known;
+  for (const attribution::FlowEdge& edge : edges) known.insert(key_of(edge));
+  for (attribution::FlowEdge edge : of_frozen) {
+    if (known.contains(key_of(edge))) continue;
+    edge.share = 0.0;
+    edge.heads.clear();
+    edges.push_back(std::move(edge));
+  }
+  return edges;
+}
+
+}  // namespace
 
 FlowLayout::FlowLayout(std::vector<attribution::FlowEdge> shown, std::uint32_t all_layers, std::uint32_t from)
     : edges(std::move(shown)), layers(all_layers), start(from) {
@@ -20,9 +39,43 @@ FlowLayout::FlowLayout(std::vector<attribution::FlowEdge> shown, std::uint32_t a
   std::ranges::stable_sort(edges, {}, &attribution::FlowEdge::share);
 }
 
+FlowEdgeKey key_of(const attribution::FlowEdge& edge) {
+  return {.layer = edge.layer, .from = edge.from, .to = edge.to, .is_residual = edge.is_residual};
+}
+
+FlowLayout::FlowLayout(std::vector<attribution::FlowEdge> shown, const std::vector<attribution::FlowEdge>& of_frozen,
+                       std::uint32_t all_layers, std::uint32_t from)
+    : FlowLayout(with_frozen(std::move(shown), of_frozen), all_layers, from) {
+  frozen.emplace();
+  for (const attribution::FlowEdge& edge : of_frozen) frozen->emplace(key_of(edge), edge.share);
+}
+
+std::optional<double> FlowLayout::frozen_share(const attribution::FlowEdge& edge) const {
+  if (!frozen) return std::nullopt;
+  const auto found = frozen->find(key_of(edge));
+  return found == frozen->end() ? 0.0 : found->second;
+}
+
+bool FlowLayout::is_present(const FlowNode& node) const {
+  if (!frozen || node == FlowNode{.layer = layers, .token = start}) return true;
+  return std::ranges::any_of(edges, [&](const attribution::FlowEdge& edge) {
+    const FlowNode from{.layer = edge.layer, .token = edge.from}, to{.layer = edge.layer + 1, .token = edge.to};
+    return edge.share > 0.0 && (from == node || to == node);
+  });
+}
+
+double FlowLayout::largest_change() const {
+  double largest = 0.0;
+  for (const attribution::FlowEdge& edge : edges) {
+    largest = std::max(largest, std::abs(edge.share - frozen_share(edge).value_or(edge.share)));
+  }
+  return largest;
+}
+
 std::optional<std::size_t> strongest_into(const FlowLayout& layout, FlowNode node) {
   for (std::size_t i = layout.edges.size(); i-- > 0;) {  // ascending by share
-    if (layout.edges[i].layer + 1 == node.layer && layout.edges[i].to == node.token) return i;
+    const attribution::FlowEdge& edge = layout.edges[i];
+    if (edge.layer + 1 == node.layer && edge.to == node.token && edge.share > 0.0) return i;
   }
   return std::nullopt;
 }

@@ -22,6 +22,15 @@ struct FlowNode {
   auto operator<=>(const FlowNode&) const = default;
 };
 
+/// An edge, whatever its share is.
+struct FlowEdgeKey {
+  std::uint32_t layer = 0, from = 0, to = 0;
+  bool is_residual = false;
+
+  auto operator<=>(const FlowEdgeKey&) const = default;
+};
+FlowEdgeKey key_of(const attribution::FlowEdge& edge);
+
 /// Where a graph's nodes are: a column for each token that is reached, in the order of the text, and a row for each layer,
 /// the token vectors at the bottom.
 struct FlowLayout {
@@ -30,9 +39,22 @@ struct FlowLayout {
   std::map<std::uint32_t, std::uint32_t> columns;  ///< token → its column
   std::uint32_t layers = 0;
   std::uint32_t start = 0;  ///< token of the node after the last layer
+  /// Shares in the frozen run's graph, where the two are compared: an edge that isn't among them has 0 there. Edges of that
+  /// graph alone are among `edges`, with a share of 0.
+  std::optional<std::map<FlowEdgeKey, double>> frozen = {};
 
   FlowLayout() = default;
   FlowLayout(std::vector<attribution::FlowEdge> shown, std::uint32_t all_layers, std::uint32_t from);
+  /// Of two runs of as many layers and tokens.
+  FlowLayout(std::vector<attribution::FlowEdge> shown, const std::vector<attribution::FlowEdge>& of_frozen,
+             std::uint32_t all_layers, std::uint32_t from);
+
+  /// The edge's share in the frozen run; none: nothing is compared.
+  std::optional<double> frozen_share(const attribution::FlowEdge& edge) const;
+  /// Is it a node of the present run, and not of the frozen one alone?
+  bool is_present(const FlowNode& node) const;
+  /// The largest change of any edge's share in either direction.
+  double largest_change() const;
 };
 
 /// Where the keyboard goes on a graph.
@@ -45,7 +67,8 @@ enum class FlowMove : std::uint8_t {
 /// The node there; `from` itself where there is none, and the start where the graph has no `from`.
 FlowNode moved(const FlowLayout& layout, FlowNode from, FlowMove move);
 
-/// The strongest edge into a node, by its number in FlowLayout::edges; nullopt: there is none.
+/// The strongest edge into a node, by its number in FlowLayout::edges, of those that the present run has; nullopt: there is
+/// none.
 std::optional<std::size_t> strongest_into(const FlowLayout& layout, FlowNode node);
 
 /// Edges of at least `threshold` that are connected with `start`, of graphs whose shares aren't split at every token.

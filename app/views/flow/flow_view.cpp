@@ -16,10 +16,12 @@
 #include "app/views/flow/flow_layout.h"
 #include "app/views/flow/node_tooltip.h"
 #include "app/widgets/empty_note.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/segmented.h"
+#include "app/widgets/shown_tile.h"
 #include "attribution/additive_stack.h"
 #include "export/flow_figure.h"
 
@@ -111,14 +113,16 @@ void choose(Frame& frame) {
 }
 
 std::string csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch) {
-  std::string text = "layer,from,to,kind,share,heads\n";
+  std::string text = fmt::format("layer,from,to,kind,share,heads{}\n", layout.frozen ? ",frozen,change" : "");
   for (const attribution::FlowEdge& edge : layout.edges) {
     std::string heads;
     for (const attribution::HeadShare& head : edge.heads) {
       heads += fmt::format("{}{}:{:.6g}", heads.empty() ? "" : " ", head.head, head.share);
     }
-    text += fmt::format("{},{},{},{},{:.9g},{}\n", edge.layer, edge.from, edge.to,
-                        edge.is_residual ? "residual" : "attention", edge.share, heads);
+    text += fmt::format("{},{},{},{},{:.9g},{}", edge.layer, edge.from, edge.to, edge.is_residual ? "residual" : "attention",
+                        edge.share, heads);
+    if (const auto before = layout.frozen_share(edge)) text += fmt::format(",{:.9g},{:.9g}", *before, edge.share - *before);
+    text += '\n';
   }
   text += "token,text\n";
   for (const auto& [token, column] : layout.columns) {
@@ -135,7 +139,7 @@ std::string_view edge_number(FlowMethod method) {
 }
 
 /// What is asked about an edge: its share.
-NumberRef number_of(const Frame& frame, const attribution::FlowEdge& edge, std::uint32_t batch) {
+NumberRef number_of(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch) {
   const FlowChoices& flow = frame.state.flow;
   NumberRef number{.of = std::string(edge_number(flow.method)),
                    .block = encoder_block(edge.layer),
@@ -153,6 +157,7 @@ NumberRef number_of(const Frame& frame, const attribution::FlowEdge& edge, std::
   const bool is_route = flow.method == FlowMethod::Routes;
   number.notes.emplace_back(is_route ? "threshold" : "residual stream's weight",
                             fmt::format("{:.3g}", is_route ? flow.threshold : flow.residual_weight));
+  add_frozen(number, edge.share, layout.frozen_share(edge));
   return number;
 }
 
@@ -185,7 +190,9 @@ class FlowView final : public ViewPanel {
     }
     const TokenFlowFound* found = answer ? answer->as<TokenFlowFound>() : nullptr;
     if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
-    lay_out(frame, answer->result, *found);
+    const Analysed* frozen = ask_of_frozen(frame, question(frame.state, position));
+    draw_comparison(frame, "flow", "each edge\u2019s share", frozen);
+    lay_out(frame, answer->result, frozen && frozen->is_done ? frozen->result : nullptr);
     draw_graph(frame, position, *found);
     keep_words(frame, position);
     is_drawn_ = true;
@@ -193,6 +200,7 @@ class FlowView final : public ViewPanel {
 
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (!is_drawn_ || layout_.edges.empty()) return nullptr;
+    const double reach = std::max(layout_.largest_change(), 1e-6);
     exporting::FlowFigure figure{.title = title_,
                                  .subtitle = subtitle_,
                                  .layers = layout_.layers,
@@ -206,7 +214,13 @@ class FlowView final : public ViewPanel {
                               .share = static_cast<float>(edge.share),
                               .is_residual = edge.is_residual,
                               .head = edge.heads.empty() ? std::nullopt : std::optional(edge.heads.front().head)});
+      const std::optional<double> before = layout_.frozen_share(edge);
+      if (!before) continue;
+      exporting::FlowFigure::Edge& drawn = figure.edges.back();
+      drawn.share = static_cast<float>(std::max(edge.share, *before));
+      drawn.change = static_cast<float>(edge.share - *before);
     }
+    if (layout_.frozen) figure.reach = static_cast<float>(reach);
     return exporting::make_drawing(std::move(figure));
   }
 
@@ -217,6 +231,11 @@ class FlowView final : public ViewPanel {
                          predicted_token_text(frame.result, position.batch, position.token), position.token);
     subtitle_ = fmt::format("{} Threshold {:.2f}; grey: the residual stream{}.", about(choices_.method), choices_.threshold,
                             choices_.method == FlowMethod::Routes ? "; colours: the strongest head" : "");
+    if (layout_.frozen) {
+      subtitle_ = fmt::format("{} Threshold {:.2f}. Colours: the share, {} (\u201C{}\u201D); widths: the larger share.",
+                              about(choices_.method), choices_.threshold, kDifferenceCaption,
+                              frame.ui.unshaped(frame.state.compare.frozen->name));
+    }
     is_dark_ = frame.state.view.theme != Theme::Light;
     tokens_.assign(layout_.columns.size(), {});
     for (const auto& [token, column] : layout_.columns) {
@@ -224,20 +243,32 @@ class FlowView final : public ViewPanel {
     }
   }
 
-  void lay_out(const Frame& frame, const std::shared_ptr<const AnalysisResult>& result, const TokenFlowFound& found) {
+  /// Of the run, and of the frozen one where they are compared; else null.
+  void lay_out(const Frame& frame, const std::shared_ptr<const AnalysisResult>& result,
+               const std::shared_ptr<const AnalysisResult>& frozen) {
     const FlowChoices& flow = frame.state.flow;
-    if (of_ == result && choices_ == flow) return;
+    if (of_ == result && of_frozen_ == frozen && choices_ == flow) return;
     of_ = result;
+    of_frozen_ = frozen;
     choices_ = flow;
+    const auto* found = dynamic_cast<const TokenFlowFound*>(result.get());
+    const auto* before = dynamic_cast<const TokenFlowFound*>(frozen.get());
     const auto threshold = static_cast<double>(flow.threshold);
-    layout_ = FlowLayout(flow.method == FlowMethod::Routes ? attribution::routes(found.shares, found.start, threshold)
-                                                           : connected(found.edges, found.layers, found.start, threshold),
-                         found.layers, found.start);
+    const auto edges_of = [&](const TokenFlowFound& run) {
+      return flow.method == FlowMethod::Routes ? attribution::routes(run.shares, run.start, threshold)
+                                               : connected(run.edges, run.layers, run.start, threshold);
+    };
+    const bool is_compared = before && before->layers == found->layers && before->start == found->start;
+    layout_ = is_compared ? FlowLayout(edges_of(*found), edges_of(*before), found->layers, found->start)
+                          : FlowLayout(edges_of(*found), found->layers, found->start);
   }
 
   void draw_graph(Frame& frame, const PredictionPosition& position, const TokenFlowFound& found) {
-    std::string summary = fmt::format("{} edges, {} of {} tokens", layout_.edges.size(), layout_.columns.size(),
+    const auto gone = static_cast<std::size_t>(
+        std::ranges::count_if(layout_.edges, [](const attribution::FlowEdge& edge) { return edge.share == 0.0; }));
+    std::string summary = fmt::format("{} edges, {} of {} tokens", layout_.edges.size() - gone, layout_.columns.size(),
                                       position.end - position.first);
+    if (gone > 0) summary += fmt::format("; {} {} of the frozen run alone (dashed)", gone, gone == 1 ? "edge" : "edges");
     const AnalysisQuery asked = question(frame.state, position);
     if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.options[1] < found.inputs.size()) {
       summary +=
@@ -258,14 +289,14 @@ class FlowView final : public ViewPanel {
     const bool has_moved = move_on(frame);
     draw_chosen(frame, position.batch);
     if (const auto edge = chosen_ ? strongest_into(layout_, *chosen_) : std::nullopt) {
-      frame.transient.pointed_number = number_of(frame, layout_.edges[*edge], position.batch);
+      frame.transient.pointed_number = number_of(frame, layout_, layout_.edges[*edge], position.batch);
     }
     ImGui::BeginChild("flow", {0.0F, 0.0F}, false, ImGuiWindowFlags_HorizontalScrollbar);
     const FlowEvents events = draw_flow_graph(frame, layout_, position.batch, chosen_, has_moved);
     if (events.hovered_edge) {
-      const std::string text = edge_text(frame, layout_.edges[*events.hovered_edge], position.batch);
+      const std::string text = edge_text(frame, layout_, layout_.edges[*events.hovered_edge], position.batch);
       frame.ui.ensure_glyphs(text);
-      frame.transient.pointed_number = number_of(frame, layout_.edges[*events.hovered_edge], position.batch);
+      frame.transient.pointed_number = number_of(frame, layout_, layout_.edges[*events.hovered_edge], position.batch);
       ImGui::BeginTooltip();
       ImGui::PushTextWrapPos(360.0F);
       ImGui::TextUnformatted(text.c_str());
@@ -340,7 +371,8 @@ class FlowView final : public ViewPanel {
     const std::string where = chosen_->layer == 0 ? "the token vector" : fmt::format("after layer {}", chosen_->layer - 1);
     std::string text = fmt::format("\u201C{}\u201D, {}", predicted_token_text(frame.result, batch, chosen_->token), where);
     if (const auto edge = strongest_into(layout_, *chosen_)) {
-      text += fmt::format(". Most of it: {}. Enter opens that head.", edge_text(frame, layout_.edges[*edge], batch));
+      text +=
+          fmt::format(". Most of it: {}. Enter opens that head.", edge_text(frame, layout_, layout_.edges[*edge], batch));
     }
     if (const std::string changes = node_changes(frame, *chosen_, batch); !changes.empty()) text += " " + changes;
     frame.ui.ensure_glyphs(text);
@@ -355,7 +387,7 @@ class FlowView final : public ViewPanel {
     return token == layer.end() ? std::nullopt : std::optional(token->mlp);
   }
 
-  std::shared_ptr<const AnalysisResult> of_;  ///< what `layout_` shows
+  std::shared_ptr<const AnalysisResult> of_, of_frozen_;  ///< what `layout_` shows
   FlowChoices choices_;
   FlowLayout layout_;
   std::string title_, subtitle_;     ///< of the figure

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <imgui.h>
 
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/click_area.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 namespace {
@@ -24,6 +27,7 @@ constexpr float kName = 72.0F;
 constexpr float kLeastColumn = 62.0F;
 constexpr float kMostColumn = 150.0F;
 constexpr float kRow = 24.0F;
+constexpr float kComparedRow = 40.0F;  // two lines: the change, and below it both numbers
 constexpr float kHeader = 26.0F;
 
 /// The value of a full bar, for each metric: 1 for shares, else the largest of all heads.
@@ -40,10 +44,41 @@ std::array<double, kHeadMetrics> full_bars(const ShownMetrics& metrics, const ev
   return full;
 }
 
+/// The change of a full bar, for each metric: the largest of all heads, of shares at least this much.
+std::array<double, kHeadMetrics> full_changes(const ComparedMetrics& metrics, const std::vector<HeadRef>& heads,
+                                              const evaluation::PatternScoring& scoring) {
+  constexpr double kLeastChange = 0.05;
+  std::array<double, kHeadMetrics> full{};
+  full.fill(kLeastChange);
+  for (const HeadRef& head : heads) {
+    for (std::size_t i = 0; i < kHeadMetrics; ++i) {
+      const std::optional<double> change = metrics.change(head, static_cast<HeadMetric>(i), scoring);
+      if (change && std::isfinite(*change)) full[i] = std::max(full[i], std::abs(*change));
+    }
+  }
+  return full;
+}
+
+/// "+0.67", "\u22120.1" of tokens, "0.00"; "\u2013" where it isn't defined in both runs.
+std::string change_number(HeadMetric metric, std::optional<double> change) {
+  if (!change) return "\u2013";
+  const double unit = metric == HeadMetric::Distance ? 10.0 : 100.0;
+  const double rounded = std::round(*change * unit) / unit;
+  if (rounded == 0.0) return metric_number(metric, 0.0);
+  return (rounded > 0.0 ? "+" : "\u2212") + metric_number(metric, std::abs(rounded));
+}
+
 class TablePainter {
  public:
-  TablePainter(Frame& frame, const ShownMetrics& metrics, float column)
-      : frame_(frame), metrics_(metrics), column_(column), full_(full_bars(metrics, frame.state.heads.scoring)) {}
+  TablePainter(Frame& frame, const ComparedMetrics& metrics, const std::vector<HeadRef>& heads, float column)
+      : frame_(frame),
+        metrics_(metrics),
+        column_(column),
+        row_(row_height(metrics)),
+        full_(metrics.frozen ? full_changes(metrics, heads, frame.state.heads.scoring)
+                             : full_bars(metrics.now, frame.state.heads.scoring)) {}
+
+  static float row_height(const ComparedMetrics& metrics) { return metrics.frozen ? kComparedRow : kRow; }
 
   void draw_header() {
     const ImVec2 start = ImGui::GetCursorScreenPos();
@@ -53,8 +88,13 @@ class TablePainter {
     for (std::size_t i = 0; i < kHeadMetrics; ++i) {
       const auto metric = static_cast<HeadMetric>(i);
       const bool is_chosen = choices.order == metric;
-      draw_title(text_of(metric).title, fmt::format("heads.order.{}", i), text_of(metric).help, column_x(start.x, i),
-                 column_, is_chosen);
+      const std::string help =
+          metrics_.frozen
+              ? fmt::format("Orders by how much this metric ({}) changed since the run was frozen, in either direction.",
+                            text_of(metric).title)
+              : std::string(text_of(metric).help);
+      draw_title(text_of(metric).title, fmt::format("heads.order.{}", i), help.c_str(), column_x(start.x, i), column_,
+                 is_chosen);
       if (!was_clicked_) continue;
       choices.lowest_first = is_chosen && !choices.lowest_first;
       choices.order = metric;
@@ -71,7 +111,7 @@ class TablePainter {
     const float left = ImGui::GetCursorScreenPos().x;
     const std::string name = fmt::format("heads.row.{}.{}", head.block.layer.value, head.head);
     ImGui::SetCursorScreenPos({left + kPin, y});
-    if (click_area(name.c_str(), {width() - kPin, kRow})) {
+    if (click_area(name.c_str(), {width() - kPin, row_})) {
       select_head(frame_.state.selection, head.block, head.head);
     }
     const bool is_hovered = ImGui::IsItemHovered();
@@ -79,13 +119,16 @@ class TablePainter {
     const bool is_opened = is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
     const bool is_selected = selection.block == head.block && selection.head == head.head;
     if (is_selected || is_hovered) {
-      list->AddRectFilled({left, y}, {left + width(), y + kRow}, is_selected ? theme.active : theme.hover, 3.0F);
+      list->AddRectFilled({left, y}, {left + width(), y + row_}, is_selected ? theme.active : theme.hover, 3.0F);
     }
     draw_pin(head, {left, y});
     ImFont* font = is_selected ? frame_.ui.fonts().strong : frame_.ui.fonts().body;
-    list->AddText(font, font_size(font), {left + kPin, text_y(font, y, kRow)}, theme.text, head_name(head).c_str());
-    const evaluation::HeadMetrics* known = metrics_.of(head);
-    for (std::size_t i = 0; i < kHeadMetrics; ++i) draw_cell(known, i, {column_x(left, i), y});
+    list->AddText(font, font_size(font), {left + kPin, text_y(font, y, row_)}, theme.text, head_name(head).c_str());
+    const evaluation::HeadMetrics* known = metrics_.now.of(head);
+    for (std::size_t i = 0; i < kHeadMetrics; ++i) {
+      const ImVec2 at(column_x(left, i), y);
+      metrics_.frozen ? draw_change(head, i, at) : draw_cell(known, i, at);
+    }
     if (is_hovered && known) point_at_metric(head, *known, left);
     if (is_opened) open_head(frame_, head);
     return is_hovered;
@@ -104,8 +147,12 @@ class TablePainter {
     const float across = ImGui::GetIO().MousePos.x - column_x(left, 0);
     if (across < 0.0F) return;
     const auto column = std::min(static_cast<std::size_t>(across / column_), kHeadMetrics - 1);
-    frame_.transient.pointed_number =
-        number_of(head, frame_.state.selection.batch, static_cast<HeadMetric>(column), known, frame_.state.heads.scoring);
+    const auto metric = static_cast<HeadMetric>(column);
+    const evaluation::PatternScoring& scoring = frame_.state.heads.scoring;
+    std::optional<NumberRef> number = number_of(head, frame_.state.selection.batch, metric, known, scoring);
+    const evaluation::HeadMetrics* before = metrics_.frozen ? metrics_.frozen->find(head) : nullptr;
+    if (number && before) add_frozen(*number, number->value.value_or(0.0), before->value(metric, scoring));
+    frame_.transient.pointed_number = std::move(number);
   }
 
   /// Sets `was_clicked_`.
@@ -132,10 +179,10 @@ class TablePainter {
     const shell::Theme& theme = frame_.ui.theme();
     const std::string name = fmt::format("heads.pin.{}.{}", head.block.layer.value, head.head);
     ImGui::SetCursorScreenPos(at);
-    if (click_area(name.c_str(), {kPin, kRow})) toggle_pin(frame_.state.heads, head);
+    if (click_area(name.c_str(), {kPin, row_})) toggle_pin(frame_.state.heads, head);
     const bool is_hovered = ImGui::IsItemHovered();
     mark_last_item(frame_, name, "Pins the head, or unpins it: pinned heads can be shown alone.");
-    const ImVec2 center(at.x + kPin * 0.45F, at.y + kRow * 0.5F);
+    const ImVec2 center(at.x + kPin * 0.45F, at.y + row_ * 0.5F);
     ImDrawList* list = ImGui::GetWindowDrawList();
     if (is_pinned(frame_.state.heads, head)) {
       list->AddCircleFilled(center, 4.5F, theme.accent);
@@ -162,16 +209,68 @@ class TablePainter {
                   metric_number(metric, value).c_str());
   }
 
+  /// The change as a bar from the middle, and below it the number in both runs.
+  void draw_change(const HeadRef& head, std::size_t column, ImVec2 at) {
+    const shell::Theme& theme = frame_.ui.theme();
+    const auto metric = static_cast<HeadMetric>(column);
+    const evaluation::PatternScoring& scoring = frame_.state.heads.scoring;
+    const std::optional<double> change = metrics_.change(head, metric, scoring);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    const float room = column_ - 10.0F, middle = at.x + std::round(room * 0.5F);
+    if (change && std::isfinite(*change)) {
+      const auto share = static_cast<float>(std::clamp(*change / full_[column], -1.0, 1.0));
+      const float end = middle + std::round(room * 0.5F * share);
+      const shell::Color color = shell::with_alpha(signed_colors()[*change < 0.0 ? 40 : 215], 150);
+      if (end != middle) {
+        list->AddRectFilled({std::min(middle, end), at.y + 3.0F}, {std::max(middle, end), at.y + kRow - 3.0F}, color, 2.0F);
+      }
+      list->AddLine({middle, at.y + 3.0F}, {middle, at.y + kRow - 3.0F}, theme.border);
+    }
+    ImFont* font = frame_.ui.fonts().mono;
+    list->AddText(font, font_size(font), {at.x + 5.0F, text_y(font, at.y, kRow)}, change ? theme.text : theme.text_dim,
+                  change_number(metric, change).c_str());
+    const auto number = [&](const evaluation::HeadMetrics* metrics) {
+      return metric_number(metric, metrics ? metrics->value(metric, scoring) : std::nullopt);
+    };
+    ImFont* small = frame_.ui.fonts().small;
+    const std::string both = fmt::format("{} \u2192 {}", number(metrics_.frozen->find(head)), number(metrics_.now.of(head)));
+    list->AddText(small, font_size(small), {at.x + 5.0F, std::round(at.y + kRow - 4.0F)}, theme.text_dim,
+                  fit_text(small, both, column_ - 4.0F).c_str());
+  }
+
   Frame& frame_;
-  const ShownMetrics& metrics_;
-  float column_;
+  const ComparedMetrics& metrics_;
+  float column_, row_;
   std::array<double, kHeadMetrics> full_;
   bool was_clicked_ = false;
 };
 
 }  // namespace
 
-std::optional<HeadRef> HeadTable::draw(Frame& frame, const std::vector<HeadRef>& heads, const ShownMetrics& metrics) {
+std::optional<double> ComparedMetrics::change(const HeadRef& head, HeadMetric metric,
+                                              const evaluation::PatternScoring& scoring) const {
+  const evaluation::HeadMetrics *present = now.of(head), *before = frozen ? frozen->find(head) : nullptr;
+  const std::optional<double> value = present ? present->value(metric, scoring) : std::nullopt;
+  const std::optional<double> value_before = before ? before->value(metric, scoring) : std::nullopt;
+  return value && value_before ? std::optional(*value - *value_before) : std::nullopt;
+}
+
+void sort_by_change(std::vector<HeadRef>& heads, const ComparedMetrics& metrics, const HeadChoices& choices) {
+  if (!choices.order || !metrics.frozen) return;
+  std::vector<std::pair<std::optional<double>, HeadRef>> keyed;
+  for (const HeadRef& head : heads) {
+    const std::optional<double> change = metrics.change(head, *choices.order, choices.scoring);
+    keyed.emplace_back(change ? std::optional(std::abs(*change)) : std::nullopt, head);
+  }
+  std::ranges::stable_sort(keyed, [&](const auto& a, const auto& b) {
+    if (!a.first || !b.first) return a.first.has_value() && !b.first.has_value();
+    const double one = a.first.value(), other = b.first.value();
+    return choices.lowest_first ? one < other : one > other;
+  });
+  std::ranges::transform(keyed, heads.begin(), [](const auto& entry) { return entry.second; });
+}
+
+std::optional<HeadRef> HeadTable::draw(Frame& frame, const std::vector<HeadRef>& heads, const ComparedMetrics& metrics) {
   const Selection& selection = frame.state.selection;
   const HeadRef selected{.block = selection.block, .head = selection.head};
   const bool is_moved = selected_ && *selected_ != selected;
@@ -179,7 +278,8 @@ std::optional<HeadRef> HeadTable::draw(Frame& frame, const std::vector<HeadRef>&
   const float room = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
   const float column =
       std::floor(std::clamp((room - kPin - kName) / static_cast<float>(kHeadMetrics), kLeastColumn, kMostColumn));
-  TablePainter painter(frame, metrics, column);
+  TablePainter painter(frame, metrics, heads, column);
+  const float height_of_row = TablePainter::row_height(metrics);
   std::optional<HeadRef> hovered;
   const bool is_wide = painter.width() > room;
   ImGui::BeginChild("table", {0.0F, 0.0F}, false, is_wide ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None);
@@ -187,36 +287,44 @@ std::optional<HeadRef> HeadTable::draw(Frame& frame, const std::vector<HeadRef>&
   ImGui::BeginChild("rows", {std::max(painter.width() + ImGui::GetStyle().ScrollbarSize, 1.0F), 0.0F});
   const auto at = static_cast<std::size_t>(std::ranges::find(heads, selected) - heads.begin());
   if ((is_moved || std::exchange(reveals_, false)) && at < heads.size()) {
-    const float top = static_cast<float>(at) * kRow, height = ImGui::GetWindowHeight();
+    const float top = static_cast<float>(at) * height_of_row, height = ImGui::GetWindowHeight();
     if (top < ImGui::GetScrollY()) ImGui::SetScrollY(top);
-    if (top + kRow > ImGui::GetScrollY() + height) ImGui::SetScrollY(top + kRow - height);
+    if (top + height_of_row > ImGui::GetScrollY() + height) ImGui::SetScrollY(top + height_of_row - height);
   }
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const auto first = static_cast<std::size_t>(std::max(ImGui::GetScrollY() / kRow, 0.0F));
-  const auto end = static_cast<std::size_t>((ImGui::GetScrollY() + ImGui::GetWindowHeight()) / kRow) + 1;
+  const auto first = static_cast<std::size_t>(std::max(ImGui::GetScrollY() / height_of_row, 0.0F));
+  const auto end = static_cast<std::size_t>((ImGui::GetScrollY() + ImGui::GetWindowHeight()) / height_of_row) + 1;
   for (std::size_t row = first; row < std::min(end, heads.size()); ++row) {
     ImGui::SetCursorScreenPos(origin);
-    if (painter.draw_row(heads[row], origin.y + static_cast<float>(row) * kRow)) hovered = heads[row];
+    if (painter.draw_row(heads[row], origin.y + static_cast<float>(row) * height_of_row)) hovered = heads[row];
   }
   selected_ =
       HeadRef{.block = selection.block, .head = selection.head};  // a clicked row stays where it is, for a double click
   ImGui::SetCursorScreenPos(origin);
-  ImGui::Dummy({1.0F, static_cast<float>(heads.size()) * kRow});
+  ImGui::Dummy({1.0F, static_cast<float>(heads.size()) * height_of_row});
   ImGui::EndChild();
   ImGui::EndChild();
   return hovered;
 }
 
-std::string head_table_csv(const std::vector<HeadRef>& heads, const HeadMetricsFound& found,
+std::string head_table_csv(const std::vector<HeadRef>& heads, const ComparedMetrics& metrics,
                            const evaluation::PatternScoring& scoring) {
   std::string csv = "kind,layer,head";
-  for (std::size_t i = 0; i < kHeadMetrics; ++i) csv += fmt::format(",{}", text_of(static_cast<HeadMetric>(i)).title);
+  for (std::size_t i = 0; i < kHeadMetrics; ++i) {
+    const char* title = text_of(static_cast<HeadMetric>(i)).title;
+    csv += metrics.frozen ? fmt::format(",{},{} frozen,{} change", title, title, title) : fmt::format(",{}", title);
+  }
+  const auto add = [&](std::optional<double> value) { csv += value ? fmt::format(",{:.6f}", *value) : ","; };
   for (const HeadRef& head : heads) {
     csv += fmt::format("\n{},{},{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
-    const evaluation::HeadMetrics* metrics = found.find(head);
+    const evaluation::HeadMetrics *present = metrics.now.of(head),
+                                  *before = metrics.frozen ? metrics.frozen->find(head) : nullptr;
     for (std::size_t i = 0; i < kHeadMetrics; ++i) {
-      const std::optional<double> value = metrics ? metrics->value(static_cast<HeadMetric>(i), scoring) : std::nullopt;
-      csv += value ? fmt::format(",{:.6f}", *value) : ",";
+      const auto metric = static_cast<HeadMetric>(i);
+      add(present ? present->value(metric, scoring) : std::nullopt);
+      if (!metrics.frozen) continue;
+      add(before ? before->value(metric, scoring) : std::nullopt);
+      add(metrics.change(head, metric, scoring));
     }
   }
   return csv + '\n';

@@ -8,12 +8,26 @@
 
 namespace headlight::app {
 
-/// The table of heads: a ring that pins, the name, and each metric as a number over a bar. A click on a title orders by that
-/// column, another one turns the order round.
+/// What the table shows: the run's metrics, and where differences are shown the frozen run's.
+struct ComparedMetrics {
+  const ShownMetrics& now;
+  const HeadMetricsFound* frozen = nullptr;  ///< of all heads; null: nothing is compared
+
+  /// Now less frozen; none where it isn't known and defined in both.
+  std::optional<double> change(const HeadRef& head, evaluation::HeadMetric metric,
+                               const evaluation::PatternScoring& scoring) const;
+};
+
+/// Where a frozen run is compared with, the heads in the order of how much the metric that they are ordered by changed, in
+/// either direction: the largest change first or last.
+void sort_by_change(std::vector<HeadRef>& heads, const ComparedMetrics& metrics, const HeadChoices& choices);
+
+/// The table of heads: a ring that pins, the name, and each metric as a number over a bar, or its change as a bar with both
+/// numbers below. A click on a title orders by that column, another one turns the order round.
 class HeadTable {
  public:
   /// Draws into what is left of the region. Returns the head under the pointer.
-  std::optional<HeadRef> draw(Frame& frame, const std::vector<HeadRef>& heads, const ShownMetrics& metrics);
+  std::optional<HeadRef> draw(Frame& frame, const std::vector<HeadRef>& heads, const ComparedMetrics& metrics);
   /// The next draw() scrolls to the selected head if the keyboard has moved to it.
   void moved(bool by_keyboard) { reveals_ = reveals_ || by_keyboard; }
 
@@ -22,8 +36,9 @@ class HeadTable {
   std::optional<HeadRef> selected_;  ///< in the previous frame
 };
 
-/// The listed heads with all metrics, comma-separated, with a line of titles; empty where a metric isn't defined.
-std::string head_table_csv(const std::vector<HeadRef>& heads, const HeadMetricsFound& found,
+/// The listed heads with all metrics, comma-separated, with a line of titles; empty where a metric isn't defined. Where
+/// there is a frozen run its numbers and the changes stand beside them.
+std::string head_table_csv(const std::vector<HeadRef>& heads, const ComparedMetrics& metrics,
                            const evaluation::PatternScoring& scoring);
 
 }  // namespace headlight::app

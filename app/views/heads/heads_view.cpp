@@ -13,6 +13,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/segmented.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -68,8 +69,12 @@ class HeadsView final : public ViewPanel {
     if (panel_ && mode_ != HeadsMode::Metrics) return panel_->figure(look_);
     const auto* found = dynamic_cast<const HeadMetricsFound*>(metrics_.get());
     if (found == nullptr || found->heads.empty()) return nullptr;
-    MetricsFigure figure{
-        .found = *found, .scoring = scoring_, .title = look_.title, .subtitle = kind_ + ", " + metrics_subtitle(*found)};
+    MetricsFigure figure{.found = *found,
+                         .frozen = dynamic_cast<const HeadMetricsFound*>(frozen_metrics_.get()),
+                         .scoring = scoring_,
+                         .title = look_.title,
+                         .subtitle = kind_ + ", " + metrics_subtitle(*found)};
+    if (figure.frozen) figure.subtitle += fmt::format("; {} \u201C{}\u201D", kDifferenceCaption, frozen_name_);
     figure.style.color_map = look_.color_map;
     figure.style.is_dark = look_.is_dark;
     return exporting::make_drawing(draw_metrics(figure));
@@ -78,13 +83,18 @@ class HeadsView final : public ViewPanel {
  private:
   /// What the figure is made from.
   void keep_metrics(const Frame& frame) {
-    metrics_ = nullptr;
+    metrics_ = frozen_metrics_ = nullptr;
     if (mode_ != HeadsMode::Metrics) return;
     const Selection& selection = frame.state.selection;
-    const Analysed* answer = frame.result.analysed(
-        {.analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch});
+    AnalysisQuery query{
+        .analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch};
+    const Analysed* answer = frame.result.analysed(query);
     if (answer == nullptr) return;
     metrics_ = answer->result;
+    query.is_of_reference = true;
+    const Analysed* frozen = frame.shows_difference() ? frame.result.analysed(query) : nullptr;
+    if (frozen && frozen->is_done) frozen_metrics_ = frozen->result;
+    if (frozen_metrics_) frozen_name_ = frame.ui.unshaped(frame.state.compare.frozen->name);
     scoring_ = frame.state.heads.scoring;
     kind_ = kind_name(frame, selection.block.kind);
   }
@@ -135,7 +145,8 @@ class HeadsView final : public ViewPanel {
   std::unique_ptr<FindPanel> panel_;
   // Of what was drawn last, for the figure.
   FindPanel::Look look_;
-  std::shared_ptr<const AnalysisResult> metrics_;
+  std::shared_ptr<const AnalysisResult> metrics_, frozen_metrics_;  ///< the second where differences are shown
+  std::string frozen_name_;
   evaluation::PatternScoring scoring_;
   std::string kind_;         ///< of attention, in words
   bool could_copy_ = false;  ///< when the title was drawn

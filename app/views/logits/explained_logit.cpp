@@ -52,20 +52,64 @@ std::vector<LogitComponent> components_of(const LogitAttribution& found) {
   return components;
 }
 
-std::string logit_csv(const LogitAttribution& found, const LogitSources* sources, const std::vector<std::string>& tokens) {
-  std::string text = "part,layer,head,token,value\n";
-  text +=
-      fmt::format("logit,,,,{:.9g}\nembedding,,,,{:.9g}\nbiases,,,,{:.9g}\n", found.logit, found.embedding, found.constant);
-  for (std::size_t layer = 0; layer < found.layers.size(); ++layer) {
-    const attribution::LayerLogits& parts = found.layers[layer];
-    for (std::size_t head = 0; head < parts.heads.size(); ++head) {
-      text += fmt::format("head,{},{},,{:.9g}\n", layer, head, parts.heads[head]);
-    }
-    text += fmt::format("attention bias,{},,,{:.9g}\nmlp,{},,,{:.9g}\n", layer, parts.attention_bias, layer, parts.mlp);
+LogitAttribution ExplainedLogit::shown() const {
+  LogitAttribution change = now;
+  if (frozen == nullptr) return change;
+  change.logit -= frozen->logit;
+  change.constant -= frozen->constant;
+  change.embedding -= frozen->embedding;
+  for (std::size_t layer = 0; layer < change.layers.size(); ++layer) {
+    attribution::LayerLogits& parts = change.layers[layer];
+    const attribution::LayerLogits& before = frozen->layers[layer];
+    for (std::size_t head = 0; head < parts.heads.size(); ++head) parts.heads[head] -= before.heads[head];
+    parts.attention_bias -= before.attention_bias;
+    parts.mlp -= before.mlp;
   }
-  for (std::size_t token = 0; sources && token < sources->tokens.size(); ++token) {
+  return change;
+}
+
+LogitSources ExplainedLogit::shown_sources() const {
+  LogitSources change = *sources;
+  if (frozen_sources == nullptr) return change;
+  for (std::size_t token = 0; token < change.tokens.size(); ++token) change.tokens[token] -= frozen_sources->tokens[token];
+  return change;
+}
+
+const LogitAttribution* comparable(const LogitAttribution& now, const LogitAttribution* frozen) {
+  if (frozen == nullptr || frozen->layers.size() < now.layers.size()) return nullptr;
+  for (std::size_t layer = 0; layer < now.layers.size(); ++layer) {
+    if (frozen->layers[layer].heads.size() != now.layers[layer].heads.size()) return nullptr;
+  }
+  return frozen;
+}
+
+std::string logit_csv(const ExplainedLogit& logit, const std::vector<std::string>& tokens) {
+  const LogitAttribution &now = logit.now, *frozen = logit.frozen;
+  std::string text = frozen ? "part,layer,head,token,value,frozen,change\n" : "part,layer,head,token,value\n";
+  const auto add = [&](const std::string& names, double value, double before) {
+    text += frozen ? fmt::format("{},{:.9g},{:.9g},{:.9g}\n", names, value, before, value - before)
+                   : fmt::format("{},{:.9g}\n", names, value);
+  };
+  add("logit,,,", now.logit, frozen ? frozen->logit : 0.0);
+  add("embedding,,,", now.embedding, frozen ? frozen->embedding : 0.0);
+  add("biases,,,", now.constant, frozen ? frozen->constant : 0.0);
+  for (std::size_t layer = 0; layer < now.layers.size(); ++layer) {
+    const attribution::LayerLogits& parts = now.layers[layer];
+    const attribution::LayerLogits before = frozen ? frozen->layers[layer] : attribution::LayerLogits();
+    for (std::size_t head = 0; head < parts.heads.size(); ++head) {
+      add(fmt::format("head,{},{},", layer, head), parts.heads[head], frozen ? before.heads[head] : 0.0);
+    }
+    add(fmt::format("attention bias,{},,", layer), parts.attention_bias, before.attention_bias);
+    add(fmt::format("mlp,{},,", layer), parts.mlp, before.mlp);
+  }
+  for (std::size_t token = 0; logit.sources && token < logit.sources->tokens.size(); ++token) {
     const std::string name = token < tokens.size() ? quoted(tokens[token]) : std::to_string(token);
-    text += fmt::format("source token,,,{},{:.9g}\n", name, sources->tokens[token]);
+    const double value = logit.sources->tokens[token];
+    if (frozen && !logit.frozen_sources) {
+      text += fmt::format("source token,,,{},{:.9g},,\n", name, value);  // not known yet
+    } else {
+      add(fmt::format("source token,,,{}", name), value, frozen ? logit.frozen_sources->tokens[token] : 0.0);
+    }
   }
   return text;
 }

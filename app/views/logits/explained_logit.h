@@ -18,6 +18,21 @@ AnalysisQuery sources_of(const ChosenLogit& logit, const State& state);
 /// A number of this logit as the origin dialog asks about it. `of`: one of provenance.h.
 NumberRef number_of(const Frame& frame, const ChosenLogit& logit, std::string_view of, double value);
 
+/// What the view shows: the run's numbers, and where differences are shown those of the frozen run.
+struct ExplainedLogit {
+  const LogitAttribution& now;
+  const LogitAttribution* frozen = nullptr;  ///< complete, with the layers and heads of `now`; null: nothing to compare
+  const LogitSources* sources = nullptr;     ///< null: not known yet
+  const LogitSources* frozen_sources = nullptr;
+
+  /// The run's, or what they changed by.
+  LogitAttribution shown() const;
+  /// Of the source tokens likewise; there must be `sources`.
+  LogitSources shown_sources() const;
+};
+/// `frozen` where `now` can be compared with it; else null.
+const LogitAttribution* comparable(const LogitAttribution& now, const LogitAttribution* frozen);
+
 /// One bar of the components.
 struct LogitComponent {
   std::string title;  ///< "layer 3 attention"
@@ -27,7 +42,8 @@ struct LogitComponent {
 /// Embedding, then each layer's attention and MLP, then the biases at the end.
 std::vector<LogitComponent> components_of(const LogitAttribution& found);
 
-/// All numbers as CSV with a header line: part, layer, head, token, value.
-std::string logit_csv(const LogitAttribution& found, const LogitSources* sources, const std::vector<std::string>& tokens);
+/// All numbers as CSV with a header line: part, layer, head, token, value; where there is a frozen run its number and the
+/// change since.
+std::string logit_csv(const ExplainedLogit& logit, const std::vector<std::string>& tokens);
 
 }  // namespace headlight::app

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "app/cells/provenance.h"
 #include "app/views/logits/explained_logit.h"
 #include "app/widgets/empty_note.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_map.h"
 #include "app/widgets/head_map_figure.h"
 #include "app/widgets/ink.h"
@@ -18,6 +21,7 @@
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/segmented.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 #include "attribution/additive_stack.h"
 
@@ -46,22 +50,33 @@ const Analysed* ask_if_valid(Frame& frame, const AnalysisQuery& query) {
   return answer && answer->result ? answer : nullptr;
 }
 
-/// "logit +13.702 = the sum of its 27 parts", or by how much they miss it.
-void draw_sum(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found) {
-  const double off = std::abs(found.sum() - found.logit), size = std::max(std::abs(found.logit), 1.0);
+/// "logit +13.702 = the sum of its 27 parts", or by how much they miss it. Of a change likewise.
+void draw_sum(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
+  const LogitAttribution shown = found.shown();
+  const double off = std::abs(shown.sum() - shown.logit), size = std::max(std::abs(found.now.logit), 1.0);
   const bool is_right = off <= 1e-3 * size;  // NaN isn't
-  const std::string of = logit_title(frame, logit);
+  std::string of = logit_title(frame, logit);
+  if (found.frozen) {
+    of = fmt::format("{}: {}, in the frozen run {}. Change", of, signed_text(found.now.logit),
+                     signed_text(found.frozen->logit));
+  }
   const std::string text =
-      is_right ? fmt::format("{}: {} = sum of all parts {} (off by {:.0e})", of, signed_text(found.logit),
-                             signed_text(found.sum()), off)
-               : fmt::format("{}: {}, but the parts sum to {}", of, signed_text(found.logit), signed_text(found.sum()));
+      is_right ? fmt::format("{}: {} = sum of all {} {} (off by {:.0e})", of, signed_text(shown.logit),
+                             found.frozen ? "changes" : "parts", signed_text(shown.sum()), off)
+               : fmt::format("{}: {}, but the parts sum to {}", of, signed_text(shown.logit), signed_text(shown.sum()));
   frame.ui.ensure_glyphs(text);
   draw_small(frame, text, is_right ? frame.ui.theme().text_dim : frame.ui.theme().warning);
   frame.mark("logits.sum", last_item_rect());
 }
 
-void draw_components(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found) {
-  const std::vector<LogitComponent> components = components_of(found);
+/// The number in the frozen run; none where nothing is compared.
+std::optional<double> if_frozen(const ExplainedLogit& found, double value) {
+  return found.frozen ? std::optional(value) : std::nullopt;
+}
+
+void draw_components(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
+  const std::vector<LogitComponent> components = components_of(found.shown()), now = components_of(found.now),
+                                    before = components_of(found.frozen ? *found.frozen : found.now);
   std::vector<double> values;
   std::optional<std::size_t> chosen;
   for (const LogitComponent& component : components) values.push_back(component.value);
@@ -71,16 +86,18 @@ void draw_components(Frame& frame, const ChosenLogit& logit, const LogitAttribut
               .label = [&](std::size_t row) { return components[row].title; },
               .about =
                   [&](std::size_t row) {
-                    const LogitComponent& part = components[row];
-                    return fmt::format("{}: {} of the logit {}.{}", part.title, signed_text(part.value),
-                                       signed_text(found.logit), part.layer ? " Click: selects the layer." : "");
+                    const LogitComponent& part = now[row];
+                    return fmt::format("{}: {} of the logit {}.{}", part.title,
+                                       change_text(part.value, if_frozen(found, before[row].value)),
+                                       signed_text(found.now.logit), part.layer ? " Click: selects the layer." : "");
                   },
               .chosen = chosen,
               .point =
                   [&](std::size_t row) {
-                    const LogitComponent& part = components[row];
+                    const LogitComponent& part = now[row];
                     NumberRef number = number_of(frame, logit, part.layer ? kLogitPart : kLogitOther, part.value);
                     if (part.layer) number.block.layer = LayerIndex{*part.layer};
+                    add_frozen(number, part.value, if_frozen(found, before[row].value));
                     frame.transient.pointed_number = std::move(number);
                   }});
   if (clicked && components[*clicked].layer) {
@@ -91,14 +108,21 @@ void draw_components(Frame& frame, const ChosenLogit& logit, const LogitAttribut
   }
 }
 
-void draw_sources(Frame& frame, const ChosenLogit& logit, const LogitSources* found) {
-  draw_heading(frame, "By source token");
+void choose_source_heads(Frame& frame) {
   const Selection& selection = frame.state.selection;
   const std::vector<std::string> labels = {"all heads", fmt::format("L{} H{}", selection.block.layer.value, selection.head)};
   std::size_t chosen = frame.state.logits.sums_heads ? 0 : 1;
   ImGui::SameLine(0.0F, 12.0F);
   if (draw_segmented(frame, "logits.heads", labels, chosen)) frame.state.logits.sums_heads = chosen == 0;
-  if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+}
+
+void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& explained) {
+  draw_heading(frame, "By source token");
+  choose_source_heads(frame);
+  const LogitSources* found = explained.sources;
+  const bool is_waiting = !found || (explained.frozen && !explained.frozen_sources);
+  if (is_waiting) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+  const LogitSources shown = explained.shown_sources();
   const PredictionPosition& position = logit.position;
   const std::size_t first = position.first;
   const std::size_t end = std::min<std::size_t>(found->tokens.size(), position.end);
@@ -107,19 +131,23 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const LogitSources* fo
   const auto token_of = [&](std::size_t row) {
     return predicted_token_text(frame.result, position.batch, static_cast<std::uint32_t>(first + row));
   };
+  const auto frozen_of_row = [&](std::size_t row) {
+    return explained.frozen_sources ? std::optional(explained.frozen_sources->tokens[first + row]) : std::nullopt;
+  };
   const auto clicked = draw_signed_bars(
       frame, {.name = "logits.source",
-              .values = std::span(found->tokens).subspan(first, end - first),
+              .values = std::span(shown.tokens).subspan(first, end - first),
               .label = [&](std::size_t row) { return fmt::format("{}  {}", token_of(row), row); },
               .about =
                   [&](std::size_t row) {
                     return fmt::format("What the heads bring from \u201C{}\u201D (token {}): {}. Click: pins this key.",
-                                       token_of(row), row, signed_text(found->tokens[first + row]));
+                                       token_of(row), row, change_text(found->tokens[first + row], frozen_of_row(row)));
                   },
               .point =
                   [&](std::size_t row) {
                     NumberRef number = number_of(frame, logit, kLogitSource, found->tokens[first + row]);
                     number.notes = {{"source token", fmt::format("token {} \u201C{}\u201D", row, token_of(row))}};
+                    add_frozen(number, found->tokens[first + row], frozen_of_row(row));
                     frame.transient.pointed_number = std::move(number);
                   }});
   ImGui::EndChild();
@@ -128,7 +156,7 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const LogitSources* fo
   }
 }
 
-void draw_copy(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found, const LogitSources* sources) {
+void draw_copy(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
   const char* label = "Copy CSV";
   const float width = ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
   const float at = ImGui::GetContentRegionMax().x - width;
@@ -137,33 +165,39 @@ void draw_copy(Frame& frame, const ChosenLogit& logit, const LogitAttribution& f
     const auto& texts = predicted_tokens(frame.result).texts;
     const std::vector<std::string> none;
     ImGui::SetClipboardText(
-        logit_csv(found, sources, logit.position.batch < texts.size() ? texts[logit.position.batch] : none).c_str());
+        logit_csv(found, logit.position.batch < texts.size() ? texts[logit.position.batch] : none).c_str());
   }
   mark_last_item(frame, "logits.copy", "Copies every number of this view as CSV: parts, heads and source tokens.");
 }
 
 /// Returns what the map shows.
-std::vector<HeadMapLayer> draw_heads(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found,
+std::vector<HeadMapLayer> draw_heads(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found,
                                      float most_height) {
   draw_heading(frame, "By head");
-  const float all = 22.0F + static_cast<float>(found.layers.size()) * 26.0F;
+  const LogitAttribution shown = found.shown();
+  const float all = 22.0F + static_cast<float>(shown.layers.size()) * 26.0F;
   ImGui::BeginChild("heads", {0.0F, std::min(all, most_height)}, false);
   std::vector<HeadMapLayer> layers;
-  for (std::uint32_t layer = 0; layer < found.layers.size(); ++layer) {
-    const std::vector<double>& heads = found.layers[layer].heads;
+  for (std::uint32_t layer = 0; layer < shown.layers.size(); ++layer) {
+    const std::vector<double>& heads = shown.layers[layer].heads;
     layers.push_back({.block = {.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{layer}},
                       .values = {heads.begin(), heads.end()}});
   }
-  const auto about = [](const HeadRef& head, double value) {
+  const auto now_of = [&](const HeadRef& head) { return found.now.layers[head.block.layer.value].heads[head.head]; };
+  const auto frozen_of_head = [&](const HeadRef& head) {
+    return found.frozen ? std::optional(found.frozen->layers[head.block.layer.value].heads[head.head]) : std::nullopt;
+  };
+  const auto about = [&](const HeadRef& head, double) {
     return fmt::format("Layer {}, head {}: {}. Click: its source tokens. Double click: its map.", head.block.layer.value,
-                       head.head, signed_text(value));
+                       head.head, change_text(now_of(head), frozen_of_head(head)));
   };
   const HeadMapClick click = draw_head_map(frame, {.name = "logits.head", .layers = layers, .about = about});
   if (click.hovered) {
     const HeadRef& head = *click.hovered;
-    NumberRef number = number_of(frame, logit, kLogitHead, found.layers[head.block.layer.value].heads[head.head]);
+    NumberRef number = number_of(frame, logit, kLogitHead, now_of(head));
     number.block = head.block;
     number.head = head.head;
+    add_frozen(number, now_of(head), frozen_of_head(head));
     frame.transient.pointed_number = number;
   }
   if (click.head) {
@@ -176,8 +210,7 @@ std::vector<HeadMapLayer> draw_heads(Frame& frame, const ChosenLogit& logit, con
 }
 
 /// Returns what the map of heads shows.
-std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, const LogitAttribution& found,
-                                       const LogitSources* sources) {
+std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool has_columns = room.x >= kLeastColumns;
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.46F) : room.x;
@@ -190,7 +223,7 @@ std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, c
   std::vector<HeadMapLayer> layers =
       draw_heads(frame, logit, found, std::floor(ImGui::GetContentRegionAvail().y * kMostHeadsShare));
   ImGui::Spacing();
-  draw_sources(frame, logit, sources);
+  draw_sources(frame, logit, found);
   ImGui::EndChild();
   return layers;
 }
@@ -224,17 +257,27 @@ class LogitsView final : public ViewPanel {
     const LogitAttribution* found = parts ? parts->as<LogitAttribution>() : nullptr;
     const Analysed* sources = ask_if_valid(frame, sources_of(*logit, frame.state));
     if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
-    const LogitSources* tokens = sources ? sources->as<LogitSources>() : nullptr;
+    const Analysed* frozen_parts = ask_of_frozen(frame, parts_of(*logit));
+    const Analysed* frozen_sources = ask_of_frozen(frame, sources_of(*logit, frame.state));
+    ExplainedLogit explained{.now = *found, .sources = sources ? sources->as<LogitSources>() : nullptr};
+    if (frozen_parts && frozen_parts->is_done) explained.frozen = comparable(*found, frozen_parts->as<LogitAttribution>());
+    if (explained.frozen && frozen_sources && frozen_sources->is_done) {
+      const LogitSources* of_frozen = frozen_sources->as<LogitSources>();
+      const bool fits = of_frozen && explained.sources && of_frozen->tokens.size() == explained.sources->tokens.size();
+      if (fits) explained.frozen_sources = of_frozen;
+    }
     frame.transient.pointed_number = number_of(frame, *logit, kLogitNumber, found->logit);
-    draw_copy(frame, *logit, *found, tokens);
-    draw_sum(frame, *logit, *found);
+    draw_copy(frame, *logit, explained);
+    draw_comparison(frame, "logits", "each part", frozen_parts);
+    draw_sum(frame, *logit, explained);
     ImGui::Spacing();
-    figure_.layers = draw_columns(frame, *logit, *found, tokens);
-    figure_.title = fmt::format("What each head gives to the {}", logit_title(frame, *logit));
+    figure_.layers = draw_columns(frame, *logit, explained);
+    const std::string compared = explained.frozen ? fmt::format(", {}", kDifferenceCaption) : "";
+    figure_.title = fmt::format("What each head gives to the {}{}", logit_title(frame, *logit), compared);
     figure_.subtitle =
         "Direct logit attribution: a head's output through W_O, times the final norm's scale and the token's "
         "row of the unembedding.";
-    figure_.value_title = "part of the logit";
+    figure_.value_title = "part of the logit" + compared;
     figure_.is_dark = frame.state.view.theme != Theme::Light;
   }
 

@@ -2,21 +2,34 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace headlight::app {
 
-std::vector<KnockoutEffect> knockout_effects(const HeadKnockouts& found, model::BlockKind kind,
+std::optional<KnockoutEffect> ShownKnockouts::effect(const HeadRef& head, KnockoutMeasure measure) const {
+  const double scale = measure == KnockoutMeasure::Probability ? 100.0 : 1.0;
+  const std::optional<double> change = now.change(head, measure);
+  const std::optional<double> before = frozen ? frozen->change(head, measure) : std::nullopt;
+  if (!change || (frozen && !before)) return std::nullopt;
+  KnockoutEffect effect{.head = head, .change = scale * *change};
+  if (before) effect.frozen = scale * *before;
+  return effect;
+}
+
+std::vector<KnockoutEffect> knockout_effects(const ShownKnockouts& found, model::BlockKind kind,
                                              const WhatIfChoices& choices) {
-  const double scale = choices.measure == KnockoutMeasure::Probability ? 100.0 : 1.0;
   std::vector<KnockoutEffect> effects;
-  for (const auto& [head, numbers] : found.without) {
-    if (head.block.kind != kind) continue;
-    effects.push_back({.head = head, .change = scale * (numbers.of(choices.measure) - found.present.of(choices.measure))});
+  for (const auto& [head, numbers] : found.now.without) {
+    const std::optional<KnockoutEffect> effect = found.effect(head, choices.measure);
+    if (head.block.kind == kind && effect) effects.push_back(*effect);
   }
   if (!choices.is_sorted) return effects;
-  const auto size = [](const KnockoutEffect& effect) { return std::isnan(effect.change) ? -1.0 : std::abs(effect.change); };
+  const auto size = [](const KnockoutEffect& effect) {
+    return std::isnan(effect.shown()) ? -1.0 : std::abs(effect.shown());
+  };
   std::ranges::stable_sort(effects, std::greater(), size);
   return effects;
 }
@@ -33,18 +46,25 @@ std::string_view unit_of(KnockoutMeasure measure) {
   return "";
 }
 
-std::string knockout_csv(const HeadKnockouts& found, KnockoutMeasure measure) {
-  const bool is_loss = measure == KnockoutMeasure::Loss;
-  std::string text =
-      is_loss ? "kind,layer,head,loss,loss_change\n" : "kind,layer,head,logit,logit_change,probability,probability_change\n";
-  for (const auto& [head, numbers] : found.without) {
+std::string knockout_csv(const ShownKnockouts& found, KnockoutMeasure measure) {
+  std::vector<std::pair<const char*, KnockoutMeasure>> columns = {{"loss", KnockoutMeasure::Loss}};
+  if (measure != KnockoutMeasure::Loss) {
+    columns = {{"logit", KnockoutMeasure::Logit}, {"probability", KnockoutMeasure::Probability}};
+  }
+  std::string text = "kind,layer,head";
+  for (const auto& [name, column] : columns) {
+    text += fmt::format(",{},{}_change", name, name);
+    if (found.frozen) text += fmt::format(",frozen_{}_change", name);
+  }
+  text += '\n';
+  for (const auto& [head, numbers] : found.now.without) {
     text += fmt::format("{},{},{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
-    const auto add = [&](double value, double present) { text += fmt::format(",{:.9g},{:.9g}", value, value - present); };
-    if (is_loss) {
-      add(numbers.loss, found.present.loss);
-    } else {
-      add(numbers.logit, found.present.logit);
-      add(numbers.probability, found.present.probability);
+    for (const auto& [name, column] : columns) {
+      const double value = numbers.of(column);
+      text += fmt::format(",{:.9g},{:.9g}", value, value - found.now.present.of(column));
+      if (!found.frozen) continue;
+      const std::optional<double> before = found.frozen->change(head, column);
+      text += before ? fmt::format(",{:.9g}", *before) : ",";
     }
     text += '\n';
   }

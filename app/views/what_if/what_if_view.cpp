@@ -12,6 +12,7 @@
 #include "app/cells/provenance.h"
 #include "app/views/what_if/knockout_list.h"
 #include "app/widgets/empty_note.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_map.h"
 #include "app/widgets/head_map_figure.h"
 #include "app/widgets/ink.h"
@@ -21,6 +22,7 @@
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/segmented.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
 
@@ -48,13 +50,26 @@ void choose_measure(Frame& frame) {
 
 /// What becomes of a head's output in its pass.
 void choose_ablation(Frame& frame) {
-  const std::vector<std::string> labels = {"knocked out", "mean of the text"};
+  const std::vector<std::string> labels = {"knocked out", "mean of the text", "mean of the frozen run"};
   constexpr float kGap = 12.0F;
   const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
   if (end + kGap + segmented_width(frame, labels) <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
   Ablation& ablation = frame.state.what_if.ablation;
   auto chosen = static_cast<std::size_t>(ablation);
   if (draw_segmented(frame, "what_if.ablation", labels, chosen)) ablation = static_cast<Ablation>(chosen);
+}
+
+/// What is done to each head, in words.
+const char* ablation_text(Ablation ablation) {
+  switch (ablation) {
+    case Ablation::Mean:
+      return "with that head's output averaged over the text";
+    case Ablation::FrozenMean:
+      return "with that head's mean output over the frozen run";
+    case Ablation::Zero:
+      break;
+  }
+  return "without that head";
 }
 
 /// "logit of “cat” +13.702", "“cat” 34 %", "loss 2.418 nats": of the run as it is.
@@ -71,15 +86,18 @@ std::string present_text(const Frame& frame, const ChosenLogit& logit, const Pre
 }
 
 /// What the numbers are, of which present number, and how many are known.
-void draw_summary(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
+void draw_summary(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
   const std::string unit(unit_of(frame.state.what_if.measure));
-  const bool is_averaged = frame.state.what_if.ablation == Ablation::Mean;
   std::string text =
-      fmt::format("Now: {}. Each number: the same {}, minus now{}.", present_text(frame, logit, found.present),
-                  is_averaged ? "with that head's output averaged over the text" : "without that head",
-                  unit.empty() ? "" : fmt::format(" ({})", unit));
-  if (!found.is_complete()) {
-    text += fmt::format(" {} of {} heads measured so far\u2026", found.without.size(), found.all_heads);
+      fmt::format("Now: {}. Each number: the same {}, minus now{}.", present_text(frame, logit, found.now.present),
+                  ablation_text(frame.state.what_if.ablation), unit.empty() ? "" : fmt::format(" ({})", unit));
+  if (found.frozen) {
+    text += fmt::format(" Frozen: {}; of each head what that changes there is subtracted.",
+                        present_text(frame, logit, found.frozen->present));
+  }
+  const HeadKnockouts& last = found.frozen ? *found.frozen : found.now;  // which are measured behind the present ones
+  if (!last.is_complete()) {
+    text += fmt::format(" {} of {} heads measured so far\u2026", last.without.size(), last.all_heads);
   }
   frame.ui.ensure_glyphs(text);
   draw_small(frame, text, frame.ui.theme().text);
@@ -95,15 +113,16 @@ void knock_out(Frame& frame, const HeadRef& head) {
   set_head_gain(frame.state, head.block, head.head, gain == 0.0F ? 1.0F : 0.0F);
 }
 
-std::string about(const Frame& frame, const HeadRef& head, double change) {
+std::string about(const Frame& frame, const KnockoutEffect& effect) {
   const std::string unit(unit_of(frame.state.what_if.measure));
   return fmt::format("Layer {}, head {}: {}{}{}. Click: selects the head. Double click: knocks it out.",
-                     head.block.layer.value, head.head, signed_text(change), unit.empty() ? "" : " ", unit);
+                     effect.head.block.layer.value, effect.head.head, change_text(effect.change, effect.frozen),
+                     unit.empty() ? "" : " ", unit);
 }
 
 /// What is asked about a head's change, which is known.
-NumberRef number_of(const Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found, const HeadRef& head,
-                    double change) {
+NumberRef number_of(const Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found, const KnockoutEffect& effect) {
+  const HeadRef& head = effect.head;
   const WhatIfChoices& choices = frame.state.what_if;
   const bool is_loss = choices.measure == KnockoutMeasure::Loss;
   const std::string token = fmt::format("\u201C{}\u201D", candidate_label(frame.result, logit.token));
@@ -117,43 +136,43 @@ NumberRef number_of(const Frame& frame, const ChosenLogit& logit, const HeadKnoc
       .head = head.head,
       .row = logit.position.token,
       .column = is_loss ? kNoToken : logit.token,
-      .value = change,
+      .value = effect.change,
       .notes = {{"measure", std::move(measure)}, {"now", fmt::format("{:.9g}", found.present.of(choices.measure))}}};
   const auto without = found.without.find(head);
   if (without != found.without.end()) {
-    number.notes.emplace_back(choices.ablation == Ablation::Mean ? "with its mean" : "without the head",
+    number.notes.emplace_back(choices.ablation == Ablation::Zero ? "without the head" : "with its mean",
                               fmt::format("{:.9g}", without->second.of(choices.measure)));
   }
+  add_frozen(number, effect.change, effect.frozen);
   return number;
 }
 
 /// Returns what is drawn.
-std::vector<HeadMapLayer> draw_map(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
-  const WhatIfChoices& choices = frame.state.what_if;
-  const double scale = choices.measure == KnockoutMeasure::Probability ? 100.0 : 1.0;
+std::vector<HeadMapLayer> draw_map(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
+  const KnockoutMeasure measure = frame.state.what_if.measure;
   std::vector<HeadMapLayer> layers;
   for (const auto& [block, shape] : frame.result.shapes) {
     if (block.kind != frame.state.selection.block.kind) continue;
     HeadMapLayer& layer = layers.emplace_back(HeadMapLayer{.block = block, .values = {}});
     for (std::uint32_t head = 0; head < shape.heads; ++head) {
-      const std::optional<double> change = found.change({.block = block, .head = head}, choices.measure);
-      layer.values.push_back(change ? std::optional(scale * *change) : std::nullopt);
+      const std::optional<KnockoutEffect> effect = found.effect({.block = block, .head = head}, measure);
+      layer.values.push_back(effect ? std::optional(effect->shown()) : std::nullopt);
     }
   }
   const HeadMapClick click =
-      draw_head_map(frame, {.name = "what_if.head", .layers = layers, .about = [&](const HeadRef& head, double change) {
-                              return about(frame, head, change);
+      draw_head_map(frame, {.name = "what_if.head", .layers = layers, .about = [&](const HeadRef& head, double) {
+                              return about(frame, found.effect(head, measure).value_or(KnockoutEffect{.head = head}));
                             }});
   if (click.hovered) {
-    if (const auto change = found.change(*click.hovered, choices.measure)) {
-      frame.transient.pointed_number = number_of(frame, logit, found, *click.hovered, scale * *change);
+    if (const auto effect = found.effect(*click.hovered, measure)) {
+      frame.transient.pointed_number = number_of(frame, logit, found.now, *effect);
     }
   }
   if (click.head) click.is_double ? knock_out(frame, *click.head) : select(frame, *click.head);
   return layers;
 }
 
-void draw_list(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
+void draw_list(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
   WhatIfChoices& choices = frame.state.what_if;
   const std::vector<std::string> labels = {"largest first", "by layer"};
   std::size_t chosen = choices.is_sorted ? 0 : 1;
@@ -164,24 +183,23 @@ void draw_list(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& foun
   std::optional<std::size_t> selected;
   for (const KnockoutEffect& effect : effects) {
     if (effect.head == HeadRef{.block = selection.block, .head = selection.head}) selected = values.size();
-    values.push_back(std::isfinite(effect.change) ? effect.change : 0.0);
+    values.push_back(std::isfinite(effect.shown()) ? effect.shown() : 0.0);
   }
   ImGui::BeginChild("list", {0.0F, 0.0F});
   const auto clicked = draw_signed_bars(
-      frame, {.name = "what_if.row",
-              .values = values,
-              .label =
-                  [&](std::size_t row) {
-                    const HeadRef& head = effects[row].head;
-                    const bool is_out = head_gain(frame.state, head.block, head.head) == 0.0F;
-                    return fmt::format("L{} H{}{}", head.block.layer.value, head.head, is_out ? " (out)" : "");
-                  },
-              .about = [&](std::size_t row) { return about(frame, effects[row].head, effects[row].change); },
-              .chosen = selected,
-              .point =
-                  [&](std::size_t row) {
-                    frame.transient.pointed_number = number_of(frame, logit, found, effects[row].head, effects[row].change);
-                  }});
+      frame,
+      {.name = "what_if.row",
+       .values = values,
+       .label =
+           [&](std::size_t row) {
+             const HeadRef& head = effects[row].head;
+             const bool is_out = head_gain(frame.state, head.block, head.head) == 0.0F;
+             return fmt::format("L{} H{}{}", head.block.layer.value, head.head, is_out ? " (out)" : "");
+           },
+       .about = [&](std::size_t row) { return about(frame, effects[row]); },
+       .chosen = selected,
+       .point =
+           [&](std::size_t row) { frame.transient.pointed_number = number_of(frame, logit, found.now, effects[row]); }});
   if (clicked) {
     select(frame, effects[*clicked].head);
     if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) knock_out(frame, effects[*clicked].head);
@@ -217,7 +235,7 @@ void draw_average_button(Frame& frame) {
 }
 
 /// Buttons: the selected head in or out or averaged, and all numbers for a spreadsheet.
-void draw_buttons(Frame& frame, const HeadKnockouts& found) {
+void draw_buttons(Frame& frame, const ShownKnockouts& found) {
   const Selection& selection = frame.state.selection;
   const bool is_out = head_gain(frame.state, selection.block, selection.head) == 0.0F;
   const std::string label =
@@ -232,7 +250,7 @@ void draw_buttons(Frame& frame, const HeadKnockouts& found) {
 }
 
 /// Returns what the map shows.
-std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found) {
+std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool has_columns = room.x >= kLeastColumns;
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.58F) : room.x;
@@ -251,6 +269,21 @@ std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, c
   draw_list(frame, logit, found);
   ImGui::EndChild();
   return drawn;
+}
+
+/// Is there a frozen run where its means are what heads give? Else says in words that there is none.
+bool can_ablate(Frame& frame) {
+  if (frame.state.what_if.ablation != Ablation::FrozenMean) return true;
+  const std::string& refusal = frame.result.reference_error;
+  if (frame.state.compare.frozen && refusal.empty()) return true;
+  draw_small(
+      frame,
+      refusal.empty() || !frame.state.compare.frozen
+          ? "Nothing is frozen. Show the text whose means heads should give, freeze it (Ctrl+D), and come back to this one."
+          : fmt::format("Heads can't give the frozen run's means: {}.", refusal),
+      frame.ui.theme().warning);
+  frame.mark("what_if.nothing_frozen", last_item_rect());
+  return false;
 }
 
 class WhatIfView final : public ViewPanel {
@@ -278,22 +311,32 @@ class WhatIfView final : public ViewPanel {
                         "logit or the probability.",
                         frame.ui.theme().warning);
     }
-    const Analysed* answer = frame.ask(
-        knockout_query(frame.state.what_if, logit->position.batch, logit->position.token, logit->token, logit->other));
+    if (!can_ablate(frame)) return;
+    const AnalysisQuery query =
+        knockout_query(frame.state.what_if, logit->position.batch, logit->position.token, logit->token, logit->other);
+    const Analysed* answer = frame.ask(query);
     if (answer && !answer->error.empty()) return draw_small(frame, answer->error, frame.ui.theme().warning);
     const HeadKnockouts* found = answer ? answer->as<HeadKnockouts>() : nullptr;
     if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
-    draw_summary(frame, *logit, *found);
-    draw_buttons(frame, *found);
+    const Analysed* frozen = ask_of_frozen(frame, query);
+    const ShownKnockouts shown{.now = *found, .frozen = frozen ? frozen->as<HeadKnockouts>() : nullptr};
+    draw_summary(frame, *logit, shown);
+    draw_comparison(frame, "what_if", "what each head changes", frozen);
+    draw_buttons(frame, shown);
     ImGui::Spacing();
-    figure_.layers = draw_columns(frame, *logit, *found);
+    figure_.layers = draw_columns(frame, *logit, shown);
     const std::string unit(unit_of(measure));
     figure_.title = "What if a head were gone?";
-    figure_.subtitle =
-        fmt::format("{}; each number: {}, minus now.", present_text(frame, *logit, found->present),
-                    frame.state.what_if.ablation == Ablation::Mean ? "with that head's output averaged over the text"
-                                                                   : "without that head");
+    figure_.subtitle = fmt::format("{}; each number: {}, minus now.", present_text(frame, *logit, found->present),
+                                   ablation_text(frame.state.what_if.ablation));
+    if (shown.frozen) {
+      figure_.title += fmt::format(" {}", kDifferenceCaption);
+      figure_.subtitle += fmt::format(" The frozen run (\u201C{}\u201D): {}; what each head changes there is subtracted.",
+                                      frame.ui.unshaped(frame.state.compare.frozen->name),
+                                      present_text(frame, *logit, shown.frozen->present));
+    }
     figure_.value_title = unit.empty() ? "change of the logit" : fmt::format("change, {}", unit);
+    if (shown.frozen) figure_.value_title += fmt::format(", {}", kDifferenceCaption);
     figure_.is_dark = frame.state.view.theme != Theme::Light;
   }
 

@@ -1,0 +1,74 @@
+// Passes with changes that analyses ask for: one at a time, or several of one text together.
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "app/engine/engine_worker.h"
+#include "core/error.h"
+
+namespace headlight::app {
+
+std::shared_ptr<const inference::Run> EngineWorker::run_of(Evaluation::Of of) const {
+  return of == Evaluation::Of::Reference ? compared_.shared_run() : run_;
+}
+
+template <typename Compute>
+std::shared_ptr<const inference::Run> EngineWorker::compute_changes(const Compute& compute) {
+  computes_changes_ = true;
+  try {
+    std::shared_ptr<const inference::Run> run = compute();
+    computes_changes_ = false;
+    return run;
+  } catch (...) {
+    computes_changes_ = false;
+    throw;
+  }
+}
+
+std::shared_ptr<const inference::Run> EngineWorker::changed_run(Evaluation::Of of, const inference::Interventions& changes) {
+  if (changed_.run && changed_.of == of && changed_.passes.empty() && changed_.changes == changes) return changed_.run;
+  changed_ = {};
+  // A second handle: the run on screen, and the one that it is compared with, stay as they are.
+  std::shared_ptr<const inference::Run> base = run_of(of);
+  inference::PassInputs pass = base->inputs();
+  pass.interventions.insert(pass.interventions.end(), changes.begin(), changes.end());
+  changed_ = {
+      .of = of, .changes = changes, .run = compute_changes([&] { return runner_->run(std::move(pass), std::move(base)); })};
+  return changed_.run;
+}
+
+std::shared_ptr<const inference::Run> EngineWorker::run_copies(Evaluation::Of of, std::uint32_t line,
+                                                               std::span<const inference::Interventions> passes) {
+  const std::shared_ptr<const inference::Run> base = run_of(of);
+  return compute_changes([&] { return runner_->run_copies(*base, line, passes); });
+}
+
+ChangedPasses EngineWorker::changed_passes(Evaluation::Of of, std::uint32_t line,
+                                           std::span<const inference::Interventions> passes, std::size_t most) {
+  const bool is_known = changed_.run && changed_.of == of && std::ranges::equal(changed_.passes, passes);
+  if (is_known) return {.run = changed_.run, .count = changed_.count};
+  changed_ = {};
+  const model::ModelInput& input = *result_.input;
+  copies_.begin({.layers = result_.network->layers.get(),
+                 .tokens = std::max(input.source.length, input.target ? input.target->length : 0)});
+  std::size_t count = copies_.next(std::min(most, passes.size()));
+  std::shared_ptr<const inference::Run> run;
+  while (count > 1 && !run) {
+    try {
+      run = run_copies(of, line, passes.first(count));
+      if (!run) copies_.limit(count = 1);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::OutOfDeviceMemory) throw;
+      copies_.limit(count /= 2);
+    }
+  }
+  if (!run) run = changed_run(of, passes.front());
+  const std::size_t layers = result_.network->layers->encoder.size() + result_.network->layers->decoder.size();
+  const std::size_t computed = layers - std::min<std::size_t>(run->timing().reused_layers, layers);
+  copies_.measured(count, run->timing().wall_ms, computed);
+  changed_ = {.of = of, .changes = {}, .passes = {passes.begin(), passes.end()}, .count = count, .run = std::move(run)};
+  return {.run = changed_.run, .count = count};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,47 @@
+#include "app/widgets/frozen_numbers.h"
+
+#include <fmt/format.h>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/shown_tile.h"
+#include "app/widgets/signed_bars.h"
+
+namespace headlight::app {
+
+const Analysed* ask_of_frozen(Frame& frame, AnalysisQuery query) {
+  if (!frame.shows_difference()) return nullptr;
+  query.is_of_reference = true;
+  return frame.ask(query);
+}
+
+void draw_comparison(Frame& frame, const std::string& view, const std::string& of, const Analysed* frozen) {
+  const CompareChoices& compare = frame.state.compare;
+  if (!compare.frozen || !compare.shows_difference) return;
+  const std::string& refusal = frame.result.reference_error;
+  std::string text = fmt::format("Shown is {}, {}: red is more than in \u201C{}\u201D, blue less. D shows this run alone.",
+                                 of, kDifferenceCaption, compare.frozen->name);
+  if (frozen == nullptr || !frozen->is_done) {
+    text = "The frozen run\u2019s numbers are being computed; until then these are this run\u2019s.";
+  }
+  const std::string why = refusal.empty() && frozen != nullptr ? frozen->error : refusal;
+  if (!why.empty()) text = fmt::format("These are this run\u2019s own numbers: they can\u2019t be compared, {}.", why);
+  frame.ui.ensure_glyphs(text);
+  const Ink ink(frame.ui.fonts().small, why.empty() ? frame.ui.theme().text_dim : frame.ui.theme().warning);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(text.c_str());
+  ImGui::PopTextWrapPos();
+  frame.mark(view + ".compared", last_item_rect());
+}
+
+std::string change_text(double now, std::optional<double> frozen) {
+  if (!frozen) return signed_text(now);
+  return fmt::format("{} (now {}, frozen {})", signed_text(now - *frozen), signed_text(now), signed_text(*frozen));
+}
+
+void add_frozen(NumberRef& number, double now, std::optional<double> frozen) {
+  if (!frozen) return;
+  number.notes.emplace_back("in the frozen run", fmt::format("{:.9g}", *frozen));
+  number.notes.emplace_back(kDifferenceCaption, fmt::format("{:.9g}", now - *frozen));
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/frame.h"
+
+namespace headlight::app {
+
+// Views whose numbers come from an analysis show it of the frozen run as well, and what it changed by since.
+
+/// The same question about the frozen run. Null: views show no differences, or it isn't answered yet.
+const Analysed* ask_of_frozen(Frame& frame, AnalysisQuery query);
+
+/// One line where a run is frozen and differences are shown: what the numbers are, that the frozen run's aren't known yet,
+/// or why the two can't be compared. `of`: what changed, such as "each part of the logit"; marked "<view>.compared".
+void draw_comparison(Frame& frame, const std::string& view, const std::string& of, const Analysed* frozen);
+
+/// "+0.500 (now +1.200, frozen +0.700)"; without a frozen number "+1.200".
+std::string change_text(double now, std::optional<double> frozen);
+
+/// Adds the frozen run's number, and the difference, to what is told about the present one.
+void add_frozen(NumberRef& number, double now, std::optional<double> frozen);
+
+}  // namespace headlight::app

@@ -1,0 +1,279 @@
+// What the views of analyses show of a frozen run: heads, logits, what if, flow.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/analyses/head_knockouts.h"
+#include "app/analyses/head_metrics.h"
+#include "app/analyses/logit_attribution.h"
+#include "app/analyses/token_flow.h"
+#include "app/ui_driver.h"
+#include "app/views/flow/flow_layout.h"
+#include "app/views/heads/head_table.h"
+#include "app/views/logits/explained_logit.h"
+#include "app/views/what_if/knockout_list.h"
+#include "app/window/png_file.h"
+#include "core/atomic_file.h"
+#include "support/temporary_directory.h"
+
+namespace viewer_differences_test {
+
+using namespace headlight;
+using namespace headlight::app;
+using evaluation::HeadMetric;
+using shell::kControl;
+using shell::kControlShift;
+using shell::Key;
+
+namespace {
+
+/// Writes a PNG to look at into $HEADLIGHT_TEST_OUT, if that is set.
+void keep(UiDriver& ui, const std::string& name) {
+  const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
+  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
+}
+
+/// What was found of the present run or of the frozen one; null: nothing was asked.
+template <typename Found>
+const Found* found_of(const UiDriver& ui, const Analysis& analysis, bool is_frozen) {
+  for (const std::pair<const AnalysisQuery, Analysed>& known : ui.result().analyses) {
+    const bool is_it = known.first.analysis == &analysis && known.first.is_of_reference == is_frozen;
+    if (is_it) return known.second.as<Found>();
+  }
+  return nullptr;
+}
+
+std::string clipboard_of(UiDriver& ui, const std::string& button) {
+  ui.wait(5.0);
+  ui.click(button);
+  return ImGui::GetClipboardText();
+}
+
+/// Lines of comma-separated cells; those of tokens may have quotes.
+std::vector<std::vector<std::string>> cells_of(const std::string& csv) {
+  std::vector<std::vector<std::string>> lines;
+  std::istringstream text(csv);
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream cells(line);
+    lines.emplace_back();
+    for (std::string cell; std::getline(cells, cell, ',');) lines.back().push_back(cell);
+  }
+  return lines;
+}
+
+/// A run is frozen and a mask painted behind it, so that all that follows differs.
+void freeze_and_paint(UiDriver& ui) {
+  show_golden_model(ui, "gpt2");
+  ui.press(Key::D, kControl);
+  ui.wait(5.0);
+  ui.paint_cell(3, 1);
+}
+
+State sentence() {
+  State state;
+  state.text() = "the cat sat on the mat";
+  return state;
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("the table of heads shows what each metric changed by, in the order of the changes") {
+    UiDriver ui(sentence());
+    freeze_and_paint(ui);
+    ui.click("tab.heads");
+    CHECK(ui.sees("heads.compared"));
+    const auto* now = found_of<HeadMetricsFound>(ui, kHeadMetricAnalysis, false);
+    const auto* frozen = found_of<HeadMetricsFound>(ui, kHeadMetricAnalysis, true);
+    REQUIRE(now);
+    REQUIRE(frozen);
+    const auto metric = static_cast<std::size_t>(HeadMetric::Concentration);
+    ui.click(fmt::format("heads.order.{}", metric));
+    const auto change = [&](const HeadRef& head) {
+      return *now->find(head)->value(HeadMetric::Concentration) - *frozen->find(head)->value(HeadMetric::Concentration);
+    };
+    std::vector<std::pair<float, double>> rows;  // from top to bottom
+    for (const auto& [head, metrics] : now->heads) {
+      const std::string row = fmt::format("heads.row.{}.{}", head.block.layer.value, head.head);
+      if (ui.sees(row)) rows.emplace_back(ui.rect(row).origin.y, std::abs(change(head)));
+    }
+    REQUIRE(rows.size() == now->heads.size());
+    std::ranges::sort(rows);
+    CHECK(rows.front().second > 0.0);
+    CHECK(std::ranges::is_sorted(rows, std::greater(), [](const auto& row) { return row.second; }));
+    keep(ui, "differences_heads");
+    const auto csv = cells_of(clipboard_of(ui, "heads.copy"));
+    REQUIRE(csv.size() == now->heads.size() + 1);
+    const std::size_t column = 3 + 3 * metric;
+    CHECK(csv[0][column + 1] == "peak frozen");
+    CHECK(csv[0][column + 2] == "peak change");
+    for (std::size_t line = 1; line < csv.size(); ++line) {
+      const double difference = std::stod(csv[line][column]) - std::stod(csv[line][column + 1]);
+      CHECK(std::abs(std::stod(csv[line][column + 2]) - difference) <= 2e-6);  // six decimals are written
+    }
+    ui.press(Key::D);
+    CHECK_FALSE(ui.sees("heads.compared"));
+    CHECK(clipboard_of(ui, "heads.copy").find("frozen") == std::string::npos);
+  }
+
+  TEST_CASE("each part of a logit, and each source token's, is shown as what it changed by") {
+    UiDriver ui(sentence());
+    freeze_and_paint(ui);
+    ui.click("tab.logits");
+    CHECK(ui.sees("logits.compared"));
+    const auto* now = found_of<LogitAttribution>(ui, kLogitAttribution, false);
+    const auto* frozen = found_of<LogitAttribution>(ui, kLogitAttribution, true);
+    REQUIRE(now);
+    REQUIRE(frozen);
+    const ExplainedLogit explained{.now = *now, .frozen = comparable(*now, frozen)};
+    REQUIRE(explained.frozen);
+    const LogitAttribution change = explained.shown();
+    CHECK(change.logit == now->logit - frozen->logit);
+    CHECK(change.logit != 0.0);
+    CHECK(std::abs(change.sum() - change.logit) <= 1e-4 * std::max(1.0, std::abs(now->logit)));
+    check_tips(ui);
+    ui.move_to("logits.head.1.2");
+    keep(ui, "differences_logits");
+    const auto csv = cells_of(clipboard_of(ui, "logits.copy"));
+    CHECK(csv[0].back() == "change");
+    bool has_head = false, has_source = false;
+    for (const std::vector<std::string>& line : csv) {
+      if (line[0] == "source token") has_source = line.size() == 7;
+      if (line[0] != "head" || line[1] != "1" || line[2] != "2") continue;
+      has_head = true;
+      CHECK(std::stod(line.back()) == doctest::Approx(change.layers[1].heads[2]));
+      CHECK(std::stod(line[5]) == doctest::Approx(frozen->layers[1].heads[2]));
+    }
+    CHECK(has_head);
+    CHECK(has_source);
+    ui.press(Key::D);
+    CHECK_FALSE(ui.sees("logits.compared"));
+    CHECK(clipboard_of(ui, "logits.copy").starts_with("part,layer,head,token,value\n"));
+  }
+
+  TEST_CASE("what if: of each head's effect the frozen run's is subtracted") {
+    UiDriver ui(sentence());
+    freeze_and_paint(ui);
+    ui.press(Key::W);
+    REQUIRE(ui.state().view.tab == "knockouts");
+    CHECK(ui.sees("what_if.compared"));
+    const auto* now = found_of<HeadKnockouts>(ui, kHeadKnockouts, false);
+    const auto* frozen = found_of<HeadKnockouts>(ui, kHeadKnockouts, true);
+    REQUIRE(now);
+    REQUIRE(frozen);
+    CHECK(frozen->is_complete());
+    CHECK(now->present.logit != frozen->present.logit);
+    check_tips(ui);
+    keep(ui, "differences_knockouts");
+    CHECK(clipboard_of(ui, "what_if.copy")
+              .starts_with("kind,layer,head,logit,logit_change,frozen_logit_change,probability,probability_change,"
+                           "frozen_probability_change\n"));
+    ui.press(Key::D);
+    CHECK_FALSE(ui.sees("what_if.compared"));
+    CHECK(clipboard_of(ui, "what_if.copy").starts_with("kind,layer,head,logit,logit_change,probability,"));
+  }
+
+  TEST_CASE("what if: means of the frozen run need one, with as many tokens") {
+    UiDriver ui(sentence());
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::W);
+    ui.wait(5.0);
+    ui.click("what_if.ablation.2");
+    CHECK(ui.state().what_if.ablation == Ablation::FrozenMean);
+    CHECK(ui.sees("what_if.nothing_frozen"));
+    CHECK_FALSE(ui.sees("what_if.head.0.0"));
+    ui.wait(5.0);
+    ui.press(Key::D, kControl);
+    CHECK_FALSE(ui.sees("what_if.nothing_frozen"));
+    CHECK(ui.sees("what_if.head.0.0"));
+    REQUIRE(found_of<HeadKnockouts>(ui, kReferenceAblations, false));
+    CHECK(found_of<HeadKnockouts>(ui, kReferenceAblations, false)->is_complete());
+    check_tips(ui);
+    ui.fill_in("text.edit", "the cat sat on the red mat");
+    CHECK(ui.sees("what_if.nothing_frozen"));
+  }
+
+  TEST_CASE("flow: edges have the colour of what their share changed by, and the largest changes are written") {
+    UiDriver ui(sentence());
+    freeze_and_paint(ui);
+    const std::uint32_t last = ui.result().shapes.begin()->second.queries - 1;  // whose prediction it is
+    for (const std::uint32_t key : {0U, 1U, last}) {
+      ui.wait(5.0);
+      ui.paint_cell(last, key);
+    }
+    ui.click("tab.flow");
+    CHECK(ui.sees("flow.compared"));
+    const auto* now = found_of<TokenFlowFound>(ui, kFlowRoutes, false);
+    const auto* frozen = found_of<TokenFlowFound>(ui, kFlowRoutes, true);
+    REQUIRE(now);
+    REQUIRE(frozen);
+    const auto threshold = static_cast<double>(ui.state().flow.threshold);
+    const FlowLayout layout(attribution::routes(now->shares, now->start, threshold),
+                            attribution::routes(frozen->shares, frozen->start, threshold), now->layers, now->start);
+    REQUIRE(layout.largest_change() > 0.005);
+    const auto change = [&](const attribution::FlowEdge& edge) { return edge.share - *layout.frozen_share(edge); };
+    const attribution::FlowEdge& most =
+        *std::ranges::max_element(layout.edges, {}, [&](const auto& edge) { return std::abs(change(edge)); });
+    CHECK(ui.sees(fmt::format("flow.change.{}.{}.{}", most.layer, most.from, most.to)));
+    check_tips(ui);
+    keep(ui, "differences_flow");
+    const std::string csv = clipboard_of(ui, "flow.copy");
+    CHECK(csv.starts_with("layer,from,to,kind,share,heads,frozen,change\n"));
+    CHECK(csv.find(fmt::format(",{:.9g},{:.9g}\n", *layout.frozen_share(most), change(most))) != std::string::npos);
+    ui.press(Key::D);
+    CHECK_FALSE(ui.sees("flow.compared"));
+    CHECK(clipboard_of(ui, "flow.copy").starts_with("layer,from,to,kind,share,heads\n"));
+  }
+
+  TEST_CASE("texts of other lengths: the views show the run's own numbers and say why") {
+    UiDriver ui(sentence());
+    freeze_and_paint(ui);
+    ui.wait(5.0);
+    ui.fill_in("text.edit", "the cat sat on the red mat");
+    REQUIRE_FALSE(ui.result().reference_error.empty());
+    for (const std::string view : {"heads", "logits", "knockouts", "flow"}) {
+      CAPTURE(view);
+      ui.click("tab." + view);
+      CHECK(ui.sees((view == "knockouts" ? "what_if" : view) + ".compared"));
+      CHECK(std::ranges::none_of(ui.result().analyses, [](const auto& known) { return known.first.is_of_reference; }));
+      keep(ui, "differences_refused_" + view);
+    }
+  }
+
+  TEST_CASE("figures of these views say that they show differences") {
+    const TemporaryDirectory folder;
+    State state = sentence();
+    state.view.theme = Theme::Light;
+    UiDriver ui(state);
+    freeze_and_paint(ui);
+    for (const std::string view : {"heads", "logits", "knockouts", "flow"}) {
+      CAPTURE(view);
+      ui.click("tab." + view);
+      keep(ui, "differences_light_" + view);
+      const std::filesystem::path path = folder.path() / (view + ".svg");
+      ui.press(Key::S, kControlShift);
+      ui.fill_in("screenshot.path", path.string());
+      ui.click("screenshot.save");
+      REQUIRE_FALSE(ui.window().notice().is_warning);
+      ui.click("notice.close");
+      CHECK(read_file(path).find("now \u2212 frozen") != std::string::npos);
+      if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT")) {
+        std::filesystem::copy_file(path, std::filesystem::path(kept) / ("differences_" + view + ".svg"),
+                                   std::filesystem::copy_options::overwrite_existing);
+      }
+    }
+  }
+}
+
+}  // namespace viewer_differences_test
