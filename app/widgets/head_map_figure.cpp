@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -29,12 +28,13 @@ exporting::HeatmapFigure panel_of(const HeadMapFigure& shown, std::span<const He
     panel.rows.tokens.push_back(fmt::format("{}", layer.block.layer.value));
     for (std::size_t head = 0; head < heads; ++head) {
       const bool is_known = head < layer.values.size() && layer.values[head];
-      panel.map.values.push_back(is_known ? static_cast<float>(*layer.values[head])
-                                          : std::numeric_limits<float>::quiet_NaN());
+      panel.map.values.push_back(is_known ? static_cast<float>(*layer.values[head]) : 0.0F);
+      panel.map.masked.push_back(is_known ? 0 : 1);
     }
   }
   for (std::size_t head = 0; head < heads; ++head) panel.columns.tokens.push_back(fmt::format("{}", head));
   panel.value_title = shown.value_title;
+  panel.masked_title = "no value";
   panel.marks_empty_rows = false;
   panel.style = {.color_map = shown.color_map, .scale = view::ScaleKind::Maximum, .is_dark = shown.is_dark};
   if (shown.is_signed) panel.style = exporting::diverging(panel.style);

@@ -400,6 +400,7 @@ TEST_SUITE("gpu") {
       }
       CHECK(shown >= 2);
       CHECK(count(svg, ">head</text>") == shown);
+      CHECK(count(svg, ">no value</text>") == 1);  // of the encoder's heads that no later one reads
     }
   }
 
