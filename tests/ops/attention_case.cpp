@@ -313,11 +313,11 @@ ops::AttentionInputs attention_inputs(const AttentionCase& one, const ops::Devic
 
 namespace {
 
-constexpr float kMarker = 7.25f;  // no output or statistic of the random inputs is exactly this
+constexpr float kUnwritten = 7.25f;  // no output or statistic of the random inputs is exactly this
 
 Tensor marked(Shape shape) {
   Tensor tensor(std::move(shape));
-  std::fill(tensor.values.begin(), tensor.values.end(), kMarker);
+  std::fill(tensor.values.begin(), tensor.values.end(), kUnwritten);
   return tensor;
 }
 
@@ -373,7 +373,7 @@ AttentionResult<float> run(ops::Kernels& kernels, const AttentionCase& one, ops:
         const std::size_t row = (std::size_t{item} * heads + head) * one.queries + i;
         if (i < one.first_query) {
           result.is_rest_untouched =
-              result.is_rest_untouched && all_are(slot, kMarker) && all_are(pairs.subspan(2 * row, 2), kMarker);
+              result.is_rest_untouched && all_are(slot, kUnwritten) && all_are(pairs.subspan(2 * row, 2), kUnwritten);
         } else {
           result.is_padding_zero = result.is_padding_zero && all_are(slot.subspan(one.config.d_v), 0.0f);
         }
