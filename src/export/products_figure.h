@@ -28,8 +28,9 @@ struct ProductsFigure {
   std::string session = {};         ///< metadata from which it can be made again; empty: none
 };
 
-/// Lines that a figure of products has at most.
-inline constexpr std::size_t kMostProductRows = 512;
+/// Lines that a figure of products has at most. The view asks for so many rows of keys while it shows all keys, not for
+/// more.
+inline constexpr std::size_t kMostProductRows = 256;
 
 /// Throws Error where there is no key or no component, a key's products don't fit the components, or there are too many.
 std::unique_ptr<Drawing> make_drawing(ProductsFigure figure);

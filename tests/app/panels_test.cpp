@@ -1,5 +1,7 @@
 #include <chrono>
 
+#include <fmt/format.h>
+
 #include "app/panel_stage.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/label_text.h"
@@ -288,11 +290,11 @@ TEST_CASE("every kind of run fits the panels, light and dark, at one and two pix
   const auto both = [&](const std::string& name) {
     for (const Theme theme : {Theme::Dark, Theme::Light}) {
       stage.state.view.theme = theme;
-      const std::string suffix = theme == Theme::Dark ? "-dark" : "-light";
+      const char* const suffix = theme == Theme::Dark ? "-dark" : "-light";
       stage.state.view.tab = "head";
-      stage.keep(name + "-head" + suffix);
+      stage.keep(fmt::format("{}-head{}", name, suffix));
       stage.state.view.tab = "steps";
-      stage.keep(name + "-steps" + suffix);
+      stage.keep(fmt::format("{}-steps{}", name, suffix));
     }
     stage.state.view.tab = "head";
   };
