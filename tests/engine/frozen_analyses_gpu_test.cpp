@@ -212,8 +212,8 @@ TEST_SUITE("gpu") {
                      if (site == model::Site::HeadOutput) outputs[block] = values;
                    });
     double worst = 0.0;
-    for (const auto& [head, numbers] : found.without) {
-      const auto give_mean = [&](model::BlockRef block, model::Site site, reference::Array& values) {
+    for (const auto& [of_head, numbers] : found.without) {
+      const auto give_mean = [&, head = of_head](model::BlockRef block, model::Site site, reference::Array& values) {
         if (block != head.block || site != model::Site::HeadOutput) return;
         const std::size_t tokens = values.shape[2], width = values.shape[3], at = head.head * tokens * width;
         const std::vector<double>& then = outputs.at(block).values;
