@@ -12,6 +12,7 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "export/pango_text.h"
 
 namespace headlight::capture {
 namespace {
@@ -22,15 +23,6 @@ constexpr std::size_t kMostScans = 64;
 constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
 constexpr std::string_view kJpegSignature = "\xff\xd8\xff";
 constexpr std::uint32_t kOpaque = 0xFF00'0000U;
-
-struct FreeSurface {
-  void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
-};
-struct FreeCairo {
-  void operator()(cairo_t* cairo) const { cairo_destroy(cairo); }
-};
-using Surface = std::unique_ptr<cairo_surface_t, FreeSurface>;
-using Cairo = std::unique_ptr<cairo_t, FreeCairo>;
 
 std::uint32_t big_endian(std::string_view bytes, std::size_t at) {
   std::uint32_t number = 0;
@@ -73,8 +65,8 @@ cairo_status_t read_some(void* unread, unsigned char* to, unsigned int count) {
 /// Whatever format the surface has, on white.
 exporting::Pixels on_white(cairo_surface_t* image) {
   const int width = cairo_image_surface_get_width(image), height = cairo_image_surface_get_height(image);
-  const Surface ground(cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height));
-  const Cairo cairo(cairo_create(ground.get()));
+  const exporting::Surface ground(cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height));
+  const exporting::CairoContext cairo(cairo_create(ground.get()));
   cairo_set_source_rgb(cairo.get(), 1.0, 1.0, 1.0);
   cairo_paint(cairo.get());
   cairo_set_source_surface(cairo.get(), image, 0.0, 0.0);
@@ -99,7 +91,7 @@ exporting::Pixels on_white(cairo_surface_t* image) {
 exporting::Pixels read_png(std::string_view bytes, const std::string& file) {
   const std::string bare = bare_png(bytes, file);
   Unread unread{.bytes = bare};
-  const Surface image(cairo_image_surface_create_from_png_stream(read_some, &unread));
+  const exporting::Surface image(cairo_image_surface_create_from_png_stream(read_some, &unread));
   const cairo_status_t status = cairo_surface_status(image.get());
   if (status != CAIRO_STATUS_SUCCESS) {
     throw Error("{} is no usable PNG file: {}; save it again", file, cairo_status_to_string(status));

@@ -262,7 +262,7 @@ TEST_SUITE("gpu") {
                  << static_cast<double>(workspace.result().timing.device_bytes) / kMib << " MiB, heatmaps "
                  << static_cast<double>(ui.heatmaps().cached_bytes()) / kMib << " MiB");
     }
-    malloc_trim(0);
+    malloc_trim(0);  // what is resident beyond this is in use, the rest is room between what is
     MESSAGE("after malloc_trim: " << measure_memory().resident_mib << " MiB resident");
     MESSAGE(use.undone() << " steps undone; refused in words: " << fmt::format("{}", fmt::join(use.refusals(), " | ")));
     // What is remembered (undo, tiles, textures, glyphs) has bounds of its own, which short runs haven't reached yet.
