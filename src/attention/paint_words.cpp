@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "ops/paint_slots.h"
@@ -60,12 +61,14 @@ bool place(std::vector<Slot>& slots, const std::vector<Slot>& cells, std::uint32
   return true;
 }
 
+std::size_t slots_for(std::size_t cells) { return cells * 9 / 4 + 2; }
+
 void append(std::vector<std::uint32_t>& words, const NumberPlane& plane) {
   const std::uint32_t first = plane.rows.begin()->first, rows = plane.rows.rbegin()->first - first + 1;
   std::vector<Slot> slots;
   std::uint32_t seed = 0;
   // Beneath half full, nearly every seed will do; few cells may need another one, or a slot more.
-  for (std::size_t count = plane.cells.size() * 9 / 4 + 2;; count += count / 16 + 1, ++seed) {
+  for (std::size_t count = slots_for(plane.cells.size());; count += count / 16 + 1, ++seed) {
     check_mask_words(words.size() + count * kSlotWords + kEmptyRoom);
     slots.assign(count, {});
     if (place(slots, plane.cells, seed)) break;
@@ -94,6 +97,24 @@ class NumberPlanes {
     return key;
   }
 
+  /// How many cells `plane_of` has at least, known without looking at each: those of the painted pattern, or those of one
+  /// scope that no other scope can have painted over.
+  std::size_t least_cells(const NumbersKey& key) const {
+    if (key.painted_head) {
+      return count_cells(extent_.patterns[*key.painted_head]->weights, [](float weight) { return weight > 0.0f; });
+    }
+    std::size_t all = 0, least = 0;
+    const auto is_any = [](float) { return true; };
+    for (const PaintScope& scope : key.scopes) all += count_cells(mask_.biases.at(scope), is_any);
+    for (const PaintScope& scope : key.scopes) {
+      const NumberRuns& biases = mask_.biases.at(scope);
+      const std::size_t others = all - count_cells(biases, is_any);
+      const std::size_t own = count_cells(biases, [](float bias) { return bias != 0.0f; });
+      least = std::max(least, own - std::min(own, others));
+    }
+    return least;
+  }
+
   NumberPlane plane_of(std::uint32_t batch, std::uint32_t head, const NumbersKey& key) const {
     NumberPlane plane;
     if (key.painted_head) {
@@ -117,6 +138,15 @@ class NumberPlanes {
     }
   }
 
+  template <typename Counts>
+  std::size_t count_cells(const NumberRuns& painted, const Counts& counts) const {
+    std::size_t cells = 0;
+    for_each_run(painted, [&](const NumberRun& run, std::uint32_t end) {
+      if (end > run.first_key && counts(run.paint)) cells += end - run.first_key;
+    });
+    return cells;
+  }
+
   void add_biases(NumberPlane& plane, const NumbersKey& key, std::size_t index, std::uint32_t batch,
                   std::uint32_t head) const {
     const auto is_in_earlier = [&](Cell cell) {
@@ -138,10 +168,22 @@ class NumberPlanes {
   const MaskExtent& extent_;
 };
 
+/// Refuses paint that is too large before its tables, which take seconds then, are built.
+void check_size(std::size_t words, const NumberPlanes& planes, const MaskExtent& extent) {
+  std::set<NumbersKey> known;
+  for (std::uint32_t batch = 0; batch < extent.batch; ++batch) {
+    for (std::uint32_t head = 0; head < extent.heads; ++head) {
+      const auto [key, is_new] = known.insert(planes.key_of(batch, head));
+      if (is_new) check_mask_words(words += slots_for(planes.least_cells(*key)) * kSlotWords);
+    }
+  }
+}
+
 }  // namespace
 
 std::uint32_t append_paint(std::vector<std::uint32_t>& words, const MaskSpec& mask, const MaskExtent& extent) {
   const NumberPlanes planes(mask, extent);
+  check_size(words.size(), planes, extent);
   std::map<NumbersKey, std::uint32_t> known;  // where planes begin
   std::vector<std::uint32_t> table(std::size_t{extent.batch} * extent.heads, 0);
   bool is_empty = true;

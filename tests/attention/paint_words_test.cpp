@@ -112,7 +112,7 @@ TEST_SUITE("cpu") {
     std::vector<std::uint32_t> words;
     CHECK(test::error_message([&] { static_cast<void>(append_paint(words, mask, extent)); }) ==
           "the mask's cells take more than 512 MiB for one layer; use fewer different masks or a shorter text");
-    CHECK(words.size() * sizeof(std::uint32_t) < kMostMaskBytes);
+    CHECK(words.empty());  // no table was built for it
     CHECK_NOTHROW(check_mask_words(kMostMaskBytes / sizeof(std::uint32_t)));
   }
 
