@@ -108,7 +108,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("few words of a file can't take long to read") {
     nlohmann::json lists = nlohmann::json::array();
-    for (int layer = 0; layer < 100'000; ++layer) {
+    for (int layer = 0; layer < 1'000; ++layer) {
       lists.push_back({{"layer", layer}, {"runs", {{0, 0, 1 << 22, 1.0}}}});
     }
     CHECK_THROWS_WITH_AS(mask_from_json({{"biases", lists}}, "mask"),
