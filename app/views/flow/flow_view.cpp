@@ -15,6 +15,7 @@
 #include "app/views/flow/flow_graph_panel.h"
 #include "app/views/flow/flow_layout.h"
 #include "app/views/flow/node_tooltip.h"
+#include "app/widgets/copy_button.h"
 #include "app/widgets/empty_note.h"
 #include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
@@ -164,12 +165,15 @@ NumberRef number_of(const Frame& frame, const FlowLayout& layout, const attribut
 class FlowView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    is_drawn_ = false;
+    const bool has_graph = std::exchange(is_drawn_, false);
     if (!frame.result.input || !frame.result.network) return;
     const PredictionPosition position = prediction_position(frame.state, frame.result);
     draw_position_header(
         frame, "flow", frame.result.has_logits ? "What flows into this prediction" : "What flows into this token", position);
     choose(frame);
+    if (has_graph && draw_copy_button(frame, "flow.copy", "Copies the edges on screen and their heads as CSV.")) {
+      ImGui::SetClipboardText(csv(frame, layout_, position.batch).c_str());
+    }
     const std::string why = why_none(frame);
     if (!why.empty() && frame.result.capture && frame.state.flow.method == FlowMethod::Routes) {
       return draw_empty_note(frame, "flow.none", "Nothing is followed here",
@@ -275,10 +279,6 @@ class FlowView final : public ViewPanel {
           fmt::format("; largest flow to \u201C{}\u201D: {:.3f}",
                       predicted_token_text(frame.result, position.batch, asked.options[1]), found.inputs[asked.options[1]]);
     }
-    const char* label = "Copy CSV";
-    if (ImGui::SmallButton(label)) ImGui::SetClipboardText(csv(frame, layout_, position.batch).c_str());
-    mark_last_item(frame, "flow.copy", "Copies the edges on screen and their heads as CSV.");
-    ImGui::SameLine(0.0F, 12.0F);
     draw_small(frame,
                summary + ". Point at a node or an edge; a click opens the edge's head. Arrow keys walk through the graph.",
                frame.ui.theme().text_dim);

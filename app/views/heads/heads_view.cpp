@@ -114,7 +114,7 @@ class HeadsView final : public ViewPanel {
 
   void draw_title(Frame& frame) {
     const FindPanel::Heading heading = panel_->heading(frame);
-    const char* label = "Copy as CSV";
+    const char* label = "Copy CSV";
     const float button = ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
     const float end = ImGui::GetContentRegionMax().x - button;
     ImFont* font = frame.ui.fonts().title;

@@ -85,9 +85,12 @@ void choose_part(Frame& frame) {
 
 void draw_count(Frame& frame, const LineSet& shown) {
   const auto counted = [](std::size_t count) { return fmt::format("{} line{}", count, count == 1 ? "" : "s"); };
-  const std::string text = shown.found > shown.lines.size()
-                               ? fmt::format("the strongest {} of {} lines", shown.lines.size(), shown.found)
-                               : counted(shown.found);
+  std::string text = shown.found > shown.lines.size()
+                         ? fmt::format("the strongest {} of {} lines", shown.lines.size(), shown.found)
+                         : counted(shown.found);
+  if (const auto& locked = frame.state.view.locked) {
+    text += fmt::format(" of the locked {} alone; Esc shows the others", locked->side == MapSide::Query ? "query" : "key");
+  }
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   continue_line(text_width(frame.ui.fonts().small, text));
   ImGui::AlignTextToFramePadding();

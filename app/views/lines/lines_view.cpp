@@ -16,6 +16,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/row_names.h"
+#include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -54,7 +55,8 @@ class LinesView final : public ViewPanel {
     const LineSides& sides = sides_of(frame);
     ui_ = &frame.ui;
     is_dark_ = frame.state.view.theme != Theme::Light;
-    title_ = fmt::format("Layer {}", frame.state.selection.block.layer.value);
+    const model::BlockRef block = frame.state.selection.block;
+    title_ = fmt::format("Layer {} · {}", block.layer.value, kind_name(frame, block.kind));
     const bool has_pair = !sides.queries.sentences.empty() && !sides.keys.sentences.empty();
     const std::optional<std::uint32_t> hovered_head = draw_lines_header(frame, has_pair, set_);
     frame.transient.hovered.reset();

@@ -12,6 +12,7 @@
 
 #include "app/cells/provenance.h"
 #include "app/views/logits/explained_logit.h"
+#include "app/widgets/copy_button.h"
 #include "app/widgets/empty_note.h"
 #include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_map.h"
@@ -157,17 +158,12 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
 }
 
 void draw_copy(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
-  const char* label = "Copy CSV";
-  const float width = ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
-  const float at = ImGui::GetContentRegionMax().x - width;
-  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + 12.0F <= at) ImGui::SameLine(at);
-  if (ImGui::Button(label)) {
+  if (draw_copy_button(frame, "logits.copy", "Copies every number of this view as CSV: parts, heads and source tokens.")) {
     const auto& texts = predicted_tokens(frame.result).texts;
     const std::vector<std::string> none;
     ImGui::SetClipboardText(
         logit_csv(found, logit.position.batch < texts.size() ? texts[logit.position.batch] : none).c_str());
   }
-  mark_last_item(frame, "logits.copy", "Copies every number of this view as CSV: parts, heads and source tokens.");
 }
 
 /// Returns what the map shows.

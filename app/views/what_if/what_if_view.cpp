@@ -25,6 +25,7 @@
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
+#include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
 namespace {
@@ -327,8 +328,8 @@ class WhatIfView final : public ViewPanel {
     figure_.layers = draw_columns(frame, *logit, shown);
     const std::string unit(unit_of(measure));
     figure_.title = "What if a head were gone?";
-    figure_.subtitle = fmt::format("{}; each number: {}, minus now.", present_text(frame, *logit, found->present),
-                                   ablation_text(frame.state.what_if.ablation));
+    figure_.subtitle = fmt::format("{}; {}; each number: {}, minus now.", kind_name(frame, frame.state.selection.block.kind),
+                                   present_text(frame, *logit, found->present), ablation_text(frame.state.what_if.ablation));
     if (shown.frozen) {
       figure_.title += fmt::format(" {}", kDifferenceCaption);
       figure_.subtitle += fmt::format(" The frozen run (\u201C{}\u201D): {}; what each head changes there is subtracted.",
