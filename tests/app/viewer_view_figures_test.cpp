@@ -406,12 +406,28 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a view's figure carries the window's session, from which the same figure is made again") {
     const TemporaryDirectory folder;
-    for (const char* tab : {"head", "model", "predictions", "neuron", "block", "lines", "flow", "heads"}) {
+    std::vector<State> states;
+    for (const char* tab :
+         {"head", "model", "predictions", "block", "lines", "text", "steps", "flow", "logits", "knockouts"}) {
+      states.push_back(view_of(tab));
+    }
+    for (const NeuronForm form : {NeuronForm::Pair, NeuronForm::AllKeys}) {
+      states.push_back(view_of("neuron"));
+      states.back().neuron.form = form;
+    }
+    for (const HeadsMode mode :
+         {HeadsMode::Metrics, HeadsMode::FromTo, HeadsMode::Pattern, HeadsMode::Similarity, HeadsMode::Composition}) {
+      states.push_back(view_of("heads"));
+      states.back().heads.mode = mode;
+    }
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      const std::string& tab = states[i].view.tab;
+      CAPTURE(i);
       CAPTURE(tab);
       const fs::path path = folder.path() / fmt::format("{}.svg", tab);
       std::string first;
       {
-        UiDriver ui(view_of(tab));
+        UiDriver ui(states[i]);
         show_golden_model(ui, "gpt2");
         ui.settle();
         first = figure_of(ui, path);
