@@ -17,11 +17,16 @@ using Flags = vk::MemoryPropertyFlags;
 using Flag = vk::MemoryPropertyFlagBits;
 
 constexpr vk::DeviceSize kBlockBytes = vk::DeviceSize{32} << 20;
-/// A buffer of a larger part of a block has its own memory: it would leave gaps.
-constexpr vk::DeviceSize kMostShared = kBlockBytes / 8;
+/// A buffer of a larger part of a block has its own memory: it would leave gaps. Those that share, a small model's weights
+/// among them, lie side by side in large pages (use_large_pages()), of which one alone has none at its ends.
+constexpr vk::DeviceSize kMostShared = kBlockBytes * 3 / 8;
+/// Larger ones aren't rounded up.
+constexpr std::size_t kMostRounded = std::size_t{4} << 20;
 /// What waits to be used again.
 constexpr std::size_t kMostWaitingBytes = std::size_t{64} << 20;
 constexpr std::size_t kMostWaiting = 512;
+/// What goes on waiting where the driver would have to be asked for more memory: the newest buffers, of tiles and logits.
+constexpr std::size_t kAlwaysWaitingBytes = std::size_t{4} << 20;
 
 /// First memory type that is allowed and has all of `wanted`.
 std::optional<std::uint32_t> find_type(const vk::PhysicalDeviceMemoryProperties& memory, std::uint32_t allowed,
@@ -72,7 +77,7 @@ void use_large_pages(std::span<std::byte> memory) {
 /// Buffers that are made for a moment are rounded up, four sizes to each power of two, so that one of a slightly other size
 /// can be used again.
 std::size_t rounded(std::size_t bytes, Memory memory) {
-  if (memory == Memory::Device || bytes > kMostShared) return bytes;
+  if (memory == Memory::Device || bytes > kMostRounded) return bytes;
   constexpr std::size_t kLeast = 4096;
   if (bytes <= kLeast) return kLeast;
   const std::size_t step = std::bit_floor(bytes) / 4;
@@ -157,12 +162,16 @@ std::unique_ptr<Buffer::Handles> MemoryPool::make(std::size_t size, Memory memor
 }
 
 MemoryRange MemoryPool::find_range(const vk::MemoryRequirements& needs, std::uint32_t type) {
-  if (needs.size > kMostShared) return range_in(make_block(needs.size, type), needs);
-  for (const std::shared_ptr<MemoryBlock>& block : blocks_) {
-    if (block->type != type) continue;
-    MemoryRange range = range_in(block, needs);
-    if (!range.is_empty()) return range;
+  if (needs.size > kMostShared) {
+    trim(kAlwaysWaitingBytes);
+    return range_in(make_block(needs.size, type), needs);
   }
+  MemoryRange range = range_in_blocks(needs, type);
+  if (range.is_empty() && waiting_bytes_ > kAlwaysWaitingBytes) {
+    trim(kAlwaysWaitingBytes);  // what a shorter text's run left behind makes room for the longer one's
+    range = range_in_blocks(needs, type);
+  }
+  if (!range.is_empty()) return range;
   std::shared_ptr<MemoryBlock> block;
   try {
     const vk::DeviceSize most = context_.info.max_allocation;
@@ -172,6 +181,15 @@ MemoryRange MemoryPool::find_range(const vk::MemoryRequirements& needs, std::uin
   }
   blocks_.push_back(block);
   return range_in(block, needs);
+}
+
+MemoryRange MemoryPool::range_in_blocks(const vk::MemoryRequirements& needs, std::uint32_t type) {
+  for (const std::shared_ptr<MemoryBlock>& block : blocks_) {
+    if (block->type != type) continue;
+    MemoryRange range = range_in(block, needs);
+    if (!range.is_empty()) return range;
+  }
+  return {};
 }
 
 MemoryRange MemoryPool::range_in(const std::shared_ptr<MemoryBlock>& block, const vk::MemoryRequirements& needs) {

@@ -25,7 +25,8 @@ struct MemoryBlock {
 
 /// The memory of a context's buffers. Small buffers share blocks, so that a model of a thousand tensors needs a few dozen
 /// allocations (a driver may allow only 4,096); a large one has its own. Freed buffers wait, up to a limit, for a buffer of
-/// the same use and size: what every keystroke makes and frees costs no call of the driver. Any thread.
+/// the same use and size: what every keystroke makes and frees costs no call of the driver. Most of them go before the
+/// driver is asked for more memory. Any thread.
 class MemoryPool {
  public:
   explicit MemoryPool(Context::Handles& context) : context_(context) {}
@@ -43,6 +44,8 @@ class MemoryPool {
   friend struct MemoryRange;
   std::unique_ptr<Buffer::Handles> make(std::size_t size, Memory memory);
   MemoryRange find_range(const vk::MemoryRequirements& needs, std::uint32_t type);
+  /// Empty: no block has so much unused memory in one piece.
+  MemoryRange range_in_blocks(const vk::MemoryRequirements& needs, std::uint32_t type);
   MemoryRange range_in(const std::shared_ptr<MemoryBlock>& block, const vk::MemoryRequirements& needs);
   std::shared_ptr<MemoryBlock> make_block(vk::DeviceSize size, std::uint32_t type);
   void free_range(const std::shared_ptr<MemoryBlock>& block, vk::DeviceSize offset, vk::DeviceSize size);

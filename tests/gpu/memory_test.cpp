@@ -108,6 +108,37 @@ TEST_SUITE("gpu") {
     CHECK(context->memory_calls().allocations == before.allocations + 3);  // neither waited
   }
 
+  TEST_CASE("what waits gives its memory to buffers of other sizes before the driver is asked for more") {
+    test::WatchedContext context(ContextOptions{});
+    const auto make = [&](int count, std::size_t bytes) {
+      std::vector<Buffer> buffers;
+      for (int i = 0; i < count; ++i) buffers.emplace_back(context, bytes, Memory::Device, "a test");
+      return buffers;
+    };
+    const auto calls = [&] { return context->memory_calls(); };
+    SUBCASE("that share blocks") {
+      make(20, 3 * kMiB);  // 60 MiB wait
+      const std::uint64_t before = calls().allocations;
+      const std::vector<Buffer> longer = make(9, 7 * kMiB / 2);
+      CHECK(calls().allocations == before);  // 31 MiB in the ranges of those that waited
+    }
+    SUBCASE("that have memory of their own") {
+      make(4, 14 * kMiB);  // 56 MiB wait
+      const std::vector<Buffer> longer = make(3, 15 * kMiB);
+      const std::uint64_t before = calls().allocations;
+      const std::vector<Buffer> again = make(4, 14 * kMiB);
+      CHECK(calls().allocations == before + 4);
+    }
+    SUBCASE("but the last 4 MiB go on waiting") {
+      make(7, 9 * kMiB);
+      make(3, kMiB);
+      const Buffer large(context, 100 * kMiB, Memory::Device, "a test");
+      const MemoryCalls before = calls();
+      make(3, kMiB);
+      CHECK(calls() == before);
+    }
+  }
+
   TEST_CASE("buffers move, and an empty one is nothing") {
     test::WatchedContext context(ContextOptions{});
     Buffer empty(context, 0, Memory::Device, "a test");
