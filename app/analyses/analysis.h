@@ -73,15 +73,15 @@ class AnalysisTask {
     /// Not empty: all of it is read of another pass, which applies these behind the run's own interventions. It shares with
     /// the run what they leave the same. Steps that follow each other with equal changes read of one pass.
     inference::Interventions changes = {};
-    /// Not empty, where `changes` are: logits alone are read, of states of one batch item, and of several passes, each with
-    /// one of these lists of changes. As many of the first lists as the device computes together are answered, at least
-    /// one. Steps that follow each other with equal lists read of the same passes.
+    /// Not empty, where `changes` are: tiles and logits are read, of one batch item, no residuals, and of several passes,
+    /// each with one of these lists of changes. As many of the first lists as the device computes together are answered, at
+    /// least one, not always as many. Steps that follow each other with equal lists read of the same passes.
     std::vector<inference::Interventions> passes = {};
     /// Of the run that is compared with, changed where there are changes; only where Analysis::compares.
     bool is_of_reference = false;
   };
   struct Answers {
-    std::span<attention::Tile> tiles;
+    std::span<attention::Tile> tiles;   ///< of Reads::passes [pass, tile]
     std::span<const float> logits;      ///< [state, vocabulary]; [pass, state, vocabulary] of Reads::passes
     std::span<const Tensor> residuals;  ///< [row, d_model] each
     std::size_t passes = 1;             ///< of Reads::passes, how many are answered

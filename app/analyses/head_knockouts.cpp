@@ -179,14 +179,11 @@ void HeadKnockoutsTask::take(const Answers& answers) {
     }
     return;
   }
-  if (reading_ > 0 && answers.passes != numbers_.size()) {  // computed again, and not as many as before
-    numbers_.clear();
-    reading_ = 0;
-    return;
-  }
+  // What was read of a pass stays right where it is computed again beside fewer or more others: the first ones go on, those
+  // that are left out begin again with the next ones.
   const std::size_t count = answers.logits.size() / vocabulary_ / answers.passes;
-  numbers_.resize(answers.passes);
-  for (std::size_t i = 0; i < count * answers.passes; ++i) {
+  numbers_.resize(reading_ == 0 ? answers.passes : std::min(answers.passes, numbers_.size()));
+  for (std::size_t i = 0; i < count * numbers_.size(); ++i) {
     read(readings_[reading_ + i % count], answers.logits.subspan(i * vocabulary_, vocabulary_), numbers_[i / count]);
   }
   reading_ += count;

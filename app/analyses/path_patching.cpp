@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "app/analyses/patch_place.h"
@@ -14,6 +15,9 @@ namespace {
 
 /// Numbers of frozen outputs that are kept at most: 256 MiB.
 constexpr std::size_t kMostFrozen = std::size_t{1} << 26;
+/// Senders of a layer that are offered to be computed together, each in a pass of its own; numbers of their outputs that are
+/// read at once, and that their passes replace at most: 16 MiB.
+constexpr std::size_t kMostSenders = 32, kMostOutputs = std::size_t{1} << 18, kMostReplaced = std::size_t{1} << 22;
 
 /// Tokens, padding counted.
 struct TokenRange {
@@ -37,17 +41,31 @@ class PathPatchingTask final : public AnalysisTask {
 
   Reads next(std::size_t most_cells) override;
   void take(const Answers& answers) override;
-  bool is_done() const override { return sender_ == senders_.size(); }
+  bool is_done() const override { return found_.is_complete(); }
   std::shared_ptr<const AnalysisResult> result() const override;
 
  private:
   /// What is read next: the numbers of both runs, what is frozen block by block, what the receiver reads as it is; then of
-  /// each sender its output in both runs, what the receiver reads of the path, and what that does.
-  enum class Step : std::uint8_t { TargetNumbers, SourceNumbers, Frozen, Received, SourceOutput, TargetOutput, Path, Pass };
+  /// some senders of a layer their outputs in both runs, what the receiver reads of each path, and what that does.
+  enum class Step : std::uint8_t {
+    TargetNumbers,
+    SourceNumbers,
+    Frozen,
+    Received,
+    SourceOutputs,
+    TargetOutputs,
+    Path,
+    Pass
+  };
   struct Sender {
     std::size_t at = 0;  ///< in the chain
     std::size_t row = 0;
     std::uint32_t head = 0;
+  };
+  /// A sender, and the numbers that its next pass puts into the target.
+  struct Begun {
+    Sender sender;
+    std::vector<float> values;  ///< [token, d_v] its output in the source; then [token, d] what the receiver reads
   };
 
   void list_senders(const AnalysisQuery& query);
@@ -55,13 +73,22 @@ class PathPatchingTask final : public AnalysisTask {
   PatchPlace place_of(PatchMap map, model::BlockRef block, TokenRange tokens, std::uint32_t head = 0) const;
   attention::TileRequest received_tile() const;
   inference::Intervention replaced(const PatchPlace& place, std::vector<float> rows) const;
-  inference::Interventions path() const;
-  inference::Intervention receiver_patch() const;
+  /// From the next sender on, of one layer, as many as may be offered together.
+  std::span<const Sender> offered() const;
+  inference::Interventions path(const Begun& begun) const;
+  inference::Intervention receiver_patch(const Begun& begun) const;
   void read_frozen(Reads& reads) const;
   void take_frozen(const Answers& answers);
   /// Goes on to the next block of which something is frozen.
   void find_frozen();
-  void keep(const PatchedNumbers& numbers);
+  /// Lists the offered senders whose output differs; the others leave the target as it is.
+  void take_outputs(const Answers& answers);
+  /// Of the first passes what the receiver reads, or what that does.
+  void take_paths(const Answers& answers);
+  void take_passes(const Answers& answers);
+  void keep(const Sender& sender, const PatchedNumbers& numbers);
+  /// Receivers' passes first, then paths, then the next senders.
+  void go_on();
 
   PathInput input_;
   bool into_reference_, recomputes_mlps_;
@@ -75,9 +102,9 @@ class PathPatchingTask final : public AnalysisTask {
   std::vector<Sender> senders_;
   Step step_ = Step::TargetNumbers;
   std::size_t frozen_ = 0, sender_ = 0;
-  std::vector<float> received_;       ///< [token, d] by the receiver, of the patched run as it is
-  std::vector<float> source_output_;  ///< [token, d_v] of the sender
-  std::vector<float> path_received_;
+  std::vector<float> received_;   ///< [token, d] by the receiver, of the patched run as it is
+  std::vector<Begun> begun_;      ///< senders whose path is still to be computed
+  std::vector<Begun> receiving_;  ///< those by which the receiver reads something else
   PatchEffects found_;
 };
 
@@ -167,11 +194,25 @@ inference::Intervention PathPatchingTask::replaced(const PatchPlace& place, std:
   return one;
 }
 
-inference::Interventions PathPatchingTask::path() const {
-  const Sender& sender = senders_[sender_];
+std::span<const PathPatchingTask::Sender> PathPatchingTask::offered() const {
+  const std::span<const Sender> rest = std::span(senders_).subspan(sender_);
+  const std::size_t at = rest.front().at;
+  const std::size_t outputs = std::size_t{sender_tokens_.count} * shapes_.at(chain_[at].block).d_v;
+  std::size_t replaced = outputs;
+  for (std::size_t block = at; block < chain_.size(); ++block) {
+    replaced += chain_[block].feed_forward.size() + (block > at ? chain_[block].attention.size() : 0);
+  }
+  const std::size_t most = std::clamp<std::size_t>(std::min(kMostReplaced / replaced, kMostOutputs / outputs), 1,
+                                                   std::min(rest.size(), kMostSenders));
+  std::size_t count = 1;
+  while (count < most && rest[count].at == at) ++count;
+  return rest.first(count);
+}
+
+inference::Interventions PathPatchingTask::path(const Begun& begun) const {
+  const Sender& sender = begun.sender;
   inference::Interventions changes;
-  changes.push_back(
-      replaced(place_of(PatchMap::Heads, chain_[sender.at].block, sender_tokens_, sender.head), source_output_));
+  changes.push_back(replaced(place_of(PatchMap::Heads, chain_[sender.at].block, sender_tokens_, sender.head), begun.values));
   for (std::size_t at = sender.at; at < chain_.size(); ++at) {
     const FrozenBlock& one = chain_[at];
     if (at > sender.at) {
@@ -184,14 +225,14 @@ inference::Interventions PathPatchingTask::path() const {
   return changes;
 }
 
-inference::Intervention PathPatchingTask::receiver_patch() const {
+inference::Intervention PathPatchingTask::receiver_patch(const Begun& begun) const {
   constexpr std::array kSites = {model::Site::Query, model::Site::Key, model::Site::Value};
   const inference::BlockShape& shape = shapes_.at(receiver_.block);
   const std::uint32_t group = shape.kv_heads == 0 ? 1 : shape.heads / shape.kv_heads;
   const std::uint32_t head = input_ == PathInput::Query ? receiver_.head : receiver_.head / group;
   return {.site = kSites.at(static_cast<std::size_t>(input_)),
           .scope = inference::scope_of(receiver_.block, head),
-          .operation = inference::Replace{.item = batch_, .first = receiver_tokens_.first, .rows = path_received_}};
+          .operation = inference::Replace{.item = batch_, .first = receiver_tokens_.first, .rows = begun.values}};
 }
 
 void PathPatchingTask::read_frozen(Reads& reads) const {
@@ -203,7 +244,7 @@ void PathPatchingTask::read_frozen(Reads& reads) const {
 
 AnalysisTask::Reads PathPatchingTask::next(std::size_t /*most_cells*/) {
   Reads reads;
-  const bool is_of_source = step_ == Step::SourceNumbers || step_ == Step::SourceOutput;
+  const bool is_of_source = step_ == Step::SourceNumbers || step_ == Step::SourceOutputs;
   reads.is_of_reference = is_of_source != into_reference_;
   switch (step_) {
     case Step::TargetNumbers:
@@ -213,21 +254,21 @@ AnalysisTask::Reads PathPatchingTask::next(std::size_t /*most_cells*/) {
     case Step::Frozen:
       read_frozen(reads);
       break;
-    case Step::SourceOutput:
-    case Step::TargetOutput: {
-      const Sender& sender = senders_[sender_];
-      const model::BlockRef block = chain_[sender.at].block;
-      read_place(place_of(PatchMap::Heads, block, sender_tokens_, sender.head), shapes_.at(block), reads);
+    case Step::SourceOutputs:
+    case Step::TargetOutputs:
+      for (const Sender& sender : offered()) {
+        const model::BlockRef block = chain_[sender.at].block;
+        read_place(place_of(PatchMap::Heads, block, sender_tokens_, sender.head), shapes_.at(block), reads);
+      }
       break;
-    }
     case Step::Path:
-      reads.changes = path();
+      for (const Begun& begun : begun_) reads.passes.push_back(path(begun));
       [[fallthrough]];
     case Step::Received:
       reads.tiles.push_back(received_tile());
       break;
     case Step::Pass:
-      reads.changes.push_back(receiver_patch());
+      for (const Begun& begun : receiving_) reads.passes.push_back({receiver_patch(begun)});
       reads.logits.push_back(state_);
       break;
   }
@@ -259,32 +300,67 @@ void PathPatchingTask::take(const Answers& answers) {
     case Step::Frozen:
       return take_frozen(answers);
     case Step::Received:
-      received_ = answers.tiles.front().values;
-      step_ = Step::SourceOutput;
+      received_ = std::move(answers.tiles.front().values);
+      step_ = Step::SourceOutputs;
       return;
-    case Step::SourceOutput:
-      source_output_ = answers.tiles.front().values;
-      step_ = Step::TargetOutput;
+    case Step::SourceOutputs:
+      for (std::size_t i = 0; i < answers.tiles.size(); ++i) {
+        begun_.push_back({.sender = senders_[sender_ + i], .values = std::move(answers.tiles[i].values)});
+      }
+      step_ = Step::TargetOutputs;
       return;
-    case Step::TargetOutput:
-      if (answers.tiles.front().values == source_output_) return keep(found_.target);
-      step_ = Step::Path;
-      return;
+    case Step::TargetOutputs:
+      return take_outputs(answers);
     case Step::Path:
-      path_received_ = answers.tiles.front().values;
-      if (path_received_ == received_) return keep(found_.target);
-      step_ = Step::Pass;
-      return;
+      return take_paths(answers);
     case Step::Pass:
-      return keep(patched_numbers(answers.logits, tokens_[0], tokens_[1]));
+      return take_passes(answers);
   }
 }
 
-void PathPatchingTask::keep(const PatchedNumbers& numbers) {
-  const Sender& sender = senders_[sender_++];
+void PathPatchingTask::take_outputs(const Answers& answers) {
+  sender_ += begun_.size();
+  std::vector<Begun> differing;
+  for (std::size_t i = 0; i < begun_.size(); ++i) {
+    if (answers.tiles[i].values == begun_[i].values) {
+      keep(begun_[i].sender, found_.target);
+    } else {
+      differing.push_back(std::move(begun_[i]));
+    }
+  }
+  begun_ = std::move(differing);
+  go_on();
+}
+
+void PathPatchingTask::take_paths(const Answers& answers) {
+  for (std::size_t i = 0; i < answers.passes; ++i) {
+    std::vector<float>& received = answers.tiles[i].values;
+    if (received == received_) {
+      keep(begun_[i].sender, found_.target);
+    } else {
+      receiving_.push_back({.sender = begun_[i].sender, .values = std::move(received)});
+    }
+  }
+  begun_.erase(begun_.begin(), begun_.begin() + static_cast<std::ptrdiff_t>(answers.passes));
+  go_on();
+}
+
+void PathPatchingTask::take_passes(const Answers& answers) {
+  const std::size_t width = answers.logits.size() / answers.passes;
+  for (std::size_t i = 0; i < answers.passes; ++i) {
+    keep(receiving_[i].sender, patched_numbers(answers.logits.subspan(i * width, width), tokens_[0], tokens_[1]));
+  }
+  receiving_.erase(receiving_.begin(), receiving_.begin() + static_cast<std::ptrdiff_t>(answers.passes));
+  go_on();
+}
+
+void PathPatchingTask::keep(const Sender& sender, const PatchedNumbers& numbers) {
   found_.patched[sender.row * found_.columns + sender.head] = numbers;
   ++found_.known;
-  step_ = Step::SourceOutput;
+}
+
+void PathPatchingTask::go_on() {
+  step_ = !receiving_.empty() ? Step::Pass : !begun_.empty() ? Step::Path : Step::SourceOutputs;
 }
 
 std::shared_ptr<const AnalysisResult> PathPatchingTask::result() const {

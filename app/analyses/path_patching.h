@@ -13,8 +13,9 @@ namespace headlight::app {
 /// head (the receiver) learns of it. Two passes a sender. In the first the sender's output z is the other run's; the
 /// attention outputs of all blocks between sender and receiver are those of the patched run, and so are the outputs of the
 /// MLPs between, unless they are recomputed; norms are. What the receiver's queries, keys or values become there is read.
-/// In the second they alone are replaced, in the run that is patched. Of keys and values several heads may share one KV
-/// head: all of them receive then. A sender whose output is the same in both runs, bit by bit, needs no pass.
+/// In the second they alone are replaced, in the run that is patched. Passes of senders of one layer are computed together
+/// (Reads::passes). Of keys and values several heads may share one KV head: all of them receive then. A sender whose output
+/// is the same in both runs, bit by bit, needs no pass.
 /// The result is a PatchEffects of the senders' layers, told sender by sender.
 /// Heeds the query's `block` (the senders' kind, the receiver's layer), `head` (the receiver's), `batch`, `query` (the token
 /// whose prediction it is), `key` (0: senders are patched at all tokens; else at token key − 1 alone), `tokens` as

@@ -9,6 +9,7 @@
 #include "app/engine/engine_runner.h"
 #include "app/engine/engine_tasks.h"
 #include "app/engine/engine_worker.h"
+#include "core/free_memory.h"
 
 namespace headlight::app {
 
@@ -36,6 +37,8 @@ namespace {
 
 /// How long there must have been no request before the worker spends time on itself.
 constexpr std::chrono::milliseconds kIdle{1500};
+/// And before memory that is no longer used goes back to the system.
+constexpr std::chrono::milliseconds kMemoryIdle{3000};
 
 /// Interval of progress updates of a load.
 constexpr std::size_t kProgressSteps = 200;
@@ -181,6 +184,7 @@ class Engine::Worker {
                          .watch_passes = [this](std::size_t done, std::size_t total) { return watch_passes(done, total); },
                          .may_go_on = [this] { return may_go_on(); }});
     std::unique_lock lock(mutex_);
+    bool has_worked = false;  // since memory was given back
     while (true) {
       const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more() || tasks_->has_more(); };
       const auto rest = [&] { return worker.warms_up() ? std::chrono::milliseconds(0) : kIdle; };
@@ -189,7 +193,14 @@ class Engine::Worker {
         worker.work_while_idle();
         lock.lock();
       }
+      if (has_worked && !changed_.wait_for(lock, kMemoryIdle, has_work)) {
+        has_worked = false;
+        lock.unlock();
+        return_free_memory();
+        lock.lock();
+      }
       changed_.wait(lock, has_work);
+      has_worked = true;
       if (is_stopping_) {
         lock.unlock();
         return tasks_->close();

@@ -1,5 +1,6 @@
 #include "app/engine/engine_worker.h"
 
+#include <array>
 #include <chrono>
 #include <utility>
 #include <variant>
@@ -178,6 +179,8 @@ void EngineWorker::compare() {
   result_.reference_error = compared_.refusal();
   result_.reference_input = compared_.run() ? compared_.tokens() : nullptr;
   tiles_.compare_with(compared_.run() ? versions_of(*compared_.run()) : BlockVersions());
+  const auto layers_of = [](const inference::Run& run) { return run.inputs().network->layers.get(); };
+  norms_->keep_only(std::array{layers_of(*run_), layers_of(compared_.run() ? *compared_.run() : *run_)});
 }
 
 void EngineWorker::evaluate_some() {

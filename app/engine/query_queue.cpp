@@ -79,7 +79,9 @@ void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget, co
                                   std::size_t) { return ChangedPasses{.run = changed_run(of, passes.front())}; };
       if (!compute_passes && !changed_run) throw Error("there is nothing that computes a changed pass");
       // Half of the budget: what is read of the passes is added up in one go.
-      const std::size_t most = std::max<std::size_t>(budget.logits / 2 / std::max<std::size_t>(cost.logits, 1), 1);
+      const std::size_t of_logits = budget.logits / 2 / std::max<std::size_t>(cost.logits, 1);
+      const std::size_t of_cells = budget.cells / 2 / std::max<std::size_t>(cost.cells, 1);
+      const std::size_t most = std::max<std::size_t>(std::min(of_logits, of_cells), 1);
       const bool has_run = step.of != Evaluation::Of::Reference || runs.reference != nullptr;
       if (!has_run) throw Error("there is no run to compare with");
       answer_passes(batch, step, most, compute_passes ? compute_passes : ComputePasses(one_by_one));
@@ -100,22 +102,29 @@ void QueryQueue::fail(std::vector<Part>& batch, const std::string& why) {
 
 void QueryQueue::answer_passes(std::vector<Part>& batch, QueryStep& step, std::size_t most, const ComputePasses& compute) {
   ChangedPasses passes;
+  const std::uint32_t line = step.states.empty() ? step.tiles.front().batch : step.states.front().batch;
   try {
-    passes = compute(step.of, step.states.front().batch, step.passes, most);
+    passes = compute(step.of, line, step.passes, most);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::Cancelled) throw;
     return fail(batch, error.what());
   }
   std::vector<inference::StateRef> states;
+  std::vector<attention::TileRequest> tiles;
   for (std::uint32_t pass = 0; pass < passes.count; ++pass) {
+    const std::uint32_t item = passes.count > 1 ? pass : line;  // each pass is an item of the run
     for (inference::StateRef state : step.states) {
-      if (passes.count > 1) state.batch = pass;
+      state.batch = item;
       states.push_back(state);
     }
+    for (attention::TileRequest tile : step.tiles) {
+      tile.batch = item;
+      tiles.push_back(tile);
+    }
   }
-  const Tensor logits = passes.run->logits(states);
+  inference::Run::Answers answers = passes.run->answer({.tiles = tiles, .states = states});
   const Waitings::iterator waiting = batch.front().waiting;
-  waiting->second.task->take({.tiles = {}, .logits = logits.values, .passes = passes.count});
+  waiting->second.task->take({.tiles = answers.tiles, .logits = answers.logits.values, .passes = passes.count});
   if (!waiting->second.task->is_done()) return;
   waiting_.erase(waiting);
   ++done_;

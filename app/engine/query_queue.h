@@ -26,7 +26,8 @@ struct QueryStep {
   bool reads_encoder_output = false;             ///< of the newest run
   std::vector<inference::ResidualRows> residuals = {};
   inference::Interventions changes = {};  ///< not empty: of another pass, which applies them too
-  /// Not empty: of several passes, each of which applies one of these lists; of their first ones, as many as are computed.
+  /// Not empty: tiles and logits of several passes, each of which applies one of these lists; of their first ones, as many
+  /// as are computed. All are of one batch item.
   std::vector<inference::Interventions> passes = {};
 
   /// Can both be read of one run? Not of several passes.
@@ -51,8 +52,8 @@ using ComputePasses = std::function<ChangedPasses(Evaluation::Of of, std::uint32
 
 /// The answers to one step.
 struct QueryAnswer {
-  std::span<attention::Tile> tiles;
-  std::span<const float> logits;  ///< [state, vocabulary]; [pass, state, vocabulary] of several passes
+  std::span<attention::Tile> tiles;  ///< [pass, tile] of several passes
+  std::span<const float> logits;     ///< [state, vocabulary]; [pass, state, vocabulary] of several passes
   Tensor encoder_output = {};
   std::span<const Tensor> residuals = {};  ///< [row, d_model] each
   std::size_t passes = 1;                  ///< of QueryStep::passes, how many

@@ -11,6 +11,7 @@ constexpr std::size_t kWork = std::size_t{1} << 23;
 constexpr std::size_t kMostKeys = 4'096;
 /// Of all norms that are kept: those of 128 heads of a text of 32,768 tokens.
 constexpr std::size_t kCacheBytes = std::size_t{32} << 20;
+constexpr std::size_t kMostVersions = 2;  ///< of a head
 
 }  // namespace
 
@@ -77,8 +78,28 @@ std::shared_ptr<HeadNorms> HeadNormsCache::find(const std::shared_ptr<const mode
   }
   if (!norms) norms = std::make_shared<HeadNorms>(network, block, head, shape);
   entries_.insert_or_assign(key, Entry{.norms = norms, .used_at = ++uses_});
+  forget_old_versions(key);
   evict();
   return norms;
+}
+
+void HeadNormsCache::forget_old_versions(const Key& key) {
+  const auto first = entries_.lower_bound({.block = key.block, .batch = key.batch, .head = key.head});
+  const auto is_of_head = [&](const Key& other) {
+    return other.block == key.block && other.batch == key.batch && other.head == key.head;
+  };
+  std::size_t count = 0;
+  auto oldest = first;
+  for (auto entry = first; entry != entries_.end() && is_of_head(entry->first); ++entry, ++count) {
+    if (entry->second.used_at < oldest->second.used_at) oldest = entry;
+  }
+  if (count > kMostVersions) entries_.erase(oldest);  // one is added at a time
+}
+
+void HeadNormsCache::keep_only(std::span<const model::Layers* const> layers) {
+  std::erase_if(entries_, [&](const auto& entry) {
+    return std::ranges::find(layers, entry.second.norms->network()->layers.get()) == layers.end();
+  });
 }
 
 void HeadNormsCache::evict() {

@@ -56,14 +56,18 @@ class HeadNorms {
 };
 
 /// The norms of the heads that were asked for last, so that all tiles of a map share them, and of the next runs' maps what
-/// was computed of W_O. Not thread-safe.
+/// was computed of W_O. Of each head those of two runs are kept: the newest one and that which it is compared with. Not
+/// thread-safe.
 class HeadNormsCache {
  public:
   /// `version`: Run::version of the block, in one session: another one means other values.
   std::shared_ptr<HeadNorms> find(const std::shared_ptr<const model::Network>& network, model::BlockRef block,
                                   std::uint32_t batch, std::uint32_t head, std::uint64_t version,
                                   const attention::BlockShape& shape);
+  /// Forgets what isn't of these layers: norms keep the network whose weights they read, with its mapped files.
+  void keep_only(std::span<const model::Layers* const> layers);
   void clear() { entries_.clear(); }
+  std::size_t size() const { return entries_.size(); }
 
  private:
   struct Key {
@@ -77,6 +81,8 @@ class HeadNormsCache {
     std::shared_ptr<HeadNorms> norms;
     std::uint64_t used_at = 0;  ///< uses_ then
   };
+  /// Of the key's head all but the last used ones.
+  void forget_old_versions(const Key& key);
   void evict();
 
   std::map<Key, Entry> entries_;

@@ -14,6 +14,12 @@ const Analysed* ask_of_frozen(Frame& frame, AnalysisQuery query) {
   return frame.ask(query);
 }
 
+const Analysed* subtractable(const Analysed* now, const Analysed* frozen) {
+  if (frozen == nullptr || !frozen->is_done) return nullptr;
+  const bool is_whole = now != nullptr && now->is_done && now->result;
+  return is_whole || !frozen->error.empty() ? frozen : nullptr;
+}
+
 void draw_comparison(Frame& frame, const std::string& view, const std::string& of, const Analysed* frozen) {
   const CompareChoices& compare = frame.state.compare;
   if (!compare.frozen || !compare.shows_difference) return;

@@ -12,6 +12,9 @@ namespace headlight::app {
 /// The same question about the frozen run. Null: views show no differences, or it isn't answered yet.
 const Analysed* ask_of_frozen(Frame& frame, AnalysisQuery query);
 
+/// The frozen run's answer where both are whole, so that it can be subtracted, or where it is an error; else null.
+const Analysed* subtractable(const Analysed* now, const Analysed* frozen);
+
 /// One line where a run is frozen and differences are shown: what the numbers are, that the frozen run's aren't known yet,
 /// or why the two can't be compared. `of`: what changed, such as "each part of the logit"; marked "<view>.compared".
 void draw_comparison(Frame& frame, const std::string& view, const std::string& of, const Analysed* frozen);

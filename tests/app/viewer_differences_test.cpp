@@ -14,8 +14,11 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/analyses/head_circuits.h"
 #include "app/analyses/head_knockouts.h"
 #include "app/analyses/head_metrics.h"
+#include "app/analyses/head_ranking.h"
+#include "app/analyses/head_similarity.h"
 #include "app/analyses/logit_attribution.h"
 #include "app/analyses/token_flow.h"
 #include "app/ui_driver.h"
@@ -25,6 +28,7 @@
 #include "app/views/what_if/knockout_list.h"
 #include "app/window/png_file.h"
 #include "core/atomic_file.h"
+#include "support/retrained_model.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_differences_test {
@@ -125,6 +129,124 @@ TEST_SUITE("gpu") {
     ui.press(Key::D);
     CHECK_FALSE(ui.sees("heads.compared"));
     CHECK(clipboard_of(ui, "heads.copy").find("frozen") == std::string::npos);
+  }
+
+  TEST_CASE("heads found by a pattern or by tokens: the score\u2019s change, the largest one first") {
+    UiDriver ui(sentence());
+    freeze_and_paint(ui);
+    ui.click("tab.heads");
+    const auto check_mode = [&](int mode, const Analysis& analysis, std::size_t score, std::size_t frozen_score) {
+      CAPTURE(mode);
+      ui.click(fmt::format("heads.mode.{}", mode));
+      CHECK(ui.sees("heads.compared"));
+      const auto* now = found_of<HeadRanking>(ui, analysis, false);
+      const auto* frozen = found_of<HeadRanking>(ui, analysis, true);
+      REQUIRE(now);
+      REQUIRE(frozen);
+      check_tips(ui);
+      keep(ui, fmt::format("differences_heads_{}", mode));
+      const auto csv = cells_of(clipboard_of(ui, "heads.copy"));
+      REQUIRE(csv.size() == now->heads.size() + 1);
+      CHECK(csv[0].back().ends_with("change"));
+      double last = 10.0, largest = 0.0;
+      for (std::size_t line = 1; line < csv.size(); ++line) {
+        const auto layer = static_cast<std::uint32_t>(std::stoul(csv[line][1]));
+        const HeadRef head{.block = encoder_block(layer), .head = static_cast<std::uint32_t>(std::stoul(csv[line][2]))};
+        REQUIRE(now->match(head));
+        REQUIRE(frozen->match(head));
+        const double change = now->match(head)->mass - frozen->match(head)->mass;
+        CHECK(std::stod(csv[line][score]) == doctest::Approx(now->match(head)->mass));
+        CHECK(std::stod(csv[line][frozen_score]) == doctest::Approx(frozen->match(head)->mass));
+        CHECK(std::abs(std::stod(csv[line].back()) - change) <= 1e-8);  // nine digits are written
+        CHECK(std::abs(change) <= last);
+        last = std::abs(change);
+        largest = std::max(largest, last);
+      }
+      CHECK(largest > 1e-4);
+      ui.press(Key::D);
+      CHECK_FALSE(ui.sees("heads.compared"));
+      CHECK(clipboard_of(ui, "heads.copy").find("frozen") == std::string::npos);
+      ui.press(Key::D);
+    };
+    check_mode(2, kPatternRanking, 3, 6);
+    check_mode(1, kFromTo, 3, 4);
+  }
+
+  TEST_CASE("similar heads: how much more or less two of them differ than in the frozen run") {
+    UiDriver ui(sentence());
+    freeze_and_paint(ui);
+    ui.click("tab.heads");
+    ui.click("heads.mode.3");
+    CHECK(ui.sees("heads.compared"));
+    const auto* now = found_of<HeadSimilarity>(ui, kHeadSimilarity, false);
+    const auto* frozen = found_of<HeadSimilarity>(ui, kHeadSimilarity, true);
+    REQUIRE(now);
+    REQUIRE(frozen);
+    ui.click("heads.similar.order.1");  // rows by layer and head
+    ui.move_to("heads.similar.map");
+    check_tips(ui);
+    keep(ui, "differences_heads_3");
+    const auto csv = cells_of(clipboard_of(ui, "heads.copy"));
+    REQUIRE(csv.size() == now->heads.size() + 1);
+    CHECK(csv[0][0] == "head (change)");
+    double largest = 0.0;
+    for (std::size_t row = 0; row < now->heads.size(); ++row) {
+      for (std::size_t column = 0; column < now->heads.size(); ++column) {
+        const double change = double{now->between(row, column)} - double{frozen->between(row, column)};
+        CHECK(std::abs(std::stod(csv[row + 1][column + 1]) - change) <= 1e-6);  // six digits are written
+        largest = std::max(largest, std::abs(change));
+      }
+    }
+    CHECK(largest > 1e-4);
+    ui.press(Key::D);
+    CHECK_FALSE(ui.sees("heads.compared"));
+    CHECK(clipboard_of(ui, "heads.copy").starts_with("head,L0 H0,"));
+  }
+
+  TEST_CASE("numbers of weights are the same in both runs of a model, and are compared between two") {
+    const TemporaryDirectory folder;
+    UiDriver ui(sentence());
+    freeze_and_paint(ui);
+    ui.click("tab.heads");
+    ui.click("heads.mode.4");
+    for (const int score : {0, 3}) {
+      ui.click(fmt::format("heads.circuit.{}", score));
+      CHECK(ui.sees("heads.compared"));  // says that nothing differs
+      CHECK(ui.sees("heads.composed.row.0"));
+      CHECK(clipboard_of(ui, "heads.copy").find("frozen") == std::string::npos);
+    }
+    keep(ui, "differences_heads_4");
+    ui.window().open_model(test::retrained(test::copy_of_golden("gpt2", folder.path() / "other")).string());
+    ui.settle();
+    REQUIRE(ui.result().reference_error == "");
+    for (const int score : {0, 3}) {
+      CAPTURE(score);
+      ui.click("tab.heads");
+      ui.click("heads.mode.4");
+      ui.click(fmt::format("heads.circuit.{}", score));
+      const auto csv = cells_of(clipboard_of(ui, "heads.copy"));
+      CHECK(csv[0].back().ends_with("change"));
+      double largest = 0.0;
+      for (std::size_t line = 1; line < csv.size(); ++line) {
+        if (csv[line].size() < 6 || csv[line][5].empty()) continue;
+        CHECK(std::abs(std::stod(csv[line][3]) - std::stod(csv[line][4]) - std::stod(csv[line][5])) <= 1e-8);
+        largest = std::max(largest, std::abs(std::stod(csv[line][5])));
+      }
+      CHECK(largest > 1e-4);
+      CHECK(ui.sees("heads.compared"));
+    }
+    keep(ui, "differences_heads_weights");
+  }
+
+  TEST_CASE("a layer\u2019s matrices are drawn as differences, those of the residual stream too") {
+    UiDriver ui(sentence());
+    freeze_and_paint(ui);
+    ui.click("tab.block");
+    ui.press(Key::Down);  // the second layer, whose input differs
+    CHECK(ui.sees("block.compared"));
+    keep(ui, "differences_block");
+    ui.press(Key::D);
+    CHECK_FALSE(ui.sees("block.compared"));
   }
 
   TEST_CASE("each part of a logit, and each source token's, is shown as what it changed by") {
@@ -257,7 +379,7 @@ TEST_SUITE("gpu") {
     state.view.theme = Theme::Light;
     UiDriver ui(state);
     freeze_and_paint(ui);
-    for (const std::string view : {"heads", "logits", "knockouts", "flow"}) {
+    for (const std::string view : {"heads", "logits", "knockouts", "flow", "block"}) {
       CAPTURE(view);
       ui.click("tab." + view);
       keep(ui, "differences_light_" + view);

@@ -1,11 +1,18 @@
+#include <unistd.h>
+
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include <doctest/doctest.h>
 
 #include "app/engine/engine.h"
 #include "engine/fake_runner.h"
+#include "support/address_sanitizer.h"
 
 namespace engine_test {
 
@@ -241,6 +248,35 @@ TEST_SUITE("cpu") {
     CHECK(result.tiles.size() == 1);
     CHECK(result.is_current(weights_of(2, 2)));
   }
+
+#if defined(__GLIBC__) && HEADLIGHT_HAS_ADDRESS_SANITIZER == 0 && !defined(__SANITIZE_THREAD__)
+  TEST_CASE("memory that nothing uses any more goes back to the system when there is nothing to do") {
+    const auto resident_mib = [] {
+      std::ifstream statm("/proc/self/statm");
+      double pages = 0.0, resident = 0.0;
+      statm >> pages >> resident;
+      return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 0x1p20;
+    };
+    Bench bench;
+    std::vector<std::unique_ptr<std::array<char, 1000>>> pieces(100'000);
+    for (auto& piece : pieces) piece = std::make_unique<std::array<char, 1000>>();  // zeros: all pages are touched
+    const std::unique_ptr<std::array<char, 1000>> last = std::move(pieces.back());  // malloc trims what is behind it
+    const double in_use = resident_mib();
+    pieces.clear();
+    bench.request(inputs_of("one two three"), {weights_of(2, 3)});
+    bench.finish();
+    CHECK(resident_mib() > in_use - 20.0);
+    double rested = resident_mib();
+    for (int patience = 0; patience < 400 && rested > in_use - 80.0; ++patience) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      rested = resident_mib();
+    }
+    CHECK(rested <= in_use - 80.0);  // observed 93 MiB less, after 3 s
+    CHECK(last->front() == 0);
+    bench.request(inputs_of("one two"), {weights_of(2, 2)});  // and it works on
+    CHECK(bench.finish().error == "");
+  }
+#endif
 
   TEST_CASE("an engine can go away while it works") {
     Bench bench;

@@ -15,6 +15,7 @@
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/logit_attribution.h"
 #include "app/analyses/token_flow.h"
+#include "engine/counting_runner.h"
 #include "engine/two_runs.h"
 #include "model/reference.h"
 
@@ -32,38 +33,6 @@ AnalysisQuery of_frozen(AnalysisQuery query) {
   query.is_of_reference = true;
   return query;
 }
-
-/// The real device, which counts passes.
-class CountingRunner final : public Runner {
- public:
-  struct Counts {
-    int alone = 0;
-    std::size_t copies = 0;
-  };
-  explicit CountingRunner(std::shared_ptr<Counts> counts) : inner_(open_gpu_runner("")), counts_(std::move(counts)) {}
-
-  std::string device_name() const override { return inner_->device_name(); }
-  void load(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
-            const inference::LoadObserver& observer) override {
-    inner_->load(std::move(layers), precision, observer);
-  }
-  void unload() override { inner_->unload(); }
-  std::shared_ptr<const inference::Run> run(inference::PassInputs pass,
-                                            std::shared_ptr<const inference::Run>&& base) override {
-    ++counts_->alone;
-    return inner_->run(std::move(pass), std::move(base));
-  }
-  std::shared_ptr<const inference::Run> run_copies(const inference::Run& base, std::uint32_t line,
-                                                   std::span<const inference::Interventions> changes) override {
-    std::shared_ptr<const inference::Run> copies = inner_->run_copies(base, line, changes);
-    if (copies) counts_->copies += changes.size();
-    return copies;
-  }
-
- private:
-  std::unique_ptr<Runner> inner_;
-  std::shared_ptr<Counts> counts_;
-};
 
 /// ln of the sum of exponentials, over one row.
 double log_sum(std::span<const double> row) {

@@ -1,7 +1,9 @@
 // What knocking out heads changes: against each knock-out alone, and against PyTorch.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +16,7 @@
 #include "app/engine/gpu_runner.h"
 #include "core/json.h"
 #include "engine/asked_analysis.h"
+#include "engine/fake_runner.h"
 
 namespace head_knockouts_gpu_test {
 
@@ -95,6 +98,35 @@ PredictedNumbers numbers_of(const Tensor& logits, const std::vector<std::uint32_
     numbers.loss -= log_probability(row(at), ids[at + 1]) / static_cast<double>(ids.size() - 1);
   }
   return numbers;
+}
+
+/// A logit that a pass without this head could give a token at a state.
+float made_up_logit(const HeadRef& head, std::uint32_t state, std::size_t token) {
+  const std::uint64_t at = (head.block.layer.value * 8 + head.head) * std::uint64_t{1'000'003} + state * 4'001 + token;
+  return static_cast<float>(at * 0x9e3779b97f4a7c15U >> 40U) * 0x1p-22F;
+}
+
+/// Answers a Δ-map's steps with made-up logits, in step number i of as many passes as `counts` says, again from its
+/// beginning on. Returns what was found; `steps`: how many there were.
+HeadKnockouts answer_steps(AnalysisTask& task, std::size_t vocabulary, const std::vector<std::size_t>& counts,
+                           std::size_t& steps) {
+  for (steps = 0; !task.is_done(); ++steps) {
+    REQUIRE(steps < 2'000);
+    const AnalysisTask::Reads reads = task.next(1'000'000);
+    const std::size_t offered = std::max<std::size_t>(reads.passes.size(), 1);
+    const std::size_t passes = std::min(offered, counts[steps % counts.size()]);
+    std::vector<float> logits;
+    logits.reserve(passes * reads.logits.size() * vocabulary);
+    for (std::size_t pass = 0; pass < passes; ++pass) {
+      const inference::Scope all = reads.passes.empty() ? inference::Scope() : reads.passes[pass].front().scope;
+      const HeadRef head{.block = encoder_block(all.layer.value_or(9)), .head = all.head.value_or(0)};
+      for (const inference::StateRef& state : reads.logits) {
+        for (std::size_t token = 0; token < vocabulary; ++token) logits.push_back(made_up_logit(head, state.token, token));
+      }
+    }
+    task.take({.tiles = {}, .logits = logits, .residuals = {}, .passes = passes});
+  }
+  return dynamic_cast<const HeadKnockouts&>(*task.result());
 }
 
 const WhatIfChoices kLoss{.measure = KnockoutMeasure::Loss};
@@ -194,6 +226,46 @@ TEST_SUITE("gpu") {
 }
 
 TEST_SUITE("cpu") {
+  TEST_CASE("the number of passes computed together may change between the steps of a map: nothing begins again") {
+    State state;
+    const std::string path = HEADLIGHT_ASSETS_DIR "/models/captions-gpt2";
+    select_model(state, path, inference::open_model(path)->masks);
+    state.model().ids = {{}};
+    for (std::uint32_t token = 0; token < 100; ++token) state.model().ids.front().push_back(token * 37 % 4'000);
+    RunSource sources;
+    const RunSource::Source& source = sources.build(run_inputs(state));
+    const FakeRun run({.network = source.network, .input = *source.input}, 1, std::make_shared<FakeLog>(),
+                      std::make_shared<FakeDevice>(FakeDevice{"a test"}));
+    const AnalysisSubject subject{.network = source.network,
+                                  .input = source.input,
+                                  .inputs = std::make_shared<const RunInputs>(run_inputs(state)),
+                                  .shapes = shapes_of(run),
+                                  .has_logits = true};
+    const std::size_t vocabulary = source.network->layers->unembedding->linear.out();
+    const auto found_by = [&](const std::vector<std::size_t>& counts, std::size_t& steps) {
+      const auto task = kHeadKnockouts.begin(knockout_query(kLoss, 0, 0, 0, {}), subject);
+      return answer_steps(*task, vocabulary, counts, steps);
+    };
+    std::size_t steps_alone = 0, steps_of_all = 0;
+    const HeadKnockouts alone = found_by({1}, steps_alone);
+    REQUIRE(alone.is_complete());
+    REQUIRE(alone.without.size() == 32);
+    REQUIRE(steps_alone >= 40);  // observed 45: of most heads the logits are read in two steps
+    CHECK(found_by({8}, steps_of_all).is_complete());
+    CHECK(steps_of_all * 4 < steps_alone);
+    for (const std::vector<std::size_t>& counts :
+         {std::vector<std::size_t>{8}, {1, 8}, {8, 1}, {4, 3, 2}, {2, 8, 5, 1, 3}, {8, 4, 8, 2, 1, 6, 7}}) {
+      CAPTURE(counts.front());
+      CAPTURE(counts.size());
+      std::size_t steps = 0;
+      const HeadKnockouts found = found_by(counts, steps);
+      REQUIRE(found.is_complete());
+      CHECK(steps <= steps_alone);
+      CHECK(found.present.loss == alone.present.loss);
+      for (const auto& entry : alone.without) CHECK(found.without.at(entry.first).loss == entry.second.loss);
+    }
+  }
+
   TEST_CASE("what can't be measured is said in words") {
     AskedAnalysis gpt2("gpt2");
     const auto error = [&](const AnalysisQuery& query) { return gpt2.ask(query).error; };

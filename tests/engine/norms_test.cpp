@@ -262,6 +262,53 @@ TEST_SUITE("cpu") {
     CHECK(norms->norm(0, 9'999) == once);
   }
 
+  TEST_CASE("of a head the norms of the two runs that were asked for last are kept, of other networks none") {
+    const auto subject = std::make_unique<Subject>(playground());
+    const std::shared_ptr<const model::Network> network = subject->run->inputs().network;
+    const inference::BlockShape shape = subject->run->shape(kFirst);
+    HeadNormsCache cache;
+    const std::shared_ptr<HeadNorms> frozen = cache.find(network, kFirst, 0, 1, 7, shape);
+    for (std::uint64_t version = 8; version < 50; ++version) {
+      const std::shared_ptr<HeadNorms> newest = cache.find(network, kFirst, 0, 1, version, shape);
+      CHECK(cache.find(network, kFirst, 0, 1, version, shape) == newest);
+      CHECK(cache.find(network, kFirst, 0, 1, 7, shape) == frozen);  // asked for with each
+      CHECK(cache.size() == 2);
+    }
+    for (const std::uint32_t head : {0U, 2U}) CHECK(cache.find(network, kFirst, 0, head, 7, shape) != nullptr);
+    CHECK(cache.size() == 4);
+    const model::Layers other;
+    cache.keep_only(std::array<const model::Layers*, 2>{&other, network->layers.get()});
+    CHECK(cache.size() == 4);
+    cache.keep_only(std::array<const model::Layers*, 1>{&other});
+    CHECK(cache.size() == 0);
+  }
+
+  TEST_CASE("a model whose norms were shown is closed with the next one") {
+    EngineWorker worker{{.open = open_reference_runner,
+                         .tile_bytes = std::size_t{1} << 20,
+                         .models = std::make_shared<ModelCache>(),
+                         .watch_load = [](std::size_t, std::size_t) { return true; }}};
+    worker.open("");
+    State state;
+    const std::string path = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2";
+    select_model(state, path, inference::open_model(path)->masks);
+    state.model().ids = {{5, 9, 2, 7}};
+    const TileQuery query{.quantity = kNorms, .block = kFirst, .head = 1, .rows = 4, .columns = 4};
+    worker.begin({.revision = 1, .inputs = run_inputs(state), .queries = {query}});
+    while (worker.has_more()) worker.evaluate_some();
+    std::weak_ptr<const model::Network> network;
+    {
+      const EngineResult result = worker.snapshot();
+      REQUIRE(result.error == "");
+      REQUIRE(result.tile(query));
+      network = result.network;
+    }
+    CHECK_FALSE(network.expired());
+    worker.begin({.revision = 2, .inputs = run_inputs(playground()), .queries = {query}});
+    while (worker.has_more()) worker.evaluate_some();
+    CHECK(network.expired());
+  }
+
   TEST_CASE("the engine answers norms, and anew when values change") {
     EngineWorker worker{{.open = open_reference_runner,
                          .tile_bytes = std::size_t{1} << 20,

@@ -1,13 +1,13 @@
 // A run of another model as the one that is compared with.
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <filesystem>
 #include <string>
 
 #include "app/quantities/quantity.h"
 #include "core/atomic_file.h"
 #include "engine/two_runs.h"
+#include "support/retrained_model.h"
 #include "support/temporary_directory.h"
 
 namespace two_models_gpu_test {
@@ -20,33 +20,11 @@ namespace {
 
 const Ids kSentence = {5, 9, 2, 7, 5, 9, 11};
 
-/// A copy of a golden model's folder.
-fs::path copy_of(const std::string& model, const fs::path& folder) {
-  fs::create_directories(folder);
-  for (const auto& file : fs::directory_iterator(std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model)) {
-    if (file.path().filename() != "reference.safetensors") fs::copy(file.path(), folder / file.path().filename());
-  }
-  return folder;
-}
-
 void replace_in(const fs::path& path, const std::string& from, const std::string& to) {
   std::string text = read_file(path);
   const std::size_t at = text.find(from);
   REQUIRE(at != std::string::npos);
   write_file_atomically(path, text.replace(at, from.size(), to));
-}
-
-/// Its weights are others: bits of each float32's mantissa are flipped.
-fs::path retrained(const fs::path& folder) {
-  const fs::path path = folder / "model.safetensors";
-  std::string bytes = read_file(path);
-  std::uint64_t header = 0;  // little endian, as every machine that runs this is
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  for (std::size_t at = sizeof(header) + header; at + 4 <= bytes.size(); at += 4) {
-    bytes[at + 2] = static_cast<char>(bytes[at + 2] ^ (at % 12 == 0 ? 0x35 : 0x11));
-  }
-  write_file_atomically(path, bytes);
-  return folder;
 }
 
 TileQuery weights_tile(QuantityId id) {
@@ -64,7 +42,7 @@ const attention::Tile& tile_of(const EngineResult& result, const TileQuery& quer
 TEST_SUITE("gpu") {
   TEST_CASE("two models with one tokenizer are compared: both runs' numbers are what each has alone") {
     const TemporaryDirectory folder;
-    const fs::path other = retrained(copy_of("gpt2", folder.path() / "other"));
+    const fs::path other = test::retrained(test::copy_of_golden("gpt2", folder.path() / "other"));
     const State one = text_of("gpt2", kSentence), two = text_at(other.string(), kSentence);
     const TileQuery plain = weights_tile(attention::Stage::Weights),
                     frozen = weights_tile(frozen_of(attention::Stage::Weights)),
@@ -106,10 +84,10 @@ TEST_SUITE("gpu") {
     };
     const std::string models = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
     CHECK(refusal(models + "bert") == "the reference run is of a model with another tokenizer");
-    const fs::path heads = copy_of("gpt2", folder.path() / "heads");
+    const fs::path heads = test::copy_of_golden("gpt2", folder.path() / "heads");
     replace_in(heads / "config.json", "\"n_head\": 6", "\"n_head\": 3");
     CHECK(refusal(heads.string()) == "the reference run is of a model with other layers, heads or widths");
-    const fs::path tokens = copy_of("gpt2", folder.path() / "tokens");
+    const fs::path tokens = test::copy_of_golden("gpt2", folder.path() / "tokens");
     replace_in(tokens / "tokenizer.json", "\"!\": 1,", "\"\\u00bf\": 1,");
     CHECK(refusal(tokens.string()) == "the reference run is of a model with another tokenizer");
     State halves = one;

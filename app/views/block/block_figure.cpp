@@ -7,6 +7,7 @@
 
 #include "app/cells/stage_text.h"
 #include "app/views/block/block_layout.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "export/diagram_figure.h"
 
@@ -17,7 +18,7 @@ constexpr glm::vec2 kDiagram{1'180.0F, 680.0F};  // units
 
 /// A window of the residual stream, or what is added to it; without rows while it isn't known.
 exporting::FigureMap map_of_state(const BlockSource& source, StateMatrix state) {
-  const std::span<const float> values = state_values(source, state);
+  const std::span<const float> values = drawn_values(source, state);
   if (values.empty()) return {};
   return {.rows = source.states->tokens,
           .columns = source.states->width,
@@ -26,11 +27,11 @@ exporting::FigureMap map_of_state(const BlockSource& source, StateMatrix state) 
           .masked = {}};
 }
 
-exporting::FigureStyle style_of(const BlockNode& node, const std::string& color_map) {
+exporting::FigureStyle style_of(const BlockNode& node, const std::string& color_map, bool is_compared) {
   exporting::FigureStyle style;
   style.scale = view::ScaleKind::Maximum;
   if (const auto map = view::parse_color_map(color_map)) style.color_map = *map;
-  return node.stage == attention::Stage::Weights ? style : exporting::diverging(style);
+  return node.stage == attention::Stage::Weights && !is_compared ? style : exporting::diverging(style);
 }
 
 /// "tokens 64 to 127 of the residual stream", where a window of it is shown.
@@ -59,6 +60,10 @@ BlockFigure keep_block(Frame& frame, const BlockSource& source, const BlockPlan&
       fmt::format("Layer {}, head {} of {}", source.subject.block.layer.value, source.subject.geometry.head, shape.heads);
   kept.subtitle = kind_name(frame, source.subject.block.kind) + window_in_words(source, plan) +
                   "; beside each matrix its size and the values at both ends of its colours";
+  if (source.is_compared) {
+    kept.subtitle +=
+        fmt::format("; {} \u201C{}\u201D", kDifferenceCaption, frame.ui.unshaped(frame.state.compare.frozen->name));
+  }
   kept.color_map = frame.state.view.color_map;
   kept.arrow = view::unpack(theme.text_dim);
   kept.is_dark = frame.state.view.theme != Theme::Light;
@@ -89,7 +94,7 @@ std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
       if (tile) drawn.map = exporting::make_map(*tile);
       if (drawn.map.rows == 0) return nullptr;  // computed soon
     }
-    drawn.style = style_of(node, kept.color_map);
+    drawn.style = style_of(node, kept.color_map, kept.source.is_compared);
     figure.nodes.push_back(std::move(drawn));
   }
   float bottom = 0.0F;

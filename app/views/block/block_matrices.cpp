@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "app/shell/heatmap_renderer.h"
 #include "app/widgets/cell_numbers.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"
@@ -35,15 +37,15 @@ std::uint64_t revision_of(std::span<const float> values, std::uint64_t seed) {
 
 TileQuery stage_query(const Frame& frame, const BlockSource& source, const BlockNode& node) {
   const QuantityId id = *node.stage;
-  return {.quantity = id,
-          .block = source.subject.block,
-          .batch = frame.state.selection.batch,
-          .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
-          .row = 0,
-          .rows = node.rows,
-          .column = 0,
-          .columns = node.columns,
-          .pool = 1};
+  return frame.compared({.quantity = id,
+                         .block = source.subject.block,
+                         .batch = frame.state.selection.batch,
+                         .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
+                         .row = 0,
+                         .rows = node.rows,
+                         .column = 0,
+                         .columns = node.columns,
+                         .pool = 1});
 }
 
 void use_signed_colors(shell::HeatmapImage& image, const ValueRange& range) {
@@ -53,13 +55,50 @@ void use_signed_colors(shell::HeatmapImage& image, const ValueRange& range) {
   image.high = reach;
 }
 
-ValueRange range_of(const BlockStates& states, StateMatrix state) {
+ValueRange range_of(const BlockSource& source, StateMatrix state) {
+  const BlockStates& states = source.changes ? *source.changes : *source.states;
   const float reach = states.reaches[static_cast<std::size_t>(state)];
   return {.low = -reach, .high = reach};
 }
 
+std::span<const float> values_of(const BlockStates& states, StateMatrix state) {
+  switch (state) {
+    case StateMatrix::Before:
+      return states.before;
+    case StateMatrix::AfterAttention:
+      return states.after_attention;
+    case StateMatrix::FeedForward:
+      return states.feed_forward;
+    case StateMatrix::Next:
+      return states.next;
+  }
+  return {};
+}
+
+/// The matrices that are drawn, and their reaches; null where the two are of other tokens.
+std::shared_ptr<const BlockStates> subtract(const BlockStates& now, const BlockStates& frozen) {
+  if (now.first != frozen.first || now.tokens != frozen.tokens || now.width != frozen.width) return nullptr;
+  auto changes = std::make_shared<BlockStates>();
+  changes->first = now.first;
+  changes->tokens = now.tokens;
+  changes->width = now.width;
+  const auto difference = [&](StateMatrix state, std::vector<float>& values) {
+    const std::span<const float> left = values_of(now, state), right = values_of(frozen, state);
+    if (left.size() != right.size()) return;
+    values.resize(left.size());
+    std::ranges::transform(left, right, values.begin(), std::minus());
+    float& reach = changes->reaches[static_cast<std::size_t>(state)];
+    for (const float value : values) reach = std::max(reach, std::abs(value));
+  };
+  difference(StateMatrix::Before, changes->before);
+  difference(StateMatrix::AfterAttention, changes->after_attention);
+  difference(StateMatrix::FeedForward, changes->feed_forward);
+  difference(StateMatrix::Next, changes->next);
+  return changes;
+}
+
 void color_stage(const Frame& frame, shell::HeatmapImage& image, Stage stage, const ShownTile& shown) {
-  if (stage == Stage::Weights) {
+  if (stage == Stage::Weights && !frame.shows_difference()) {
     set_weight_colors(image, frame.state, shown, false);
   } else {
     use_signed_colors(image, shown.facts->range);
@@ -89,7 +128,7 @@ Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec2 scro
 /// The part as a tile of its own, whatever it is made from; without values while they aren't known.
 attention::Tile state_tile(const BlockSource& source, const BlockNode& node, const Region& region) {
   attention::Tile tile;
-  const std::span<const float> values = state_values(source, *node.state);
+  const std::span<const float> values = drawn_values(source, *node.state);
   tile.request = {.stage = Stage::X,
                   .row = region.row,
                   .rows = region.rows,
@@ -100,7 +139,9 @@ attention::Tile state_tile(const BlockSource& source, const BlockNode& node, con
   tile.values.reserve(std::size_t{region.rows} * region.columns);
   for (std::uint32_t row = region.row; row < region.row + region.rows; ++row) {
     for (std::uint32_t column = region.column; column < region.column + region.columns; ++column) {
-      tile.values.push_back(state_value(source, *node.state, source.states->first + row, column).value_or(std::nanf("")));
+      const std::size_t at = std::size_t{row} * source.states->width + column;
+      const bool is_there = column < source.states->width && at < values.size();
+      tile.values.push_back(is_there ? values[at] : std::nanf(""));
     }
   }
   return tile;
@@ -123,7 +164,7 @@ void draw_cells(Frame& frame, const BlockSource& source, const BlockNode& node, 
     image.values = tile.values;
     image.revision = revision_of(tile.values, 1);
     image.area = area;
-    use_signed_colors(image, range_of(*source.states, *node.state));
+    use_signed_colors(image, range_of(source, *node.state));
     frame.ui.heatmaps().draw(list, image);
     return draw_cell_numbers(frame, image, tile);
   }
@@ -183,6 +224,7 @@ void draw_labels(const Frame& frame, const BlockNode& node, const Region& region
 BlockSource read_block(Frame& frame, std::uint32_t token) {
   BlockSource source;
   source.subject = selected_subject(frame);
+  source.is_compared = frame.shows_difference();
   const inference::BlockShape& shape = source.subject.geometry.shape;
   if (!shape.has_input || !source.subject.layer || source.subject.layer->norms.is_empty()) {
     source.no_states = "This layer has no residual stream: its output replaces its input.";
@@ -199,22 +241,19 @@ BlockSource read_block(Frame& frame, std::uint32_t token) {
   source.states = known->as<BlockStates>();
   source.kept_states = known->result;
   source.states_run = known->run;
+  source.frozen = subtractable(known, ask_of_frozen(frame, query));
+  const BlockStates* before = source.frozen ? source.frozen->as<BlockStates>() : nullptr;
+  if (source.states && before) source.changes = subtract(*source.states, *before);
   return source;
 }
 
 std::span<const float> state_values(const BlockSource& source, StateMatrix state) {
-  if (!source.states) return {};
-  switch (state) {
-    case StateMatrix::Before:
-      return source.states->before;
-    case StateMatrix::AfterAttention:
-      return source.states->after_attention;
-    case StateMatrix::FeedForward:
-      return source.states->feed_forward;
-    case StateMatrix::Next:
-      return source.states->next;
-  }
-  return {};
+  return source.states ? values_of(*source.states, state) : std::span<const float>();
+}
+
+std::span<const float> drawn_values(const BlockSource& source, StateMatrix state) {
+  if (!source.is_compared) return state_values(source, state);
+  return source.changes ? values_of(*source.changes, state) : std::span<const float>();
 }
 
 std::optional<float> state_value(const BlockSource& source, StateMatrix state, std::uint32_t row, std::uint32_t column) {
@@ -238,7 +277,7 @@ std::string why_empty(const BlockSource& source, const BlockNode& node) {
 TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockNode& node, glm::vec2 area) {
   const float edge = std::max(area.x, area.y);
   if (*node.stage == Stage::Weights) {
-    TileQuery query = thumbnail_request(frame, source.subject.block, frame.state.selection.head, edge);
+    TileQuery query = frame.compared(thumbnail_request(frame, source.subject.block, frame.state.selection.head, edge));
     query.sampled_rows = 0;  // one map is exact at any length
     return query;
   }
@@ -254,7 +293,7 @@ bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode&
   ImDrawList* list = ImGui::GetWindowDrawList();
   shell::HeatmapImage image;
   if (node.state) {
-    const std::span<const float> values = state_values(source, *node.state);
+    const std::span<const float> values = drawn_values(source, *node.state);
     if (!values.empty()) {
       shell::use_theme(image, theme);
       image.rows = source.states->tokens;
@@ -264,7 +303,8 @@ bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode&
       const model::BlockRef block = source.subject.block;
       image.revision = ((source.states_run * 64 + frame.state.selection.batch) * 4096 + block.layer.value) * 4 +
                        static_cast<std::uint64_t>(block.kind) + (std::uint64_t{source.states->first} << 40U);
-      use_signed_colors(image, range_of(*source.states, *node.state));
+      if (source.changes) image.revision = revision_of(values, image.revision);
+      use_signed_colors(image, range_of(source, *node.state));
     }
   } else {
     const ShownTile shown = find_tile(frame, node_query(frame, source, node, area.size));

@@ -20,13 +20,18 @@ struct BlockSource {
   std::uint64_t states_run = 0;         ///< the run that they are of
   std::shared_ptr<const AnalysisResult> kept_states = {};  ///< owns `states`
   std::string no_states;                                   ///< why there are none; empty: they are being computed
+  bool is_compared = false;                                ///< matrices are drawn as differences to the frozen run
+  std::shared_ptr<const BlockStates> changes = {};         ///< then: `states` less the frozen run's; null: not known yet
+  const Analysed* frozen = nullptr;                        ///< the frozen run's states, in this frame; null: as above
 };
 
 /// Asks for the states of the selected block around a token.
 BlockSource read_block(Frame& frame, std::uint32_t token);
 
-/// Numbers [tokens, width] of a state; empty while they aren't known or can't be had.
+/// Numbers [tokens, width] of a state in this run; empty while they aren't known or can't be had.
 std::span<const float> state_values(const BlockSource& source, StateMatrix state);
+/// Likewise what is drawn of it: the run's numbers, or what they changed by.
+std::span<const float> drawn_values(const BlockSource& source, StateMatrix state);
 /// One number of it; `row` counts from the first token of the sequence.
 std::optional<float> state_value(const BlockSource& source, StateMatrix state, std::uint32_t row, std::uint32_t column);
 

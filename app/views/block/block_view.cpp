@@ -13,6 +13,7 @@
 #include "app/views/block/block_header.h"
 #include "app/views/block/walk_controls.h"
 #include "app/widgets/arithmetic_strip.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/thumbnail.h"
@@ -210,6 +211,9 @@ void draw_block_panel(Frame& frame, BlockMemory& memory) {
   const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
   const bool is_header_low = has_low_header(to_glm(ImGui::GetContentRegionAvail()));
   draw_block_header(frame, source, token, is_header_low);
+  // Where there is no residual stream all matrices are tiles, which are differences already.
+  const Analysed tiles_alone{.result = nullptr, .error = {}, .is_done = true};
+  draw_comparison(frame, "block", "each matrix", source.states ? source.frozen : &tiles_alone);
   if (plan.nodes.empty()) return;
   const BlockNode* opened = plan.find(frame.state.block.opened);
   if (opened) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/scored_heads.h"
 #include "app/widgets/empty_note.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/segmented.h"
 
@@ -82,6 +84,7 @@ class CompositionPanel final : public FindPanel {
   }
 
   bool has_numbers(const Frame& /*frame*/) const override { return !heads_.empty(); }
+  bool is_compared() const override { return has_differences(heads_); }
   bool shows_all_kinds() const override { return true; }
   std::string csv(const Frame& frame) const override {
     const CircuitScore score = frame.state.heads.circuit_score;
@@ -112,7 +115,8 @@ class CompositionPanel final : public FindPanel {
   }
 
   bool find_composed(Frame& frame, CircuitScore score) {
-    const Analysed* answer = frame.ask(composition_query(frame.state.selection));
+    const AnalysisQuery query = composition_query(frame.state.selection);
+    const Analysed* answer = frame.ask(query);
     const auto* known_yet = known<HeadCompositions>(frame, answer);
     if (!known_yet) return false;
     const HeadCompositions& found = *known_yet;
@@ -146,11 +150,20 @@ class CompositionPanel final : public FindPanel {
                  : fmt::format("Nothing comes before or after {} that it works with by {}.", name, reader_of(score));
     }
     draw_note(frame, "heads.composed.about", text, frame.ui.theme().text_dim);
+    const Analysed* frozen = answer_of_frozen(frame, query, answer);
+    FrozenScores scores;
+    if (const auto* before = frozen ? frozen->as<HeadCompositions>() : nullptr) {
+      for (const ComposedHead& composed : before->heads) {
+        scores.emplace(HeadRef{.block = composed.block, .head = composed.head}, composed.scores[kind]);
+      }
+    }
+    compare(frame, frozen, scores);
     return has_any;
   }
 
   bool find_copying(Frame& frame) {
-    const Analysed* answer = frame.ask(AnalysisQuery{.analysis = &kOvCopying});
+    const AnalysisQuery query{.analysis = &kOvCopying};
+    const Analysed* answer = frame.ask(query);
     const auto* known_yet = known<OvCopying>(frame, answer);
     if (!known_yet) return false;
     const OvCopying& found = *known_yet;
@@ -161,7 +174,32 @@ class CompositionPanel final : public FindPanel {
         kLeftOut);
     if (!found.is_complete()) text += fmt::format(" {} of {} heads so far.", found.heads.size(), found.all_heads);
     draw_note(frame, "heads.composed.about", text, frame.ui.theme().text_dim);
+    const Analysed* frozen = answer_of_frozen(frame, query, answer);
+    const auto* before = frozen ? frozen->as<OvCopying>() : nullptr;
+    compare(frame, frozen, before ? before->heads : FrozenScores());
     return true;
+  }
+
+  /// Asked when the present run's answer is whole: of the same weights it is known then.
+  static const Analysed* answer_of_frozen(Frame& frame, const AnalysisQuery& query, const Analysed* now) {
+    const bool is_whole = now != nullptr && now->is_done;
+    return is_whole ? subtractable(now, ask_of_frozen(frame, query)) : nullptr;
+  }
+
+  /// Subtracts the frozen run's numbers, which are others only where it is of other weights.
+  void compare(Frame& frame, const Analysed* frozen, const FrozenScores& scores) {
+    const bool is_same = !scores.empty() && std::ranges::all_of(heads_, [&](const ScoredHead& scored) {
+      const auto before = scores.find(scored.head);
+      return scored.value == (before == scores.end() ? std::nullopt : before->second);
+    });
+    if (is_same) {
+      return draw_note(frame, "heads.compared",
+                       "These are numbers of weights, the same in the frozen run: texts, masks and changed heads don\u2019t "
+                       "change them. Two models differ in them: freeze one, then open the other.",
+                       frame.ui.theme().text_dim);
+    }
+    if (!scores.empty()) subtract_frozen(heads_, scores);
+    draw_comparison(frame, "heads", "each head\u2019s score", frozen);
   }
 
   static NumberRef number_of(CircuitScore score, const HeadRef& selected, const HeadRef& head) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "app/state/chosen_token.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/scored_heads.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_subject.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/kind_choice.h"
@@ -59,15 +61,21 @@ class FromToPanel final : public FindPanel {
     choose_tokens(frame, range);
     const Analysed* answer = frame.ask(from_to_query(frame.state.selection, range));
     const HeadRanking* found = answer ? answer->as<HeadRanking>() : nullptr;
+    const Analysed* frozen = subtractable(answer, ask_of_frozen(frame, from_to_query(frame.state.selection, range)));
     heads_.clear();
     if (found) {
-      for (const auto& [head, match] : found->heads) {
-        heads_.push_back({.head = head, .value = match ? std::optional(match->mass) : std::nullopt});
-      }
+      for (const auto& [head, match] : found->heads) heads_.push_back({.head = head, .value = mass_of(match)});
+    }
+    const auto* before = frozen ? frozen->as<HeadRanking>() : nullptr;
+    if (before) {
+      FrozenScores scores;
+      for (const auto& [head, match] : before->heads) scores.emplace(head, mass_of(match));
+      subtract_frozen(heads_, scores);
     }
     sort_by_value(heads_);
     move_through_heads(frame, heads_with_value(heads_), 1);
-    draw_explanation(frame, range, answer, found);
+    draw_explanation(frame, range, answer, found, before != nullptr);
+    draw_comparison(frame, "heads", "how each head looks there", frozen);
     if (heads_.empty()) return;
     draw_scored_heads(frame, {.name = "heads.from_to",
                               .heads = heads_,
@@ -81,6 +89,7 @@ class FromToPanel final : public FindPanel {
   }
 
   bool has_numbers(const Frame& /*frame*/) const override { return !heads_.empty(); }
+  bool is_compared() const override { return has_differences(heads_); }
   std::string csv(const Frame& /*frame*/) const override { return scored_heads_csv(heads_, "weight"); }
 
   std::unique_ptr<exporting::Drawing> figure(const Look& look) const override {
@@ -88,6 +97,10 @@ class FromToPanel final : public FindPanel {
   }
 
  private:
+  static std::optional<double> mass_of(const std::optional<evaluation::PatternMatch>& match) {
+    return match ? std::optional(match->mass) : std::nullopt;
+  }
+
   static NumberRef number_of(const Frame& frame, const HeadRef& head, const CellRange& range, const HeadRanking* found) {
     const auto tokens = [](std::uint32_t first, std::uint32_t last) {
       return first == last ? std::to_string(first) : fmt::format("{} \u2026 {}", first, last);
@@ -134,7 +147,8 @@ class FromToPanel final : public FindPanel {
     frame.transient.range.reset();
   }
 
-  void draw_explanation(Frame& frame, const CellRange& range, const Analysed* answer, const HeadRanking* found) const {
+  void draw_explanation(Frame& frame, const CellRange& range, const Analysed* answer, const HeadRanking* found,
+                        bool is_difference) const {
     const bool is_cell = range.first == range.last;
     std::string text =
         is_cell
@@ -148,7 +162,8 @@ class FromToPanel final : public FindPanel {
       text += fmt::format(" Sampled: {} of {} queries.", found->ranked_queries, found->queries);
     }
     const bool looks = std::ranges::any_of(heads_, [](const ScoredHead& head) { return head.value.value_or(0.0) > 0.0; });
-    if (!heads_.empty() && !looks) text = "No head looks there: the mask hides these keys from these queries.";
+    if (!heads_.empty() && !looks && !is_difference)
+      text = "No head looks there: the mask hides these keys from these queries.";
     if (answer && !answer->error.empty()) text = answer->error;
     if (!answer || (!found && answer->error.empty())) text = "computing\u2026";
     draw_note(frame, "heads.from_to.about", text, frame.ui.theme().text_dim);

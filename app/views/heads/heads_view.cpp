@@ -108,6 +108,10 @@ class HeadsView final : public ViewPanel {
       if (has_several_kinds(frame)) look_.title += fmt::format(" \u00B7 {}", kind);
     }
     if (!heading.detail.empty()) look_.subtitle += (look_.subtitle.empty() ? "" : ", ") + heading.detail;
+    if (panel_->is_compared() && frame.state.compare.frozen) {
+      const std::string name = frame.ui.unshaped(frame.state.compare.frozen->name);
+      look_.subtitle += fmt::format("{}{} \u201C{}\u201D", look_.subtitle.empty() ? "" : "; ", kDifferenceCaption, name);
+    }
     if (const auto map = view::parse_color_map(frame.state.view.color_map)) look_.color_map = *map;
     look_.is_dark = frame.state.view.theme != Theme::Light;
   }

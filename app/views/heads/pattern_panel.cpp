@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/pattern_pad.h"
 #include "app/views/heads/scored_heads.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
@@ -89,30 +92,41 @@ class PatternPanel final : public FindPanel {
                      "Takes off what attention that is spread evenly over the visible keys would put there.");
     }
     if (choices.pattern == HeadPattern::Typed && !type_pattern(frame)) return;
-    const Analysed* answer = frame.ask(pattern_query(frame.state.selection, choices.pattern, accepted_));
+    const AnalysisQuery query = pattern_query(frame.state.selection, choices.pattern, accepted_);
+    const Analysed* answer = frame.ask(query);
     found_ = answer ? answer->as<HeadRanking>() : nullptr;
-    collect(choices);
+    const Analysed* frozen = subtractable(answer, ask_of_frozen(frame, query));
+    collect(choices, frozen ? frozen->as<HeadRanking>() : nullptr);
     move_through_heads(frame, heads_with_value(heads_), 1);
     draw_explanation(frame, answer);
+    draw_comparison(frame, "heads", "each head\u2019s score", frozen);
     if (heads_with_value(heads_).empty()) return;
     draw_scored_heads(frame, {.name = "heads.match",
                               .heads = heads_,
                               .about = [this](const HeadRef& head, double /*value*/) { return about(head); },
-                              .has_signs = choices.subtracts_chance && choices.pattern != HeadPattern::Uniform,
+                              .has_signs = subtracts(choices),
                               .number = [&](const HeadRef& head) { return number_of(frame, head); }});
     found_ = nullptr;  // belongs to the frame's result
   }
 
   bool has_numbers(const Frame& /*frame*/) const override { return !heads_.empty(); }
+  bool is_compared() const override { return is_compared_; }
   std::string csv(const Frame& /*frame*/) const override {
     std::string csv = "kind,layer,head,mass,chance,queries";
+    if (is_compared_) csv += ",mass frozen,chance frozen,queries frozen,score change";
+    const auto add = [&](const Matches& matches, const HeadRef& head) {
+      const auto match = matches.find(head);
+      const bool is_known = match != matches.end();
+      csv += is_known ? fmt::format(",{:.9g},{:.9g},{}", match->second.mass, match->second.chance, match->second.queries)
+                      : ",,,";
+    };
     for (const ScoredHead& scored : heads_) {
-      csv += fmt::format("\n{},{},{},", model::to_string(scored.head.block.kind), scored.head.block.layer.value,
+      csv += fmt::format("\n{},{},{}", model::to_string(scored.head.block.kind), scored.head.block.layer.value,
                          scored.head.head);
-      const auto match = matches_.find(scored.head);
-      const bool is_known = match != matches_.end();
-      csv +=
-          is_known ? fmt::format("{:.9g},{:.9g},{}", match->second.mass, match->second.chance, match->second.queries) : ",,";
+      add(matches_, scored.head);
+      if (!is_compared_) continue;
+      add(frozen_matches_, scored.head);
+      csv += scored.value ? fmt::format(",{:.9g}", *scored.value) : ",";
     }
     return csv + '\n';
   }
@@ -161,16 +175,38 @@ class PatternPanel final : public FindPanel {
     return !accepted_.empty();
   }
 
-  void collect(const HeadChoices& choices) {
+  using Matches = std::map<HeadRef, evaluation::PatternMatch>;
+
+  static bool subtracts(const HeadChoices& choices) {
+    return choices.subtracts_chance && choices.pattern != HeadPattern::Uniform;
+  }
+
+  static Matches matches_of(const HeadRanking* ranking) {
+    Matches matches;
+    if (!ranking) return matches;
+    for (const auto& [head, match] : ranking->heads) {
+      if (match) matches.emplace(head, *match);
+    }
+    return matches;
+  }
+
+  /// `frozen`: null where nothing is compared.
+  void collect(const HeadChoices& choices, const HeadRanking* frozen) {
     heads_.clear();
-    matches_.clear();
+    matches_ = matches_of(found_);
+    frozen_matches_ = matches_of(frozen);
+    is_compared_ = found_ != nullptr && frozen != nullptr;
     if (!found_) return;
-    const bool subtracts = choices.subtracts_chance && choices.pattern != HeadPattern::Uniform;
+    const auto score = [&](const evaluation::PatternMatch& match) {
+      return match.mass - (subtracts(choices) ? match.chance : 0.0);
+    };
     for (const auto& [head, match] : found_->heads) {
-      ScoredHead& scored = heads_.emplace_back(ScoredHead{.head = head});
-      if (!match) continue;
-      scored.value = match->mass - (subtracts ? match->chance : 0.0);
-      matches_.emplace(head, *match);
+      heads_.push_back({.head = head, .value = match ? std::optional(score(*match)) : std::nullopt});
+    }
+    if (is_compared_) {
+      FrozenScores scores;
+      for (const auto& [head, match] : frozen_matches_) scores.emplace(head, score(match));
+      subtract_frozen(heads_, scores);
     }
     sort_by_value(heads_);
   }
@@ -196,8 +232,8 @@ class PatternPanel final : public FindPanel {
     if (match != matches_.end()) {
       number.notes.emplace_back("attention",
                                 fmt::format("{:.9g}, of {} queries", match->second.mass, match->second.queries));
-      const bool subtracts = choices.subtracts_chance && choices.pattern != HeadPattern::Uniform;
-      number.notes.emplace_back(subtracts ? "chance, subtracted" : "chance", fmt::format("{:.9g}", match->second.chance));
+      number.notes.emplace_back(subtracts(choices) ? "chance, subtracted" : "chance",
+                                fmt::format("{:.9g}", match->second.chance));
     }
     if (found_ && found_->is_sampled) {
       number.notes.emplace_back(kSampledNote, fmt::format("{} of {} queries", found_->ranked_queries, found_->queries));
@@ -218,6 +254,9 @@ class PatternPanel final : public FindPanel {
           "No query sees a key of this pattern: the mask hides them, or the text has none. Try another pattern, or a text "
           "that repeats itself.",
           theme.text);
+    }
+    if (is_compared_ && frozen_matches_.empty()) {
+      return draw("In the frozen run no query sees a key of this pattern: there is nothing to subtract.", theme.text);
     }
     const bool is_even = choices.pattern == HeadPattern::Uniform;
     std::string text =
@@ -241,7 +280,8 @@ class PatternPanel final : public FindPanel {
   std::string accepted_;                ///< the last one that is an expression
   const HeadRanking* found_ = nullptr;  ///< in draw() only
   std::vector<ScoredHead> heads_;       ///< drawn last
-  std::map<HeadRef, evaluation::PatternMatch> matches_;
+  Matches matches_, frozen_matches_;
+  bool is_compared_ = false;  ///< numbers drawn last are differences to the frozen run
 };
 
 }  // namespace

@@ -8,9 +8,11 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_map.h"
 #include "app/widgets/head_map_figure.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 
 namespace headlight::app {
@@ -21,6 +23,14 @@ constexpr float kLeastColumns = 560.0F;  // narrower: the list is below the map
 constexpr float kMapShare = 0.58F;       // of the width
 constexpr float kMostMapShare = 0.55F;   // of the height, where the list is below
 constexpr float kKindTitle = 20.0F;
+
+/// The tooltip of a head, with the numbers of both runs where they are compared.
+std::string scored_tooltip(const ScoredHeads& scored, const HeadRef& head, double value) {
+  const auto found = std::ranges::find(scored.heads, head, &ScoredHead::head);
+  if (found == scored.heads.end() || !found->both) return scored.about(head, value);
+  return fmt::format("{} {}: {}", scored.about(head, found->both->now), kDifferenceCaption,
+                     change_text(found->both->now, found->both->frozen));
+}
 
 /// The maps' rows, kind by kind.
 std::map<model::BlockKind, std::vector<HeadMapLayer>> layers_of(const Frame& frame, std::span<const ScoredHead> heads) {
@@ -54,7 +64,8 @@ void point_at(Frame& frame, const ScoredHeads& scored, const HeadRef& head) {
   const auto found = std::ranges::find(scored.heads, head, &ScoredHead::head);
   if (!scored.number || found == scored.heads.end() || !found->value) return;
   NumberRef number = scored.number(head);
-  number.value = found->value;
+  number.value = found->both ? found->both->now : *found->value;
+  if (found->both) add_frozen(number, found->both->now, found->both->frozen);
   frame.transient.pointed_number = std::move(number);
 }
 
@@ -65,10 +76,11 @@ void draw_maps(Frame& frame, const ScoredHeads& scored) {
       const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
       ImGui::TextUnformatted(title_of(kind));
     }
-    const HeadMapClick click = draw_head_map(frame, {.name = fmt::format("{}.{}", scored.name, model::to_string(kind)),
-                                                     .layers = layers,
-                                                     .about = scored.about,
-                                                     .is_signed = scored.has_signs});
+    const HeadMapClick click = draw_head_map(
+        frame, {.name = fmt::format("{}.{}", scored.name, model::to_string(kind)),
+                .layers = layers,
+                .about = [&](const HeadRef& head, double value) { return scored_tooltip(scored, head, value); },
+                .is_signed = scored.has_signs || has_differences(scored.heads)});
     if (click.hovered) point_at(frame, scored, *click.hovered);
     if (click.head) go_to_head(frame, *click.head, click.is_double);
   }
@@ -109,21 +121,41 @@ void draw_list(Frame& frame, const ScoredHeads& scored) {
                     return fmt::format("{}L{} H{}", has_kinds ? fmt::format("{} ", model::to_string(head.block.kind)) : "",
                                        head.block.layer.value, head.head);
                   },
-              .about = [&](std::size_t row) { return scored.about(heads[row], values[row]); },
+              .about = [&](std::size_t row) { return scored_tooltip(scored, heads[row], values[row]); },
               .chosen = chosen,
               .open = [&](std::size_t row) { go_to_head(frame, heads[row], true); },
               .point = [&](std::size_t row) { point_at(frame, scored, heads[row]); },
-              .has_signs = scored.has_signs});
+              .has_signs = scored.has_signs || has_differences(scored.heads)});
   if (clicked) go_to_head(frame, heads[*clicked], false);
   ImGui::EndChild();
 }
 
 }  // namespace
 
+void subtract_frozen(std::vector<ScoredHead>& heads, const FrozenScores& frozen) {
+  for (ScoredHead& scored : heads) {
+    const auto before = frozen.find(scored.head);
+    if (scored.value && before != frozen.end() && before->second) {
+      scored.both = BothScores{.now = *scored.value, .frozen = *before->second};
+      scored.value = scored.both->now - scored.both->frozen;
+    } else {
+      scored.value.reset();
+    }
+  }
+}
+
+bool has_differences(std::span<const ScoredHead> heads) {
+  return std::ranges::any_of(heads, [](const ScoredHead& scored) { return scored.both.has_value(); });
+}
+
 void sort_by_value(std::vector<ScoredHead>& heads) {
-  std::ranges::stable_sort(heads, [](const ScoredHead& a, const ScoredHead& b) {
+  const auto size = [](const ScoredHead& scored) {
+    const double value = scored.value.value_or(0.0);
+    return scored.both ? std::abs(value) : value;
+  };
+  std::ranges::stable_sort(heads, [&](const ScoredHead& a, const ScoredHead& b) {
     if (!a.value || !b.value) return a.value.has_value() && !b.value.has_value();
-    return *a.value > *b.value;
+    return size(a) > size(b);
   });
 }
 
@@ -140,11 +172,20 @@ void draw_scored_heads(Frame& frame, const ScoredHeads& scored) {
 }
 
 std::string scored_heads_csv(std::span<const ScoredHead> heads, const std::string& title) {
+  const bool compares = has_differences(heads);
   std::string csv = "kind,layer,head," + title;
+  if (compares) csv += fmt::format(",{} frozen,{} change", title, title);
   for (const ScoredHead& scored : heads) {
     csv += fmt::format("\n{},{},{},", model::to_string(scored.head.block.kind), scored.head.block.layer.value,
                        scored.head.head);
-    if (scored.value) csv += fmt::format("{:.9g}", *scored.value);
+    if (scored.both) {
+      const auto [now, frozen] = *scored.both;
+      csv += fmt::format("{:.9g},{:.9g},{:.9g}", now, frozen, now - frozen);
+    } else if (compares) {
+      csv += ",,";
+    } else if (scored.value) {
+      csv += fmt::format("{:.9g}", *scored.value);
+    }
   }
   return csv + '\n';
 }
@@ -158,12 +199,14 @@ std::unique_ptr<exporting::Drawing> make_scored_figure(std::span<const ScoredHea
     layer.values.resize(std::max<std::size_t>(layer.values.size(), scored.head.head + std::size_t{1}));
     layer.values[scored.head.head] = scored.value;
   }
+  const bool compares = has_differences(heads);
+  if (compares) value_title += fmt::format(", {}", kDifferenceCaption);
   HeadMapFigure figure{.title = look.title,
                        .subtitle = look.subtitle,
                        .value_title = std::move(value_title),
                        .layers = {},
                        .is_dark = look.is_dark,
-                       .is_signed = has_signs,
+                       .is_signed = has_signs || compares,
                        .color_map = look.color_map};
   for (auto& [block, layer] : layers) figure.layers.push_back(std::move(layer));
   return make_head_map_figure(figure);

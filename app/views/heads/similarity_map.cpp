@@ -24,6 +24,7 @@ constexpr float kGutter = 52.0F;                      // of the rows' names
 constexpr float kTop = 6.0F;                          // above: half a name
 constexpr float kBarRoom = 34.0F;                     // below: the colour bar with its numbers
 constexpr float kMostCell = 34.0F;
+constexpr float kLeastDivergence = 1e-4F;  // bits: the colours of differences reach so far at least
 
 /// Names of rows, as many as have room.
 void draw_names(const Frame& frame, const HeadSimilarity& found, const std::vector<std::uint32_t>& order,
@@ -42,14 +43,22 @@ void draw_names(const Frame& frame, const HeadSimilarity& found, const std::vect
 
 }  // namespace
 
-void SimilarityMap::show(std::shared_ptr<const AnalysisResult> result, const HeadSimilarity& found, bool is_grouped) {
-  if (result_ == result && is_grouped_ == is_grouped) return;
+SimilarHeads SimilarityMap::shown() const {
+  return {.now = dynamic_cast<const HeadSimilarity*>(result_.get()),
+          .frozen = dynamic_cast<const HeadSimilarity*>(frozen_.get())};
+}
+
+void SimilarityMap::show(std::shared_ptr<const AnalysisResult> result, std::shared_ptr<const AnalysisResult> frozen,
+                         bool is_grouped) {
+  if (result_ == result && frozen_ == frozen && is_grouped_ == is_grouped) return;
   result_ = std::move(result);
+  frozen_ = std::move(frozen);
   is_grouped_ = is_grouped;
   ++revision_;
-  order_ = found.order;
+  const SimilarHeads found = shown();
+  order_ = found.now->order;
   if (!is_grouped || order_.empty()) {
-    order_.resize(found.heads.size());
+    order_.resize(found.now->heads.size());
     std::iota(order_.begin(), order_.end(), 0U);
   }
   values_.clear();
@@ -58,14 +67,15 @@ void SimilarityMap::show(std::shared_ptr<const AnalysisResult> result, const Hea
   for (const std::uint32_t row : order_) {
     for (const std::uint32_t column : order_) {
       values_.push_back(found.between(row, column));
-      if (std::isfinite(values_.back())) largest_ = std::max(largest_, values_.back());
+      if (std::isfinite(values_.back())) largest_ = std::max(largest_, std::abs(values_.back()));
     }
   }
 }
 
-SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, const HeadSimilarity& found,
-                                           std::optional<std::uint32_t> selected) const {
+SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint32_t> selected) const {
   Pointed pointed;
+  const SimilarHeads shown_heads = shown();
+  const HeadSimilarity& found = *shown_heads.now;
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
   const auto count = static_cast<std::uint32_t>(order_.size());
   const float edge =
@@ -76,8 +86,12 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, const HeadSimilarity& f
   image.revision = revision_;
   image.rows = image.columns = count;
   image.values = values_;
-  image.color_map = weight_colors(frame.state);
-  image.high = std::max(largest_, 1e-6F);
+  if (shown_heads.frozen) {
+    set_difference_colors(image, {.low = -largest_, .high = largest_}, kLeastDivergence);
+  } else {
+    image.color_map = weight_colors(frame.state);
+    image.high = std::max(largest_, 1e-6F);
+  }
   image.area = {.origin = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(kGutter, kTop), .size = glm::vec2(edge)};
   if (selected) {
     const auto at = static_cast<std::uint32_t>(std::ranges::find(order_, *selected) - order_.begin());
@@ -94,8 +108,12 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, const HeadSimilarity& f
       "How much the attention of every two heads differs. Click: selects the row's head. Double click: opens it.";
   if (cell) {
     const std::uint32_t row = order_[cell->row], column = order_[cell->column];
-    about = fmt::format("{} and {}: {:.4f} bits. Click: selects {}. Double click: opens it.", head_name(found.heads[row]),
-                        head_name(found.heads[column]), found.between(row, column), head_name(found.heads[row]));
+    const std::string compared =
+        shown_heads.frozen ? fmt::format(", {:.4f} in the frozen run, {} {:+.4f}", shown_heads.frozen->between(row, column),
+                                         kDifferenceCaption, shown_heads.between(row, column))
+                           : "";
+    about = fmt::format("{} and {}: {:.4f} bits{}. Click: selects {}. Double click: opens it.", head_name(found.heads[row]),
+                        head_name(found.heads[column]), found.between(row, column), compared, head_name(found.heads[row]));
     pointed.hovered = {row, column};
     if (is_clicked) pointed.clicked = row;
     if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {

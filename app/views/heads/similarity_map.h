@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,16 +13,24 @@
 
 namespace headlight::app {
 
+/// The divergences of every two heads in this run, and where it is compared in the frozen one.
+struct SimilarHeads {
+  const HeadSimilarity* now = nullptr;
+  const HeadSimilarity* frozen = nullptr;  ///< of the same heads; null: nothing is compared
+
+  /// What is drawn: in bits, or by how much it is another number than in the frozen run.
+  float between(std::size_t a, std::size_t b) const { return now->between(a, b) - (frozen ? frozen->between(a, b) : 0.0F); }
+};
+
 /// The divergences of every two heads as a square map, in one order of heads for rows and columns.
 class SimilarityMap {
  public:
-  /// Takes over the numbers only where they or the order are others than before.
-  void show(std::shared_ptr<const AnalysisResult> result, const HeadSimilarity& found, bool is_grouped);
+  /// Takes over the numbers only where they or the order are others than before. `frozen`: null where nothing is compared.
+  void show(std::shared_ptr<const AnalysisResult> result, std::shared_ptr<const AnalysisResult> frozen, bool is_grouped);
+  /// What was shown last.
+  SimilarHeads shown() const;
   /// Indices of HeadSimilarity::heads, from the top on.
   const std::vector<std::uint32_t>& order() const { return order_; }
-  /// What was shown last; null: nothing yet.
-  const std::shared_ptr<const AnalysisResult>& result() const { return result_; }
-
   struct Pointed {
     std::optional<std::uint32_t> clicked;  ///< the index of the row's head
     bool is_opened = false;                ///< by a double click
@@ -30,10 +39,10 @@ class SimilarityMap {
   };
   /// Draws into the current region, as large as it fits. `selected`: an index of HeadSimilarity::heads, whose row and column
   /// are outlined.
-  Pointed draw(Frame& frame, const HeadSimilarity& found, std::optional<std::uint32_t> selected) const;
+  Pointed draw(Frame& frame, std::optional<std::uint32_t> selected) const;
 
  private:
-  std::shared_ptr<const AnalysisResult> result_;  ///< whose numbers they are
+  std::shared_ptr<const AnalysisResult> result_, frozen_;  ///< whose numbers they are
   bool is_grouped_ = false;
   std::uint64_t revision_ = 0;
   std::vector<std::uint32_t> order_;

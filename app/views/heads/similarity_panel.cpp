@@ -12,10 +12,12 @@
 #include "app/cells/provenance.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/similarity_map.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/segmented.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 #include "export/figure.h"
 
@@ -42,17 +44,21 @@ class SimilarityPanel final : public FindPanel {
   void draw(Frame& frame) override {
     choose_kind(frame, "heads.kind");
     choose_order(frame);
-    const Analysed* answer = frame.ask(similarity_query(frame.state.selection));
+    const AnalysisQuery query = similarity_query(frame.state.selection);
+    const Analysed* answer = frame.ask(query);
+    const Analysed* frozen = subtractable(answer, ask_of_frozen(frame, query));
     const HeadSimilarity* found = answer ? answer->as<HeadSimilarity>() : nullptr;
     has_numbers_ = found != nullptr;
     const shell::Theme& theme = frame.ui.theme();
     if (answer && !answer->error.empty()) return draw_note(frame, "heads.similar.about", answer->error, theme.warning);
     if (!found) return draw_note(frame, "heads.similar.about", "comparing every two heads\u2026", theme.text_dim);
-    map_.show(answer->result, *found, frame.state.heads.groups_similar);
+    map_.show(answer->result, frozen ? frozen->result : nullptr, frame.state.heads.groups_similar);
+    const SimilarHeads heads = map_.shown();
     std::vector<HeadRef> listed;
     for (const std::uint32_t head : map_.order()) listed.push_back(found->heads[head]);
     move_through_heads(frame, listed, 1);
     explain(frame, *found);
+    draw_comparison(frame, "heads", "how much every two heads differ", frozen);
     const Selection& selection = frame.state.selection;
     const auto at = static_cast<std::size_t>(
         std::ranges::find(found->heads, HeadRef{.block = selection.block, .head = selection.head}) - found->heads.begin());
@@ -61,19 +67,21 @@ class SimilarityPanel final : public FindPanel {
     const bool has_columns = room.x >= kLeastSimilarityColumns;
     ImGui::BeginChild("map", {has_columns ? std::floor((room.x - kSimilarityColumnGap) * 0.6F) : room.x,
                               has_columns ? 0.0F : std::floor(room.y * 0.6F)});
-    const SimilarityMap::Pointed pointed = map_.draw(frame, *found, selected);
+    const SimilarityMap::Pointed pointed = map_.draw(frame, selected);
     ImGui::EndChild();
-    if (pointed.hovered) point_at(frame, *found, pointed.hovered->first, pointed.hovered->second);
+    if (pointed.hovered) point_at(frame, heads, pointed.hovered->first, pointed.hovered->second);
     if (pointed.clicked) go_to_head(frame, found->heads[*pointed.clicked], pointed.is_opened);
     if (has_columns) ImGui::SameLine(0.0F, kSimilarityColumnGap);
     ImGui::BeginChild("nearest", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-    if (selected) draw_nearest(frame, *found, *selected);
+    if (selected) draw_list(frame, heads, *selected);
     ImGui::EndChild();
   }
 
   bool has_numbers(const Frame& /*frame*/) const override { return has_numbers_; }
+  bool is_compared() const override { return has_numbers_ && map_.shown().frozen != nullptr; }
   std::unique_ptr<exporting::Drawing> figure(const Look& look) const override {
-    const auto* found = dynamic_cast<const HeadSimilarity*>(map_.result().get());
+    const SimilarHeads shown = map_.shown();
+    const HeadSimilarity* found = shown.now;
     if (!has_numbers_ || found == nullptr || map_.order().empty()) return nullptr;
     const auto count = static_cast<std::uint32_t>(map_.order().size());
     exporting::HeatmapFigure figure{
@@ -81,30 +89,35 @@ class SimilarityPanel final : public FindPanel {
     figure.map = {.rows = count, .columns = count, .values = {}, .masked = {}};
     for (const std::uint32_t row : map_.order()) {
       figure.rows.tokens.push_back(head_name(found->heads[row]));
-      for (const std::uint32_t column : map_.order()) figure.map.values.push_back(found->between(row, column));
+      for (const std::uint32_t column : map_.order()) figure.map.values.push_back(shown.between(row, column));
     }
     figure.rows.title = figure.columns.title = "head";
     figure.columns.tokens = figure.rows.tokens;
     figure.value_title = "difference, bits";
     figure.marks_empty_rows = false;
     figure.style = {.color_map = look.color_map, .scale = view::ScaleKind::Maximum, .is_dark = look.is_dark};
+    if (shown.frozen) {
+      figure.value_title += fmt::format(", {}", kDifferenceCaption);
+      figure.style = exporting::diverging(figure.style);
+    }
     return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
   }
-  std::string csv(const Frame& frame) const override {
-    const Analysed* answer = frame.result.analysed(similarity_query(frame.state.selection));
-    const HeadSimilarity* found = answer ? answer->as<HeadSimilarity>() : nullptr;
+  std::string csv(const Frame& /*frame*/) const override {
+    const SimilarHeads shown = map_.shown();
+    const HeadSimilarity* found = shown.now;
     if (!found) return {};
-    std::string csv = "head";
+    std::string csv = shown.frozen ? "head (change)" : "head";
     for (const std::uint32_t column : map_.order()) csv += fmt::format(",{}", head_name(found->heads[column]));
     for (const std::uint32_t row : map_.order()) {
       csv += fmt::format("\n{}", head_name(found->heads[row]));
-      for (const std::uint32_t column : map_.order()) csv += fmt::format(",{:.6g}", found->between(row, column));
+      for (const std::uint32_t column : map_.order()) csv += fmt::format(",{:.6g}", shown.between(row, column));
     }
     return csv + '\n';
   }
 
  private:
-  static void point_at(Frame& frame, const HeadSimilarity& found, std::uint32_t head, std::uint32_t other) {
+  static void point_at(Frame& frame, const SimilarHeads& heads, std::uint32_t head, std::uint32_t other) {
+    const HeadSimilarity& found = *heads.now;
     NumberRef number{.of = std::string(kHeadDifference),
                      .block = found.heads[head].block,
                      .batch = frame.state.selection.batch,
@@ -114,6 +127,7 @@ class SimilarityPanel final : public FindPanel {
     if (found.compared_queries < found.queries) {
       number.notes.emplace_back(kSampledNote, fmt::format("{} of {} queries", found.compared_queries, found.queries));
     }
+    if (heads.frozen) add_frozen(number, double{found.between(head, other)}, double{heads.frozen->between(head, other)});
     frame.transient.pointed_number = std::move(number);
   }
 
@@ -129,18 +143,25 @@ class SimilarityPanel final : public FindPanel {
     draw_note(frame, "heads.similar.about", text, frame.ui.theme().text_dim);
   }
 
-  static void draw_nearest(Frame& frame, const HeadSimilarity& found, std::uint32_t selected) {
+  /// The nearest heads of one, or those whose divergence from it changed most.
+  static void draw_list(Frame& frame, const SimilarHeads& heads, std::uint32_t selected) {
+    const HeadSimilarity& found = *heads.now;
+    const bool compares = heads.frozen != nullptr;
     {
       const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-      ImGui::TextUnformatted(fmt::format("Nearest to {}", head_name(found.heads[selected])).c_str());
+      const std::string name = head_name(found.heads[selected]);
+      ImGui::TextUnformatted((compares ? fmt::format("Most changed against {}", name) : "Nearest to " + name).c_str());
     }
     std::vector<std::uint32_t> others;
     for (std::uint32_t head = 0; head < found.heads.size(); ++head) {
-      if (head != selected && std::isfinite(found.between(selected, head))) others.push_back(head);
+      if (head != selected && std::isfinite(heads.between(selected, head))) others.push_back(head);
     }
-    std::ranges::stable_sort(others, {}, [&](std::uint32_t head) { return found.between(selected, head); });
+    std::ranges::stable_sort(others, {}, [&](std::uint32_t head) {
+      const float value = heads.between(selected, head);
+      return compares ? -std::abs(value) : value;
+    });
     std::vector<double> values;
-    for (const std::uint32_t head : others) values.push_back(double{found.between(selected, head)});
+    for (const std::uint32_t head : others) values.push_back(double{heads.between(selected, head)});
     ImGui::BeginChild("list", {0.0F, 0.0F});
     const std::optional<std::size_t> clicked = draw_signed_bars(
         frame, {.name = "heads.similar.row",
@@ -148,12 +169,15 @@ class SimilarityPanel final : public FindPanel {
                 .label = [&](std::size_t row) { return head_name(found.heads[others[row]]); },
                 .about =
                     [&](std::size_t row) {
-                      return fmt::format("{:.4f} bits from {}. Click: selects {}. Double click: opens it.", values[row],
-                                         head_name(found.heads[selected]), head_name(found.heads[others[row]]));
+                      const std::string change =
+                          compares ? fmt::format(", {} {:+.4f}", kDifferenceCaption, values[row]) : "";
+                      return fmt::format("{:.4f} bits from {}{}. Click: selects {}. Double click: opens it.",
+                                         found.between(selected, others[row]), head_name(found.heads[selected]), change,
+                                         head_name(found.heads[others[row]]));
                     },
                 .open = [&](std::size_t row) { go_to_head(frame, found.heads[others[row]], true); },
-                .point = [&](std::size_t row) { point_at(frame, found, others[row], selected); },
-                .has_signs = false});
+                .point = [&](std::size_t row) { point_at(frame, heads, others[row], selected); },
+                .has_signs = compares});
     if (clicked) go_to_head(frame, found.heads[others[*clicked]], false);
     ImGui::EndChild();
   }
