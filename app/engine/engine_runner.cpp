@@ -100,6 +100,15 @@ std::shared_ptr<const inference::Run> EngineRunner::run(inference::PassInputs pa
   return result;
 }
 
+std::shared_ptr<const inference::Run> EngineRunner::run_capture(std::shared_ptr<const capture::CaptureFile> file) {
+  std::shared_ptr<const inference::Run> result;
+  tasks_->run([&](EngineWorker& worker) {
+    const std::shared_ptr<const inference::Run> run = worker.runner().run_capture(std::move(file));
+    result = std::make_shared<EngineRun>(tasks_, *run, worker.keep(run));
+  });
+  return result;
+}
+
 std::optional<KnownRun> EngineRunner::find(const RunInputs& inputs) {
   std::optional<KnownRun> known;
   tasks_->run([&](EngineWorker& worker) {

@@ -23,6 +23,7 @@ class EngineRunner final : public Runner {
   void unload() override {}
   std::shared_ptr<const inference::Run> run(inference::PassInputs pass,
                                             std::shared_ptr<const inference::Run>&& base) override;
+  std::shared_ptr<const inference::Run> run_capture(std::shared_ptr<const capture::CaptureFile> file) override;
   std::optional<KnownRun> find(const RunInputs& inputs) override;
 
  private:

@@ -39,6 +39,7 @@ class GpuRunner final : public Runner {
     warm_up_.note(*run);
     return run;
   }
+  std::shared_ptr<const inference::Run> run_capture(std::shared_ptr<const capture::CaptureFile> file) override;
   std::shared_ptr<const inference::Run> run_copies(const inference::Run& base, std::uint32_t line,
                                                    std::span<const inference::Interventions> changes) override {
     return session_.run_copies(base, line, changes);

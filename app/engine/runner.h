@@ -33,6 +33,9 @@ class Runner {
   /// The caller gives `base` away, as to Session::run.
   virtual std::shared_ptr<const inference::Run> run(inference::PassInputs pass,
                                                     std::shared_ptr<const inference::Run>&& base) = 0;
+  /// A capture's run: its weights are read on the host; those of queries and keys are computed there too, if this runner
+  /// has no device.
+  virtual std::shared_ptr<const inference::Run> run_capture(std::shared_ptr<const capture::CaptureFile> file);
   /// Session::run_copies's; null where these passes can't be computed together: then they are computed one by one.
   virtual std::shared_ptr<const inference::Run> run_copies(const inference::Run& /*base*/, std::uint32_t /*line*/,
                                                            std::span<const inference::Interventions> /*changes*/) {

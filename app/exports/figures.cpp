@@ -8,6 +8,7 @@
 #include "app/engine/written_rows.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/figure_record.h"
+#include "app/exports/patch_thumbnails.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/usage.h"
 #include "core/error.h"
@@ -157,7 +158,7 @@ std::string figure_place(const ExportBlocks& blocks, const MatrixRef& matrix, bo
 }
 
 FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
-                       const ExportOptions& options) {
+                       const ExportOptions& options, const capture::CaptureFile* capture) {
   const Quantity& shown = quantity(quantity_of(blocks, matrix.stage));
   const bool is_map = shown.is_map();
   const bool rows_are_keys = shown.rows == Axis::KeyToken;
@@ -179,10 +180,16 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
     }
     figure.rows.title = "writes";
   }
+  const auto thumbnails = [&](const model::TokenBatch& tokens, std::span<const AxisRange> ranges) {
+    const std::optional<PatchImage> image = patch_image_of(capture, input, tokens, matrix.batch);
+    return image ? patch_thumbnails(*image, ranges) : std::vector<exporting::Pixels>();
+  };
+  figure.rows.thumbnails = thumbnails(row_tokens, rows);
   figure.columns.title = axes.column_name;
   if (is_map) {
     figure.columns.tokens = std::move(axes.columns);
     figure.columns.length = real_tokens(input.keys(blocks.kind), matrix.batch, blocks.keys);
+    figure.columns.thumbnails = thumbnails(input.keys(blocks.kind), std::span(&blocks.keys, 1));
   }
   if (!options.parts.word_marks) {
     drop_marks(figure.rows.tokens);
@@ -198,9 +205,10 @@ exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput
 }
 
 exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::ModelInput& input, const ExportBlocks& blocks,
-                                       const MatrixRef& matrix, const ExportOptions& options) {
+                                       const MatrixRef& matrix, const ExportOptions& options,
+                                       const capture::CaptureFile* capture) {
   const Quantity& shown = quantity(quantity_of(blocks, matrix.stage));
-  FigureAxes axes = figure_axes(input, blocks, matrix, options);
+  FigureAxes axes = figure_axes(input, blocks, matrix, options, capture);
   exporting::HeatmapFigure figure;
   figure.title = options.title;
   if (figure.title.empty()) {

@@ -10,6 +10,10 @@
 #include "app/exports/plan.h"
 #include "export/figure.h"
 
+namespace headlight::capture {
+class CaptureFile;
+}
+
 namespace headlight::app {
 
 /// Values along an edge of one figure, and of one of a sheet's panels; more cells are pooled on the device.
@@ -34,8 +38,9 @@ std::string figure_place(const ExportBlocks& blocks, const MatrixRef& matrix, bo
 struct FigureAxes {
   exporting::FigureAxis rows, columns;
 };
+/// `capture`: that is shown, whose tokens may be patches of an image; null: a network's run.
 FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
-                       const ExportOptions& options);
+                       const ExportOptions& options, const capture::CaptureFile* capture = nullptr);
 
 /// One matrix with title, settings, tokens and colour bar. Matrices too large for an image come pooled from the device.
 exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks,
@@ -43,7 +48,8 @@ exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput
 
 /// The same of a map that is known.
 exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::ModelInput& input, const ExportBlocks& blocks,
-                                       const MatrixRef& matrix, const ExportOptions& options);
+                                       const MatrixRef& matrix, const ExportOptions& options,
+                                       const capture::CaptureFile* capture = nullptr);
 
 /// All selected heads of one layer and batch item on one scale. Nullopt: they aren't all known yet.
 std::optional<exporting::ContactSheet> heads_figure(FigureNumbers& numbers, const ExportBlocks& blocks,

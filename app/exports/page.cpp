@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/exports/figures.h"
+#include "app/exports/patch_thumbnails.h"
 #include "app/quantities/evaluation.h"
 #include "app/quantities/head_norms.h"
 #include "app/quantities/shown_map.h"
@@ -107,11 +108,22 @@ class PageReader {
   std::uint64_t cells_ = 0, read_ = 0;
 };
 
+/// Where a side's tokens are patches of an image with pixels, which becomes one of the page's if it isn't yet.
+std::optional<exporting::PagePatches> page_patches(const std::optional<PatchImage>& image,
+                                                   std::vector<std::shared_ptr<const exporting::Pixels>>& images) {
+  if (!image || !image->pixels) return std::nullopt;
+  const auto found = std::ranges::find(images, image->pixels);
+  const auto index = static_cast<std::size_t>(found - images.begin());
+  if (found == images.end()) images.push_back(image->pixels);
+  return exporting::PagePatches{
+      .image = index, .rows = image->grid.rows, .columns = image->grid.columns, .first = image->grid.first};
+}
+
 }  // namespace
 
 std::string write_attention_page(const inference::Run& run, const model::ModelInput& input,
-                                 const std::vector<ExportBlocks>& plan, const ExportOptions& options,
-                                 const std::string& device, const std::filesystem::path& path,
+                                 const capture::CaptureFile* capture, const std::vector<ExportBlocks>& plan,
+                                 const ExportOptions& options, const std::string& device, const std::filesystem::path& path,
                                  const Checkpoint& checkpoint) {
   const Result<view::ColorMap> color_map = view::parse_color_map(options.color_map);
   if (!color_map) throw Error(color_map.error());
@@ -126,7 +138,13 @@ std::string write_attention_page(const inference::Run& run, const model::ModelIn
   for (const ExportBlocks& blocks : plan) {
     for (std::uint32_t item = 0; item < blocks.batch.count; ++item) {
       exporting::PageSet set = reader.read(blocks, blocks.batch.first + item);
-      if (!set.values.empty()) page.sets.push_back(std::move(set));
+      if (set.values.empty()) continue;
+      const auto patches = [&](const model::TokenBatch& tokens) {
+        return page_patches(patch_image_of(capture, input, tokens, blocks.batch.first + item), page.images);
+      };
+      set.row_patches = patches(input.queries(blocks.kind));
+      set.column_patches = patches(input.keys(blocks.kind));
+      page.sets.push_back(std::move(set));
     }
   }
   if (page.sets.empty()) throw Error("the page has nothing to show: the chosen queries and keys are padding");

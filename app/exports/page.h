@@ -8,13 +8,18 @@
 #include "app/exports/numbers.h"
 #include "app/exports/plan.h"
 
+namespace headlight::capture {
+class CaptureFile;
+}
+
 namespace headlight::app {
 
 /// Writes the selected weights as a page for browsers, a part of it for each kind of attention and line of the batch,
-/// without padding. Returns a warning where the page is large. Throws Error where it would be too large, or has nothing to
-/// show.
+/// without padding. `capture`: that is shown, whose tokens may be patches of an image; null: a network's run. Returns a
+/// warning where the page is large. Throws Error where it would be too large, or has nothing to show.
 std::string write_attention_page(const inference::Run& run, const model::ModelInput& input,
-                                 const std::vector<ExportBlocks>& plan, const ExportOptions& options,
-                                 const std::string& device, const std::filesystem::path& path, const Checkpoint& checkpoint);
+                                 const capture::CaptureFile* capture, const std::vector<ExportBlocks>& plan,
+                                 const ExportOptions& options, const std::string& device, const std::filesystem::path& path,
+                                 const Checkpoint& checkpoint);
 
 }  // namespace headlight::app

@@ -14,6 +14,7 @@
 #include "app/exports/plan.h"
 #include "app/exports/record.h"
 #include "app/exports/tiles.h"
+#include "capture/captured_run.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -59,6 +60,7 @@ class ExportRun {
       begin_file(task.file);
       task.write(options_.directory / task.file);
     }
+    note_odd_numbers();
     if (has_record) {
       begin_file("run.json");
       write_file_atomically(options_.directory / "run.json", record(stages_));
@@ -71,6 +73,13 @@ class ExportRun {
     std::string file;
     std::function<void(const std::filesystem::path&)> write;
   };
+
+  /// What a capture's numbers that were read are besides weights. A window tells it of those that it shows.
+  void note_odd_numbers() {
+    const auto* captured = dynamic_cast<const capture::CapturedRun*>(run_.get());
+    const std::string warning = captured != nullptr ? captured->warning() : "";
+    if (!warning.empty()) report_.notes.push_back(fmt::format("of the capture's rows that were read: {}", warning));
+  }
 
   bool writes(ExportFormat format) const {
     return std::find(options_.formats.begin(), options_.formats.end(), format) != options_.formats.end();
@@ -267,8 +276,9 @@ class ExportRun {
       return;
     }
     tasks_.push_back({container_name(ExportFormat::Html, options_), [this](const std::filesystem::path& path) {
-                        const std::string warning = write_attention_page(*run_, *source_.input, blocks_, options_,
-                                                                         runner_.device_name(), path, checkpoint());
+                        const std::string warning =
+                            write_attention_page(*run_, *source_.input, source_.capture.get(), blocks_, options_,
+                                                 runner_.device_name(), path, checkpoint());
                         if (!warning.empty()) report_.notes.push_back(warning);
                       }});
   }

@@ -80,8 +80,9 @@ bool is_causal(const CaptureFile& file, model::BlockKind kind) {
   return kind == model::BlockKind::DecoderSelf || file.network()->layers->decoder.empty();
 }
 
-CapturedRun::CapturedRun(std::shared_ptr<const CaptureFile> file)
+CapturedRun::CapturedRun(std::shared_ptr<const CaptureFile> file, inference::Session* session)
     : Run({.network = file->network(), .input = *file->input()}, {}), file_(std::move(file)) {
+  if (session != nullptr) parts_ = std::make_unique<DeviceParts>(*session);
   for (const CapturedBlock& captured : file_->blocks()) {
     Block& block = blocks_[captured.ref];
     block.captured = &captured;
@@ -117,23 +118,116 @@ std::vector<Tensor> CapturedRun::residuals(std::span<const inference::ResidualRo
   throw Error("a capture has no residual stream: it holds attention alone");
 }
 
-std::vector<attention::Tile> CapturedRun::evaluate(std::span<const attention::TileRequest> requests) const {
-  std::vector<attention::Tile> tiles;
-  tiles.reserve(requests.size());
-  for (const attention::TileRequest& request : requests) tiles.push_back(evaluate(request));
-  return tiles;
-}
-
-attention::Tile CapturedRun::evaluate(const attention::TileRequest& request) const {
-  Block& block = this->block(request.block);
-  const attention::BlockShape& shape = block.captured->shape;
+void CapturedRun::check(const attention::TileRequest& request) const {
+  const attention::BlockShape& shape = block(request.block).captured->shape;
   const std::optional<attention::BlockShape::Extent> extent = shape.extent(request.stage);
   if (!extent) throw Error("the capture has no {}", attention::to_string(request.stage));
   const bool is_inside = request.batch < shape.batch && request.head < shape.heads && request.pool > 0 && request.rows > 0 &&
                          request.columns > 0 && std::uint64_t{request.row} + request.rows <= extent->rows &&
                          std::uint64_t{request.column} + request.columns <= extent->columns;
   if (!is_inside) throw Error("the tile lies outside of {}", attention::to_string(request.stage));
+}
 
+DeviceParts::Part CapturedRun::part_of(const attention::TileRequest& request) const {
+  const CapturedBlock& captured = *block(request.block).captured;
+  if (!parts_ || captured.weights) return {};
+  return parts_->part(captured, is_causal(*file_, captured.ref.kind), request.batch, request.head);
+}
+
+std::vector<attention::Tile> CapturedRun::evaluate(std::span<const attention::TileRequest> requests) const {
+  for (const attention::TileRequest& request : requests) check(request);
+  std::vector<attention::Tile> tiles;
+  tiles.reserve(requests.size());
+  while (tiles.size() < requests.size()) {
+    const auto rest = requests.subspan(tiles.size());
+    const DeviceParts::Part part = part_of(rest.front());
+    const bool has_all_heads = part.run && part.heads == block(rest.front().block).captured->shape.heads;
+    if (!part.run) {
+      tiles.push_back(evaluate_on_host(rest.front()));
+      continue;
+    }
+    if (rest.front().stage == Stage::Merged && !has_all_heads) {
+      tiles.push_back(merge_parts(rest.front()));
+      continue;
+    }
+    const auto is_of_part = [&](const attention::TileRequest& request) {
+      return request.block == rest.front().block && request.batch == rest.front().batch && request.head >= part.first_head &&
+             request.head < part.first_head + part.heads && (has_all_heads || request.stage != Stage::Merged);
+    };
+    const auto count = std::ranges::find_if_not(rest, is_of_part) - rest.begin();
+    for (attention::Tile& tile : evaluate(part, rest.first(static_cast<std::size_t>(count))))
+      tiles.push_back(std::move(tile));
+  }
+  return tiles;
+}
+
+std::vector<attention::Tile> CapturedRun::evaluate(const DeviceParts::Part& part,
+                                                   std::span<const attention::TileRequest> requests) const {
+  std::vector<attention::TileRequest> of_part(requests.begin(), requests.end());
+  for (attention::TileRequest& request : of_part) {
+    request.batch = 0;
+    request.head -= part.first_head;
+  }
+  std::vector<attention::Tile> tiles = part.run->evaluate(of_part);
+  for (std::size_t i = 0; i < tiles.size(); ++i) {
+    tiles[i].request = requests[i];
+    if (attention::is_map(requests[i].stage)) look_at_rows(tiles[i]);
+  }
+  return tiles;
+}
+
+void CapturedRun::look_at_rows(const attention::Tile& tile) const {
+  Block& block = this->block(tile.request.block);
+  const attention::BlockShape& shape = block.captured->shape;
+  HeadRows& known = block.rows[{tile.request.batch, tile.request.head}];
+  known.is_known.resize(shape.queries, 0);
+  for (std::size_t r = 0; r < tile.row_sum.size(); ++r) {
+    const std::uint32_t row = tile.request.row + static_cast<std::uint32_t>(r);
+    if (std::exchange(known.is_known[row], std::uint8_t{1}) != 0 || std::isfinite(tile.row_sum[r])) continue;
+    // The numbers are finite, but a product of theirs isn't: then none of the row's weights is a number.
+    odd_cells_ += is_causal(*file_, block.captured->ref.kind) ? std::min(row + 1, shape.keys) : shape.keys;
+  }
+}
+
+attention::Tile CapturedRun::merge_parts(const attention::TileRequest& request) const {
+  constexpr std::uint32_t kRowsAtOnce = 256;
+  const std::uint32_t d_v = block(request.block).captured->shape.d_v;
+  attention::Tile tile;
+  tile.request = request;
+  std::vector<float> lines;  // [row, column of the request] of some rows of squares
+  const std::uint32_t step = std::max(kRowsAtOnce / request.pool, 1U) * request.pool;
+  for (std::uint32_t first = 0; first < request.rows; first += step) {
+    const std::uint32_t rows = std::min(step, request.rows - first);
+    lines.resize(std::size_t{rows} * request.columns);
+    for (std::uint32_t begin = request.column; begin < request.column + request.columns;) {
+      attention::TileRequest of_head = request;
+      of_head.stage = Stage::Heads;
+      of_head.head = begin / d_v;
+      of_head.pool = 1;
+      of_head.row = request.row + first;
+      of_head.rows = rows;
+      of_head.column = begin % d_v;
+      of_head.columns = std::min(d_v - of_head.column, request.column + request.columns - begin);
+      const attention::Tile outputs = std::move(evaluate(std::span(&of_head, 1)).front());
+      for (std::uint32_t r = 0; r < rows; ++r) {
+        std::copy_n(outputs.values.data() + std::size_t{r} * of_head.columns, of_head.columns,
+                    lines.data() + std::size_t{r} * request.columns + (begin - request.column));
+      }
+      begin += of_head.columns;
+    }
+    for (std::uint32_t top = 0; top < rows; top += request.pool) {
+      PooledRow pooled(request, false);
+      for (std::uint32_t r = top; r < std::min(top + request.pool, rows); ++r) {
+        pooled.add(std::span(lines).subspan(std::size_t{r} * request.columns, request.columns), 0, request.columns);
+      }
+      for (std::uint32_t at = 0; at < request.tile_columns(); ++at) tile.values.push_back(pooled.value(at));
+    }
+  }
+  return tile;
+}
+
+attention::Tile CapturedRun::evaluate_on_host(const attention::TileRequest& request) const {
+  Block& block = this->block(request.block);
   attention::Tile tile;
   tile.request = request;
   const bool is_map = attention::is_map(request.stage);

@@ -10,6 +10,7 @@
 
 #include "capture/attention_of.h"
 #include "capture/capture_file.h"
+#include "capture/device_parts.h"
 #include "capture/mixed_values.h"
 #include "inference/run.h"
 
@@ -18,12 +19,14 @@ namespace headlight::capture {
 /// Does the file's causal mask hide later keys in this kind of attention? In an encoder and a decoder it is the decoder's.
 bool is_causal(const CaptureFile& file, model::BlockKind kind);
 
-/// A capture as a run: its tiles are read from the file, on the host, and pooled as a device pools them. It answers for
-/// weights, and for queries, keys, scores, values and the heads' outputs where what they are of was captured; everything
-/// else is empty or throws Error.
+/// A capture as a run. Captured weights are read from the file and pooled on the host as a device pools them; those of
+/// captured queries and keys are computed on a session's device like those of any run, or on the host in double precision
+/// where there is none. It answers for weights, and for queries, keys, scores, values and the heads' outputs where what they
+/// are of was captured; everything else is empty or throws Error.
 class CapturedRun final : public inference::Run {
  public:
-  explicit CapturedRun(std::shared_ptr<const CaptureFile> file);
+  /// Null: there is no device. The session must outlive the run.
+  explicit CapturedRun(std::shared_ptr<const CaptureFile> file, inference::Session* session = nullptr);
 
   const CaptureFile& file() const { return *file_; }
   /// What is odd about the numbers that were read so far, in one line: cells that aren't finite, rows that don't sum to 1,
@@ -42,10 +45,10 @@ class CapturedRun final : public inference::Run {
   std::vector<Tensor> residuals(std::span<const inference::ResidualRows> requests) const override;
 
  private:
-  /// m and l of the rows of one head's weights.
+  /// What is known of the rows of one head's weights.
   struct HeadRows {
-    std::vector<RowScale> scales = {};        ///< [query]
-    std::vector<std::uint8_t> is_known = {};  ///< [query] 1: `scales` has it
+    std::vector<RowScale> scales = {};        ///< [query] m and l; none where a device has them
+    std::vector<std::uint8_t> is_known = {};  ///< [query] 1: `scales` has it, or the row was looked at
   };
   struct Block {
     const CapturedBlock* captured = nullptr;
@@ -61,7 +64,18 @@ class CapturedRun final : public inference::Run {
     double sum = 1.0;
   };
   Block& block(model::BlockRef ref) const;
-  attention::Tile evaluate(const attention::TileRequest& request) const;
+  /// Throws Error where the capture has no such numbers.
+  void check(const attention::TileRequest& request) const;
+  /// Null run: the host computes the block's numbers, or has them.
+  DeviceParts::Part part_of(const attention::TileRequest& request) const;
+  /// Tiles of one part of the device.
+  std::vector<attention::Tile> evaluate(const DeviceParts::Part& part,
+                                        std::span<const attention::TileRequest> requests) const;
+  /// Heads side by side that are several parts.
+  attention::Tile merge_parts(const attention::TileRequest& request) const;
+  /// Counts rows of a map that weren't read before and whose numbers overflowed.
+  void look_at_rows(const attention::Tile& tile) const;
+  attention::Tile evaluate_on_host(const attention::TileRequest& request) const;
   /// Cells of one row of a stage that is no map.
   void read_vectors(const Block& block, attention::Stage stage, const Rectangle& row, float* to) const;
   /// Exact cells of one row of a stage; of a map `scale` gets the row's m and l.
@@ -72,6 +86,7 @@ class CapturedRun final : public inference::Run {
   void look_at_row(const CapturedBlock& block, const Rectangle& row, std::span<const float> weights, RowScale& scale) const;
 
   std::shared_ptr<const CaptureFile> file_;
+  std::unique_ptr<DeviceParts> parts_;  ///< null without a session
   mutable std::map<model::BlockRef, Block> blocks_;
   mutable std::uint64_t odd_cells_ = 0, odd_rows_ = 0;
   mutable OddRow worst_;

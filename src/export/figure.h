@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "export/canvas.h"
 #include "export/drawing.h"
 #include "export/figure_map.h"
 #include "export/figure_parts.h"
@@ -41,6 +42,9 @@ struct FigureAxis {
   std::vector<std::string> tokens;  ///< one a cell; empty: indices
   /// Tokens from this index on are padding, printed paler.
   std::uint32_t length = 0xffffffffU;
+  /// Images of tokens that are patches of one, drawn between their labels and the cells; of no size: the token is none.
+  /// Empty: no token is.
+  std::vector<Pixels> thumbnails = {};
 };
 
 /// One matrix as a figure for a paper: title, settings, cells, tokens on both axes, colour bar, numbers where they fit.

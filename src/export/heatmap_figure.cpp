@@ -17,6 +17,11 @@ constexpr float kLabelGap = 6.0F;
 constexpr float kAxisTitle = line_height(kTextSize) + 6.0F;
 constexpr float kColorBarGap = 22.0F;
 constexpr float kMinTitleWidth = 440.0F;
+constexpr float kLeastThumbnail = 8.0F;  // smaller ones tell nothing
+constexpr float kMostThumbnail = 24.0F;
+
+/// What thumbnails of an edge need between labels and cells.
+float thumbnail_room(float edge) { return edge > 0.0F ? edge + kLabelGap : 0.0F; }
 
 // The style's size, else large cells when they are few, whole units (sharp at every scale) when they are many, half units
 // beyond a thousand.
@@ -92,7 +97,7 @@ HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_va
 
   const FigureParts& parts = figure.style.parts;
   const float axis_title = parts.labels ? kAxisTitle + kLabelGap : 0.0F;
-  grid_.area.origin.x = std::ceil(kMargin + axis_title + row_labels_.extent);
+  grid_.area.origin.x = std::ceil(kMargin + axis_title + row_labels_.extent + thumbnail_room(row_thumbnails_));
   const float bar = parts.bar ? kColorBarGap + bar_->width() : 0.0F;
   const float map_right = grid_.area.end().x + std::max(bar, overhang(column_labels_, grid_.area.size.x));
   const bool has_title = parts.title || parts.settings;
@@ -102,7 +107,8 @@ HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_va
                  note.empty() || settings.empty() ? settings + note : settings + "\n" + note, content, metrics_);
   const bool has_legend = parts.legend && has_masked(map_);
   legend_.emplace(has_legend ? printable(figure.masked_title) : "", parts.legend ? remark() : "", content, metrics_);
-  grid_.area.origin.y = std::ceil(kMargin + title_->height() + axis_title + column_labels_.extent);
+  grid_.area.origin.y =
+      std::ceil(kMargin + title_->height() + axis_title + column_labels_.extent + thumbnail_room(column_thumbnails_));
   width_ = std::ceil(std::max(map_right, kMargin + title_->width()) + kMargin);
   height_ = std::ceil(grid_.area.origin.y +
                       std::max(grid_.area.size.y + legend_->height(), parts.bar ? bar_->height() : 0.0F) + kMargin);
@@ -111,10 +117,25 @@ HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_va
 void HeatmapDrawing::lay_out_labels(float cell) {
   row_labels_ = lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell, metrics_);
   column_labels_ = lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell, metrics_);
-  if (!row_labels_.shows_indices || !column_labels_.shows_indices) return;
-  const std::uint32_t step = std::max(row_labels_.step, column_labels_.step);  // one for both: they can be compared
-  row_labels_ = lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell, metrics_, step);
-  column_labels_ = lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell, metrics_, step);
+  if (row_labels_.shows_indices && column_labels_.shows_indices) {
+    const std::uint32_t step = std::max(row_labels_.step, column_labels_.step);  // one for both: they can be compared
+    row_labels_ = lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell, metrics_, step);
+    column_labels_ = lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell, metrics_, step);
+  }
+  row_thumbnails_ = thumbnail_edge(figure_.rows, row_labels_, cell);
+  column_thumbnails_ = thumbnail_edge(figure_.columns, column_labels_, cell);
+}
+
+float HeatmapDrawing::thumbnail_edge(const FigureAxis& axis, const view::AxisLabels& labels, float cell) {
+  if (axis.thumbnails.empty()) return 0.0F;
+  const float edge = std::floor(std::min(cell * static_cast<float>(labels.step) - 1.0F, kMostThumbnail));
+  return edge < kLeastThumbnail ? 0.0F : edge;
+}
+
+void HeatmapDrawing::draw_thumbnail(Canvas& canvas, const FigureAxis& axis, std::uint32_t index, glm::vec2 center,
+                                    float edge) {
+  if (edge == 0.0F || index >= axis.thumbnails.size() || axis.thumbnails[index].rgba.empty()) return;
+  canvas.image({.origin = center - edge * 0.5F, .size = glm::vec2(edge)}, axis.thumbnails[index]);
 }
 
 bool HeatmapDrawing::has_row_notes() const { return grid_.value.y >= kMinCell && grid_.area.size.x >= 84.0F; }
@@ -140,9 +161,11 @@ void HeatmapDrawing::draw(Canvas& canvas) const {
 
 void HeatmapDrawing::draw_column_axis(Canvas& canvas) const {
   const bool is_level = column_labels_.angle == view::LabelAngle::Horizontal;
-  const float base = grid_.area.origin.y - kLabelGap;
+  const float base = grid_.area.origin.y - kLabelGap - thumbnail_room(column_thumbnails_);
   for (const view::AxisLabel& label : column_labels_.labels) {
     const float x = grid_.area.origin.x + label.center;
+    draw_thumbnail(canvas, figure_.columns, label.index, {x, grid_.area.origin.y - kLabelGap - column_thumbnails_ * 0.5F},
+                   column_thumbnails_);
     TextStyle style = {.size = kTextSize,
                        .color = label.index < figure_.columns.length ? paper_.ink : paper_.muted,
                        .align = is_level ? TextAlign::Middle : TextAlign::Start,
@@ -160,9 +183,11 @@ void HeatmapDrawing::draw_column_axis(Canvas& canvas) const {
 }
 
 void HeatmapDrawing::draw_row_axis(Canvas& canvas) const {
-  const float end = grid_.area.origin.x - kLabelGap;
+  const float end = grid_.area.origin.x - kLabelGap - thumbnail_room(row_thumbnails_);
   for (const view::AxisLabel& label : row_labels_.labels) {
     const float y = grid_.area.origin.y + label.center;
+    draw_thumbnail(canvas, figure_.rows, label.index, {grid_.area.origin.x - kLabelGap - row_thumbnails_ * 0.5F, y},
+                   row_thumbnails_);
     canvas.text({end, y + kHalfCapital * kTextSize}, label_text(figure_.rows, row_labels_, label, metrics_),
                 {.size = kTextSize,
                  .color = label.index < figure_.rows.length ? paper_.ink : paper_.muted,

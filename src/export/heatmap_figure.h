@@ -27,6 +27,9 @@ class HeatmapDrawing {
 
  private:
   void lay_out_labels(float cell);
+  /// The edge of an axis' thumbnails, whose labels are laid out; 0: there are none, or no room.
+  static float thumbnail_edge(const FigureAxis& axis, const view::AxisLabels& labels, float cell);
+  static void draw_thumbnail(Canvas& canvas, const FigureAxis& axis, std::uint32_t index, glm::vec2 center, float edge);
   void draw_column_axis(Canvas& canvas) const;
   void draw_row_axis(Canvas& canvas) const;
   void draw_empty_rows(Canvas& canvas) const;
@@ -41,6 +44,7 @@ class HeatmapDrawing {
   CellGrid grid_;
   view::AxisLabels row_labels_;
   view::AxisLabels column_labels_;
+  float row_thumbnails_ = 0.0F, column_thumbnails_ = 0.0F;  ///< their edges
   std::optional<CellNumbers> numbers_;
   std::vector<std::uint32_t> empty_rows_;
   std::optional<ColorBar> bar_;

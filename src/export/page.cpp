@@ -14,6 +14,7 @@
 #include "export/base64.h"
 #include "export/json.h"
 #include "export/page_template.h"
+#include "export/pixels_png.h"
 #include "view/head_palette.h"
 
 namespace headlight::exporting {
@@ -33,7 +34,7 @@ std::string_view name_of(PageNumbers numbers) {
 }
 
 std::string_view note_of(PageNumbers numbers) {
-  if (numbers == PageNumbers::F32) return "Numbers are those that the device computed, in float32.";
+  if (numbers == PageNumbers::F32) return "Numbers are as they were computed or captured, in float32.";
   if (numbers == PageNumbers::F16) return "Numbers are rounded to float16, to make the page smaller: three digits count.";
   return "Numbers are rounded to 256 steps from 0 to each map's largest, to make the page smaller: two digits count.";
 }
@@ -85,6 +86,12 @@ void add_masks(const PageSet& set, std::size_t cells, Json& json) {
   }
 }
 
+/// Null: the side's tokens are words.
+Json describe(const std::optional<PagePatches>& patches) {
+  if (!patches) return nullptr;
+  return {{"image", patches->image}, {"rows", patches->rows}, {"columns", patches->columns}, {"first", patches->first}};
+}
+
 Json describe(const PageSet& set, PageNumbers numbers) {
   Json json = {{"title", set.title},
                {"rowTitle", set.row_title},
@@ -93,6 +100,8 @@ Json describe(const PageSet& set, PageNumbers numbers) {
                {"columns", set.columns},
                {"rowPositions", set.row_positions},
                {"columnPositions", set.column_positions},
+               {"rowPatches", describe(set.row_patches)},
+               {"columnPatches", describe(set.column_patches)},
                {"layers", set.layers},
                {"heads", set.heads}};
   const std::size_t cells = set.rows.size() * set.columns.size();
@@ -199,7 +208,9 @@ std::string encode_page(const AttentionPage& page) {
                {"encoding", name_of(numbers)},
                {"colors", color_bytes(page.color_map)},
                {"headColors", std::move(colors)},
+               {"images", Json::array()},
                {"sets", Json::array()}};
+  for (const auto& image : page.images) data["images"].push_back("data:image/png;base64," + base64(encode_png(*image)));
   for (const PageSet& set : page.sets) data["sets"].push_back(describe(set, numbers));
   const char* theme = page.theme == PageTheme::Auto ? "auto" : page.theme == PageTheme::Dark ? "dark" : "light";
   return filled(kPageHtml, {{"THEME", theme},

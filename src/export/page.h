@@ -1,12 +1,22 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "export/canvas.h"
 #include "view/color_map.h"
 
 namespace headlight::exporting {
+
+/// Tokens of a side that are patches of an image, row by row: those at the positions first … first + rows · columns − 1.
+struct PagePatches {
+  std::size_t image = 0;  ///< of AttentionPage::images
+  std::uint32_t rows = 0, columns = 0, first = 0;
+};
 
 /// The weights of one kind of attention in one line of a batch.
 struct PageSet {
@@ -14,6 +24,7 @@ struct PageSet {
   std::string row_title = "query", column_title = "key";
   std::vector<std::string> rows, columns;                      ///< tokens
   std::vector<std::uint32_t> row_positions, column_positions;  ///< their indices in the text
+  std::optional<PagePatches> row_patches = {}, column_patches = {};
   std::vector<std::uint32_t> layers, heads;
   std::vector<float> values;         ///< [layer, head, row, column]
   std::vector<std::uint8_t> masked;  ///< as values, 1: the mask hides the cell
@@ -27,7 +38,8 @@ struct AttentionPage {
   std::string made;  ///< by which program and device
   view::ColorMap color_map = view::ColorMap::Viridis;
   PageTheme theme = PageTheme::Auto;
-  std::vector<PageSet> sets;  ///< at least one
+  std::vector<PageSet> sets;                               ///< at least one
+  std::vector<std::shared_ptr<const Pixels>> images = {};  ///< whose patches tokens are; each is in the page once
 };
 
 /// How a page stores its numbers: as they are, as float16, or as 256 steps from 0 to the largest of each map.

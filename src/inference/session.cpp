@@ -12,6 +12,7 @@
 #include "inference/device_layers.h"
 #include "inference/device_run.h"
 #include "inference/forward.h"
+#include "inference/given_run.h"
 #include "ops/cells.h"
 #include "ops/kernels.h"
 
@@ -308,6 +309,12 @@ std::shared_ptr<const Run> Session::run_copies(const Run& base, std::uint32_t li
   check(*copies.network, copies.interventions);
   return state_->forward_copies(copies, base, line);
 }
+
+std::shared_ptr<const Run> Session::attend(const GivenAttention& given) {
+  return std::make_shared<const GivenRun>(state_->kernels, state_->scratch, given);
+}
+
+std::size_t Session::most_tensor_bytes() const { return state_->kernels.max_binding(false); }
 
 bool Session::is_tuned() const { return state_->next_tuning_step >= ops::kTuningSteps; }
 

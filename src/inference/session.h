@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
 
+#include "core/tensor.h"
 #include "inference/reuse.h"
 #include "inference/run.h"
 #include "model/network.h"
@@ -30,6 +32,16 @@ using PassObserver = std::function<bool(std::size_t done, std::size_t total)>;
 
 /// Multiply-adds from which a pass is long: some second on a processor.
 inline constexpr double kLongPass = 2e10;
+
+/// Queries, keys and values of one attention block that no layer projected, as of a capture: row i of a head is
+/// softmax_j(qᵢ·kⱼ / √d_k) over the keys, with a causal mask over those with j ≤ i.
+struct GivenAttention {
+  model::BlockRef block;  ///< the run's only one
+  Tensor q;               ///< [head, query, d_k]
+  Tensor k;               ///< [KV head, key, d_k]; their number divides that of the heads
+  Tensor v;               ///< [KV head, key, d_v]; empty: the block has no values
+  bool is_causal = false;
+};
 
 /// Runs networks on one device. Not thread-safe: one owner calls it, and its calls block until the GPU is done.
 class Session {
@@ -63,6 +75,12 @@ class Session {
   /// functions for processors do; else they differ by float32's rounding. Null where these passes can't be one
   /// (can_copy()), or the base can't be begun from. Throws as run() does.
   std::shared_ptr<const Run> run_copies(const Run& base, std::uint32_t line, std::span<const Interventions> changes);
+  /// Attention of one block without a network. Its rows are computed when tiles ask for them, with the kernels of run(). No
+  /// run() takes it for a base. Throws Error of kind OutOfDeviceMemory when the device can't hold it.
+  std::shared_ptr<const Run> attend(const GivenAttention& given);
+  /// Bytes that one tensor of attend() may have, with rows of whole vec4: more can't be bound at once.
+  std::size_t most_tensor_bytes() const;
+
   /// Called within run(), before it compiles the kernels that its pass lacks and the one that shows a map, and after each.
   void watch_compiling(CompileObserver observer);
   /// Called within run() of a pass of `long_pass` multiply-adds or more, before the first layer and after each. Such a pass

@@ -1,5 +1,6 @@
 // Captures on the command line: exported numbers, a record of them, and what is refused.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "capture/captures.h"
 #include "export/npy.h"
 #include "support/deviation.h"
 #include "support/golden.h"
@@ -67,6 +69,30 @@ TEST_SUITE("gpu") {
     CHECK(read_file(again / kFile) == svg);
   }
 
+  TEST_CASE("figures of a head have patches on their axes, and the page of a capture its image once") {
+    const TemporaryDirectory folder;
+    const fs::path out = folder.path() / "out", again = folder.path() / "again";
+    const Outcome outcome =
+        run_headlight({"export", "--capture", captured("vision.safetensors"), "--views", "head", "--layer", "1", "--head",
+                       "2", "--queries", "0:4", "--format", "svg,pdf,html", "--out", out.string()});
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    const std::string file = "layer-01_batch-0_head-02_weights";
+    const std::string svg = read_file(out / (file + ".svg"));
+    std::size_t images = 0;
+    for (std::size_t at = svg.find("<image"); at != std::string::npos; at = svg.find("<image", at + 1)) ++images;
+    CHECK(images == 3 + 24);  // of four queries the class token is no patch, nor is it among the keys
+    const std::string page = read_file(out / "attention.html");
+    const std::size_t image = page.find("data:image/png;base64,");
+    REQUIRE(image != std::string::npos);
+    CHECK(page.find("data:image/png;base64,", image + 1) == std::string::npos);
+    CHECK(page.find(R"("rowPatches":{"image":0,"rows":4,"columns":6,"first":1})") != std::string::npos);
+    for (const char* ending : {".svg", ".pdf"}) {
+      REQUIRE(run_headlight({"export", "--from", (out / (file + ending)).string(), "--out", again.string()}).status == 0);
+      CHECK(read_file(again / (file + ending)) == read_file(out / (file + ending)));
+    }
+  }
+
   TEST_CASE("steps of captured queries, keys and values, and an image that isn't there is a note") {
     const TemporaryDirectory folder;
     const fs::path capture = folder.path() / "moved.safetensors", out = folder.path() / "out";
@@ -83,6 +109,25 @@ TEST_SUITE("gpu") {
       CAPTURE(title);
       CHECK(svg.find(title) != std::string::npos);
     }
+  }
+
+  TEST_CASE("what is odd about captured numbers is a note of the export and of its record") {
+    const TemporaryDirectory folder;
+    test::MadeTensor made = test::even("attention.0", {1, 1, 3, 3});
+    made.values[0] = 1.0F;
+    made.values[8] = std::nanf("");
+    const std::string file = test::write_capture(folder.path() / "odd.safetensors", {made}).string();
+    const std::string out = (folder.path() / "out").string();
+    const Outcome outcome = run_headlight({"export", "--capture", file, "--format", "csv", "--out", out});
+    REQUIRE(outcome.status == 0);
+    CHECK(outcome.err ==
+          "headlight: note: of the capture's rows that were read: 1 cell is NaN or infinite; 1 row does not sum to 1, the "
+          "worst to 1.667 (encoder layer 0, head 0, line 1, query 0)\n");
+    const nlohmann::json record = nlohmann::json::parse(read_file(fs::path(out) / "run.json"));
+    CHECK(record.dump().find("1 row does not sum to 1") != std::string::npos);
+    const std::string csv = read_file(fs::path(out) / "layer-00_batch-0_head-00_weights.csv");
+    CHECK(csv.find("0,1,0.33333334,0.33333334") != std::string::npos);  // as they are
+    CHECK(csv.find("nan") != std::string::npos);
   }
 
   TEST_CASE("of a capture of 10 GB what is asked is read, whatever the rest of the file has") {

@@ -1,5 +1,6 @@
 // The page that `export --format html` writes, in a real browser: Debian's chromium without a window. Passed over with a
 // message where there is none.
+#include <array>
 #include <cmath>
 #include <cstdlib>
 
@@ -149,6 +150,100 @@ TEST_SUITE("gpu") {
     CHECK(told["lines"] > 0);
     CHECK(told["tokens"].get<std::string>().find("</script>") != std::string::npos);
     CHECK(told["theme"][0] != told["theme"][1]);
+  }
+
+  TEST_CASE("of an image's patches a page shows the image, and thumbnails on the axes and beside the number") {
+    if (!has_browser()) {
+      MESSAGE("chromium isn't installed: the page isn't opened");
+      return;
+    }
+    const TemporaryDirectory folder;
+    const std::string out = folder.path().string();
+    const fs::path capture = fs::path(HEADLIGHT_GOLDEN_DIR) / "captures" / "vision.safetensors";
+    const Outcome outcome =
+        run_headlight({"export", "--capture", capture.string(), "--layer", "1", "--format", "html,npy", "--out", out});
+    INFO(outcome.err);
+    REQUIRE(outcome.status == 0);
+    const Tensor weights = exporting::decode_npy(read_file(folder.path() / "weights.npy"));
+    // When the image is decoded: the map's axes, the readout, and the image in Text, where the pointer chooses a patch.
+    const std::string probe = R"(
+      const told = {}, find = (id) => document.getElementById(id);
+      const press = (key) => document.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+      const colors = (canvas, x, y, edge) => {
+        const ratio = canvas.width / parseFloat(canvas.style.width || canvas.width);
+        const copy = document.createElement("canvas"), size = edge * ratio;
+        copy.width = copy.height = size;
+        const context = copy.getContext("2d", {willReadFrequently: true});
+        context.drawImage(canvas, x * ratio, y * ratio, size, size, 0, 0, copy.width, copy.height);
+        const bytes = context.getImageData(0, 0, copy.width, copy.height).data, sum = [0, 0, 0];
+        for (let i = 0; i < bytes.length; ++i) if (i % 4 < 3) sum[i % 4] += bytes[i] * 4 / bytes.length;
+        return sum.map(Math.round);
+      };
+      const tellAll = () => {
+        for (let i = 0; i < 30; ++i) { press("ArrowUp"); press("ArrowLeft"); }
+        told.classToken = find("readout").textContent;
+        told.classImages = document.querySelectorAll("#readout canvas").length;
+        press("ArrowDown");
+        for (let i = 0; i < 10; ++i) press("ArrowRight");
+        told.readout = find("readout").textContent;
+        const thumbnails = [...document.querySelectorAll("#readout canvas")];
+        told.thumbnails = thumbnails.map((canvas) => colors(canvas, 0, 0, 64));
+        const map = find("map"), cell = parseFloat(map.dataset.cell), edge = parseFloat(map.dataset.rowPatch);
+        told.edge = [edge, cell];
+        told.row = colors(map, parseFloat(map.dataset.left) - edge - 4, parseFloat(map.dataset.top) + 1.5 * cell - edge / 2, edge);
+        told.column = colors(map, parseFloat(map.dataset.left) + 10.5 * cell - edge / 2, parseFloat(map.dataset.top) - edge - 4, edge);
+        press("3");
+        const patches = () => [...document.querySelectorAll("#text .patch")];
+        told.pictures = [...document.querySelectorAll("#text .picture")].map((picture) => picture.querySelectorAll("img").length);
+        told.words = [...document.querySelectorAll("#text .words .token")].map((token) => token.textContent);
+        told.patches = patches().length;
+        const image = document.querySelector("#text .picture img").getBoundingClientRect(), box = patches()[9].getBoundingClientRect();
+        told.place = [(box.left - image.left) / image.width * 6, (box.top - image.top) / image.height * 4, box.width / image.width * 6];
+        patches()[9].dispatchEvent(new MouseEvent("mouseenter"));
+        told.hovered = find("readout").textContent;
+        told.titles = patches().map((patch) => patch.title);
+        told.chosen = patches().findIndex((patch) => patch.classList.contains("chosen"));
+        press("1");
+      };
+    )";
+    const std::string wait = R"(
+      addEventListener("load", () => {
+        tellAll();
+        )";
+    const std::string document = document_of(folder.path() / "attention.html", probe + wait + kTell + "});");
+    const nlohmann::json all = nlohmann::json::parse(between(document, "TOLD", "END")), &told = all["told"];
+    INFO(all.dump());
+    CHECK(all["problems"].empty());
+    CHECK(told["classToken"].get<std::string>().starts_with("query 0 “[class]” → key 0 “[class]”: "));
+    CHECK(told["classImages"] == 0);
+    CHECK(told["readout"].get<std::string>().starts_with("query 1 patch row 0, column 0 → key 10 patch row 1, column 3: "));
+    CHECK(told["thumbnails"].size() == 2);
+    // Means of the patches' pixels in the file, 8 x 8 each; scaled they differ by rounding.
+    const auto is_color = [](const nlohmann::json& shown, std::array<int, 3> expected) {
+      for (std::size_t i = 0; i < 3; ++i) {
+        if (std::abs(shown[i].get<int>() - expected[i]) > 3) return false;
+      }
+      return true;
+    };
+    const std::array<int, 3> first = {0, 18, 238}, other = {220, 30, 20};
+    CHECK(is_color(told["thumbnails"][0], first));
+    CHECK(is_color(told["thumbnails"][1], other));
+    CHECK(is_color(told["row"], first));
+    CHECK(is_color(told["column"], other));
+    CHECK(told["pictures"] == nlohmann::json({1, 1}));
+    CHECK(told["words"] == nlohmann::json({"[class]"}));
+    CHECK(told["patches"] == 24);
+    CHECK(std::abs(told["place"][0].get<double>() - 3.0) < 0.05);
+    CHECK(std::abs(told["place"][1].get<double>() - 1.0) < 0.05);
+    CHECK(std::abs(told["place"][2].get<double>() - 1.0) < 0.05);
+    CHECK(told["chosen"] == 9);
+    CHECK(told["hovered"].get<std::string>().starts_with("query 10 patch row 1, column 3"));
+    for (std::uint32_t patch = 0; patch < 24; ++patch) {
+      const std::string title = told["titles"][patch];
+      CHECK(title.starts_with(fmt::format("patch row {}, column {}: ", patch / 6, patch % 6)));
+      const double shown = std::stod(title.substr(title.find(": ") + 2));
+      CHECK(std::abs(shown - static_cast<double>(weights.at({0, 0, 0, 10, patch + 1}))) < 1e-6);
+    }
   }
 }
 

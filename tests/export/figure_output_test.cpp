@@ -31,6 +31,12 @@ HeatmapFigure small_figure() {
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
+std::size_t count_of(const std::string& text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
 constexpr std::array kAllFormats = {DrawingFormat::Png, DrawingFormat::Svg, DrawingFormat::Pdf};
 
 }  // namespace
@@ -80,6 +86,36 @@ TEST_SUITE("cpu") {
     const HeatmapDrawing drawing(figure, 2000);
     CHECK(drawing.width() < width);
     CHECK(drawing.width() == drawing.grid().area.size.x + 40.0F);
+  }
+
+  TEST_CASE("patches of an image stand between their labels and the cells, on whichever axis they are") {
+    HeatmapFigure figure = small_figure();
+    const float width = HeatmapDrawing(figure, 2000).width(), height = HeatmapDrawing(figure, 2000).height();
+    constexpr std::uint32_t kRed = 0xFF0000FFU, kBlue = 0xFFFF0000U;
+    figure.columns.thumbnails = {{}, {.width = 1, .height = 1, .rgba = {kRed}}};
+    const std::string columns = encode(figure, DrawingFormat::Svg);
+    CHECK(count_of(columns, "<image") == 1);  // the first token is none
+    CHECK(HeatmapDrawing(figure, 2000).width() == width);
+    CHECK(HeatmapDrawing(figure, 2000).height() == height + 30.0F);
+    figure.rows.thumbnails = {{.width = 1, .height = 1, .rgba = {kBlue}}, {.width = 1, .height = 1, .rgba = {kBlue}}};
+    CHECK(count_of(encode(figure, DrawingFormat::Svg), "<image") == 3);
+    const HeatmapDrawing drawing(figure, 2000);
+    CHECK(drawing.width() == width + 30.0F);
+    // Pixels of the PNG, two a unit: the middles of both rows' patches and of the second column's.
+    const DecodedPng png(encode(figure, DrawingFormat::Png));
+    const auto color_at = [&](glm::vec2 unit) {
+      return png.at(static_cast<double>(unit.x) * 2.0, static_cast<double>(unit.y) * 2.0);
+    };
+    const view::Rect area = drawing.grid().area;
+    const glm::vec2 cell = drawing.grid().value;
+    CHECK(color_at({area.origin.x - 6.0F - 12.0F, area.origin.y + cell.y * 0.5F}) == Rgb{0, 0, 255});
+    CHECK(color_at({area.origin.x - 6.0F - 12.0F, area.origin.y + cell.y * 1.5F}) == Rgb{0, 0, 255});
+    CHECK(color_at({area.origin.x + cell.x * 1.5F, area.origin.y - 6.0F - 12.0F}) == Rgb{255, 0, 0});
+    CHECK(color_at({area.origin.x + cell.x * 0.5F, area.origin.y - 6.0F - 12.0F}) == Rgb{255, 255, 255});
+    figure.style.map_edge = 12.0F;  // cells of 6: labels are indices two apart, which leaves room
+    CHECK(count_of(encode(figure, DrawingFormat::Svg), "<image") > 0);
+    figure.style.parts.labels = false;
+    CHECK(count_of(encode(figure, DrawingFormat::Svg), "<image") == 0);
   }
 
   TEST_CASE("without a ground the margin is transparent, and cells are not") {

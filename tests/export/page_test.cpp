@@ -8,6 +8,7 @@
 
 #include "core/half.h"
 #include "export/base64.h"
+#include "export/canvas.h"
 #include "support/error_message.h"
 
 namespace page_test {
@@ -117,6 +118,22 @@ TEST_SUITE("cpu") {
     const nlohmann::json data = data_of(encode_page(page));
     CHECK(data["sets"][0]["maskOf"] == nlohmann::json({0, -1, 0}));
     CHECK(from_base64(data["sets"][0]["masks"][0].get<std::string>()) == std::string("\x02\x01"));
+  }
+
+  TEST_CASE("an image is in a page once, and sets say which tokens are its patches") {
+    AttentionPage page;
+    page.sets = {set_of({"[class]", "0,0", "0,1"}, 1), set_of({"a", "b", "c"}, 1)};
+    page.images = {std::make_shared<const Pixels>(Pixels{.width = 2, .height = 1, .rgba = {0xFF0000FFU, 0xFF00FF00U}})};
+    page.sets[0].row_patches = page.sets[0].column_patches = {.image = 0, .rows = 1, .columns = 2, .first = 1};
+    const std::string text = encode_page(page);
+    const nlohmann::json data = data_of(text);
+    REQUIRE(data["images"].size() == 1);
+    const std::string start = "data:image/png;base64,", source = data["images"][0];
+    REQUIRE(source.starts_with(start));
+    CHECK(from_base64(source.substr(start.size())).value().substr(1, 3) == "PNG");
+    CHECK(text.find(source) == text.rfind(source));
+    CHECK(data["sets"][0]["columnPatches"] == nlohmann::json({{"image", 0}, {"rows", 1}, {"columns", 2}, {"first", 1}}));
+    CHECK(data["sets"][1]["rowPatches"].is_null());
   }
 
   TEST_CASE("a page without cells, and one that no browser opens, are refused") {

@@ -11,7 +11,8 @@ std::unique_ptr<exporting::Drawing> draw_head(const FigureSubject& subject, Figu
   std::optional<exporting::FigureMap> map = read_map(numbers, subject.blocks, subject.matrix, numbers.edge(kFigureEdge, 1));
   if (!map) return nullptr;
   return exporting::make_drawing(
-      matrix_figure(std::move(*map), subject.input, subject.blocks, subject.matrix, subject.options), subject.format);
+      matrix_figure(std::move(*map), subject.input, subject.blocks, subject.matrix, subject.options, subject.capture),
+      subject.format);
 }
 
 std::unique_ptr<exporting::Drawing> draw_heads(const FigureSubject& subject, FigureNumbers& numbers) {

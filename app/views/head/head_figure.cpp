@@ -78,13 +78,16 @@ std::unique_ptr<exporting::Drawing> HeadFigure::draw() const {
   const RunShapes run{.blocks = result_->blocks, .shapes = result_->shapes, .input = result_->input.get()};
   const ExportBlocks blocks = select_blocks(run, *result_->network, options).front();
   const MatrixRef matrix = figures_of(kHeadFigure, blocks, options.stages.front()).front();
-  exporting::HeatmapFigure figure = matrix_figure(exporting::make_map(*tile_), *result_->input, blocks, matrix, options);
+  exporting::HeatmapFigure figure =
+      matrix_figure(exporting::make_map(*tile_), *result_->input, blocks, matrix, options, result_->capture.get());
   if (!grouping_.empty()) {
     figure.subtitle += "; " + grouping_;
     figure.rows.tokens = row_names_;
     figure.columns.tokens = columns_;
     figure.rows.length = tile_->request.rows;
     figure.columns.length = tile_->request.columns;
+    figure.rows.thumbnails.clear();
+    figure.columns.thumbnails.clear();
   }
   return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
 }

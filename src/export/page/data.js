@@ -63,6 +63,42 @@ function colorAt(position) {
 }
 const notFinite = [255, 0, 255];
 
+// Images whose patches tokens are. Each twice: grey under shades, and as it is.
+const images = page.images.map((source) => [true, false].map((isMuted) => {
+  const image = new Image();
+  image.alt = isMuted ? "" : "the image";
+  image.classList.toggle("muted", isMuted);
+  image.addEventListener("load", () => draw());
+  image.src = source;
+  return image;
+}));
+
+// The patch that a token of an axis ("row" or "column") is; null: it is none.
+function patchOf(set, axis, index) {
+  const grid = set[axis + "Patches"];
+  const at = grid ? set[axis + "Positions"][index] - grid.first : -1;
+  if (at < 0 || at >= grid.rows * grid.columns) return null;
+  return { grid, row: Math.floor(at / grid.columns), column: at % grid.columns };
+}
+
+// The middle square of a patch.
+function drawPatch(context, patch, x, y, edge) {
+  const image = images[patch.grid.image][1];
+  if (!image.naturalWidth) return;  // it isn't decoded yet
+  const width = image.naturalWidth / patch.grid.columns, height = image.naturalHeight / patch.grid.rows;
+  const side = Math.min(width, height);
+  context.drawImage(image, patch.column * width + (width - side) / 2, patch.row * height + (height - side) / 2, side, side,
+    x, y, edge, edge);
+}
+
+// A token as a line names it: of a patch its place, and its text where that says more.
+function tokenText(set, axis, index) {
+  const text = set[axis + "s"][index], patch = patchOf(set, axis, index);
+  if (!patch) return `“${text}”`;
+  const place = `patch row ${patch.row}, column ${patch.column}`;
+  return text === `${patch.row},${patch.column}` ? place : `“${text}” (${place})`;
+}
+
 function numberText(value) {
   if (!Number.isFinite(value)) return String(value);
   if (value === 0) return "0";

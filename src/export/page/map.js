@@ -1,7 +1,8 @@
 // The map of one head: cells with hatching where the mask hides them, tokens on both axes, a crosshair.
 const mapCanvas = document.getElementById("map");
 const labelFont = '12px Inter, "DejaVu Sans", system-ui, sans-serif';
-const layout = { cell: 1, left: 0, top: 0, columnStep: 1, rowStep: 1 };
+const layout = { cell: 1, left: 0, top: 0, columnStep: 1, rowStep: 1, rowPatch: 0, columnPatch: 0 };
+const mostPatch = 24, patchGap = 4;  // thumbnails of patches between labels and cells
 
 function css(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
 
@@ -18,9 +19,14 @@ function layOutMap(context, set) {
   const widest = (tokens) => Math.min(most, 8 + Math.max(...tokens.map((token) => context.measureText(token).width), 20));
   layout.left = Math.ceil(widest(set.rows));
   layout.top = Math.ceil(widest(set.columns));
-  const free = room - layout.left - 4;
+  const free = room - layout.left - (set.rowPatches ? mostPatch + patchGap : 0) - 4;
   layout.cell = Math.max(1, Math.min(30, Math.floor(free / set.columns.length)));
   layout.columnStep = layout.rowStep = Math.max(1, Math.ceil(14 / layout.cell));
+  const patch = Math.min(mostPatch, layout.cell * layout.rowStep - 1);
+  layout.rowPatch = set.rowPatches ? patch : 0;
+  layout.columnPatch = set.columnPatches ? patch : 0;
+  layout.left += layout.rowPatch ? patch + patchGap : 0;
+  layout.top += layout.columnPatch ? patch + patchGap : 0;
 }
 
 function paintCells(context, map) {
@@ -87,21 +93,26 @@ function paintedCells(map, key, ratio) {
 }
 
 function labelAxes(context, set, chosen) {
+  const rowRoom = layout.rowPatch ? layout.rowPatch + patchGap : 0, columnRoom = layout.columnPatch ? layout.columnPatch + patchGap : 0;
   context.textBaseline = "middle";
   context.textAlign = "right";
   set.rows.forEach((token, row) => {
     if (row % layout.rowStep && row !== chosen.row) return;
+    const y = layout.top + (row + 0.5) * layout.cell, patch = patchOf(set, "row", row);
+    if (patch) drawPatch(context, patch, layout.left - rowRoom, y - layout.rowPatch / 2, layout.rowPatch);
     context.fillStyle = row === chosen.row ? css("--accent") : css("--ink");
-    context.fillText(shortened(context, token, layout.left - 6), layout.left - 4, layout.top + (row + 0.5) * layout.cell);
+    context.fillText(shortened(context, token, layout.left - rowRoom - 6), layout.left - rowRoom - 4, y);
   });
   context.textAlign = "left";
   set.columns.forEach((token, column) => {
     if (column % layout.columnStep && column !== chosen.column) return;
+    const x = layout.left + (column + 0.5) * layout.cell, patch = patchOf(set, "column", column);
+    if (patch) drawPatch(context, patch, x - layout.columnPatch / 2, layout.top - columnRoom, layout.columnPatch);
     context.save();
-    context.translate(layout.left + (column + 0.5) * layout.cell, layout.top - 4);
+    context.translate(x, layout.top - columnRoom - 4);
     context.rotate(-Math.PI / 2);
     context.fillStyle = column === chosen.column ? css("--accent") : css("--ink");
-    context.fillText(shortened(context, token, layout.top - 6), 0, 0);
+    context.fillText(shortened(context, token, layout.top - columnRoom - 6), 0, 0);
     context.restore();
   });
 }
@@ -116,7 +127,8 @@ function drawMap(set, map, chosen, key) {
   mapCanvas.height = Math.ceil(height * ratio);
   mapCanvas.style.width = width + "px";
   mapCanvas.style.height = height + "px";
-  Object.assign(mapCanvas.dataset, { cell: layout.cell, left: layout.left, top: layout.top });  // for who points at cells
+  Object.assign(mapCanvas.dataset, {
+    cell: layout.cell, left: layout.left, top: layout.top, rowPatch: layout.rowPatch, columnPatch: layout.columnPatch });  // for who points at cells
   context.scale(ratio, ratio);
   context.font = labelFont;
   context.drawImage(paintedCells(map, key, ratio), layout.left, layout.top, map.columns * layout.cell, map.rows * layout.cell);

@@ -10,11 +10,23 @@ function tell() {
   const number = document.createElement("b");
   number.id = "number";
   number.textContent = numberText(value);
-  const place = (title, positions, index, token) => `${title} ${positions[index]} “${token}”`;
-  find("readout").replaceChildren(
-    place(set.rowTitle, set.rowPositions, state.row, set.rows[state.row]) + " → " +
-      place(set.columnTitle, set.columnPositions, state.column, set.columns[state.column]) + ": ", number,
-    map.isMasked(state.row, state.column) ? " (masked)" : "");
+  const place = (axis) => [`${set[axis + "Title"]} ${set[axis + "Positions"][state[axis]]} ${tokenText(set, axis, state[axis])} `,
+    ...pictureOf(set, axis, state[axis])];
+  find("readout").classList.toggle("tall", Boolean(set.rowPatches || set.columnPatches));
+  find("readout").replaceChildren(...place("row"), "→ ", ...place("column").map((part, at) => at === 0 ? part.trimEnd() : part), ": ",
+    number, map.isMasked(state.row, state.column) ? " (masked)" : "");
+}
+
+// A token's patch, as a list of no or one element.
+function pictureOf(set, axis, index) {
+  const patch = patchOf(set, axis, index), edge = 64;  // pixels, of half as many units
+  if (!patch) return [];
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = edge;
+  canvas.className = "thumbnail";
+  canvas.dataset.axis = axis;
+  drawPatch(canvas.getContext("2d"), patch, 0, 0, edge);
+  return [canvas];
 }
 
 function choose(axis, index) {

@@ -51,28 +51,61 @@ function drawLines(box, set, heads, chosen, least, choose) {
   box.replaceChildren(svg);
 }
 
+// Tokens that are patches in their places on the image, those before and behind them as text; beside it the image as it is.
+function arrange(set, axis, tokens) {
+  const grid = set[axis + "Patches"], patches = tokens.map((_, index) => patchOf(set, axis, index));
+  if (!grid || !patches.some((patch) => patch)) return tokens;
+  const picture = document.createElement("span"), plain = document.createElement("span");
+  picture.className = plain.className = "picture";
+  picture.append(images[grid.image][0]);
+  plain.append(images[grid.image][1]);
+  patches.forEach((patch, index) => {
+    if (!patch) return;
+    tokens[index].textContent = "";
+    tokens[index].classList.add("patch");
+    Object.assign(tokens[index].style, {
+      left: 100 * patch.column / grid.columns + "%", top: 100 * patch.row / grid.rows + "%",
+      width: 100 / grid.columns + "%", height: 100 / grid.rows + "%",
+    });
+    picture.append(tokens[index]);
+  });
+  const first = patches.findIndex((patch) => patch), end = patches.findLastIndex((patch) => patch) + 1;
+  const words = (some) => {
+    const line = document.createElement("span");
+    line.className = "words";
+    line.append(...some);
+    return some.length > 0 ? [line] : [];
+  };
+  return [...words(tokens.slice(0, first)), picture, plain, ...words(tokens.slice(end))];
+}
+
 // The text is the columns' where a query is chosen, else the rows'; the chosen token is outlined.
 function drawText(box, set, map, chosen, isReceived, choose) {
   const isOneText = set.rows.length === set.columns.length && set.rows.every((token, i) => token === set.columns[i]);
   const tokens = isReceived ? set.rows : set.columns;
   const weight = (index) => isReceived ? map.at(index, chosen.column) : map.at(chosen.row, index);
-  const focused = [...box.children].indexOf(document.activeElement);
+  const shown = isReceived ? "row" : "column";
+  const focused = [...box.querySelectorAll(".token")].indexOf(document.activeElement);
   let largest = 0;
   tokens.forEach((_, index) => { largest = Math.max(largest, weight(index) || 0); });
-  box.replaceChildren(...asText(tokens).map((text, index) => {
+  box.replaceChildren(...arrange(set, shown, asText(tokens).map((text, index) => {
     const span = document.createElement("span");
     span.className = "token";
     span.textContent = text;
     span.tabIndex = 0;
     span.setAttribute("role", "button");
-    span.title = numberText(weight(index));
+    const patch = patchOf(set, shown, index);
+    span.title = (patch ? tokenText(set, shown, index) + ": " : "") + numberText(weight(index));
+    if (patch) span.setAttribute("aria-label", span.title);
     const color = colorAt(0.55);
     span.style.backgroundColor = `rgba(${color}, ${0.85 * (weight(index) || 0) / (largest || 1)})`;
     if (isOneText && index === (isReceived ? chosen.column : chosen.row)) span.classList.add("chosen");
     const axis = isOneText ? (isReceived ? "column" : "row") : (isReceived ? "row" : "column");
     span.addEventListener("click", () => choose(axis, index));
     span.addEventListener("keydown", (event) => { if (event.key === "Enter") choose(axis, index); });
+    if (patch) span.addEventListener("mouseenter", () => choose(axis, index));
     return span;
-  }));
-  if (focused >= 0 && box.children[focused]) box.children[focused].focus();
+  })));
+  const again = focused >= 0 ? box.querySelectorAll(".token")[focused] : undefined;
+  if (again) again.focus();
 }
