@@ -238,6 +238,25 @@ TEST_SUITE("gpu") {
     keep(ui, "differences_heads_weights");
   }
 
+  TEST_CASE("Neuron tells what a pair\u2019s score and weight changed by") {
+    UiDriver ui(sentence());
+    freeze_and_paint(ui);
+    ui.click("tab.neuron");
+    CHECK(ui.sees("neuron.compared"));
+    const auto change = [&](attention::Stage stage) {
+      for (const auto& [query, known] : ui.result().tiles) {
+        const bool is_cell = query.quantity == difference_of(stage) && query.rows == 1 && query.columns == 1;
+        if (is_cell && known.run == ui.result().run) return known.tile->values.front();
+      }
+      return std::nanf("");
+    };
+    CHECK(std::isfinite(change(attention::Stage::Scores)));
+    CHECK(std::isfinite(change(attention::Stage::Weights)));
+    keep(ui, "differences_neuron");
+    ui.press(Key::D);
+    CHECK_FALSE(ui.sees("neuron.compared"));
+  }
+
   TEST_CASE("a layer\u2019s matrices are drawn as differences, those of the residual stream too") {
     UiDriver ui(sentence());
     freeze_and_paint(ui);

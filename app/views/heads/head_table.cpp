@@ -233,7 +233,10 @@ class TablePainter {
       return metric_number(metric, metrics ? metrics->value(metric, scoring) : std::nullopt);
     };
     ImFont* small = frame_.ui.fonts().small;
-    const std::string both = fmt::format("{} \u2192 {}", number(metrics_.frozen->find(head)), number(metrics_.now.of(head)));
+    const std::string before = number(metrics_.frozen->find(head)), after = number(metrics_.now.of(head));
+    // In narrow columns of the table only what it was: the change above it tells the rest.
+    const bool has_room = text_width(small, "8.88 \u2192 8.88") <= column_ - 4.0F;
+    const std::string both = has_room ? fmt::format("{} \u2192 {}", before, after) : fmt::format("was {}", before);
     list->AddText(small, font_size(small), {at.x + 5.0F, std::round(at.y + kRow - 4.0F)}, theme.text_dim,
                   fit_text(small, both, column_ - 4.0F).c_str());
   }

@@ -13,6 +13,7 @@
 #include "app/widgets/label_text.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/segmented.h"
+#include "app/widgets/signed_bars.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
@@ -99,6 +100,36 @@ void draw_header(Frame& frame, const HeadSubject& subject, NeuronMemory& memory)
   write_small(frame, about(frame, subject));
   write_small(frame, "The products of query and key by component sum to the score; the row's softmax makes the weight.");
   frame.mark("neuron.about", last_item_rect());
+}
+
+/// Where a run is frozen, what the pair's score and weight changed by, or why that can't be told.
+void draw_changes(Frame& frame, const HeadSubject& subject, attention::Cell cell) {
+  const CompareChoices& compare = frame.state.compare;
+  if (!compare.frozen || !compare.shows_difference) return;
+  std::string text = fmt::format("Now \u2212 frozen \u201C{}\u201D, of this query and key:", compare.frozen->name);
+  const auto add = [&](const char* name, attention::Stage stage) {
+    const EngineTile* known = frame.ask(TileQuery{.quantity = difference_of(stage),
+                                                  .block = subject.block,
+                                                  .batch = frame.state.selection.batch,
+                                                  .head = subject.geometry.head,
+                                                  .row = cell.query,
+                                                  .rows = 1,
+                                                  .column = cell.key,
+                                                  .columns = 1});
+    const bool is_known = known != nullptr && !known->tile->values.empty();
+    text += fmt::format(" {} {}", name, is_known ? signed_text(double{known->tile->values.front()}) : "\u2026");
+  };
+  if (!frame.result.reference_error.empty()) {
+    text = fmt::format("This can\u2019t be compared with the frozen run: {}.", frame.result.reference_error);
+  } else {
+    add("sum of the products", attention::Stage::Scores);
+    text += ",";
+    add("weight", attention::Stage::Weights);
+    text += ". All other numbers are this run\u2019s.";
+  }
+  frame.ui.ensure_glyphs(text);
+  write_small(frame, text);
+  frame.mark("neuron.compared", last_item_rect());
 }
 
 /// Both lines of chips. Pins the pair that is clicked; a hovered key is shown while the pointer is on it.
@@ -212,6 +243,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   if (pointed && *pointed < subject.geometry.shape.keys) cell.key = *pointed;
   choose_tokens(frame, subject, chosen, memory);
   if (memory.pointed != pointed) frame.ui.request_redraw(2);
+  draw_changes(frame, subject, cell);
   NeuronPair pair = read_pair(frame, subject, cell);
   copy_when_known(frame, subject, pair, memory);
   if (pair.is_known()) memory.shown = std::move(pair);
