@@ -15,9 +15,7 @@ namespace {
 
 /// Why these inputs have no run beside one of the others on the same device; empty: they may have one.
 std::string why_not_together(const RunInputs& wanted, const RunInputs& newest) {
-  if (is_capture(wanted.source) != is_capture(newest.source)) {
-    return is_capture(wanted.source) ? "the reference run is a capture" : "the reference run is no capture";
-  }
+  if (is_capture(wanted.source) || is_capture(newest.source)) return {};  // whose weights are in no one's way
   if (is_model(wanted.source) != is_model(newest.source)) {
     return is_model(wanted.source) ? "the reference run is of a model, this one isn't"
                                    : "this run is of a model, the reference run isn't";
@@ -69,9 +67,18 @@ std::string why_not_comparable(const RunSource::Source& reference, const RunSour
   return {};
 }
 
-/// Why two runs have no differences; empty: they have.
-std::string why_not_comparable(const BlockShapes& reference, const BlockShapes& newest) {
-  if (reference == newest) return {};
+/// Are all maps of two runs as many and of one size? A capture has less than a network's run beside them.
+bool have_same_maps(const BlockShapes& left, const BlockShapes& right) {
+  return std::ranges::equal(left, right, [](const auto& one, const auto& other) {
+    const inference::BlockShape &a = one.second, &b = other.second;
+    return one.first == other.first && a.batch == b.batch && a.heads == b.heads && a.queries == b.queries &&
+           a.keys == b.keys;
+  });
+}
+
+/// Why two runs have no differences; empty: they have. `only_maps`: one is a capture, the other a network's.
+std::string why_not_comparable(const BlockShapes& reference, const BlockShapes& newest, bool only_maps) {
+  if (reference == newest || (only_maps && have_same_maps(reference, newest))) return {};
   for (const auto& [block, shape] : newest) {
     const auto found = reference.find(block);
     const bool differs =
@@ -109,7 +116,8 @@ void ComparedRun::update(const std::optional<RunInputs>& wanted, const Newest& n
   } else if (!is_known) {
     compute(*wanted, newest, runner);
   }
-  refusal_ = run_ ? why_not_comparable(shapes_of(*run_), shapes_of(*newest.run)) : failure_;
+  const bool only_maps = is_capture(wanted->source) != is_capture(newest.inputs.source);
+  refusal_ = run_ ? why_not_comparable(shapes_of(*run_), shapes_of(*newest.run), only_maps) : failure_;
 }
 
 std::shared_ptr<const model::ModelInput> ComparedRun::tokens() {

@@ -32,6 +32,12 @@ void follow_shape(TileQuery& tile, const BlockShapes& before, const BlockShapes&
   tile.columns = new_extent->columns;
 }
 
+/// Has the run that is compared with a matrix of this quantity? A capture may have weights alone. Null: there is no such
+/// run.
+bool has_matrix(const inference::Run* reference, const TileQuery& tile) {
+  return reference != nullptr && quantity(tile.quantity).shape(reference->shape(tile.block)).has_value();
+}
+
 }  // namespace
 
 std::vector<TileQuery> EngineWorker::missing_tiles() {
@@ -41,7 +47,8 @@ std::vector<TileQuery> EngineWorker::missing_tiles() {
     if (!asked) continue;
     TileQuery tile = *asked;
     follow_shape(tile, laid_out_for_, result_.shapes);
-    const bool is_known = is_inside(tile, result_.shapes) && (compared_.run() || !quantity(tile.quantity).base);
+    const bool is_known =
+        is_inside(tile, result_.shapes) && (!quantity(tile.quantity).base || has_matrix(compared_.run(), tile));
     if (is_known) wanted.push_back(tile);
   }
   std::vector<TileQuery> missing = tiles_.missing(wanted);

@@ -149,7 +149,8 @@ void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
   CompareChoices& compare = frame.state.compare;
   if (!compare.frozen) {
     form.note(is_capture(frame.state.source)
-                  ? "Freeze this capture, then open another one of the same sizes: maps show the difference."
+                  ? "Freeze this capture, then open another one, or a model with its text, of the same sizes: maps show the "
+                    "difference."
                   : "Freeze the present run, then change masks, heads or words: maps show what that changes.");
     if (form.button("freeze", "Freeze this run")) frame.start_command("compare.freeze");
     return;
@@ -159,6 +160,9 @@ void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
   form.note(fmt::format("With: {}", with));
   form.toggle("difference", "Differences", compare.shows_difference, "D",
               "Maps show the present run minus the frozen one: blue is less, red is more, and what stays is neutral.");
+  if (compares_capture_with_network(frame.state)) {
+    form.note("One of the two is a capture: weights are compared, other stages are this run's.");
+  }
   if (!frame.result.reference_error.empty()) form.warning("Can't be compared: " + frame.result.reference_error + ".");
   if (form.button("freeze", "Freeze anew")) frame.start_command("compare.freeze");
   ImGui::SameLine();

@@ -52,8 +52,13 @@ std::string compared_with(const State& state) {
     return fmt::format("{}, {}, \u201C{}\u201D", one_line(model, kShownText), frozen.name,
                        one_line(then.text(), kShownText));
   }
+  if (is_capture(frozen.inputs.source)) return frozen.name;
   if (then.text() == state.text() || is_notebook(state.source)) return frozen.name;
   return fmt::format("{}, \u201C{}\u201D", frozen.name, one_line(then.text(), kShownText));
+}
+
+bool compares_capture_with_network(const State& state) {
+  return is_capture(state.compare.frozen->inputs.source) != is_capture(state.source);
 }
 
 bool can_return_to_frozen(const State& state) {

@@ -17,6 +17,10 @@ FrozenRun freeze(const State& state);
 /// Something is frozen.
 std::string compared_with(const State& state);
 
+/// Is one of the two runs a capture and the other a network's? Then weights alone are compared: a capture may have nothing
+/// else. Something is frozen.
+bool compares_capture_with_network(const State& state);
+
 /// Can the frozen run's choices become the present ones? Not where another model or notebook is shown.
 bool can_return_to_frozen(const State& state);
 /// Puts text, settings, masks and heads back to what they were when the run was frozen. It stays frozen.

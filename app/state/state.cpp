@@ -176,7 +176,7 @@ void select_model(State& state, const std::string& path, const attention::MaskSe
   if (path == model_path(state.source)) return restore_training(state);
   attention::MaskSet masks = trained_masks;
   SharedValue<FrozenRun> frozen;
-  if (is_model(state.source)) frozen = state.compare.frozen;
+  if (is_model(state.source) || is_capture(state.source)) frozen = state.compare.frozen;
   leave(state);
   change_to_model(state, path);
   state.model().trained_masks = masks;
@@ -188,7 +188,7 @@ void select_capture(State& state, const std::string& path) {
   if (path.empty()) return show_playground(state);
   if (path == capture_path(state.source)) return;
   SharedValue<FrozenRun> frozen;
-  if (is_capture(state.source)) frozen = state.compare.frozen;
+  if (is_model(state.source) || is_capture(state.source)) frozen = state.compare.frozen;
   leave(state);
   change_to_capture(state, path);
   state.masks = {};

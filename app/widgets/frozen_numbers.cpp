@@ -2,11 +2,26 @@
 
 #include <fmt/format.h>
 
+#include "app/quantities/shown_map.h"
+#include "app/state/comparison.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 
 namespace headlight::app {
+
+bool shows_difference_of(const Frame& frame, QuantityId shown) {
+  if (!frame.shows_difference()) return false;
+  const bool is_of_weights = shown == QuantityId(attention::Stage::Weights) || shown == kMeanOfLayer || shown == kMeanOfKind;
+  return is_of_weights || !compares_capture_with_network(frame.state);
+}
+
+bool head_map_shows_difference(const Frame& frame) {
+  const attention::Stage stage = shown_stage(frame.state);
+  const bool is_of_weights = stage == attention::Stage::Weights;
+  return shows_difference_of(
+      frame, is_of_weights ? weights_of(frame.state.selection.mean, shows_norms(frame.state)) : QuantityId(stage));
+}
 
 const Analysed* ask_of_frozen(Frame& frame, AnalysisQuery query) {
   if (!frame.shows_difference()) return nullptr;

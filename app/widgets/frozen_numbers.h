@@ -9,6 +9,12 @@ namespace headlight::app {
 
 // Views whose numbers come from an analysis show it of the frozen run as well, and what it changed by since.
 
+/// Do maps of this quantity show the present run minus the frozen one? Of a capture and a network's run those of weights and
+/// of their means do.
+bool shows_difference_of(const Frame& frame, QuantityId shown);
+/// The same of the quantity that the view Head shows.
+bool head_map_shows_difference(const Frame& frame);
+
 /// The same question about the frozen run. Null: views show no differences, or it isn't answered yet.
 const Analysed* ask_of_frozen(Frame& frame, AnalysisQuery query);
 

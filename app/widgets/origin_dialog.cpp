@@ -7,6 +7,7 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/widgets/dialog.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
 
 namespace headlight::app {
@@ -118,7 +119,7 @@ std::optional<NumberRef> number_at_cell(const Frame& frame) {
   const bool is_mean = is_head_view && stage == attention::Stage::Weights && selection.mean != HeadMean::None;
   QuantityId id = stage;
   if (is_mean || (is_head_view && shows_norms(state))) id = weights_of(selection.mean, shows_norms(state));
-  if (is_head_view && frame.shows_difference()) id = difference_of(id);
+  if (is_head_view && head_map_shows_difference(frame)) id = difference_of(id);
   const auto extent = quantity(id).shape(shape->second);
   if (!extent || cell->query >= extent->rows || cell->key >= extent->columns) return std::nullopt;
   return number_of(frame, quantity(id).id, *cell);

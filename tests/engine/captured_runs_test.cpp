@@ -1,4 +1,4 @@
-// Captures on the engine's thread: tiles, levels, means, metrics, rollout and comparisons, without a pass of the device.
+// Captures on the engine's thread: tiles, levels, means, metrics, rollout and comparisons.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -34,10 +34,8 @@ struct CaptureBench {
   State state;
   std::uint64_t revision = 0;
 
-  explicit CaptureBench(const std::filesystem::path& path) {
-    worker.open("");
-    select_capture(state, path.string());
-  }
+  explicit CaptureBench(const std::filesystem::path& path) : CaptureBench() { select_capture(state, path.string()); }
+  CaptureBench() { worker.open(""); }
   EngineResult ask(std::vector<Query> queries, const std::optional<RunInputs>& reference = std::nullopt) {
     worker.begin(
         {.revision = ++revision, .inputs = run_inputs(state), .queries = std::move(queries), .reference = reference});
@@ -156,7 +154,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("two captures of the same sizes are compared, a capture and a network not") {
+  TEST_CASE("two captures of the same sizes are compared") {
     const TemporaryDirectory folder;
     const MadeTensor made = even("attention.0", {1, 2, 3, 3});
     MadeTensor other = made;
@@ -173,14 +171,80 @@ TEST_SUITE("cpu") {
     REQUIRE(result.tile(difference));
     CHECK(result.tile(difference)->values[0] == 0.5F - 1.0F / 3.0F);
     CHECK(result.tile(difference)->values[1] == 0.0F);
-    CHECK(bench.ask({difference}, run_inputs(State())).reference_error == "the reference run is no capture");
-    const RunInputs captured = run_inputs(bench.state);
-    bench.state = State();
-    const EngineResult computed = bench.ask({}, captured);
-    CHECK(computed.error == "");
-    CHECK_FALSE(computed.capture);
-    CHECK(computed.reference_error == "the reference run is a capture");
-    CHECK(bench.log->runs == 1);
+    CHECK(bench.log->runs == 0);
+  }
+
+  TEST_CASE("a capture is compared with a network's run, in either order, by its weights alone") {
+    const TemporaryDirectory folder;
+    AskedAnalysis live("gpt2", "a b c", open_reference_runner);
+    const auto ask = [&](std::vector<Query> queries, const std::optional<RunInputs>& reference) {
+      live.worker.begin({.revision = ++live.revision,
+                         .inputs = run_inputs(live.state),
+                         .queries = std::move(queries),
+                         .reference = reference});
+      while (live.worker.has_more()) live.worker.evaluate_some();
+      return live.worker.snapshot();
+    };
+    const BlockShapes shapes = ask({}, std::nullopt).shapes;
+    const std::uint32_t tokens = shapes.begin()->second.queries;
+    REQUIRE(tokens > 1);
+    std::vector<MadeTensor> tensors;
+    for (const auto& [block, shape] : shapes) {
+      MadeTensor made{
+          .name = "attention." + std::to_string(block.layer.value), .shape = {1, shape.heads, tokens, tokens}, .values = {}};
+      for (std::uint32_t head = 0; head < shape.heads; ++head) {
+        TileQuery map = map_of(0, head, tokens);
+        map.block = block;
+        const EngineResult shown = ask({map}, std::nullopt);
+        REQUIRE(shown.tile(map));
+        made.values.insert(made.values.end(), shown.tile(map)->values.begin(), shown.tile(map)->values.end());
+      }
+      tensors.push_back(std::move(made));
+    }
+    tensors.back().values.back() += 0.25F;  // the last layer's last head, its last cell
+    const model::BlockRef last = shapes.rbegin()->first;
+    const std::uint32_t last_head = shapes.rbegin()->second.heads - 1;
+    const auto path = write_capture(folder.path() / "c.safetensors", tensors);
+
+    TileQuery same = map_of(0, 0, tokens), changed = map_of(0, last_head, tokens), scores = same, frozen = same;
+    same.quantity = changed.quantity = difference_of(attention::Stage::Weights);
+    changed.block = last;
+    scores.quantity = difference_of(attention::Stage::Scores);
+    frozen.quantity = frozen_of(attention::Stage::Weights);
+    const AnalysisQuery metrics{.analysis = &kHeadMetricAnalysis, .block = kFirstBlock, .is_of_reference = true};
+    live.state.compare.frozen = freeze(live.state);
+    State captured = live.state;
+    select_capture(captured, path.string());
+    REQUIRE(captured.compare.frozen);  // of a model it stays
+    State again = captured;
+    select_model(again, model_path(live.state.source), {});
+    CHECK(again.compare.frozen);
+    for (const bool is_capture_newest : {true, false}) {
+      CAPTURE(is_capture_newest);
+      const RunInputs reference = is_capture_newest ? run_inputs(live.state) : run_inputs(captured);
+      const State model = live.state;
+      if (is_capture_newest) live.state = captured;
+      const EngineResult result = ask({same, changed, scores, frozen, metrics}, reference);
+      live.state = model;
+      CHECK(result.error == "");
+      CHECK(result.reference_error == "");
+      CHECK(static_cast<bool>(result.capture) == is_capture_newest);
+      REQUIRE(result.tile(same));
+      CHECK(result.tile(same)->values == std::vector<float>(std::size_t{tokens} * tokens, 0.0F));
+      REQUIRE(result.tile(changed));
+      CHECK(result.tile(changed)->values.front() == 0.0F);
+      CHECK(std::abs(result.tile(changed)->values.back() - (is_capture_newest ? 0.25F : -0.25F)) < 1e-7F);  // 0
+      REQUIRE(result.tile(frozen));
+      CHECK(result.tile(frozen)->values.front() == 1.0F);
+      CHECK(result.tile(scores) == nullptr);
+      REQUIRE(result.analysed(metrics));
+      CHECK_FALSE(found_in<HeadMetricsFound>(*result.analysed(metrics)).heads.empty());
+    }
+    select_capture(live.state, golden_capture("self.safetensors").string());
+    CHECK(ask({same}, run_inputs(captured)).reference_error.find("the reference run has") == 0);
+    State other = live.state;
+    select_model(other, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2", {});
+    CHECK(ask({same}, run_inputs(other)).reference_error.find("the reference run has") == 0);
   }
 
   TEST_CASE("a file that is gone is a line, and the run on screen stays") {

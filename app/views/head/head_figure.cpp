@@ -7,6 +7,7 @@
 #include "app/exports/figure_kind.h"
 #include "app/exports/figures.h"
 #include "app/quantities/shown_map.h"
+#include "app/widgets/frozen_numbers.h"
 #include "core/error.h"
 #include "export/figure.h"
 
@@ -45,7 +46,7 @@ void HeadFigure::keep(Frame& frame, const GroupedHead& grouped) {
   *this = {};
   state_ = &frame.state;
   result_ = &frame.result;
-  is_difference_ = frame.shows_difference();
+  is_difference_ = head_map_shows_difference(frame);
   const Selection& selection = frame.state.selection;
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
   grouping_ = grouping_text(frame);
@@ -63,7 +64,8 @@ void HeadFigure::keep(Frame& frame, const GroupedHead& grouped) {
                       .head = selection.head,
                       .rows = shape.queries,
                       .columns = shape.keys};
-  const TileQuery asked = frame.compared(shown_map(selection, all, shows_norms(frame.state)));
+  TileQuery asked = shown_map(selection, all, shows_norms(frame.state));
+  if (is_difference_) asked.quantity = difference_of(asked.quantity);
   const EngineTile* known = frame.ask(asked);
   if (known != nullptr && frame.result.is_current(asked)) tile_ = known->tile;
 }

@@ -11,6 +11,7 @@
 #include "app/quantities/shown_map.h"
 #include "app/views/head/grouped_head.h"
 #include "app/widgets/brush.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/gain_control.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -325,7 +326,7 @@ void draw_head_header(Frame& frame) {
   choose_stage(frame, has_gain_above && !is_wide ? kNarrowPadding : kSegmentPadding);
 
   std::string formula = map_formula(frame, layer);
-  if (frame.shows_difference() && !is_grouped(frame)) formula += fmt::format(", {}", kDifferenceCaption);
+  if (head_map_shows_difference(frame) && !is_grouped(frame)) formula += fmt::format(", {}", kDifferenceCaption);
   std::string about = fmt::format("{} · {} × {}", kind_name(frame, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   if (is_grouped(frame)) about = with_grouping(frame, about);

@@ -8,6 +8,7 @@
 #include "app/quantities/shown_map.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/widgets/cell_numbers.h"
+#include "app/widgets/frozen_numbers.h"
 
 namespace headlight::app {
 namespace {
@@ -62,29 +63,31 @@ bool MapHeatmap::has_odd_cells() const { return known().tile && known().facts->h
 TileQuery MapHeatmap::query(const view::Region& region) const {
   const Selection& selection = frame_.state.selection;
   const bool has_pooling = region.pool > 1 && shown_stage(frame_.state) == Stage::Weights;
-  return frame_.compared(shown_map(selection,
-                                   {.quantity = shown_stage(frame_.state),
-                                    .block = selection.block,
-                                    .batch = selection.batch,
-                                    .head = selection.head,
-                                    .row = region.row,
-                                    .rows = std::max(region.rows, 1U),
-                                    .column = region.column,
-                                    .columns = std::max(region.columns, 1U),
-                                    .pool = region.pool,
-                                    .pooling = has_pooling ? frame_.state.view.pooling : attention::Pooling::Max},
-                                   shows_norms(frame_.state)));
+  TileQuery query = shown_map(selection,
+                              {.quantity = shown_stage(frame_.state),
+                               .block = selection.block,
+                               .batch = selection.batch,
+                               .head = selection.head,
+                               .row = region.row,
+                               .rows = std::max(region.rows, 1U),
+                               .column = region.column,
+                               .columns = std::max(region.columns, 1U),
+                               .pool = region.pool,
+                               .pooling = has_pooling ? frame_.state.view.pooling : attention::Pooling::Max},
+                              shows_norms(frame_.state));
+  if (head_map_shows_difference(frame_)) query.quantity = difference_of(query.quantity);
+  return query;
 }
 
 bool MapHeatmap::shows_weights() const { return shown_stage(frame_.state) == Stage::Weights && !shows_norms(frame_.state); }
 
 bool MapHeatmap::is_per_row() const {
-  return shows_weights() && !frame_.shows_difference() && frame_.state.view.color_range == ColorRange::PerRow;
+  return shows_weights() && !head_map_shows_difference(frame_) && frame_.state.view.color_range == ColorRange::PerRow;
 }
 
 /// The range is of the whole map, so that zooming and panning change no colour, or the user's.
 void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
-  if (frame_.shows_difference()) {
+  if (head_map_shows_difference(frame_)) {
     const ValueRange range = known().tile ? known().facts->range : ValueRange();
     return set_difference_colors(image, range, kLeastDifference);
   }
@@ -145,7 +148,7 @@ void MapHeatmap::draw_bar(const view::Rect& bar) {
   shell::HeatmapImage image;
   set_colors(image);
   const Stage stage = shown_stage(frame_.state);
-  const bool is_difference = frame_.shows_difference();
+  const bool is_difference = head_map_shows_difference(frame_);
   // The limits of a stage that the user may have moved are weights' limits.
   const bool is_norm = shows_norms(frame_.state);
   const char* caption = is_difference  ? kDifferenceCaption
@@ -155,7 +158,7 @@ void MapHeatmap::draw_bar(const view::Rect& bar) {
   draw_range_bar(frame_, {.area = bar, .stage = stage, .caption = caption, .is_fixed = is_fixed}, image);
 }
 
-bool MapHeatmap::has_range_choice() const { return !frame_.shows_difference() && !shows_norms(frame_.state); }
+bool MapHeatmap::has_range_choice() const { return !head_map_shows_difference(frame_) && !shows_norms(frame_.state); }
 
 view::ValueLimits MapHeatmap::range() const {
   shell::HeatmapImage image;
@@ -164,7 +167,7 @@ view::ValueLimits MapHeatmap::range() const {
 }
 
 std::optional<RangeHint> MapHeatmap::hint(HighWeight& high_weight) const {
-  if (!known().tile || !shows_weights() || is_per_row() || frame_.shows_difference()) return std::nullopt;
+  if (!known().tile || !shows_weights() || is_per_row() || head_map_shows_difference(frame_)) return std::nullopt;
   shell::HeatmapImage image;
   set_colors(image);
   return range_hint(known(), image, frame_.state.view.color_limits.contains(Stage::Weights), high_weight);

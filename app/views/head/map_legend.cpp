@@ -7,6 +7,7 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/shell/click_area.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/segmented.h"
@@ -41,7 +42,7 @@ void draw_hatched_sample(const shell::Theme& theme, ImVec2 low) {
 MapLegend::MapLegend(Frame& frame, const MapHeatmap& heatmap, float zoom, HighWeight& high_weight)
     : frame_(frame),
       hint_(heatmap.hint(high_weight)),
-      has_scale_(shown_stage(frame.state) == Stage::Weights && !frame.shows_difference()),
+      has_scale_(shown_stage(frame.state) == Stage::Weights && !head_map_shows_difference(frame)),
       has_masked_cells_(heatmap.has_masked_cells()),
       has_odd_cells_(heatmap.has_odd_cells()),
       zoom_(zoom) {

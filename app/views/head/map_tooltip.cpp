@@ -10,6 +10,7 @@
 #include "app/cells/shown_mask.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/shown_map.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
@@ -112,7 +113,7 @@ void draw_norm(Frame& frame, attention::Cell cell) {
 
 /// What the cell has in the frozen run, and what changed, where maps show that.
 void draw_change(Frame& frame, attention::Cell cell) {
-  if (!frame.shows_difference()) return;
+  if (!head_map_shows_difference(frame)) return;
   const Selection& selection = frame.state.selection;
   const TileQuery map = shown_map(
       selection,

@@ -59,6 +59,15 @@ bool draw_patching_start(Frame& frame) {
     draw_edit_button(frame);
     return false;
   }
+  if (is_capture(frozen->inputs.source)) {
+    draw_empty_note(frame, "patching.capture", "The frozen run is a capture",
+                    "It holds attention alone, no activations that could be put into this run. Freeze a run of this model "
+                    "(Ctrl+D), then change a word of its text.");
+    go_below_note();
+    draw_freeze_button(frame, "Freeze this run and edit the text",
+                       "Keeps this run to compare with, and puts the caret into the text.");
+    return false;
+  }
   if (result.reference_error.empty()) return true;
   const bool has_target = result.input && result.input->target;
   const std::string text =

@@ -10,6 +10,7 @@
 #include "app/views/steps/step_text.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/color_bar.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/math_text.h"
@@ -190,7 +191,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
   image.area = cells;
-  const bool is_difference = view.plan.stage.is_stage() && frame.shows_difference();
+  const bool is_difference = view.plan.stage.is_stage() && shows_difference_of(frame, view.plan.stage.stage());
   const bool is_weights = view.plan.stage == Stage::Weights && !is_difference;
   if (is_weights) {
     set_weight_colors(image, frame.state, shown_tile, false);
@@ -249,15 +250,17 @@ view::Rect MatrixView::cells() const {
 
 TileQuery MatrixView::query(const Frame& frame) const {
   const QuantityId id = plan.stage.stage();
-  return frame.compared({.quantity = id,
-                         .block = block,
-                         .batch = frame.state.selection.batch,
-                         .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
-                         .row = plan.first_row,
-                         .rows = plan.shown_rows,
-                         .column = plan.first_column,
-                         .columns = plan.shown_columns,
-                         .pool = 1});
+  TileQuery query{.quantity = id,
+                  .block = block,
+                  .batch = frame.state.selection.batch,
+                  .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
+                  .row = plan.first_row,
+                  .rows = plan.shown_rows,
+                  .column = plan.first_column,
+                  .columns = plan.shown_columns,
+                  .pool = 1};
+  if (shows_difference_of(frame, id)) query.quantity = difference_of(id);
+  return query;
 }
 
 MatrixWindow MatrixView::window() const {

@@ -10,6 +10,7 @@
 #include "app/cells/stage_text.h"
 #include "app/views/steps/step_text.h"
 #include "app/widgets/cell_numbers.h"
+#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/thumbnail.h"
 
@@ -165,7 +166,7 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
   view.formula = formula_of(frame, subject, matrix);
   view.shape = fmt::format("{} = {} × {}", step_space(matrix, subject.geometry), size.rows, size.columns);
   view.remark = remark(view.plan, subject.geometry);
-  if (matrix.is_stage() && frame.shows_difference()) {
+  if (matrix.is_stage() && shows_difference_of(frame, matrix.stage())) {
     view.remark += fmt::format("{}{}", view.remark.empty() ? "" : " \u00B7 ", kDifferenceCaption);
   }
   view.row_axis = step_rows(matrix, subject.geometry);

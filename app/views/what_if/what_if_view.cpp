@@ -275,8 +275,9 @@ std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, c
 /// Is there a frozen run where its means are what heads give? Else says in words that there is none.
 bool can_ablate(Frame& frame) {
   if (frame.state.what_if.ablation != Ablation::FrozenMean) return true;
-  const std::string& refusal = frame.result.reference_error;
-  if (frame.state.compare.frozen && refusal.empty()) return true;
+  const SharedValue<FrozenRun>& frozen = frame.state.compare.frozen;
+  const std::string refusal = frozen && is_capture(frozen->inputs.source) ? "it is a capture" : frame.result.reference_error;
+  if (frozen && refusal.empty()) return true;
   draw_small(
       frame,
       refusal.empty() || !frame.state.compare.frozen
