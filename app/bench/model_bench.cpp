@@ -112,6 +112,7 @@ class ModelBench {
     const std::size_t bytes = model_->network->parameter_count() * sizeof(float);
     report_({.op = "stream", .wall_ms = stream_ms(bytes), .peak_mib = peak_mib()});
     report_({.op = "fill", .wall_ms = fill_ms(context_, bytes), .peak_mib = peak_mib()});
+    first_map();
   }
 
  private:
@@ -134,6 +135,31 @@ class ModelBench {
     report("append", n, timing);
     const auto layers = static_cast<std::uint32_t>(model_->network->layers->encoder.size());
     for (const std::uint32_t layer : std::set{0U, layers / 2, layers - 1}) paint(n, layer);
+  }
+
+  /// Loads the model again, and shows a head of the first layer on the way.
+  void first_map() {
+    constexpr std::uint32_t kTokens = 64;
+    const std::uint32_t longest = model_->description.max_length;
+    const std::uint32_t tokens = longest == 0 ? kTokens : std::min(kTokens, longest);
+    const model::Layers& layers = *model_->network->layers;
+    if (layers.encoder.size() < 2 || !layers.decoder.empty()) return;
+    const model::ModelInput input = random_text(*model_, tokens, bits_);
+    run_.reset();
+    session_.unload();
+    const auto start = Clock::now();
+    double map_ms = 0.0;
+    const auto show = [&](const std::shared_ptr<const model::Layers>& first) {
+      auto network = std::make_shared<model::Network>(*model_->network);
+      network->layers = first;
+      const auto first_run = session_.run({.network = network, .input = input, .masks = model_->masks});
+      const attention::TileRequest map{.block = first_run->blocks().front(), .rows = tokens, .columns = tokens};
+      first_run->evaluate(std::span(&map, 1));
+      map_ms = milliseconds_since(start);
+    };
+    session_.load(model_->network->layers, plan_.precision, {}, {.count = 1, .least_rest_ms = 0.0, .ready = show});
+    report_({.op = "load_with_map", .wall_ms = milliseconds_since(start), .peak_mib = peak_mib()});
+    report_({.op = "first_map", .n = tokens, .wall_ms = map_ms, .peak_mib = peak_mib()});
   }
 
   /// The run before has another cell painted, which isn't timed.

@@ -28,7 +28,8 @@ struct ModelResult {
   /// used yet; 0 where the host doesn't reach it. "forward": all layers of a new text and the last token's logits. "append":
   /// one more token and its logits. "paint_L": a cell painted in layer L alone, of the self-attention of a text that was
   /// run: all that it changes, which is that layer and those above it, and the logits. The first, a middle and the last
-  /// layer.
+  /// layer. "load_with_map": loading the weights again, with "first_map" on the way: until the weights of the first layer
+  /// are there, and a map of it; of models with one stack.
   std::string op;
   std::uint32_t n = 0;  ///< tokens; 0 where they don't matter
   double wall_ms = 0.0, gpu_ms = 0.0;

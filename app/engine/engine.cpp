@@ -111,7 +111,8 @@ class Engine::Worker {
 
   bool wait_for(std::uint64_t revision, std::chrono::microseconds longest) const {
     std::unique_lock lock(mutex_);
-    return idle_.wait_for(lock, longest, [&] { return published_ && published_->revision >= revision; });
+    return idle_.wait_for(lock, longest,
+                          [&] { return published_ && published_->revision >= revision && published_->first_layers == 0; });
   }
 
   void wait_until_idle() {
@@ -175,6 +176,20 @@ class Engine::Worker {
     return !is_stopping_ && !device_ && !(wanted_ && wanted_->inputs != computing_);
   }
 
+  /// A model's first layers are there, and the others are still being loaded.
+  void show_early(EngineResult result) {
+    {
+      const std::lock_guard lock(mutex_);
+      published_ = std::move(result);
+    }
+    if (options_.wake) options_.wake();
+  }
+
+  std::vector<Query> newer_queries() const {
+    const std::lock_guard lock(mutex_);
+    return wanted_ && wanted_->inputs == computing_ ? wanted_->queries : std::vector<Query>();
+  }
+
   void work() {
     EngineWorker worker({.open = options_.open,
                          .tile_bytes = options_.tile_bytes,
@@ -182,7 +197,10 @@ class Engine::Worker {
                          .watch_load = [this](std::size_t done, std::size_t total) { return watch_load(done, total); },
                          .watch_compiling = [this](std::size_t done, std::size_t total) { watch_compiling(done, total); },
                          .watch_passes = [this](std::size_t done, std::size_t total) { return watch_passes(done, total); },
-                         .may_go_on = [this] { return may_go_on(); }});
+                         .may_go_on = [this] { return may_go_on(); },
+                         .show_early = [this](EngineResult result) { show_early(std::move(result)); },
+                         .newer_queries = [this] { return newer_queries(); },
+                         .least_rest_ms = options_.least_rest_ms});
     std::unique_lock lock(mutex_);
     bool has_worked = false;  // since memory was given back
     while (true) {

@@ -34,6 +34,9 @@ struct EngineRequest {
   /// Shapes of the run for which the tiles were listed: a tile of a whole matrix becomes the whole of a later run's. Empty:
   /// the newest run's.
   BlockShapes laid_out_for = {};
+  /// What the user looks at: while a model is being loaded, the layers up to its own may be shown before the others are
+  /// there (EngineResult::first_layers).
+  model::BlockRef selected = {};
 };
 
 /// A model that is being loaded on the device.
@@ -83,6 +86,10 @@ struct EngineResult {
   /// One line when the newest request fails; then everything above is the last valid run and `is_stale`.
   std::string error;
   bool is_stale = false;
+  /// Not 0: the model is being loaded, and only so many of its first layers are on the device. All but tiles of their maps,
+  /// which are those of the whole network's run bit by bit, comes when the other layers are there, with a run of its own;
+  /// the shapes are of all layers. Where loading fails, the next result is as if this one had never been.
+  std::uint32_t first_layers = 0;
   bool is_load_error = false;                                ///< `error` says why a model's weights aren't on the device
   std::shared_ptr<const model::ModelInput> reference_input;  ///< the compared run's tokens; none: there is none
   std::string reference_error;  ///< one line, when differences were asked for that there can't be
@@ -108,6 +115,8 @@ struct EngineOptions {
   inference::CompileObserver watch_compiling = {};  ///< called from the worker while a request waits for kernels
   std::size_t tile_bytes = kDefaultTileBytes;       ///< budget of the tile cache
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
+  /// inference::FirstLayers::least_rest_ms.
+  double least_rest_ms = inference::FirstLayers{}.least_rest_ms;
 };
 
 /// Computes on its own thread, so that no frame blocks. The device is opened on that thread too; until then, and when there

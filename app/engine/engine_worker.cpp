@@ -81,10 +81,11 @@ void EngineWorker::begin(const EngineRequest& request) {
   collect();
 }
 
-void EngineWorker::load_weights(const RunSource::Source& source, inference::Precision precision) {
+void EngineWorker::load_weights(const RunSource::Source& source, const RunInputs& inputs) {
   if (source.capture) return;  // which needs none; a model's stay for when it is shown again
   const std::shared_ptr<const model::Layers>& layers = source.network->layers;
   const bool is_model = source.model != nullptr;
+  const inference::Precision precision = precision_of(inputs.source);
   // The playground's weights are uploaded by its runs, but only load() frees memory and chooses the precision.
   if (!is_model && !loaded_) return;
   if (loaded_ == layers && loaded_precision_ == precision) return;
@@ -93,8 +94,13 @@ void EngineWorker::load_weights(const RunSource::Source& source, inference::Prec
   compared_.clear();
   loaded_.reset();
   try {
-    runner_->load(layers, is_model ? precision : inference::Precision::F32, watch_load_);
+    if (is_model) {
+      load_in_order(source, inputs);
+    } else {
+      runner_->load(layers, inference::Precision::F32, watch_load_);
+    }
   } catch (...) {
+    early_.reset();
     result_.is_load_error = true;
     throw;
   }
@@ -105,10 +111,11 @@ void EngineWorker::load_weights(const RunSource::Source& source, inference::Prec
 
 void EngineWorker::run_forward(const RunInputs& inputs) {
   attempted_ = inputs;
+  early_.reset();
   result_.is_load_error = false;
   try {
     const RunSource::Source& source = source_.build(inputs);
-    load_weights(source, precision_of(inputs.source));
+    load_weights(source, inputs);
     run(source, inputs);
     result_.inputs = std::make_shared<const RunInputs>(inputs);
     result_.translated.reset();
@@ -134,7 +141,12 @@ void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs)
   result_.prompt = source.prompt;
   result_.capture = source.capture;
   result_.blocks = run_->blocks();
-  const BlockShapes before = std::exchange(result_.shapes, {});
+  BlockShapes before = std::exchange(result_.shapes, {});
+  if (early_) {  // its maps stay on screen until this run's are there
+    before = early_->shapes();
+    tiles_ = early_->take_tiles();
+    early_.reset();
+  }
   result_.shapes = shapes_of(*run_);
   // A stretched table of positions has no more weights than the trained one.
   result_.parameter_count = (source.model ? *source.model->network : *source.network).parameter_count();
@@ -144,7 +156,8 @@ void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs)
   if (!result_.has_logits) result_.predictions.clear();
   result_.error.clear();
   result_.is_stale = false;
-  tiles_.begin_run(++result_.run, before, result_.shapes, versions_of(*run_));
+  result_.run = ++run_count_;
+  tiles_.begin_run(result_.run, before, result_.shapes, versions_of(*run_));
   is_first_chunk_ = true;
 }
 
@@ -260,6 +273,7 @@ void EngineWorker::note_failure(const std::exception& error) {
 }
 
 void EngineWorker::fail(const std::exception& error) {
+  early_.reset();
   if (kind_of(error) != ErrorKind::DeviceLost) return tell(first_line(error.what()));
   changed_ = {};
   run_.reset();
@@ -273,6 +287,7 @@ void EngineWorker::fail(const std::exception& error) {
 void EngineWorker::close() {
   queue_.clear();
   changed_ = {};
+  early_.reset();
   compared_.clear();
   run_.reset();
   kept_.clear();

@@ -9,6 +9,7 @@
 
 #include "app/engine/compared_run.h"
 #include "app/engine/copy_count.h"
+#include "app/engine/early_run.h"
 #include "app/engine/engine.h"
 #include "app/engine/query_queue.h"
 #include "app/engine/run_source.h"
@@ -27,6 +28,11 @@ class EngineWorker {
     inference::CompileObserver watch_compiling = {};  ///< may be empty
     inference::PassObserver watch_passes = {};        ///< of passes that the user waits for; may be empty
     std::function<bool()> may_go_on = {};             ///< may a pass in the background? Empty: it may
+    /// Shows a result of a model's first layers while the others are being loaded. Empty: that isn't done.
+    std::function<void(EngineResult)> show_early = {};
+    /// The queries of a request that waits with the inputs of the one that is begun; may be empty.
+    std::function<std::vector<Query>()> newer_queries = {};
+    double least_rest_ms = inference::FirstLayers{}.least_rest_ms;
   };
   explicit EngineWorker(Options options)
       : open_(std::move(options.open)),
@@ -34,7 +40,11 @@ class EngineWorker {
         watch_compiling_(std::move(options.watch_compiling)),
         watch_passes_(std::move(options.watch_passes)),
         may_go_on_(std::move(options.may_go_on)),
+        show_early_(std::move(options.show_early)),
+        newer_queries_(std::move(options.newer_queries)),
+        least_rest_ms_(options.least_rest_ms),
         source_(std::move(options.models)),
+        tile_bytes_(options.tile_bytes),
         tiles_(options.tile_bytes) {}
 
   /// Opens another device and repeats the last request there; on failure the current one stays.
@@ -75,7 +85,14 @@ class EngineWorker {
   void run_forward(const RunInputs& inputs);
   void run(const RunSource::Source& source, const RunInputs& inputs);
   void translate_some();
-  void load_weights(const RunSource::Source& source, inference::Precision precision);
+  void load_weights(const RunSource::Source& source, const RunInputs& inputs);
+  /// Loads a model, and shows maps of its first layers on the way where that is worth it.
+  void load_in_order(const RunSource::Source& source, const RunInputs& inputs);
+  /// Computes the first layers' run, and shows it. Where it can't be computed, the whole network's will say why.
+  void begin_early_run(const RunSource::Source& source, const RunInputs& inputs,
+                       const std::shared_ptr<const model::Layers>& layers);
+  /// Evaluates what is asked of it, and shows that.
+  void answer_early(std::span<const Query> queries);
   void compare();
   /// What was found of the run that is compared with, which is another one now.
   void forget_comparisons();
@@ -125,6 +142,9 @@ class EngineWorker {
   inference::CompileObserver watch_compiling_;
   inference::PassObserver watch_passes_;
   std::function<bool()> may_go_on_;
+  std::function<void(EngineResult)> show_early_;
+  std::function<std::vector<Query>()> newer_queries_;
+  double least_rest_ms_;
   bool computes_changes_ = false;   ///< the pass of changed_run() is under way
   std::unique_ptr<Runner> runner_;  ///< outlives run_ and kept_
   std::string device_error_;
@@ -132,6 +152,8 @@ class EngineWorker {
   bool was_lost_ = false;     ///< since the last request that was answered in full
   bool is_given_up_ = false;  ///< lost again by the repeated request, or can't be opened: waits for another request
   RunSource source_;
+  std::unique_ptr<EarlyRun> early_;              ///< of a model that is being loaded, or has just been
+  std::uint64_t run_count_ = 0;                  ///< passes, those of first layers counted
   std::optional<RunInputs> attempted_;           ///< inputs of the newest forward pass, whether it succeeded or not
   std::shared_ptr<const model::Layers> loaded_;  ///< a model's weights that are on the device
   inference::Precision loaded_precision_ = inference::Precision::F32;
@@ -150,6 +172,7 @@ class EngineWorker {
   std::optional<EngineRequest> request_;
   BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
   EngineResult result_;       ///< all but the tiles
+  std::size_t tile_bytes_;
   TileCache tiles_;
   std::shared_ptr<HeadNormsCache> norms_ = std::make_shared<HeadNormsCache>();
   std::optional<Translation> translation_;  ///< while it is being written

@@ -29,6 +29,11 @@ class GpuRunner final : public Runner {
     session_.load(std::move(layers), precision, observer);
     warm_up_ = {};
   }
+  void load_in_order(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
+                     const inference::LoadObserver& observer, const inference::FirstLayers& first) override {
+    session_.load(std::move(layers), precision, observer, first);
+    warm_up_ = {};
+  }
   void unload() override {
     session_.unload();
     warm_up_ = {};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "app/engine/run_source.h"
 #include "inference/run.h"
@@ -29,6 +30,11 @@ class Runner {
   /// These are inference::Session's.
   virtual void load(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
                     const inference::LoadObserver& observer) = 0;
+  /// Session::load with a look at the first layers; most have none.
+  virtual void load_in_order(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
+                             const inference::LoadObserver& observer, const inference::FirstLayers& /*first*/) {
+    load(std::move(layers), precision, observer);
+  }
   virtual void unload() = 0;
   /// The caller gives `base` away, as to Session::run.
   virtual std::shared_ptr<const inference::Run> run(inference::PassInputs pass,

@@ -120,8 +120,8 @@ void Workspace::frame(glm::uvec2 size, float content_scale, double now_s) {
   build(size, content_scale, now_s);
   build_cpu_ms_ = thread_cpu_ms() - began_ms;
   // What was typed and its maps in one frame, where the engine is that fast: two would take twice as long to draw.
-  const bool may_be_fast =
-      result_.run != 0 && !result_.translated && result_.timing.wall_ms < 1e-3 * static_cast<double>(kPatience.count());
+  const bool may_be_fast = result_.run != 0 && result_.first_layers == 0 && !result_.translated &&
+                           result_.timing.wall_ms < 1e-3 * static_cast<double>(kPatience.count());
   if (inputs_revision_ != asked && may_be_fast && engine_->wait_for(revision_, kPatience)) {
     ui_.drop_frame();
     build(size, content_scale, now_s);
@@ -200,7 +200,9 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   request_what_is_seen();
 }
 
-bool Workspace::is_current() const { return result_.run != 0 && !result_.is_stale && result_.revision >= inputs_revision_; }
+bool Workspace::is_current() const {
+  return result_.run != 0 && result_.first_layers == 0 && !result_.is_stale && result_.revision >= inputs_revision_;
+}
 
 void Workspace::take_engine_update() {
   if (std::optional<EngineResult> update = engine_->poll()) {
@@ -294,7 +296,8 @@ void Workspace::request_what_is_seen() {
                     .inputs = requested_inputs_,
                     .queries = requested_queries_,
                     .reference = requested_frozen_ ? std::optional(requested_frozen_->inputs) : std::nullopt,
-                    .laid_out_for = result_.shapes});
+                    .laid_out_for = result_.shapes,
+                    .selected = state_.selection.block});
 }
 
 bool Workspace::shows_selected_map() const {

@@ -152,7 +152,7 @@ class Workspace final : private CommandHost {
   void warn_of_weights();
   /// Remembers a chosen device once it works, or goes without one that is gone.
   void settle_device();
-  /// Is the run on screen what the state asks for?
+  /// Is the run on screen what the state asks for, and of the whole network?
   bool is_current() const;
 
   // workspace_commands.cpp
@@ -303,6 +303,7 @@ class Workspace final : private CommandHost {
   void go_back();
   std::string arriving_name();
   void go_on_generating();
+  bool shows_early_map() const;
   void draw_arrival(Frame& frame);
   void draw_model_browser(Frame& frame);
   void draw_text_section(Frame& frame);

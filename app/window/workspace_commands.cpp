@@ -107,7 +107,7 @@ void Workspace::dismiss() {
   file_dialog_.close();
   model_browser_.close();
   if (close_popups() || has_dialog) return;
-  if (is_arriving()) return give_up_loading();
+  if (is_arriving() || result_.first_layers > 0) return give_up_loading();
   if (engine_->pass_progress()) return engine_->cancel_load();
   if (generation_.is_running()) return stop_generating();
   if (transient_.search.is_open) {

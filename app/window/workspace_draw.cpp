@@ -289,13 +289,26 @@ std::string Workspace::job_text() const {
   if (const std::optional<PassProgress> pass = engine_->pass_progress()) {
     return fmt::format("computing layer {} of {}\u2026 Esc stops", std::min(pass->done + 1, pass->total), pass->total);
   }
+  if (const std::optional<LoadProgress> load = engine_->load_progress(); load && result_.first_layers > 0) {
+    const std::size_t percent = 100 * load->done_bytes / std::max<std::size_t>(load->total_bytes, 1);
+    return fmt::format("the later layers are being loaded, {} %\u2026 Esc stops", percent);
+  }
   if (!model_jobs_.is_opening()) return export_dialog_.status();
   return fmt::format("opening {}\u2026", model_name(nullptr, model_jobs_.path_being_opened()));
 }
 
+/// Is the selected map there although later layers are still being loaded? Else, and where another view is shown, the
+/// loading panel says what is missing.
+bool Workspace::shows_early_map() const {
+  if (result_.first_layers == 0 || is_arriving() || state_.view.tab != kHeadView) return false;
+  const auto is_tile = [](const Query& query) { return std::holds_alternative<TileQuery>(query); };
+  const auto first = std::ranges::find_if(queries_, is_tile);
+  return first != queries_.end() && result_.is_current(std::get<TileQuery>(*first));
+}
+
 void Workspace::draw_arrival(Frame& frame) {
   constexpr double kDelay_s = 0.15;  // what is there sooner needs no remark
-  if (!arrival_began_s_ || last_frame_s_ < *arrival_began_s_ + kDelay_s) return;
+  if (!arrival_began_s_ || last_frame_s_ < *arrival_began_s_ + kDelay_s || shows_early_map()) return;
   // The texts stay free while there is no run yet, and while weights go to another device.
   const view::Rect& from = is_arriving() ? layout_.texts : layout_.center;
   const float left = is_arriving() ? 0.0F : from.origin.x;

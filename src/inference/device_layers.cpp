@@ -87,8 +87,13 @@ ops::DeviceNorm upload(gpu::Context& context, const model::Norm& norm, WeightIns
 class Uploader {
  public:
   Uploader(gpu::Context* context, bool has_halves, const UploadObserver& observer, std::size_t total,
-           const model::Layers& layers)
-      : context_(context), has_halves_(has_halves), observer_(observer), total_(total), inspection_(&layers) {}
+           const model::Layers& layers, const FirstUpload& first = {})
+      : context_(context),
+        has_halves_(has_halves),
+        observer_(observer),
+        first_(first),
+        total_(total),
+        inspection_(&layers) {}
 
   std::size_t bytes() const { return bytes_; }
   void publish_findings() { inspection_.publish(); }
@@ -99,6 +104,7 @@ class Uploader {
     for (const model::AttentionLayer& layer : layers.encoder) {
       const bool is_last = &layer == &layers.encoder.back() && layers.decoder.empty() && !has_reader;
       device.encoder.push_back(shared(layer, is_last));
+      if (device.encoder.size() == first_.count && first_.count < layers.encoder.size()) show_first(device);
     }
     for (const model::DecoderLayer& layer : layers.decoder) {
       DeviceDecoderLayer decoder;
@@ -119,6 +125,12 @@ class Uploader {
   }
 
  private:
+  void show_first(const DeviceLayers& device) {
+    if (context_ == nullptr || !first_.ready) return;
+    gpu::finish_writes(*context_);
+    first_.ready(device.encoder, bytes_, total_);
+  }
+
   ops::PackedLinear pack(const std::vector<Source>& sources, std::string_view purpose) {
     std::vector<ops::LinearSource> views;
     for (const Source& source : sources) views.push_back(source.view(has_halves_));
@@ -203,6 +215,7 @@ class Uploader {
   gpu::Context* context_;
   bool has_halves_;
   const UploadObserver& observer_;
+  FirstUpload first_;
   std::size_t total_ = 0, bytes_ = 0;
   WeightInspection inspection_;
   std::map<std::pair<const std::byte*, std::uint32_t>, std::shared_ptr<const DeviceLayer>> known_;
@@ -220,7 +233,7 @@ std::size_t device_bytes(const model::Layers& layers, bool has_halves) {
 }
 
 DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::Layers> layers, bool has_halves,
-                           const UploadObserver& observer) {
+                           const UploadObserver& observer, const FirstUpload& first) {
   const std::size_t total = device_bytes(*layers, has_halves);
   const std::size_t room =
       context.device().memory_bytes - std::min(context.device().memory_bytes, context.allocated_bytes());
@@ -231,7 +244,7 @@ DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::L
                 static_cast<double>(total) / kMiB, context.device().name, static_cast<double>(room) / kMiB,
                 !has_halves && device_bytes(*layers, true) <= room ? "keep them in float16 (--precision f16) or " : "");
   }
-  Uploader uploader(&context, has_halves, observer, total, *layers);
+  Uploader uploader(&context, has_halves, observer, total, *layers, first);
   DeviceLayers device = uploader.layers(*layers);
   gpu::finish_writes(context);
   uploader.publish_findings();

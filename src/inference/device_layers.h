@@ -70,12 +70,20 @@ struct DeviceEmbedding {
 /// Bytes that are on the device, and all of them; false stops.
 using UploadObserver = std::function<bool(std::size_t done_bytes, std::size_t total_bytes)>;
 
+/// The first layers of the encoder while the others are still to come.
+struct FirstUpload {
+  std::uint32_t count = 0;  ///< of layers; 0, or as many as there are: nothing is told
+  /// They are on the device; `bytes` are there, of so many in all.
+  std::function<void(const std::vector<std::shared_ptr<const DeviceLayer>>& layers, std::size_t bytes, std::size_t total)>
+      ready = {};
+};
+
 /// Bytes that upload_layers() will take on the device.
 std::size_t device_bytes(const model::Layers& layers, bool has_halves);
 
 /// Throws Error when the device can't hold them, before anything is allocated, and when the observer says stop.
 DeviceLayers upload_layers(gpu::Context& context, std::shared_ptr<const model::Layers> layers, bool has_halves,
-                           const UploadObserver& observer = {});
+                           const UploadObserver& observer = {}, const FirstUpload& first = {});
 
 DeviceEmbedding upload_embedding(gpu::Context& context, std::shared_ptr<const model::Embedding> embedding);
 

@@ -55,18 +55,48 @@ struct Session::State {
   std::vector<DeviceEmbedding> embeddings;  ///< of the last network, at most two
   ScratchTensors scratch;
 
-  void upload(const std::shared_ptr<const model::Layers>& source, const LoadObserver& observer = {}) {
+  void upload(const std::shared_ptr<const model::Layers>& source, const LoadObserver& observer = {},
+              const FirstLayers& first = {}) {
     if (layers && layers->source == source && layers_precision == precision) return;
     scratch = {};
     std::shared_ptr<const DeviceLayers> wanted = find_uploaded(source);
     layers.reset();  // the old ones make room first
     if (!wanted) {
       wanted = std::make_shared<const DeviceLayers>(
-          upload_layers(kernels.context(), source, precision == Precision::F16, observer));
+          upload_layers(kernels.context(), source, precision == Precision::F16, observer, first_upload(*source, first)));
       uploaded.push_back({.layers = wanted, .precision = precision});
     }
     layers = std::move(wanted);
     layers_precision = precision;
+  }
+
+  /// Lets the first layers be run as a network of their own. `source` and `first` must outlive it.
+  FirstUpload first_upload(const model::Layers& source, const FirstLayers& first) {
+    if (first.count == 0 || !first.ready || !source.decoder.empty()) return {};
+    const auto show = [this, &source, &first, start = std::chrono::steady_clock::now()](
+                          const std::vector<std::shared_ptr<const DeviceLayer>>& uploaded_layers, std::size_t bytes,
+                          std::size_t total) {
+      const double rest = static_cast<double>(total - bytes) / static_cast<double>(bytes);
+      if (milliseconds_since(start) * rest < first.least_rest_ms) return;
+      auto alone = std::make_shared<model::Layers>();
+      alone->encoder.assign(source.encoder.begin(), source.encoder.begin() + first.count);
+      alone->rotaries = source.rotaries;
+      alone->position_biases = source.position_biases;
+      auto device = std::make_shared<DeviceLayers>();
+      device->source = alone;
+      device->encoder = uploaded_layers;
+      layers = device;
+      layers_precision = precision;
+      try {
+        first.ready(alone);
+      } catch (...) {
+        layers.reset();
+        throw;
+      }
+      layers.reset();
+      scratch = {};
+    };
+    return {.count = first.count, .ready = show};
   }
 
   /// Null: they aren't on the device with this precision.
@@ -256,9 +286,10 @@ Session::Session(gpu::Context& context, const std::filesystem::path& tuning_file
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 
-void Session::load(std::shared_ptr<const model::Layers> layers, Precision precision, const LoadObserver& observer) {
+void Session::load(std::shared_ptr<const model::Layers> layers, Precision precision, const LoadObserver& observer,
+                   const FirstLayers& first) {
   state_->precision = precision;
-  state_->upload(layers, observer);
+  state_->upload(layers, observer, first);
 }
 
 void Session::unload() {

@@ -24,6 +24,17 @@ enum class Precision : std::uint8_t { F32, F16 };
 /// Bytes of weights that are on the device, and all of them. Returning false cancels: load() throws Error.
 using LoadObserver = std::function<bool(std::size_t done_bytes, std::size_t total_bytes)>;
 
+/// A look at a network of one stack before all of its weights are on the device.
+struct FirstLayers {
+  std::uint32_t count = 0;  ///< of layers that suffice for it; 0, or all of them: there is no such look
+  /// Loading the others must be expected to take so long, by what the first ones took: sooner, nothing is worth showing.
+  double least_rest_ms = 300.0;
+  /// Called within load(), on its thread: run() of a network that has `layers`, the first ones alone and nothing behind
+  /// them, is allowed from now on until it returns. What such a run computes, that of the whole network computes as well,
+  /// bit by bit. Other calls of the session aren't allowed; a run that is kept may be asked while the load goes on.
+  std::function<void(const std::shared_ptr<const model::Layers>& layers)> ready = {};
+};
+
 /// Kernels that are compiled of those that run() waits for.
 using CompileObserver = std::function<void(std::size_t done, std::size_t total)>;
 
@@ -55,7 +66,8 @@ class Session {
 
   /// Streams a network's weights to the device, in place of those there, which stay until the last run with them is gone.
   /// Throws Error before anything is allocated when the device can't hold them, with the sum and what to do about it.
-  void load(std::shared_ptr<const model::Layers> layers, Precision precision, const LoadObserver& observer = {});
+  void load(std::shared_ptr<const model::Layers> layers, Precision precision, const LoadObserver& observer = {},
+            const FirstLayers& first = {});
   /// Frees weights that no run has, and scratch.
   void unload();
 

@@ -290,10 +290,12 @@ TEST_SUITE("gpu") {
     REQUIRE(outcome.status == 0);
     std::map<std::string, nlohmann::json> rows;
     for (const nlohmann::json& row : json_lines(outcome.out)) rows[row["op"].get<std::string>()] = row;
-    for (const char* op : {"model_forward", "model_append", "model_paint_0", "model_paint_2", "model_paint_3"}) {
+    for (const char* op : {"model_forward", "model_append", "model_paint_0", "model_paint_2", "model_paint_3",
+                           "model_load_with_map", "model_first_map"}) {
       REQUIRE(rows.contains(op));
       CHECK(rows[op]["wall_ms"] > 0.0);
     }
+    CHECK(rows["model_first_map"]["wall_ms"] < rows["model_load_with_map"]["wall_ms"]);
     CHECK(rows["model_paint_0"]["dispatches"] == rows["model_forward"]["dispatches"]);
     CHECK(rows["model_paint_2"]["dispatches"] < rows["model_paint_0"]["dispatches"]);
     CHECK(rows["model_paint_3"]["dispatches"] < rows["model_paint_2"]["dispatches"]);

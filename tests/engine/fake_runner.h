@@ -31,14 +31,15 @@ struct FakeLog {
   std::atomic<int> lost_runs{0}, lost_evaluations{0};  ///< so many from now on lose the device
   std::atomic<int> loads{0};
   std::atomic<bool> fails_to_load{false}, is_load_held{false}, is_loaded{false}, has_f16{false};
-  std::atomic<int> gains{0};                   ///< of the last run
-  std::atomic<int> kernels{0};                 ///< that the next run compiles
-  std::atomic<bool> is_compiling_held{false};  ///< after the first of them it waits while this is set
-  std::atomic<int> layers{0};                  ///< that the next run tells of, one after another
-  std::atomic<bool> is_pass_held{false};       ///< after the first of them it waits while this is set
-  std::atomic<int> logit_rows{0};              ///< read in all
-  std::atomic<bool> is_held{false};            ///< evaluations wait while this is set
-  std::atomic<int> run_ms{0};                  ///< a pass takes at least so long
+  std::atomic<bool> shows_first_layers{false};  ///< of the next loads, when three tenths are there; it waits behind them
+  std::atomic<int> gains{0};                    ///< of the last run
+  std::atomic<int> kernels{0};                  ///< that the next run compiles
+  std::atomic<bool> is_compiling_held{false};   ///< after the first of them it waits while this is set
+  std::atomic<int> layers{0};                   ///< that the next run tells of, one after another
+  std::atomic<bool> is_pass_held{false};        ///< after the first of them it waits while this is set
+  std::atomic<int> logit_rows{0};               ///< read in all
+  std::atomic<bool> is_held{false};             ///< evaluations wait while this is set
+  std::atomic<int> run_ms{0};                   ///< a pass takes at least so long
 };
 
 struct FakeDevice {
@@ -162,13 +163,26 @@ class FakeRunner final : public Runner {
   /// Ten steps, each of which waits while the log says so.
   void load(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
             const inference::LoadObserver& observer) override {
+    load_in_order(std::move(layers), precision, observer, {});
+  }
+  void load_in_order(std::shared_ptr<const model::Layers> layers, inference::Precision precision,
+                     const inference::LoadObserver& observer, const inference::FirstLayers& first) override {
     ++log_->loads;
     log_->has_f16 = precision == inference::Precision::F16;
     if (log_->fails_to_load) throw Error("the model takes 16 GiB and the device has 4; load it as f16");
     constexpr std::size_t kSteps = 10;
+    constexpr std::size_t kFirst = 3;
+    const bool shows_first = log_->shows_first_layers && first.ready && first.count > 0;
     for (std::size_t step = 0; step <= kSteps; ++step) {
       if (observer && !observer(step * 100, kSteps * 100)) throw Error("loading was cancelled");
-      while (step > 0 && log_->is_load_held) {
+      if (step == kFirst && shows_first) {
+        auto alone = std::make_shared<model::Layers>(*layers);
+        alone->encoder.resize(first.count);
+        alone->unembedding.reset();
+        alone->encoder_norm.reset();
+        first.ready(alone);
+      }
+      while (step >= (shows_first ? kFirst : 1) && log_->is_load_held) {
         if (observer && !observer(step * 100, kSteps * 100)) throw Error("loading was cancelled");
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }

@@ -127,6 +127,54 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(after.is_load_error);
   }
 
+  TEST_CASE("the first layers of a model are shown while the others are loaded, and nothing else is answered of them") {
+    Bench bench;
+    bench.log->shows_first_layers = true;
+    bench.log->is_load_held = true;
+    const State state = model_state("gpt2", "a b c");
+    bench.request(state, {{.token = 2, .layer = 2}});
+    const auto next = [&] {
+      std::optional<EngineResult> result;
+      for (int patience = 0; patience < 4000 && !result; ++patience) {
+        result = bench.engine.poll();
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      REQUIRE(result);
+      return *result;
+    };
+    const EngineResult early = next();
+    CHECK(early.first_layers == 1);
+    CHECK(early.run == 1);
+    CHECK(early.shapes.size() == 2);
+    CHECK(early.tiles.empty());
+    CHECK(bench.engine.load_progress());
+    CHECK(bench.engine.is_busy());
+    // The window lays it out, and asks.
+    EngineRequest request{.revision = ++bench.revision, .inputs = run_inputs(state)};
+    for (std::uint32_t layer = 0; layer < 2; ++layer) {
+      request.queries.emplace_back(TileQuery{.block = {.layer = LayerIndex{layer}}, .rows = 3, .columns = 3});
+    }
+    request.queries.emplace_back(PredictionQuery{.token = 2, .layer = 2});
+    bench.engine.request(request);
+    CHECK_FALSE(bench.engine.wait_for(bench.revision, std::chrono::milliseconds(20)));
+    const EngineResult answered = next();
+    CHECK(answered.first_layers == 1);
+    CHECK(answered.run == 1);
+    CHECK(answered.tiles.size() == 1);
+    CHECK(answered.predictions.empty());
+    CHECK(answered.revision < bench.revision);
+    bench.log->is_load_held = false;
+    const EngineResult whole = bench.finish();
+    CHECK(whole.error == "");
+    CHECK(whole.first_layers == 0);
+    CHECK(whole.run == 2);
+    CHECK(whole.tiles.size() == 2);
+    CHECK(whole.has_all_tiles);
+    CHECK(whole.predictions.size() == 1);
+    CHECK(whole.revision == bench.revision);
+    CHECK_FALSE(bench.engine.load_progress());
+  }
+
   TEST_CASE("a request that waits for kernels shows how many are compiled") {
     Bench bench;
     bench.log->kernels = 3;
