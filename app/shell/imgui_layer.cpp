@@ -7,8 +7,10 @@
 #include <backends/imgui_impl_vulkan.h>
 
 #include "app/shell/draw_data.h"
+#include "app/shell/glyph_set.h"
 #include "app/shell/imgui_keys.h"
 #include "app/shell/imgui_vectors.h"
+#include "app/shell/shaped_text.h"
 #include "core/error.h"
 #include "imgui.h"
 #include "imgui_internal.h"
@@ -139,27 +141,38 @@ void ImGuiLayer::apply_key(const KeyPress& press) {
 
 void ImGuiLayer::apply(const InputEvent& event, float scale) {
   ImGuiIO& io = ImGui::GetIO();
-  std::visit(Overload{[&](const MouseMove& move) { io.MousePos = to_imgui(move.position / scale); },
-                      [&](const MouseLeave&) {
-                        io.MousePos = {kNowhere, kNowhere};
-                      },
-                      [&](const MouseClick& click) {
-                        apply_modifiers(click.modifiers);
-                        io.MouseDown[static_cast<std::size_t>(click.button)] = click.down;
-                      },
-                      [&](const MouseWheel& wheel) {
-                        apply_modifiers(wheel.modifiers);
-                        io.MouseWheel += wheel.steps.y;
-                        io.MouseWheelH += wheel.steps.x;
-                      },
-                      [&](const KeyPress& press) { apply_key(press); },
-                      [&](const TextInput& text) { io.AddInputCharactersUTF8(text.utf8.c_str()); },
-                      [&](const FocusChange& focus) {
-                        if (focus.focused) return;
-                        release_all_keys(io);
-                        set_modifiers(io, {});
-                      }},
-             event);
+  std::visit(
+      Overload{[&](const MouseMove& move) { io.MousePos = to_imgui(move.position / scale); },
+               [&](const MouseLeave&) {
+                 io.MousePos = {kNowhere, kNowhere};
+               },
+               [&](const MouseClick& click) {
+                 apply_modifiers(click.modifiers);
+                 io.MouseDown[static_cast<std::size_t>(click.button)] = click.down;
+               },
+               [&](const MouseWheel& wheel) {
+                 apply_modifiers(wheel.modifiers);
+                 io.MouseWheel += wheel.steps.y;
+                 io.MouseWheelH += wheel.steps.x;
+               },
+               [&](const KeyPress& press) { apply_key(press); }, [&](const TextInput& text) { apply_text(text.utf8); },
+               [&](const FocusChange& focus) {
+                 if (focus.focused) return;
+                 release_all_keys(io);
+                 set_modifiers(io, {});
+               }},
+      event);
+}
+
+void ImGuiLayer::apply_text(std::string_view utf8) {
+  for (std::size_t at = 0; at < utf8.size();) {
+    const std::size_t begin = at;
+    const std::uint32_t code = next_code_point(utf8, at);
+    const bool is_private = code >= ShapedTexts::first() && code <= ShapedTexts::last();
+    if (is_private) typed_private_.emplace_back(utf8.substr(begin, at - begin));
+    constexpr std::uint32_t kReplacement = 0xFFFD;
+    ImGui::GetIO().AddInputCharacter(is_private ? kReplacement : code);
+  }
 }
 
 void ImGuiLayer::begin_frame(glm::uvec2 size, float scale, double elapsed_s) {
@@ -173,11 +186,15 @@ void ImGuiLayer::begin_frame(glm::uvec2 size, float scale, double elapsed_s) {
 
 void ImGuiLayer::end_frame(float scale) {
   ImGui::Render();
+  typed_private_.clear();
   to_pixels(*ImGui::GetDrawData(), scale);
   shapes_.read(*ImGui::GetDrawData());
 }
 
-void ImGuiLayer::drop_frame() { ImGui::EndFrame(); }
+void ImGuiLayer::drop_frame() {
+  ImGui::EndFrame();
+  typed_private_.clear();
+}
 
 void ImGuiLayer::record(vk::CommandBuffer commands, const std::vector<PixelRect>& rects) {
   ImDrawData& data = *ImGui::GetDrawData();
@@ -217,8 +234,9 @@ MousePointer ImGuiLayer::pointer() const {
 const char* ImGuiLayer::read_clipboard(void* user) {
   auto& self = *static_cast<ImGuiLayer*>(user);
   if (self.clipboard_.read) self.clipboard_text_ = self.clipboard_.read();
-  self.pasted_ = self.clipboard_text_;
-  return self.clipboard_text_.c_str();
+  self.given_text_ = self.paste_filter_ ? self.paste_filter_(self.clipboard_text_) : self.clipboard_text_;
+  self.pasted_ = self.given_text_;
+  return self.given_text_.c_str();
 }
 
 void ImGuiLayer::write_clipboard(void* user, const char* text) {

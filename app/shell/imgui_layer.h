@@ -3,6 +3,8 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "app/shell/drawn_shapes.h"
 #include "app/shell/input.h"
@@ -53,7 +55,12 @@ class ImGuiLayer {
   void set_clipboard(Clipboard clipboard) { clipboard_ = std::move(clipboard); }
   /// Text that ImGui copies passes through `filter` before it reaches the clipboard; an empty filter changes nothing.
   void filter_copies(std::function<std::string(std::string_view)> filter) { copy_filter_ = std::move(filter); }
-  /// Text that came from the clipboard since the last call.
+  /// The characters of the private use area that were typed in this frame, in order. ImGui takes none from the keyboard: its
+  /// field has U+FFFD for each.
+  std::vector<std::string> take_typed_private() { return std::exchange(typed_private_, {}); }
+  /// Text from the clipboard passes through `filter` before ImGui gets it; an empty filter changes nothing.
+  void filter_pasted(std::function<std::string(std::string_view)> filter) { paste_filter_ = std::move(filter); }
+  /// Text that came from the clipboard since the last call, filtered.
   std::string take_pasted() { return std::exchange(pasted_, {}); }
 
  private:
@@ -62,6 +69,7 @@ class ImGuiLayer {
   void abandon_backend();
   void apply_modifiers(const Modifiers& modifiers);
   void apply_key(const KeyPress& press);
+  void apply_text(std::string_view utf8);
   static const char* read_clipboard(void* user);
   static void write_clipboard(void* user, const char* text);
 
@@ -72,9 +80,11 @@ class ImGuiLayer {
   DrawnShapes shapes_;  ///< of the frame
   bool has_backend_ = false;
   Clipboard clipboard_;
-  std::string clipboard_text_;  ///< what read_clipboard() returned stays valid
+  std::string clipboard_text_;
+  std::string given_text_;  ///< what read_clipboard() returned stays valid
   std::string pasted_;
-  std::function<std::string(std::string_view)> copy_filter_;
+  std::vector<std::string> typed_private_;
+  std::function<std::string(std::string_view)> copy_filter_, paste_filter_;
 };
 
 }  // namespace headlight::shell

@@ -3,7 +3,9 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "app/shell/narrow_text.h"
 #include "app/shell/shaped_text.h"
 #include "app/shell/text_marks.h"
 #include "app/shell/ui_impl.h"
@@ -30,14 +32,26 @@ void ask_for_keyboard([[maybe_unused]] ImGuiID field) {
 /// The input of ImGui's callback while the field is drawn. ImGui keeps its own copy of the shown text while it is edited:
 /// `memory.live`.
 struct Field {
-  std::string& text;
+  std::string& text;    ///< without characters beyond U+FFFF
   std::string& buffer;  ///< what ImGui was given to show
   FieldMemory& memory;
   bool is_replaced;        ///< `text` changed elsewhere: ImGui's copy is outdated
   std::size_t changed_to;  ///< … up to this byte
   std::size_t limit;
   float width;
+  std::vector<std::string> typed_private;  ///< ImGuiLayer::take_typed_private()
 };
+
+/// Puts the typed characters in the place of the last U+FFFD before the caret.
+void put_typed(WrappedText::Edit& edit, const std::vector<std::string>& typed) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::size_t end = edit.caret;
+  for (auto character = typed.rbegin(); character != typed.rend() && end >= kReplacement.size(); ++character) {
+    end = edit.text.rfind(kReplacement, end - kReplacement.size());
+    if (end == std::string::npos) return;
+    edit.text.replace(end, kReplacement.size(), *character);
+  }
+}
 
 /// The longest prefix of at most `limit` bytes that doesn't split a character.
 std::size_t whole_characters(const std::string& text, std::size_t limit) {
@@ -73,6 +87,7 @@ void follow(ImGuiInputTextCallbackData& data, Field& field) {
   if (field.is_replaced) return show(data, field, field.changed_to, field.changed_to, field.changed_to);
   if (is_edited) {
     WrappedText::Edit edit = memory.live.edited(now, static_cast<std::size_t>(data.CursorPos), memory.caret);
+    put_typed(edit, field.typed_private);
     edit.text.resize(whole_characters(edit.text, field.limit));
     field.text = std::move(edit.text);
     return show(data, field, edit.caret, edit.caret, edit.caret);
@@ -177,8 +192,10 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
   const bool was_editing = ImGui::GetActiveID() == widget;
   FieldMemory& memory = self.fields[widget];
   const std::string before = text;
+  const NarrowText narrow = narrowed(text);
+  std::string edited = narrow.text();
   const bool is_replaced = memory.text && *memory.text != text;
-  const std::size_t changed_to = is_replaced ? end_of_change(*memory.text, text) : 0;
+  const std::size_t changed_to = is_replaced ? narrow.from_original(end_of_change(*memory.text, text)) : 0;
   if (options.focus != FieldFocus::None) {
     memory.focus = options.focus;
     memory.focus_tries = kFocusTries;
@@ -194,20 +211,21 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
   FieldSize size;
   if (is_multiline) {
     flags |= ImGuiInputTextFlags_NoHorizontalScroll;
-    size = wrap(text, options, self.font_uploads, memory);
+    size = wrap(edited, options, self.font_uploads, memory);
   } else {
-    memory.wrapped = WrappedText(text, size.wrap_width, &advance);
+    memory.wrapped = WrappedText(edited, size.wrap_width, &advance);
   }
   if (!was_editing) memory.live = memory.wrapped;
   std::string buffer = memory.wrapped.shown();
-  Field field{.text = text,
+  Field field{.text = edited,
               .buffer = buffer,
               .memory = memory,
               .is_replaced = is_replaced && was_editing,
               .changed_to = changed_to,
               .limit = options.limit,
-              .width = size.wrap_width};
-  self.layer.filter_copies([&](std::string_view piece) { return memory.live.copied(piece, memory.selection); });
+              .width = size.wrap_width,
+              .typed_private = was_editing ? self.layer.take_typed_private() : std::vector<std::string>()};
+  self.layer.filter_copies([&](std::string_view piece) { return unshaped(memory.live.copied(piece, memory.selection)); });
   bool is_confirmed = false;
   if (is_multiline) {
     ImGui::InputTextMultiline(id, buffer.data(), buffer.size() + 1, {options.width, size.height}, flags, &on_edit, &field);
@@ -216,6 +234,10 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
     is_confirmed = ImGui::InputText(id, buffer.data(), buffer.size() + 1, flags, &on_edit, &field);
   }
   self.layer.filter_copies({});
+  if (edited != narrow.text()) {
+    text = unshaped(edited);
+    text.resize(whole_characters(text, options.limit));
+  }
   const bool is_editing = ImGui::GetActiveID() == widget;
   if (!options.enter_confirms && is_editing) self.live_field = widget;
   if (options.passes_escape && is_editing) self.will_pass_escape = true;
@@ -229,17 +251,19 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
   const bool has_shaped = lines != nullptr && !is_editing && needs_shaping(text);
   if (lines != nullptr && (has_shaped || options.pointer != nullptr || !options.marks.empty())) {
     TextLines drawn(shown.shown(), *lines);
-    if (has_shaped) drawn.draw_shaped([this](std::string_view line) { return shaped(line); });
+    if (has_shaped) drawn.draw_shaped([this](std::string_view line) { return shaped(unshaped(line)); });
     std::vector<TextMark> marks(options.marks.begin(), options.marks.end());
     for (TextMark& mark : marks) {
-      mark.begin = shown.to_shown(mark.begin);
-      mark.end = shown.to_shown(mark.end);
+      mark.begin = shown.to_shown(narrow.from_original(mark.begin));
+      mark.end = shown.to_shown(narrow.from_original(mark.end));
     }
     drawn.draw(marks);
     if (options.pointer != nullptr) {
+      const NarrowText now = narrowed(text);
+      const auto byte = [&](std::size_t position) { return now.to_original(shown.to_text(position)); };
       options.pointer->hovered = drawn.hovered();
-      if (options.pointer->hovered) options.pointer->hovered = shown.to_text(*options.pointer->hovered);
-      options.pointer->caret = is_editing ? std::optional(shown.to_text(memory.caret)) : std::nullopt;
+      if (options.pointer->hovered) options.pointer->hovered = byte(*options.pointer->hovered);
+      options.pointer->caret = is_editing ? std::optional(byte(memory.caret)) : std::nullopt;
     }
   }
   if (options.hint != nullptr && text.empty()) draw_hint(options.hint, lines, self.theme->text_dim);

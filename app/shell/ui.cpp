@@ -38,7 +38,9 @@ glm::vec3 channels(Color color) { return glm::vec3(view::unpack(color)) / 255.0F
 
 }  // namespace
 
-Ui::Ui(RenderDevice& device) : impl_(device.handles().guarded([&] { return std::make_unique<Impl>(device.handles()); })) {}
+Ui::Ui(RenderDevice& device) : impl_(device.handles().guarded([&] { return std::make_unique<Impl>(device.handles()); })) {
+  impl_->layer.filter_pasted([this](std::string_view text) { return narrowed(text).text(); });
+}
 Ui::~Ui() {
   if (impl_->canvas) impl_->canvas->finish();
 }
@@ -64,7 +66,10 @@ void Ui::use_device() {
 }
 
 void Ui::feed(InputEvent event) {
-  if (const auto* text = std::get_if<TextInput>(&event)) ensure_glyphs(text->utf8);
+  if (auto* text = std::get_if<TextInput>(&event)) {
+    text->utf8 = narrowed(text->utf8).text();
+    ensure_glyphs(text->utf8);
+  }
   impl_->queue.push(std::move(event));
 }
 
@@ -272,6 +277,13 @@ std::string Ui::shaped(std::string_view utf8) {
 }
 
 std::string Ui::unshaped(std::string_view utf8) const { return impl_->atlas.shaped().restore(utf8); }
+
+NarrowText Ui::narrowed(std::string_view utf8) {
+  return {utf8, [this](std::string_view character) {
+            std::string replacement = shaped(character);
+            return replacement != character ? replacement : std::string("\xEF\xBF\xBD");
+          }};
+}
 
 std::optional<std::string> Ui::take_missing_font() {
   const std::optional<std::uint32_t> missing = impl_->atlas.missing();

@@ -11,6 +11,7 @@
 #include "app/shell/fonts.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/shell/input.h"
+#include "app/shell/narrow_text.h"
 #include "app/shell/pixels.h"
 #include "app/shell/theme.h"
 #include "view/rect.h"
@@ -170,6 +171,9 @@ class Ui {
   Impl& impl() { return *impl_; }
 
  private:
+  /// The text with characters of the private use area for those beyond U+FFFF, drawn as these; U+FFFD once all are taken.
+  /// unshaped() undoes it.
+  NarrowText narrowed(std::string_view utf8);
   /// Prepares image and fonts for a frame of this size and scale.
   void prepare_frame(glm::uvec2 size, float scale);
 

@@ -76,7 +76,8 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const infe
           "How weights are kept on the device: f16 takes half the memory and rounds them. Sums are f32 with either.")) {
     choice.precision = static_cast<inference::Precision>(precision);
   }
-  if (model && has_position_table(*model)) {
+  // Also where the first text was too long for a run, which alone has the model.
+  if (model ? has_position_table(*model) : !error.empty()) {
     form.toggle("stretch", "Stretch positions", choice.stretches_positions, {},
                 "Takes texts that are longer than the model's table of positions: the table is interpolated. The model "
                 "wasn't trained for that.");

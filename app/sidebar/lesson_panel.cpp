@@ -142,9 +142,9 @@ void draw_card(Frame& frame, const LessonPlayer& player) {
 }
 
 /// A button of this part of the row's width.
-bool draw_button(Frame& frame, const char* label, const char* name, float width) {
+bool draw_button(Frame& frame, const char* label, const char* name, float width, const char* explanation = nullptr) {
   const bool was_clicked = ImGui::Button(label, {width, 0.0F});
-  mark_last_item(frame, name);
+  mark_last_item(frame, name, explanation);
   return was_clicked;
 }
 
@@ -161,9 +161,10 @@ void draw_card_footer(Frame& frame, const LessonPlayer& player, LessonChoice& ch
   }
   const float gap = ImGui::GetStyle().ItemSpacing.x;
   const float width = std::floor((ImGui::GetContentRegionAvail().x - 2.0F * gap) / 3.0F);
-  if (draw_button(frame, "Back", "lesson.back", width)) choice = {.what = What::GoBack};
+  if (draw_button(frame, "Back", "lesson.back", width, "The card before.")) choice = {.what = What::GoBack};
   ImGui::SameLine();
-  if (draw_button(frame, "Again", "lesson.again", width)) choice = {.what = What::Reopen};
+  if (draw_button(frame, "Again", "lesson.again", width, "Sets up this card's state again."))
+    choice = {.what = What::Reopen};
   ImGui::SameLine();
   const bool is_last = player.card_index() + 1 == lesson.cards.size();
   if (is_done) ImGui::PushStyleColor(ImGuiCol_Button, theme.active);
@@ -171,9 +172,10 @@ void draw_card_footer(Frame& frame, const LessonPlayer& player, LessonChoice& ch
     choice = {.what = What::GoOn};
   }
   if (is_done) ImGui::PopStyleColor();
-  if (draw_button(frame, "Lessons", "lesson.list", width)) choice = {.what = What::ShowList};
+  if (draw_button(frame, "Lessons", "lesson.list", width, "All lessons. This one goes on where it is."))
+    choice = {.what = What::ShowList};
   ImGui::SameLine();
-  if (draw_button(frame, "Restart", "lesson.restart", width)) {
+  if (draw_button(frame, "Restart", "lesson.restart", width, "Begins this lesson again, from its first card.")) {
     const auto index = static_cast<std::size_t>(&lesson - player.list().lessons.data());
     choice = {.what = What::Restart, .lesson = index};
   }

@@ -21,11 +21,11 @@ std::string token_text(const model::TokenBatch& tokens) {
   return text;
 }
 
-constexpr const char* kTokensExplained = "Without padding; queries \u2192 keys where they differ";
+constexpr const char* kTokensExplained = "Without padding; source \u2192 target where there are two";
 
 std::string tokens_of(const model::ModelInput& input) {
-  std::string tokens = token_text(input.target ? *input.target : input.source);
-  if (input.target) tokens += " \u2192 " + token_text(input.source);
+  std::string tokens = token_text(input.source);
+  if (input.target) tokens += " \u2192 " + token_text(*input.target);
   return tokens;
 }
 

@@ -117,9 +117,13 @@ void draw_tabs_panel(Frame& frame, float left_inset, float right_inset) {
                 is_stale ? theme.warning : theme.border);
   if (!is_stale) return;
   ImFont* font = frame.ui.fonts().small;
-  const char* text = "Not up to date: this is the last map that could be computed";
+  const float room = width - kLeft - right_inset - end;
+  const char* text = "";  // where the tabs leave no room, the line below them and the status bar tell it
+  for (const char* fitting : {"Not up to date", "Not up to date: this is the last map that could be computed"}) {
+    if (font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, fitting).x <= room) text = fitting;
+  }
   const float text_width = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text).x;
-  const float left = std::max(end, width - kLeft - right_inset - std::ceil(text_width));
+  const float left = width - kLeft - right_inset - std::ceil(text_width);
   list->AddText(font, font_size(font), {origin.x + left, origin.y + std::round((height - font_size(font)) * 0.5F)},
                 theme.warning, text);
   frame.mark("tabs.stale", {.origin = {origin.x + left, origin.y}, .size = {text_width, height}});

@@ -3,7 +3,9 @@
 #include <limits>
 #include <random>
 #include <utility>
+#include <vector>
 
+#include "app/shell/narrow_text.h"
 #include "app/shell/wrapped_text.h"
 #include "app/shell_stage.h"
 #include "imgui_internal.h"
@@ -98,9 +100,59 @@ TEST_SUITE("cpu") {
     CHECK(end_of_change("abc", "abc") == 3);
     CHECK(end_of_change("abc", "") == 0);
   }
+
+  TEST_CASE("a narrow text has three bytes for each character beyond U+FFFF, and its positions are found in both") {
+    const std::string_view text = "a\U0001F600\u00E9\U0001F436b";
+    const NarrowText narrow(text, [](std::string_view) { return "\uE000"; });
+    CHECK(narrow.text() == "a\uE000\u00E9\uE000b");
+    const std::vector<std::pair<std::size_t, std::size_t>> places = {{0, 0}, {1, 1}, {5, 4}, {7, 6}, {11, 9}, {12, 10}};
+    for (const auto& [original, shown] : places) {
+      CHECK(narrow.from_original(original) == shown);
+      CHECK(narrow.to_original(shown) == original);
+    }
+  }
 }
 
 TEST_SUITE("gpu") {
+  TEST_CASE("characters beyond U+FFFF are typed, pasted, copied and edited in a field as they are") {
+    Stage stage;
+    std::string text = "Der \U0001F600 dog \U0001F436";  // from a file, before the field is entered
+    std::string clipboard;
+    stage.ui.set_clipboard({.read = [] { return std::string("\U0001D4AB\U0001F436"); },
+                            .write = [&](const std::string& copy) { clipboard = copy; }});
+    TextPointer pointer;
+    const auto content = [&] {
+      stage.ui.text_field("##text", text, {.width = 300, .height = 60, .most_height = 60, .pointer = &pointer});
+    };
+    stage.settle(content);
+    stage.ui.feed(click_at({60, 20}));
+    stage.settle(content);
+    CHECK(text == "Der \U0001F600 dog \U0001F436");
+    stage.ui.feed(tap(Key::End, kControl));
+    stage.settle(content);
+    CHECK(pointer.caret == text.size());
+    stage.ui.feed(TextInput{"\U0001F468\u200D\U0001F469!"});
+    stage.settle(content);
+    CHECK(text == "Der \U0001F600 dog \U0001F436\U0001F468\u200D\U0001F469!");
+    CHECK(pointer.caret == text.size());
+    stage.ui.feed(tap(Key::Backspace));
+    stage.ui.feed(tap(Key::Backspace));
+    stage.ui.feed(tap(Key::V, kControl));
+    stage.settle(content);
+    CHECK(text == "Der \U0001F600 dog \U0001F436\U0001F468\u200D\U0001D4AB\U0001F436");
+    stage.ui.feed(tap(Key::A, kControl));
+    stage.ui.feed(tap(Key::C, kControl));
+    stage.settle(content);
+    CHECK(clipboard == text);
+    text = "\U0001F600\U0001F436 a";  // changed elsewhere while it is edited
+    stage.settle(content);
+    stage.ui.feed(tap(Key::Home, kControl));
+    stage.ui.feed(tap(Key::Delete));
+    stage.settle(content);
+    CHECK(text == "\U0001F436 a");
+    CHECK(pointer.caret == 0);
+  }
+
   TEST_CASE("a field wraps what is typed, without a newline in the text; its keys go by the lines that are seen") {
     Stage stage;
     std::string text;

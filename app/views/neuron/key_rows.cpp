@@ -68,9 +68,11 @@ class KeyRows {
 
   KeyRowsEvents draw() {
     draw_head();
+    const ImVec2 tooltip_padding = ImGui::GetStyle().WindowPadding;
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
     ImGui::BeginChild("keys", ImVec2(0.0F, 0.0F), false);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, tooltip_padding);
     origin_ = to_glm(ImGui::GetCursorScreenPos());
     width_ = ImGui::GetContentRegionAvail().x;
     scroll_to_chosen();
@@ -82,6 +84,7 @@ class KeyRows {
     draw_rows();
     ImGui::SetCursorScreenPos(to_imgui(origin_));
     ImGui::Dummy(ImVec2(1.0F, kRowHeight * static_cast<float>(shape_.keys)));
+    ImGui::PopStyleVar();
     ImGui::EndChild();
     ImGui::PopStyleVar(2);
     return events_;

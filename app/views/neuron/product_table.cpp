@@ -211,9 +211,11 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
   const float inner = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
   draw_table_head(frame, vectors, head, inner);
   ImGui::Dummy(ImVec2(1.0F, kProductHeaderHeight - ImGui::GetStyle().ItemSpacing.y));
+  const ImVec2 tooltip_padding = ImGui::GetStyle().WindowPadding;
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
   ImGui::BeginChild("products", ImVec2(0.0F, 0.0F), false);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, tooltip_padding);
   frame.mark("neuron.products", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* digits = frame.ui.fonts().mono_small;
@@ -246,6 +248,7 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
       ImGui::Dummy(ImVec2(1.0F, kProductRowHeight));
     }
   }
+  ImGui::PopStyleVar();
   ImGui::EndChild();
   ImGui::PopStyleVar(2);
 }
