@@ -202,7 +202,7 @@ class Engine::Worker {
                          .newer_queries = [this] { return newer_queries(); },
                          .least_rest_ms = options_.least_rest_ms});
     std::unique_lock lock(mutex_);
-    bool has_worked = false;  // since memory was given back
+    bool has_worked = false;  // before, there is no memory to give back
     while (true) {
       const auto has_work = [&] { return is_stopping_ || wanted_ || device_ || worker.has_more() || tasks_->has_more(); };
       const auto rest = [&] { return worker.warms_up() ? std::chrono::milliseconds(0) : kIdle; };
@@ -212,7 +212,6 @@ class Engine::Worker {
         lock.lock();
       }
       if (has_worked && !changed_.wait_for(lock, kMemoryIdle, has_work)) {
-        has_worked = false;
         lock.unlock();
         return_free_memory();
         lock.lock();

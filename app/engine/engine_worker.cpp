@@ -183,17 +183,18 @@ void EngineWorker::translate_some() {
 void EngineWorker::compare() {
   result_.reference_error.clear();
   result_.reference_input.reset();
-  if (!request_ || !run_ || !result_.inputs) return;
+  const std::shared_ptr<const inference::Run> run = run_;
+  if (!request_ || !run || !result_.inputs) return;
   try {
-    compared_.update(request_->reference, {.inputs = *result_.inputs, .source = source_, .run = run_}, *runner_);
+    compared_.update(request_->reference, {.inputs = *result_.inputs, .source = source_, .run = run}, *runner_);
   } catch (const std::exception& error) {
     return fail(error);
   }
   result_.reference_error = compared_.refusal();
   result_.reference_input = compared_.run() ? compared_.tokens() : nullptr;
   tiles_.compare_with(compared_.run() ? versions_of(*compared_.run()) : BlockVersions());
-  const auto layers_of = [](const inference::Run& run) { return run.inputs().network->layers.get(); };
-  norms_->keep_only(std::array{layers_of(*run_), layers_of(compared_.run() ? *compared_.run() : *run_)});
+  const auto layers_of = [](const inference::Run& of) { return of.inputs().network->layers.get(); };
+  norms_->keep_only(std::array{layers_of(*run), layers_of(compared_.run() ? *compared_.run() : *run)});
 }
 
 void EngineWorker::evaluate_some() {
