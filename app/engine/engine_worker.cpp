@@ -191,10 +191,11 @@ void EngineWorker::compare() {
     return fail(error);
   }
   result_.reference_error = compared_.refusal();
-  result_.reference_input = compared_.run() ? compared_.tokens() : nullptr;
-  tiles_.compare_with(compared_.run() ? versions_of(*compared_.run()) : BlockVersions());
+  const inference::Run* other = compared_.run();
+  result_.reference_input = other ? compared_.tokens() : nullptr;
+  tiles_.compare_with(other ? versions_of(*other) : BlockVersions());
   const auto layers_of = [](const inference::Run& of) { return of.inputs().network->layers.get(); };
-  norms_->keep_only(std::array{layers_of(*run), layers_of(compared_.run() ? *compared_.run() : *run)});
+  norms_->keep_only(std::array{layers_of(*run), layers_of(other ? *other : *run)});
 }
 
 void EngineWorker::evaluate_some() {
