@@ -5,7 +5,7 @@
 #include "app/panel_stage.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/label_text.h"
-#include "support/address_sanitizer.h"
+#include "support/sanitizers.h"
 
 namespace panels_test {
 

@@ -16,11 +16,11 @@
 #include "core/utf8.h"
 #include "gpu/kernel.h"
 #include "gpu/stream.h"
-#include "support/address_sanitizer.h"
 #include "support/error_message.h"
 #include "support/expressions.h"
 #include "support/gpu.h"
 #include "support/mutated_expressions.h"
+#include "support/sanitizers.h"
 
 namespace expression_mutation_test {
 

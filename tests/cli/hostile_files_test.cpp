@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "model/file_bytes.h"
-#include "support/address_sanitizer.h"
 #include "support/golden_model.h"
 #include "support/program.h"
+#include "support/sanitizers.h"
 
 namespace hostile_files_test {
 

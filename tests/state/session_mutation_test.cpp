@@ -16,8 +16,8 @@
 #include "app/state/state_json.h"
 #include "core/json.h"
 #include "state/unusual_state.h"
-#include "support/address_sanitizer.h"
 #include "support/random.h"
+#include "support/sanitizers.h"
 #include "support/temporary_directory.h"
 
 namespace session_mutation_test {

@@ -5,8 +5,8 @@
 #include <iostream>
 #include <string>
 
-#include "support/address_sanitizer.h"
 #include "support/at_end.h"
+#include "support/sanitizers.h"
 
 #if HEADLIGHT_HAS_ADDRESS_SANITIZER
 /// Fontconfig's caches are not freed at exit; every other leak is reported.

@@ -1,14 +1,21 @@
 #pragma once
 
-/// 1 where AddressSanitizer is compiled in: GCC defines a macro then, clang 14 only answers __has_feature.
+/// 1 where the sanitizer is compiled in: GCC defines a macro then, clang 14 only answers __has_feature.
 #define HEADLIGHT_HAS_ADDRESS_SANITIZER 0
+#define HEADLIGHT_HAS_THREAD_SANITIZER 0
 #if defined(__SANITIZE_ADDRESS__)
 #undef HEADLIGHT_HAS_ADDRESS_SANITIZER
 #define HEADLIGHT_HAS_ADDRESS_SANITIZER 1
+#elif defined(__SANITIZE_THREAD__)
+#undef HEADLIGHT_HAS_THREAD_SANITIZER
+#define HEADLIGHT_HAS_THREAD_SANITIZER 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #undef HEADLIGHT_HAS_ADDRESS_SANITIZER
 #define HEADLIGHT_HAS_ADDRESS_SANITIZER 1
+#elif __has_feature(thread_sanitizer)
+#undef HEADLIGHT_HAS_THREAD_SANITIZER
+#define HEADLIGHT_HAS_THREAD_SANITIZER 1
 #endif
 #endif
 
