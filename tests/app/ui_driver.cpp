@@ -1,5 +1,7 @@
 #include "app/ui_driver.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "core/error.h"
@@ -87,6 +89,14 @@ void UiDriver::feed(std::vector<shell::InputEvent> events) {
   now_s_ += 0.05;
   ui_.feed(events);
   settle();
+}
+
+bool UiDriver::frames_until(const std::function<bool()>& is_there) {
+  for (int patience = 0; patience < 4000 && !is_there(); ++patience) {
+    workspace_->frame(size_, scale_, now_s_ += 0.01);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return is_there();
 }
 
 const attention::Tile& weights(const UiDriver& ui) {

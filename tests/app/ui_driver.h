@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ class UiDriver {
 
   void resize(std::uint32_t width, std::uint32_t height, float scale = 1.0F);
   void settle() { now_s_ = workspace_->settle(size_, scale_, now_s_); }
+  /// Draws frames, a millisecond each, while a load or a pass goes on, at most 4,000. Returns whether it came about.
+  bool frames_until(const std::function<bool()>& is_there);
   /// Input of other kinds: other buttons, points without a name.
   void feed(std::vector<shell::InputEvent> events);
 

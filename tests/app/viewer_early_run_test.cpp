@@ -2,9 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
-#include <thread>
 
 #include "app/ui_driver.h"
 #include "engine/fake_runner.h"
@@ -25,19 +23,11 @@ TEST_SUITE("gpu") {
     log->shows_first_layers = true;
     log->is_load_held = true;
     ui.window().open_model(kGoldenModels + "gpt2");
-    double now_s = 100.0;
-    const auto frames_until = [&](const auto& is_there) {
-      for (int patience = 0; patience < 4000 && !is_there(); ++patience) {
-        ui.window().frame({1600, 1000}, 1.0F, now_s += 0.01);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      return is_there();
-    };
     const auto shows = [&](LayerIndex layer) {
       return std::ranges::any_of(ui.result().tiles, [&](const auto& tile) { return tile.first.block.layer == layer; });
     };
-    REQUIRE(frames_until([&] { return ui.result().first_layers == 1 && shows(LayerIndex{0}); }));
-    REQUIRE(frames_until([&] { return !ui.sees("loading.cancel"); }));
+    REQUIRE(ui.frames_until([&] { return ui.result().first_layers == 1 && shows(LayerIndex{0}); }));
+    REQUIRE(ui.frames_until([&] { return !ui.sees("loading.cancel"); }));
     CHECK(ui.window().load_progress());
     CHECK_FALSE(shows(LayerIndex{1}));
     CHECK(ui.sees("head.map"));
@@ -45,9 +35,9 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().gains.empty());
     // What needs the whole network says that it is being loaded.
     ui.ui().feed(shell::tap(Key::Digit3));
-    REQUIRE(frames_until([&] { return ui.sees("loading.cancel"); }));
+    REQUIRE(ui.frames_until([&] { return ui.sees("loading.cancel"); }));
     ui.ui().feed(shell::tap(Key::Digit1));
-    REQUIRE(frames_until([&] { return !ui.sees("loading.cancel"); }));
+    REQUIRE(ui.frames_until([&] { return !ui.sees("loading.cancel"); }));
     SUBCASE("until they are there") {
       log->is_load_held = false;
       ui.settle();
@@ -58,7 +48,7 @@ TEST_SUITE("gpu") {
     }
     SUBCASE("or given up with Esc") {
       ui.ui().feed(shell::tap(Key::Escape));
-      REQUIRE(frames_until([&] { return !is_model(ui.state().source); }));
+      REQUIRE(ui.frames_until([&] { return !is_model(ui.state().source); }));
       log->is_load_held = false;
       log->shows_first_layers = false;
       ui.settle();

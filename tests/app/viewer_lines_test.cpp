@@ -38,6 +38,16 @@ bool asks_for_heads(UiDriver& ui, std::uint32_t count) {
 }  // namespace
 
 TEST_SUITE("gpu") {
+  TEST_CASE("lines: with a locked token the count tells why there are few, and Esc shows the others") {
+    State state = of_tokens("lines", 6);
+    state.view.locked = LockedToken{.side = MapSide::Key, .token = 2};
+    UiDriver ui(state);
+    const float locked = ui.rect("lines.count").size.x;
+    ui.press(Key::Escape);
+    REQUIRE_FALSE(ui.state().view.locked);
+    CHECK(locked > ui.rect("lines.count").size.x + 100.0F);  // "of the locked key alone; Esc shows the others"
+  }
+
   TEST_CASE("lines: all heads of the layer, a legend that hides, shows and solos them") {
     UiDriver ui(of_tokens("lines", 6));
     REQUIRE(ui.sees("lines.area"));

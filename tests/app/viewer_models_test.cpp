@@ -161,21 +161,27 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().error == "");
   }
 
+  TEST_CASE("a first text that is too long for the model's positions can be stretched") {
+    std::string text;
+    for (int i = 0; i < 20; ++i) text += "the cat ";  // gpt2 has 32 positions
+    State state;
+    state.source = Model{.path = kGoldenModels + "gpt2"};
+    state.text() = text;
+    UiDriver ui(state);
+    CHECK(ui.result().error.find("the model has positions for 32") != std::string::npos);
+    REQUIRE(ui.sees("model.stretch"));
+    ui.click("model.stretch");
+    CHECK(ui.result().error == "");
+    CHECK(ui.result().input->source.length >= 40);
+  }
+
   TEST_CASE("a load has a bar and a button that gives up; the window goes on meanwhile") {
     const auto log = std::make_shared<FakeLog>();
     UiDriver ui(with_text("the cat"), fake_factory(log));
     const State before = ui.state();
     log->is_load_held = true;
     ui.window().open_model(kGoldenModels + "gpt2");
-    double now_s = 100.0;
-    const auto frames_until = [&](const auto& is_there) {
-      for (int patience = 0; patience < 4000 && !is_there(); ++patience) {
-        ui.window().frame({1600, 1000}, 1.0F, now_s += 0.01);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      return is_there();
-    };
-    REQUIRE(frames_until([&] { return ui.sees("loading.cancel"); }));
+    REQUIRE(ui.frames_until([&] { return ui.sees("loading.cancel"); }));
     CHECK(ui.rect("loading.bar").size.x > 0.0F);
     CHECK(ui.rect("loading.bar").size.x < 1600.0F);
     // What was shown before stays whole: no name, text or panel of the model that isn't there yet.
@@ -185,13 +191,13 @@ TEST_SUITE("gpu") {
     ui.ui().feed(shell::tap(Key::K));
     ui.ui().feed(shell::tap(Key::Digit3));
     ui.ui().feed(shell::TextInput{"typed"});
-    REQUIRE(frames_until([&] { return !ui.ui().has_pending_input(); }));
+    REQUIRE(ui.frames_until([&] { return !ui.ui().has_pending_input(); }));
     CHECK(ui.state().gains.empty());
     CHECK(ui.sees("head.map"));
     CHECK_FALSE(ui.sees("prediction.none"));
     const view::Rect cancel = ui.rect("loading.cancel");
     ui.ui().feed(shell::click_at(cancel.center()));
-    REQUIRE(frames_until([&] { return !is_model(ui.state().source); }));
+    REQUIRE(ui.frames_until([&] { return !is_model(ui.state().source); }));
     log->is_load_held = false;
     ui.settle();
     CHECK(ui.state() == before);
@@ -207,18 +213,10 @@ TEST_SUITE("gpu") {
     ui.click("text.edit");
     log->is_load_held = true;
     ui.window().open_model(kGoldenModels + "gpt2");
-    double now_s = 100.0;
-    const auto frames_until = [&](const auto& is_there) {
-      for (int patience = 0; patience < 4000 && !is_there(); ++patience) {
-        ui.window().frame({1600, 1000}, 1.0F, now_s += 0.01);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
-      return is_there();
-    };
-    REQUIRE(frames_until([&] { return ui.sees("loading.cancel") && ui.window().load_progress(); }));
+    REQUIRE(ui.frames_until([&] { return ui.sees("loading.cancel") && ui.window().load_progress(); }));
     CHECK_FALSE(ui.ui().is_typing());
     ui.ui().feed(shell::tap(Key::Escape));
-    REQUIRE(frames_until([&] { return !is_model(ui.state().source); }));
+    REQUIRE(ui.frames_until([&] { return !is_model(ui.state().source); }));
     log->is_load_held = false;
     ui.settle();
     CHECK(ui.state() == before);

@@ -84,7 +84,7 @@ std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
     exporting::DiagramFigure::Node drawn{.box = placed.box,
                                          .cells = placed.cells,
                                          .symbol = node.symbol,
-                                         .title = node.title,
+                                         .title = std::string(node.name()),
                                          .operation = node.operation,
                                          .color = kept.colors[placed.node],
                                          .reason = kept.reasons[placed.node]};

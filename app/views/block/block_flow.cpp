@@ -66,10 +66,7 @@ class Flow {
     list->PushClipRect(to_imgui(box.origin), to_imgui(box.end()), true);
     draw_math(list, fonts, fonts.strong, box.origin, color, node.symbol);
     const float symbol = measure_math(fonts, fonts.strong, node.symbol).x + 6.0F;
-    // "scaled" and "scaled scores" are "scaled" and "scores".
-    const bool is_repeated = node.title.starts_with(node.symbol + " ");
-    const std::string rest = is_repeated ? node.title.substr(node.symbol.size() + 1) : node.title;
-    const std::string title = node.title == node.symbol ? "" : fit_text(fonts.small, rest, box.size.x - symbol);
+    const std::string title = fit_text(fonts.small, std::string(node.name()), box.size.x - symbol);
     list->AddText(fonts.small, font_size(fonts.small), ImVec2(box.origin.x + symbol, box.origin.y + 3.0F), theme_.text,
                   title.c_str());
     draw_math(list, fonts, fonts.small, {box.origin.x, box.origin.y + 19.0F}, theme_.text_dim, node.operation);

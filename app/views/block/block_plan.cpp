@@ -150,6 +150,12 @@ class Planner {
 
 }  // namespace
 
+std::string_view BlockNode::name() const {
+  const std::string_view whole = title;
+  if (whole == symbol) return {};
+  return whole.starts_with(symbol + " ") ? whole.substr(symbol.size() + 1) : whole;
+}
+
 const BlockNode* BlockPlan::find(std::string_view id) const {
   const auto found = std::ranges::find(nodes, id, &BlockNode::id);
   return found == nodes.end() ? nullptr : &*found;

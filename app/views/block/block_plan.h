@@ -29,6 +29,9 @@ struct BlockNode {
   std::uint32_t row = 0, column = 0;     ///< in the grid of the flow
   std::vector<std::string_view> inputs;  ///< ids of the matrices that it is made from, in the order of the formula
   std::uint32_t rows = 0, columns = 0;   ///< of the matrix
+
+  /// What stands behind the symbol: "raw scores" behind "S", "scores" behind "scaled", nothing behind itself.
+  std::string_view name() const;
 };
 
 /// A layer's data flow as its family computes it: pre-norm or post-norm, the MLP behind attention or parallel to it, with or
