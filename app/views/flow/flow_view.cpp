@@ -165,15 +165,12 @@ NumberRef number_of(const Frame& frame, const FlowLayout& layout, const attribut
 class FlowView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    const bool has_graph = std::exchange(is_drawn_, false);
+    is_drawn_ = false;
     if (!frame.result.input || !frame.result.network) return;
     const PredictionPosition position = prediction_position(frame.state, frame.result);
     draw_position_header(
         frame, "flow", frame.result.has_logits ? "What flows into this prediction" : "What flows into this token", position);
     choose(frame);
-    if (has_graph && draw_copy_button(frame, "flow.copy", "Copies the edges on screen and their heads as CSV.")) {
-      ImGui::SetClipboardText(csv(frame, layout_, position.batch).c_str());
-    }
     const std::string why = why_none(frame);
     if (!why.empty() && frame.result.capture && frame.state.flow.method == FlowMethod::Routes) {
       return draw_empty_note(frame, "flow.none", "Nothing is followed here",
@@ -187,16 +184,21 @@ class FlowView final : public ViewPanel {
                       "captions-gpt2 (Ctrl+O) has routes too.",
                       why));
     }
-    draw_small(frame, about(frame.state.flow.method), frame.ui.theme().text_dim);
     const Analysed* answer = frame.ask(question(frame.state, position));
+    const TokenFlowFound* found = answer && answer->error.empty() ? answer->as<TokenFlowFound>() : nullptr;
+    const Analysed* frozen = found ? ask_of_frozen(frame, question(frame.state, position)) : nullptr;
+    if (found) {
+      lay_out(frame, answer->result, frozen && frozen->is_done ? frozen->result : nullptr);
+      if (draw_copy_button(frame, "flow.copy", "Copies the edges on screen and their heads as CSV.")) {
+        ImGui::SetClipboardText(csv(frame, layout_, position.batch).c_str());
+      }
+    }
+    draw_small(frame, about(frame.state.flow.method), frame.ui.theme().text_dim);
     if (answer && !answer->error.empty()) {
       return draw_empty_note(frame, "flow.none", "This can't be computed here", answer->error + ".");
     }
-    const TokenFlowFound* found = answer ? answer->as<TokenFlowFound>() : nullptr;
     if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
-    const Analysed* frozen = ask_of_frozen(frame, question(frame.state, position));
     draw_comparison(frame, "flow", "each edge\u2019s share", frozen);
-    lay_out(frame, answer->result, frozen && frozen->is_done ? frozen->result : nullptr);
     draw_graph(frame, position, *found);
     keep_words(frame, position);
     is_drawn_ = true;
