@@ -8,7 +8,7 @@
 //   cells [head, tile row, tile column] (value, 1 where all its cells are masked); before the last strip (sum or
 //   maximum, cells shown)
 layout(local_size_x = 64) in;
-const uint kLanes = 64u;
+const uint kLanes = 64u, kRolled = 0u;
 #include "lib/load.glsl"
 #include "lib/cells.glsl"
 #include "lib/score_tile.glsl"

@@ -9,6 +9,7 @@
 // attention_merge.comp merges.
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint kLanes = 256u;
+layout(constant_id = 1) const uint kRolled = 0u;  // 1: loops stay loops, which drivers of processors compile sooner
 #include "lib/load.glsl"
 #include "lib/attention.glsl"
 #include "lib/attention_io.glsl"
@@ -106,7 +107,10 @@ void main() {
           next_v[n] = LOAD(v, values_at + min(key + n * (kLanes / kColumns4), p.keys - 1u) * p.d_v4);
         }
       }
-      [[unroll]] for (uint key = 0u; key < kSide; ++key) {
+      const uint together = kRolled != 0u ? 1u : kSide;
+      uint end_key = rolled(kSide);
+      for (uint first_key = 0u; first_key < end_key; first_key += together) [[unroll]] for (uint n_key = 0u; n_key < together; ++n_key) {
+        uint key = first_key + n_key;
         vec4 w = staged[key * kWeightPitch + ty], values[kLaneColumns4];
         [[unroll]] for (uint n = 0u; n < kLaneColumns4; ++n) values[n] = staged[kValuesAt + key * kColumns4 + n * kSide + tx];
         [[unroll]] for (uint n = 0u; n < 4u * kLaneColumns4; ++n) {

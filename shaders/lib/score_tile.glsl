@@ -1,6 +1,6 @@
 // q·k of a tile of cells by a square of lanes, 4 × 4 cells each: 256 lanes take 64 queries × 64 keys, 64 lanes 32 × 32. Slices of Q and K,
-// 16 wide, go through shared memory (10 KiB), and the next ones are on their way from memory meanwhile. Needs the constant kLanes,
-// VEC4_INPUT q and k and p.d_k4.
+// 16 wide, go through shared memory (10 KiB), and the next ones are on their way from memory meanwhile. Needs the constants
+// kLanes and kRolled (0: long loops are unrolled), VEC4_INPUT q and k and p.d_k4.
 const uint kSide = kLanes >= 256u ? 16u : 8u;    // of the square of lanes
 const uint kTileRows = kSide * 4u, kTileKeys = kSide * 4u;
 const uint kSlice4 = 4u;                         // vec4 of d_k in a slice
@@ -15,6 +15,9 @@ float s[16];  // cell (r, j) at 4·r + j: query 4·ty + r, key j · kSide + tx o
 
 // The row of a tile's queries or keys that a lane loads with its load `n`.
 uint staged_row(uint n) { return thread / kSlice4 + n * kStaging; }
+
+// The end of a loop's count; where loops are to stay loops one that drivers don't know: they unroll what they can count.
+uint rolled(uint end) { return kRolled != 0u ? min(end, p.d_k4 * end) : end; }
 
 // From the index of q or k where row staged_row(n) begins. All lanes call it; what `staged` held is lost.
 void score_tile(uint q_from[kLoads], uint k_from[kLoads]) {
@@ -46,7 +49,10 @@ void score_tile(uint q_from[kLoads], uint k_from[kLoads]) {
         next_k[n] = LOAD(k, k_from[n] + c);
       }
     }
-    [[unroll]] for (uint c4 = 0u; c4 < kSlice4; ++c4) {
+    const uint together = kRolled != 0u ? 1u : kSlice4;
+    uint end4 = rolled(kSlice4);
+    for (uint first4 = 0u; first4 < end4; first4 += together) [[unroll]] for (uint n4 = 0u; n4 < together; ++n4) {
+      uint c4 = first4 + n4;
       vec4 qs[4], ks[4];
       [[unroll]] for (uint r = 0u; r < 4u; ++r) qs[r] = staged[(ty * 4u + r) * kPitch4 + c4];
       [[unroll]] for (uint j = 0u; j < 4u; ++j) ks[j] = staged[(kTileRows + j * kSide + tx) * kPitch4 + c4];

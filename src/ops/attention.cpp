@@ -61,8 +61,9 @@ void record_tiled(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inpu
   // Whole workgroups, so that each row is always computed with the same rows and gets the same bits.
   const std::uint32_t step =
       tiles.rows * kernels.parts_at_once(divide_up(end - parameters.block_row, tiles.rows), tiles.rows * row_work);
+  const std::uint32_t rolled = kernels.context().device().is_cpu ? 1 : 0;
   const gpu::Kernel& kernel =
-      kernels[with_expressions({.shader = Shader::AttentionTiled, .constants = {tiles.lanes}}, inputs)];
+      kernels[with_expressions({.shader = Shader::AttentionTiled, .constants = {tiles.lanes, rolled}}, inputs)];
   parameters.parts = tiles.parts;
   for (; parameters.block_row < end; parameters.block_row += step) {
     const std::uint32_t rows = std::min(step, end - parameters.block_row);

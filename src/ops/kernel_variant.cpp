@@ -14,6 +14,7 @@ struct Constant {
   std::string_view name;
   std::vector<std::uint32_t> values;         ///< that the ops use
   std::vector<std::uint32_t> shuffled = {};  ///< instead, in modules built with SHUFFLE, which fix the constant
+  std::vector<std::uint32_t> on_cpu = {};    ///< instead, where the device is the processor
 };
 struct ShaderFacts {
   std::string_view name;
@@ -34,7 +35,7 @@ const std::array<ShaderFacts, kShaders>& shader_facts() {
        {"attention_cells_tiled", {}},
        {"attention_merge", {}},
        {"attention_naive", {}},
-       {"attention_tiled", {{"lanes", {64, 256}}}},
+       {"attention_tiled", {{"lanes", {64, 256}}, {"rolled", {0}, {}, {1}}}},
        {"average_head", {}},
        {"linear_gemv", {activation, {"rows", {1, 2, 4, 8}}}},
        {"linear_matrix", {activation, {"lanes", {128, 256}}}},
@@ -141,16 +142,17 @@ bool has_matrix_kernels() {
   return std::ranges::any_of(kernel_modules(), [](const KernelModule& module) { return has_define(module, "MATRIX=1"); });
 }
 
-std::vector<KernelVariant> kernel_variants() {
+std::vector<KernelVariant> kernel_variants(bool is_cpu) {
   std::vector<KernelVariant> all;
   for (const KernelModule& module : kernel_modules()) {
     std::vector<KernelVariant> of_module{variant_of(module)};
     const ShaderFacts& facts = facts_of(of_module.front().shader);
     for (std::size_t id = 0; id < facts.constants.size(); ++id) {
       const Constant& constant = facts.constants[id];
+      const auto& on_device = is_cpu && !constant.on_cpu.empty() ? constant.on_cpu : constant.values;
       std::vector<KernelVariant> longer;
       for (const KernelVariant& variant : of_module) {
-        for (const std::uint32_t value : variant.shuffles ? constant.shuffled : constant.values)
+        for (const std::uint32_t value : variant.shuffles ? constant.shuffled : on_device)
           longer.emplace_back(variant).constants.at(id) = value;
       }
       of_module = std::move(longer);

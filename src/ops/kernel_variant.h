@@ -25,7 +25,7 @@ enum class Shader : std::uint8_t {
   AttentionCellsTiled,
   AttentionMerge,
   AttentionNaive,
-  AttentionTiled,  ///< lanes
+  AttentionTiled,  ///< lanes, rolled
   AverageHead,
   LinearGemv,     ///< activation, rows
   LinearMatrix,   ///< activation, lanes
@@ -88,7 +88,7 @@ std::span<const ShaderText> shader_texts();
 /// Error when the build has no such module or it doesn't compile.
 gpu::KernelSource kernel_source(const KernelVariant& variant, const std::filesystem::path& folder = {});
 
-/// Every variant that the ops can ask for.
-std::vector<KernelVariant> kernel_variants();
+/// Every variant that the ops can ask for; `is_cpu`: on a device that is the processor (DeviceInfo::is_cpu).
+std::vector<KernelVariant> kernel_variants(bool is_cpu);
 
 }  // namespace headlight::ops

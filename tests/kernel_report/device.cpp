@@ -72,6 +72,7 @@ Device::Device() {
   VkPhysicalDeviceProperties properties;
   vkGetPhysicalDeviceProperties(physical_, &properties);
   name_ = properties.deviceName;
+  is_cpu_ = properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
 
   const auto extensions = list(VkExtensionProperties{}, [&](std::uint32_t* count, VkExtensionProperties* elements) {
     vkEnumerateDeviceExtensionProperties(physical_, nullptr, count, elements);

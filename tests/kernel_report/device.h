@@ -32,6 +32,8 @@ class Device {
   bool has_statistics() const { return has_statistics_; }
   /// Does it compile kernels that multiply matrices of float16 (gpu::kMatrixExtensions)?
   bool has_matrices() const { return has_matrices_; }
+  /// Is the device the processor?
+  bool is_cpu() const { return is_cpu_; }
 
   Statistics statistics(const gpu::KernelSource& source) const;
   /// The driver's listing of the machine code; empty where it gives none.
@@ -47,7 +49,7 @@ class Device {
   std::uint32_t memory_type(std::uint32_t allowed) const;
 
   std::string name_;
-  bool has_statistics_ = false, has_matrices_ = false;
+  bool has_statistics_ = false, has_matrices_ = false, is_cpu_ = false;
   VkPhysicalDevice physical_ = VK_NULL_HANDLE;
   VkDevice device_ = VK_NULL_HANDLE;
   VkQueue queue_ = VK_NULL_HANDLE;

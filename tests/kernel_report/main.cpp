@@ -1,12 +1,14 @@
 // kernel_report [--run] [NAME…]: how the first Vulkan device's driver compiles the kernels, all or those whose names
-// contain one of the words; one tab-separated line each.
-//   without --run   the driver's statistics of the machine code, and of the innermost loop the per cent of multiply-adds and
-//   the shared
-//                   memory's loads and stores for each; works with RADV's null hardware (RADV_FORCE_FAMILY=navi21)
-//   with --run      milliseconds of processor time to create the pipeline, to compile it in the first dispatch, and of a
-//   second
-//                   dispatch; MESA_SHADER_CACHE_DISABLE=true keeps llvmpipe from finding it compiled
+// contain one of the words; one tab-separated line each. They are the variants that the program uses on such a device:
+// some differ between processors and GPUs.
+//   without --run   the driver's statistics of the machine code, and of the innermost loop the per cent of multiply-adds
+//                   and the shared memory's loads and stores for each; works with RADV's null hardware
+//                   (RADV_FORCE_FAMILY=navi21)
+//   with --run      milliseconds of processor time to create the pipeline, to compile it in the first dispatch, and of
+//                   a second dispatch; MESA_SHADER_CACHE_DISABLE=true keeps llvmpipe from finding it compiled
+// HEADLIGHT_SHADERS names a folder of shaders that are compiled instead of the built-in ones, as for the program.
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -15,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "gpu/shader_compiler.h"
 #include "kernel_report/device.h"
 #include "kernel_report/machine_code.h"
 #include "ops/kernel_variant.h"
@@ -58,12 +61,17 @@ int report(const std::vector<std::string>& arguments) {
   std::cout << (runs ? "kernel\tcreate_ms\tfirst_ms\tsecond_ms\n"
                      : "kernel\tvgprs\tspilled_vgprs\tspilled_sgprs\tscratch\tshared\tcode\tsubgroups\t"
                        "multiply_add_percent\tshared_per_multiply_add\n");
-  for (const ops::KernelVariant& variant : ops::kernel_variants()) {
+  for (const ops::KernelVariant& variant : ops::kernel_variants(device.is_cpu())) {
     if (variant.multiplies_matrices && !device.has_matrices()) continue;
-    const gpu::KernelSource source = ops::kernel_source(variant);
+    gpu::KernelSource source = ops::kernel_source(variant);
     const bool is_named = std::any_of(words.begin(), words.end(),
                                       [&](const std::string& word) { return source.name.find(word) != std::string::npos; });
     if (!words.empty() && !is_named) continue;
+    std::vector<std::uint32_t> compiled;
+    if (const char* folder = std::getenv("HEADLIGHT_SHADERS"); folder != nullptr && !source.compiled) {
+      compiled = gpu::compile_glsl(folder, source.file, source.defines);
+      source.spirv = compiled;
+    }
     if (runs) print_time(device, source);
     if (!runs) print_statistics(device, source);
   }
