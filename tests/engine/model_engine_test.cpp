@@ -133,16 +133,16 @@ TEST_SUITE("cpu") {
     bench.log->is_load_held = true;
     const State state = model_state("gpt2", "a b c");
     bench.request(state, {{.token = 2, .layer = 2}});
-    const auto next = [&] {
-      std::optional<EngineResult> result;
-      for (int patience = 0; patience < 4000 && !result; ++patience) {
-        result = bench.engine.poll();
+    // The first result that is as expected: that the device is open may be told in one of its own.
+    const auto next = [&](const auto& is_expected) {
+      EngineResult last;
+      for (int patience = 0; patience < 4000 && !is_expected(last); ++patience) {
+        if (std::optional<EngineResult> result = bench.engine.poll()) last = std::move(*result);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
-      REQUIRE(result);
-      return *result;
+      return last;
     };
-    const EngineResult early = next();
+    const EngineResult early = next([](const EngineResult& result) { return result.run > 0; });
     CHECK(early.first_layers == 1);
     CHECK(early.run == 1);
     CHECK(early.shapes.size() == 2);
@@ -157,7 +157,7 @@ TEST_SUITE("cpu") {
     request.queries.emplace_back(PredictionQuery{.token = 2, .layer = 2});
     bench.engine.request(request);
     CHECK_FALSE(bench.engine.wait_for(bench.revision, std::chrono::milliseconds(20)));
-    const EngineResult answered = next();
+    const EngineResult answered = next([](const EngineResult& result) { return !result.tiles.empty(); });
     CHECK(answered.first_layers == 1);
     CHECK(answered.run == 1);
     CHECK(answered.tiles.size() == 1);
