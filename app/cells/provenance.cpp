@@ -101,7 +101,7 @@ class Teller {
     std::string text = fmt::format("layer {}", number_.block.layer.value);
     if (has_head) text += fmt::format(", head {}", number_.head);
     if (has_head && shape_.kv_heads != shape_.heads) text += fmt::format(" (KV head {})", kv_head());
-    text += fmt::format(", {}", kind_text(number_.block.kind));
+    text += fmt::format(", {}", kind_name(result_, number_.block.kind));
     if (shape_.batch > 1) text += fmt::format(", line {}", number_.batch + 1);
     add("of", text);
   }

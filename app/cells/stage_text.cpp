@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "app/engine/engine.h"
+
 namespace headlight::app {
+
 const char* kind_text(model::BlockKind kind) {
   switch (kind) {
     case model::BlockKind::EncoderSelf:
@@ -15,8 +18,13 @@ const char* kind_text(model::BlockKind kind) {
   return "";
 }
 
-std::string head_title(model::BlockRef block, std::uint32_t head) {
-  return fmt::format("Layer {} · head {} · {}", block.layer.value, head, kind_text(block.kind));
+const char* kind_name(const EngineResult& result, model::BlockKind kind) {
+  const bool has_one_stack = result.model && !result.model->description.is_encoder_decoder;
+  return has_one_stack ? "self-attention" : kind_text(kind);
+}
+
+std::string head_title(const EngineResult& result, model::BlockRef block, std::uint32_t head) {
+  return fmt::format("Layer {} · head {} · {}", block.layer.value, head, kind_name(result, block.kind));
 }
 
 shell::Color role_color(Role role, const shell::Theme& theme) {

@@ -39,11 +39,6 @@ std::uint32_t sampled_rows(std::size_t cells, std::uint32_t pool) {
 
 }  // namespace
 
-const char* kind_name(const Frame& frame, model::BlockKind kind) {
-  const bool has_one_stack = frame.result.model && !frame.result.model->description.is_encoder_decoder;
-  return has_one_stack ? "self-attention" : kind_text(kind);
-}
-
 attention::KeyRange query_range(const Frame& frame, model::BlockKind kind) {
   if (!frame.result.input) return {0};
   const model::TokenBatch& tokens = frame.result.input->queries(kind);
@@ -199,7 +194,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
   }
   {
     const Ink ink(fonts.small, theme.text_dim);
-    ImGui::TextUnformatted(kind_name(frame, block.kind));
+    ImGui::TextUnformatted(kind_name(frame.result, block.kind));
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
     const glm::vec2 size = kPreviewEdge * glm::vec2(std::min(1.0F, 1.0F / aspect), std::clamp(aspect, 0.1F, 1.0F));
     const TileQuery query = thumbnail_request(frame, block, head, kPreviewEdge);

@@ -42,9 +42,6 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
 /// Marked for tests where it is drawn: "<thumbnail>.badge". Returns whether the pointer is on it.
 bool draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& box, const std::string& text);
 
-/// "encoder self-attention", or just "self-attention" in a model with a single stack.
-const char* kind_name(const Frame& frame, model::BlockKind kind);
-
 /// Queries of the selected batch item without padding.
 attention::KeyRange query_range(const Frame& frame, model::BlockKind kind);
 /// Keys of the selected batch item without padding.

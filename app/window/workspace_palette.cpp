@@ -142,7 +142,7 @@ void Workspace::add_heads(std::vector<PaletteEntry>& entries) {
                          .title = fmt::format("Layer {} \u00B7 head {}", block.layer.value, head),
                          .detail = fmt::format("L{}H{}", block.layer.value, head),
                          .kind = "Head",
-                         .help = head_title(block, head),
+                         .help = head_title(result_, block, head),
                          .run = [this, block = block, head] {
                            select_head(state_.selection, block, head);
                            clamp_selection(state_, result_.shapes);

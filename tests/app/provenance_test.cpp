@@ -61,7 +61,7 @@ TEST_SUITE("cpu") {
     const EngineResult result = run_of(golden_model("gpt2"));
     const Provenance weight = provenance_of(result, cell("weights", 1, 2, 2, 1));
     CHECK(weight.title == "attention weights");
-    CHECK(line(weight, "of") == "layer 1, head 2, encoder self-attention");
+    CHECK(line(weight, "of") == "layer 1, head 2, self-attention");
     CHECK(line(weight, "cell").starts_with("query 2 “"));
     CHECK(line(weight, "cell").find(", key 1 “") != std::string::npos);
     CHECK(line(weight, "formula") == "A = softmax(masked)");
@@ -89,11 +89,16 @@ TEST_SUITE("cpu") {
     CHECK(line(head, "weight") == "transformer.wte.weight [128, 36] F32, row 77, model.safetensors");
     CHECK(line(provenance_of(result, cell(kLogitOther, 1, 2, 2, 77)), "of") == "the whole model");
     const Provenance metric = provenance_of(result, cell(kHeadMetricNumber, 1, 2, 0, 3));
-    CHECK(line(metric, "of") == "layer 1, head 2, encoder self-attention");
+    CHECK(line(metric, "of") == "layer 1, head 2, self-attention");
     CHECK(line(metric, "metric") == "sink");
     CHECK(line(metric, "weight W_Q").starts_with("transformer.h.1.attn.c_attn.weight [36, 108] F32"));
     const Provenance mlp = provenance_of(result, cell(kMlpNumber, 1, 0, 2, 7));
     CHECK(line(mlp, "weight") == "transformer.h.1.mlp.c_proj.weight [68, 36] F32, column 7, model.safetensors");
+  }
+
+  TEST_CASE("of an encoder\u2013decoder the stack is told") {
+    const EngineResult result = run_of(golden_model("marian"));
+    CHECK(line(provenance_of(result, cell("weights", 0, 1, 1, 0)), "of") == "layer 0, head 1, encoder self-attention");
   }
 
   TEST_CASE("a head's gain, shared KV heads, and what a pooled square shows are said") {

@@ -58,7 +58,7 @@ BlockFigure keep_block(Frame& frame, const BlockSource& source, const BlockPlan&
   const inference::BlockShape& shape = source.subject.geometry.shape;
   kept.title =
       fmt::format("Layer {}, head {} of {}", source.subject.block.layer.value, source.subject.geometry.head, shape.heads);
-  kept.subtitle = kind_name(frame, source.subject.block.kind) + window_in_words(source, plan) +
+  kept.subtitle = kind_name(frame.result, source.subject.block.kind) + window_in_words(source, plan) +
                   "; beside each matrix its size and the values at both ends of its colours";
   if (source.is_compared) {
     kept.subtitle +=

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cells/stage_text.h"
 #include "app/shell/click_area.h"
 #include "app/views/block/residual_chart.h"
 #include "app/widgets/ink.h"
@@ -94,7 +95,7 @@ void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t to
     ImGui::TextUnformatted(fit_text(fonts.title, title, is_low ? width - kHeaderTools - kHeaderGap : width).c_str());
   }
   const model::AttentionLayer* layer = source.subject.layer;
-  std::string about = kind_name(frame, source.subject.block.kind);
+  std::string about = kind_name(frame.result, source.subject.block.kind);
   if (layer && !layer->norms.is_empty()) about += layer->norms.after ? " · post-norm" : " · pre-norm";
   if (layer && layer->is_parallel) about += " · MLP parallel to attention";
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);

@@ -327,7 +327,7 @@ void draw_head_header(Frame& frame) {
 
   std::string formula = map_formula(frame, layer);
   if (head_map_shows_difference(frame) && !is_grouped(frame)) formula += fmt::format(", {}", kDifferenceCaption);
-  std::string about = fmt::format("{} · {} × {}", kind_name(frame, selection.block.kind), shape.queries, shape.keys);
+  std::string about = fmt::format("{} · {} × {}", kind_name(frame.result, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   if (is_grouped(frame)) about = with_grouping(frame, about);
   Tools tools = tools_of(frame);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/cells/stage_text.h"
 #include "app/exports/metrics_panels.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/ink.h"
@@ -96,14 +97,14 @@ class HeadsView final : public ViewPanel {
     if (frozen && frozen->is_done) frozen_metrics_ = frozen->result;
     if (frozen_metrics_) frozen_name_ = frame.ui.unshaped(frame.state.compare.frozen->name);
     scoring_ = frame.state.heads.scoring;
-    kind_ = kind_name(frame, selection.block.kind);
+    kind_ = kind_name(frame.result, selection.block.kind);
   }
 
   void keep_look(Frame& frame) {
     const FindPanel::Heading heading = panel_->heading(frame);
     look_ = {.title = frame.ui.unshaped(heading.title), .subtitle = {}};
     if (!panel_->shows_all_kinds()) {
-      const char* kind = kind_name(frame, frame.state.selection.block.kind);
+      const char* kind = kind_name(frame.result, frame.state.selection.block.kind);
       look_.subtitle = kind;
       if (has_several_kinds(frame)) look_.title += fmt::format(" \u00B7 {}", kind);
     }

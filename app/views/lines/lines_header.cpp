@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cells/stage_text.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -47,7 +48,7 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
                                .c_str());
   }
   frame.mark("lines.title", last_item_rect());
-  std::string about = fmt::format("{} · {} × {}", kind_name(frame, selection.block.kind), shape.queries, shape.keys);
+  std::string about = fmt::format("{} · {} × {}", kind_name(frame.result, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   const Ink ink(fonts.small, frame.ui.theme().text_dim);
   continue_line(text_width(fonts.small, about));

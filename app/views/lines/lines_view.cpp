@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cells/stage_text.h"
 #include "app/exports/line_figure.h"
 #include "app/views/lines/line_layout.h"
 #include "app/views/lines/line_sides.h"
@@ -56,7 +57,7 @@ class LinesView final : public ViewPanel {
     ui_ = &frame.ui;
     is_dark_ = frame.state.view.theme != Theme::Light;
     const model::BlockRef block = frame.state.selection.block;
-    title_ = fmt::format("Layer {} · {}", block.layer.value, kind_name(frame, block.kind));
+    title_ = fmt::format("Layer {} · {}", block.layer.value, kind_name(frame.result, block.kind));
     const bool has_pair = !sides.queries.sentences.empty() && !sides.keys.sentences.empty();
     const std::optional<std::uint32_t> hovered_head = draw_lines_header(frame, has_pair, set_);
     frame.transient.hovered.reset();

@@ -10,6 +10,7 @@
 #include <glm/geometric.hpp>
 
 #include "app/analyses/head_metric_text.h"
+#include "app/cells/stage_text.h"
 #include "app/exports/model_sheet.h"
 #include "app/quantities/quantity.h"
 #include "app/shell/click_area.h"
@@ -126,7 +127,7 @@ class ModelView final : public ViewPanel {
         {.analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch});
     metrics_ = measured == nullptr ? nullptr : measured->result;
     kept_ = {.maps = {}, .choices = state.heads, .title = "Heads by what they do", .subtitle = {}, .value_title = {}};
-    kept_.subtitle = kind_name(frame, selection.block.kind) + order_in_words(state.heads);
+    kept_.subtitle = kind_name(frame.result, selection.block.kind) + order_in_words(state.heads);
     if (!sample_.empty()) kept_.subtitle += "; " + sample_;
     kept_.value_title = frame.shows_difference() ? kDifferenceCaption : quantity(attention::Stage::Weights).value_title;
     if (const auto map = view::parse_color_map(state.view.color_map)) kept_.style.color_map = *map;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cells/stage_text.h"
 #include "app/views/neuron/chain_panel.h"
 #include "app/widgets/thumbnail.h"
 #include "core/error.h"
@@ -32,12 +33,12 @@ NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
   return {.title = fmt::format("Layer {}, head {}: query {} \u201C{}\u201D and key {} \u201C{}\u201D",
                                selection.block.layer.value, selection.head, pair.cell.query,
                                frame.ui.unshaped(pair.query_name), pair.cell.key, frame.ui.unshaped(pair.key_name)),
-          .subtitle = fmt::format("{}, d_k = {}. {}", kind_name(frame, selection.block.kind), pair.chain.products.size(),
-                                  compare_with_device(pair.chain, pair.is_captured)),
+          .subtitle = fmt::format("{}, d_k = {}. {}", kind_name(frame.result, selection.block.kind),
+                                  pair.chain.products.size(), compare_with_device(pair.chain, pair.is_captured)),
           .keys_title = fmt::format("Layer {}, head {}: query {} \u201C{}\u201D and all keys", selection.block.layer.value,
                                     selection.head, pair.cell.query, frame.ui.unshaped(pair.query_name)),
           .keys_subtitle = fmt::format("{}, d_k = {}; each score as it enters the mask",
-                                       kind_name(frame, selection.block.kind), pair.chain.products.size()),
+                                       kind_name(frame.result, selection.block.kind), pair.chain.products.size()),
           .query = view::unpack(theme.query),
           .key = view::unpack(theme.key),
           .output = view::unpack(theme.output),

@@ -62,7 +62,7 @@ attention::Cell chosen_cell(Frame& frame, const HeadSubject& subject) {
 /// "encoder self-attention · queries and keys of 64 numbers · K of KV head 1, which 4 heads read · RoPE".
 std::string about(const Frame& frame, const HeadSubject& subject) {
   const inference::BlockShape& shape = subject.geometry.shape;
-  std::string text = fmt::format("{} · d_k = {}", kind_name(frame, subject.block.kind), shape.d_k);
+  std::string text = fmt::format("{} · d_k = {}", kind_name(frame.result, subject.block.kind), shape.d_k);
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
   if (kv_heads < shape.heads) {
     text += fmt::format(" · k is of KV head {}, which {} heads share", subject.kv_head(), shape.heads / kv_heads);

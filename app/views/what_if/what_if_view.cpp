@@ -10,6 +10,7 @@
 
 #include "app/analyses/head_knockouts.h"
 #include "app/cells/provenance.h"
+#include "app/cells/stage_text.h"
 #include "app/views/what_if/knockout_list.h"
 #include "app/widgets/empty_note.h"
 #include "app/widgets/frozen_numbers.h"
@@ -329,8 +330,9 @@ class WhatIfView final : public ViewPanel {
     figure_.layers = draw_columns(frame, *logit, shown);
     const std::string unit(unit_of(measure));
     figure_.title = "What if a head were gone?";
-    figure_.subtitle = fmt::format("{}; {}; each number: {}, minus now.", kind_name(frame, frame.state.selection.block.kind),
-                                   present_text(frame, *logit, found->present), ablation_text(frame.state.what_if.ablation));
+    figure_.subtitle =
+        fmt::format("{}; {}; each number: {}, minus now.", kind_name(frame.result, frame.state.selection.block.kind),
+                    present_text(frame, *logit, found->present), ablation_text(frame.state.what_if.ablation));
     if (shown.frozen) {
       figure_.title += fmt::format(" {}", kDifferenceCaption);
       figure_.subtitle += fmt::format(" The frozen run (\u201C{}\u201D): {}; what each head changes there is subtracted.",
