@@ -195,6 +195,12 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("flow.summary"));
     CHECK(ui.sees("flow.threshold"));
     CHECK_FALSE(ui.sees("flow.residual"));
+    CHECK(ui.sees("flow.legend.residual stream"));
+    int named = 0;
+    for (std::uint32_t head = 0; head < ui.result().shapes.begin()->second.heads; ++head) {
+      if (ui.sees(fmt::format("flow.legend.head {}", head))) ++named;
+    }
+    CHECK(named >= 2);
     const std::uint32_t last = ui.result().input->source.length - 1;
     CHECK(ui.sees(fmt::format("flow.node.2.{}", last)));
     ui.move_to(fmt::format("flow.node.2.{}", last));  // its tooltip asks for predictions

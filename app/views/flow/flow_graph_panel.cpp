@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -196,6 +198,41 @@ void reveal(glm::vec2 point) {
 }
 
 }  // namespace
+
+void draw_flow_legend(Frame& frame, const FlowLayout& layout) {
+  constexpr float kSwatch = 16.0F, kPad = 5.0F, kGap = 14.0F;
+  std::map<std::string, shell::Color> entries;
+  std::map<std::uint32_t, shell::Color> heads;
+  for (const attribution::FlowEdge& edge : layout.edges) {
+    if (!edge.is_residual && !edge.heads.empty()) {
+      heads.emplace(edge.heads.front().head, color_of(frame, edge));
+    } else {
+      entries.emplace(edge.is_residual ? "residual stream" : "attention", color_of(frame, edge));
+    }
+  }
+  std::vector<std::pair<std::string, shell::Color>> shown(entries.rbegin(), entries.rend());
+  for (const auto& [head, color] : heads) shown.emplace_back(fmt::format("head {}", head), color);
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  float left = ImGui::GetContentRegionAvail().x;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const auto& [text, color] = shown[i];
+    const float width = kSwatch + kPad + ImGui::CalcTextSize(text.c_str()).x;
+    if (i > 0 && left >= kGap + width) {
+      ImGui::SameLine(0.0F, kGap);
+      left -= kGap;
+    } else {
+      left = ImGui::GetContentRegionAvail().x;
+    }
+    left -= width;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float middle = std::round(at.y + ImGui::GetTextLineHeight() * 0.5F);
+    ImGui::Dummy({width, ImGui::GetTextLineHeight()});
+    list->AddLine({at.x, middle}, {at.x + kSwatch, middle}, color, 3.0F);
+    list->AddText({at.x + kSwatch + kPad, at.y}, frame.ui.theme().text_dim, text.c_str());
+    if (frame.items) frame.mark("flow.legend." + text, last_item_rect());
+  }
+}
 
 FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch,
                            const std::optional<FlowNode>& chosen, bool reveals) {

@@ -16,8 +16,12 @@ struct FlowEvents {
   std::optional<std::size_t> hovered_edge, clicked_edge;  ///< of FlowLayout::edges
 };
 
-/// Of two runs edges have the colours of differences, and those that changed most are named.
+/// What the colours of a single run's edges say: the residual stream, and for each head that an edge is coloured by its
+/// number. In lines as wide as the region.
+void draw_flow_legend(Frame& frame, const FlowLayout& layout);
+
 /// Draws nodes, edges, layers and the tokens' names into the region, which scrolls where the columns are wider.
+/// Of two runs edges have the colours of differences, and those that changed most are named.
 /// `batch`: whose tokens are named.
 /// `chosen`: the node that the keyboard has moved to, ringed, with the strongest edge into it; brought into view where
 /// `reveals` says so.

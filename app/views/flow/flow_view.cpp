@@ -288,6 +288,7 @@ class FlowView final : public ViewPanel {
     if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.options[1] < found.inputs.size()) {
       point_at_flow(frame, position, asked.options[1], found.inputs[asked.options[1]]);
     }
+    if (!layout_.frozen) draw_flow_legend(frame, layout_);
     const bool has_moved = move_on(frame);
     draw_chosen(frame, position.batch);
     if (const auto edge = chosen_ ? strongest_into(layout_, *chosen_) : std::nullopt) {
