@@ -39,6 +39,7 @@ std::string progress_text(const Lesson& lesson, const LessonProgress& progress) 
 
 void draw_list(Frame& frame, const LessonPlayer& player, const LessonProgress& progress, LessonChoice& choice) {
   const shell::Theme& theme = frame.ui.theme();
+  draw_text(frame, "Lessons", frame.ui.fonts().strong, theme.text);
   draw_note(frame, "Each lesson is played beside the live views and completed by doing.");
   for (std::size_t i = 0; i < player.list().lessons.size(); ++i) {
     const Lesson& lesson = player.list().lessons[i];
@@ -65,6 +66,37 @@ void draw_list(Frame& frame, const LessonPlayer& player, const LessonProgress& p
   if (player.list().lessons.empty()) draw_note(frame, "This installation has no lessons.");
 }
 
+/// The room of a digit where all have the same: the widest digit's.
+float digit_width() {
+  float width = 0.0F;
+  for (char digit = '0'; digit <= '9'; ++digit) width = std::max(width, ImGui::CalcTextSize(&digit, &digit + 1).x);
+  return width;
+}
+
+/// Writes a number whose last digit ends at `right`, with digits of one width, so that those of a column stand below each
+/// other.
+void draw_digits(const std::string& number, ImVec2 right_top, float digit) {
+  const ImU32 color = ImGui::GetColorU32(ImGuiCol_Text);
+  float right = right_top.x;
+  for (std::size_t i = number.size(); i-- > 0;) {
+    const char* character = &number[i];
+    const float width = ImGui::CalcTextSize(character, character + 1).x;
+    const float room = *character >= '0' && *character <= '9' ? digit : width;
+    ImGui::GetWindowDrawList()->AddText({std::round(right - (room + width) * 0.5F), right_top.y}, color, character,
+                                        character + 1);
+    right -= room;
+  }
+}
+
+/// The width of what draw_digits draws.
+float digits_width(const std::string& number, float digit) {
+  float width = 0.0F;
+  for (const char& character : number) {
+    width += character >= '0' && character <= '9' ? digit : ImGui::CalcTextSize(&character, &character + 1).x;
+  }
+  return width;
+}
+
 /// Rows of numbers in columns of one width, with as many decimals as fit; nothing where not even two do.
 void draw_table(Frame& frame, const std::string& title, const PrintedNumbers& numbers, std::span<const float> values) {
   constexpr float kGap = 8.0F;
@@ -74,31 +106,30 @@ void draw_table(Frame& frame, const std::string& title, const PrintedNumbers& nu
   std::vector<std::string> texts;
   float step = room;
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const float digit = digit_width();
   for (int decimals = numbers.decimals; static_cast<float>(columns) * step >= room && decimals >= kFewestDecimals;
        --decimals) {
     texts.clear();
     step = 0.0F;
     for (const float value : values) {
       texts.push_back(fmt::format("{:.{}f}", value, decimals));
-      step = std::max(step, std::ceil(ImGui::CalcTextSize(texts.back().c_str()).x + kGap));
+      step = std::max(step, std::ceil(digits_width(texts.back(), digit) + kGap));
     }
   }
   if (static_cast<float>(columns) * step > room) return;
   draw_note(frame, title);
-  const float indent = ImGui::GetCursorPosX();
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (i % columns != 0) ImGui::SameLine();
-    const float width = ImGui::CalcTextSize(texts[i].c_str()).x;
-    ImGui::SetCursorPosX(indent + static_cast<float>(i % columns + 1) * step - kGap - width);
-    ImGui::TextUnformatted(texts[i].c_str());
+  for (std::size_t first = 0; first < texts.size(); first += columns) {
+    const ImVec2 line = ImGui::GetCursorScreenPos();
+    for (std::uint32_t column = 0; column < columns; ++column) {
+      draw_digits(texts[first + column], {line.x + static_cast<float>(column + 1) * step - kGap, line.y}, digit);
+    }
+    ImGui::Dummy({static_cast<float>(columns) * step - kGap, ImGui::GetTextLineHeight()});
   }
 }
 
 void draw_numbers(Frame& frame, const PrintedNumbers& numbers) {
   const shell::Theme& theme = frame.ui.theme();
   ImGui::Spacing();
-  const bool is_small = numbers.query.columns <= kMostShown && numbers.query.rows <= kMostShown;
-  if (is_small) draw_table(frame, fmt::format("Printed by {}", numbers.source), numbers, numbers.values);
   const Quantity& shown = quantity(numbers.query.quantity);
   const auto shape = frame.result.shapes.find(numbers.query.block);
   const auto extent = shape == frame.result.shapes.end() ? std::nullopt : shown.shape(shape->second);
@@ -106,13 +137,16 @@ void draw_numbers(Frame& frame, const PrintedNumbers& numbers) {
                          numbers.query.row + numbers.query.rows <= extent->rows &&
                          numbers.query.column + numbers.query.columns <= extent->columns;
   const EngineTile* tile = is_inside ? frame.ask(numbers.query) : nullptr;
+  const bool is_small = numbers.query.columns <= kMostShown && numbers.query.rows <= kMostShown;
+  const auto draw_printed = [&] {
+    if (is_small) draw_table(frame, fmt::format("Printed by {}", numbers.source), numbers, numbers.values);
+  };
   if (!tile || tile->tile->values.size() != numbers.values.size()) {
     draw_note(frame,
               is_inside ? "Headlight computes them\u2026" : "What is on screen has no such numbers: see the card again.");
-    return;
+    return draw_printed();
   }
   const std::vector<float>& ours = tile->tile->values;
-  if (is_small) draw_table(frame, "Computed here", numbers, ours);
   double largest = 0.0;
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const double difference = std::abs(double{ours[i]} - double{numbers.values[i]});
@@ -121,11 +155,17 @@ void draw_numbers(Frame& frame, const PrintedNumbers& numbers) {
   const bool agrees = largest <= numbers.tolerance();  // NaN never does
   draw_text(frame,
             agrees
-                ? fmt::format("{} They agree: the largest difference is {:.1e}, printed were {} decimals.", kDone, largest,
-                              numbers.decimals)
-                : fmt::format("They differ by {:.3g}: the model, its mask or its text isn't the card's any more.", largest),
+                ? fmt::format("{} The printed numbers and Headlight's agree: the largest difference is {:.1e}, printed were "
+                              "{} decimals.",
+                              kDone, largest, numbers.decimals)
+                : fmt::format("The printed numbers and Headlight's differ by {:.3g}: the model, its mask or its text isn't "
+                              "the card's any more.",
+                              largest),
             frame.ui.fonts().small, agrees ? theme.accent : theme.warning);
   frame.mark(agrees ? "lesson.numbers.agree" : "lesson.numbers.differ", last_item_rect());
+  // Behind the verdict, which a low panel shows without scrolling.
+  draw_printed();
+  if (is_small) draw_table(frame, "Computed here", numbers, ours);
 }
 
 void draw_card(Frame& frame, const LessonPlayer& player) {

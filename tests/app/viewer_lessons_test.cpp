@@ -164,6 +164,16 @@ TEST_SUITE("gpu") {
     CHECK(weight(ui, 5, 6) > 0.3F);
   }
 
+  TEST_CASE("whether printed numbers agree is said above their tables, and seen without scrolling") {
+    UiDriver ui;
+    start(ui, "4-notebook-002");
+    while (!ui.window().lessons().card().numbers) ui.press(Key::Period, kControl);
+    ui.resize(1280, 800);
+    ui.frames_until([&] { return ui.sees("lesson.numbers.agree"); });
+    REQUIRE(ui.sees("lesson.numbers.agree"));
+    CHECK(ui.rect("lesson.numbers.agree").end().y < ui.rect("lesson.next").origin.y);
+  }
+
   TEST_CASE("a card with a wide table comes to rest in a sidebar of every width") {
     // A table that fits only without a scroll bar, which only the table needs, must not come and go.
     UiDriver ui;
