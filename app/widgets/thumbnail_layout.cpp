@@ -59,7 +59,10 @@ bool ThumbnailLayout::fit(const Style& style) {
     set_per_line(count, style.least);
     if (lines_per_group_ == 1 && !has_captions_) group_gap_ = 0.0F;
     const bool is_high_enough = request_.height <= 0.0F || height() <= request_.height;
-    if (is_high_enough && map_size_.x >= style.least) return true;
+    if (!is_high_enough || map_size_.x < style.least) continue;
+    const std::uint32_t maps = std::max(request_.per_group, 1U);
+    per_line_ = (maps + lines_per_group_ - 1) / lines_per_group_;  // 4 + 4 instead of 5 + 3
+    return true;
   }
   return false;
 }

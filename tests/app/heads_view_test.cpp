@@ -161,9 +161,13 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a thumbnail says what its head does, until badges are switched off") {
     State state;
-    state.text() = "one two";  // the first query sees one token, so every head rests on it more than half of the time
+    state.text() = "one two three four";
     state.playground().settings = {.d_model = 8, .heads = 2, .layers = 1, .seed = 5};
-    state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
+    attention::MaskSpec& mask = state.masks[model::BlockKind::EncoderSelf];
+    mask.rule.causal = true;
+    // Only the second query has a choice, so every head rests on the first token most of the time.
+    for (const attention::Cell cell : {attention::Cell{2, 1}, {2, 2}, {3, 1}, {3, 2}, {3, 3}})
+      mask.painted[{}].paint(cell, false);
     UiDriver ui(state);
     const HeadRef best = best_head(metrics_of(ui), HeadMetric::Sink, {}).value();
     CHECK(metrics_of(ui).find(best)->value(HeadMetric::Sink).value() >= 0.7);
@@ -175,6 +179,20 @@ TEST_SUITE("gpu") {
     ui.press(Key::Enter);
     CHECK_FALSE(ui.state().heads.shows_badges);
     CHECK_FALSE(ui.sees(badge));
+  }
+
+  TEST_CASE("heads of three tokens have no badges: there is hardly a choice of what to look at") {
+    State state;
+    state.text() = "one two three";
+    state.playground().settings = {.d_model = 8, .heads = 2, .layers = 1, .seed = 5};
+    attention::MaskSpec& mask = state.masks[model::BlockKind::EncoderSelf];
+    mask.rule.causal = true;
+    for (const attention::Cell cell : {attention::Cell{2, 1}, {2, 2}}) mask.painted[{}].paint(cell, false);
+    UiDriver ui(state);
+    for (const std::string head : {"grid.encoder.0.0", "grid.encoder.0.1"}) {
+      CHECK(ui.sees(head));
+      CHECK_FALSE(ui.sees(head + ".badge"));  // though each rests on the first token, as with four
+    }
   }
 
   TEST_CASE("the table goes to the clipboard, as many heads as are listed") {

@@ -60,6 +60,20 @@ TEST_CASE("a large model's heads shrink only as far as it takes to see them all"
   CHECK((lines.end - lines.first) * scrolled.per_line() < 900);
 }
 
+TEST_CASE("the lines of a layer have equally many heads where their number allows it") {
+  ThumbnailLayout::Request request{
+      .groups = 4, .per_group = 8, .width = 300.0F, .height = 600.0F, .gutter = 26.0F, .aspect = 1.0F, .caption = 17.0F};
+  int broken = 0;
+  for (; request.width <= 900.0F; request.width += 1.0F) {
+    const ThumbnailLayout layout(request);
+    CAPTURE(request.width);
+    CHECK(layout.height() <= request.height);
+    CHECK(layout.per_line() * layout.lines_per_group() - 8 < layout.lines_per_group());  // 4 + 4, 3 + 3 + 2, never 5 + 3
+    if (layout.lines_per_group() > 1) ++broken;
+  }
+  CHECK(broken > 0);
+}
+
 TEST_CASE("72 heads use the panel's height and have captions; a larger panel has larger ones") {
   const ThumbnailLayout::Request request{
       .groups = 6, .per_group = 12, .width = 268.0F, .height = 850.0F, .gutter = 26.0F, .aspect = 1.0F, .caption = 17.0F};

@@ -177,10 +177,13 @@ ThumbnailLayout lay_out(const Arrangement& arrangement, const inference::BlockSh
   return ThumbnailLayout(request);
 }
 
-/// What heads do, for their badges. Of a long text it takes seconds of the device, and isn't asked for a badge alone.
+/// What heads do, for their badges. Of a long text it takes seconds of the device, and isn't asked for a badge alone; of a
+/// very short one nearly every head passes a threshold, because there are hardly other keys to look at.
 ShownMetrics badge_metrics(Frame& frame, const inference::BlockShape& shape) {
-  constexpr std::uint32_t kMostTokens = 2'048;
-  const bool is_asked = frame.state.heads.shows_badges && std::max(shape.queries, shape.keys) <= kMostTokens;
+  constexpr std::uint32_t kLeastTokens = 4, kMostTokens = 2'048;
+  const attention::KeyRange keys = key_range(frame, frame.state.selection.block.kind);
+  const bool is_asked = frame.state.heads.shows_badges && keys.end - keys.begin >= kLeastTokens &&
+                        std::max(shape.queries, shape.keys) <= kMostTokens;
   return is_asked ? ask_metrics(frame) : ShownMetrics();
 }
 
