@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "app/quantities/difference.h"
 #include "app/state/session_file.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
@@ -34,6 +36,13 @@ void show(UiDriver& ui, const std::string& view) {
   CAPTURE(view);
   ui.click("tab." + view);
   CHECK(ui.state().view.tab == view);
+}
+
+/// What the newest frame's glyphs say, without the spaces, which have none.
+std::string shown_letters() {
+  std::string letters;
+  for (const DrawnGlyph& glyph : glyphs_on_screen()) letters += glyph.text;
+  return letters;
 }
 
 }  // namespace
@@ -209,6 +218,34 @@ TEST_SUITE("gpu") {
     show(ui, "text");
     CHECK(ui.sees("text.token.image"));  // its patches without a picture
     CHECK_FALSE(ui.sees("text.token.image_itself"));
+  }
+
+  TEST_CASE("behind a frozen capture Block and Neuron show the network's own matrices, and compare what both have") {
+    State state = [] {
+      UiDriver ui;
+      open_file(ui, captured("self.safetensors"));
+      ui.press(Key::D, kControl);
+      return ui.state();
+    }();
+    REQUIRE(state.compare.frozen);
+    state.source = Source(Playground());
+    state.playground().settings = {.d_model = 12, .heads = 3, .layers = 2, .seed = 5};
+    state.text() = "the cat sat on the\na dog ran off now";
+    UiDriver live(state);
+    REQUIRE(live.result().reference_error == "");
+    REQUIRE(live.result().shapes.size() == 2);
+    show(live, "block");
+    CHECK(live.sees("block.compared"));
+    CHECK(shown_letters().find("oneofthetworunsisacapture") != std::string::npos);
+    std::size_t matrices = 0;
+    for (const auto& [query, known] : live.result().tiles) {
+      if (query.quantity == QuantityId(attention::Stage::Q) && live.result().is_current(query)) ++matrices;
+      CHECK(query.quantity != difference_of(attention::Stage::Q));
+    }
+    CHECK(matrices > 0);
+    show(live, "neuron");
+    CHECK(live.sees("neuron.compared"));
+    CHECK(shown_letters().find("ofthisqueryandkey:weight") != std::string::npos);
   }
 
   TEST_CASE("a file that is no capture is refused in a line, and what is shown stays") {

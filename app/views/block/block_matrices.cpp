@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "app/shell/heatmap_renderer.h"
+#include "app/state/comparison.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
@@ -35,17 +36,26 @@ std::uint64_t revision_of(std::span<const float> values, std::uint64_t seed) {
   return hash;
 }
 
+/// Are the matrices drawn as differences? All or none: of a capture and a network's run only weights could be.
+bool shows_differences(const Frame& frame) {
+  return frame.shows_difference() && !compares_capture_with_network(frame.state);
+}
+
+TileQuery compared(const Frame& frame, const TileQuery& query) {
+  return shows_differences(frame) ? frame.compared(query) : query;
+}
+
 TileQuery stage_query(const Frame& frame, const BlockSource& source, const BlockNode& node) {
   const QuantityId id = *node.stage;
-  return frame.compared({.quantity = id,
-                         .block = source.subject.block,
-                         .batch = frame.state.selection.batch,
-                         .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
-                         .row = 0,
-                         .rows = node.rows,
-                         .column = 0,
-                         .columns = node.columns,
-                         .pool = 1});
+  return compared(frame, {.quantity = id,
+                          .block = source.subject.block,
+                          .batch = frame.state.selection.batch,
+                          .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
+                          .row = 0,
+                          .rows = node.rows,
+                          .column = 0,
+                          .columns = node.columns,
+                          .pool = 1});
 }
 
 void use_signed_colors(shell::HeatmapImage& image, const ValueRange& range) {
@@ -98,7 +108,7 @@ std::shared_ptr<const BlockStates> subtract(const BlockStates& now, const BlockS
 }
 
 void color_stage(const Frame& frame, shell::HeatmapImage& image, Stage stage, const ShownTile& shown) {
-  if (stage == Stage::Weights && !frame.shows_difference()) {
+  if (stage == Stage::Weights && !shows_differences(frame)) {
     set_weight_colors(image, frame.state, shown, false);
   } else {
     use_signed_colors(image, shown.facts->range);
@@ -224,7 +234,7 @@ void draw_labels(const Frame& frame, const BlockNode& node, const Region& region
 BlockSource read_block(Frame& frame, std::uint32_t token) {
   BlockSource source;
   source.subject = selected_subject(frame);
-  source.is_compared = frame.shows_difference();
+  source.is_compared = shows_differences(frame);
   const inference::BlockShape& shape = source.subject.geometry.shape;
   if (!shape.has_input || !source.subject.layer || source.subject.layer->norms.is_empty()) {
     source.no_states = "This layer has no residual stream: its output replaces its input.";
@@ -241,6 +251,7 @@ BlockSource read_block(Frame& frame, std::uint32_t token) {
   source.states = known->as<BlockStates>();
   source.kept_states = known->result;
   source.states_run = known->run;
+  if (!source.is_compared) return source;
   source.frozen = subtractable(known, ask_of_frozen(frame, query));
   const BlockStates* before = source.frozen ? source.frozen->as<BlockStates>() : nullptr;
   if (source.states && before) source.changes = subtract(*source.states, *before);
@@ -277,7 +288,7 @@ std::string why_empty(const BlockSource& source, const BlockNode& node) {
 TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockNode& node, glm::vec2 area) {
   const float edge = std::max(area.x, area.y);
   if (*node.stage == Stage::Weights) {
-    TileQuery query = frame.compared(thumbnail_request(frame, source.subject.block, frame.state.selection.head, edge));
+    TileQuery query = compared(frame, thumbnail_request(frame, source.subject.block, frame.state.selection.head, edge));
     query.sampled_rows = 0;  // one map is exact at any length
     return query;
   }

@@ -212,8 +212,10 @@ void draw_block_panel(Frame& frame, BlockMemory& memory) {
   const bool is_header_low = has_low_header(to_glm(ImGui::GetContentRegionAvail()));
   draw_block_header(frame, source, token, is_header_low);
   // Where there is no residual stream all matrices are tiles, which are differences already.
-  const Analysed tiles_alone{.result = nullptr, .error = {}, .is_done = true};
-  draw_comparison(frame, "block", "each matrix", source.states ? source.frozen : &tiles_alone);
+  Analysed told{.result = nullptr, .error = {}, .is_done = true};
+  const bool is_of_capture = frame.shows_difference() && !source.is_compared;
+  if (is_of_capture) told.error = "one of the two runs is a capture, of which only weights are compared";
+  draw_comparison(frame, "block", "each matrix", source.states && !is_of_capture ? source.frozen : &told);
   if (plan.nodes.empty()) return;
   const BlockNode* opened = plan.find(frame.state.block.opened);
   if (opened) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/cells/stage_text.h"
+#include "app/state/comparison.h"
 #include "app/views/neuron/chain_panel.h"
 #include "app/views/neuron/neuron_figure.h"
 #include "app/views/neuron/product_table.h"
@@ -122,8 +123,10 @@ void draw_changes(Frame& frame, const HeadSubject& subject, attention::Cell cell
   if (!frame.result.reference_error.empty()) {
     text = fmt::format("This can\u2019t be compared with the frozen run: {}.", frame.result.reference_error);
   } else {
-    add("sum of the products", attention::Stage::Scores);
-    text += ",";
+    if (!compares_capture_with_network(frame.state)) {  // else there are only weights to compare
+      add("sum of the products", attention::Stage::Scores);
+      text += ",";
+    }
     add("weight", attention::Stage::Weights);
     text += ". All other numbers are this run\u2019s.";
   }
