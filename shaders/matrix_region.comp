@@ -10,7 +10,7 @@ layout(set = 0, binding = 0, std430) readonly buffer matrix_buffer { float matri
 layout(set = 0, binding = 1, std430) writeonly buffer cells_buffer { vec2 cells[]; };
 
 void main() {
-  uint tile_columns = (p.columns + p.pool - 1u) / p.pool;
+  uint tile_columns = (p.columns + p.column_pool - 1u) / p.column_pool;
   uint tile_column = gl_GlobalInvocationID.x;
   uint tile_row = gl_WorkGroupID.y;
   if (tile_column >= tile_columns) return;
@@ -18,8 +18,8 @@ void main() {
   float count = 0.0;
   for (uint dy = 0u; dy < p.pool && tile_row * p.pool + dy < p.rows; ++dy) {
     uint row = p.row + tile_row * p.pool + dy;
-    for (uint dx = 0u; dx < p.pool && tile_column * p.pool + dx < p.columns; ++dx) {
-      uint column = p.column + tile_column * p.pool + dx;
+    for (uint dx = 0u; dx < p.column_pool && tile_column * p.column_pool + dx < p.columns; ++dx) {
+      uint column = p.column + tile_column * p.column_pool + dx;
       sum += matrix[p.base + row * p.row_stride + column / p.slot_width * p.slot_stride + column % p.slot_width];
       count += 1.0;
     }

@@ -28,9 +28,9 @@ class StageEvaluation final : public Evaluation {
     piece.row = row_;
     piece.column = column_;
     piece.rows = std::min(query_.pool, row_end - row_);
-    piece.columns = squares_in(cells / piece.rows, column_end - column_);
+    piece.columns = squares_in(cells / piece.rows, query_.column_pool(), column_end - column_);
     const bool is_row = piece.column == query_.column && piece.columns == query_.columns;
-    if (is_row) piece.rows = squares_in(cells / piece.columns, row_end - row_);
+    if (is_row) piece.rows = squares_in(cells / piece.columns, query_.pool, row_end - row_);
     return {.of = Of::Run, .requests = {piece}};
   }
 
@@ -52,9 +52,9 @@ class StageEvaluation final : public Evaluation {
   attention::Tile result() override { return std::move(tile_); }
 
  private:
-  /// Rows or columns of whole squares that `lines` of them have room for, at least one square, at most `rest`.
-  std::uint32_t squares_in(std::size_t lines, std::uint32_t rest) const {
-    const std::size_t whole = std::max<std::size_t>(lines / query_.pool, 1) * query_.pool;
+  /// Rows or columns of whole squares of `pool` that `lines` of them have room for, at least one square, at most `rest`.
+  static std::uint32_t squares_in(std::size_t lines, std::uint32_t pool, std::uint32_t rest) {
+    const std::size_t whole = std::max<std::size_t>(lines / pool, 1) * pool;
     return static_cast<std::uint32_t>(std::min<std::size_t>(whole, rest));
   }
 
@@ -63,7 +63,7 @@ class StageEvaluation final : public Evaluation {
     tile_.values.resize(std::size_t{query_.tile_rows()} * width);
     if (!piece.masked.empty()) tile_.masked.resize(tile_.values.size());
     const std::uint32_t first_row = (piece.request.row - query_.row) / query_.pool;
-    const std::uint32_t first_column = (piece.request.column - query_.column) / query_.pool;
+    const std::uint32_t first_column = (piece.request.column - query_.column) / query_.column_pool();
     const std::uint32_t columns = piece.request.tile_columns();
     for (std::uint32_t row = 0; row < piece.request.tile_rows(); ++row) {
       const auto from = static_cast<std::ptrdiff_t>(std::size_t{row} * columns);

@@ -12,6 +12,7 @@ bool is_inside(const TileQuery& query, const BlockShapes& shapes) {
   const bool can_sample = query.quantity == QuantityId(attention::Stage::Weights) ||
                           query.quantity == difference_of(QuantityId(attention::Stage::Weights));
   if (query.sampled_rows != 0 && (!can_sample || query.pool < attention::kLeastSampledPool)) return false;
+  if (query.pooled_columns != 0 && attention::is_map(asked.stage)) return false;
   return extent && has_head && query.batch < shape.batch && query.rows > 0 && query.columns > 0 && query.pool > 0 &&
          query.row < extent->rows && query.rows <= extent->rows - query.row && query.column < extent->columns &&
          query.columns <= extent->columns - query.column;
@@ -28,7 +29,8 @@ attention::TileRequest stage_request(const TileQuery& query) {
           .columns = query.columns,
           .pool = query.pool,
           .pooling = query.pooling,
-          .sampled_rows = query.sampled_rows};
+          .sampled_rows = query.sampled_rows,
+          .pooled_columns = query.pooled_columns};
 }
 
 }  // namespace headlight::app

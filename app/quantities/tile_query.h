@@ -23,10 +23,13 @@ struct TileQuery {
   attention::Pooling pooling = attention::Pooling::Max;  ///< of weights and their means
   /// As attention::TileRequest::sampled_rows: not 0 only where a thumbnail says so; of weights and their differences.
   std::uint32_t sampled_rows = 0;
+  /// As attention::TileRequest::pooled_columns, of quantities that are no maps and their differences.
+  std::uint32_t pooled_columns = 0;
 
   auto operator<=>(const TileQuery&) const = default;
   std::uint32_t tile_rows() const { return (rows + pool - 1) / pool; }
-  std::uint32_t tile_columns() const { return (columns + pool - 1) / pool; }
+  std::uint32_t column_pool() const { return pooled_columns > 0 ? pooled_columns : pool; }
+  std::uint32_t tile_columns() const { return (columns + column_pool() - 1) / column_pool(); }
 };
 
 /// Does the query lie inside its matrix, in runs of these shapes?

@@ -12,7 +12,8 @@ constexpr std::size_t kChunkBytes = std::size_t{64} << 20;  // of one submission
 constexpr std::uint32_t kMaxPool = 1u << 20;  // far more than any matrix has rows, and sums with it don't overflow
 
 ops::Region region_of(const TileRequest& request) {
-  return {request.row, request.rows, request.column, request.columns, request.pool, request.sampled_rows};
+  return {request.row,  request.rows,         request.column,        request.columns,
+          request.pool, request.sampled_rows, request.pooled_columns};
 }
 
 void check(const BlockRun& block, const TileRequest& request) {
@@ -24,6 +25,9 @@ void check(const BlockRun& block, const TileRequest& request) {
         "{} rows",
         request.sampled_rows, request.pool, to_string(request.stage), kLeastSampledPool);
   }
+  if (request.pooled_columns != 0 && is_map(request.stage)) {
+    throw Error("squares of stage '{}' have as many columns as rows", to_string(request.stage));
+  }
   const auto extent = block.shape.extent(request.stage);
   if (!extent)
     throw Error("the block {} {} has no stage '{}'", to_string(block.ref.kind), block.ref.layer.value,
@@ -31,10 +35,10 @@ void check(const BlockRun& block, const TileRequest& request) {
   const auto fits = [](std::uint32_t first, std::uint32_t count, std::uint32_t all) {
     return count > 0 && count <= all && first <= all - count;
   };
-  const bool is_inside = fits(request.row, request.rows, extent->rows) &&
-                         fits(request.column, request.columns, extent->columns) && request.pool > 0 &&
-                         request.pool <= kMaxPool && request.batch < block.shape.batch &&
-                         (!is_per_head(request.stage) || request.head < block.shape.heads);
+  const bool is_inside =
+      fits(request.row, request.rows, extent->rows) && fits(request.column, request.columns, extent->columns) &&
+      request.pool > 0 && request.pool <= kMaxPool && request.pooled_columns <= kMaxPool &&
+      request.batch < block.shape.batch && (!is_per_head(request.stage) || request.head < block.shape.heads);
   if (!is_inside) {
     throw Error("a tile of stage '{}' (rows {}+{}, columns {}+{}, batch {}, head {}) lies outside its matrix of {} × {}",
                 to_string(request.stage), request.row, request.rows, request.column, request.columns, request.batch,

@@ -61,10 +61,14 @@ struct TileRequest {
   /// that is exact. For the largest weights of squares of at least kLeastSampledPool rows; (m, l) are of every row all the
   /// same.
   std::uint32_t sampled_rows = 0;
+  /// Of stages that are no maps: columns behind one value, so that vectors of a long text needn't be pooled as much as its
+  /// tokens. 0: as many as rows.
+  std::uint32_t pooled_columns = 0;
 
   auto operator<=>(const TileRequest&) const = default;
+  std::uint32_t column_pool() const { return pooled_columns > 0 ? pooled_columns : pool; }
   std::uint32_t tile_rows() const { return (rows + pool - 1) / pool; }
-  std::uint32_t tile_columns() const { return (columns + pool - 1) / pool; }
+  std::uint32_t tile_columns() const { return (columns + column_pool() - 1) / column_pool(); }
   /// Cells that are computed, at most.
   std::size_t cells() const {
     return (sampled_rows == 0 ? std::size_t{rows} : std::size_t{tile_rows()} * sampled_rows) * columns;

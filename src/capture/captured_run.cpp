@@ -29,7 +29,8 @@ std::uint64_t next_version() {
 class PooledRow {
  public:
   PooledRow(const attention::TileRequest& request, bool takes_largest)
-      : pool_(request.pool),
+      : pool_(request.column_pool()),
+        is_pooled_(request.pool > 1 || request.column_pool() > 1),
         takes_largest_(takes_largest),
         values_(request.tile_columns(), takes_largest ? -std::numeric_limits<double>::infinity() : 0.0),
         counts_(request.tile_columns(), 0) {}
@@ -44,14 +45,14 @@ class PooledRow {
   }
   bool is_empty(std::size_t at) const { return counts_[at] == 0; }
   float value(std::size_t at) const {
-    const bool is_mean = pool_ > 1 && !takes_largest_;
+    const bool is_mean = is_pooled_ && !takes_largest_;
     return static_cast<float>(is_mean ? values_[at] / static_cast<double>(counts_[at]) : values_[at]);
   }
 
  private:
   void add_to(std::size_t at, std::span<const float> cells) {
     counts_[at] += cells.size();
-    if (pool_ == 1) {
+    if (!is_pooled_) {
       values_[at] = double{cells.front()};
     } else if (!takes_largest_) {
       for (const float cell : cells) values_[at] += double{cell};
@@ -67,7 +68,8 @@ class PooledRow {
     }
   }
 
-  std::uint32_t pool_;
+  std::uint32_t pool_;  ///< columns of a square
+  bool is_pooled_;
   bool takes_largest_;
   std::vector<double> values_;
   std::vector<std::uint64_t> counts_;
@@ -122,6 +124,9 @@ void CapturedRun::check(const attention::TileRequest& request) const {
   const attention::BlockShape& shape = block(request.block).captured->shape;
   const std::optional<attention::BlockShape::Extent> extent = shape.extent(request.stage);
   if (!extent) throw Error("the capture has no {}", attention::to_string(request.stage));
+  if (request.pooled_columns != 0 && attention::is_map(request.stage)) {
+    throw Error("squares of {} have as many columns as rows", attention::to_string(request.stage));
+  }
   const bool is_inside = request.batch < shape.batch && request.head < shape.heads && request.pool > 0 && request.rows > 0 &&
                          request.columns > 0 && std::uint64_t{request.row} + request.rows <= extent->rows &&
                          std::uint64_t{request.column} + request.columns <= extent->columns;
@@ -204,6 +209,7 @@ attention::Tile CapturedRun::merge_parts(const attention::TileRequest& request) 
       of_head.stage = Stage::Heads;
       of_head.head = begin / d_v;
       of_head.pool = 1;
+      of_head.pooled_columns = 0;
       of_head.row = request.row + first;
       of_head.rows = rows;
       of_head.column = begin % d_v;

@@ -116,6 +116,7 @@ void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& ten
   parameters.column = region.column;
   parameters.columns = region.columns;
   parameters.pool = region.pool;
+  parameters.column_pool = region.column_pool();
   parameters.out_at = out_at;
   stream.dispatch(kernels[{.shader = Shader::MatrixRegion}], {tensor.item(item), out}, parameters,
                   {divide_up(region.tile_columns(), kLanes), region.tile_rows(), 1});

@@ -9,13 +9,15 @@
 
 namespace headlight::ops {
 
-/// A rectangle of a matrix and the edge of the squares it is pooled by.
+/// A rectangle of a matrix and the edge of the squares it is pooled by, of stored matrices perhaps of rectangles.
 struct Region {
   std::uint32_t row = 0, rows = 0, column = 0, columns = 0, pool = 1;
-  std::uint32_t sampled_rows = 0;  ///< of each square, its first; 0: all. See map_cells()
+  std::uint32_t sampled_rows = 0;    ///< of each square, its first; 0: all. See map_cells()
+  std::uint32_t pooled_columns = 0;  ///< of a rectangle, which has `pool` rows; 0: it is a square. See matrix_cells()
 
+  std::uint32_t column_pool() const { return pooled_columns > 0 ? pooled_columns : pool; }
   std::uint32_t tile_rows() const { return divide_up(rows, pool); }
-  std::uint32_t tile_columns() const { return divide_up(columns, pool); }
+  std::uint32_t tile_columns() const { return divide_up(columns, column_pool()); }
   std::size_t tile_values() const { return std::size_t{tile_rows()} * tile_columns(); }
 };
 

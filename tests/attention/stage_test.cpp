@@ -35,6 +35,9 @@ TEST_SUITE("cpu") {
     const TileRequest request{.block = {}, .rows = 10, .columns = 9, .pool = 4};
     CHECK(request.tile_rows() == 3);
     CHECK(request.tile_columns() == 3);
+    const TileRequest wide{.stage = Stage::Q, .rows = 10, .columns = 9, .pool = 4, .pooled_columns = 1};
+    CHECK(wide.tile_rows() == 3);
+    CHECK(wide.tile_columns() == 9);
   }
 }
 

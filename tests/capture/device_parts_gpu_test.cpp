@@ -166,10 +166,18 @@ TEST_SUITE("gpu") {
     CHECK(last.heads < sizes.heads);
     CHECK(last.first_head + last.heads == sizes.heads);
     double worst = 0.0;
-    for (const std::uint32_t pool : {1U, 4U}) {
-      const TileRequest merged{
-          .block = kFirst, .stage = Stage::Merged, .row = 3'000, .rows = 10, .column = 20, .columns = 150, .pool = pool};
-      raise_to(worst, difference(tile_of(runs.on_device, merged), tile_of(runs.on_host, merged)));
+    for (const auto& [pool, columns] : {std::pair(1U, 0U), std::pair(4U, 0U), std::pair(4U, 1U), std::pair(1U, 8U)}) {
+      const TileRequest merged{.block = kFirst,
+                               .stage = Stage::Merged,
+                               .row = 3'000,
+                               .rows = 10,
+                               .column = 20,
+                               .columns = 150,
+                               .pool = pool,
+                               .pooled_columns = columns};
+      const attention::Tile tile = tile_of(runs.on_device, merged);
+      CHECK(tile.values.size() == std::size_t{merged.tile_rows()} * merged.tile_columns());
+      raise_to(worst, difference(tile, tile_of(runs.on_host, merged)));
     }
     // Of three heads in one call, the middle of the map.
     std::vector<TileRequest> maps;

@@ -192,6 +192,26 @@ TEST_CASE("weights of the frozen run, and their means, are the reference's own")
   CHECK_THROWS_AS(evaluate({.run = *run}, whole(frozen_of(Stage::Weights), *run, kFirst)), Error);
 }
 
+TEST_CASE("matrices that are no maps are pooled by rows and columns apart, their differences too") {
+  const std::shared_ptr<const inference::Run> run = run_of(other_weights());
+  const std::shared_ptr<const inference::Run> reference = run_of(playground());
+  for (const QuantityId id : {QuantityId(Stage::Q), difference_of(Stage::Q)}) {
+    TileQuery query = whole(id, *run, kSecond, 1);
+    const attention::Tile exact = evaluate({.run = *run, .reference = reference.get()}, query);
+    query.pool = 2;
+    query.pooled_columns = 1;
+    const attention::Tile pooled = evaluate({.run = *run, .reference = reference.get()}, query);
+    REQUIRE(pooled.values.size() == 3 * query.columns);
+    for (std::uint32_t column = 0; column < query.columns; ++column) {
+      CHECK(std::abs(pooled.at(0, column) - (exact.at(0, column) + exact.at(1, column)) / 2.0F) < 1e-6F);
+      CHECK(pooled.at(2, column) == exact.at(4, column));
+    }
+  }
+  TileQuery map = whole(Stage::Weights, *run, kSecond, 1);
+  map.pooled_columns = 2;
+  CHECK_FALSE(is_inside(map, shapes_of(*run)));
+}
+
 TEST_CASE("a pooled difference of weights is the farthest from 0, with its sign") {
   const std::shared_ptr<const inference::Run> run = run_of(other_weights());
   const std::shared_ptr<const inference::Run> reference = run_of(playground());

@@ -103,7 +103,7 @@ attention::Tile ReferenceRun::tile(const attention::TileRequest& request) const 
   attention::Tile tile{.request = request, .values = {}, .masked = {}, .row_max = {}, .row_sum = {}};
   const bool is_map = attention::is_map(request.stage);
   for (std::uint32_t row = request.row; row < request.row + request.rows; row += request.pool) {
-    for (std::uint32_t column = request.column; column < request.column + request.columns; column += request.pool) {
+    for (std::uint32_t column = request.column; column < request.column + request.columns; column += request.column_pool()) {
       pool(tile, matrix, *extent, row, column);
     }
   }
@@ -126,7 +126,7 @@ void ReferenceRun::pool(attention::Tile& tile, const double* matrix, inference::
   int count = 0;
   const std::uint32_t square_rows = request.sampled_rows > 0 ? request.sampled_rows : request.pool;
   for (std::uint32_t r = row; r < std::min(row + square_rows, request.row + request.rows); ++r) {
-    for (std::uint32_t c = column; c < std::min(column + request.pool, request.column + request.columns); ++c) {
+    for (std::uint32_t c = column; c < std::min(column + request.column_pool(), request.column + request.columns); ++c) {
       const double value = matrix[std::size_t{r} * extent.columns + c];
       sum += value;
       highest = std::max(highest, value);

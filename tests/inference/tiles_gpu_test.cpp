@@ -83,9 +83,9 @@ float pooled(const Looked& looked, const std::vector<float>& matrix, std::uint32
   std::uint32_t count = 0;
   is_masked = true;
   const std::uint32_t last_row = std::min(request.rows, (tile_row + 1) * request.pool);
-  const std::uint32_t last_column = std::min(request.columns, (tile_column + 1) * request.pool);
+  const std::uint32_t last_column = std::min(request.columns, (tile_column + 1) * request.column_pool());
   for (std::uint32_t r = tile_row * request.pool; r < last_row; ++r) {
-    for (std::uint32_t c = tile_column * request.pool; c < last_column; ++c) {
+    for (std::uint32_t c = tile_column * request.column_pool(); c < last_column; ++c) {
       const bool shows = looked.shows(request, request.row + r, request.column + c);
       is_masked = is_masked && !shows;
       if (request.stage == Stage::Masked && !shows) continue;
@@ -139,6 +139,8 @@ TEST_SUITE("gpu") {
         for (int i = 0; i < 8; ++i) {
           TileRequest request = random_request(random, looked.session, stage);
           request.pool = random.pick({2u, 3u, 5u, 8u, 100u});
+          // Matrices that are no maps also in rectangles that aren't squares.
+          if (!attention::is_map(stage)) request.pooled_columns = random.pick({0u, 1u, 2u, 7u, 100u});
           const Tile tile = looked.session.evaluate({&request, 1}).at(0);
           CHECK(tile.values.size() == std::size_t{request.tile_rows()} * request.tile_columns());
           std::uint32_t columns = 0;
@@ -155,6 +157,7 @@ TEST_SUITE("gpu") {
           }
           CAPTURE(attention::to_string(stage));
           CAPTURE(request.pool);
+          CAPTURE(request.pooled_columns);
           if (stage == Stage::Weights) {
             CHECK(difference == 0.0);  // a maximum, not an average
           } else {
@@ -262,6 +265,11 @@ TEST_SUITE("gpu") {
     refuses([](TileRequest& request) { request.pool = ~0u; });
     refuses([](TileRequest& request) { request.batch = 2; });
     refuses([](TileRequest& request) { request.head = 5; });
+    TileRequest wide = good;
+    wide.pooled_columns = 2;
+    CHECK(test::error_message([&] {
+            looked.session.evaluate({&wide, 1});
+          }).find("as many columns as rows") != std::string::npos);
     TileRequest elsewhere = good;
     elsewhere.block.layer.value = 2;
     CHECK(test::error_message([&] {

@@ -286,15 +286,21 @@ std::string why_empty(const BlockSource& source, const BlockNode& node) {
 }
 
 TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockNode& node, glm::vec2 area) {
-  const float edge = std::max(area.x, area.y);
   if (*node.stage == Stage::Weights) {
+    const float edge = std::max(area.x, area.y);
     TileQuery query = compared(frame, thumbnail_request(frame, source.subject.block, frame.state.selection.head, edge));
     query.sampled_rows = 0;  // one map is exact at any length
     return query;
   }
   TileQuery query = stage_query(frame, source, node);
-  const auto pixels = static_cast<std::uint32_t>(std::max(edge * frame.ui.scale(), 1.0F));
-  query.pool = std::min(pool_for(query.rows, query.columns, pixels), kSafePool);
+  const glm::uvec2 pixels(glm::max(area * frame.ui.scale(), glm::vec2(1.0F)));
+  if (attention::is_map(*node.stage)) {
+    query.pool = std::min(pool_for(query.rows, query.columns, std::max(pixels.x, pixels.y)), kSafePool);
+    return query;
+  }
+  // Vectors of a long text are few columns beside many tokens: each side is pooled as far as it needs.
+  query.pool = std::min(pool_for(query.rows, 1, pixels.y), kSafePool);
+  query.pooled_columns = std::min(pool_for(1, query.columns, pixels.x), kSafePool);
   return query;
 }
 
