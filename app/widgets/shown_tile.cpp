@@ -127,8 +127,8 @@ void name_image(shell::HeatmapImage& image, const ShownTile& shown_tile, std::ui
   std::uint64_t key = mix(place, static_cast<std::uint64_t>(query.block.kind));
   for (const std::uint32_t part :
        {query.block.layer.value, query.batch, query.head, static_cast<std::uint32_t>(query.quantity.index()), query.row,
-        query.rows, query.column, query.columns, query.pool, static_cast<std::uint32_t>(query.pooling),
-        query.sampled_rows, query.pooled_columns}) {
+        query.rows, query.column, query.columns, query.pool, static_cast<std::uint32_t>(query.pooling), query.sampled_rows,
+        query.pooled_columns}) {
     key = mix(key, part);
   }
   image.key = key;

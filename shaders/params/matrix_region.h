@@ -8,7 +8,7 @@ struct MatrixRegionParameters {
   uint rows;
   uint column;
   uint columns;
-  uint pool;  // rows of a rectangle that is one value …
+  uint pool;         // rows of a rectangle that is one value …
   uint column_pool;  // … and its columns
-  uint out_at;  // index (vec2) of the tile in the output
+  uint out_at;       // index (vec2) of the tile in the output
 };
