@@ -7,6 +7,9 @@ using shell::kControl;
 using shell::kControlShift;
 using shell::Key;
 
+/// Is there a model's text, to which the settings of its tokenizer apply?
+bool reads_with_model(const CommandContext& context) { return is_model(context.state.source); }
+
 }  // namespace
 
 std::vector<Command> edit_commands() {
@@ -57,6 +60,24 @@ std::vector<Command> edit_commands() {
        .menu = {.menu = "Edit", .label = "History", .section = 0},
        .works_while_loading = true,
        .run = [](const CommandContext& context) { context.window.toggle_history(); }},
+      {.id = "text.stretch",
+       .label = "Stretch positions, or not",
+       .group = "Edit",
+       .help = "Takes texts that are longer than the model's table of positions, which is interpolated.",
+       .run = [](const CommandContext& context) { context.state.model().stretches_positions ^= true; },
+       .is_enabled = reads_with_model,
+       .is_checked =
+           [](const CommandContext& context) {
+             return reads_with_model(context) && context.state.model().stretches_positions;
+           }},
+      {.id = "text.special",
+       .label = "Special tokens on or off",
+       .group = "Edit",
+       .help = "Those that the model's tokenizer adds, like [CLS] or <s>.",
+       .run = [](const CommandContext& context) { context.state.model().adds_special ^= true; },
+       .is_enabled = reads_with_model,
+       .is_checked =
+           [](const CommandContext& context) { return reads_with_model(context) && context.state.model().adds_special; }},
   };
 }
 

@@ -1,5 +1,6 @@
 #include "app/widgets/prompt_panel.h"
 
+#include <algorithm>
 #include <charconv>
 #include <span>
 
@@ -12,6 +13,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
+#include "inference/prompt.h"
 
 namespace headlight::app {
 namespace {
@@ -86,6 +88,29 @@ void offer_examples(Frame& frame, std::span<const Example> examples) {
   ImGui::EndPopup();
 }
 
+/// May a refused text be one that the model takes with stretched positions? A token has a byte at least, so that a text of
+/// fewer bytes than positions was refused for another reason.
+bool may_be_too_long(const Frame& frame) {
+  const Model& choice = frame.state.model();
+  const inference::LanguageModel* model = frame.result.model.get();
+  if (!model || choice.stretches_positions || model->path.string() != choice.path) return false;
+  const model::Embedding* embedding = model->network->source_embedding.get();
+  if (!embedding || embedding->positions.is_empty()) return false;
+  std::size_t most = choice.text.size() + choice.pair_text.size();
+  for (const std::vector<std::uint32_t>& line : choice.ids) most = std::max(most, line.size());
+  return most > inference::position_limit(*model, embedding);
+}
+
+/// Why the text was refused, and where its length may be the reason what takes the whole of it.
+void warn_of(Frame& frame, Form& form, const std::string& error) {
+  if (error.empty()) return;
+  form.warning(error);
+  if (!may_be_too_long(frame)) return;
+  if (form.button("stretch", "Stretch positions")) frame.state.model().stretches_positions = true;
+  explain_last_item(frame,
+                    "Takes the whole text: the model's table of positions is interpolated. It wasn't trained for that.");
+}
+
 }  // namespace
 
 std::string ids_text(const IdLines& lines) {
@@ -106,7 +131,7 @@ void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::stri
   Form form(frame, no_numbers, "text");
   if (!state.model().ids.empty()) {
     draw_ids(frame, memory, form);
-    if (!error.empty()) form.warning(error);
+    warn_of(frame, form, error);
     if (source) draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, {});
     return;
   }
@@ -117,7 +142,7 @@ void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::stri
   std::optional<ChipTarget> in_text =
       draw_prompt_box(frame, {.name = "text.edit", .text = state.text(), .hint = "Type a text; each line is one item"},
                       source ? &*source : nullptr, memory.pointed_source);
-  if (!error.empty()) form.warning(error);
+  warn_of(frame, form, error);
   if (has_pairs) {
     draw_prompt_caption(frame, "Second sentence; may be empty");
     const std::optional<ChipTarget> in_pair = draw_prompt_box(

@@ -37,7 +37,7 @@ struct Layout {
 
 /// Limits of the panes, in UI units.
 inline constexpr float kSidebarMin = 240.0F;
-inline constexpr float kGridMin = 176.0F;
+inline constexpr float kGridMin = 208.0F;  // of its head line
 inline constexpr float kCenterMin = 400.0F;
 inline constexpr float kCenterComfortable = 600.0F;  ///< below it a panel folds by itself
 inline constexpr float kRailWidth = 28.0F;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -38,10 +39,17 @@ namespace {
 constexpr ImGuiWindowFlags kPaneFlags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                                         ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
                                         ImGuiWindowFlags_NoFocusOnAppearing;
+constexpr float kDragStart = 1.0F;  // by so much the pointer moves before a splitter follows it
 
-/// A line between panes in a strip that can be dragged; true while it is, with the pointer's place in `x`.
-bool drag_splitter(const char* name, const view::Rect& strip, shell::Color color, shell::Color hot, float& x) {
-  if (strip.is_empty()) return false;
+/// What was done to a splitter in this frame.
+struct SplitterUse {
+  std::optional<float> dragged_to;  ///< the pointer's place while it is dragged
+  bool is_double_clicked = false;
+};
+
+/// A line between panes in a strip that can be dragged.
+SplitterUse use_splitter(const char* name, const view::Rect& strip, shell::Color color, shell::Color hot) {
+  if (strip.is_empty()) return {};
   ImGui::SetNextWindowPos(to_imgui(strip.origin));
   ImGui::SetNextWindowSize(to_imgui(strip.size));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
@@ -57,9 +65,11 @@ bool drag_splitter(const char* name, const view::Rect& strip, shell::Color color
   if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
   ImGui::GetWindowDrawList()->AddRectFilled({middle - half, strip.origin.y}, {middle + half, strip.end().y},
                                             is_hovered ? hot : color);
+  const bool is_reset = is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
   ImGui::End();
-  x = ImGui::GetIO().MousePos.x;
-  return is_dragged;
+  // A press alone moves nothing, and the second click of a double click takes back what the first did.
+  const bool is_moved = is_dragged && !is_reset && ImGui::IsMouseDragging(ImGuiMouseButton_Left, kDragStart);
+  return {.dragged_to = is_moved ? std::optional(ImGui::GetIO().MousePos.x) : std::nullopt, .is_double_clicked = is_reset};
 }
 
 }  // namespace
@@ -331,9 +341,13 @@ void Workspace::draw_splitters(Frame& frame) {
   const shell::Color hot = ui_.theme().accent;
   if (layout_.has_sidebar()) frame.mark("splitter.sidebar", layout_.sidebar_splitter);
   if (layout_.has_grid()) frame.mark("splitter.grid", layout_.grid_splitter);
-  float x = 0.0F;
-  if (drag_splitter("sidebar splitter", layout_.sidebar_splitter, color, hot, x)) drag_sidebar(settings_.panes, layout_, x);
-  if (drag_splitter("grid splitter", layout_.grid_splitter, color, hot, x)) drag_grid(settings_.panes, layout_, x);
+  Panes& panes = settings_.panes;
+  const SplitterUse sidebar = use_splitter("sidebar splitter", layout_.sidebar_splitter, color, hot);
+  if (sidebar.dragged_to) drag_sidebar(panes, layout_, *sidebar.dragged_to);
+  if (sidebar.is_double_clicked) panes.sidebar = 0.0F;  // the window's choice again
+  const SplitterUse grid = use_splitter("grid splitter", layout_.grid_splitter, color, hot);
+  if (grid.dragged_to) drag_grid(panes, layout_, *grid.dragged_to);
+  if (grid.is_double_clicked) panes.grid = 0.0F;
 }
 
 void Workspace::copy_pinned_cell(Frame& frame) {

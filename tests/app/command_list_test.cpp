@@ -167,6 +167,20 @@ TEST_SUITE("cpu") {
     CHECK(on.tell("mask.reset", false) == "The masks are reset already");
   }
 
+  TEST_CASE("what a tokenizer and positions do to a text has commands where a model reads it") {
+    CommandStage on = stage();
+    CHECK_FALSE(on.can_run("text.stretch"));
+    CHECK_FALSE(on.can_run("text.special"));
+    CHECK_FALSE(find_command("text.stretch").is_checked(on.context()));
+    on.state.source = Model{.path = "model"};
+    on.run("text.stretch");
+    on.run("text.special");
+    CHECK(on.state.model().stretches_positions);
+    CHECK_FALSE(on.state.model().adds_special);
+    CHECK(find_command("text.stretch").is_checked(on.context()));
+    CHECK_FALSE(find_command("text.special").is_checked(on.context()));
+  }
+
   TEST_CASE("a head is knocked out where there is an output projection, and the notice says which") {
     CommandStage on = stage();
     CHECK_FALSE(on.can_run("head.knock_out"));

@@ -175,6 +175,29 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().input->source.length >= 40);
   }
 
+  TEST_CASE("what takes a text that is too long is offered beside its refusal; undo brings the refusal back") {
+    UiDriver ui;
+    show_golden_model(ui, "gpt2");
+    std::string text;
+    for (int i = 0; i < 20; ++i) text += "the cat ";
+    CHECK_FALSE(ui.sees("text.stretch"));
+    ui.fill_in("text.edit", text);
+    CHECK(ui.result().error.find("the model has positions for 32") != std::string::npos);
+    CHECK(ui.sees("text.warning"));
+    REQUIRE(ui.sees("text.stretch"));
+    check_tips(ui);
+    ui.click("text.stretch");
+    CHECK(ui.result().error == "");
+    CHECK(ui.result().input->source.length >= 40);
+    CHECK_FALSE(ui.sees("text.stretch"));
+    CHECK(ui.window().undo().undo_label() == "Stretch positions");
+    ui.press(Key::Z, kControl);
+    CHECK(ui.sees("text.stretch"));
+    ui.fill_in("text.edit", "");  // refused, but not for its length
+    CHECK(ui.sees("text.warning"));
+    CHECK_FALSE(ui.sees("text.stretch"));
+  }
+
   TEST_CASE("a load has a bar and a button that gives up; the window goes on meanwhile") {
     const auto log = std::make_shared<FakeLog>();
     UiDriver ui(with_text("the cat"), fake_factory(log));

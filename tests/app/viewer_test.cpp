@@ -350,6 +350,25 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.window().settings().panes.is_model_open);
   }
 
+  TEST_CASE("a splitter's double click gives the panel the width that the window chooses; a click alone changes nothing") {
+    UiDriver ui;
+    for (const char* name : {"splitter.sidebar", "splitter.grid"}) {
+      CAPTURE(name);
+      const float from = ui.rect(name).center().x;
+      ui.feed(shell::drag({from, 400.0F}, {from + 60.0F, 400.0F}));
+      CHECK(ui.rect(name).center().x == from + 60.0F);
+      ui.wait(1.0);
+      ui.feed(shell::click_at({from + 62.0F, 400.0F}));
+      CHECK(ui.rect(name).center().x == from + 60.0F);
+      ui.wait(1.0);
+      ui.feed(shell::click_at({from + 60.0F, 400.0F}));
+      ui.feed(shell::click_at({from + 60.0F, 400.0F}));
+      CHECK(ui.rect(name).center().x == from);
+    }
+    CHECK(ui.window().settings().panes.sidebar == 0.0F);
+    CHECK(ui.window().settings().panes.grid == 0.0F);
+  }
+
   TEST_CASE("the window computes on Vulkan what the reference computes") {
     State state;
     state.text() = "one two three four five\nsix seven";

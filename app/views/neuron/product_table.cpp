@@ -135,6 +135,11 @@ void draw_bar(const Frame& frame, const view::Rect& area, double value, const Ba
                 theme.text, number.c_str());
 }
 
+/// Around cells: colours near the ground's would vanish into it.
+void draw_frame(const view::Rect& cells, shell::Color color, float rounding = 0.0F) {
+  ImGui::GetWindowDrawList()->AddRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), color, rounding);
+}
+
 void draw_number_cell(const Frame& frame, const view::Rect& cell, const Vector& vector, const shell::HeatmapImage& image,
                       std::uint32_t component) {
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -142,6 +147,7 @@ void draw_number_cell(const Frame& frame, const view::Rect& cell, const Vector& 
   const float value = vector.values[component];
   const shell::Color ground = color_of(image, value);
   list->AddRectFilled(to_imgui(cell.origin), to_imgui(cell.end()), ground, 2.0F);
+  draw_frame(cell, frame.ui.theme().border, 2.0F);
   const std::string number = cell_number(value, 3);
   const glm::vec2 at = cell.origin + (cell.size - glm::vec2(text_width(font, number), font_size(font))) * 0.5F;
   list->AddText(font, font_size(font), to_imgui(glm::round(at)), readable_on(ground), number.c_str());
@@ -182,6 +188,7 @@ void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std
     image.key = place++;
     image.area = {.origin = {all.origin.x, at.y}, .size = {all.size.x, kStripHeight}};
     frame.ui.heatmaps().draw(list, image);
+    draw_frame(image.area, theme.border);
     at.y += kStripHeight + kStripGap;
   }
   const auto components = static_cast<float>(pair.chain.products.size());

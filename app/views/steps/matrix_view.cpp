@@ -203,6 +203,8 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
     image.high = reach;
   }
   frame.ui.heatmaps().draw(list, image);
+  // Colours near the ground's would vanish into it.
+  list->AddRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), theme.border);
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *shown_tile.tile);
   draw_rows_without_weights(frame, image, *shown_tile.tile);
   const float bar_width = std::clamp(cells.size.x, kLeastBar, 150.0F);
