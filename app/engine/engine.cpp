@@ -9,7 +9,6 @@
 #include "app/engine/engine_runner.h"
 #include "app/engine/engine_tasks.h"
 #include "app/engine/engine_worker.h"
-#include "core/free_memory.h"
 
 namespace headlight::app {
 
@@ -213,7 +212,7 @@ class Engine::Worker {
       }
       if (has_worked && !changed_.wait_for(lock, kMemoryIdle, has_work)) {
         lock.unlock();
-        return_free_memory();
+        worker.give_back_unused_memory();
         lock.lock();
       }
       changed_.wait(lock, has_work);

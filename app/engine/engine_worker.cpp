@@ -8,6 +8,7 @@
 #include "app/engine/computed_run.h"
 #include "capture/captured_run.h"
 #include "core/error.h"
+#include "core/free_memory.h"
 
 namespace headlight::app {
 namespace {
@@ -223,6 +224,11 @@ void EngineWorker::work_while_idle() {
   } catch (const std::exception& error) {
     fail(error);
   }
+}
+
+void EngineWorker::give_back_unused_memory() {
+  if (runner_) runner_->give_back_unused_memory();
+  return_free_memory();  // a processor's device memory is the host's: after the device
 }
 
 EngineResult EngineWorker::snapshot() const {

@@ -62,6 +62,9 @@ class EngineWorker {
   void work_while_idle();
   /// Is it needed by the next keystroke, and therefore urgent?
   bool warms_up() const { return runner_ && runner_->warms_up(); }
+  /// Gives memory that is no longer used back, the device's and the host's, for when there has been nothing to do for a
+  /// while.
+  void give_back_unused_memory();
 
   EngineResult snapshot() const;
 

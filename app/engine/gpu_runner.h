@@ -58,6 +58,7 @@ class GpuRunner final : public Runner {
     if (session_.is_tuned()) warm_up_ = {};  // other kernels from now on
   }
   bool warms_up() const override { return warm_up_.is_pending(); }
+  void give_back_unused_memory() override { context_.give_back_unused_memory(); }
 
  private:
   gpu::Context context_;

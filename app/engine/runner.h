@@ -57,6 +57,8 @@ class Runner {
   virtual void work_while_idle(const std::shared_ptr<const inference::Run>& /*run*/) {}
   /// Is that work what the next keystroke will need?
   virtual bool warms_up() const { return false; }
+  /// Gives device memory that no run holds back to the driver, for when the user has rested.
+  virtual void give_back_unused_memory() {}
 };
 
 /// Opens a device by name or index; an empty one means the best. Throws Error in one line when there is none.

@@ -174,6 +174,8 @@ Context::~Context() {
 const DeviceInfo& Context::device() const { return handles_->info; }
 const ContextOptions& Context::options() const { return handles_->options; }
 std::size_t Context::allocated_bytes() const { return handles_->allocated_bytes; }
+std::size_t Context::reserved_bytes() const { return handles_->memory_pool->reserved_bytes(); }
+void Context::give_back_unused_memory() { handles_->memory_pool->give_back_unused(); }
 MemoryCalls Context::memory_calls() const { return handles_->memory_pool->calls(); }
 std::uint64_t Context::recordings_created() const { return handles_->recordings_created; }
 std::uint64_t Context::submissions() const { return handles_->submissions; }

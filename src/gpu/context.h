@@ -71,6 +71,13 @@ class Context {
   /// Bytes of device memory that buffers of this context hold now.
   std::size_t allocated_bytes() const;
 
+  /// Bytes of device memory that the driver has given: these, what waits to be used again, and what is left of blocks.
+  std::size_t reserved_bytes() const;
+
+  /// Gives blocks without a buffer in use back to the driver, and what waits. For when nothing has been computed for a
+  /// while: the next pass may have to ask for memory. Any thread.
+  void give_back_unused_memory();
+
   /// Calls of the driver for memory so far.
   MemoryCalls memory_calls() const;
 

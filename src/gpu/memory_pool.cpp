@@ -206,12 +206,17 @@ MemoryRange MemoryPool::range_in(const std::shared_ptr<MemoryBlock>& block, cons
 }
 
 std::shared_ptr<MemoryBlock> MemoryPool::make_block(vk::DeviceSize size, std::uint32_t type) {
-  auto block = std::make_shared<MemoryBlock>();
+  const auto count_out = [this](MemoryBlock* gone) {
+    reserved_bytes_ -= gone->size;
+    std::default_delete<MemoryBlock>()(gone);
+  };
+  const std::shared_ptr<MemoryBlock> block(std::make_unique<MemoryBlock>().release(), count_out);
   block->memory =
       vk::raii::DeviceMemory(context_.device, vk::MemoryAllocateInfo{.allocationSize = size, .memoryTypeIndex = type});
   ++calls_.allocations;
   block->type = type;
   block->size = size;
+  reserved_bytes_ += size;
   block->unused.emplace(0, size);
   const Flags flags = context_.memory.memoryTypes[type].propertyFlags;
   block->is_host_cached = static_cast<bool>(flags & Flag::eHostCached);
@@ -254,6 +259,12 @@ void MemoryPool::give_back(std::unique_ptr<Buffer::Handles> handles) noexcept {
     trim(kMostWaitingBytes);
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): then it is freed
   }
+}
+
+void MemoryPool::give_back_unused() {
+  const std::scoped_lock lock(mutex_);
+  trim(0);  // even one small buffer would keep its whole block
+  std::erase_if(blocks_, is_unused);
 }
 
 void MemoryPool::trim(std::size_t most_bytes) {

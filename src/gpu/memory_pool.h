@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -38,6 +39,11 @@ class MemoryPool {
   /// Keeps a buffer that nothing uses any more, or frees it.
   void give_back(std::unique_ptr<Buffer::Handles> handles) noexcept;
 
+  /// For when nothing is computed: frees waiting buffers and the blocks that nothing is in.
+  void give_back_unused();
+
+  /// What the driver has given: in use, waiting, and the unused parts of blocks.
+  std::size_t reserved_bytes() const { return reserved_bytes_; }
   MemoryCalls calls() const;
 
  private:
@@ -53,7 +59,8 @@ class MemoryPool {
   void trim(std::size_t most_bytes);
 
   Context::Handles& context_;
-  mutable std::recursive_mutex mutex_;  ///< freeing a waiting buffer frees its range
+  mutable std::recursive_mutex mutex_;           ///< freeing a waiting buffer frees its range
+  std::atomic<std::size_t> reserved_bytes_ = 0;  ///< blocks count themselves out of it
   std::vector<std::shared_ptr<MemoryBlock>> blocks_;
   std::vector<std::unique_ptr<Buffer::Handles>> waiting_;  ///< longest first
   std::size_t waiting_bytes_ = 0;

@@ -8,6 +8,7 @@
 
 #include "app/engine/engine_worker.h"
 #include "app/engine/gpu_runner.h"
+#include "gpu/buffer.h"
 #include "support/gpu.h"
 
 namespace keystroke_gpu_test {
@@ -83,6 +84,23 @@ TEST_SUITE("gpu") {
       CHECK(context.recordings_created() == recordings);
       CHECK(submissions() - before <= 2);
     }
+    CHECK(context.validation_messages().empty());
+  }
+
+  TEST_CASE("after a rest no device memory waits for what is gone, and the next keystroke is the same") {
+    Desk desk;
+    const std::string text = "the cat sat on the mat";
+    const EngineResult before = desk.type(text);
+    gpu::Context& context = desk.runner->context();
+    constexpr std::size_t kLarge = std::size_t{14} << 20;  // as of a longer text's run
+    static_cast<void>(gpu::Buffer(context, kLarge, gpu::Memory::Device, "a test"));
+    const std::size_t held = context.allocated_bytes(), reserved = context.reserved_bytes();
+    desk.worker.give_back_unused_memory();
+    CHECK(context.allocated_bytes() == held);
+    CHECK(context.reserved_bytes() >= held);
+    CHECK(context.reserved_bytes() + kLarge <= reserved);
+    const EngineResult after = desk.type(text);
+    CHECK(after.tiles.size() == before.tiles.size());
     CHECK(context.validation_messages().empty());
   }
 

@@ -139,6 +139,26 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE("what no buffer needs goes back to the driver when nothing is computed any more") {
+    test::WatchedContext context(ContextOptions{});
+    const auto make = [&](int count, std::size_t bytes) {
+      std::vector<Buffer> buffers;
+      for (int i = 0; i < count; ++i) buffers.emplace_back(context, bytes, Memory::Device, "a test");
+      return buffers;
+    };
+    const Buffer kept(context, 1'000, Memory::Device, "a test");
+    fill(context, kept, std::byte{5});
+    const std::size_t before = context->reserved_bytes();
+    make(20, 3 * kMiB);  // 60 MiB wait, in blocks
+    make(2, 14 * kMiB);  // … and some of them with memory of their own
+    CHECK(context->reserved_bytes() > before + 28 * kMiB);
+    context->give_back_unused_memory();
+    CHECK(context->reserved_bytes() == before);
+    CHECK(context->allocated_bytes() >= kept.size());
+    CHECK(read(context, kept) == std::vector<std::byte>(1'000, std::byte{5}));
+    CHECK(make(20, 3 * kMiB).size() == 20);  // it goes on as before
+  }
+
   TEST_CASE("buffers move, and an empty one is nothing") {
     test::WatchedContext context(ContextOptions{});
     Buffer empty(context, 0, Memory::Device, "a test");
