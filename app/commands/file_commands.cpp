@@ -59,7 +59,7 @@ std::vector<Command> file_commands() {
       {.id = "file.export",
        .label = "Export",
        .group = "File",
-       .help = "Writes maps as figures and numbers.",
+       .help = "Writes maps as figures and numbers; Ctrl+Enter in the dialog begins.",
        .keys = {{Key::E, kControl, "Ctrl+E"}},
        .menu = {.menu = "File", .label = "Export\u2026", .section = 2},
        .run = [](const CommandContext& context) { context.window.open_export_dialog(); },

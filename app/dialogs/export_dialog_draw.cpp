@@ -258,11 +258,14 @@ void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::st
     return;
   }
   const shell::Theme& theme = frame.ui.theme();
-  ImGui::BeginDisabled(!has_choice(frame.state, frame.result) || !part(frame.state, frame.transient, frame.result));
+  const bool can_begin = has_choice(frame.state, frame.result) && part(frame.state, frame.transient, frame.result);
+  // Not Enter alone, which may be the palette's that opened the dialog, still held.
+  const bool is_entered = can_begin && frame.ui.is_pressed(shell::Key::Enter, shell::kControl);
+  ImGui::BeginDisabled(!can_begin);
   ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
   ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
   ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
-  if (ImGui::Button("Export", {kFieldWidth, 0.0F})) begin(frame, device, directory);
+  if (ImGui::Button("Export", {kFieldWidth, 0.0F}) || is_entered) begin(frame, device, directory);
   mark_last_item(frame, "export.start");
   ImGui::PopStyleColor(3);
   ImGui::EndDisabled();

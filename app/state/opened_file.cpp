@@ -1,6 +1,7 @@
 #include "app/state/opened_file.h"
 
 #include <cstdlib>
+#include <utility>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -34,12 +35,14 @@ void open_text(const std::filesystem::path& path, State& state) {
   if (broken != std::string_view::npos) {
     throw Error("{}: byte {} is not UTF-8; only text files can be opened", path.string(), broken);
   }
+  std::string text = tidy_lines(content);
+  if (text.empty()) throw Error("{} has no text: the text on screen stays", path.string());
   // The tokens of a notebook and of a capture are their own.
   if (is_notebook(state.source) || is_capture(state.source)) select_preset(state, "");
   state.model().ids.clear();
   state.model().target_ids.clear();
   state.model().target_text.clear();
-  state.text() = tidy_lines(content);
+  state.text() = std::move(text);
 }
 
 bool is_model_path(const std::filesystem::path& path) {

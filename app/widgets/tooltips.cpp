@@ -68,7 +68,7 @@ constexpr std::array kLines = {
     Line{"export.stage.v", "V: the values, what each token gives."},
     Line{"export.stage.weights", "Weights: the softmax over the keys."},
     Line{"export.stage.x", "X: the vectors that go into the layer."},
-    Line{"export.start", "Writes the files listed above."},
+    Line{"export.start", "Writes the files listed above (Ctrl+Enter)."},
     Line{"flow.method.0", "Information-flow routes: what each head's weighted values are of a state."},
     Line{"flow.method.1", "Attention rollout: mean weights multiplied layer by layer."},
     Line{"flow.method.2", "Attention flow: the largest flow to one token, with mean weights as capacities."},

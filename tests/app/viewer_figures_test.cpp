@@ -56,6 +56,23 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(fs::exists(folder.path() / "out" / "layer-00_batch-0_head-00_weights.svg"));
   }
 
+  TEST_CASE("an export needs no mouse: Ctrl+E, then Ctrl+Enter; Enter alone leaves a field and writes nothing") {
+    const TemporaryDirectory folder;
+    State state;
+    state.text() = "one two three";
+    UiDriver ui(state);
+    ui.press(Key::E, kControl);
+    ui.click("export.folder");
+    ui.press(Key::A, kControl);
+    ui.type((folder.path() / "out").string());
+    ui.press(Key::Enter);
+    CHECK_FALSE(fs::exists(folder.path() / "out"));
+    ui.press(Key::Enter);
+    CHECK_FALSE(fs::exists(folder.path() / "out"));
+    ui.press(Key::Enter, kControl);
+    CHECK(fs::exists(folder.path() / "out" / "run.json"));
+  }
+
   TEST_CASE("with a frozen run the dialog writes differences or the run's own numbers, and pairs of both") {
     const TemporaryDirectory folder;
     State state;

@@ -2,9 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "app/ui_driver.h"
 #include "engine/fake_runner.h"
+#include "support/temporary_directory.h"
 
 namespace viewer_text_test {
 
@@ -48,6 +51,21 @@ TEST_SUITE("gpu") {
     ui.press(Key::Z, kControl);
     ui.press(Key::Z, kControlShift);
     CHECK(ui.state().text() == before + " now");
+  }
+
+  TEST_CASE("a file without text leaves the text as it is, and the notice says why") {
+    const TemporaryDirectory directory;
+    UiDriver ui(with_text("the cat"));
+    for (const std::string_view content : {"", "\r\n\n"}) {
+      const std::filesystem::path file = directory.path() / "empty.txt";
+      std::ofstream(file) << content;
+      ui.window().open_files({file.string()});
+      ui.settle();
+      CHECK(ui.state().text() == "the cat");
+      CHECK(ui.window().notice().is_warning);
+      CHECK(ui.window().notice().text == file.string() + " has no text: the text on screen stays");
+    }
+    CHECK(ui.result().error == "");
   }
 
   TEST_CASE("letters are the text's while it is edited and shortcuts otherwise") {

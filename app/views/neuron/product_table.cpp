@@ -180,7 +180,7 @@ void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std
   glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
   const view::Rect all{.origin = at + glm::vec2(kStripLabel, 0.0F),
-                       .size = {std::max(width - kStripLabel, 8.0F), product_strips_height(pair) - kStripGap}};
+                       .size = {std::max(width - kStripLabel - 1.0F, 8.0F), product_strips_height(pair) - kStripGap}};
   std::uint64_t place = kStripPlace;
   for (const Vector& vector : vectors_of(frame, pair, true)) {
     list->AddText(font, font_size(font), ImVec2(at.x, at.y), vector.color, vector.label);
