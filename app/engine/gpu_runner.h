@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -58,7 +59,12 @@ class GpuRunner final : public Runner {
     if (session_.is_tuned()) warm_up_ = {};  // other kernels from now on
   }
   bool warms_up() const override { return warm_up_.is_pending(); }
-  void give_back_unused_memory() override { context_.give_back_unused_memory(); }
+  void give_back_unused_memory() override {
+    // Kernels that a processor compiles are in the program's memory, half a megabyte each or more.
+    constexpr std::chrono::minutes kKernelsKept{10};
+    if (context_.device().is_cpu) session_.forget_unused_kernels(kKernelsKept);
+    context_.give_back_unused_memory();
+  }
 
  private:
   gpu::Context context_;

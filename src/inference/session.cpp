@@ -347,6 +347,10 @@ std::shared_ptr<const Run> Session::attend(const GivenAttention& given) {
 
 std::size_t Session::most_tensor_bytes() const { return state_->kernels.max_binding(false); }
 
+void Session::forget_unused_kernels(std::chrono::steady_clock::duration for_so_long) {
+  state_->kernels.forget_unused(for_so_long);
+}
+
 bool Session::is_tuned() const { return state_->next_tuning_step >= ops::kTuningSteps; }
 
 void Session::tune_step() {

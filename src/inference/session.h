@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -98,6 +99,9 @@ class Session {
   /// Called within run() of a pass of `long_pass` multiply-adds or more, before the first layer and after each. Such a pass
   /// is submitted layer by layer.
   void watch_passes(PassObserver observer, double long_pass = kLongPass);
+
+  /// Forgets kernels that no pass and no tile has needed in so long (ops::Kernels::forget_unused).
+  void forget_unused_kernels(std::chrono::steady_clock::duration for_so_long);
 
   /// Has the device been measured? If not, each step takes up to a second the first time a machine sees a kernel; do them
   /// when the user doesn't wait. Runs stay as they are.

@@ -14,17 +14,30 @@ const gpu::Kernel& Kernels::operator[](const KernelVariant& variant) {
     auto made = std::make_unique<gpu::Kernel>(context_, kernel_source(variant, context_.options().shader_folder),
                                               gpu::Kernel::Pipeline::Later);
     if (is_listing_) listed_.push_back(made.get());
-    kernel = loaded_.emplace(variant, std::move(made)).first;
+    kernel = loaded_.emplace(variant, Loaded{.kernel = std::move(made)}).first;
   }
+  kernel->second.last_use = std::chrono::steady_clock::now();
   if (!variant.expressions.empty() && (expressions_.empty() || expressions_.back() != variant.expressions)) {
     std::erase(expressions_, variant.expressions);
     expressions_.push_back(variant.expressions);
   }
-  if (!is_listing_ && !kernel->second->is_compiled()) {
-    kernel->second->compile();
-    std::erase(listed_, kernel->second.get());
+  if (!is_listing_ && !kernel->second.kernel->is_compiled()) {
+    kernel->second.kernel->compile();
+    std::erase(listed_, kernel->second.kernel.get());
   }
-  return *kernel->second;
+  return *kernel->second.kernel;
+}
+
+Kernels::LoadedKernels::iterator Kernels::forget(LoadedKernels::iterator kernel) {
+  std::erase(listed_, kernel->second.kernel.get());
+  return loaded_.erase(kernel);
+}
+
+void Kernels::forget_unused(std::chrono::steady_clock::duration for_so_long) {
+  const auto now = std::chrono::steady_clock::now();
+  for (auto kernel = loaded_.begin(); kernel != loaded_.end();) {
+    kernel = now - kernel->second.last_use < for_so_long ? std::next(kernel) : forget(kernel);
+  }
 }
 
 std::vector<std::string> Kernels::listed() const {
@@ -45,8 +58,7 @@ void Kernels::forget_old_expressions() {
   for (auto kernel = loaded_.begin(); kernel != loaded_.end();) {
     const std::string& text = kernel->first.expressions;
     const bool is_kept = text.empty() || std::ranges::find(expressions_, text) != expressions_.end();
-    if (!is_kept) std::erase(listed_, kernel->second.get());
-    kernel = is_kept ? std::next(kernel) : loaded_.erase(kernel);
+    kernel = is_kept ? std::next(kernel) : forget(kernel);
   }
 }
 

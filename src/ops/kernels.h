@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -50,6 +51,13 @@ class Kernels {
   /// Compiles these, in their order, on as many threads as the processor has (ops/compile.h), and forgets the list.
   void compile_listed(const CompileObserver& observer = {});
 
+  /// Forgets kernels that nothing has asked for in so long; no recorded stream may hold one. On a processor each takes half
+  /// a megabyte of the program's memory or more. One that is asked for again is compiled anew, mostly from the driver's
+  /// cache.
+  void forget_unused(std::chrono::steady_clock::duration for_so_long);
+  /// How many are in memory.
+  std::size_t loaded() const { return loaded_.size(); }
+
   /// Forgets kernels with expressions beyond those of the texts used last; no recorded stream may hold one.
   void forget_old_expressions();
 
@@ -74,8 +82,16 @@ class Kernels {
   Fold fold(std::uint32_t groups) const;
 
  private:
+  struct Loaded {
+    std::unique_ptr<gpu::Kernel> kernel;
+    std::chrono::steady_clock::time_point last_use = {};
+  };
+  using LoadedKernels = std::map<KernelVariant, Loaded>;
+
+  LoadedKernels::iterator forget(LoadedKernels::iterator kernel);
+
   gpu::Context& context_;
-  std::map<KernelVariant, std::unique_ptr<gpu::Kernel>> loaded_;
+  LoadedKernels loaded_;
   std::vector<gpu::Kernel*> listed_;
   bool is_listing_ = false;
   std::vector<std::string> expressions_;  ///< of loaded kernels, in the order of their last use

@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -80,6 +82,26 @@ TEST_SUITE("gpu") {
     const Kernels::Listing listing(kernels);
     for (const KernelVariant& variant : {kScaleHead, kMatrixRegion, kRotate}) CHECK(kernels[variant].is_compiled());
     CHECK(kernels.listed().empty());
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "kernels that nothing has asked for in a while are forgotten, and compiled when they are needed") {
+    constexpr std::chrono::milliseconds kWhile{50};
+    Kernels kernels(context);
+    CHECK(kernels[kScaleHead].is_compiled());
+    {
+      const Kernels::Listing listing(kernels);
+      CHECK_FALSE(kernels[kMatrixRegion].is_compiled());
+    }
+    kernels.forget_unused(std::chrono::hours(1));
+    CHECK(kernels.loaded() == 2);
+    std::this_thread::sleep_for(kWhile);
+    CHECK(kernels[kRotate].is_compiled());
+    kernels.forget_unused(kWhile);
+    CHECK(kernels.loaded() == 1);
+    CHECK_FALSE(kernels.has_listed());
+    CHECK(kernels[kScaleHead].is_compiled());
+    CHECK(kernels.loaded() == 2);
   }
 
   TEST_CASE("kernels are compiled in their order, so the first ones can be dispatched first") {
