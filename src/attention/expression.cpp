@@ -201,9 +201,9 @@ double Evaluation::value(const ExpressionNode& node) const {
     case Operation::Power:
       return power(a, b);
     case Operation::Sine:
-      return std::sin(a);
+      return std::sin(std::clamp(a, -kMostAngle, kMostAngle));
     case Operation::Cosine:
-      return std::cos(a);
+      return std::cos(std::clamp(a, -kMostAngle, kMostAngle));
     case Operation::Tanh:
       return std::tanh(a);
     default:
@@ -217,7 +217,8 @@ std::string to_string(const ExpressionError& error) { return fmt::format("column
 
 float value_of(const Slider& slider, const SliderValues& values) {
   const auto found = values.find(slider.name);
-  return found == values.end() ? slider.start : std::clamp(found->second, slider.from, slider.to);
+  const float value = found == values.end() ? slider.start : std::clamp(found->second, slider.from, slider.to);
+  return std::abs(value) < std::numeric_limits<float>::min() ? 0.0f : value;  // as numbers in the text
 }
 
 bool ExpressionTree::uses(Name name) const {

@@ -65,7 +65,8 @@ struct ExpressionTree;
 ///
 /// Where GLSL leaves a result undefined, it is defined here: dividing by 0 gives 0; a % b and mod(a, b) have the sign of b;
 /// integers wrap; shifts count modulo 32; sqrt and pow of negative numbers are those of 0, log those of 1.2e-38; exp and pow
-/// stay within float32.
+/// stay within float32; sin and cos of numbers beyond ±1,048,576 are those of that number; numbers in the text and of
+/// sliders below 1.2e-38, which a device may take for 0, are 0.
 class Expression {
  public:
   static constexpr std::size_t kLongest = 1000;   ///< characters

@@ -140,9 +140,9 @@ std::string_view form(const ExpressionNode& node) {
     case Operation::Power:
       return "expression_power(a, b)";
     case Operation::Sine:
-      return "sin(a)";
+      return "exact_sin(a)";
     case Operation::Cosine:
-      return "cos(a)";
+      return "exact_cos(a)";
     case Operation::Tanh:
       return "safe_tanh(a)";
     default:

@@ -132,6 +132,8 @@ class Lexer {
     if (error == std::errc::result_out_of_range || found.number > static_cast<double>(std::numeric_limits<float>::max()))
       refuse(start, fmt::format("{} is beyond what a float holds", shortened(digits)));
     if (error != std::errc() || end != digits.data() + digits.size()) refuse(start, quoted(digits) + " is no number");
+    // A device may take smaller numbers for 0, and float32 holds none below 1.4e-45.
+    if (found.number < static_cast<double>(std::numeric_limits<float>::min())) found.number = 0.0;
   }
 
   void read_integer(std::size_t start, bool is_hexadecimal, std::string_view digits, bool is_unsigned,

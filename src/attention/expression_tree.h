@@ -111,6 +111,7 @@ std::string function_list();
 
 /// The limits of a float32 that exp and pow stay within: ln and log2 of its largest and smallest normal numbers.
 inline constexpr double kLeastExponent = -87.0, kMostExponent = 88.0, kLeastExponent2 = -126.0, kMostExponent2 = 127.0;
+inline constexpr double kMostAngle = 1048576.0;     ///< sin and cos beyond are those of this; in lib/sine.glsl, too
 inline constexpr double kLeastLogarithm = 1.2e-38;  ///< what log(0) is the logarithm of
 inline constexpr double kMostScore = 1e30;
 

@@ -14,8 +14,6 @@
 #include "attention/expression_glsl.h"
 #include "attention/expression_shader.h"
 #include "core/utf8.h"
-#include "gpu/kernel.h"
-#include "gpu/stream.h"
 #include "support/error_message.h"
 #include "support/expressions.h"
 #include "support/gpu.h"
@@ -104,18 +102,7 @@ std::vector<float> on_device(gpu::Context& context, std::span<const Accepted> so
     append_expression_words(words, is_mask ? expression : Expression(), is_mask ? Expression() : expression, {}, map);
   }
   const std::vector<std::uint32_t> spirv = test::compile_expressions(functions_of(some), main + "}\n");
-  const gpu::Kernel kernel(context, {.name = "expressions", .file = "test.comp", .defines = {}, .spirv = spirv});
-  gpu::Stream stream(context);
-  const gpu::Buffer input(context, words.size() * sizeof(std::uint32_t), gpu::Memory::Device, "a test");
-  const std::size_t cells = some.size() * map.queries * map.keys;
-  const gpu::Buffer output(context, cells * sizeof(float), gpu::Memory::Device, "a test");
-  stream.upload(input, 0, std::span<const std::uint32_t>(words));
-  stream.dispatch(kernel, std::vector<gpu::Slice>{input, output}, std::span<const std::byte>(), {map.queries, map.keys, 1});
-  const gpu::Download download = stream.download(output);
-  gpu::Submission submission = std::move(stream).submit();
-  submission.wait();
-  const auto values = submission.values<float>(download);
-  return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(cells)};
+  return test::run_expressions(context, spirv, words, some.size() * map.queries * map.keys, {map.queries, map.keys, 1});
 }
 
 double by_reference(const Accepted& one, std::uint32_t query, std::uint32_t key) {

@@ -6,6 +6,8 @@
 
 #include "attention/expression_glsl.h"
 #include "core/error.h"
+#include "gpu/buffer.h"
+#include "gpu/kernel.h"
 #include "gpu/shader_compiler.h"
 #include "ops/kernel_variant.h"
 
@@ -55,6 +57,21 @@ std::vector<std::uint32_t> compile_expressions(const std::string& functions, std
     throw Error("no shader {}", path);
   };
   return gpu::compile_glsl(read, "test.comp", {});
+}
+
+std::vector<float> run_expressions(gpu::Context& context, const std::vector<std::uint32_t>& spirv,
+                                   std::span<const std::uint32_t> words, std::size_t count, gpu::Groups groups) {
+  const gpu::Kernel kernel(context, {.name = "expressions", .file = "test.comp", .defines = {}, .spirv = spirv});
+  gpu::Stream stream(context);
+  const gpu::Buffer input(context, words.size_bytes(), gpu::Memory::Device, "a test");
+  const gpu::Buffer output(context, count * sizeof(float), gpu::Memory::Device, "a test");
+  stream.upload(input, 0, words);
+  stream.dispatch(kernel, std::vector<gpu::Slice>{input, output}, std::span<const std::byte>(), groups);
+  const gpu::Download download = stream.download(output);
+  gpu::Submission submission = std::move(stream).submit();
+  submission.wait();
+  const auto values = submission.values<float>(download);
+  return {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count)};
 }
 
 }  // namespace headlight::test

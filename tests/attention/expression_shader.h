@@ -1,11 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attention/expression.h"
+#include "gpu/context.h"
+#include "gpu/stream.h"
 
 namespace headlight::test {
 
@@ -19,5 +23,9 @@ std::string numbered_expression_glsl(const attention::Expression& expression, at
 /// Compiles a shader that includes the functions as kernels do. `rest`: the shader behind them, which may call them;
 /// MASK_WORDS reads binding 0. Throws Error with shaderc's message.
 std::vector<std::uint32_t> compile_expressions(const std::string& functions, std::string_view rest = "void main() {}\n");
+
+/// Runs such a shader on `words`, for binding 0, and gives `count` floats from its binding 1.
+std::vector<float> run_expressions(gpu::Context& context, const std::vector<std::uint32_t>& spirv,
+                                   std::span<const std::uint32_t> words, std::size_t count, gpu::Groups groups);
 
 }  // namespace headlight::test

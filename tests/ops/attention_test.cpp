@@ -24,16 +24,16 @@ constexpr std::array kKinds{AttentionKernel::Naive, AttentionKernel::Blocks,    
                             AttentionKernel::Host};
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// Every kernel on one case. `slack`: how much larger errors may be than where the driver's sin, pow and log are exact.
-void check_all(const AttentionCase& one, test::AttentionDeviation& worst, double slack = 1.0) {
+/// Every kernel on one case.
+void check_all(const AttentionCase& one, test::AttentionDeviation& worst) {
   const auto expected = test::expected(one);
   for (const AttentionKernel kind : kKinds) {
     INFO(to_string(kind), ": ", test::describe(one));
     const auto result = test::run(test::shared_kernels(), one, kind);
     const auto deviation = test::deviation(one, result, expected);
-    CHECK(deviation.heads.nmse < slack * 1e-11);    // observed 2.7e-12
-    CHECK(deviation.row_max.max_abs < 1e-4);        // observed 1.8e-5: sums of 129 products up to 4, not scaled
-    CHECK(deviation.row_sum.nmse < slack * 5e-11);  // observed 7.6e-12
+    CHECK(deviation.heads.nmse < 1e-11);      // observed 2.7e-12
+    CHECK(deviation.row_max.max_abs < 1e-4);  // observed 1.8e-5: sums of 129 products up to 4, not scaled
+    CHECK(deviation.row_sum.nmse < 5e-11);    // observed 7.6e-12
     CHECK(result.is_padding_zero);
     CHECK(result.is_rest_untouched);
     test::widen(worst.heads, deviation.heads);
@@ -84,12 +84,9 @@ TEST_SUITE("gpu") {
     test::AttentionDeviation worst;
     for (std::uint32_t number = 0; number < 4; ++number) {
       AttentionCase one = test::expressed_attention(random, number);
-      // Vulkan allows a sine an error of 2^-11. SwiftShader: 1.9e-10 and 1.8e-10, the same with every kernel.
-      const bool has_exact_functions = test::shared_context().device().driver.find("llvmpipe") != std::string::npos;
-      const double slack = number == 2 && !has_exact_functions ? 40.0 : 1.0;
-      check_all(one, worst, slack);
+      check_all(one, worst);
       one.first_query = 20;  // a part of the rows, as after typing
-      check_all(one, worst, slack);
+      check_all(one, worst);
     }
     CAPTURE(worst.heads);
     CHECK(worst.heads.max_abs < 1e-5);  // observed 1.7e-7
