@@ -51,6 +51,19 @@ void keep(UiDriver& ui, const std::string& name) {
   if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
 }
 
+/// Only the second query has a choice, so that every head rests on the first token most of the time.
+State resting_on_the_first(const std::string& text, std::uint32_t tokens) {
+  State state;
+  state.text() = text;
+  state.playground().settings = {.d_model = 8, .heads = 2, .layers = 1, .seed = 5};
+  attention::MaskSpec& mask = state.masks[model::BlockKind::EncoderSelf];
+  mask.rule.causal = true;
+  for (std::uint32_t query = 2; query < tokens; ++query) {
+    for (std::uint32_t key = 1; key <= query; ++key) mask.painted[{}].paint({query, key}, false);
+  }
+  return state;
+}
+
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -160,15 +173,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a thumbnail says what its head does, until badges are switched off") {
-    State state;
-    state.text() = "one two three four";
-    state.playground().settings = {.d_model = 8, .heads = 2, .layers = 1, .seed = 5};
-    attention::MaskSpec& mask = state.masks[model::BlockKind::EncoderSelf];
-    mask.rule.causal = true;
-    // Only the second query has a choice, so every head rests on the first token most of the time.
-    for (const attention::Cell cell : {attention::Cell{2, 1}, {2, 2}, {3, 1}, {3, 2}, {3, 3}})
-      mask.painted[{}].paint(cell, false);
-    UiDriver ui(state);
+    UiDriver ui(resting_on_the_first("one two three four", 4));
     const HeadRef best = best_head(metrics_of(ui), HeadMetric::Sink, {}).value();
     CHECK(metrics_of(ui).find(best)->value(HeadMetric::Sink).value() >= 0.7);
     const std::string badge = fmt::format("grid.encoder.0.{}.badge", best.head);
@@ -182,13 +187,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("heads of three tokens have no badges: there is hardly a choice of what to look at") {
-    State state;
-    state.text() = "one two three";
-    state.playground().settings = {.d_model = 8, .heads = 2, .layers = 1, .seed = 5};
-    attention::MaskSpec& mask = state.masks[model::BlockKind::EncoderSelf];
-    mask.rule.causal = true;
-    for (const attention::Cell cell : {attention::Cell{2, 1}, {2, 2}}) mask.painted[{}].paint(cell, false);
-    UiDriver ui(state);
+    UiDriver ui(resting_on_the_first("one two three", 3));
     for (const std::string head : {"grid.encoder.0.0", "grid.encoder.0.1"}) {
       CHECK(ui.sees(head));
       CHECK_FALSE(ui.sees(head + ".badge"));  // though each rests on the first token, as with four
