@@ -8,14 +8,20 @@ namespace {
 
 constexpr float kMaxAspect = 4.0F;
 
+// Pixels of a cell at most when the whole matrix fits: few may be large as long as their map is no larger than that of five.
+float largest_cell(std::uint32_t rows, std::uint32_t columns) {
+  constexpr float kOfMany = 96.0F;
+  return std::clamp(5.0F * kOfMany / static_cast<float>(std::max(rows, columns)), kOfMany, Viewport::kMaxCell);
+}
+
 // Pixels of a cell when the whole matrix fits.
 glm::vec2 fit(const Rect& area, std::uint32_t rows, std::uint32_t columns) {
   if (rows == 0 || columns == 0 || area.is_empty()) return {};
   const glm::vec2 full = area.size / glm::vec2(columns, rows);
-  const float square = std::min({full.x, full.y, Viewport::kMaxCell});
+  const float largest = largest_cell(rows, columns);
+  const float square = std::min({full.x, full.y, largest});
   const float longest = square * kMaxAspect;
-  return glm::mix(glm::vec2(square), glm::vec2(std::min(longest, Viewport::kMaxCell)),
-                  glm::greaterThan(full, glm::vec2(longest)));
+  return glm::mix(glm::vec2(square), glm::vec2(std::min(longest, largest)), glm::greaterThan(full, glm::vec2(longest)));
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ class Viewport {
 
   /// The largest useful zoom: cells of kMaxCell pixels.
   float max_zoom() const;
-  static constexpr float kMaxCell = 96.0F;
+  static constexpr float kMaxCell = 160.0F;
 
   /// The region to evaluate to fill the visible part at its resolution. `pool` is a power of two such that a value covers
   /// at least one of `pixels_per_unit`⁻¹ pixels and less than two; the region begins at multiples of it and covers partly

@@ -38,6 +38,16 @@ TEST_SUITE("cpu") {
     CHECK(Viewport(kArea, 1, 1).cell_size().x == Viewport::kMaxCell);
   }
 
+  TEST_CASE("few cells are larger than many in the same room") {
+    const Rect room{.origin = {0.0F, 0.0F}, .size = {1000.0F, 1000.0F}};
+    CHECK(Viewport(room, 2, 2).cell_size().x == Viewport::kMaxCell);
+    CHECK(Viewport(room, 3, 3).cell_size().y == Viewport::kMaxCell);
+    CHECK(Viewport(room, 4, 4).cell_size().x == 120.0F);
+    CHECK(Viewport(room, 6, 6).cell_size().x == 96.0F);
+    CHECK(Viewport(room, 2, 6).cell_size().y == 96.0F);
+    CHECK(Viewport(room, 20, 20).cell_size().x == 50.0F);
+  }
+
   TEST_CASE("cells are rectangles of at most 4:1 where squares would leave most of the area empty") {
     const Viewport tall(kArea, 400, 8);
     CHECK(tall.cell_size().y == doctest::Approx(1.0F));
