@@ -67,7 +67,7 @@ TileFacts make_tile_facts(const attention::Tile& tile) {
   facts.largest_weight = has_means ? facts.range.high : largest_weight(tile);
   facts.concentration = concentration(tile, request.rows, std::max(request.rows, 1U));
   facts.row_scales = row_normalizers(tile);
-  const bool is_exact = request.pool == 1 && tile.values.size() == std::size_t{request.rows} * request.columns;
+  const bool is_exact = request.is_exact() && tile.values.size() == std::size_t{request.rows} * request.columns;
   if (is_exact) add_rows(facts, tile);
   return facts;
 }

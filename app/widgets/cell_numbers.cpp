@@ -20,7 +20,7 @@ using attention::Stage;
 
 /// Does the row have no weights at all, because everything in it is masked with −inf?
 bool is_without_weights(const attention::Tile& tile, std::uint32_t row) {
-  return tile.request.stage == Stage::Weights && tile.request.pool == 1 && row < tile.row_sum.size() &&
+  return tile.request.stage == Stage::Weights && tile.request.is_exact() && row < tile.row_sum.size() &&
          tile.row_sum[row] == 0.0F;
 }
 

@@ -40,18 +40,19 @@ ShownTile find_tile(Frame& frame, const TileQuery& query) {
 
 ShownTile find_covering_tile(const EngineResult& result, const TileQuery& wanted) {
   TileQuery first = wanted;
-  first.row = first.rows = first.column = first.columns = first.pool = first.sampled_rows = 0;
+  first.row = first.rows = first.column = first.columns = first.pool = first.sampled_rows = first.pooled_columns = 0;
   first.pooling = {};
+  const auto cells = [](const TileQuery& query) { return std::uint64_t{query.pool} * query.column_pool(); };
   ShownTile best;
   for (auto found = result.tiles.lower_bound(first); found != result.tiles.end(); ++found) {
     const TileQuery& query = found->first;
     if (!is_of_same_map(query, wanted)) break;
-    const bool tells_the_same = query.pooling == wanted.pooling || query.pool == 1;
+    const bool tells_the_same = query.pooling == wanted.pooling || query.is_exact();
     const bool is_sample = query.sampled_rows != 0 && query.sampled_rows != wanted.sampled_rows;
     if (!tells_the_same || is_sample || !covers(query, wanted)) continue;
     // A tile of this run is preferred to one of the previous run, then the sharper one.
     const bool is_better =
-        !best.tile || found->second.run > best.run || (found->second.run == best.run && query.pool < best.query.pool);
+        !best.tile || found->second.run > best.run || (found->second.run == best.run && cells(query) < cells(best.query));
     if (is_better) best = show(query, found->second);
   }
   return best;

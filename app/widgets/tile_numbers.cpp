@@ -28,7 +28,7 @@ TileQuery TileNumbers::region(QuantityId id, std::uint32_t row, std::uint32_t ro
 
 ShownTile TileNumbers::find_exact(const TileQuery& region) const {
   const ShownTile known = find_covering_tile(frame_.result, region);
-  const bool is_exact = known.tile && known.query.pool == 1 && known.run == frame_.result.run;
+  const bool is_exact = known.tile && known.query.is_exact() && known.run == frame_.result.run;
   return is_exact ? known : ShownTile();
 }
 

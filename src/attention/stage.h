@@ -67,6 +67,8 @@ struct TileRequest {
 
   auto operator<=>(const TileRequest&) const = default;
   std::uint32_t column_pool() const { return pooled_columns > 0 ? pooled_columns : pool; }
+  /// Is each value one cell?
+  bool is_exact() const { return pool == 1 && column_pool() == 1; }
   std::uint32_t tile_rows() const { return (rows + pool - 1) / pool; }
   std::uint32_t tile_columns() const { return (columns + column_pool() - 1) / column_pool(); }
   /// Cells that are computed, at most.

@@ -143,6 +143,28 @@ TEST_CASE("the sharpest tile of the newest run that covers a region stands in fo
   CHECK(find_covering_tile(result, other_head).tile == nullptr);
 }
 
+TEST_CASE("a tile whose columns alone are pooled stands in for exact cells only as a picture") {
+  EngineResult result;
+  const auto add = [&](const TileQuery& query) {
+    auto tile = std::make_shared<attention::Tile>();
+    tile->request = stage_request(query);
+    result.tiles[query] = {.tile = tile, .run = 1};
+  };
+  const TileQuery pooled{
+      .quantity = attention::Stage::V, .rows = 4, .columns = 64, .pool = 1, .pooling = {}, .pooled_columns = 4};
+  CHECK_FALSE(pooled.is_exact());
+  CHECK_FALSE(stage_request(pooled).is_exact());
+  add(pooled);
+  const TileQuery row{.quantity = attention::Stage::V, .row = 1, .rows = 1, .columns = 64, .pool = 1};
+  CHECK(row.is_exact());
+  CHECK(find_covering_tile(result, row).query == pooled);
+  TileQuery whole = pooled;
+  whole.pooled_columns = 0;
+  add(whole);
+  CHECK(find_covering_tile(result, row).query == whole);
+  CHECK(find_covering_tile(result, pooled).query == whole);
+}
+
 TEST_CASE("a sampled tile says how many rows it looked at, and stands in for no other tile") {
   TileQuery sampled{.rows = 8'190, .columns = 8'190, .pool = 64, .sampled_rows = 1};
   CHECK(sample_in_words(sampled) == "128 of 8190 query rows");

@@ -1,6 +1,7 @@
 // The block view in the window: matrices unfold and fold, the walk is scrubbed, and numbers lead to where they are computed.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "app/models/bundled_models.h"
@@ -69,6 +70,24 @@ TEST_SUITE("gpu") {
     CHECK(ui.rect("block.flow").origin.y < top);
     for (int i = 0; i < 15; ++i) ui.press(shell::Key::Comma);
     CHECK(ui.rect("block.flow").origin.y == top);
+  }
+
+  TEST_CASE("numbers of a cell are the exact ones where few tokens' wide vectors are drawn with pooled columns") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.view.tab = "block";
+    state.text() = "a dog runs";
+    UiDriver ui(state, open_gpu_runner);
+    ui.resize(1024, 640);
+    const auto is_narrow = [](const auto& known) {
+      return known.first.pool == 1 && known.first.pooled_columns > 1 && known.second.tile;
+    };
+    REQUIRE(std::ranges::any_of(ui.result().tiles, is_narrow));
+    ui.move_to("block.output");
+    CHECK(ui.sees("arithmetic.all"));  // its terms, of which one factor is a row of the merged heads
+    CHECK(std::ranges::any_of(ui.result().tiles, [](const auto& known) {
+      return known.first.quantity == QuantityId(attention::Stage::Merged) && known.first.is_exact();
+    }));
   }
 
   TEST_CASE("a number leads to the view where it is computed") {

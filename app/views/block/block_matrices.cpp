@@ -300,7 +300,8 @@ TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockN
   }
   // Vectors of a long text are few columns beside many tokens: each side is pooled as far as it needs.
   query.pool = std::min(pool_for(query.rows, 1, pixels.y), kSafePool);
-  query.pooled_columns = std::min(pool_for(1, query.columns, pixels.x), kSafePool);
+  const std::uint32_t columns = std::min(pool_for(1, query.columns, pixels.x), kSafePool);
+  if (columns != query.pool) query.pooled_columns = columns;  // a square's tile is the one that other views ask for
   return query;
 }
 

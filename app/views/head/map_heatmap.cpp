@@ -194,7 +194,7 @@ void MapHeatmap::draw_small(const Minimap& minimap) {
   minimap.draw_marks(viewport_);
 }
 
-bool MapHeatmap::is_sharp(const ShownTile& tile) const { return layers_ ? tile.query.pool == 1 : tile.tile == sharp_.tile; }
+bool MapHeatmap::is_sharp(const ShownTile& tile) const { return layers_ ? tile.query.is_exact() : tile.tile == sharp_.tile; }
 
 void MapHeatmap::draw_tile(const ShownTile& shown_tile) {
   const TileQuery& shown = shown_tile.query;
@@ -206,7 +206,7 @@ void MapHeatmap::draw_tile(const ShownTile& shown_tile) {
   image.clip = cells;
   if (is_per_row()) image.row_scale = shown_tile.facts->row_scales;
   frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
-  if (shown.pool != 1 || !is_sharp(shown_tile)) return;
+  if (!shown.is_exact() || !is_sharp(shown_tile)) return;
   ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);
   const bool has_room = cell.x >= kLeastNumberCellWidth && cell.y >= kNumberCellHeight;
   if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *shown_tile.tile);

@@ -40,7 +40,7 @@ float WeightMap::largest() const {
   return known.tile ? known.facts->largest_weight : 0.0F;
 }
 
-const attention::Tile* WeightMap::exact() const { return whole_.tile && whole_.query.pool == 1 ? whole_.tile : nullptr; }
+const attention::Tile* WeightMap::exact() const { return whole_.tile && whole_.query.is_exact() ? whole_.tile : nullptr; }
 
 void WeightMap::set_colors(shell::HeatmapImage& image, float largest) const {
   set_weight_colors(image, frame_.state, {}, false);
@@ -75,7 +75,7 @@ void WeightMap::draw_tile(const ShownTile& shown, float largest) {
                 .size = glm::vec2(query.tile_columns() * query.pool, query.tile_rows() * query.pool) * cell};
   image.clip = cells;
   frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
-  if (query.pool != 1) return;
+  if (!query.is_exact()) return;
   ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);
   const bool has_room = cell.x >= kLeastNumberCellWidth && cell.y >= kNumberCellHeight;
   if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *shown.tile);
