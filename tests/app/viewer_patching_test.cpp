@@ -8,6 +8,7 @@
 #include "app/analyses/path_patching.h"
 #include "app/engine/gpu_runner.h"
 #include "app/ui_driver.h"
+#include "app/views/patching/patching_text.h"
 
 namespace viewer_patching_test {
 
@@ -54,6 +55,12 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("patching.cell.0.0"));
     ui.press(Key::D, kControlShift);
     CHECK(ui.sees("patching.freeze_first"));
+  }
+
+  TEST_CASE("patching: that two runs hardly differ in what is measured is said") {
+    CHECK(scale_note(0.3).empty());
+    CHECK(scale_note(2.0).empty());
+    CHECK(scale_note(8.05).starts_with(" The runs hardly differ in it"));
   }
 
   TEST_CASE("patching: maps of tokens and of heads, both directions, every measure; clicks select") {

@@ -49,9 +49,16 @@ std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers) {
 }
 
 std::string recovery_text(const PatchingChoices& choices, double recovery) {
-  if (std::abs(recovery) < 0.0005) return "changes nothing (0.00)";
-  if (recovery < 0.0) return fmt::format("goes {:.2f} of the way in the other direction", -recovery);
-  return fmt::format("goes {:.2f} of the way to {}", recovery, source_name(choices));
+  if (std::abs(recovery) < 0.0005) return "Changes nothing (0.00)";
+  if (recovery < 0.0) return fmt::format("Goes {:.2f} of the way in the other direction", -recovery);
+  return fmt::format("Goes {:.2f} of the way to {}", recovery, source_name(choices));
+}
+
+std::string scale_note(double largest) {
+  constexpr double kMost = 2.0;  // times the runs' difference
+  if (largest <= kMost) return {};
+  return " The runs hardly differ in it, so that a patch changes it by many times their difference: choose another token, "
+         "or two.";
 }
 
 std::string patching_csv(const PatchEffects& effects, bool is_heads, const std::function<std::string(std::size_t)>& label) {

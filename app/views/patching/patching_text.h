@@ -19,8 +19,12 @@ std::string source_name(const PatchingChoices& choices);
 /// "+1.203", "34 %", "2.418 nats": a number of what is measured.
 std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers);
 
-/// A recovery in words: "0.76 of the way to the frozen run", or that it isn't one.
+/// A recovery as a sentence's beginning: "Goes 0.76 of the way to the frozen run", or that it isn't one.
 std::string recovery_text(const PatchingChoices& choices, double recovery);
+
+/// A sentence where recoveries are large because both runs have nearly the same number; otherwise empty.
+/// `largest`: the size of the largest recovery.
+std::string scale_note(double largest);
 
 /// All cells that are known as CSV with a header line: layer, token (with its text) or head, logit, probability, loss, and
 /// the recovery of each. `label`: a token's text.

@@ -182,7 +182,7 @@ class PatchingView final : public ViewPanel {
                               is_heads() ? "output of one head" : patched_thing(choices_.map), source_name(choices_),
                               is_heads() ? where : " in one layer, at one token", source_name(choices_));
     }
-    std::string text = summary_;
+    std::string text = summary_ + scale_note(largest_);
     if (!found.is_complete()) text += fmt::format(" {} of {} cells measured so far\u2026", found.known, found.all);
     draw_small(frame, text, frame.ui.theme().text);
     frame.mark("patching.summary", last_item_rect());
