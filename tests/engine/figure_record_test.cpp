@@ -16,6 +16,7 @@
 #include "engine/fake_runner.h"
 #include "engine/small_export.h"
 #include "support/error_message.h"
+#include "support/svg_words.h"
 #include "support/temporary_directory.h"
 
 namespace figure_record_test {
@@ -123,7 +124,7 @@ TEST_SUITE("cpu") {
                                      {"steps", 12, {"one", "queries Q, 3 × 2", "attention weights, 3 × 3"}},
                                      {"metrics", 2, {"Heads by what they do", "entropy", "layer", "head"}}};
     for (const Case& one : cases) {
-      CAPTURE(one.id);
+      CAPTURE(std::string(one.id));
       options.views = {find_figure_kind(one.id)};
       options.directory = folder.path() / one.id;
       REQUIRE(options.views.front() != nullptr);
@@ -131,7 +132,7 @@ TEST_SUITE("cpu") {
       std::string svg;
       for (const fs::directory_entry& entry : fs::directory_iterator(options.directory)) {
         const bool is_first = entry.path().filename().string().find("batch-1") == std::string::npos;
-        if (entry.path().extension() == ".svg" && is_first) svg = read_file(entry.path());
+        if (entry.path().extension() == ".svg" && is_first) svg = test::svg_words(read_file(entry.path()));
       }
       for (const std::string& word : one.words) {
         CAPTURE(word);
