@@ -143,7 +143,7 @@ Quantity difference(const Quantity& base, QuantityId id) {
   line.value_title = "difference of " + base.value_title;
   line.colors = ColorKind::Diverging;
   line.base = id;
-  line.formula = [](const FormulaSubject& /*subject*/) { return std::string("this run − the reference run"); };
+  line.formula = [](const FormulaSubject& /*subject*/) { return std::string("this run − the frozen run"); };
   line.begin = begin_difference;
   return line;
 }

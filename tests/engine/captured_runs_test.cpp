@@ -241,10 +241,10 @@ TEST_SUITE("cpu") {
       CHECK_FALSE(found_in<HeadMetricsFound>(*result.analysed(metrics)).heads.empty());
     }
     select_capture(live.state, golden_capture("self.safetensors").string());
-    CHECK(ask({same}, run_inputs(captured)).reference_error.find("the reference run has") == 0);
+    CHECK(ask({same}, run_inputs(captured)).reference_error.find("the frozen run has") == 0);
     State other = live.state;
     select_model(other, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2", {});
-    CHECK(ask({same}, run_inputs(other)).reference_error.find("the reference run has") == 0);
+    CHECK(ask({same}, run_inputs(other)).reference_error.find("the frozen run has") == 0);
   }
 
   TEST_CASE("a file that is gone is a line, and the run on screen stays") {

@@ -158,7 +158,7 @@ TEST_SUITE("cpu") {
     CHECK(refused.analysed(wrong)->error == "this run has 1 lines");
     other.source = Playground{};
     const EngineResult apart = answer(asked, other, {kQuery});
-    CHECK(apart.reference_error == "this run is of a model, the reference run isn't");
+    CHECK(apart.reference_error == "this run is of a model, the frozen run isn't");
     CHECK(apart.analysed(kQuery) == nullptr);
   }
 

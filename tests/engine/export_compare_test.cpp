@@ -211,12 +211,12 @@ TEST_SUITE("cpu") {
     ExportOptions options = work.options(small_state("one two three"), "never");
     options.reference = freeze(small_state("one two"));
     CHECK(test::error_message([&] { run_export(work.runner, options); }) ==
-          "the runs can't be compared: the reference run has 1 × 2 queries and 2 keys, this run 1 × 3 and 3");
+          "the runs can't be compared: the frozen run has 1 × 2 queries and 2 keys, this run 1 × 3 and 3");
     State model = small_state("");
     change_to_model(model, "/nowhere/model");
     options.reference = freeze(model);
     CHECK(test::error_message([&] { run_export(work.runner, options); }) ==
-          "the runs can't be compared: the reference run is of a model, this one isn't");
+          "the runs can't be compared: the frozen run is of a model, this one isn't");
     CHECK_FALSE(fs::exists(options.directory));
   }
 }

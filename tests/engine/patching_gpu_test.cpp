@@ -137,7 +137,7 @@ TEST_SUITE("gpu") {
     const AnalysisQuery query = patching_query({}, model::BlockKind::EncoderSelf, 0, 2, 3, 8);
     const EngineResult result = runs.ask(text_of("gpt2", kText), text_of("gpt2", {5, 9, 2}), {query});
     CHECK(result.error == "");
-    CHECK(result.reference_error == "the reference run has 1 × 3 queries and 3 keys, this run 1 × 7 and 7");
+    CHECK(result.reference_error == "the frozen run has 1 × 3 queries and 3 keys, this run 1 × 7 and 7");
     CHECK(result.analysed(query) == nullptr);
   }
 

@@ -294,19 +294,19 @@ TEST_CASE("runs that can't be compared say why, and nothing else fails") {
   State longer = playground();
   longer.text() += " six";
   CHECK(desk.compare(playground(), longer).reference_error ==
-        "the reference run has 1 × 6 queries and 6 keys, this run 1 × 5 and 5");
+        "the frozen run has 1 × 6 queries and 6 keys, this run 1 × 5 and 5");
   CHECK(desk.worker.snapshot().tile(desk.difference) == nullptr);
   // As soon as the newest run has its shape, it is compared.
   CHECK(desk.compare(longer, longer).reference_error == "");
   State fewer = playground();
   fewer.playground().settings.heads = 4;
-  CHECK(desk.compare(playground(), fewer).reference_error == "the reference run has other layers or heads");
+  CHECK(desk.compare(playground(), fewer).reference_error == "the frozen run has other layers or heads");
   State model = playground();
   change_to_model(model, "/nowhere/model");
-  CHECK(desk.compare(playground(), model).reference_error == "the reference run is of a model, this one isn't");
+  CHECK(desk.compare(playground(), model).reference_error == "the frozen run is of a model, this one isn't");
   State broken = playground();
   broken.playground().settings.heads = 5;  // which doesn't divide d_model
-  CHECK(desk.compare(playground(), broken).reference_error.starts_with("the reference run: "));
+  CHECK(desk.compare(playground(), broken).reference_error.starts_with("the frozen run: "));
   CHECK(desk.compare(playground(), playground()).reference_error == "");
 }
 

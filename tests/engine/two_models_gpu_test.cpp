@@ -83,16 +83,16 @@ TEST_SUITE("gpu") {
       return result.reference_error;
     };
     const std::string models = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
-    CHECK(refusal(models + "bert") == "the reference run is of a model with another tokenizer");
+    CHECK(refusal(models + "bert") == "the frozen run is of a model with another tokenizer");
     const fs::path heads = test::copy_of_golden("gpt2", folder.path() / "heads");
     replace_in(heads / "config.json", "\"n_head\": 6", "\"n_head\": 3");
-    CHECK(refusal(heads.string()) == "the reference run is of a model with other layers, heads or widths");
+    CHECK(refusal(heads.string()) == "the frozen run is of a model with other layers, heads or widths");
     const fs::path tokens = test::copy_of_golden("gpt2", folder.path() / "tokens");
     replace_in(tokens / "tokenizer.json", "\"!\": 1,", "\"\\u00bf\": 1,");
-    CHECK(refusal(tokens.string()) == "the reference run is of a model with another tokenizer");
+    CHECK(refusal(tokens.string()) == "the frozen run is of a model with another tokenizer");
     State halves = one;
     halves.model().precision = inference::Precision::F16;
-    CHECK(runs.ask(one, halves, {plain}).reference_error == "the reference run has f16 weights, this run f32");
+    CHECK(runs.ask(one, halves, {plain}).reference_error == "the frozen run has f16 weights, this run f32");
     CHECK(runs.ask(one, text_of("gpt2", kSentence), {plain}).reference_error == "");
   }
 }
