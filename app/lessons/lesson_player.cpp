@@ -132,7 +132,12 @@ std::string LessonPlayer::start(std::size_t index, bool restarts, State& state, 
   const Lesson& lesson = list_.lessons[index];
   const auto left = progress.cards.find(lesson.id);
   const bool begins = restarts || left == progress.cards.end() || left->second >= lesson.cards.size();
-  return show_card(begins ? 0 : left->second, state);
+  if (!begins) return show_card(left->second, state);
+  State opened = state;
+  opened.compare = {};  // what was frozen before isn't the lesson's
+  std::string error = show_card(0, opened);
+  if (error.empty()) state = std::move(opened);
+  return error;
 }
 
 std::string LessonPlayer::go_on(State& state, LessonProgress& progress) {
