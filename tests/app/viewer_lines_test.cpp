@@ -74,6 +74,25 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("lines.empty"));
   }
 
+  TEST_CASE("lines: the legend and the area stay where they are, whatever the count says, at any width") {
+    State state = of_tokens("lines", 40);
+    state.view.lines.threshold = 0.02F;
+    state.view.locked = LockedToken{.side = MapSide::Key, .token = 2};
+    UiDriver ui(state);
+    for (std::uint32_t width = 620; width < 1000; width += width >= 860 && width < 940 ? 2 : 20) {
+      CAPTURE(width);
+      ui.resize(width, 700);
+      if (!ui.sees("lines.head.1")) continue;
+      ui.move_to("lines.title");
+      const float legend = ui.rect("lines.head.1").origin.y, area = ui.rect("lines.area").origin.y;
+      const float wide = ui.rect("lines.count").size.x;
+      ui.move_to("lines.head.1");  // its lines alone, which are fewer
+      CHECK(ui.rect("lines.head.1").origin.y == legend);
+      CHECK(ui.rect("lines.area").origin.y == area);
+      CHECK(ui.rect("lines.count").size.x < wide);
+    }
+  }
+
   TEST_CASE("lines: a click locks a token, the keyboard moves it, Esc releases it") {
     UiDriver ui(of_tokens("lines", 12));
     ui.click("lines.threshold");  // somewhere else

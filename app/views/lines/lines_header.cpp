@@ -84,19 +84,29 @@ void choose_part(Frame& frame) {
   }
 }
 
+/// What the pointer is over changes the number. So the number decides neither where the text begins nor how high the header
+/// is, which would move what is under the pointer away from it, and back in the next frame.
 void draw_count(Frame& frame, const LineSet& shown) {
   const auto counted = [](std::size_t count) { return fmt::format("{} line{}", count, count == 1 ? "" : "s"); };
-  std::string text = shown.found > shown.lines.size()
-                         ? fmt::format("the strongest {} of {} lines", shown.lines.size(), shown.found)
-                         : counted(shown.found);
+  std::string of_locked;
   if (const auto& locked = frame.state.view.locked) {
-    text += fmt::format(" of the locked {} alone; Esc shows the others", locked->side == MapSide::Query ? "query" : "key");
+    of_locked =
+        fmt::format(" of the locked {} alone; Esc shows the others", locked->side == MapSide::Query ? "query" : "key");
   }
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  continue_line(text_width(frame.ui.fonts().small, text));
-  ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(text.c_str());
-  frame.mark("lines.count", last_item_rect());
+  const std::string text =
+      (shown.found > shown.lines.size() ? fmt::format("the strongest {} of {} lines", shown.lines.size(), shown.found)
+                                        : counted(shown.found)) +
+      of_locked;
+  ImFont* font = frame.ui.fonts().small;
+  constexpr std::size_t kWide = 88'888;  // at least as wide as most numbers
+  continue_line(text_width(font, counted(kWide) + of_locked));
+  const std::string fitting = fit_text(font, text, ImGui::GetContentRegionAvail().x);
+  {
+    const Ink ink(font, frame.ui.theme().text_dim);
+    ImGui::AlignTextToFramePadding();
+    ImGui::TextUnformatted(fitting.c_str());
+  }
+  mark_last_item(frame, "lines.count", fitting == text ? nullptr : text.c_str());
 }
 
 class Legend {
