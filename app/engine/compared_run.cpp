@@ -86,8 +86,8 @@ std::string why_not_comparable(const BlockShapes& reference, const BlockShapes& 
         (found->second.queries != shape.queries || found->second.keys != shape.keys || found->second.batch != shape.batch);
     if (!differs) continue;
     const inference::BlockShape& other = found->second;
-    return fmt::format("the frozen run has {} × {} queries and {} keys, this run {} × {} and {}", other.batch,
-                       other.queries, other.keys, shape.batch, shape.queries, shape.keys);
+    return fmt::format("the frozen run has {} × {} queries and {} keys, this run {} × {} and {}", other.batch, other.queries,
+                       other.keys, shape.batch, shape.queries, shape.keys);
   }
   return "the frozen run has other layers or heads";
 }
