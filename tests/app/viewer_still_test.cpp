@@ -1,0 +1,70 @@
+// What the pointer comes to stays under it: no control of any view moves because of what pointing at it shows.
+#include <doctest/doctest.h>
+
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "app/models/bundled_models.h"
+#include "app/ui_driver.h"
+#include "app/views/view_table.h"
+
+namespace viewer_still_test {
+
+using namespace headlight;
+using namespace headlight::app;
+
+namespace {
+
+bool is_inside(const view::Rect& one, const view::Rect& other) {
+  return glm::all(glm::greaterThanEqual(one.origin, other.origin)) && glm::all(glm::lessThanEqual(one.end(), other.end()));
+}
+
+/// Points at every control that hasn't been pointed at before, from outside the window. Of a matrix in Block the cells alone
+/// are its rectangle then.
+void point_at_all(UiDriver& ui, std::set<std::string>& done) {
+  std::set<std::string> names;
+  for (const auto& [name, tip] : ui.window().item_tips()) {
+    if (done.insert(name).second) names.insert(name);
+  }
+  for (const std::string& name : names) {
+    ui.feed({shell::MouseLeave{}});
+    if (!ui.sees(name)) continue;
+    const view::Rect before = ui.rect(name);
+    ui.move_to(name);
+    CAPTURE(name);
+    REQUIRE(ui.sees(name));
+    CHECK(is_inside(ui.rect(name), before));
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("what the pointer comes to stays under it, in every view, also while runs are compared") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.text() = "a girl with red hair and a dog";
+    UiDriver ui(state, open_gpu_runner);
+    for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1180, 760), glm::uvec2(1600, 1000)}) {
+      ui.resize(size.x, size.y);
+      std::set<std::string> done;
+      for (const View& view : views()) {
+        ui.press(view.key.key, view.key.modifiers);
+        REQUIRE(ui.state().view.tab == view.id);
+        CAPTURE(std::string(view.id));
+        CAPTURE(size.x);
+        point_at_all(ui, done);
+      }
+      CHECK(done.size() > 250);
+      if (ui.state().compare.frozen) continue;
+      ui.press(shell::Key::D, shell::kControl);
+      ui.wait(5.0);
+      ui.fill_in("text.edit", "a girl with blue hair and a dog");
+      REQUIRE(ui.state().compare.frozen);
+    }
+  }
+}
+
+}  // namespace viewer_still_test
