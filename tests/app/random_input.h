@@ -31,6 +31,7 @@ class RandomInput {
 
   glm::uvec2 size() const { return size_; }  ///< of the window, in pixels
   float scale() const { return scale_; }     ///< pixels per UI unit that the display asks for
+  void restore_size() { size_ = kFirstSize, scale_ = 1.0F; }
 
  private:
   glm::vec2 any_point();
@@ -41,9 +42,11 @@ class RandomInput {
   RandomAct press_key();
   RandomAct resize();
 
+  static constexpr glm::uvec2 kFirstSize{1600, 1000};
+
   Random random_;
   std::vector<std::string> models_;
-  glm::uvec2 size_{1600, 1000};
+  glm::uvec2 size_ = kFirstSize;
   float scale_ = 1.0F;
 };
 
