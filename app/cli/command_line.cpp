@@ -14,6 +14,7 @@
 #include "app/cli/flags.h"
 #include "app/cli/subcommands.h"
 #include "app/state/usage.h"
+#include "core/error.h"
 #include "core/utf8.h"
 #include "inference/weight_findings.h"
 
@@ -127,6 +128,20 @@ void complain(std::string_view message) {
   std::cerr << "headlight: " << one_line(message.substr(0, message.find('\n'))) << '\n';
 }
 
+/// Runs the command. A text that stretched positions would take is refused with the flag that stretches them, where the
+/// command has it; the window has a button instead.
+int run(const Subcommand& command) {
+  constexpr const char* kStretch = "--stretch-positions";
+  try {
+    return command.run();
+  } catch (const Error& error) {
+    const bool may_stretch =
+        error.kind() == ErrorKind::TooFewPositions && command.app->get_option_no_throw(kStretch) != nullptr;
+    if (!may_stretch) throw;
+    throw Error(error.kind(), "{}, or take all of it with {} on", error.what(), kStretch);
+  }
+}
+
 int parse_and_run(std::vector<std::string> arguments) {
   CLI::App app;
   describe(app);
@@ -154,7 +169,7 @@ int parse_and_run(std::vector<std::string> arguments) {
   for (const Subcommand& command : commands) {
     if (!command.app->parsed()) continue;
     refuse_leftovers(*command.app, "headlight " + command.app->get_name());
-    const int status = command.run();
+    const int status = run(command);
     const std::vector<std::string> warnings = inference::all_weight_warnings();
     for (const std::string& warning : warnings) std::cerr << "headlight: warning: " << warning << '\n';
     return status == 0 && !warnings.empty() ? kOddWeights : status;
