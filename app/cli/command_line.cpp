@@ -14,6 +14,7 @@
 #include "app/cli/flags.h"
 #include "app/cli/subcommands.h"
 #include "app/state/usage.h"
+#include "core/error.h"
 #include "core/utf8.h"
 #include "inference/weight_findings.h"
 
@@ -66,9 +67,15 @@ void take_over(CLI::App& command) {
   for (CLI::App* inner : commands_in(command)) take_over(*inner);
 }
 
-/// `headlight --text …` is `headlight view --text …`, `headlight FILE.npz` is `headlight view --capture FILE.npz`, and
-/// models in .gguf files and sessions are opened likewise, as file managers do; a first word that isn't a command is refused
-/// here.
+/// Does a first word that is no command mean a file? One that is there, or is written as only files are.
+bool names_file(const std::string& word) {
+  std::error_code failure;
+  return word.find('/') != std::string::npos || std::filesystem::path(word).has_extension() ||
+         std::filesystem::exists(word, failure);
+}
+
+/// `headlight --text …` is `headlight view --text …`, and `headlight FILE`, which file managers start, `headlight view
+/// FILE`. Another first word that isn't a command is refused here.
 void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>& commands) {
   std::vector<std::string> names;
   for (const Subcommand& command : commands) names.push_back(command.app->get_name());
@@ -82,18 +89,12 @@ void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>
   if (asks_version) arguments = {"--version"};
   const std::string first = arguments.empty() ? std::string() : arguments.front();
   if (first == "--help" || first == "-h" || first == "--version") return;
-  const std::string extension = std::filesystem::path(first).extension().string();
-  if (first.empty() || first.starts_with("-")) {
+  if (std::find(names.begin(), names.end(), first) != names.end()) return;
+  if (first.empty() || first.starts_with("-") || names_file(first)) {
     arguments.insert(arguments.begin(), "view");
-  } else if (extension == ".safetensors" || extension == ".npz") {
-    arguments.insert(arguments.begin(), {"view", "--capture"});
-  } else if (extension == ".gguf") {
-    arguments.insert(arguments.begin(), {"view", "--model"});
-  } else if (first.ends_with(".headlight.json")) {
-    arguments.insert(arguments.begin(), {"view", "--session"});
-  } else if (std::find(names.begin(), names.end(), first) == names.end()) {
+  } else {
     const std::string meant = nearest(first, names);
-    const std::string hint = meant.empty() ? std::string() : fmt::format(", did you mean {}?", meant);
+    const std::string hint = meant.empty() ? " and no such file" : fmt::format(", did you mean {}?", meant);
     throw UsageError("there is no command '{}'{} (see headlight --help)", first, hint);
   }
 }
@@ -102,7 +103,8 @@ void describe(CLI::App& app) {
   app.name("headlight");
   app.description(
       "Headlight - a microscope for multi-head attention\n\n"
-      "Type a sentence and see every head of a transformer attend to it, computed on any Vulkan device.");
+      "Type a sentence and see every head of a transformer attend to it, computed on any Vulkan device.\n\n"
+      "`headlight FILE` opens a model, a capture, a session or a text.");
   app.set_version_flag("--version", "headlight " HEADLIGHT_VERSION, "print the version and exit");
   app.require_subcommand(0, 1);
   app.footer(
@@ -125,6 +127,20 @@ void expect_written() {
 
 void complain(std::string_view message) {
   std::cerr << "headlight: " << one_line(message.substr(0, message.find('\n'))) << '\n';
+}
+
+/// Runs the command. A text that stretched positions would take is refused with the flag that stretches them, where the
+/// command has it; the window has a button instead.
+int run(const Subcommand& command) {
+  constexpr const char* kStretch = "--stretch-positions";
+  try {
+    return command.run();
+  } catch (const Error& error) {
+    const bool may_stretch =
+        error.kind() == ErrorKind::TooFewPositions && command.app->get_option_no_throw(kStretch) != nullptr;
+    if (!may_stretch) throw;
+    throw Error(error.kind(), "{}, or take all of it with {} on", error.what(), kStretch);
+  }
 }
 
 int parse_and_run(std::vector<std::string> arguments) {
@@ -154,7 +170,7 @@ int parse_and_run(std::vector<std::string> arguments) {
   for (const Subcommand& command : commands) {
     if (!command.app->parsed()) continue;
     refuse_leftovers(*command.app, "headlight " + command.app->get_name());
-    const int status = command.run();
+    const int status = run(command);
     const std::vector<std::string> warnings = inference::all_weight_warnings();
     for (const std::string& warning : warnings) std::cerr << "headlight: warning: " << warning << '\n';
     return status == 0 && !warnings.empty() ? kOddWeights : status;

@@ -176,7 +176,7 @@ int export_texts(Runner& runner, const ExportFlags& flags, const ExportOptions& 
     } catch (const UsageError& error) {
       throw UsageError("line {}: {}", number + 1, error.what());
     } catch (const Error& error) {
-      throw Error("line {}: {}", number + 1, error.what());
+      throw Error(error.kind(), "line {}: {}", number + 1, error.what());
     }
     ++number;
   }

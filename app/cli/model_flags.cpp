@@ -14,6 +14,7 @@
 #include "app/models/bundled_models.h"
 #include "app/models/starter_view.h"
 #include "app/state/mask_file.h"
+#include "app/state/opened_file.h"
 #include "app/state/usage.h"
 #include "capture/capture_file.h"
 #include "core/atomic_file.h"
@@ -169,6 +170,32 @@ void ModelFlags::refuse_contradictions() const {
   if (!ids_.empty() && !pairs_.empty()) throw UsageError("--pair and --ids exclude each other: a pair is made of texts");
   if (!target_ids_.empty() && !targets_.empty()) {
     throw UsageError("--target and --target-ids exclude each other: give either");
+  }
+}
+
+void ModelFlags::open_file(const std::string& file) {
+  const std::filesystem::path path = expand_home(file);
+  std::error_code failure;
+  if (!std::filesystem::exists(path, failure)) {
+    const char* hint = path.has_extension() ? "" : "; a model is named by --model, a text is given by --text";
+    throw Error("{}: there is no such file or folder{}", file, hint);
+  }
+  const auto take = [&](std::string& chosen, std::string_view flag) {
+    if (!chosen.empty()) throw UsageError("{} and {} exclude each other: give either", flag, file);
+    chosen = path.string();
+  };
+  switch (kind_of_file(path)) {
+    case FileKind::Model:
+      return take(model_, "--model");
+    case FileKind::Capture:
+      return take(capture_, "--capture");
+    case FileKind::Session:
+      return take(session_file_, "--session");
+    case FileKind::Text:
+      take(text_flag_, text_flag_);
+      texts_ = {read_text(path)};
+      if (texts_.front().empty()) throw Error("{} has no text", file);
+      return;
   }
 }
 

@@ -42,6 +42,10 @@ class ModelFlags {
   /// As --session does.
   void use_session(std::string file) { session_file_ = std::move(file); }
 
+  /// A file without a flag: a model, a capture, a session or a text, told by kind_of_file(). Throws Error where there is no
+  /// such file or it is no text, and UsageError beside a flag that names another one.
+  void open_file(const std::string& file);
+
   /// Makes --layers and --heads, the sizes of a playground, a selection where they can't be sizes: of a model, and as a
   /// list.
   void let_select(std::function<void(const std::string& flag, const std::string& text)> select) {

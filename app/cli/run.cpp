@@ -48,7 +48,7 @@ EngineResult compute(const RunInputs& inputs, const AnalysisQuery& sample, const
   worker.begin({.revision = 1, .inputs = inputs, .queries = {sample}});
   while (worker.has_more()) worker.evaluate_some();
   EngineResult result = worker.snapshot();
-  if (!result.error.empty()) throw Error("{}", result.error);
+  if (!result.error.empty()) throw Error(result.error_kind, "{}", result.error);
   return result;
 }
 

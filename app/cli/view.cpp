@@ -26,6 +26,7 @@ struct ViewFlags {
   float scale = 0.0f;
   bool is_fresh = false, is_linkable = true;
   std::string survey;
+  std::string file;
 };
 
 /// Goes on where a window ended that wasn't closed. Says so, or returns nothing where there is none.
@@ -44,6 +45,7 @@ std::optional<std::string> recover(ViewOptions& options) {
 }
 
 int run_view(ViewFlags& flags) {
+  if (!flags.file.empty()) flags.model.open_file(flags.file);
   ViewOptions options;
   LoadedSettings loaded;
   try {
@@ -99,6 +101,10 @@ Subcommand add_view_command(CLI::App& app) {
       "Type a sentence and see every head of its attention, live. The first time the window opens on the bundled model\n"
       "captions-gpt2; then it continues where it was closed. Flags change what they name and leave the rest.");
   const auto flags = std::make_shared<ViewFlags>();
+  add_argument(*command, "file", "[FILE]",
+               "what to open, told by what it is: a model's folder, .gguf or .safetensors file; a capture (.npz, "
+               ".safetensors); a session (.json), or a figure that carries one; else a text",
+               "Text", flags->file);
   flags->model.add_to(*command, "--score-scale", fmt::format("what was open last, {} at the first start", kCaptionWriter));
   flags->shown.add_to(*command);
   add_flag(*command, "--scale", "S", "size of fonts and spacing, 0.5 to 4 (default: the monitor's own)", "What is shown",
@@ -127,7 +133,8 @@ Subcommand add_view_command(CLI::App& app) {
       "  headlight\n"
       "  headlight view --text \"The animal didn't cross the street because it was too tired\" --mask causal\n"
       "  headlight view --preset notebook-004 --tab steps\n"
-      "  headlight view --session notes.headlight.json");
+      "  headlight notes.headlight.json\n"
+      "  headlight capture.safetensors --tab lines");
   return {.app = command, .run = [flags] { return run_view(*flags); }};
 }
 

@@ -17,6 +17,7 @@
 #include "app/engine/translation.h"
 #include "app/state/state.h"
 #include "capture/capture_file.h"
+#include "core/error.h"
 #include "core/tensor.h"
 
 namespace headlight::app {
@@ -85,6 +86,7 @@ struct EngineResult {
   std::map<AnalysisQuery, Analysed> analyses;
   /// One line when the newest request fails; then everything above is the last valid run and `is_stale`.
   std::string error;
+  ErrorKind error_kind = ErrorKind::Other;  ///< of `error`
   bool is_stale = false;
   /// Not 0: the model is being loaded, and only so many of its first layers are on the device. All but tiles of their maps,
   /// which are those of the whole network's run bit by bit, comes when the other layers are there, with a run of its own;

@@ -47,6 +47,7 @@ void EngineWorker::open(const std::string& device) {
   } catch (const std::exception& error) {
     if (!runner_) device_error_ = first_line(error.what());
     result_.error = first_line(error.what());
+    result_.error_kind = kind_of(error);
     result_.is_stale = result_.run > 0 && !runner_;
     return;
   }
@@ -282,7 +283,7 @@ void EngineWorker::note_failure(const std::exception& error) {
 
 void EngineWorker::fail(const std::exception& error) {
   early_.reset();
-  if (kind_of(error) != ErrorKind::DeviceLost) return tell(first_line(error.what()));
+  if (kind_of(error) != ErrorKind::DeviceLost) return tell(first_line(error.what()), kind_of(error));
   changed_ = {};
   run_.reset();
   if (!was_lost_) return reopen();
@@ -314,8 +315,9 @@ void EngineWorker::reopen() {
   tell(device_error_);
 }
 
-void EngineWorker::tell(const std::string& message) {
+void EngineWorker::tell(const std::string& message, ErrorKind kind) {
   result_.error = message;
+  result_.error_kind = kind;
   result_.is_stale = result_.run > 0;
 }
 

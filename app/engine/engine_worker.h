@@ -137,7 +137,7 @@ class EngineWorker {
   void close();
   /// Tells the error; a lost device is opened again instead, and the request repeated there.
   void fail(const std::exception& error);
-  void tell(const std::string& message);
+  void tell(const std::string& message, ErrorKind kind = ErrorKind::Other);
   void reopen();
 
   RunnerFactory open_;

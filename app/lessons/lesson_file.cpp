@@ -9,6 +9,7 @@
 #include "app/lessons/lesson_player.h"
 #include "app/models/bundled_models.h"
 #include "app/quantities/quantity.h"
+#include "app/state/chosen_json.h"
 #include "app/state/field.h"
 #include "app/state/json_reader.h"
 #include "app/state/state_json.h"
@@ -198,7 +199,7 @@ double PrintedNumbers::tolerance() const {
 }
 
 Lesson read_lesson(const fs::path& path) {
-  const json value = read_json(path, kLimits);
+  const json value = read_chosen_json(path, "a lesson, a JSON object with \"headlight_lesson\" (docs/LESSONS.md)", kLimits);
   try {
     Lesson lesson = lesson_from_json(value);
     lesson.id = path.stem().string();

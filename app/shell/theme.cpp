@@ -96,7 +96,7 @@ constexpr Theme kHighContrast{.kind = ThemeKind::HighContrast,
                               .hatch = rgb(0x9A9A9A),
                               .hatch_ground = rgb(0x1A1A1A),
                               .missing = rgb(0x262626),
-                              .grid = with_alpha(rgb(0x000000), 200),
+                              .grid = rgb(0x808080),
                               .crosshair = rgb(0xFFFFFF)};
 
 double luminance(Color color) {
@@ -149,6 +149,35 @@ double contrast(Color a, Color b) {
   return (std::max(first, second) + 0.05) / (std::min(first, second) + 0.05);
 }
 
+Color blended(Color top, Color ground) {
+  const float share = static_cast<float>(top >> 24) / 255.0F;
+  const glm::vec3 mixed = glm::mix(glm::vec3(view::unpack(ground)), glm::vec3(view::unpack(top)), share);
+  const auto channel = [](float value) { return static_cast<std::uint32_t>(value + 0.5F); };
+  return 0xFF000000U | channel(mixed.b) << 16 | channel(mixed.g) << 8 | channel(mixed.r);
+}
+
+Color text_on(Color ground, Color preferred) {
+  constexpr double kLeast = 4.5;
+  if (contrast(ground, preferred) >= kLeast) return preferred;
+  constexpr Color kBlack = rgb(0x000000), kWhite = rgb(0xFFFFFF);
+  return contrast(ground, kBlack) > contrast(ground, kWhite) ? kBlack : kWhite;
+}
+
+Color mark_on(Color ground, Color mark, Color ink) {
+  constexpr double kLeast = 3.0;
+  constexpr std::uint32_t kSteps = 16;
+  const std::uint32_t alpha = mark >> 24;
+  for (std::uint32_t step = 0; step <= kSteps; ++step) {
+    const Color color = blended(with_alpha(mark, alpha + (255U - alpha) * step / kSteps), ground);
+    if (contrast(color, ground) >= kLeast) return color;
+  }
+  for (std::uint32_t step = 1; step < kSteps; ++step) {
+    const Color color = blended(with_alpha(ink, 255U * step / kSteps), mark);
+    if (contrast(color, ground) >= kLeast) return color;
+  }
+  return ink;
+}
+
 void apply(const Theme& theme, ImGuiStyle& style) {
   style = ImGuiStyle();
   apply_sizes(style);
@@ -173,8 +202,9 @@ void apply(const Theme& theme, ImGuiStyle& style) {
   set(ImGuiCol_ScrollbarGrabHovered, theme.text_dim);
   set(ImGuiCol_ScrollbarGrabActive, theme.accent);
   set(ImGuiCol_CheckMark, theme.accent);
-  set(ImGuiCol_SliderGrab, with_alpha(theme.accent, 130));  // the number is written over it
-  set(ImGuiCol_SliderGrabActive, with_alpha(theme.accent_hover, 170));
+  // The number is written over them, also while the pointer is there.
+  set(ImGuiCol_SliderGrab, with_alpha(theme.accent, theme.kind == ThemeKind::Light ? 130 : 108));
+  set(ImGuiCol_SliderGrabActive, with_alpha(theme.accent_hover, theme.kind == ThemeKind::Light ? 150 : 86));
   set(ImGuiCol_Button, theme.field);
   set(ImGuiCol_ButtonHovered, theme.hover);
   set(ImGuiCol_ButtonActive, theme.active);

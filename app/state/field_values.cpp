@@ -245,6 +245,18 @@ void read_token(const JsonReader& object, const char* key, std::optional<std::ui
   if (found && !found->is_null()) value = JsonReader::integer(object.path(key), *found, 0u, model::kPaddingId - 1);
 }
 
+json write_flow_threshold(std::optional<float> threshold) { return threshold ? json(*threshold) : json(nullptr); }
+
+void read_flow_threshold(const JsonReader& object, const char* key, std::optional<float>& value) {
+  const json* found = object.find(key);
+  if (!found) return;
+  value.reset();
+  if (found->is_null()) return;
+  float threshold = kLeastFlowThreshold;
+  object.read(key, threshold, kLeastFlowThreshold, kMostFlowThreshold);
+  value = threshold;
+}
+
 void read_color_map(const JsonReader& object, const char* key, std::string& value) {
   object.read(key, value);
   const Result<view::ColorMap> known = view::parse_color_map(value);

@@ -76,4 +76,8 @@ void read_matrix_id(const JsonReader& object, const char* key, std::string& valu
 nlohmann::json write_token(std::optional<std::uint32_t> token);
 void read_token(const JsonReader& object, const char* key, std::optional<std::uint32_t>& value);
 
+/// A number, or null where the threshold is automatic.
+nlohmann::json write_flow_threshold(std::optional<float> threshold);
+void read_flow_threshold(const JsonReader& object, const char* key, std::optional<float>& value);
+
 }  // namespace headlight::app

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/state/chosen_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -49,7 +50,10 @@ void read_lists(const nlohmann::json& value, std::size_t depth, Cells& cells, co
 
 Cells read_json_cells(const std::string& content, const std::string& file) {
   const Result<nlohmann::json> value = parse_json(content);
-  if (!value) throw Error("{}: {}", file, value.error());
+  if (!value) {
+    constexpr const char* kExpected = "lists of true and false, [[true, false], [true, true]]: a row for each query";
+    throw Error("{}: {}", file, refusal_of_json(content, value.error(), kExpected));
+  }
   Cells cells;
   read_lists(*value, 0, cells, file);
   return cells;

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "app/state/session_file.h"
+#include "capture/capture_file.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/utf8.h"
@@ -24,7 +26,13 @@ std::string tidy_lines(const std::string& content) {
 
 }  // namespace
 
-void open_text(const std::filesystem::path& path, State& state) {
+FileKind kind_of_file(const std::filesystem::path& path) {
+  if (capture::is_capture_path(path)) return FileKind::Capture;
+  if (is_model_path(path)) return FileKind::Model;
+  return path.extension() == ".json" || is_figure_path(path) ? FileKind::Session : FileKind::Text;
+}
+
+std::string read_text(const std::filesystem::path& path) {
   std::error_code failure;
   const std::uintmax_t size = std::filesystem::file_size(path, failure);
   if (!failure && size > kLargestText) {
@@ -35,7 +43,11 @@ void open_text(const std::filesystem::path& path, State& state) {
   if (broken != std::string_view::npos) {
     throw Error("{}: byte {} is not UTF-8; only text files can be opened", path.string(), broken);
   }
-  std::string text = tidy_lines(content);
+  return tidy_lines(content);
+}
+
+void open_text(const std::filesystem::path& path, State& state) {
+  std::string text = read_text(path);
   if (text.empty()) throw Error("{} has no text: the text on screen stays", path.string());
   // The tokens of a notebook and of a capture are their own.
   if (is_notebook(state.source) || is_capture(state.source)) select_preset(state, "");

@@ -1,12 +1,28 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <string>
 
 #include "app/state/state.h"
 
 namespace headlight::app {
 
-/// Makes a file's content the state's text. Throws Error in one line: not readable, too large, not UTF-8.
+/// What a file is opened as: one that is dropped on the window, or that the command line names without a flag.
+enum class FileKind : std::uint8_t {
+  Model,
+  Capture,
+  Session,  ///< or a figure that carries one
+  Text,
+};
+/// By its name, and by its content where the name says too little. A file that can't be read is of some kind, and opening
+/// it says why it can't.
+FileKind kind_of_file(const std::filesystem::path& path);
+
+/// A text file's lines, without newlines at the end. Throws Error in one line: not readable, too large, not UTF-8.
+std::string read_text(const std::filesystem::path& path);
+
+/// Makes a file's content the state's text. Throws Error in one line, as read_text(), and where there is no text.
 void open_text(const std::filesystem::path& path, State& state);
 
 /// Is it to be opened as a model: a folder, a .gguf or a .safetensors file?

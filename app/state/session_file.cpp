@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/state/chosen_json.h"
 #include "app/state/opened_file.h"
 #include "app/state/state_json.h"
 #include "core/atomic_file.h"
@@ -33,7 +34,7 @@ std::string version_problem(const json& session) {
 
 /// The JSON of a session file, or of the session that an exported figure carries.
 json read_session(const std::filesystem::path& path) {
-  if (!is_figure_path(path)) return read_json(path);
+  if (!is_figure_path(path)) return read_chosen_json(path, "a session, which File, Save session writes");
   constexpr std::uint64_t kLargestFigure = std::uint64_t{256} << 20;
   const std::optional<std::string> text = exporting::session_of_figure(read_file(path, kLargestFigure));
   if (!text) {

@@ -221,12 +221,13 @@ struct LogitsChoices {
 /// What the flow view traces back: contributions (information-flow routes), attention rollout, or a maximum flow.
 enum class FlowMethod : std::uint8_t { Routes, Rollout, MaximumFlow };
 
-inline constexpr float kLeastFlowThreshold = 0.01f, kMostFlowThreshold = 0.5f;
+inline constexpr float kLeastFlowThreshold = 0.001f, kMostFlowThreshold = 0.5f;
 
 /// The flow view's own settings. Its position is the predictions'.
 struct FlowChoices {
   FlowMethod method = FlowMethod::Routes;
-  float threshold = 0.04f;       ///< edges below are left out, kLeastFlowThreshold … kMostFlowThreshold
+  /// Edges below are left out, kLeastFlowThreshold … kMostFlowThreshold; none: automatic, as the graph has edges.
+  std::optional<float> threshold = {};
   float residual_weight = 0.5f;  ///< of rollout and maximum flow: the residual stream's share of a layer, 0 … 1
 
   bool operator==(const FlowChoices&) const = default;

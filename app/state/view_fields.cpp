@@ -168,8 +168,8 @@ void add_single_views(std::vector<Field>& fields) {
   fields.push_back(
       choice_field("flow", "method", "Choose what flows", at<&State::flow, &FlowChoices::method>(), kFlowMethods));
   fields.push_back(
-      continuous(number_field("flow", "threshold", "Change threshold", at<&State::flow, &FlowChoices::threshold>(),
-                              kLeastFlowThreshold, kMostFlowThreshold)));
+      continuous(value_field("flow", "threshold", "Change threshold", at<&State::flow, &FlowChoices::threshold>(),
+                             write_flow_threshold, read_flow_threshold)));
   fields.push_back(continuous(number_field("flow", "residual_weight", "Change residual's weight",
                                            at<&State::flow, &FlowChoices::residual_weight>(), 0.0f, 1.0f)));
 }

@@ -79,10 +79,7 @@ std::string cell_number(float value, std::uint32_t decimals) {
   return view::format_fixed(value, magnitude >= 99.95F ? 0U : magnitude >= 9.995F ? std::min(decimals, 1U) : decimals);
 }
 
-shell::Color readable_on(shell::Color ground) {
-  const bool is_light = view::lightness(view::unpack(ground)) > 0.65F;
-  return is_light ? shell::rgb(0x101010) : shell::rgb(0xFFFFFF);
-}
+shell::Color readable_on(shell::Color ground) { return shell::text_on(ground, shell::rgb(0xFFFFFF)); }
 
 shell::Color color_of(const shell::HeatmapImage& image, float value) {
   const float position = view::position_in({.low = image.low, .high = image.high}, image.spread, value);

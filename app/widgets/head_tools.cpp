@@ -106,7 +106,7 @@ void choose_filter(Frame& frame, const std::string& name, const ShownMetrics& me
     mark_last_item(frame, name + ".least", "The least value of the heads that are shown; Ctrl+click types it.");
   }
   flow(ImGui::CalcTextSize("pinned only").x + ImGui::GetFrameHeight() + 8.0F);
-  ImGui::Checkbox("pinned only", &choices.only_pinned);
+  check_box(frame, "pinned only", choices.only_pinned);
   mark_last_item(frame, name + ".pinned", "Shows only heads that are pinned: by Space, or by the ring beside a head.");
 }
 

@@ -28,6 +28,13 @@ class Ink {
   Ink& operator=(const Ink&) = delete;
 };
 
+/// A check box with a border that is seen on any ground: nothing else shows an empty one.
+inline void check_box(const Frame& frame, const char* label, bool& value) {
+  ImGui::PushStyleColor(ImGuiCol_Border, frame.ui.theme().text_dim);
+  ImGui::Checkbox(label, &value);
+  ImGui::PopStyleColor();
+}
+
 /// The last ImGui item as a rectangle.
 inline view::Rect last_item_rect() {
   return {.origin = to_glm(ImGui::GetItemRectMin()), .size = to_glm(ImGui::GetItemRectSize())};

@@ -1,6 +1,5 @@
 #include "app/widgets/prompt_panel.h"
 
-#include <algorithm>
 #include <charconv>
 #include <span>
 
@@ -88,24 +87,11 @@ void offer_examples(Frame& frame, std::span<const Example> examples) {
   ImGui::EndPopup();
 }
 
-/// May a refused text be one that the model takes with stretched positions? A token has a byte at least, so that a text of
-/// fewer bytes than positions was refused for another reason.
-bool may_be_too_long(const Frame& frame) {
-  const Model& choice = frame.state.model();
-  const inference::LanguageModel* model = frame.result.model.get();
-  if (!model || choice.stretches_positions || model->path.string() != choice.path) return false;
-  const model::Embedding* embedding = model->network->source_embedding.get();
-  if (!embedding || embedding->positions.is_empty()) return false;
-  std::size_t most = choice.text.size() + choice.pair_text.size();
-  for (const std::vector<std::uint32_t>& line : choice.ids) most = std::max(most, line.size());
-  return most > inference::position_limit(*model, embedding);
-}
-
-/// Why the text was refused, and where its length may be the reason what takes the whole of it.
+/// Why the text was refused, and where its length is the reason a button that takes the whole of it.
 void warn_of(Frame& frame, Form& form, const std::string& error) {
   if (error.empty()) return;
   form.warning(error);
-  if (!may_be_too_long(frame)) return;
+  if (frame.result.error_kind != ErrorKind::TooFewPositions) return;
   if (form.button("stretch", "Stretch positions")) frame.state.model().stretches_positions = true;
   explain_last_item(frame,
                     "Takes the whole text: the model's table of positions is interpolated. It wasn't trained for that.");

@@ -52,6 +52,9 @@ bool draw_segmented(Frame& frame, const char* name, std::span<const std::string>
       list->AddRectFilled(ImVec2(x + 2.0F, start.y + 2.0F), ImVec2(x + width - 2.0F, end.y - 2.0F),
                           is_chosen ? theme.active : theme.hover, rounding - 1.0F);
     }
+    if (is_chosen) {  // its ground alone is near to the others'
+      list->AddRectFilled(ImVec2(x + padding, end.y - 4.0F), ImVec2(x + width - padding, end.y - 2.0F), theme.accent, 1.0F);
+    }
     list->AddText(font, font_size(font), ImVec2(x + padding, std::round(start.y + (height - font_size(font)) * 0.5F)),
                   is_chosen ? theme.text : theme.text_dim, labels[i].c_str());
     x += width;

@@ -115,6 +115,10 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& bo
   image.grid = 0;
   if (is_per_row) image.row_scale = shown_tile.facts->row_scales;
   frame.ui.heatmaps().draw(list, image);
+  // Small weights are nearly black.
+  if (theme.kind == shell::ThemeKind::HighContrast) {
+    list->AddRect(to_imgui(box.origin - 1.0F), to_imgui(box.end() + 1.0F), theme.border);
+  }
 }
 
 void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& box) {

@@ -136,11 +136,13 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     const bool is_lit = marks.pointed && marks.pointed->item == chip->item && marks.pointed->token == chip->token;
     const ChipColors colors = colors_of(*chip, marks, is_hovered || is_lit, theme);
     const ImVec2 low = to_imgui(rect.origin), high = to_imgui(rect.end());
+    shell::Color ground = colors.ground == 0 ? theme.panel : colors.ground;
     list->AddRectFilled(low, high, colors.ground, 4.0F);
     if (chip->item == marks.item && chip->token < marks.shades.size()) {
       const float shade = std::clamp(marks.shades[chip->token], 0.0F, 1.0F);
-      list->AddRectFilled(low, high, shell::with_alpha(theme.key, static_cast<std::uint32_t>(kDeepestChipShade * shade)),
-                          4.0F);
+      const shell::Color color = shell::with_alpha(theme.key, static_cast<std::uint32_t>(kDeepestChipShade * shade));
+      list->AddRectFilled(low, high, color, 4.0F);
+      ground = shell::blended(color, ground);
     }
     if (colors.border != 0) list->AddRect(low, high, colors.border, 4.0F);
     const char* text = chip->is_padding ? kPaddingText : token_text(tokens, chip->item, chip->token).c_str();
@@ -148,7 +150,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     list->AddText(font, font_size(font),
                   {low.x + (chip->is_padding ? kPadPadding : kChipPadding),
                    low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
-                  colors.text, text, nullptr, 0.0F, &clip);
+                  shell::text_on(ground, colors.text), text, nullptr, 0.0F, &clip);
     frame.mark(fmt::format("{}.{}.{}", name, chip->item, chip->token), rect);
     if (!is_hovered) continue;
     events.hovered = ChipTarget{.item = chip->item, .token = chip->token};

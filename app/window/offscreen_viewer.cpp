@@ -38,7 +38,8 @@ void take_screenshot(const ScreenshotOptions& options) {
   Workspace& workspace = viewer.workspace();
   if (options.survey) workspace.show_survey(*options.survey);
   workspace.settle({options.width, options.height}, options.scale, 0.0);
-  if (workspace.result().run == 0 || workspace.result().is_stale) throw Error("{}", workspace.result().error);
+  const EngineResult& result = workspace.result();
+  if (result.run == 0 || result.is_stale) throw Error(result.error_kind, "{}", result.error);
   if (options.is_figure) return workspace.write_figure(options.out);
   write_png(options.out, viewer.ui().read_pixels());
 }

@@ -17,11 +17,12 @@ namespace fs = std::filesystem;
 
 void Workspace::open_files(const std::vector<std::string>& paths) {
   if (paths.empty()) return;
-  if (capture::is_capture_path(paths.front())) return open_capture(paths.front());
-  if (is_model_path(paths.front())) return open_model(paths.front());
+  const fs::path path = paths.front();
+  const FileKind kind = kind_of_file(path);
+  if (kind == FileKind::Capture) return open_capture(path);
+  if (kind == FileKind::Model) return open_model(path);
   try {
-    const fs::path path = paths.front();
-    path.extension() == ".json" || is_figure_path(path) ? show_session(path) : show_text(path);
+    kind == FileKind::Session ? show_session(path) : show_text(path);
   } catch (const std::exception& error) {
     notice_ = {.text = error.what(), .is_warning = true};
   }

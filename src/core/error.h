@@ -19,6 +19,7 @@ enum class ErrorKind : std::uint8_t {
   OutOfDeviceMemory,  ///< of the device or of its driver: less work at once may succeed
   DeviceLost,         ///< the device and all its memory are lost: a new context may work
   Cancelled,          ///< the caller asked for it
+  TooFewPositions,    ///< a text is longer than the model's table of positions, which can be stretched
 };
 
 /// An error that is reported to the user in one line: what is wrong, where, and what to do about it.

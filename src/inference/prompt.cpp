@@ -58,7 +58,8 @@ class Side {
       const std::vector<text::Token>& line = lines[i];
       if (line.empty()) throw Error("{} has no token: type at least one", where(i, lines.size()));
       if (longest != 0 && line.size() > longest) {
-        throw Error("{} has {}, but the model has positions for {}: shorten it", where(i, lines.size()),
+        throw Error(has_table ? ErrorKind::TooFewPositions : ErrorKind::Other,
+                    "{} has {}, but the model has positions for {}: shorten it", where(i, lines.size()),
                     count_of(line.size(), "token"), longest);
       }
       for (const text::Token& token : line) {

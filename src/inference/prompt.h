@@ -36,7 +36,8 @@ struct Prompt {
   std::vector<std::vector<text::Token>> target_tokens;  ///< likewise
 };
 
-/// Throws Error in one line: no token at all, too many for the model's positions, ids outside the vocabulary, no tokenizer.
+/// Throws Error in one line: no token at all, too many for the model's positions (ErrorKind::TooFewPositions where
+/// PromptText::stretches_positions would take them), ids outside the vocabulary, no tokenizer.
 /// The decoder's input is its start token followed by the target's tokens, as the model was trained: without the end token,
 /// which training only ever asks for.
 Prompt make_prompt(const LanguageModel& model, const PromptText& text);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <imgui.h>
 
 #include "app/shell/glyph_set.h"
 #include "app/shell/heatmap_renderer.h"
@@ -78,6 +79,32 @@ TEST_CASE("black on white has WCAG's largest contrast") {
   CHECK(rgb(0x112233) == 0xFF332211U);
 }
 
+TEST_CASE("text and marks are seen on any ground") {
+  CHECK(blended(rgb(0x336699), rgb(0xFFFFFF)) == rgb(0x336699));
+  CHECK(blended(with_alpha(rgb(0x336699), 0), rgb(0x102030)) == rgb(0x102030));
+  CHECK(blended(with_alpha(rgb(0xFF0000), 128), rgb(0x000000)) == rgb(0x800000));
+  double least_text = 21.0, least_mark = 21.0;
+  for (std::uint32_t color = 0; color < 0x1000000U; color += 0x0B0D11U) {
+    const Color ground = rgb(color);
+    for (const Color preferred : {rgb(0xFFFFFF), rgb(0x1B2027), rgb(0xA4ADBB)}) {
+      least_text = std::min(least_text, contrast(ground, text_on(ground, preferred)));
+    }
+  }
+  CHECK(least_text >= 4.5);
+  for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark, ThemeKind::HighContrast}) {
+    const Theme& theme = theme_of(kind);
+    CHECK(text_on(theme.panel, theme.text_dim) == theme.text_dim);  // which can be read there already
+    CHECK(mark_on(theme.background, theme.query, theme.text) == theme.query);
+    for (std::uint32_t color = 0; color < 0x1000000U; color += 0x0B0D11U) {
+      for (const std::uint32_t alpha : {0U, 110U, 255U}) {
+        const Color mark = mark_on(theme.background, with_alpha(rgb(color), alpha), theme.text);
+        least_mark = std::min(least_mark, contrast(theme.background, mark));
+      }
+    }
+  }
+  CHECK(least_mark >= 3.0);
+}
+
 TEST_CASE("every text colour can be read on every ground it stands on") {
   for (const ThemeKind kind : {ThemeKind::Light, ThemeKind::Dark, ThemeKind::HighContrast}) {
     const Theme& theme = theme_of(kind);
@@ -104,6 +131,13 @@ TEST_CASE("every text colour can be read on every ground it stands on") {
     CHECK(contrast(theme.text_on_accent, theme.accent) >= 4.5);
     CHECK(contrast(theme.text_on_accent, theme.accent_hover) >= 4.5);
     CHECK(contrast(theme.hatch, theme.hatch_ground) >= 1.5);
+    // A slider's number is over its grab.
+    ImGuiStyle style;
+    apply(theme, style);
+    const auto color_of = [&](ImGuiCol slot) { return ImGui::ColorConvertFloat4ToU32(style.Colors[slot]); };
+    CHECK(contrast(theme.text, blended(color_of(ImGuiCol_SliderGrab), theme.field)) >= 4.5);
+    CHECK(contrast(theme.text, blended(color_of(ImGuiCol_SliderGrab), theme.hover)) >= 4.5);
+    CHECK(contrast(theme.text, blended(color_of(ImGuiCol_SliderGrabActive), theme.active)) >= 4.5);
   }
 }
 

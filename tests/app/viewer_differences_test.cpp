@@ -346,7 +346,9 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("flow: edges have the colour of what their share changed by, and the largest changes are written") {
-    UiDriver ui(sentence());
+    State state = sentence();
+    state.flow.threshold = 0.04F;
+    UiDriver ui(state);
     freeze_and_paint(ui);
     const std::uint32_t last = ui.result().shapes.begin()->second.queries - 1;  // whose prediction it is
     for (const std::uint32_t key : {0U, 1U, last}) {
@@ -359,7 +361,7 @@ TEST_SUITE("gpu") {
     const auto* frozen = found_of<TokenFlowFound>(ui, kFlowRoutes, true);
     REQUIRE(now);
     REQUIRE(frozen);
-    const auto threshold = static_cast<double>(ui.state().flow.threshold);
+    const auto threshold = static_cast<double>(*ui.state().flow.threshold);
     const FlowLayout layout(attribution::routes(now->shares, now->start, threshold),
                             attribution::routes(frozen->shares, frozen->start, threshold), now->layers, now->start);
     REQUIRE(layout.largest_change() > 0.005);

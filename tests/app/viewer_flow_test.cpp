@@ -20,6 +20,7 @@
 
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
+#include "app/views/flow/flow_threshold.h"
 #include "app/widgets/prediction_bars.h"
 #include "model/reference.h"
 
@@ -123,6 +124,32 @@ double compare_list(UiDriver& ui, std::string said, const std::vector<double>& c
 
 }  // namespace
 
+TEST_SUITE("cpu") {
+  TEST_CASE("an automatic threshold is the largest of two digits that leaves enough edges") {
+    const auto of_shares = [](std::vector<float> shares, float least) {
+      return automatic_threshold(least, [&](float threshold) {
+        return static_cast<std::size_t>(std::ranges::count_if(shares, [&](float share) { return share >= threshold; }));
+      });
+    };
+    std::vector<float> shares(kAutomaticEdges - 1, 0.4F);
+    shares.push_back(0.0637F);
+    shares.resize(200, 0.02F);
+    CHECK(of_shares(shares, 0.001F) == 0.063F);
+    CHECK(of_shares(shares, 0.04F) == 0.063F);
+    shares[kAutomaticEdges - 1] = 0.02F;
+    CHECK(of_shares(shares, 0.001F) == 0.02F);
+    CHECK(of_shares({0.3F, 0.2F}, 0.005F) == 0.005F);  // fewer than enough: all that was looked for
+    CHECK(of_shares({}, 0.001F) == 0.001F);
+    CHECK(of_shares(std::vector(100, 0.9F), 0.001F) == kMostFlowThreshold);
+    CHECK(least_share(0.5F) == 40);
+    CHECK(least_share(0.04F) == 40);
+    CHECK(least_share(0.039F) == 20);
+    CHECK(least_share(0.02F) == 20);
+    CHECK(least_share(0.0051F) == 5);
+    CHECK(least_share(kLeastFlowThreshold) == 1);
+  }
+}
+
 TEST_SUITE("gpu") {
   TEST_CASE("every node tells which tokens its layer promoted and suppressed, and by how much") {
     for (const char* model : {"gpt2", "llama"}) {
@@ -221,6 +248,52 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("head.map"));
     ui.press(Key::Z, kControl);
     CHECK(ui.state().view.tab == "flow");
+  }
+
+  TEST_CASE("the threshold is the largest that leaves enough edges, until the user chooses one; a double click goes back") {
+    UiDriver ui(flow_of("the cat sat on the mat and looked at the dog"));
+    show_golden_model(ui, "gpt2");
+    const auto is_automatic = [] {
+      std::string text;
+      for (const DrawnGlyph& glyph : glyphs_on_screen()) text += glyph.text;
+      return text.find("(auto)") != std::string::npos;
+    };
+    const auto edges_on_screen = [&] {
+      std::size_t count = 0;
+      const std::uint32_t tokens = ui.result().input->source.length;
+      for (std::uint32_t layer = 0; layer < 2; ++layer) {
+        for (std::uint32_t to = 0; to < tokens; ++to) {
+          for (std::uint32_t from = 0; from <= to; ++from) {
+            if (ui.sees(fmt::format("flow.edge.{}.{}.{}", layer, from, to))) ++count;
+          }
+        }
+      }
+      return count;
+    };
+    CHECK_FALSE(ui.state().flow.threshold);
+    CHECK(is_automatic());
+    const std::size_t automatic = edges_on_screen();
+    CHECK(automatic >= kAutomaticEdges);
+    CHECK(automatic <= 60);
+    ui.click_within("flow.threshold", 0.9F, 0.5F);
+    REQUIRE(ui.state().flow.threshold);
+    CHECK(*ui.state().flow.threshold > 0.2F);
+    CHECK_FALSE(is_automatic());
+    CHECK(ui.window().undo().undo_label() == "Change threshold");
+    CHECK(edges_on_screen() < automatic);
+    const std::optional<float> chosen = ui.state().flow.threshold;
+    ui.fill_in("text.edit", "the dog sat on the mat and looked at the cat");
+    CHECK(ui.state().flow.threshold == chosen);
+    ui.wait(5.0);
+    const glm::vec2 place = ui.rect("flow.threshold").center();
+    std::vector<shell::InputEvent> twice = shell::click_at(place);
+    for (const shell::InputEvent& event : shell::click_at(place)) twice.push_back(event);
+    ui.feed(twice);
+    CHECK_FALSE(ui.state().flow.threshold);
+    CHECK(edges_on_screen() >= kAutomaticEdges);
+    ui.press(Key::Z, kControl);
+    CHECK(ui.state().flow.threshold == chosen);
+    check_tips(ui);
   }
 
   TEST_CASE("arrow keys walk through the graph, Enter opens the strongest edge's head") {

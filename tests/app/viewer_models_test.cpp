@@ -193,7 +193,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().undo().undo_label() == "Stretch positions");
     ui.press(Key::Z, kControl);
     CHECK(ui.sees("text.stretch"));
-    ui.fill_in("text.edit", "");  // refused, but not for its length
+    ui.click("text.to_ids");
+    ui.fill_in("text.ids", "999");  // refused, but not for its length
     CHECK(ui.sees("text.warning"));
     CHECK_FALSE(ui.sees("text.stretch"));
   }

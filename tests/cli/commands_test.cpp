@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <sstream>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
+#include "support/golden_model.h"
 #include "support/program.h"
 
 namespace commands_test {
@@ -71,6 +74,48 @@ TEST_SUITE("cpu") {
     CHECK(says("screenshot", "(default: captions-gpt2; any flag of the playground's"));
     CHECK_FALSE(says("screenshot", "(default: the playground's seeded weights)"));
     CHECK(says("view", "(default: what was open last, captions-gpt2 at the first start)"));
+  }
+
+  TEST_CASE("a file without a flag is opened in the window, told by what it is") {
+    const TemporaryDirectory folder;
+    const auto write = [&](const std::string& name, const std::string& content) {
+      const std::string path = (folder.path() / name).string();
+      write_file_atomically(path, content);
+      return path;
+    };
+    const std::string own = "XDG_CONFIG_HOME=" + folder.path().string() + " env -u DISPLAY -u WAYLAND_DISPLAY";
+    const auto refusal = [&](const std::vector<std::string>& arguments, int status = 1) {
+      const Outcome outcome = run_headlight(arguments, own);
+      INFO(outcome.err);
+      return complaint_of(outcome, status);
+    };
+    // Each of them is read before the window is looked for.
+    const std::string gpt2 = test::golden_model_path("gpt2").string();
+    const std::string text = write("notes.txt", "the cat sat\n"), plain = write("notes", "the cat sat\n");
+    const std::string session = write("any.json", R"({"headlight": 1, "state": {"text": "a b"}})");
+    for (const std::string& file : {gpt2, text, plain, session}) {
+      CHECK(refusal({file}).find("no display") != std::string::npos);
+      CHECK(refusal({"--theme", "light", file}).find("no display") != std::string::npos);
+      CHECK(refusal({"view", file}).find("no display") != std::string::npos);
+    }
+    const auto of_file = [&](const std::string& file) {
+      const std::string told = refusal({file});
+      CHECK(told.starts_with(file));
+      return told.substr(std::min(told.size(), file.size()));
+    };
+    CHECK(of_file((folder.path() / "none.npz").string()).starts_with(": there is no such file or folder"));
+    CHECK(of_file(write("broken.gguf", "GGUF?")).size() > 10);
+    CHECK(of_file(write("broken.npz", "PK?")).size() > 10);
+    CHECK(of_file(write("broken.safetensors", "?")).size() > 10);
+    CHECK(of_file(write("lesson.json", R"({"headlight_lesson": 1})")).starts_with(" is no Headlight session"));
+    CHECK(of_file(write("empty.json", "")).find("it is empty; expected a session") != std::string::npos);
+    CHECK(of_file(write("empty.txt", "\n")) == " has no text");
+    CHECK(of_file(write("data.bin", "\xff\xfe")).find("is not UTF-8") != std::string::npos);
+    CHECK(refusal({text, "--text", "a"}, 2) == fmt::format("--text and {} exclude each other: give either", text));
+    CHECK(refusal({gpt2, "--model", gpt2}, 2) == fmt::format("--model and {} exclude each other: give either", gpt2));
+    CHECK(refusal({text, plain}, 2).starts_with(fmt::format("'{}' belongs to no flag", plain)));
+    CHECK(refusal({"openai/none"}).starts_with("openai/none: there is no such file or folder; a model is named by --model"));
+    CHECK(usage_complaint({"zzzzzzz"}) == "there is no command 'zzzzzzz' and no such file (see headlight --help)");
   }
 
   TEST_CASE("figures' flags are checked before anything is computed") {

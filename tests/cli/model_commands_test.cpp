@@ -371,8 +371,13 @@ TEST_SUITE("gpu") {
     CHECK(export_complaint("gpt2", {"--text", ""}, 1) == "the text has no line: type at least one token");
     std::string many = "5";
     for (int i = 0; i < 32; ++i) many += ",5";
-    CHECK(export_complaint("gpt2", {"--ids", many}, 1).find("33 tokens, but the model has positions for 32") !=
-          std::string::npos);
+    const std::string too_long =
+        "the text has 33 tokens, but the model has positions for 32: shorten it, or take all of it with "
+        "--stretch-positions on";
+    CHECK(export_complaint("gpt2", {"--ids", many}, 1) == too_long);
+    const TemporaryDirectory directory;
+    const std::string image = (directory.path() / "a.png").string();
+    CHECK(complaint({"screenshot", "--model", golden_path("gpt2"), "--ids", many, "--out", image}, 1) == too_long);
     CHECK(export_complaint("t5", {"--text", "a"}, 1).find("give token ids instead of text") != std::string::npos);
     CHECK(export_complaint("gpt2", {"--ids", "5", "--block", "cross"}, 2).find("--block cross: there is no such") == 0);
   }

@@ -240,7 +240,15 @@ TEST_SUITE("cpu") {
     Bench bench;
     State state = model_state("gpt2", std::string(400, 'a') + " b c");
     bench.request(state);
-    CHECK(bench.finish().error.find("has positions for 32") != std::string::npos);
+    const EngineResult refused = bench.finish();
+    CHECK(refused.error.find("has positions for 32") != std::string::npos);
+    CHECK(refused.error_kind == ErrorKind::TooFewPositions);
+    state.model().ids = {{99'999}};  // of a text that is as long as before
+    bench.request(state);
+    const EngineResult unknown = bench.finish();
+    CHECK(unknown.error.find("token id 99999") != std::string::npos);
+    CHECK(unknown.error_kind == ErrorKind::Other);
+    state.model().ids.clear();
     state.model().stretches_positions = true;
     bench.request(state);
     const EngineResult stretched = bench.finish();

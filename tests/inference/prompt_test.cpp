@@ -142,6 +142,12 @@ TEST_SUITE("cpu") {
     CHECK(refusal(*gpt2, {.lines = {}, .ids = {Ids(33, 5)}}) ==
           "the text has 33 tokens, but the model has positions for 32: shorten it");
     CHECK_NOTHROW(make_prompt(*gpt2, {.lines = {}, .ids = {Ids(32, 5)}}));
+    CHECK_NOTHROW(make_prompt(*gpt2, {.lines = {}, .ids = {Ids(33, 5)}, .stretches_positions = true}));
+    try {
+      make_prompt(*gpt2, {.lines = {}, .ids = {Ids(33, 5)}});
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::TooFewPositions);
+    }
     CHECK(refusal(*gpt2, {.lines = {}, .ids = {{5, 128}}}) == "the text: token id 128 is not among the model's 128");
     CHECK(refusal(*gpt2, {.lines = {"a"}, .target_lines = {"b"}}) == "GPT-2 has no decoder: it takes no target");
     const auto roberta = open_golden("roberta");  // its positions begin at 2

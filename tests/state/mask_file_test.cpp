@@ -30,6 +30,9 @@ std::string long_npy(const std::string& type, const std::string& shape, const st
   return file + header + numbers;
 }
 
+/// What it says behind a file that isn't read as JSON.
+constexpr const char* kExpected = "; expected lists of true and false, [[true, false], [true, true]]: a row for each query";
+
 /// What load_mask says about a file of this name and content.
 std::string refusal(const std::string& name, const std::string& content) {
   const TemporaryDirectory directory;
@@ -71,7 +74,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("headers and lists that would take the stack or the memory are refused") {
     const std::string deep(200'000, '['), close(200'000, ']');
-    CHECK(refusal("a.json", deep + close) == "JSON nested more than 64 deep");
+    CHECK(refusal("a.json", deep + close) == std::string("JSON nested more than 64 deep") + kExpected);
     CHECK(refusal("a.json", "[{\"a\":" + deep.substr(0, 60) + close.substr(0, 60) + "}]")
               .starts_with("a mask consists of true and false (or 1 and 0), found {\"a\":[[["));
     std::string axes = "1";
@@ -93,7 +96,8 @@ TEST_SUITE("cpu") {
     CHECK(refusal("a.json", "[1, 0]") ==
           "the mask is [2]; expected [queries, keys], [batch, queries, keys] or [batch, heads, queries, keys]");
     CHECK(refusal("a.json", "[]").starts_with("the mask is [0]; expected"));
-    CHECK(refusal("a.json", "[[1, 0}") == "not JSON (line 1, column 7)");
+    CHECK(refusal("a.json", "[[1, 0}") == std::string("not JSON (line 1, column 7)") + kExpected);
+    CHECK(refusal("a.json", "").starts_with("not JSON (line 1, column 1): it is empty; expected lists of true and false"));
     CHECK(refusal("a.txt", "1 0") == "a mask is a .json or a .npy file");
     CHECK(refusal("a.npy", "text, and more of it") == "no NumPy file (it doesn't begin with \\x93NUMPY)");
     CHECK(refusal("a.npy", npy("|b1", "2, 3", "\1\1")) == "the file ends before its last number");

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/state/mask_painting.h"
+#include "app/state/opened_file.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "support/temporary_directory.h"
@@ -35,6 +36,47 @@ std::string failure_of(const std::string& content) {
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("what is no JSON is told by what it is, and what opens that") {
+    constexpr const char* kExpected = "; expected a session, which File, Save session writes";
+    const auto told = [&](std::string_view content) {
+      const std::string failure = failure_of(std::string(content));
+      CHECK(failure.ends_with(kExpected));
+      CHECK(failure.starts_with(": not JSON (line "));
+      const std::size_t at = failure.find("): ");
+      return at == std::string::npos ? std::string() : failure.substr(at + 3, failure.find("; expected") - at - 3);
+    };
+    CHECK(told("") == "it is empty");
+    CHECK(told(" \n") == "it is empty");
+    CHECK(told("GGUF\x03") == "it is a GGUF model, which is opened as one (Ctrl+O, --model)");
+    CHECK(told("PK\x03\x04...").starts_with("it is a zip archive"));
+    CHECK(told("\x93NUMPY...").starts_with("it is a NumPy array"));
+    CHECK(told("\x89PNG...").starts_with("it is a PNG image"));
+    CHECK(told("%PDF-1.7").starts_with("it is a PDF"));
+    CHECK(told("<svg/>").starts_with("it is an SVG image"));
+    CHECK(told(std::string_view("\x10\0\0\0\0\0\0\0{\"a\": 1}", 16)).starts_with("it is a .safetensors file"));
+    CHECK(told("the cat sat") == "it is a text, which is opened as one (File, Open text; --text-file)");
+    CHECK(told("\xff\xfe") == "it is a binary file");
+    CHECK(told(R"({"headlight": 1, "state": {)") == "");  // cut off: the place says where
+  }
+
+  TEST_CASE("a file is opened as what it is") {
+    const TemporaryDirectory folder;
+    const auto kind = [&](const std::string& name, const std::string& content) {
+      const fs::path path = folder.path() / name;
+      write_file_atomically(path, content);
+      return kind_of_file(path);
+    };
+    CHECK(kind_of_file(folder.path()) == FileKind::Model);
+    CHECK(kind("a.gguf", "GGUF") == FileKind::Model);
+    CHECK(kind("a.safetensors", "?") == FileKind::Model);
+    CHECK(kind("a.npz", "?") == FileKind::Capture);
+    CHECK(kind("a.json", "{}") == FileKind::Session);
+    CHECK(kind("a.headlight.json", "{}") == FileKind::Session);
+    CHECK(kind("a.svg", "<svg/>") == FileKind::Session);
+    CHECK(kind("a.txt", "a b") == FileKind::Text);
+    CHECK(kind("a", "a b") == FileKind::Text);
+  }
+
   TEST_CASE("a session says its version; older ones, which have none, are read too") {
     const TemporaryDirectory folder;
     const fs::path path = folder.path() / "s.headlight.json";

@@ -130,6 +130,18 @@ TEST_SUITE("cpu") {
                          "--heads: expected a whole number from 1 to 64, found '65'", UsageError);
   }
 
+  TEST_CASE("a threshold of the flow is automatic or a number, which files of before keep") {
+    CHECK_FALSE(State().flow.threshold);
+    CHECK(to_json(State())["flow"]["threshold"].is_null());
+    const auto read = [](const char* text) { return state_from_json(json::parse(text)).value().flow.threshold; };
+    CHECK(read(R"({"flow": {"threshold": 0.04}})") == 0.04F);
+    CHECK_FALSE(read(R"({"flow": {"threshold": null}})"));
+    CHECK_FALSE(read(R"({"flow": {"method": "rollout"}})"));
+    State chosen;
+    chosen.flow.threshold = 0.002F;
+    CHECK(state_from_json(json::parse(to_json(chosen).dump())).value() == chosen);
+  }
+
   TEST_CASE("missing keys keep their defaults and unknown ones are ignored") {
     const Result<State> read = state_from_json(json::parse(R"({"text": "a b", "from_the_future": [1], "view": {"x": 1}})"));
     REQUIRE(read);
@@ -159,7 +171,8 @@ TEST_SUITE("cpu") {
     CHECK(failure(R"({"logits": {"other": "the"}})").find("logits.other: expected a whole number") == 0);
     CHECK(failure(R"({"flow": {"method": "river"}})") ==
           "flow.method: expected one of routes, rollout, flow, found \"river\"");
-    CHECK(failure(R"({"flow": {"threshold": 0}})") == "flow.threshold: expected a number from 0.01 to 0.5, found 0");
+    CHECK(failure(R"({"flow": {"threshold": 0}})") == "flow.threshold: expected a number from 0.001 to 0.5, found 0");
+    CHECK(failure(R"({"flow": {"threshold": "auto"}})").find("flow.threshold: expected a number from 0.001 to 0.5") == 0);
     CHECK(failure(R"({"masks": {"cross": {"rule": "diagonal"}}})").find("masks.cross.rule: ") == 0);
     CHECK(failure(R"({"masks": {"cross": {"mask_expression": "k <= sore"}}})")
               .find("masks.cross.mask_expression: column 6: 'sore' is unknown") == 0);

@@ -29,10 +29,16 @@ float head_edge(std::uint32_t heads, float width) {
   return std::clamp(width / static_cast<float>(std::max(heads, 1U)), 3.0F, 15.0F);
 }
 
+/// Of a head: filled where it is selected, else hollow.
+void draw_square(glm::vec2 low, glm::vec2 high, bool is_selected, shell::Color color, shell::Color fill) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(to_imgui(low), to_imgui(high), is_selected ? color : fill, 1.0F);
+  if (!is_selected) list->AddRect(to_imgui(low), to_imgui(high), color, 1.0F);
+}
+
 /// One square for each query head over the KV heads that they read, the selected one filled; a click selects.
 void draw_head_row(Frame& frame, const BlockSource& source, glm::vec2 at, float width) {
   const shell::Theme& theme = frame.ui.theme();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const inference::BlockShape& shape = source.subject.geometry.shape;
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
   const float edge = head_edge(shape.heads, width);
@@ -40,7 +46,7 @@ void draw_head_row(Frame& frame, const BlockSource& source, glm::vec2 at, float 
   for (std::uint32_t head = 0; head < shape.heads; ++head) {
     const glm::vec2 low = at + glm::vec2(static_cast<float>(head) * edge, 0.0F);
     const bool is_selected = head == source.subject.geometry.head;
-    list->AddRectFilled(to_imgui(low), to_imgui(low + square), is_selected ? theme.query : theme.query_fill, 2.0F);
+    draw_square(low, low + square, is_selected, theme.query, theme.query_fill);
   }
   const std::uint32_t heads_of_one = shape.heads / kv_heads;
   const float shared = edge * static_cast<float>(heads_of_one);
@@ -48,9 +54,8 @@ void draw_head_row(Frame& frame, const BlockSource& source, glm::vec2 at, float 
     const glm::vec2 low = at + glm::vec2(static_cast<float>(head) * shared, square + 2.0F);
     const bool is_selected = head == source.subject.kv_head();
     const float half = (shared - 2.0F) * 0.5F;
-    list->AddRectFilled(to_imgui(low), ImVec2(low.x + half, low.y + 5.0F), is_selected ? theme.key : theme.key_fill, 1.0F);
-    list->AddRectFilled(ImVec2(low.x + half, low.y), ImVec2(low.x + shared - 2.0F, low.y + 5.0F),
-                        is_selected ? theme.value : theme.value_fill, 1.0F);
+    draw_square(low, {low.x + half, low.y + 5.0F}, is_selected, theme.key, theme.key_fill);
+    draw_square({low.x + half, low.y}, {low.x + shared - 2.0F, low.y + 5.0F}, is_selected, theme.value, theme.value_fill);
   }
   ImGui::SetCursorScreenPos(to_imgui(at));
   if (click_area("heads", ImVec2(edge * static_cast<float>(shape.heads), square + 8.0F))) {

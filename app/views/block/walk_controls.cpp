@@ -76,7 +76,7 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
   ImGui::SameLine();
   choose_speed(frame);
   ImGui::SameLine();
-  ImGui::Checkbox(is_wide ? "reduce motion" : "still", &frame.state.block.reduces_motion);
+  check_box(frame, is_wide ? "reduce motion" : "still", frame.state.block.reduces_motion);
   mark_last_item(frame, "block.reduce motion", "Steps are shown one after the other, without matrices that move.");
   if (!is_wide) return;
   ImGui::SameLine();

@@ -68,7 +68,8 @@ shell::Color change_color(const Frame& frame, double change, double reach) {
 shell::Color color_of(const Frame& frame, const attribution::FlowEdge& edge) {
   if (edge.is_residual) return frame.ui.theme().text_dim;
   if (edge.heads.empty()) return frame.ui.theme().output;
-  return view::pack(view::head_color(edge.heads.front().head));
+  const shell::Theme& theme = frame.ui.theme();
+  return shell::mark_on(theme.background, view::pack(view::head_color(edge.heads.front().head)), theme.text);
 }
 
 /// How an edge is drawn.
@@ -83,8 +84,11 @@ EdgeLook look_of(const Frame& frame, const FlowLayout& layout, const attribution
   const std::optional<double> before = layout.frozen_share(edge);
   const auto share = static_cast<float>(std::clamp(std::max(edge.share, before.value_or(0.0)), 0.0, 1.0));
   const auto alpha = static_cast<std::uint32_t>(110.0F + 145.0F * std::sqrt(share));
-  if (!before) return {.color = shell::with_alpha(color_of(frame, edge), alpha), .share = share};
-  return {.color = shell::with_alpha(change_color(frame, edge.share - *before, reach), std::max(alpha, 190U)),
+  const auto seen = [&](shell::Color color) {
+    return shell::mark_on(frame.ui.theme().background, color, frame.ui.theme().text);
+  };
+  if (!before) return {.color = seen(shell::with_alpha(color_of(frame, edge), alpha)), .share = share};
+  return {.color = seen(shell::with_alpha(change_color(frame, edge.share - *before, reach), std::max(alpha, 190U))),
           .share = share,
           .is_dashed = edge.share == 0.0};
 }

@@ -14,6 +14,7 @@
 #include "app/cells/provenance.h"
 #include "app/views/flow/flow_graph_panel.h"
 #include "app/views/flow/flow_layout.h"
+#include "app/views/flow/flow_threshold.h"
 #include "app/views/flow/node_tooltip.h"
 #include "app/widgets/copy_button.h"
 #include "app/widgets/empty_note.h"
@@ -29,20 +30,13 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kSlider = 150.0F;
+constexpr float kSlider = 150.0F, kThresholdSlider = 190.0F;
+constexpr float kSearchStart = static_cast<float>(kLeastShares.front()) / 1000.0F;
 
-/// The least share that routes are followed from, in thousandths: the graph at any higher threshold is part of the same
-/// finding, so that the slider needn't wait.
-std::uint32_t least_share(float threshold) {
-  for (const std::uint32_t least : {40U, 20U}) {
-    if (threshold * 1000.0F >= static_cast<float>(least)) return least;
-  }
-  return 10;
-}
-
-AnalysisQuery question(const State& state, const PredictionPosition& position) {
+/// `least`: of routes, the least share that is followed.
+AnalysisQuery question(const State& state, const PredictionPosition& position, std::uint32_t least) {
   AnalysisQuery query{.analysis = &kFlowRoutes, .batch = position.batch, .query = position.token};
-  query.options[0] = least_share(state.flow.threshold);
+  query.options[0] = least;
   if (state.flow.method == FlowMethod::Routes) return query;
   query.options[0] = static_cast<std::uint32_t>(std::lround(state.flow.residual_weight * 1000.0F));
   query.analysis = state.flow.method == FlowMethod::Rollout ? &kAttentionRollout : &kAttentionFlow;
@@ -85,32 +79,25 @@ void draw_small(Frame& frame, const std::string& text, shell::Color color) {
   ImGui::PopTextWrapPos();
 }
 
-void slide(Frame& frame, const char* name, const char* format, float& value, float low, float high,
-           const char* explanation) {
-  ImGui::SetNextItemWidth(std::min(kSlider, ImGui::GetContentRegionAvail().x));
-  const std::string id = fmt::format("##{}", name);
-  ImGui::SliderFloat(id.c_str(), &value, low, high, format, ImGuiSliderFlags_AlwaysClamp);
-  mark_last_item(frame, name, explanation);
-}
-
 /// On the same line where `width` fits there.
 void go_on(float width) {
   const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + 12.0F + width;
   if (end <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, 12.0F);
 }
 
-void choose(Frame& frame) {
+/// `in_force`: the threshold of what is on screen.
+void choose(Frame& frame, std::optional<float> in_force) {
   FlowChoices& flow = frame.state.flow;
   const std::vector<std::string> labels = {"routes", "rollout", "flow"};
   auto chosen = static_cast<std::size_t>(flow.method);
   if (draw_segmented(frame, "flow.method", labels, chosen)) flow.method = static_cast<FlowMethod>(chosen);
-  go_on(kSlider);
-  slide(frame, "flow.threshold", "threshold %.2f", flow.threshold, kLeastFlowThreshold, kMostFlowThreshold,
-        "Edges with a smaller share are left out.");
+  go_on(kThresholdSlider);
+  draw_threshold_slider(frame, kThresholdSlider, flow.threshold, in_force);
   if (flow.method == FlowMethod::Routes) return;
   go_on(kSlider);
-  slide(frame, "flow.residual", "residual %.2f", flow.residual_weight, 0.0F, 1.0F,
-        "The residual stream's share of every layer; heads have the rest.");
+  ImGui::SetNextItemWidth(std::min(kSlider, ImGui::GetContentRegionAvail().x));
+  ImGui::SliderFloat("##flow.residual", &flow.residual_weight, 0.0F, 1.0F, "residual %.2f", ImGuiSliderFlags_AlwaysClamp);
+  mark_last_item(frame, "flow.residual", "The residual stream's share of every layer; heads have the rest.");
 }
 
 std::string csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch) {
@@ -140,8 +127,8 @@ std::string_view edge_number(FlowMethod method) {
 }
 
 /// What is asked about an edge: its share.
-NumberRef number_of(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch) {
-  const FlowChoices& flow = frame.state.flow;
+NumberRef number_of(const FlowChoices& flow, const FlowLayout& layout, const attribution::FlowEdge& edge,
+                    std::uint32_t batch, float threshold) {
   NumberRef number{.of = std::string(edge_number(flow.method)),
                    .block = encoder_block(edge.layer),
                    .batch = batch,
@@ -157,7 +144,7 @@ NumberRef number_of(const Frame& frame, const FlowLayout& layout, const attribut
   if (!heads.empty()) number.notes.emplace_back("sum of", heads);
   const bool is_route = flow.method == FlowMethod::Routes;
   number.notes.emplace_back(is_route ? "threshold" : "residual stream's weight",
-                            fmt::format("{:.3g}", is_route ? flow.threshold : flow.residual_weight));
+                            fmt::format("{:.3g}", is_route ? threshold : flow.residual_weight));
   add_frozen(number, edge.share, layout.frozen_share(edge));
   return number;
 }
@@ -170,7 +157,10 @@ class FlowView final : public ViewPanel {
     const PredictionPosition position = prediction_position(frame.state, frame.result);
     draw_position_header(
         frame, "flow", frame.result.has_logits ? "What flows into this prediction" : "What flows into this token", position);
-    choose(frame);
+    Asked asked = ask(frame, position);
+    const FlowChoices before = frame.state.flow;
+    choose(frame, asked.found ? std::optional(threshold_) : std::nullopt);
+    if (frame.state.flow != before) asked = ask(frame, position);
     const std::string why = why_none(frame);
     if (!why.empty() && frame.result.capture && frame.state.flow.method == FlowMethod::Routes) {
       return draw_empty_note(frame, "flow.none", "Nothing is followed here",
@@ -184,22 +174,18 @@ class FlowView final : public ViewPanel {
                       "captions-gpt2 (Ctrl+O) has routes too.",
                       why));
     }
-    const Analysed* answer = frame.ask(question(frame.state, position));
-    const TokenFlowFound* found = answer && answer->error.empty() ? answer->as<TokenFlowFound>() : nullptr;
-    const Analysed* frozen = found ? ask_of_frozen(frame, question(frame.state, position)) : nullptr;
-    if (found) {
-      lay_out(frame, answer->result, frozen && frozen->is_done ? frozen->result : nullptr);
+    if (asked.found) {
       if (draw_copy_button(frame, "flow.copy", "Copies the edges on screen and their heads as CSV.")) {
         ImGui::SetClipboardText(csv(frame, layout_, position.batch).c_str());
       }
     }
     draw_small(frame, about(frame.state.flow.method), frame.ui.theme().text_dim);
-    if (answer && !answer->error.empty()) {
-      return draw_empty_note(frame, "flow.none", "This can't be computed here", answer->error + ".");
+    if (asked.answer && !asked.answer->error.empty()) {
+      return draw_empty_note(frame, "flow.none", "This can't be computed here", asked.answer->error + ".");
     }
-    if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
-    draw_comparison(frame, "flow", "each edge\u2019s share", frozen);
-    draw_graph(frame, position, *found);
+    if (!asked.found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+    draw_comparison(frame, "flow", "each edge\u2019s share", asked.frozen);
+    draw_graph(frame, position, asked);
     keep_words(frame, position);
     is_drawn_ = true;
   }
@@ -235,11 +221,11 @@ class FlowView final : public ViewPanel {
   void keep_words(const Frame& frame, const PredictionPosition& position) {
     title_ = fmt::format("What flows into \u201C{}\u201D, token {}",
                          predicted_token_text(frame.result, position.batch, position.token), position.token);
-    subtitle_ = fmt::format("{} Threshold {:.2f}; grey: the residual stream{}.", about(choices_.method), choices_.threshold,
+    subtitle_ = fmt::format("{} Threshold {:.2g}; grey: the residual stream{}.", about(choices_.method), threshold_,
                             choices_.method == FlowMethod::Routes ? "; colours: the strongest head" : "");
     if (layout_.frozen) {
-      subtitle_ = fmt::format("{} Threshold {:.2f}. Colours: the share, {} (\u201C{}\u201D); widths: the larger share.",
-                              about(choices_.method), choices_.threshold, kDifferenceCaption,
+      subtitle_ = fmt::format("{} Threshold {:.2g}. Colours: the share, {} (\u201C{}\u201D); widths: the larger share.",
+                              about(choices_.method), threshold_, kDifferenceCaption,
                               frame.ui.unshaped(frame.state.compare.frozen->name));
     }
     is_dark_ = frame.state.view.theme != Theme::Light;
@@ -249,33 +235,84 @@ class FlowView final : public ViewPanel {
     }
   }
 
-  /// Of the run, and of the frozen one where they are compared; else null.
-  void lay_out(const Frame& frame, const std::shared_ptr<const AnalysisResult>& result,
-               const std::shared_ptr<const AnalysisResult>& frozen) {
-    const FlowChoices& flow = frame.state.flow;
-    if (of_ == result && of_frozen_ == frozen && choices_ == flow) return;
-    of_ = result;
-    of_frozen_ = frozen;
-    choices_ = flow;
-    const auto* found = dynamic_cast<const TokenFlowFound*>(result.get());
-    const auto* before = dynamic_cast<const TokenFlowFound*>(frozen.get());
-    const auto threshold = static_cast<double>(flow.threshold);
-    const auto edges_of = [&](const TokenFlowFound& run) {
-      return flow.method == FlowMethod::Routes ? attribution::routes(run.shares, run.start, threshold)
-                                               : connected(run.edges, run.layers, run.start, threshold);
-    };
-    const bool is_compared = before && before->layers == found->layers && before->start == found->start;
-    layout_ = is_compared ? FlowLayout(edges_of(*found), edges_of(*before), found->layers, found->start)
-                          : FlowLayout(edges_of(*found), found->layers, found->start);
+  /// What the graph is drawn from.
+  struct Asked {
+    AnalysisQuery query;
+    const Analysed* answer = nullptr;
+    const TokenFlowFound* found = nullptr;
+    const Analysed* frozen = nullptr;  ///< of the frozen run, where the two are compared
+  };
+
+  static std::vector<attribution::FlowEdge> edges_of(const FlowChoices& flow, const TokenFlowFound& run, float threshold) {
+    return flow.method == FlowMethod::Routes ? attribution::routes(run.shares, run.start, static_cast<double>(threshold))
+                                             : connected(run.edges, run.layers, run.start, static_cast<double>(threshold));
   }
 
-  void draw_graph(Frame& frame, const PredictionPosition& position, const TokenFlowFound& found) {
+  /// Asks for what the threshold needs, and lays it out. An automatic one begins where little is computed, and goes on while
+  /// too few edges are found.
+  Asked ask(Frame& frame, const PredictionPosition& position) {
+    if (!why_none(frame).empty()) return {};
+    const FlowChoices& flow = frame.state.flow;
+    const bool is_searching = flow.method == FlowMethod::Routes && !flow.threshold;
+    Asked asked = ask(frame, position, least_share(flow.threshold.value_or(kSearchStart)));
+    for (std::size_t i = 0; is_searching && asked.found && !has_enough(i, asked.answer->result);) {
+      if (++i == kLeastShares.size()) break;
+      const Asked more = ask(frame, position, kLeastShares[i]);
+      if (!more.found && (!more.answer || more.answer->error.empty())) break;  // what is there is shown until then
+      asked = more;
+    }
+    if (!asked.found) return asked;
+    asked.frozen = ask_of_frozen(frame, asked.query);
+    lay_out(frame, asked);
+    return asked;
+  }
+
+  static Asked ask(Frame& frame, const PredictionPosition& position, std::uint32_t least) {
+    Asked asked{.query = question(frame.state, position, least)};
+    asked.answer = frame.ask(asked.query);
+    asked.found = asked.answer && asked.answer->error.empty() ? asked.answer->as<TokenFlowFound>() : nullptr;
+    return asked;
+  }
+
+  /// Does a finding of routes have enough edges for an automatic threshold? Counted once for each.
+  bool has_enough(std::size_t least, const std::shared_ptr<const AnalysisResult>& result) {
+    auto& [of, is_enough] = enough_[least];
+    if (of == result) return is_enough;
+    of = result;
+    const auto& found = dynamic_cast<const TokenFlowFound&>(*result);
+    const float threshold = static_cast<float>(kLeastShares[least]) / 1000.0F;
+    is_enough = attention_edges(edges_of({}, found, threshold)) >= kAutomaticEdges;
+    return is_enough;
+  }
+
+  void lay_out(const Frame& frame, const Asked& asked) {
+    const FlowChoices& flow = frame.state.flow;
+    const std::shared_ptr<const AnalysisResult> frozen =
+        asked.frozen && asked.frozen->is_done ? asked.frozen->result : nullptr;
+    if (of_ == asked.answer->result && of_frozen_ == frozen && choices_ == flow) return;
+    of_ = asked.answer->result;
+    of_frozen_ = frozen;
+    choices_ = flow;
+    const TokenFlowFound& found = *asked.found;
+    const auto count = [&](float threshold) { return attention_edges(edges_of(flow, found, threshold)); };
+    const bool is_route = flow.method == FlowMethod::Routes;
+    const float least = is_route ? static_cast<float>(asked.query.options[0]) / 1000.0F : kLeastFlowThreshold;
+    threshold_ = flow.threshold ? *flow.threshold : automatic_threshold(least, count);
+    const auto* before = dynamic_cast<const TokenFlowFound*>(frozen.get());
+    const bool is_compared = before && before->layers == found.layers && before->start == found.start;
+    std::vector<attribution::FlowEdge> edges = edges_of(flow, found, threshold_);
+    layout_ = is_compared ? FlowLayout(std::move(edges), edges_of(flow, *before, threshold_), found.layers, found.start)
+                          : FlowLayout(std::move(edges), found.layers, found.start);
+  }
+
+  void draw_graph(Frame& frame, const PredictionPosition& position, const Asked& from) {
+    const TokenFlowFound& found = *from.found;
+    const AnalysisQuery& asked = from.query;
     const auto gone = static_cast<std::size_t>(
         std::ranges::count_if(layout_.edges, [](const attribution::FlowEdge& edge) { return edge.share == 0.0; }));
     std::string summary = fmt::format("{} edges, {} of {} tokens", layout_.edges.size() - gone, layout_.columns.size(),
                                       position.end - position.first);
     if (gone > 0) summary += fmt::format("; {} {} of the frozen run alone (dashed)", gone, gone == 1 ? "edge" : "edges");
-    const AnalysisQuery asked = question(frame.state, position);
     if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.options[1] < found.inputs.size()) {
       summary +=
           fmt::format("; largest flow to \u201C{}\u201D: {:.3f}",
@@ -292,14 +329,15 @@ class FlowView final : public ViewPanel {
     const bool has_moved = move_on(frame);
     draw_chosen(frame, position.batch);
     if (const auto edge = chosen_ ? strongest_into(layout_, *chosen_) : std::nullopt) {
-      frame.transient.pointed_number = number_of(frame, layout_, layout_.edges[*edge], position.batch);
+      frame.transient.pointed_number = number_of(choices_, layout_, layout_.edges[*edge], position.batch, threshold_);
     }
     ImGui::BeginChild("flow", {0.0F, 0.0F}, false, ImGuiWindowFlags_HorizontalScrollbar);
     const FlowEvents events = draw_flow_graph(frame, layout_, position.batch, chosen_, has_moved);
     if (events.hovered_edge) {
       const std::string text = edge_text(frame, layout_, layout_.edges[*events.hovered_edge], position.batch);
       frame.ui.ensure_glyphs(text);
-      frame.transient.pointed_number = number_of(frame, layout_, layout_.edges[*events.hovered_edge], position.batch);
+      frame.transient.pointed_number =
+          number_of(choices_, layout_, layout_.edges[*events.hovered_edge], position.batch, threshold_);
       ImGui::BeginTooltip();
       ImGui::PushTextWrapPos(360.0F);
       ImGui::TextUnformatted(text.c_str());
@@ -392,7 +430,10 @@ class FlowView final : public ViewPanel {
 
   std::shared_ptr<const AnalysisResult> of_, of_frozen_;  ///< what `layout_` shows
   FlowChoices choices_;
+  float threshold_ = kLeastFlowThreshold;  ///< in force: the chosen or the automatic one
   FlowLayout layout_;
+  /// [place in kLeastShares] has_enough() of the last finding.
+  std::array<std::pair<std::shared_ptr<const AnalysisResult>, bool>, kLeastShares.size()> enough_;
   std::string title_, subtitle_;     ///< of the figure
   std::vector<std::string> tokens_;  ///< [column]
   bool is_dark_ = true;

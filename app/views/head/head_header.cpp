@@ -10,6 +10,7 @@
 #include "app/quantities/formulas.h"
 #include "app/quantities/shown_map.h"
 #include "app/views/head/grouped_head.h"
+#include "app/views/head/head_about.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/frozen_numbers.h"
 #include "app/widgets/gain_control.h"
@@ -134,15 +135,21 @@ void choose_stage(Frame& frame, float padding) {
   }
 }
 
-/// What the numbers of a grouped map are, added to what it is of; in few words where there is no room for all.
-std::string with_grouping(const Frame& frame, const std::string& about) {
-  std::string whole = about + " · " + grouping_text(frame);
-  if (ImGui::CalcTextSize(whole.c_str()).x <= ImGui::GetContentRegionAvail().x) return whole;
+/// What the map is, in parts.
+HeadAbout about_map(const Frame& frame, const inference::BlockShape& shape) {
+  const Selection& selection = frame.state.selection;
+  HeadAbout about{.kind = kind_name(frame.result, selection.block.kind),
+                  .sizes = fmt::format("{} × {}", shape.queries, shape.keys)};
+  if (shape.batch > 1) about.line = fmt::format("line {} of {}", selection.batch + 1, shape.batch);
+  if (!is_grouped(frame)) return about;
+  about.grouping = grouping_text(frame);
   const ViewChoices& view = frame.state.view;
-  std::string text = about;
-  if (view.groups_words) text += " · words";
-  if (view.special_tokens != SpecialTokens::Shown) text += " · no special tokens";
-  return view.special_tokens == SpecialTokens::Renormalized ? text + ", renormalised" : text;
+  if (view.groups_words) about.brief_grouping = "words";
+  if (view.special_tokens == SpecialTokens::Shown) return about;
+  if (view.groups_words) about.brief_grouping += " · ";
+  about.brief_grouping += "no special tokens";
+  if (view.special_tokens == SpecialTokens::Renormalized) about.brief_grouping += ", renormalised";
+  return about;
 }
 
 std::vector<std::string> row_labels() { return {"word written", "word read"}; }
@@ -175,29 +182,35 @@ Tools tools_of(const Frame& frame) {
 
 /// The header's second line: as much of it as there is room for.
 struct Subtitle {
-  std::string about, formula;
+  std::string about, whole;  ///< as there is room for it, and whole
+  std::string formula;
   bool has_formula = true;
   Tools tools;
 };
 
-/// Where there is too little room for all, what names the rows goes into a list, then the formula into a tooltip, then the
-/// text is cut.
-Subtitle fit_subtitle(const Frame& frame, std::string about, std::string formula, const Tools& tools) {
+/// Where there is too little room for all, what names the rows goes into a list, then the sizes are left out, then the
+/// formula goes into a tooltip, then more of the text (fit_about()).
+Subtitle fit_subtitle(const Frame& frame, const HeadAbout& about, std::string formula, const Tools& tools) {
   const shell::FontSet& fonts = frame.ui.fonts();
-  Subtitle line{.about = std::move(about), .formula = std::move(formula), .tools = tools};
+  Subtitle line{.about = about.text(), .whole = about.text(), .formula = std::move(formula), .tools = tools};
   const float formula_width = kTextGap + measure_math(fonts, fonts.body, line.formula).x;
-  const float about_width = ImGui::CalcTextSize(line.about.c_str()).x;
+  const auto width_of = [&](std::string_view text) { return text_width(fonts.body, std::string(text)); };
   const auto room = [&] {
     const float taken = line.tools.has_any() ? line.tools.width(frame) + kRightGap : 0.0F;
     return ImGui::GetContentRegionAvail().x - taken;
   };
-  if (about_width + formula_width <= room()) return line;
+  if (width_of(line.whole) + formula_width <= room()) return line;
   if (line.tools.rows) {
     line.tools.rows = false;
     line.tools.shown = line.tools.lists_rows = true;
-    if (about_width + formula_width <= room()) return line;
+    if (width_of(line.whole) + formula_width <= room()) return line;
   }
+  HeadAbout without_sizes = about;
+  without_sizes.sizes.clear();
+  line.about = without_sizes.text() + " …";
+  if (width_of(line.about) + formula_width <= room()) return line;
   line.has_formula = false;
+  line.about = fit_about(about, room(), width_of);
   return line;
 }
 
@@ -211,10 +224,10 @@ void draw_subtitle(Frame& frame, const Subtitle& line) {
     draw_brush_hint(frame, room);
   } else {
     const Ink ink(fonts.body, frame.ui.theme().text_dim);
-    const std::string fitting = line.has_formula ? line.about : fit_text(fonts.body, line.about, room);
-    ImGui::TextUnformatted(fitting.c_str());
+    ImGui::TextUnformatted(line.about.c_str());
     frame.mark("head.about", last_item_rect());
-    if (!line.has_formula) explain_last_item(frame, fmt::format("{}: {}", line.about, line.formula).c_str());
+    const bool is_whole = line.has_formula && line.about == line.whole;
+    if (!is_whole) explain_last_item(frame, fmt::format("{}: {}", line.whole, line.formula).c_str());
   }
   const bool has_formula = line.has_formula && !is_painting(frame);
   float width = 1.0F;
@@ -327,12 +340,9 @@ void draw_head_header(Frame& frame) {
 
   std::string formula = map_formula(frame, layer);
   if (head_map_shows_difference(frame) && !is_grouped(frame)) formula += fmt::format(", {}", kDifferenceCaption);
-  std::string about = fmt::format("{} · {} × {}", kind_name(frame.result, selection.block.kind), shape.queries, shape.keys);
-  if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
-  if (is_grouped(frame)) about = with_grouping(frame, about);
   Tools tools = tools_of(frame);
   tools.gain = has_gain && !has_gain_above;
-  const Subtitle line = fit_subtitle(frame, std::move(about), std::move(formula), tools);
+  const Subtitle line = fit_subtitle(frame, about_map(frame, shape), std::move(formula), tools);
   draw_subtitle(frame, line);
   draw_tools(frame, line.tools);
 }

@@ -187,7 +187,7 @@ class TablePainter {
     if (is_pinned(frame_.state.heads, head)) {
       list->AddCircleFilled(center, 4.5F, theme.accent);
     } else {
-      list->AddCircle(center, 4.5F, is_hovered ? theme.text : theme.border, 0, 1.5F);
+      list->AddCircle(center, 4.5F, is_hovered ? theme.text : theme.text_dim, 0, 1.5F);
     }
   }
 
@@ -200,8 +200,9 @@ class TablePainter {
     if (value) {
       const auto share = static_cast<float>(std::clamp(*value / full_[column], 0.0, 1.0));
       const float room = column_ - 10.0F;
-      list->AddRectFilled({at.x, at.y + 3.0F}, {at.x + std::max(std::round(room * share), 1.0F), at.y + kRow - 3.0F},
-                          theme.output_fill, 2.0F);
+      const float end = at.x + std::max(std::round(room * share), 2.0F);
+      list->AddRectFilled({at.x, at.y + 3.0F}, {end, at.y + kRow - 3.0F}, theme.output_fill, 2.0F);
+      list->AddRectFilled({end - 2.0F, at.y + 3.0F}, {end, at.y + kRow - 3.0F}, theme.output, 1.0F);  // seen on any ground
     }
     ImFont* font = frame_.ui.fonts().mono;
     const bool is_clear = value && text.threshold && *value >= *text.threshold;

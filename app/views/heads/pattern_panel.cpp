@@ -87,7 +87,7 @@ class PatternPanel final : public FindPanel {
       if (end + kPatternGap + ImGui::CalcTextSize(kLabel).x + ImGui::GetFrameHeight() <= ImGui::GetContentRegionMax().x) {
         ImGui::SameLine(0.0F, kPatternGap);
       }
-      ImGui::Checkbox(kLabel, &frame.state.heads.subtracts_chance);
+      check_box(frame, kLabel, frame.state.heads.subtracts_chance);
       mark_last_item(frame, "heads.chance",
                      "Takes off what attention that is spread evenly over the visible keys would put there.");
     }

@@ -21,10 +21,9 @@ constexpr float kThickness = 2.0F;
 constexpr float kWeightGap = 6.0F;
 constexpr float kDeepestShade = 140.0F;  // of 255: the text stays readable
 
-shell::Color color_of_head(std::uint32_t head, float opacity) {
-  const view::Rgb color = view::head_color(head);
-  const auto alpha = static_cast<std::uint32_t>(std::lround(std::clamp(opacity, 0.0F, 1.0F) * 255.0F));
-  return IM_COL32(color.r, color.g, color.b, alpha);
+shell::Color color_of_head(const shell::Theme& theme, std::uint32_t head, float opacity) {
+  const shell::Color color = shell::mark_on(theme.background, view::pack(view::head_color(head)), theme.text);
+  return shell::with_alpha(color, static_cast<std::uint32_t>(std::lround(std::clamp(opacity, 0.0F, 1.0F) * 255.0F)));
 }
 
 shell::Color color_of_sign(float change) {
@@ -98,7 +97,8 @@ class SidePainter {
     const float y = label.center().y;
     const float first_x = x;
     for (const WeightLine& line : weights_[token]) {
-      list_->AddRectFilled({x, y - kSquare * 0.5F}, {x + kSquare, y + kSquare * 0.5F}, color_of_head(line.head, 1.0F), 1.0F);
+      list_->AddRectFilled({x, y - kSquare * 0.5F}, {x + kSquare, y + kSquare * 0.5F},
+                           color_of_head(theme_, line.head, 1.0F), 1.0F);
       list_->AddText(font, font_size(font), {x + kSquare + 3.0F, std::round(y - font_size(font) * 0.5F)}, theme_.text,
                      shade_text(line.weight, drawn_.is_difference).c_str());
       x += outwards;
@@ -131,7 +131,8 @@ void draw_lines(Frame& frame, const DrawnLines& drawn) {
   const auto draw = [&](const WeightLine& line, float weight, float thickness) {
     const glm::vec2 from = drawn.origin + glm::vec2(layout.query_x(), layout.y_of(line.query));
     const glm::vec2 to = drawn.origin + glm::vec2(layout.key_x(), layout.y_of(line.key));
-    const shell::Color color = drawn.is_difference ? color_of_sign(weight) : color_of_head(line.head, weight);
+    const shell::Color color =
+        drawn.is_difference ? color_of_sign(weight) : color_of_head(frame.ui.theme(), line.head, weight);
     list->AddLine(to_imgui(from), to_imgui(to), color, thickness);
   };
   for (const WeightLine& line : drawn.set.lines) {

@@ -170,8 +170,7 @@ class Legend {
     const shell::Theme& theme = frame_.ui.theme();
     const bool is_shown = shows_head(choices_, head);
     const bool is_selected = frame_.state.selection.head == head && frame_.state.selection.mean == HeadMean::None;
-    const view::Rgb color = view::head_color(head);
-    const shell::Color packed = IM_COL32(color.r, color.g, color.b, 255);
+    const shell::Color packed = shell::mark_on(theme.field, view::pack(view::head_color(head)), theme.text);
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImVec2 low = to_imgui(rect.origin);
     const ImVec2 high = to_imgui(rect.end());

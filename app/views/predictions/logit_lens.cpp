@@ -8,6 +8,7 @@
 
 #include "app/cells/provenance.h"
 #include "app/exports/shown_predictions.h"
+#include "app/widgets/cell_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/prediction_bars.h"
@@ -21,12 +22,6 @@ constexpr float kRowHeight = 26.0F;
 constexpr float kLabelRoom = 66.0F;
 constexpr float kGap = 2.0F;
 constexpr std::size_t kCells = kFigureReadings;
-
-/// Dark on light colours, light on dark ones.
-shell::Color text_on(shell::Color ground) {
-  const double luminance = 0.299 * (ground & 0xFFU) + 0.587 * (ground >> 8 & 0xFFU) + 0.114 * (ground >> 16 & 0xFFU);
-  return luminance > 140.0 ? shell::rgb(0x10141A) : shell::rgb(0xFFFFFF);
-}
 
 shell::Color color_of(std::span<const std::uint32_t> colors, double probability) {
   const auto index = static_cast<std::size_t>(std::clamp(probability, 0.0, 1.0) * static_cast<double>(colors.size() - 1));
@@ -47,10 +42,10 @@ void draw_cell(Frame& frame, const inference::Candidate& candidate, const Predic
   const bool has_room = box.size.x > percent_width + 46.0F;
   const std::string text = fit_text(font, label, box.size.x - 2.0F * kEdge - (has_room ? percent_width + 6.0F : 0.0F));
   const float y = box.origin.y + std::round((box.size.y - font_size(font)) * 0.5F);
-  list->AddText(font, font_size(font), {box.origin.x + kEdge, y}, text_on(ground), text.c_str());
+  const shell::Color ink = readable_on(ground);
+  list->AddText(font, font_size(font), {box.origin.x + kEdge, y}, ink, text.c_str());
   if (has_room) {
-    list->AddText(font, font_size(font), {box.end().x - kEdge - percent_width, y}, shell::with_alpha(text_on(ground), 190),
-                  percent.c_str());
+    list->AddText(font, font_size(font), {box.end().x - kEdge - percent_width, y}, ink, percent.c_str());
   }
   if (ImGui::IsMouseHoveringRect(to_imgui(box.origin), to_imgui(box.end())) && ImGui::IsWindowHovered()) {
     list->AddRect(to_imgui(box.origin), to_imgui(box.end()), frame.ui.theme().crosshair, 3.0F, 0, 1.5F);

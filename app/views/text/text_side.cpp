@@ -169,12 +169,14 @@ class BlockPainter {
     const ImVec2 low = to_imgui(rect.origin);
     const ImVec2 high = to_imgui(rect.end());
     const bool is_query = marks_.side == MapSide::Query;
+    shell::Color ground = theme_.background;
     if (has_weights() && marks_.shades->largest > 0.0F) {
       const float part = std::clamp(std::abs(weight(token)) / marks_.shades->largest, 0.0F, 1.0F);
       const auto alpha = static_cast<std::uint32_t>(kDeepestShade * part);
       const shell::Color role = is_query ? theme_.query : theme_.key;
       const shell::Color color = marks_.shades->is_difference ? view::pack(exporting::sign_color(weight(token))) : role;
-      list_->AddRectFilled(low, high, shell::with_alpha(color, alpha), 3.0F);
+      ground = shell::blended(shell::with_alpha(color, alpha), ground);
+      list_->AddRectFilled(low, high, ground, 3.0F);
     }
     if (marks_.chosen == token) list_->AddRect(low, high, is_query ? theme_.query : theme_.key, 3.0F, 0, 1.5F);
     if (marks_.locked == token) {
@@ -184,7 +186,7 @@ class BlockPainter {
     const std::string text = fit_text(font, shown.place.text, rect.size.x - 2.0F * kTokenPadding + 1.0F);
     list_->AddText(font, font_size(font),
                    {rect.origin.x + kTokenPadding, std::round(rect.center().y - font_size(font) * 0.5F)},
-                   shown.place.is_special ? theme_.text_dim : theme_.text, text.c_str());
+                   shell::text_on(ground, shown.place.is_special ? theme_.text_dim : theme_.text), text.c_str());
     frame_.mark(fmt::format("{}.{}", marks_.name, token), rect);
   }
 
