@@ -299,11 +299,13 @@ void add_effort_flags(CLI::App& app, BenchFlags& flags) {
   constexpr std::uint64_t kMostRounds = 1000;
   add_flag(app, "--model", "PATH", fmt::format("instead: measure this model: {}", kModelNames), kGroup,
            [&flags](const std::string& value) { flags.model = named_model(value); });
+  offer_model_names(app);
   add_flag(app, "--precision", "P", "with --model: weights as f32 (default) or f16", kGroup,
            [&flags](const std::string& value) {
              const std::vector<std::string> precisions = {"f32", "f16"};
              flags.keeps_halves = parse_choice("--precision", value, precisions) == 1;
            });
+  offer_words(app, "--precision", {"f32", "f16"});
   add_plain_flag(app, "--quick", "n = 16, 64, 256 and fewer rounds", kGroup, [&flags] {
     flags.is_quick = true;
     flags.longest = 256;
@@ -359,6 +361,7 @@ Subcommand add_bench_command(CLI::App& app) {
     const std::vector<std::string> formats = {"table", "json"};
     flags->is_json = parse_choice("--format", value, formats) == 1;
   });
+  offer_words(*command, "--format", {"table", "json"});
   add_device_flag(*command, flags->device);
   set_footer(*command, footer());
   return {.app = command, .run = [flags] { return run_bench(*flags); }};

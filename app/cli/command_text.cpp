@@ -8,6 +8,7 @@
 namespace headlight::app {
 
 std::vector<std::string> choices_of(const ShownFlag& flag) {
+  if (!flag.words.empty()) return flag.words;
   std::vector<std::string> choices;
   for (std::size_t at = 0; at <= flag.value.size();) {
     const std::size_t end = std::min(flag.value.find('|', at), flag.value.size());
@@ -19,7 +20,9 @@ std::vector<std::string> choices_of(const ShownFlag& flag) {
       return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '_';
     });
   };
-  return choices.size() > 1 && std::ranges::all_of(choices, is_word) ? choices : std::vector<std::string>();
+  if (choices.size() < 2) return {};
+  if (takes_path(flag)) choices.erase(choices.begin());  // "FILE|trained"
+  return std::ranges::all_of(choices, is_word) ? choices : std::vector<std::string>();
 }
 
 bool takes_path(const ShownFlag& flag) {

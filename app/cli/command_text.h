@@ -12,6 +12,8 @@ struct ShownFlag {
   std::vector<std::string> names = {};  ///< "--size" and "-s"; of an argument empty
   std::string value = {};               ///< "FILE", "on|off"; empty: the flag has none
   std::string help = {}, group = {};
+  std::vector<std::string> words = {};  ///< that the value may be, beside files where it takes one
+  bool is_list = false;                 ///< several of the words, joined by commas
 };
 
 /// A command with all that is inside of it: what --help, manual pages and completions are written from.
@@ -30,7 +32,7 @@ struct CommandText {
 /// Of a command and all those inside of it, in the order of --help.
 CommandText describe_command(const CLI::App& app);
 
-/// The words of a value such as "dark|light"; empty where it isn't a choice of words.
+/// Words that the value may be: those that were offered, or those of "dark|light" and "FILE|trained"; may be none.
 std::vector<std::string> choices_of(const ShownFlag& flag);
 /// Does the flag take a file or a folder?
 bool takes_path(const ShownFlag& flag);

@@ -53,10 +53,11 @@ std::string function_name(const CommandText& command) {
 
 std::string zsh_action(const ShownFlag& flag) {
   if (flag.value.empty()) return "";
-  const std::vector<std::string> choices = choices_of(flag);
-  const std::string action = !choices.empty()   ? fmt::format("({})", fmt::join(choices, " "))
-                             : takes_path(flag) ? "_files"
-                                                : " ";
+  const std::string words = fmt::format("{}", fmt::join(choices_of(flag), " "));
+  const std::string action = words.empty()      ? (takes_path(flag) ? "_files" : " ")
+                             : flag.is_list     ? fmt::format("_values -s , {} {}", within_quotes(flag.value), words)
+                             : takes_path(flag) ? fmt::format(" _headlight_words_or_files {}", words)
+                                                : fmt::format("({})", words);
   return fmt::format(":{}:{}", within_quotes(flag.value, ":[]\\"), action);
 }
 
@@ -71,6 +72,7 @@ std::string zsh_function(const CommandText& command) {
     for (const CommandText& inner : command.commands) {
       text += fmt::format("      {}) shift words; (( CURRENT-- )); {}; return ;;\n", inner.word(), function_name(inner));
     }
+    text += "      help) (( CURRENT == 3 )) && _describe command commands; return ;;\n";
     text += "    esac\n  fi\n";
   }
   text += "  _arguments";
@@ -98,16 +100,30 @@ std::string bash_completion(const CommandText& program) {
       }
       const std::vector<std::string> choices = choices_of(flag);
       values += fmt::format("    {}) ", patterns);
-      if (!choices.empty()) {
-        values += fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n", fmt::join(choices, " "));
-      } else {
+      if (choices.empty()) {
         values += takes_path(flag) ? "compopt -o default; return ;;\n" : "return ;;\n";
+      } else {
+        const char* const function = flag.is_list ? "list" : takes_path(flag) ? "words_or_files" : "words";
+        values += fmt::format("_headlight_{} \"{}\"; return ;;\n", function, fmt::join(choices, " "));
       }
     }
     words += fmt::format("    \"{}\") words=\"{}\" ;;\n", command.name, words_behind(command));
   });
   return fmt::format(
       "# bash completion of headlight; written by `headlight manual`\n"
+      "_headlight_words() {{\n"
+      "  COMPREPLY=($(compgen -W \"$1\" -- \"$current\"))\n"
+      "}}\n"
+      "_headlight_words_or_files() {{\n"
+      "  mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$current\"; compgen -f -- \"$current\")\n"
+      "  compopt -o filenames\n"
+      "}}\n"
+      "_headlight_list() {{\n"
+      "  local before=''\n"
+      "  if [[ $current == *,* ]]; then before=${{current%,*}},; fi\n"
+      "  COMPREPLY=($(compgen -P \"$before\" -W \"$1\" -- \"${{current##*,}}\"))\n"
+      "  compopt -o nospace\n"
+      "}}\n"
       "_headlight() {{\n"
       "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
       "  local command=headlight words='' i\n"
@@ -130,12 +146,18 @@ std::string bash_completion(const CommandText& program) {
 std::string zsh_completion(const CommandText& program) {
   std::string functions;
   for_each_command(program, [&](const CommandText& command) { functions = zsh_function(command) + functions; });
-  return "#compdef headlight\n# zsh completion of headlight; written by `headlight manual`\n\n" + functions +
-         "_headlight \"$@\"\n";
+  return "#compdef headlight\n# zsh completion of headlight; written by `headlight manual`\n\n"
+         "_headlight_words_or_files() {\n  _alternative 'words:word:('\"$*\"')' 'files:file:_files'\n}\n\n" +
+         functions + "_headlight \"$@\"\n";
 }
 
 std::string fish_completion(const CommandText& program) {
-  std::string text = "# fish completion of headlight; written by `headlight manual`\n";
+  std::string text =
+      "# fish completion of headlight; written by `headlight manual`\n"
+      "function __headlight_list\n"
+      "    set -l before (commandline -ct | string replace -r '^--[^=]*=' '' | string replace -r '[^,]*$' '')\n"
+      "    printf '%s\\n' \"$before\"$argv\n"
+      "end\n";
   for_each_command(program, [&](const CommandText& command) {
     const bool is_program = command.name == program.name;
     std::string inside;  // of the commands below this one
@@ -152,11 +174,12 @@ std::string fish_completion(const CommandText& program) {
       for (const std::string& name : flag.names) {
         names += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
       }
-      const std::vector<std::string> choices = choices_of(flag);
+      const std::string choices = fmt::format("{}", fmt::join(choices_of(flag), " "));
+      const std::string files = takes_path(flag) ? " -r -F" : " -x";
       const std::string value = flag.value.empty() ? ""
-                                : !choices.empty() ? fmt::format(" -x -a '{}'", fmt::join(choices, " "))
-                                : takes_path(flag) ? " -r -F"
-                                                   : " -x";
+                                : choices.empty()  ? files
+                                : flag.is_list     ? fmt::format("{} -a '(__headlight_list {})'", files, choices)
+                                                   : fmt::format("{} -a '{}'", files, choices);
       text += fmt::format("complete -c headlight -n '{}'{}{} -d '{}'\n", is_program ? outside : seen, names, value,
                           within_quotes(short_help(flag.help), "\\"));
     }

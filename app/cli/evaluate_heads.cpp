@@ -164,6 +164,12 @@ void add_random_flags(CLI::App& app, HeadsFlags* flags) {
       [=](std::uint64_t value) { flags->random.seed = value; });
 }
 
+std::vector<std::string> column_names() {
+  std::vector<std::string> names;
+  for (const Column& column : kColumns) names.emplace_back(column.name);
+  return names;
+}
+
 void add_text_flags(CLI::App& app, HeadsFlags* flags) {
   add_flag(app, "--text-file", "FILE", "texts, one a line, plain or .gz, instead of random tokens", "Text",
            [=](const std::string& text) { flags->text = text; });
@@ -173,6 +179,7 @@ void add_text_flags(CLI::App& app, HeadsFlags* flags) {
       use(parse_choice(flag, text, names));
       if (flags->text_flag.empty()) flags->text_flag = flag;
     });
+    offer_words(app, flag, names);
   };
   add("--measure", "NAME", "mul or abs (default mul)", {"mul", "abs"},
       [=](std::size_t choice) { flags->scoring.measure = choice == 0 ? PatternMeasure::Share : PatternMeasure::Agreement; });
@@ -191,11 +198,9 @@ Subcommand add_evaluate_heads_command(CLI::App& evaluate) {
   add_text_flags(*command, flags.get());
   add_flag(*command, "--sort", "COLUMN",
            "previous, duplicate, induction, entropy, relative, sink or distance, the largest first (default induction)",
-           "Output", [flags = flags.get()](const std::string& text) {
-             std::vector<std::string> names;
-             for (const Column& column : kColumns) names.emplace_back(column.name);
-             flags->sort = parse_choice("--sort", text, names);
-           });
+           "Output",
+           [flags = flags.get()](const std::string& text) { flags->sort = parse_choice("--sort", text, column_names()); });
+  offer_words(*command, "--sort", column_names());
   flags->common.add_to(*command, kCaptionWriter);
   set_footer(*command, kHeadsFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};

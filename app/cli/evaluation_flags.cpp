@@ -14,10 +14,12 @@ namespace headlight::app {
 void EvaluationFlags::add_to(CLI::App& app, const std::string& default_model) {
   add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, default_model), "Model",
            [this](const std::string& text) { model = named_model(text); });
+  offer_model_names(app);
   add_flag(app, "--format", "FORMAT", "text or json (default text)", "Output", [this](const std::string& text) {
     static const std::vector<std::string> kNames = {"text", "json"};
     writes_json = parse_choice("--format", text, kNames) == 1;
   });
+  offer_words(app, "--format", {"text", "json"});
   add_plain_flag(app, "--quiet", "no progress on standard error", "Output", [this] { is_quiet = true; });
   expressions.add_to(app);
   add_device_flag(app, device);

@@ -26,22 +26,33 @@ void add_once(std::vector<Item>& items, Item item) {
   if (std::find(items.begin(), items.end(), item) == items.end()) items.push_back(item);
 }
 
-void read_stages(const std::vector<std::string>& values, ExportOptions& options) {
+std::vector<std::string> stage_names() {
   std::vector<std::string> names;
   for (std::size_t stage = 0; stage < attention::kStages; ++stage) {
     names.emplace_back(attention::to_string(static_cast<attention::Stage>(stage)));
   }
   names.emplace_back("hidden");
   names.emplace_back("logits");
+  return names;
+}
+
+void read_stages(const std::vector<std::string>& values, ExportOptions& options) {
   options.stages.clear();
   for (const std::string& name : split_list("--stages", values)) {
-    const std::size_t choice = parse_choice("--stages", name, names);
+    const std::size_t choice = parse_choice("--stages", name, stage_names());
     if (choice < attention::kStages) {
       add_once(options.stages, static_cast<attention::Stage>(choice));
     } else {
       (name == "hidden" ? options.hidden : options.logits) = true;
     }
   }
+}
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (std::size_t format = 0; format < kExportFormats; ++format)
+    names.emplace_back(to_string(static_cast<ExportFormat>(format)));
+  return names;
 }
 
 void read_formats(const std::vector<std::string>& values, ExportOptions& options) {
@@ -53,12 +64,16 @@ void read_formats(const std::vector<std::string>& values, ExportOptions& options
   }
 }
 
-void read_views(const std::vector<std::string>& values, ExportOptions& options) {
+std::vector<std::string> view_names() {
   std::vector<std::string> names;
   for (const FigureKind* kind : figure_kinds()) names.emplace_back(kind->id);
+  return names;
+}
+
+void read_views(const std::vector<std::string>& values, ExportOptions& options) {
   options.views.clear();
   for (const std::string& name : split_list("--views", values))
-    add_once(options.views, figure_kinds()[parse_choice("--views", name, names)]);
+    add_once(options.views, figure_kinds()[parse_choice("--views", name, view_names())]);
 }
 
 /// "head (each head's matrix), …": what --views takes.
@@ -158,10 +173,12 @@ void add_output_flags(CLI::App& app, ExportOptions* options) {
       "any of png, svg, pdf, csv, json, npy, npz, safetensors, html, tiles, joined by commas (default png, or what "
       "--out ends in)",
       kExportOutput, [=](const std::vector<std::string>& values) { read_formats(values, *options); });
+  offer_words(app, "--format", format_names(), Offer::List);
   add_repeatable_flag(app, "--stages", "LIST",
                       "what to write, joined by commas: x, q, k, v, scores, scaled, masked, weights, heads, merged, output, "
                       "hidden, logits (default weights)",
                       kExportOutput, [=](const std::vector<std::string>& values) { read_stages(values, *options); });
+  offer_words(app, "--stages", stage_names(), Offer::List);
 }
 
 void add_text_list_flags(CLI::App& app, ExportFlags* flags) {
@@ -190,11 +207,12 @@ float parse_length(const std::string& flag, const std::string& text) {
   return parse_number(flag, text, kLeastMapEdge_mm, kMostMapEdge_mm);
 }
 
+std::vector<std::string> part_names() { return {"title", "settings", "labels", "bar", "legend", "numbers", "marks"}; }
+
 void hide_parts(const std::vector<std::string>& values, exporting::FigureParts& parts) {
-  static const std::vector<std::string> kNames = {"title", "settings", "labels", "bar", "legend", "numbers", "marks"};
   const std::array<bool*, 7> shown = {&parts.title,  &parts.settings, &parts.labels,    &parts.bar,
                                       &parts.legend, &parts.numbers,  &parts.word_marks};
-  for (const std::string& name : split_list("--hide", values)) *shown[parse_choice("--hide", name, kNames)] = false;
+  for (const std::string& name : split_list("--hide", values)) *shown[parse_choice("--hide", name, part_names())] = false;
 }
 
 void add_figure_flags(CLI::App& app, ExportFlags* flags) {
@@ -202,6 +220,7 @@ void add_figure_flags(CLI::App& app, ExportFlags* flags) {
   add_repeatable_flag(app, "--views", "LIST",
                       fmt::format("figures of these views, joined by commas (default head,heads): {}", views_in_words()),
                       kFigures, [=](const std::vector<std::string>& values) { read_views(values, *options); });
+  offer_words(app, "--views", view_names(), Offer::List);
   add_flag(app, "--threshold", "W", "the least weight that is drawn as a line, 0 to 1 (default 0.05)", kFigures,
            [=](const std::string& text) { flags->threshold = parse_number("--threshold", text, 0.0F, 1.0F); });
   add_flag(app, "--color-map", "NAME",
@@ -210,6 +229,7 @@ void add_figure_flags(CLI::App& app, ExportFlags* flags) {
              const std::vector<std::string> names = color_map_names();
              options->color_map = names[parse_choice("--color-map", text, names)];
            });
+  offer_words(app, "--color-map", color_map_names());
   add_flag(app, "--theme", "dark|light", "ground of the figures (default light)", kFigures, [=](const std::string& text) {
     static const std::vector<std::string> kNames = {"dark", "light"};
     options->is_dark = parse_choice("--theme", text, kNames) == 0;
@@ -230,6 +250,7 @@ void add_figure_flags(CLI::App& app, ExportFlags* flags) {
                       "parts that figures leave out, joined by commas: title, settings, labels, bar, legend, numbers, marks "
                       "(the \u00B7 of tokens that begin a word)",
                       kFigures, [=](const std::vector<std::string>& values) { hide_parts(values, options->parts); });
+  offer_words(app, "--hide", part_names(), Offer::List);
   add_flag(app, "--from", "FIGURE",
            "makes a figure again from the session that it carries, by its file; other flags change it", kFigures,
            [=](const std::string& path) { flags->figure = path; });

@@ -1,5 +1,6 @@
 #include "app/cli/flags.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <sstream>
@@ -9,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/cli/command_text.h"
+#include "app/models/bundled_models.h"
 #include "app/state/usage.h"
 
 namespace headlight::app {
@@ -16,6 +18,14 @@ namespace {
 
 constexpr std::size_t kTextColumn = 30;
 constexpr std::size_t kLineWidth = 100;
+// Behind the name of a flag's value CLI11 keeps the words that completions offer: kListMark or kWordMark, and a word, for
+// each.
+constexpr char kWordMark = '\n', kListMark = '\t';
+
+std::string value_name(const CLI::Option& option) {
+  const std::string whole = option.get_type_name();
+  return whole.substr(0, whole.find_first_of({kWordMark, kListMark}));
+}
 
 /// `text` in lines of at most kLineWidth, all of them beginning at kTextColumn; the cursor is already at `column`.
 std::string wrapped(const std::string& text, std::size_t column) {
@@ -47,8 +57,8 @@ std::string full_name(const CLI::App& app) {
 class ManualFormatter final : public CLI::Formatter {
  public:
   std::string make_option(const CLI::Option* option, bool /*is_positional*/) const override {
-    std::string head = "  " + (option->get_positional() ? option->get_type_name() : option->get_name(false, true));
-    if (option->get_type_size() > 0 && !option->get_positional()) head += " " + option->get_type_name();
+    std::string head = "  " + (option->get_positional() ? value_name(*option) : option->get_name(false, true));
+    if (option->get_type_size() > 0 && !option->get_positional()) head += " " + value_name(*option);
     return head + wrapped(option->get_description(), head.size());
   }
 
@@ -72,7 +82,7 @@ class ManualFormatter final : public CLI::Formatter {
     const bool has_commands = !app->get_subcommands([](const CLI::App*) { return true; }).empty();
     std::string usage = "\nUsage: " + full_name(*app) + (has_commands ? " [COMMAND]" : "");
     for (const CLI::Option* option : app->get_options()) {
-      if (option->get_positional()) usage += " " + option->get_type_name();
+      if (option->get_positional()) usage += " " + value_name(*option);
     }
     return usage + " [FLAG VALUE]...\n";
   }
@@ -88,7 +98,15 @@ ShownFlag describe_flag(const CLI::Option& option) {
   ShownFlag flag{.names = {}, .value = {}, .help = option.get_description(), .group = option.get_group()};
   for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
   for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
-  if (option.get_type_size() > 0) flag.value = option.get_type_name();
+  if (option.get_type_size() == 0) return flag;
+  flag.value = value_name(option);
+  const std::string whole = option.get_type_name();
+  flag.is_list = whole.find(kListMark) != std::string::npos;
+  for (std::size_t at = flag.value.size(); at < whole.size();) {
+    const std::size_t end = std::min(whole.find_first_of({kWordMark, kListMark}, at + 1), whole.size());
+    flag.words.push_back(whole.substr(at + 1, end - at - 1));
+    at = end;
+  }
   return flag;
 }
 
@@ -139,6 +157,15 @@ void add_repeatable_flag(CLI::App& app, const std::string& flag, const std::stri
       help);
   option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->type_name(value_name)->group(group);
 }
+
+void offer_words(CLI::App& app, const std::string& flag, const std::vector<std::string>& words, Offer offer) {
+  CLI::Option* option = app.get_option(flag);
+  std::string name = value_name(*option);
+  for (const std::string& word : words) name.append(1, offer == Offer::List ? kListMark : kWordMark).append(word);
+  option->type_name(name);
+}
+
+void offer_model_names(CLI::App& app) { offer_words(app, "--model", {kCaptionWriter, kTranslator}); }
 
 void add_plain_flag(CLI::App& app, const std::string& flag, const std::string& help, const std::string& group,
                     std::function<void()> use) {

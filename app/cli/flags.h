@@ -38,6 +38,15 @@ void add_repeatable_flag(CLI::App& app, const std::string& flag, const std::stri
 void add_plain_flag(CLI::App& app, const std::string& flag, const std::string& help, const std::string& group,
                     std::function<void()> use);
 
+/// What completions offer for a flag's value beside files, where it takes one: some words, or several joined by commas.
+enum class Offer { OneWord, List };
+/// Of a flag that `app` has. What the flag takes isn't checked by it.
+void offer_words(CLI::App& app, const std::string& flag, const std::vector<std::string>& words,
+                 Offer offer = Offer::OneWord);
+
+/// Of --model: the names of the models that come along.
+void offer_model_names(CLI::App& app);
+
 /// A word without a flag in front.
 void add_argument(CLI::App& app, const std::string& name, const std::string& value_name, const std::string& help,
                   const std::string& group, std::string& value);

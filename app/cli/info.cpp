@@ -151,6 +151,7 @@ Subcommand add_info_command(CLI::App& app) {
   InfoFlags* into = flags.get();
   add_flag(*command, "--model", "PATH", fmt::format("a model: {}; needed", kModelNames), kModel,
            [=](const std::string& text) { into->model = named_model(text); });
+  offer_model_names(*command);
   add_flag(*command, "--tokens", "N", "length of the text for the memory estimate (default 512, or the model's most)",
            kModel, [=](const std::string& text) {
              into->tokens = static_cast<std::uint32_t>(parse_integer("--tokens", text, 1, kMostTokens));

@@ -89,6 +89,7 @@ void ModelFlags::add_text_flags(CLI::App& app) {
   add_flag(app, "--preset", "NAME",
            "a notebook's exact computation instead of text and model: " + fmt::format("{}", fmt::join(presets, ", ")), kText,
            [this, presets](const std::string& name) { preset_ = presets[parse_choice("--preset", name, presets)]; });
+  offer_words(app, "--preset", presets);
   add_flag(app, "--capture", "FILE",
            "attention that was saved from a network, in a .safetensors or .npz file, instead of text and model", kText,
            [this](const std::string& file) { capture_ = file; });
@@ -101,6 +102,7 @@ void ModelFlags::add_model_flags(CLI::App& app, const std::string& default_model
   };
   add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, default_model), kModel,
            [this](const std::string& path) { model_ = named_model(path); });
+  offer_model_names(app);
   add_repeatable_flag(app, "--ids", "LIST",
                       "token ids instead of a text, as 464,3797; given several times a batch; no special tokens are added",
                       kModel, [this, note](const std::vector<std::string>& lists) {

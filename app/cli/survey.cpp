@@ -164,6 +164,7 @@ Subcommand add_survey_command(CLI::App& app) {
           }
         }
       });
+  offer_words(*command, "--metrics", metric_names(), Offer::List);
   add_flag(*command, "--top", "N", "texts to keep of each head and metric, 1 to 1000 (default 20)", "Corpus",
            [flags = flags.get()](const std::string& text) {
              flags->top = static_cast<std::uint32_t>(parse_integer("--top", text, 1, kMostTop));
@@ -185,6 +186,7 @@ Subcommand add_survey_command(CLI::App& app) {
       [flags = flags.get()](const std::vector<std::string>& values) { flags->devices = split_list("--devices", values); });
   add_flag(*command, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, kCaptionWriter),
            "Model", [flags = flags.get()](const std::string& text) { flags->model = named_model(text); });
+  offer_model_names(*command);
   add_plain_flag(*command, "--quiet", "no progress on standard error", "Output",
                  [flags = flags.get()] { flags->is_quiet = true; });
   add_device_flag(*command, flags->device);

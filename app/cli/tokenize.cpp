@@ -102,6 +102,7 @@ int run_detokenize(const TextFlags& flags) {
 void add_tokenizer_flag(CLI::App& app, TextFlags* flags) {
   add_flag(app, "--model", "PATH", fmt::format("a model: {}; needed", kModelNames), kText,
            [=](const std::string& text) { flags->model = named_model(text); });
+  offer_model_names(app);
   add_plain_flag(app, "--target", "the tokenizer of what an encoder-decoder writes, where it has one of its own (Marian)",
                  kText, [=] { flags->is_target = true; });
 }

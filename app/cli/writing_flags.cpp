@@ -38,6 +38,7 @@ void WritingFlags::add_to(CLI::App& app, std::string_view bundled, const std::st
            kTextGroup, [this](const std::string& value) { attention = value; });
   add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, bundled), kModel,
            [this](const std::string& value) { model = named_model(value); });
+  offer_model_names(app);
   add_flag(app, "--precision", "f32|f16", "how weights are kept on the device; arithmetic is float32 (default f32)", kModel,
            [this](const std::string& value) {
              static const std::vector<std::string> kNames = {"f32", "f16"};

@@ -119,6 +119,13 @@ std::optional<exporting::PagePatches> page_patches(const std::optional<PatchImag
       .image = index, .rows = image->grid.rows, .columns = image->grid.columns, .first = image->grid.first};
 }
 
+/// Nothing was computed: the weights themselves were captured.
+bool has_saved_weights(const capture::CaptureFile* capture) {
+  return capture != nullptr && std::ranges::all_of(capture->blocks(), [](const capture::CapturedBlock& block) {
+           return block.weights != nullptr;
+         });
+}
+
 }  // namespace
 
 std::string write_attention_page(const inference::Run& run, const model::ModelInput& input,
@@ -131,7 +138,8 @@ std::string write_attention_page(const inference::Run& run, const model::ModelIn
   page.title =
       options.title.empty() ? std::string(quantity(quantity_of(plan.front(), Stage::Weights)).figure_title) : options.title;
   page.subtitle = settings_in_words(plan.front(), options);
-  page.made = fmt::format("Headlight {}, computed on {}", HEADLIGHT_VERSION, device);
+  page.made = fmt::format("Headlight {}, {}", HEADLIGHT_VERSION,
+                          has_saved_weights(capture) ? "weights as they were saved" : "computed on " + device);
   page.color_map = *color_map;
   page.theme = options.is_dark ? exporting::PageTheme::Dark : exporting::PageTheme::Auto;
   PageReader reader(run, input, checkpoint);

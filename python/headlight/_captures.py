@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 
+from ._generated import GeneratedLayer, is_generated, layers_of
 from ._program import HeadlightError
 
 _TYPES = {"float16": "F16", "float32": "F32", "float64": "F64", "uint8": "U8"}
@@ -67,31 +68,41 @@ def _grid(patches, tokens):
     raise HeadlightError(f"{tokens} tokens are no square of patches: give patches=(rows, columns)")
 
 
+_NO_ATTENTION = "there is no attention; load the model with attn_implementation='eager' and run it with output_attentions=True"
+
+
 def _layers(value, what):
     if value is None:
         return []
     if hasattr(value, "shape"):
         raise HeadlightError(f"{what} is one array; give a list with an array for each layer")
-    return list(value)
+    layers = list(value)
+    if any(layer is None for layer in layers):
+        raise HeadlightError(_NO_ATTENTION)
+    return layers_of(layers, what == "cross_attentions") if is_generated(layers) else layers
 
 
 def _from_output(output):
     """The attentions of what a transformers model returned with output_attentions=True."""
+    if getattr(output, "beam_indices", None) is not None:
+        raise HeadlightError("the lines of beams change from token to token; generate with num_beams=1")
     names = ("attentions", "encoder_attentions", "decoder_attentions", "cross_attentions")
     return {name: getattr(output, name) for name in names if getattr(output, name, None) is not None}
 
 
-def _line_json(line):
-    return json.dumps([str(token) for token in line])
+def _line_json(line, read=None):
+    """`read`: tokens that were read where one more was written; None: all were."""
+    texts = [str(token) for token in line]
+    return json.dumps(texts[:read] if read is not None and len(texts) == read + 1 else texts)
 
 
-def _tokens_json(tokens):
+def _tokens_json(tokens, read=None):
     """JSON of a list of tokens, or of a list of such lists, line by line: json.dumps() stops all other threads, and a batch
-    of long lines as a whole would hold a training loop up for milliseconds."""
-    tokens = list(tokens)
-    if tokens and not isinstance(tokens[0], str):
-        return "[" + ", ".join(_line_json(line) for line in tokens) + "]"
-    return _line_json(tokens)
+    of long lines as a whole would hold a training loop up for milliseconds. Ids are called by their digits."""
+    tokens = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
+    if tokens and not isinstance(tokens[0], str) and hasattr(tokens[0], "__iter__"):
+        return "[" + ", ".join(_line_json(line, read) for line in tokens) + "]"
+    return _line_json(tokens, read)
 
 
 class Capture:
@@ -135,9 +146,11 @@ class Capture:
             for index, layer in enumerate(_layers(layers, name)):
                 self.tensors[f"{prefix}.{index}"] = layer.detach() if hasattr(layer, "detach") else layer
         if not self.tensors:
-            raise HeadlightError("there is no attention; load the model with attn_implementation='eager' and run it with "
-                                 "output_attentions=True")
-        self._is_causal = bool(causal)
+            raise HeadlightError(_NO_ATTENTION)
+        # generate() wrote one token more than its passes read.
+        generated = [layer for layer in self.tensors.values() if isinstance(layer, GeneratedLayer)]
+        self._read_tokens = generated[0].shape[2] if generated else None
+        self._is_causal = bool(causal) or bool(generated)
         self._tokens = {"tokens": tokens, "key_tokens": encoder_tokens, "query_tokens": decoder_tokens}
         self._image = None if image is None else as_pixels(image)
         self._patches = None
@@ -163,7 +176,9 @@ class Capture:
     def words(self):
         """The metadata: tokens as JSON, and the mask."""
         words = {"mask": "causal" if self._is_causal else "none"}
-        words.update({name: _tokens_json(lists) for name, lists in self._tokens.items() if lists is not None})
+        for name, lists in self._tokens.items():
+            if lists is not None:
+                words[name] = _tokens_json(lists, None if name == "key_tokens" else self._read_tokens)
         if self._patches is not None:
             words["patches"] = json.dumps(self._patches)
         if self._first_patch is not None:

@@ -19,6 +19,9 @@ class Page:
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.text)
 
+    def __repr__(self):
+        return f"<headlight.Page of {len(self.text)} letters: a notebook shows it, save('page.html') writes it>"
+
     def _repr_html_(self):
         # A frame of its own: the page's styles and keys and the notebook's don't meet.
         return (
@@ -47,7 +50,10 @@ def page(attentions=None, tokens=None, *, model=None, text=None, target=None, ma
 def show(attentions=None, tokens=None, **options):
     """Shows the page of page() in a notebook."""
     try:
+        from IPython import get_ipython
         from IPython.display import display
     except ImportError:
-        raise HeadlightError("show() is for notebooks; headlight.page(...).save('page.html') writes the page") from None
+        get_ipython = None
+    if get_ipython is None or get_ipython() is None:  # a script would print the page's name at the most
+        raise HeadlightError("show() is for notebooks; headlight.page(...).save('page.html') writes the page")
     display(page(attentions, tokens, **options))

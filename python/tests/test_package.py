@@ -133,6 +133,36 @@ class Captures(unittest.TestCase):
         np.testing.assert_array_equal(run["v"][0], v)
         self.assertLess(np.abs(run["heads"][0] - weights @ v.astype(np.float64)).max(), 5e-7)  # observed: 6.1e-8
 
+    def test_generate_is_the_attention_of_one_pass(self):
+        whole = [np.tril(attention(seed, (1, 2, 6, 6))) for seed in (1, 2)]
+        prompt = [layer[:, :, :3, :3] for layer in whole]
+        passes = [prompt] + [[layer[:, :, row : row + 1, : row + 1] for layer in whole] for row in (3, 4, 5)]
+        # A static cache has columns of keys that aren't there yet.
+        passes[2] = [np.pad(layer, ((0, 0), (0, 0), (0, 0), (0, 4))) for layer in passes[2]]
+        tokens = [f"w{i}" for i in range(7)]  # the last one was written, and not read
+        capture = headlight.Capture(tuple(map(tuple, passes)), [tokens])
+        for index, layer in enumerate(whole):
+            np.testing.assert_array_equal(capture.arrays()[f"attention.{index}"], layer)
+        with tempfile.TemporaryDirectory() as folder:
+            run = self.exported(capture, folder)
+        np.testing.assert_array_equal(run["weights"][1], whole[1])
+        self.assertEqual(run.tokens, [tokens[:6]])
+        self.assertEqual(capture.words["mask"], "causal")
+
+        cross = [attention(3, (1, 2, 4, 5))]
+        output = type("Output", (), {})()
+        output.encoder_attentions = [attention(4)]
+        output.decoder_attentions = [[layer[:, :, row : row + 1, : row + 1] for layer in whole] for row in range(4)][:4]
+        output.cross_attentions = [[layer[:, :, row : row + 1] for layer in cross] for row in range(4)]
+        capture = headlight.Capture(output, encoder_tokens=TOKENS, decoder_tokens=list("abcde"))
+        np.testing.assert_array_equal(capture.arrays()["cross_attention.0"], cross[0])
+        np.testing.assert_array_equal(capture.arrays()["decoder_attention.0"], whole[0][:, :, :4, :4])
+        self.assertEqual(json.loads(capture.words["query_tokens"]), list("abcd"))
+        self.assertEqual(json.loads(capture.words["key_tokens"]), TOKENS)
+        output.beam_indices = np.zeros((1, 4))
+        with self.assertRaisesRegex(headlight.HeadlightError, "num_beams=1"):
+            headlight.Capture(output)
+
     def test_pieces_are_the_bytes_of_a_safetensors_file(self):
         layers = [attention(1).transpose(0, 1, 3, 2), attention(2).astype(np.float16)]  # the first isn't contiguous
         capture = headlight.Capture(layers, [TOKENS, TOKENS], causal=True)
@@ -173,6 +203,12 @@ class Captures(unittest.TestCase):
     def test_what_is_no_attention(self):
         with self.assertRaisesRegex(headlight.HeadlightError, "there is no attention"):
             headlight.Capture([])
+        with self.assertRaisesRegex(headlight.HeadlightError, "there is no attention"):
+            headlight.Capture((None, None))  # what other implementations of attention than eager return
+        self.assertEqual(headlight.Capture([attention()], np.arange(5)).words["tokens"], '["0", "1", "2", "3", "4"]')
+        self.assertEqual(headlight.Capture([attention()], [[7, 8]]).words["tokens"], '[["7", "8"]]')
+        with self.assertRaisesRegex(headlight.HeadlightError, "save\\('page.html'\\)"):
+            headlight.show([attention()], TOKENS)  # not in a notebook
         with self.assertRaisesRegex(headlight.HeadlightError, "give a list"):
             headlight.Capture(attention(), TOKENS)
         with self.assertRaisesRegex(headlight.HeadlightError, "not \\[5, 5\\]"):

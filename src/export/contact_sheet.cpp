@@ -73,8 +73,10 @@ ContactSheetDrawing::ContactSheetDrawing(const ContactSheet& sheet, std::uint32_
   const float bar = parts.bar ? kBarGap + bar_->width() : 0.0F;
   const float content = std::max(panels_right + bar - kMargin, parts.title || parts.settings ? 360.0F : 0.0F);
   title_.emplace(parts.title ? sheet.title : "", parts.settings ? sheet.subtitle : "", content, metrics_);
-  const std::string remark = fmt::format("Rows: {} · columns: {}. {}", printable(sheet.row_title),
-                                         printable(sheet.column_title), pooling_note(first));
+  std::string remark = fmt::format("Rows: {} · columns: {}. {}", printable(sheet.row_title), printable(sheet.column_title),
+                                   pooling_note(first));
+  const auto odd = std::ranges::find_if(maps_, [](const FigureMap& map) { return !odd_cells_note(map).empty(); });
+  if (odd != maps_.end()) remark += (remark.ends_with(' ') ? "" : " ") + odd_cells_note(*odd);
   const bool is_hatched = std::any_of(maps_.begin(), maps_.end(), has_masked);
   legend_.emplace(is_hatched && parts.legend ? printable(sheet.masked_title) : "", parts.legend ? remark : "", content,
                   metrics_);

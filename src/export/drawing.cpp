@@ -1,5 +1,7 @@
 #include "export/drawing.h"
 
+#include <utility>
+
 #include "export/cairo_canvas.h"
 #include "export/figure_session.h"
 #include "export/pdf_canvas.h"
@@ -27,7 +29,9 @@ std::string encode(glm::vec2 size, const DrawingOutput& output, DrawingFormat fo
   }
   CairoCanvas canvas(size.x, size.y, output.png_scale, output.ground, output.font);
   draw(canvas);
-  return output.session.empty() ? canvas.encode_png() : png_with_session(canvas.encode_png(), output.session);
+  constexpr double kUnitsAnInch = 96.0;
+  std::string png = png_with_resolution(canvas.encode_png(), output.png_scale * kUnitsAnInch);
+  return output.session.empty() ? png : png_with_session(std::move(png), output.session);
 }
 
 std::string encode(const Drawing& drawing, DrawingFormat format) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "export/text_layout.h"
 
@@ -96,6 +97,13 @@ void Legend::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const 
 
 bool has_masked(const FigureMap& map) {
   return std::any_of(map.masked.begin(), map.masked.end(), [](std::uint8_t masked) { return masked != 0; });
+}
+
+std::string odd_cells_note(const FigureMap& map) {
+  for (std::size_t i = 0; i < map.values.size(); ++i) {
+    if (!std::isfinite(map.values[i]) && (map.masked.empty() || map.masked[i] == 0)) return "Magenta: NaN or infinite.";
+  }
+  return "";
 }
 
 }  // namespace headlight::exporting

@@ -63,5 +63,7 @@ class Legend {
 
 /// Does any masked cell need explaining?
 bool has_masked(const FigureMap& map);
+/// What the colour of cells that are NaN or infinite means; "" where there are none.
+std::string odd_cells_note(const FigureMap& map);
 
 }  // namespace headlight::exporting

@@ -3,7 +3,9 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "core/error.h"
 #include "export/base64.h"
@@ -30,6 +32,15 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at) {
 
 std::uint32_t check_sum(std::string_view bytes) {
   return static_cast<std::uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
+}
+
+/// The PNG with one more chunk, its kind and content.
+std::string with_chunk(std::string png, const std::string& chunk) {
+  constexpr std::size_t kHeaderEnd = 8 + 12 + 13;  // behind the chunk IHDR, which comes first
+  if (!png.starts_with(kPngMagic) || png.size() < kHeaderEnd) throw Error("an image that isn't a PNG takes no chunk");
+  const std::string whole = big_endian(static_cast<std::uint32_t>(chunk.size() - 4)) + chunk + big_endian(check_sum(chunk));
+  png.insert(kHeaderEnd, whole);
+  return png;
 }
 
 /// The text behind the mark.
@@ -95,14 +106,14 @@ std::optional<std::string> session_of_pdf(std::string_view pdf) {
 std::string marked_session(std::string_view session) { return std::string(kMark).append(base64(session)).append(kEnd); }
 
 std::string png_with_session(std::string png, std::string_view session) {
-  constexpr std::size_t kHeaderEnd = 8 + 12 + 13;  // behind the chunk IHDR, which comes first
-  if (!png.starts_with(kPngMagic) || png.size() < kHeaderEnd)
-    throw Error("an image that isn't a PNG has no place for a session");
   std::string chunk = "tEXt";
   chunk.append(kKeyword).append(1, '\0').append(base64(session));
-  const std::string whole = big_endian(static_cast<std::uint32_t>(chunk.size() - 4)) + chunk + big_endian(check_sum(chunk));
-  png.insert(kHeaderEnd, whole);
-  return png;
+  return with_chunk(std::move(png), chunk);
+}
+
+std::string png_with_resolution(std::string png, double dots_per_inch) {
+  const std::string pixels_a_metre = big_endian(static_cast<std::uint32_t>(std::lround(dots_per_inch / 0.0254)));
+  return with_chunk(std::move(png), "pHYs" + pixels_a_metre + pixels_a_metre + '\x01');
 }
 
 std::optional<std::string> session_of_figure(std::string_view file) {

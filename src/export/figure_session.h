@@ -13,6 +13,8 @@ namespace headlight::exporting {
 std::string marked_session(std::string_view session);
 /// A PNG with the session in it.
 std::string png_with_session(std::string png, std::string_view session);
+/// A PNG that says how large it is on paper, by which documents place it.
+std::string png_with_resolution(std::string png, double dots_per_inch);
 
 /// The session of a figure's bytes; nullopt where there is none, or it is damaged.
 std::optional<std::string> session_of_figure(std::string_view file);

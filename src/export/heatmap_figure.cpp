@@ -141,8 +141,10 @@ void HeatmapDrawing::draw_thumbnail(Canvas& canvas, const FigureAxis& axis, std:
 bool HeatmapDrawing::has_row_notes() const { return grid_.value.y >= kMinCell && grid_.area.size.x >= 84.0F; }
 
 std::string HeatmapDrawing::remark() const {
-  if (empty_rows_.empty() || has_row_notes()) return "";
-  return fmt::format("No weights (everything masked) in {} {}", figure_.rows.title.empty() ? "row" : figure_.rows.title,
+  const std::string odd = odd_cells_note(map_);
+  if (empty_rows_.empty() || has_row_notes()) return odd;
+  return odd + (odd.empty() ? "" : " ") +
+         fmt::format("No weights (everything masked) in {} {}", figure_.rows.title.empty() ? "row" : figure_.rows.title,
                      index_list(empty_rows_));
 }
 

@@ -71,6 +71,8 @@ NpyHeader read_npy_header(std::string_view bytes, std::uint64_t file_size) {
   header.begin = preamble + length;
   if (type->size() == 3 && (*type)[2] > '0' && (*type)[2] <= '9')
     header.value_size = static_cast<std::size_t>((*type)[2] - '0');
+  if (type->find('O') != std::string::npos)
+    throw Error("it holds Python objects, which are never unpickled; save the array as float32");
   if (header.value_size == 0) throw Error("numbers of type {} are not read; save the array as float32 or bool", *type);
   const std::size_t most = (file_size - header.begin) / header.value_size;
   const auto expect_inside = [&] {

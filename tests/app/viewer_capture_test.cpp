@@ -122,6 +122,10 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().blocks.size() == 6);
     CHECK(ui.result().capture_warning == "numbers of float64 are rounded to float32");
     CHECK(ui.sees("capture.warning"));
+    show(ui, "flow");  // of two stacks rollout isn't promised either
+    CHECK(ui.sees("flow.none"));
+    CHECK(shown_letters().find("twotextsortwostacks") != std::string::npos);
+    CHECK(shown_letters().find("Rolloutandflowfollow") == std::string::npos);
   }
 
   TEST_CASE("steps and products of captured queries, keys and values, and in words what the file lacks") {

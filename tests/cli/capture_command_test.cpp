@@ -86,6 +86,8 @@ TEST_SUITE("gpu") {
     const std::size_t image = page.find("data:image/png;base64,");
     REQUIRE(image != std::string::npos);
     CHECK(page.find("data:image/png;base64,", image + 1) == std::string::npos);
+    CHECK(page.find("weights as they were saved") != std::string::npos);  // no device had a part in them
+    CHECK(page.find("computed on") == std::string::npos);
     CHECK(page.find(R"("rowPatches":{"image":0,"rows":4,"columns":6,"first":1})") != std::string::npos);
     for (const char* ending : {".svg", ".pdf"}) {
       REQUIRE(run_headlight({"export", "--from", (out / (file + ending)).string(), "--out", again.string()}).status == 0);

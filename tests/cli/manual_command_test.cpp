@@ -122,6 +122,63 @@ TEST_SUITE("cpu") {
     CHECK(offered(script, {"export", "--out", ""}).empty());  // files, which bash knows
     CHECK(offered(script, {"evaluate", "heads", "--sp"}) == std::set<std::string>{"--span"});
     CHECK(offered(script, {"export", "--span"}).empty());
+    CHECK(offered(script, {"export", "--format", "s"}) == std::set<std::string>{"svg", "safetensors"});
+    CHECK(offered(script, {"export", "--hide", "title,la"}) == std::set<std::string>{"title,labels"});
+    CHECK(offered(script, {"survey", "--metrics", "entropy,in"}) == std::set<std::string>{"entropy,induction"});
+    CHECK(offered(script, {"export", "--preset", "notebook-001"}) == std::set<std::string>{"notebook-001"});
+    CHECK(offered(script, {"evaluate", "heads", "--exclude", "b"}) == std::set<std::string>{"both"});
+    CHECK(offered(script, {"view", "--compare-with", "tra"}).contains("trained"));
+    CHECK(offered(script, {"view", "--model", "capt"}).contains("captions-gpt2"));
+  }
+
+  TEST_CASE("fish and zsh offer the words of a flag, and several joined by commas") {
+    const TemporaryDirectory folder;
+    REQUIRE(run_headlight({"manual", "--out", folder.path().string()}).status == 0);
+    const std::string root = folder.path().string();
+    const auto run = [&](const std::string& line) {
+      return std::system(fmt::format("cd '{0}' && HOME='{0}' timeout 60 {1} > said 2> errors", root, line).c_str());
+    };
+    if (has_program("fish")) {
+      // A line for each word, with what it means behind a tab.
+      const auto offers = [&](const std::string& typed, const std::string& word) {
+        CAPTURE(typed);
+        CHECK(run(fmt::format("fish -c 'source fish/vendor_completions.d/headlight.fish; complete -C \"{}\"'", typed)) == 0);
+        CHECK(read_file(root + "/errors") == "");
+        CHECK(("\n" + read_file(root + "/said")).find(fmt::format("\n{}\t", word)) != std::string::npos);
+      };
+      offers("headlight export --theme ", "light");
+      offers("headlight export --hide title,la", "title,labels");
+      offers("headlight survey --metrics ent", "entropy");
+      offers("headlight view --model capt", "captions-gpt2");
+      offers("headlight evaluate heads --exclude b", "both");
+      offers("headlight help sur", "survey");
+    } else {
+      MESSAGE("fish isn't installed: its completions aren't run");
+    }
+    if (has_program("zsh")) {
+      write_file_atomically(root + "/.zshrc",
+                            "fpath=($ZDOTDIR/zsh/vendor-completions $fpath); autoload -Uz compinit; compinit -u -D\n"
+                            "bindkey -e; unsetopt beep; PS1=READY\n");
+      // Typed in a terminal of its own; the tab key completes what is the only one.
+      const auto offers = [&](const std::string& typed, const std::string& line) {
+        CAPTURE(typed);
+        write_file_atomically(root + "/typed.zsh",
+                              fmt::format("zmodload zsh/zpty\nzpty shell 'ZDOTDIR={} TERM=dumb COLUMNS=200 zsh -d -i'\n"
+                                          "zpty -r shell seen '*READY*' && zpty -w -n shell '{}'$'\\t' &&\n"
+                                          "zpty -r shell seen '*{}*'\n",
+                                          root, typed, line));
+        CHECK_MESSAGE(run("zsh -f typed.zsh") == 0, read_file(root + "/errors"));
+      };
+      offers("headlight export --theme li", "--theme light");
+      offers("headlight export --hide title,la", "--hide title,labels");
+      offers("headlight survey --metrics ent", "--metrics entropy");
+      offers("headlight view --model capt", "--model captions-gpt2");
+      offers("headlight view --compare-with tra", "--compare-with trained");
+      offers("headlight evaluate heads --exclude b", "--exclude both");
+      offers("headlight help sur", "help survey");
+    } else {
+      MESSAGE("zsh isn't installed: its completions aren't run");
+    }
   }
 
   TEST_CASE("man finds nothing wrong with the pages, and shells nothing with their scripts") {

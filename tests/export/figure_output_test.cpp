@@ -54,6 +54,19 @@ TEST_SUITE("cpu") {
     }
   }
 
+  TEST_CASE("a PNG says how large it is on paper") {
+    HeatmapFigure figure = small_figure();
+    figure.style.png_scale = 300.0 / 96.0;
+    for (const char* const session : {"", "{}"}) {
+      figure.session = session;
+      const std::string png = encode(figure, DrawingFormat::Png);
+      // 300 dots an inch are 11,811 a metre, in both directions; before the pixels.
+      const std::size_t at = png.find(std::string("pHYs\x00\x00\x2E\x23\x00\x00\x2E\x23\x01", 13));
+      REQUIRE(at != std::string::npos);
+      CHECK(at < png.find("IDAT"));
+    }
+  }
+
   TEST_CASE("damaged figures have no session") {
     HeatmapFigure figure = small_figure();
     figure.session = "{\"headlight\": 1}";

@@ -109,6 +109,14 @@ TEST_SUITE("cpu") {
     CHECK(cell_colors(figure, 1, 0) == odd);
     CHECK(!cell_colors(figure, 1, 1).contains(view::kNotFinitePacked));
     CHECK(cell_colors(figure, 1, 2) != odd);
+    // What the colour means is said below, as long as a cell has it.
+    const auto says_it = [&] {
+      return encode(figure, DrawingFormat::Svg).find("Magenta: NaN or infinite.") != std::string::npos;
+    };
+    CHECK(says_it());
+    figure.map.values = {0.5F, 0.5F, 0.5F, 0.5F, kNan, 0.0F};
+    CHECK_FALSE(says_it());
+    figure.map.values = {kNan, kInfinity, 0.5F, -kInfinity, kNan, 0.0F};
 
     FigureMap large{.rows = 100, .columns = 100, .values = std::vector<float>(10'000, 0.25F), .masked = {}};
     large.values[5 * 100 + 7] = kNan;

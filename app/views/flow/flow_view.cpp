@@ -46,9 +46,13 @@ AnalysisQuery question(const State& state, const PredictionPosition& position, s
   return query;
 }
 
+bool is_one_stack(const model::Network& network) {
+  return !network.layers->encoder.empty() && network.layers->decoder.empty();
+}
+
 std::string why_none(const Frame& frame) {
   const model::Network& network = *frame.result.network;
-  if (network.layers->encoder.empty() || !network.layers->decoder.empty()) {
+  if (!is_one_stack(network)) {
     return "it has two texts or two stacks; this view follows one stack";
   }
   return frame.state.flow.method == FlowMethod::Routes ? attribution::why_not_additive(network) : std::string();
@@ -162,7 +166,7 @@ class FlowView final : public ViewPanel {
     choose(frame, asked.found ? std::optional(threshold_) : std::nullopt);
     if (frame.state.flow != before) asked = ask(frame, position);
     const std::string why = why_none(frame);
-    if (!why.empty() && frame.result.capture && frame.state.flow.method == FlowMethod::Routes) {
+    if (!why.empty() && frame.result.capture && is_one_stack(*frame.result.network)) {
       return draw_empty_note(frame, "flow.none", "Nothing is followed here",
                              "Routes need the network's values; a capture holds attention weights only. Rollout and flow "
                              "follow those.");
