@@ -255,7 +255,7 @@ TEST_SUITE("gpu") {
         while (length.part(start, use.now_s(), use.events()) < static_cast<double>(report) / kReports) use.act();
         if (report % 2 == 0) use.undo_all(report % 4 == 2);
       } catch (const std::exception& error) {
-        FAIL(error.what() << " " << use.recent());
+        FAIL("" << error.what() << " " << use.recent());
       }
       if (report == kReports / 2 || report == kReports) std::this_thread::sleep_for(kRest);
       last = measure_memory();
