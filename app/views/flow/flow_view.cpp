@@ -23,6 +23,7 @@
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/slider_keys.h"
 #include "attribution/additive_stack.h"
 #include "export/flow_figure.h"
 
@@ -91,6 +92,7 @@ void slide(Frame& frame, const char* name, const char* format, float& value, flo
   const std::string id = fmt::format("##{}", name);
   ImGui::SliderFloat(id.c_str(), &value, low, high, format, ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, name, explanation);
+  step_by_keys(frame, value, low, high, 0.01F);
 }
 
 /// On the same line where `width` fits there.
