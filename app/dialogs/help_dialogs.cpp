@@ -30,6 +30,13 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kGestures
      {"Drag", "Move the map (brush: Shift+drag)"},
      {"0", "Fit the map"}}};
 
+/// What keys do to the controls, wherever these are.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kControlKeys = {
+    {{"Tab, Shift+Tab", "Go to the next control, or the one before"},
+     {"Space, Enter", "Press it, open its list, edit its field"},
+     {"Arrows", "Move in a list or row, change a slider"},
+     {"Esc", "Leave the controls"}}};
+
 void draw_group(Frame& frame, std::string_view title) {
   ImGui::TableNextRow(0, 24.0F);
   ImGui::TableNextColumn();
@@ -79,9 +86,13 @@ std::vector<KeyGroup> key_groups() {
       groups.back().rows.emplace_back(command.label, std::move(keys));
     }
   }
-  KeyGroup& map = groups.emplace_back();
-  map.title = "On the map";
-  for (const auto& [gesture, meaning] : kGestures) map.rows.emplace_back(meaning, std::string(gesture));
+  const auto add = [&](std::string_view title, const auto& list) {
+    KeyGroup& group = groups.emplace_back();
+    group.title = title;
+    for (const auto& row : list) group.rows.emplace_back(row.second, std::string(row.first));
+  };
+  add("On the map", kGestures);
+  add("On controls", kControlKeys);
   return groups;
 }
 

@@ -38,6 +38,7 @@ bool draw_step(Frame& frame, const HistoryStep& step) {
   ImGui::PushID(static_cast<int>(step.id));
   const bool is_clicked = ImGui::Selectable("##step", step.is_shown, 0, ImVec2(width, kRow));
   mark_last_item(frame, fmt::format("history.{}", step.id), "A click goes to this step.");
+  if (step.is_shown) frame.ui.keyboard().prefer_last();
   ImGui::PopID();
   const float indent = 8.0F + kIndent * static_cast<float>(std::min(step.depth, kMostIndents));
   const float drop = (kRow - font_size(fonts.body)) * 0.5F;
@@ -92,6 +93,7 @@ std::optional<std::uint64_t> draw_history_window(Frame& frame, Undo& undo, bool&
     ImGui::Separator();
     ImGui::BeginChild("steps");
     const std::vector<HistoryStep> steps = undo.history();
+    const shell::ControlGroup group(frame.ui.keyboard(), "steps");
     ImGuiListClipper clipper;
     clipper.Begin(static_cast<int>(steps.size()), kRow + ImGui::GetStyle().ItemSpacing.y);
     while (clipper.Step()) {

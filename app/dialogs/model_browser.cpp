@@ -57,6 +57,7 @@ bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is
   ImGui::PopID();
   const bool is_hovered = ImGui::IsItemHovered();
   mark_last_item(frame, fmt::format("browser.model.{}", index));
+  if (is_shown) frame.ui.keyboard().prefer_last();
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (is_shown || (is_hovered && can_open)) list->AddRectFilled(low, high, is_shown ? theme.active : theme.hover, 6.0F);
   if (is_hovered && can_open) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
@@ -168,6 +169,7 @@ void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, M
   const shell::Theme& theme = frame.ui.theme();
   const float most = std::max(frame.ui.size().y - 260.0F, 120.0F);
   ImGui::BeginChild("models", {0.0F, std::min(kListHeight, most)});
+  const shell::ControlGroup group(frame.ui.keyboard(), "models");
   std::optional<ListedModel::Origin> origin;
   for (std::size_t i = 0; i < context.models.size(); ++i) {
     const ListedModel& model = context.models[i];

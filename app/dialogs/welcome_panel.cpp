@@ -66,6 +66,7 @@ bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const v
   const std::string name =
       card.kind == WelcomeCard::Kind::Preset ? "welcome." + card.preset : fmt::format("welcome.{}", index);
   frame.mark(name, box);
+  frame.ui.keyboard().offer_last_item();
   const bool is_hovered = ImGui::IsItemHovered();
   if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   const float room = box.size.x - 2.0F * kWelcomeInset;
@@ -84,11 +85,8 @@ bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const v
   return was_clicked;
 }
 
-/// Moves the keyboard's place; returns whether its card is chosen.
-bool handle_keys(Frame& frame, std::size_t cards, WelcomeMemory& memory) {
-  if (!ImGui::IsWindowFocused() || frame.ui.is_typing() || cards == 0) return false;
-  if (frame.ui.is_pressed(shell::Key::Tab)) memory.card = (memory.card + 1) % cards;
-  if (frame.ui.is_pressed(shell::Key::Tab, shell::kShift)) memory.card = (memory.card + cards - 1) % cards;
+/// Is the marked card chosen by a key, before Tab has gone anywhere?
+bool is_chosen_by_key(const Frame& frame) {
   return frame.ui.is_pressed(shell::Key::Enter) || frame.ui.is_pressed(shell::Key::Space);
 }
 
@@ -106,8 +104,8 @@ WelcomeChoice draw_welcome_panel(Frame& frame, std::span<const WelcomeCard> card
   WelcomeChoice choice;
   if (std::exchange(memory.takes_focus, false)) ImGui::SetWindowFocus();
   memory.card = std::min(memory.card, cards.size() - 1);
-  if (handle_keys(frame, cards.size(), memory)) choice.card = memory.card;
-  const bool has_focus = ImGui::IsWindowFocused() && !frame.ui.is_typing();
+  const bool has_focus = ImGui::IsWindowFocused() && !frame.ui.is_typing() && !frame.ui.keyboard().is_active();
+  if (has_focus && is_chosen_by_key(frame)) choice.card = memory.card;
 
   ImGui::SetCursorPos({kEdge, kTop});
   {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/shell/imgui_vectors.h"
 #include "app/shell/narrow_text.h"
 #include "app/shell/shaped_text.h"
 #include "app/shell/text_marks.h"
@@ -14,9 +15,6 @@
 
 namespace headlight::shell {
 namespace {
-
-/// From Dear ImGui 1.89 on a request for the keyboard takes effect in the next frame, and may be lost before.
-constexpr int kFocusTries = 4;
 
 /// The field that is drawn next gets the keyboard. SetKeyboardFocusHere() of newer versions uses the order of tab stops,
 /// and finds none here.
@@ -201,13 +199,13 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
     memory.focus_tries = kFocusTries;
   }
   if (memory.focus != FieldFocus::None && memory.focus_tries-- > 0) {
-    ask_for_keyboard(widget);
+    if (memory.focus_tries < kFocusTries) ask_for_keyboard(widget);
     request_redraw(2);
   }
 
   int flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackAlways;
   if (options.enter_confirms) flags |= ImGuiInputTextFlags_EnterReturnsTrue;
-  const bool is_multiline = options.height > 0.0F;
+  const bool is_multiline = memory.is_multiline = options.height > 0.0F;
   FieldSize size;
   if (is_multiline) {
     flags |= ImGuiInputTextFlags_NoHorizontalScroll;
@@ -234,6 +232,7 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
     is_confirmed = ImGui::InputText(id, buffer.data(), buffer.size() + 1, flags, &on_edit, &field);
   }
   self.layer.filter_copies({});
+  self.keyboard.offer_field(widget, {.origin = to_glm(ImGui::GetItemRectMin()), .size = to_glm(ImGui::GetItemRectSize())});
   if (edited != narrow.text()) {
     text = unshaped(edited);
     text.resize(whole_characters(text, options.limit));

@@ -79,8 +79,18 @@ void Ui::feed(std::span<const InputEvent> events) {
 
 bool Ui::has_pending_input() const { return !impl_->queue.is_empty(); }
 
+void Ui::Impl::follow_walk() {
+  const std::optional<std::uint32_t> field = keyboard.take_field();
+  if (!field) return;
+  FieldMemory& memory = fields[*field];
+  memory.focus = memory.is_multiline ? FieldFocus::AtEnd : FieldFocus::SelectAll;
+  memory.focus_tries = kFocusTries + 1;  // at first it is activated already, unless it is out of sight
+  walked_field = *field;
+}
+
 void Ui::Impl::apply_input() {
   pressed.clear();
+  bool is_space_taken = false;
   for (const InputEvent& event : queue.take_frame()) {
     want_frames(kSettlingFrames, "input");
     quiet_s = 0.0;
@@ -88,17 +98,29 @@ void Ui::Impl::apply_input() {
     if (!is_move || !was_tooltip_shown) pointer_rest_s = 0.0;
     if (const auto* press = std::get_if<KeyPress>(&event)) {
       modifiers = press->modifiers;
+      if (keyboard.take(*press, ImGui::GetIO().WantTextInput)) {
+        is_space_taken = is_space_taken || press->key == Key::Space;
+        if (const auto left = fields.find(std::exchange(walked_field, 0)); left != fields.end()) {
+          left->second.focus = FieldFocus::None;
+        }
+        continue;
+      }
       // ImGui's Escape reverts the edits since the field got the focus; here it only ends the editing.
       const bool leaves_field = press->key == Key::Escape && press->down && live_field != 0;
       if (leaves_field) leaves_text_field = true;
+      if (leaves_field) keyboard.end();
       if (press->down && !leaves_field) pressed.push_back(*press);
       if (leaves_field) continue;
     } else if (const auto* click = std::get_if<MouseClick>(&event)) {
       modifiers = click->modifiers;
       held_buttons = click->down ? held_buttons + 1 : std::max(held_buttons - 1, 0);
+      if (click->down) keyboard.start_at(to_glm(ImGui::GetIO().MousePos));
+    } else if (is_space_taken && std::holds_alternative<TextInput>(event)) {
+      continue;  // what Space opened must not get it
     }
     layer.apply(event, scale);
   }
+  follow_walk();
 }
 
 void Ui::begin_frame(glm::uvec2 size, float scale, double elapsed_s) {
@@ -113,6 +135,7 @@ void Ui::begin_frame(glm::uvec2 size, float scale, double elapsed_s) {
   ImGui::GetIO().ConfigInputTextCursorBlink = self.quiet_s < kBlinking_s;
   self.heatmaps.pipeline().begin_frame(size, scale);
   self.layer.begin_frame(size, scale, elapsed_s);
+  self.keyboard.begin_frame();
   if (self.leaves_text_field) self.layer.leave_text_field();
   self.leaves_text_field = false;
   self.passes_escape = std::exchange(self.will_pass_escape, false);
@@ -143,6 +166,7 @@ void Ui::prepare_frame(glm::uvec2 size, float scale) {
 
 void Ui::end_frame() {
   Impl& self = *impl_;
+  self.end_walk();
   self.layer.end_frame(self.scale);
   if (const std::string pasted = self.layer.take_pasted(); !pasted.empty()) ensure_glyphs(pasted);
   self.frames_wanted = std::max(self.frames_wanted - 1, 0);
@@ -164,7 +188,12 @@ void Ui::end_frame() {
   }
 }
 
+void Ui::Impl::end_walk() {
+  if (keyboard.end_frame(*theme)) want_frames(kSettlingFrames, "the keyboard moves to a control");
+}
+
 void Ui::drop_frame() {
+  impl_->end_walk();
   impl_->layer.drop_frame();
   if (const std::string pasted = impl_->layer.take_pasted(); !pasted.empty()) ensure_glyphs(pasted);
 }
@@ -262,6 +291,8 @@ void Ui::leave_text_field() { impl_->leaves_text_field = true; }
 
 bool Ui::is_typing() const { return ImGui::GetIO().WantTextInput; }
 Modifiers Ui::modifiers() const { return impl_->modifiers; }
+KeyboardFocus& Ui::keyboard() { return impl_->keyboard; }
+const KeyboardFocus& Ui::keyboard() const { return impl_->keyboard; }
 
 const FontSet& Ui::fonts() const { return impl_->atlas.fonts(); }
 

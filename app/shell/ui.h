@@ -11,6 +11,7 @@
 #include "app/shell/fonts.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/shell/input.h"
+#include "app/shell/keyboard_focus.h"
 #include "app/shell/narrow_text.h"
 #include "app/shell/pixels.h"
 #include "app/shell/theme.h"
@@ -128,8 +129,8 @@ class Ui {
   bool wants_tooltip();
 
   /// Was the key pressed (or repeated) in this frame with exactly these modifiers? Keys that the text field being
-  /// edited uses (plain letters, Ctrl+C, arrows, …) are the field's and give false; Ctrl+Z and Ctrl+Y are always the
-  /// caller's.
+  /// edited uses (plain letters, Ctrl+C, arrows, …) are the field's and give false, as do those that keyboard() takes;
+  /// Ctrl+Z and Ctrl+Y are always the caller's.
   bool is_pressed(Key key, Modifiers modifiers = {}) const;
   /// For a key that opens a text field: the character of the same key press isn't typed into the field.
   void skip_text_of_key();
@@ -138,6 +139,10 @@ class Ui {
   /// Is a text field being edited?
   bool is_typing() const;
   Modifiers modifiers() const;
+
+  /// Where panels offer their controls to Tab.
+  KeyboardFocus& keyboard();
+  const KeyboardFocus& keyboard() const;
 
   const FontSet& fonts() const;
   /// Ensures that these characters can be shown: new ones are added to the fonts before the next frame. Cheap when there

@@ -18,6 +18,10 @@
 
 namespace headlight::shell {
 
+/// Frames in which a field asks for the keyboard. From Dear ImGui 1.89 on a request takes effect in the next frame, and may
+/// be lost before.
+inline constexpr int kFocusTries = 4;
+
 /// A text field's state between frames.
 struct FieldMemory {
   std::optional<std::string> text;  ///< as it was in the last frame
@@ -25,7 +29,7 @@ struct FieldMemory {
   WrappedText live;                 ///< ImGui's text while the field is edited
   float wrap_width = 0.0F;          ///< of `wrapped`
   std::uint64_t fonts = 0;          ///< … and the fonts it was measured in
-  bool has_scroll_bar = false;
+  bool has_scroll_bar = false, is_multiline = false;
   std::size_t caret = 0, selection = 0;  ///< byte positions in the shown text: the caret, the selection's start
   FieldFocus focus = FieldFocus::None;   ///< requested, not yet in effect
   int focus_tries = 0;                   ///< frames in which it is still requested
@@ -42,8 +46,11 @@ struct Ui::Impl {
 
   /// Makes sure that `count` more frames come. `by` must outlive this object; `line` as of frames_wanted_line.
   void want_frames(int count, const char* by, int line = 0);
-  /// Passes the next frame's events to ImGui and is_pressed().
+  /// Passes the next frame's events to the controls, to ImGui and to is_pressed().
   void apply_input();
+  /// A text field that Tab has come to is edited.
+  void follow_walk();
+  void end_walk();
   /// What the ended frame draws.
   FrameTiles tiles() const;
 
@@ -69,7 +76,8 @@ struct Ui::Impl {
   std::uint64_t pixels_drawn = 0;
   std::optional<FrameTiles> drawn;  ///< the image's frame
 
-  std::vector<KeyPress> pressed;  ///< in this frame
+  KeyboardFocus keyboard;
+  std::vector<KeyPress> pressed;  ///< in this frame, without those that `keyboard` took
   Modifiers modifiers;
   int held_buttons = 0;
   double pointer_rest_s = 0.0;                               ///< since the pointer moved or something was pressed
@@ -77,8 +85,9 @@ struct Ui::Impl {
   bool is_tooltip_awaited = false;
 
   std::unordered_map<ImGuiID, FieldMemory> fields;
-  double quiet_s = 0.0;    ///< since the last input; a caret blinks for a while only
-  ImGuiID live_field = 0;  ///< the text field being edited, of those whose Escape keeps the text
+  double quiet_s = 0.0;      ///< since the last input; a caret blinks for a while only
+  ImGuiID live_field = 0;    ///< the text field being edited, of those whose Escape keeps the text
+  ImGuiID walked_field = 0;  ///< that follow_walk() has left to be edited
   bool leaves_text_field = false;
   bool passes_escape = false;                                  ///< of the field that was edited in the last frame
   bool will_pass_escape = false;                               ///< … in this one

@@ -86,6 +86,7 @@ void draw_changed_heads(Frame& frame, Form& form) {
   if (!found) return form.note(answer && !answer->error.empty() ? answer->error : "comparing\u2026");
   if (found->heads.empty()) return form.note("No head attends differently.");
   form.note(fmt::format("Changed most of {} heads:", found->all_heads));
+  const shell::ControlGroup group(frame.ui.keyboard(), "heads");
   for (std::size_t i = 0; i < std::min(found->heads.size(), kListedHeads); ++i) {
     draw_head(frame, found->heads[i], i, found->heads.front().moved);
   }
@@ -138,6 +139,7 @@ void draw_changed_cells(Frame& frame, Form& form) {
   const ChangedCells* found = answer ? answer->as<ChangedCells>() : nullptr;
   if (!found || found->cells.empty()) return;  // the list of heads says why
   form.note(fmt::format("Weights that changed most in {}:", selected_map_name(frame)));
+  const shell::ControlGroup group(frame.ui.keyboard(), "cells");
   for (std::size_t i = 0; i < std::min(found->cells.size(), kListedCells); ++i) draw_cell(frame, found->cells[i], i);
   if (found->changed > kListedCells) form.note(fmt::format("{} more changed less.", found->changed - kListedCells));
 }

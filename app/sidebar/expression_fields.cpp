@@ -11,6 +11,7 @@
 #include <imgui.h>
 
 #include "app/widgets/ink.h"
+#include "app/widgets/slider_keys.h"
 #include "attention/expression_presets.h"
 
 namespace headlight::app {
@@ -108,6 +109,7 @@ void draw_sliders(Frame& frame, Form& form, MaskSpec& mask, ExpressionUse use) {
     ImGui::SetNextItemWidth(width);
     ImGui::SliderFloat("##value", &value, slider.from, slider.to, "%.4g", ImGuiSliderFlags_AlwaysClamp);
     mark_last_item(frame, "mask.slider." + slider.name, "A number of the formula; Ctrl and a click types it.");
+    step_by_keys(frame, value, slider.from, slider.to, 0.01F * (slider.to - slider.from));
     if (value != before) mask.sliders[slider.name] = value;
     ImGui::PopID();
   }

@@ -41,6 +41,7 @@ void draw_list(Frame& frame, const LessonPlayer& player, const LessonProgress& p
   const shell::Theme& theme = frame.ui.theme();
   draw_text(frame, "Lessons", frame.ui.fonts().strong, theme.text);
   draw_note(frame, "Each lesson is played beside the live views and completed by doing.");
+  const shell::ControlGroup group(frame.ui.keyboard(), "lessons");
   for (std::size_t i = 0; i < player.list().lessons.size(); ++i) {
     const Lesson& lesson = player.list().lessons[i];
     const std::string state = progress_text(lesson, progress);

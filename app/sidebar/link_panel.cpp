@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/widgets/ink.h"
+#include "app/widgets/slider_keys.h"
 
 namespace headlight::app {
 namespace {
@@ -16,12 +17,11 @@ void draw_step_slider(Frame& frame, Form& form, const LinkSnapshot& link, std::s
   int index = static_cast<int>(shown);
   const std::string text = fmt::format("{}", link.steps[shown].step);
   ImGui::SetNextItemWidth(width);
-  if (ImGui::SliderInt("##step", &index, 0, static_cast<int>(link.steps.size()) - 1, text.c_str(),
-                       ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_NoInput) &&
-      index != static_cast<int>(shown)) {
-    choice.step = static_cast<std::size_t>(index);
-  }
+  const int last = static_cast<int>(link.steps.size()) - 1;
+  ImGui::SliderInt("##step", &index, 0, last, text.c_str(), ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_NoInput);
   mark_last_item(frame, "link.step", "The step of training on show.");
+  step_by_keys(frame, index, 0, last, 1, false);
+  if (index != static_cast<int>(shown)) choice.step = static_cast<std::size_t>(index);
   const float half = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) * 0.5F;
   if (form.button("earlier", "\u2039 Earlier", half) && shown > 0) choice.step = shown - 1;
   ImGui::SameLine();

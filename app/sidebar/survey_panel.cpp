@@ -21,6 +21,7 @@ void draw_surveyed_metric(Frame& frame, const Survey& survey, std::size_t index,
   const float left = ImGui::GetCursorPosX(), width = ImGui::GetContentRegionAvail().x;
   if (ImGui::Selectable(fmt::format("{}##{}", survey.metrics[index], name).c_str(), index == metric)) metric = index;
   mark_last_item(frame, name, "Mean and spread over the corpus, and the head's rank among all; a click lists its texts.");
+  if (index == metric) frame.ui.keyboard().prefer_last();
   ImGui::SameLine(left + std::floor(width * kMeanColumn));
   ImGui::TextUnformatted(fmt::format("{:.3f} \u00B1 {:.3f}", head.mean, head.spread).c_str());
   ImGui::SameLine(left + std::floor(width * kRankColumn));
@@ -43,12 +44,16 @@ const SurveyExample* draw_survey_panel(Frame& frame, NumberBeingTyped& typed, co
   }
   form.note(fmt::format("L{}H{} over {} texts: mean \u00B1 spread, rank of {} heads", layer, selected.head, survey.texts,
                         survey.layers * survey.heads));
-  for (std::size_t i = 0; i < survey.metrics.size(); ++i) {
-    draw_surveyed_metric(frame, survey, i, survey.head(i, layer, selected.head), metric);
+  {
+    const shell::ControlGroup group(frame.ui.keyboard(), "metrics");
+    for (std::size_t i = 0; i < survey.metrics.size(); ++i) {
+      draw_surveyed_metric(frame, survey, i, survey.head(i, layer, selected.head), metric);
+    }
   }
   ImGui::Separator();
   const SurveyExample* clicked = nullptr;
   const std::vector<SurveyExample>& examples = survey.head(metric, layer, selected.head).examples;
+  const shell::ControlGroup group(frame.ui.keyboard(), "texts");
   for (std::size_t i = 0; i < examples.size(); ++i) {
     const SurveyExample& example = examples[i];
     frame.ui.ensure_glyphs(example.text);

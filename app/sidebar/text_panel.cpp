@@ -45,6 +45,7 @@ void draw_text_head(Frame& frame, const char* caption) {
 }
 
 void draw_examples_popup(Frame& frame) {
+  open_below_last_item(frame);
   if (!ImGui::BeginPopup("examples")) return;
   int index = 0;
   for (const Example& example : examples()) {

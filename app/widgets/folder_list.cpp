@@ -77,17 +77,20 @@ std::optional<fs::path> FolderList::draw(Frame& frame, float height) {
   }
   ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.field);
   ImGui::BeginChild("folders", {0.0F, height}, true);
-  if (folder_.has_relative_path()) {
-    if (ImGui::Selectable("..")) next = folder_.parent_path();
-    mark_last_item(frame, "folder.up");
-  }
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    if (draw_entry(frame, i, names_[i] + "/", theme.text)) next = folder_ / names_[i];
-    mark_last_item(frame, fmt::format("folder.{}", i));
-  }
-  for (std::size_t i = 0; i < files_.size(); ++i) {
-    if (draw_entry(frame, names_.size() + i, files_[i], theme.accent)) chosen = folder_ / files_[i];
-    mark_last_item(frame, fmt::format("folder.file.{}", i));
+  {
+    const shell::ControlGroup group(frame.ui.keyboard(), "folders");
+    if (folder_.has_relative_path()) {
+      if (ImGui::Selectable("..")) next = folder_.parent_path();
+      mark_last_item(frame, "folder.up");
+    }
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (draw_entry(frame, i, names_[i] + "/", theme.text)) next = folder_ / names_[i];
+      mark_last_item(frame, fmt::format("folder.{}", i));
+    }
+    for (std::size_t i = 0; i < files_.size(); ++i) {
+      if (draw_entry(frame, names_.size() + i, files_[i], theme.accent)) chosen = folder_ / files_[i];
+      mark_last_item(frame, fmt::format("folder.file.{}", i));
+    }
   }
   if (names_.empty() && files_.empty()) {
     const Ink ink(frame.ui.fonts().small, theme.text_dim);

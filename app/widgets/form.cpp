@@ -8,6 +8,7 @@
 
 #include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/slider_keys.h"
 #include "app/widgets/tooltips.h"
 
 namespace headlight::app {
@@ -135,6 +136,7 @@ bool Form::decimal(const char* name, const char* label, float& value, float low,
   ImGui::SetNextItemWidth(width);
   ImGui::DragFloat("##value", &edited, 0.005F, low, high, "%.4g", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame_, mark_name(name), explanation);
+  step_by_keys(frame_, edited, low, high, 0.01F);
   ImGui::PopID();
   if (edited == value || !std::isfinite(edited)) return false;
   value = edited;
@@ -194,6 +196,7 @@ bool Form::slider(const char* name, const char* label, std::uint32_t& value, std
                                     : "%u tokens",
                       ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame_, mark_name(name), explanation);
+  step_by_keys(frame_, edited, kLow, high, 1U);
   ImGui::PopID();
   if (edited == value) return false;
   value = edited;
@@ -212,6 +215,7 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(origin, {origin.x + width, origin.y + height}, theme.field, rounding);
   ImFont* font = frame_.ui.fonts().small;
+  const shell::ControlGroup group(frame_.ui.keyboard(), "segments");
   bool has_changed = false;
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const float count = static_cast<float>(choices.size());
@@ -224,6 +228,7 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
     const bool is_hovered = ImGui::IsItemHovered();
     ImGui::PopID();
     const bool is_chosen = static_cast<int>(i) == choice;
+    if (is_chosen) frame_.ui.keyboard().prefer_last();
     if (was_clicked && !is_chosen) {
       choice = static_cast<int>(i);
       has_changed = true;
@@ -258,6 +263,7 @@ bool Form::choose(const char* name, const char* label, std::span<const char* con
         has_changed = true;
       }
       mark_choice(name, i, explanation);
+      if (static_cast<int>(i) == choice) frame_.ui.keyboard().prefer_last();
     }
     ImGui::EndCombo();
   }

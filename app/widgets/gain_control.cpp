@@ -8,6 +8,7 @@
 
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/slider_keys.h"
 
 namespace headlight::app {
 namespace {
@@ -35,6 +36,7 @@ void draw_gain_control(Frame& frame) {
   // The format rounds to hundredths, so that 0 and 1 are reached exactly.
   ImGui::DragFloat("##gain", &edited, 0.01F, kLeastGain, kLargestGain, "gain %.2f", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "head.gain");
+  step_by_keys(frame, edited, kLeastGain, kLargestGain, 0.05F);
   if (edited != gain && std::isfinite(edited)) set_head_gain(frame.state, selection.block, selection.head, edited);
   ImGui::SameLine();
   const float button = gain_control_width(frame) - kFieldWidth - ImGui::GetStyle().ItemSpacing.x;

@@ -43,17 +43,21 @@ void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optio
   const std::string name = fmt::format("{}.{}.{}", map.name, head.block.layer.value, head.head);
   // Ctrl and a click ask where the number is from.
   if (click_area(name.c_str(), to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) click.head = head;
+  const Selection& selection = frame.state.selection;
+  const bool is_selected = selection.block == head.block && selection.head == head.head;
+  // A key has no double click: pressed again, the selected head is opened.
+  if (click.head == head && is_selected && frame.ui.keyboard().is_active()) click.is_double = true;
   const bool is_hovered = ImGui::IsItemHovered();
   if (is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) click = {.head = head, .is_double = true};
   if (is_hovered) click.hovered = head;
   if (map.drag) map.drag(head);
   mark_last_item(frame, name, value ? map.about(head, *value).c_str() : "not computed yet");
-  const Selection& selection = frame.state.selection;
+  if (is_selected) frame.ui.keyboard().prefer_last();
   draw_map_cell(frame, {.box = box,
                         .value = value,
                         .largest = largest,
                         .is_signed = map.is_signed,
-                        .is_selected = selection.block == head.block && selection.head == head.head,
+                        .is_selected = is_selected,
                         .is_hovered = is_hovered});
 }
 
@@ -96,6 +100,7 @@ HeadMapClick draw_head_map(Frame& frame, const HeadMap& map) {
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const Grid grid = grid_of(map.layers.size(), heads, ImGui::GetContentRegionAvail().x);
   draw_labels(frame, map, grid, origin);
+  const shell::ControlGroup group(frame.ui.keyboard(), "head map");
   for (std::size_t row = 0; row < map.layers.size(); ++row) {
     const HeadMapLayer& layer = map.layers[row];
     const float y = origin.y + kHeader + static_cast<float>(row) * (grid.cell.y + kHeadMapGap);

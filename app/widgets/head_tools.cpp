@@ -13,6 +13,7 @@
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/segmented.h"
+#include "app/widgets/slider_keys.h"
 
 namespace headlight::app {
 namespace {
@@ -104,6 +105,7 @@ void choose_filter(Frame& frame, const std::string& name, const ShownMetrics& me
     const float most = most_of(*choices.filter, metrics, choices.scoring);
     ImGui::SliderFloat(("##" + name + ".least").c_str(), &choices.least, 0.0F, std::max(most, 1e-3F), "at least %.2f");
     mark_last_item(frame, name + ".least", "The least value of the heads that are shown; Ctrl+click types it.");
+    step_by_keys(frame, choices.least, 0.0F, std::max(most, 1e-3F), 0.01F);
   }
   flow(ImGui::CalcTextSize("pinned only").x + ImGui::GetFrameHeight() + 8.0F);
   check_box(frame, "pinned only", choices.only_pinned);
@@ -123,6 +125,7 @@ bool choose_metric(Frame& frame, const std::string& name, const char* none, std:
   const auto entry = [&](const char* title, std::optional<HeadMetric> value, const char* help) {
     if (ImGui::Selectable(title, metric == value)) metric = value;
     mark_last_item(frame, fmt::format("{}.{}", name, title), help);
+    if (metric == value) frame.ui.keyboard().prefer_last();
   };
   entry(none, std::nullopt, "Without a metric.");
   for (std::size_t i = 0; i < kHeadMetrics; ++i) {

@@ -40,9 +40,15 @@ inline view::Rect last_item_rect() {
   return {.origin = to_glm(ImGui::GetItemRectMin()), .size = to_glm(ImGui::GetItemRectSize())};
 }
 
-/// Notes the last ImGui item under a name, as a control, and gives it a tooltip: `explanation`, else tooltip_of(name). Every
-/// control has one; items that aren't controls are noted with Frame::mark() instead.
+/// Notes the last ImGui item under a name, as a control that Tab reaches, and gives it a tooltip: `explanation`, else
+/// tooltip_of(name). Every control has one; items that aren't controls are noted with Frame::mark() instead.
 void mark_last_item(Frame& frame, std::string name, const char* explanation = nullptr);
+
+/// The same for what only the pointer uses, because it asks where on it the pointer is: Tab passes by.
+void mark_pointer_item(Frame& frame, std::string name, const char* explanation = nullptr);
+
+/// Before ImGui::BeginPopup(): where a key opens the popup, it appears below the last item and not at the pointer.
+void open_below_last_item(const Frame& frame);
 
 /// A tooltip of some 40 characters' width for the item before, once the pointer rests on it.
 void explain_last_item(Frame& frame, const char* text);

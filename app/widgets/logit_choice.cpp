@@ -35,6 +35,7 @@ void choose(Frame& frame, const ChosenLogit& logit, const std::string& name, con
     frame.ui.ensure_glyphs(entry);
     if (ImGui::Selectable(entry.c_str(), chosen == candidate.id)) chosen = candidate.id;
     mark_last_item(frame, fmt::format("{}.{}", name, i), explanation);
+    if (chosen == candidate.id) frame.ui.keyboard().prefer_last();
   }
   ImGui::EndCombo();
 }

@@ -151,6 +151,7 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float rows_height = static_cast<float>(count) * kPredictionHeight;
   draw_axis(frame, columns, origin, rows_height, bars.before != nullptr);
+  const shell::ControlGroup group(frame.ui.keyboard(), "candidates");
   for (std::size_t i = 0; i < count; ++i) {
     const inference::Candidate& candidate = bars.candidates[i];
     const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(i) * kPredictionHeight},
@@ -161,6 +162,7 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
     if (click_area("candidate", to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) clicked = candidate.id;
     ImGui::PopID();
     const bool is_hovered = ImGui::IsItemHovered();
+    frame.ui.keyboard().offer_last_item();
     frame.mark(fmt::format("prediction.{}", i), box);
     const float bar_left = box.origin.x + columns.label + kPredictionGap;
     frame.mark(fmt::format("prediction.{}.axis", i),

@@ -78,6 +78,7 @@ void offer_examples(Frame& frame, std::span<const Example> examples) {
   ImGui::SameLine();
   if (ImGui::SmallButton("Examples")) ImGui::OpenPopup("examples");
   mark_last_item(frame, "text.examples");
+  open_below_last_item(frame);
   if (!ImGui::BeginPopup("examples")) return;
   int index = 0;
   for (const Example& example : examples) {

@@ -61,6 +61,7 @@ class RangeInput {
     ImGui::SetCursorScreenPos(to_imgui(area.origin - kGripReach));
     click_area("range", {area.size.x + 2.0F * kGripReach, area.size.y + 2.0F * kGripReach});
     mark_last_item(frame_, "head.range_bar");
+    const int steps = frame_.ui.keyboard().steps_of_last(false);
     is_hovered_ = ImGui::IsItemHovered() || ImGui::IsItemActive();
     const ImGuiIO& io = ImGui::GetIO();
     auto& limits = frame_.state.view.color_limits;
@@ -86,8 +87,9 @@ class RangeInput {
       }
       return from;
     }
-    if (ImGui::IsItemHovered() && io.MouseWheel != 0.0F) {
-      const float value = shown_.high * std::pow(kWheelStep, -io.MouseWheel);
+    const float turned = ImGui::IsItemHovered() ? -io.MouseWheel : 0.0F;
+    if (const float turns = steps != 0 ? static_cast<float>(steps) : turned; turns != 0.0F) {
+      const float value = shown_.high * std::pow(kWheelStep, turns);
       limits[bar_.stage] = moved(shown_, Grip::High, value, has_signs_, spread_);
     }
     return shown_;

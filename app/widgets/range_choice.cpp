@@ -60,6 +60,7 @@ void RangeChoice::draw(glm::vec2 at) {
       if (kind == RangeKind::PerRow && stage_ != Stage::Weights) continue;
       if (ImGui::Selectable(kNames[i], kind == now)) choose(kind);
       mark_last_item(frame_, fmt::format("head.range.{}", i));
+      if (kind == now) frame_.ui.keyboard().prefer_last();
     }
     ImGui::EndCombo();
   }
@@ -73,7 +74,9 @@ void RangeChoice::type_ends(glm::vec2 at) {
   const auto field = [&](const char* name, float value) {
     ImGui::SetCursorScreenPos(to_imgui(at));
     ImGui::SetNextItemWidth(kRangeWidth);
-    ImGui::InputFloat(fmt::format("##{}", name).c_str(), &value, 0.0F, 0.0F, "%.4g", ImGuiInputTextFlags_AutoSelectAll);
+    const std::string label = fmt::format("##{}", name);
+    ImGui::InputFloat(label.c_str(), &value, 0.0F, 0.0F, "%.4g", ImGuiInputTextFlags_AutoSelectAll);
+    frame_.ui.keyboard().offer_field(ImGui::GetID(label.c_str()), last_item_rect());
     mark_last_item(frame_, name);
     at.y += kLine;
     return value;

@@ -38,6 +38,7 @@ bool draw_segmented(Frame& frame, const char* name, std::span<const std::string>
   bool has_changed = false;
   float x = start.x;
   ImGui::PushID(name);
+  const shell::ControlGroup group(frame.ui.keyboard(), "segments");
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const float width = label_width(font, labels[i], padding);
     ImGui::SetCursorScreenPos(ImVec2(x, start.y));
@@ -48,6 +49,7 @@ bool draw_segmented(Frame& frame, const char* name, std::span<const std::string>
       has_changed = true;
     }
     const bool is_chosen = chosen == i;
+    if (is_chosen) frame.ui.keyboard().prefer_last();
     if (is_chosen || ImGui::IsItemHovered()) {
       list->AddRectFilled(ImVec2(x + 2.0F, start.y + 2.0F), ImVec2(x + width - 2.0F, end.y - 2.0F),
                           is_chosen ? theme.active : theme.hover, rounding - 1.0F);

@@ -88,6 +88,7 @@ std::optional<std::size_t> draw_signed_bars(Frame& frame, const SignedBars& bars
   std::optional<std::size_t> clicked;
   const float zero = std::round(origin.x + columns.zero) + 0.5F;
   ImGui::GetWindowDrawList()->AddLine({zero, origin.y}, {zero, origin.y + height}, frame.ui.theme().border);
+  const shell::ControlGroup group(frame.ui.keyboard(), "bars");
   for (std::size_t row = first; row < end; ++row) {
     const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(row) * kBarRowHeight},
                          .size = {width, kBarRowHeight}};

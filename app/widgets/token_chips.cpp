@@ -126,6 +126,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
   const float last_y = ImGui::GetScrollY() + ImGui::GetWindowHeight();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const bool is_pointed_at = ImGui::IsWindowHovered();
+  const shell::ControlGroup group(frame.ui.keyboard(), "chips");
   const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
 
   const auto top_of = [](const ChipLayout::Chip& chip) { return chip.origin.y; };
@@ -151,7 +152,10 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
                   {low.x + (chip->is_padding ? kPadPadding : kChipPadding),
                    low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
                   shell::text_on(ground, colors.text), text, nullptr, 0.0F, &clip);
-    frame.mark(fmt::format("{}.{}.{}", name, chip->item, chip->token), rect);
+    const std::string chip_name = fmt::format("{}.{}.{}", name, chip->item, chip->token);
+    frame.mark(chip_name, rect);
+    if (frame.ui.keyboard().offer(ImGui::GetID(chip_name.c_str()), rect))
+      events.clicked = ChipTarget{.item = chip->item, .token = chip->token};
     if (!is_hovered) continue;
     events.hovered = ChipTarget{.item = chip->item, .token = chip->token};
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) events.clicked = events.hovered;

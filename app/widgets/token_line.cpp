@@ -68,6 +68,7 @@ void draw_chip(Frame& frame, const TokenLine& line, const view::Rect& chip, std:
 
 void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, TokenLineEvents& events) {
   const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
+  const shell::ControlGroup group(frame.ui.keyboard(), "tokens");
   const float room = ImGui::GetContentRegionAvail().x;
   const auto begin_of = [&](std::uint32_t token) { return token == 0 ? 0.0F : memory.ends[token - 1]; };
   if (memory.chosen != line.chosen && line.chosen < memory.ends.size()) {
@@ -84,6 +85,7 @@ void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, To
     ImGui::SetCursorScreenPos(to_imgui(chip.origin));
     if (click_area(fmt::format("{}", token).c_str(), to_imgui(chip.size))) events.chosen = token;
     mark_last_item(frame, fmt::format("{}.{}", line.name, token), line.explanation);
+    if (token == line.chosen) frame.ui.keyboard().prefer_last();
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_hovered) events.hovered = token;
     const bool is_whole = begin_of(token) >= scrolled - 1.0F && *at - kLineGap <= scrolled + room + 1.0F;

@@ -62,6 +62,7 @@ float draw_tab(Frame& frame, const View& view, float x, float gap) {
   ImGui::SetCursorPos({x - gap * 0.5F, 0.0F});
   if (click_area(name.c_str(), {width + gap, height})) frame.state.view.tab = view.id;
   mark_last_item(frame, name, std::string(view.help).c_str());
+  if (is_shown) frame.ui.keyboard().prefer_last();
   const bool is_hovered = ImGui::IsItemHovered();
   const ImVec2 origin = ImGui::GetWindowPos();
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -87,6 +88,7 @@ float draw_hidden_tabs(Frame& frame, const std::vector<const View*>& hidden, flo
     ImGui::GetWindowDrawList()->AddCircleFilled({middle.x + across, middle.y}, 1.75F, ink);
   }
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8.0F, 8.0F));
+  open_below_last_item(frame);
   if (ImGui::BeginPopup("hidden tabs")) {
     for (const View* view : hidden) {
       if (ImGui::MenuItem(std::string(view->title).c_str(), std::string(view->key.text).c_str())) {
@@ -106,7 +108,10 @@ void draw_tabs_panel(Frame& frame, float left_inset, float right_inset) {
   const shell::Theme& theme = frame.ui.theme();
   float end = kLeft + left_inset;
   const TabRow row = lay_out(frame, ImGui::GetWindowWidth() - end - right_inset);
-  for (const View* view : row.drawn) end = draw_tab(frame, *view, end, row.gap);
+  {
+    const shell::ControlGroup group(frame.ui.keyboard(), "tabs");
+    for (const View* view : row.drawn) end = draw_tab(frame, *view, end, row.gap);
+  }
   if (!row.hidden.empty()) end = draw_hidden_tabs(frame, row.hidden, end, row.gap);
   const ImVec2 origin = ImGui::GetWindowPos();
   const float width = ImGui::GetWindowWidth();

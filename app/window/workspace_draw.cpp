@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,6 +41,11 @@ namespace {
 constexpr ImGuiWindowFlags kPaneFlags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                                         ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
                                         ImGuiWindowFlags_NoFocusOnAppearing;
+/// The panes in the order in which Tab walks through their controls.
+constexpr std::array<std::string_view, 11> kWalk = {"notice", "welcome", "texts",     "lesson", "sidebar rail", "sidebar",
+                                                    "tabs",   "center",  "grid rail", "grid",   "status"};
+constexpr int kAboveAll = static_cast<int>(kWalk.size());  // what is above the panes comes last
+
 constexpr float kDragStart = 1.0F;  // by so much the pointer moves before a splitter follows it
 
 /// What was done to a splitter in this frame.
@@ -88,7 +95,10 @@ void Workspace::pane(const char* name, const view::Rect& rect, shell::Color grou
   const ImGuiWindowFlags flags = is_padded ? kPaneFlags & ~ImGuiWindowFlags_NoScrollbar : kPaneFlags;
   ImGui::Begin(name, nullptr, flags | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(4);
-  report(draw_guarded(draw_content));
+  {
+    const shell::ControlArea area(ui_.keyboard(), static_cast<int>(std::ranges::find(kWalk, name) - kWalk.begin()));
+    report(draw_guarded(draw_content));
+  }
   ImGui::End();
 }
 
@@ -113,6 +123,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   }
   // The map first: it is the most important request.
   draw_center(frame);
+  const shell::ControlArea area(ui_.keyboard(), kAboveAll);
   token_menu_.draw(frame);
   pane("grid", layout_.grid, theme.panel, true, [&] {
     if (result_.run == 0) return;

@@ -30,6 +30,7 @@ class Flow {
     layout_ = lay_out_block(plan_, room);
     frame_.mark("block.flow", room);
     for (const PlacedArrow& arrow : layout_.arrows) draw_arrow(arrow);
+    const shell::ControlGroup group(frame_.ui.keyboard(), "nodes");
     for (const PlacedNode& placed : layout_.nodes) draw_node(placed);
     if (pointed_.node) outline_sources();
     draw_flight();
@@ -117,6 +118,7 @@ class Flow {
   void handle_pointer(const PlacedNode& placed, const BlockNode& node, const std::string& why) {
     ImGui::SetCursorScreenPos(to_imgui(placed.box.origin));
     const bool is_clicked = click_area(std::string(node.id).c_str(), to_imgui(placed.box.size));
+    frame_.ui.keyboard().offer_last_item();
     const std::string tip = !why.empty()                ? why
                             : !node.explanation.empty() ? node.explanation
                                                         : "A click unfolds this matrix; Esc folds it.";

@@ -63,7 +63,7 @@ void draw_head_row(Frame& frame, const BlockSource& source, glm::vec2 at, float 
     const auto head = static_cast<std::uint32_t>(std::clamp(across, 0.0F, static_cast<float>(shape.heads - 1)));
     select_head(frame.state.selection, source.subject.block, head);
   }
-  mark_last_item(
+  mark_pointer_item(
       frame, "block.heads",
       "Query heads over the KV heads that they read: blue queries, red keys, green values. A click selects a head.");
 }

@@ -107,7 +107,7 @@ void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t tok
   draw_curve(plot, curve.mean, most, theme.text);
   ImGui::SetCursorScreenPos(to_imgui(plot.origin - 4.0F));
   const bool is_clicked = click_area("residual", to_imgui(plot.size + 8.0F));
-  mark_last_item(frame, "block.residual chart", "The lengths of the residual stream's vectors. A click selects a layer.");
+  mark_pointer_item(frame, "block.residual chart", "The lengths of the residual stream's vectors. A click selects a layer.");
   if (!ImGui::IsItemHovered()) return;
   const float across = (ImGui::GetIO().MousePos.x - plot.origin.x) / std::max(plot.size.x, 1.0F);
   const auto nearest = static_cast<std::size_t>(

@@ -9,6 +9,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/math_text.h"
+#include "app/widgets/slider_keys.h"
 
 namespace headlight::app {
 namespace {
@@ -32,6 +33,7 @@ void choose_speed(Frame& frame) {
       frame.state.block.speed = speed;
     }
     mark_last_item(frame, fmt::format("block.speed.{:g}", speed), "How fast the steps follow each other.");
+    if (frame.state.block.speed == speed) frame.ui.keyboard().prefer_last();
   }
   ImGui::EndCombo();
 }
@@ -73,6 +75,7 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
   ImGui::SetNextItemWidth(is_wide ? 140.0F : 80.0F);
   if (ImGui::SliderFloat("##position", &position, 0.0F, static_cast<float>(walk.steps()), "")) walk.scrub(position);
   mark_last_item(frame, "block.position", "Where the walk is; at the right end the whole layer is shown.");
+  if (step_by_keys(frame, position, 0.0F, static_cast<float>(walk.steps()), 1.0F, false)) walk.scrub(position);
   ImGui::SameLine();
   choose_speed(frame);
   ImGui::SameLine();

@@ -7,6 +7,7 @@
 #include <imgui.h>
 
 #include "app/widgets/ink.h"
+#include "app/widgets/slider_keys.h"
 
 namespace headlight::app {
 namespace {
@@ -61,6 +62,8 @@ void draw_threshold_slider(Frame& frame, float width, std::optional<float>& thre
                   "of attention; a double click goes back to it.",
                   kAutomaticEdges)
           .c_str());
+  const float step = 0.1F * value;  // the scale is logarithmic
+  if (step_by_keys(frame, value, kLeastFlowThreshold, kMostFlowThreshold, step)) threshold = value;
 }
 
 }  // namespace headlight::app

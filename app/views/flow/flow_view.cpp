@@ -24,6 +24,7 @@
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/slider_keys.h"
 #include "attribution/additive_stack.h"
 #include "export/flow_figure.h"
 
@@ -102,6 +103,7 @@ void choose(Frame& frame, std::optional<float> in_force) {
   ImGui::SetNextItemWidth(std::min(kSlider, ImGui::GetContentRegionAvail().x));
   ImGui::SliderFloat("##flow.residual", &flow.residual_weight, 0.0F, 1.0F, "residual %.2f", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "flow.residual", "The residual stream's share of every layer; heads have the rest.");
+  step_by_keys(frame, flow.residual_weight, 0.0F, 1.0F, 0.01F);
 }
 
 std::string csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch) {

@@ -111,6 +111,8 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
   }
   const bool is_hovered = ImGui::IsItemHovered();
   const bool is_selected = selection.block == head.block && selection.head == head.head;
+  frame.ui.keyboard().offer_last_item();
+  if (is_selected) frame.ui.keyboard().prefer_last();
   const TileQuery request = thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y));
   draw_thumbnail(frame, request, box, kThumbnailPlace);
   draw_lit_cell(frame, head.block, box);
@@ -218,6 +220,7 @@ void draw_thumbnails(Frame& frame) {
   if (is_sorted) sort_by_concentration(frame, arrangement.heads, edge);
   const ShownMetrics metrics = badge_metrics(frame, shape);
 
+  const shell::ControlGroup stop(frame.ui.keyboard(), "heads");
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float top_margin = 4.0F;  // room for the selected one's frame
   const auto box_of = [&](std::uint32_t group, std::uint32_t index) {

@@ -24,10 +24,10 @@ void handle_side(Frame& frame, const view::Viewport& viewport, MapSide side, con
   ImGui::SetCursorScreenPos(to_imgui(labels.origin));
   const bool is_clicked = click_area(name, to_imgui(labels.size));
   const bool is_hovered = ImGui::IsItemHovered();
-  mark_last_item(frame, name,
-                 side == MapSide::Query
-                     ? "A click locks the row of a query, another one or Esc releases it; a right click masks it."
-                     : "A click locks the column of a key, another one or Esc releases it; a right click masks it.");
+  mark_pointer_item(frame, name,
+                    side == MapSide::Query
+                        ? "A click locks the row of a query, another one or Esc releases it; a right click masks it."
+                        : "A click locks the column of a key, another one or Esc releases it; a right click masks it.");
   if (!is_hovered) return;
   const std::optional<LockedToken> token = token_at(viewport, side, to_glm(ImGui::GetIO().MousePos));
   if (!token) return;

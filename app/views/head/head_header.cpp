@@ -109,6 +109,7 @@ void choose_mean(Frame& frame) {
   const auto entry = [&](const std::string& label, const char* name, HeadMean value) {
     if (ImGui::Selectable(label.c_str(), mean == value)) mean = value;
     mark_last_item(frame, fmt::format("head.mean.{}", name));
+    if (mean == value) frame.ui.keyboard().prefer_last();
   };
   entry(fmt::format("Head {}", frame.state.selection.head), "none", HeadMean::None);
   entry(fmt::format("Mean of layer {}'s heads", frame.state.selection.block.layer.value), "layer", HeadMean::Layer);

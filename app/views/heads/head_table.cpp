@@ -81,6 +81,7 @@ class TablePainter {
   static float row_height(const ComparedMetrics& metrics) { return metrics.frozen ? kComparedRow : kRow; }
 
   void draw_header() {
+    const shell::ControlGroup group(frame_.ui.keyboard(), "titles");
     const ImVec2 start = ImGui::GetCursorScreenPos();
     HeadChoices& choices = frame_.state.heads;
     draw_title("head", "heads.order.head", "Orders by layer and head.", start.x + kPin, kName, !choices.order);
@@ -95,6 +96,7 @@ class TablePainter {
               : std::string(text_of(metric).help);
       draw_title(text_of(metric).title, fmt::format("heads.order.{}", i), help.c_str(), column_x(start.x, i), column_,
                  is_chosen);
+      if (is_chosen) frame_.ui.keyboard().prefer_last();
       if (!was_clicked_) continue;
       choices.lowest_first = is_chosen && !choices.lowest_first;
       choices.order = metric;
@@ -111,13 +113,17 @@ class TablePainter {
     const float left = ImGui::GetCursorScreenPos().x;
     const std::string name = fmt::format("heads.row.{}.{}", head.block.layer.value, head.head);
     ImGui::SetCursorScreenPos({left + kPin, y});
-    if (click_area(name.c_str(), {width() - kPin, row_})) {
-      select_head(frame_.state.selection, head.block, head.head);
-    }
+    const bool was_selected = selection.block == head.block && selection.head == head.head;
+    const bool is_clicked = click_area(name.c_str(), {width() - kPin, row_});
+    if (is_clicked) select_head(frame_.state.selection, head.block, head.head);
     const bool is_hovered = ImGui::IsItemHovered();
     frame_.mark(name, last_item_rect());
-    const bool is_opened = is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
+    const bool is_double = is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
+    // A key has no double click: the selected row is opened.
+    const bool is_opened = is_double || (is_clicked && was_selected && frame_.ui.keyboard().is_active());
     const bool is_selected = selection.block == head.block && selection.head == head.head;
+    frame_.ui.keyboard().offer_last_item();
+    if (is_selected) frame_.ui.keyboard().prefer_last();
     if (is_selected || is_hovered) {
       list->AddRectFilled({left, y}, {left + width(), y + row_}, is_selected ? theme.active : theme.hover, 3.0F);
     }
@@ -295,6 +301,7 @@ std::optional<HeadRef> HeadTable::draw(Frame& frame, const std::vector<HeadRef>&
     if (top < ImGui::GetScrollY()) ImGui::SetScrollY(top);
     if (top + height_of_row > ImGui::GetScrollY() + height) ImGui::SetScrollY(top + height_of_row - height);
   }
+  const shell::ControlGroup group(frame.ui.keyboard(), "heads");
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const auto first = static_cast<std::size_t>(std::max(ImGui::GetScrollY() / height_of_row, 0.0F));
   const auto end = static_cast<std::size_t>((ImGui::GetScrollY() + ImGui::GetWindowHeight()) / height_of_row) + 1;

@@ -39,9 +39,10 @@ std::optional<std::string> PatternPad::draw(Frame& frame, const std::string& for
   const bool ends = ink_ && ImGui::IsItemDeactivated();
   follow_pointer(frame, box, cell);
   draw_cells(frame, box, cell);
-  mark_last_item(frame, "heads.pad",
-                 "Rows are queries, columns keys. Press and drag to draw the pattern that heads are expected to have, or to "
-                 "take cells away; the formula follows, and the pad shows any formula that is typed.");
+  mark_pointer_item(
+      frame, "heads.pad",
+      "Rows are queries, columns keys. Press and drag to draw the pattern that heads are expected to have, or to "
+      "take cells away; the formula follows, and the pad shows any formula that is typed.");
   if (!ends) {
     if (is_too_long_) {
       draw_note(frame, "heads.pad.long", "This drawing has too many parts for a formula: take some away.",

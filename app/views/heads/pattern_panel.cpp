@@ -61,6 +61,7 @@ bool choose_pattern(Frame& frame) {
     mark_last_item(frame, fmt::format("heads.pattern.{}", i),
                    pattern == HeadPattern::Uniform ? "All keys that a query sees, with equal weights."
                                                    : fmt::format("Keys k {}.", kPatterns[i].where).c_str());
+    if (pattern == before) frame.ui.keyboard().prefer_last();
   }
   const bool draws = ImGui::Selectable("drawn \u2026", false);
   mark_last_item(frame, "heads.pattern.drawn", "Keys k where you draw cells; they become a formula.");

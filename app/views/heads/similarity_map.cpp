@@ -121,7 +121,7 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint
       pointed.is_opened = true;
     }
   }
-  mark_last_item(frame, "heads.similar.map", about.c_str());
+  mark_pointer_item(frame, "heads.similar.map", about.c_str());
   frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   draw_names(frame, found, order_, image.area);
   draw_small_color_bar(

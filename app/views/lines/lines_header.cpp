@@ -12,6 +12,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/segmented.h"
+#include "app/widgets/slider_keys.h"
 #include "app/widgets/thumbnail.h"
 #include "view/head_palette.h"
 
@@ -73,6 +74,8 @@ void draw_threshold(Frame& frame) {
   ImGui::SliderFloat("##threshold", &frame.state.view.lines.threshold, kLeastLineWeight, kMostLineWeight, "%.4f",
                      ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "lines.threshold", "Smaller weights have no line. Ctrl and click to type.");
+  float& threshold = frame.state.view.lines.threshold;
+  step_by_keys(frame, threshold, kLeastLineWeight, kMostLineWeight, 0.1F * threshold);  // the scale is logarithmic
 }
 
 void choose_part(Frame& frame) {
@@ -129,6 +132,7 @@ class Legend {
     ImGui::PopStyleVar();
     origin_ = at_ = to_glm(ImGui::GetCursorScreenPos());
     end_x_ = origin_.x + width;
+    const shell::ControlGroup group(frame_.ui.keyboard(), "heads");
     for (std::uint32_t head = 0; head < heads_; ++head) draw_chip(head);
     if (heads_ > 1) {
       if (draw_word("all", "lines.all", "Draws all heads of the layer.")) choices_.hidden_heads.clear();
@@ -162,7 +166,7 @@ class Legend {
     if (is_hovered) hovered_ = head;
     // The release that ends a double click is no click of its own.
     int& ends_double_click = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("double click"), 0);
-    if (is_clicked && ends_double_click == 0) toggle_head(choices_, head);
+    if (is_clicked && (ends_double_click == 0 || frame_.ui.keyboard().is_active())) toggle_head(choices_, head);
     if (is_hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
       ends_double_click = ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) ? 1 : 0;
       if (ends_double_click != 0) show_only(choices_, head, heads_);

@@ -9,6 +9,7 @@
 
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/slider_keys.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -45,11 +46,11 @@ bool draw_slider(Frame& frame, const char* name, const char* label, std::uint32_
   std::string format;
   for (const char c : text) format += c == '%' ? std::string("%%") : std::string(1, c);
   ImGui::BeginDisabled(count < 2);
-  const bool is_moved =
-      ImGui::SliderInt((std::string("##") + name).c_str(), &position, 0, static_cast<int>(std::max(count, 2U)) - 1,
-                       format.c_str(), ImGuiSliderFlags_AlwaysClamp);
+  bool is_moved = ImGui::SliderInt((std::string("##") + name).c_str(), &position, 0,
+                                   static_cast<int>(std::max(count, 2U)) - 1, format.c_str(), ImGuiSliderFlags_AlwaysClamp);
   ImGui::EndDisabled();
   mark_last_item(frame, name, explanation);
+  is_moved = step_by_keys(frame, position, 0, static_cast<int>(std::max(count, 1U)) - 1, 1) || is_moved;
   if (is_moved) value = static_cast<std::uint32_t>(position);
   return is_moved;
 }

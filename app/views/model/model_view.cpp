@@ -20,6 +20,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/slider_keys.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -173,6 +174,7 @@ class ModelView final : public ViewPanel {
     ImGui::SetNextItemWidth(kSize);
     ImGui::SliderFloat("##size", &edge_, kLeastEdge, kMostEdge, "size %.0f", ImGuiSliderFlags_AlwaysClamp);
     mark_last_item(frame, "model.size", "The size of the maps.");
+    step_by_keys(frame, edge_, kLeastEdge, kMostEdge, 4.0F);
   }
 
   void draw_heads(Frame& frame, const std::vector<HeadRef>& heads, const ShownMetrics& metrics) {
@@ -185,6 +187,7 @@ class ModelView final : public ViewPanel {
     reveal_selected(frame, heads, lines);
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float top = ImGui::GetScrollY(), bottom = top + ImGui::GetWindowHeight();
+    const shell::ControlGroup group(frame.ui.keyboard(), "heads");
     for (std::size_t i = 0; i < heads.size(); ++i) {
       if (lines.tops[i] + lines.map.y + kCaption < top || lines.tops[i] > bottom) continue;
       const view::Rect box{.origin = glm::round(to_glm(origin) + lines.origin(i) + 3.0F), .size = lines.map};
@@ -218,6 +221,8 @@ class ModelView final : public ViewPanel {
     const bool is_hovered = ImGui::IsItemHovered();
     frame.mark(name, box);
     const bool is_selected = selection.block == head.block && selection.head == head.head;
+    frame.ui.keyboard().offer_last_item();
+    if (is_selected) frame.ui.keyboard().prefer_last();
     const TileQuery request = thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y));
     draw_thumbnail(frame, request, box, kModelPlace);
     draw_lit_cell(frame, head.block, box);
@@ -241,7 +246,10 @@ class ModelView final : public ViewPanel {
           is_on_caption ? captioned_number(frame, head, metrics) : number_under_pointer(frame.compared(request), box);
       if (!is_on_caption) pointed_ = cell_of(frame.transient.pointed_number);
     }
-    if (is_hovered && !is_pin && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) open_head(frame, head);
+    const bool is_double = is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
+    // A key has no double click: the selected head is opened.
+    const bool is_pressed_again = is_clicked && is_selected && frame.ui.keyboard().is_active();
+    if (!is_pin && (is_double || is_pressed_again)) open_head(frame, head);
   }
 
   /// "L3 H1" and what it does, or the metric by which heads are ordered.

@@ -173,6 +173,7 @@ class KeyRows {
                                                  .column = 0,
                                                  .columns = shape_.keys,
                                                  .pool = 1});
+    const shell::ControlGroup group(frame_.ui.keyboard(), "keys");
     for (std::uint32_t key = first_; key < end_; ++key) {
       const view::Rect row{.origin = {origin_.x, origin_.y + static_cast<float>(key) * kRowHeight},
                            .size = {width_, kRowHeight}};
@@ -180,6 +181,7 @@ class KeyRows {
       if (click_area(fmt::format("{}", key).c_str(), to_imgui(row.size))) events_.clicked = key;
       mark_last_item(frame_, fmt::format("neuron.key row.{}", key),
                      "The products of the query with this key; a click pins it.");
+      if (key == pair_.cell.key) frame_.ui.keyboard().prefer_last();
       if (ImGui::IsItemHovered()) events_.hovered = key;
       const bool is_masked = weights.tile && weights.tile->is_masked(0, key);
       draw_label(row, key, is_masked);

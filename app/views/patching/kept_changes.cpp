@@ -8,6 +8,7 @@
 
 #include "app/analyses/kept_activation.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/slider_keys.h"
 
 namespace headlight::app {
 namespace {
@@ -89,6 +90,7 @@ void KeptChangesPanel::draw(Frame& frame) const {
                        ImGuiSliderFlags_AlwaysClamp);
       mark_last_item(frame, fmt::format("patching.kept.{}.strength", at),
                      "Drag: how many times the difference is added; negative steers away. Double click: type a number.");
+      step_by_keys(frame, strength, -kMostStrength, kMostStrength, 0.1F);
       if (std::isfinite(strength)) change.strength = strength;
       ImGui::SameLine();
     }

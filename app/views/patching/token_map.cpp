@@ -80,11 +80,10 @@ void draw_cell(Frame& frame, const TokenMap& map, std::size_t column, std::size_
   const std::string words = !is_told ? "" : value ? map.about(column, token) : "not computed yet";
   if (is_hovered) frame.ui.ensure_glyphs(words);
   mark_last_item(frame, name, words.c_str());
-  draw_map_cell(frame, {.box = box,
-                        .value = value,
-                        .largest = map.largest,
-                        .is_selected = map.column == column && map.token == token,
-                        .is_hovered = is_hovered});
+  const bool is_selected = map.column == column && map.token == token;
+  if (is_selected) frame.ui.keyboard().prefer_last();
+  draw_map_cell(frame,
+                {.box = box, .value = value, .largest = map.largest, .is_selected = is_selected, .is_hovered = is_hovered});
 }
 
 }  // namespace
@@ -95,6 +94,7 @@ TokenMapClick draw_token_map(Frame& frame, const TokenMap& map) {
   const Columns columns = columns_of(map, ImGui::GetContentRegionAvail().x - scrollbar);
   draw_header(frame, map, columns);
   ImGui::BeginChild("tokens", {0.0F, 0.0F});
+  const shell::ControlGroup group(frame.ui.keyboard(), "token map");
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float above = ImGui::GetWindowPos().y - origin.y;
   const auto row_at = [&](float y) {

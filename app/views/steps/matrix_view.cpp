@@ -230,6 +230,10 @@ std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& na
   list->AddRectFilled(to_imgui(track.origin), to_imgui(track.end()), theme.field, 2.5F);
   const shell::Color color = is_held || ImGui::IsItemHovered() ? theme.accent : theme.text_dim;
   list->AddRectFilled(to_imgui(grip.origin), to_imgui(grip.end()), color, 2.5F);
+  if (const int steps = frame.ui.keyboard().steps_of_last(false); steps != 0 && count > shown) {
+    const std::int64_t wanted = std::int64_t{first} + steps * std::int64_t{std::max(shown / 4, 1U)};
+    return static_cast<std::uint32_t>(std::clamp<std::int64_t>(wanted, 0, count - shown));
+  }
   if (!is_held) return std::nullopt;
   const float at = (to_glm(ImGui::GetIO().MousePos) - track.origin)[axis] / std::max(length, 1.0F);
   const float middle = at * all - static_cast<float>(shown) * 0.5F;

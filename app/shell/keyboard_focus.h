@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "app/shell/input.h"
+#include "app/shell/theme.h"
+#include "view/rect.h"
+
+struct ImGuiWindow;
+
+namespace headlight::shell {
+
+/// Which control has the keyboard. Tab and Shift+Tab walk through the controls that the last frame has drawn, in the order
+/// of areas and in each as they were drawn; Space and Enter press the control, arrows move to the one beside it or change a
+/// slider, Esc ends the walk, and so does a click. Keys that this uses reach nothing else; all others do.
+///
+/// Dear ImGui's own navigation stays off: it never leaves a window, differs between versions in what Tab reaches, and knows
+/// no controls that aren't its items.
+class KeyboardFocus {
+ public:
+  /// Called by panels, while they draw. The last ImGui item is a control, unless it is text or disabled.
+  void offer_last_item();
+  /// A control that isn't an ImGui item. Returns whether it is pressed in this frame.
+  bool offer(std::uint32_t id, const view::Rect& rect);
+  /// A text field, which is edited while it has the keyboard.
+  void offer_field(std::uint32_t id, const view::Rect& rect);
+  /// The control offered last has a value: returns by how many steps Left and Right change it in this frame. `is_typed`:
+  /// Enter opens ImGui's field in it.
+  int steps_of_last(bool is_typed);
+  /// Its group, or the list that it is in, is entered here: it is the chosen one.
+  void prefer_last();
+
+  bool is_active() const { return is_active_; }
+  /// The focused control in the last frame; none where it isn't on screen.
+  std::optional<view::Rect> rect() const;
+  /// Tab goes on from this control of the last frame, as after a click on it.
+  void start_at(glm::vec2 point);
+  void end();
+
+  /// For Ui. Takes a key away from the program: true where the walk or the focused control uses it.
+  bool take(const KeyPress& press, bool is_typing);
+  /// After ImGui's frame has begun.
+  void begin_frame();
+  /// Before ImGui renders: draws the outline. Returns whether a frame must follow.
+  bool end_frame(const Theme& theme);
+  /// The text field that begins to be edited; nullopt: none.
+  std::optional<std::uint32_t> take_field();
+
+ private:
+  friend class ControlArea;
+  friend class ControlGroup;
+  static constexpr int kNoArea = std::numeric_limits<int>::min();
+
+  enum class Kind : std::uint8_t { Button, RepeatingButton, Field, Slider, TypedSlider, Drawn };
+  struct Stop {
+    std::uint32_t id = 0;
+    std::uint32_t group = 0;  ///< 0: none
+    int area = 0;
+    Kind kind = Kind::Button;
+    bool is_preferred = false;
+    ImGuiWindow* window = nullptr;
+    view::Rect rect, clip;
+  };
+  /// The window, or the popup above it that has all keys.
+  struct Scope {
+    std::uint32_t popup = 0;         ///< its ImGui window; 0: the whole window
+    std::uint32_t focused = 0;       ///< 0: none
+    std::optional<Stop> place = {};  ///< where the next Tab goes on from
+  };
+
+  void add(std::uint32_t id, const view::Rect& rect, Kind kind);
+  const Stop* find(std::uint32_t id) const;
+  bool is_in_scope(const Stop& stop) const;
+  const Stop* current() const;
+  const Stop* next(int direction) const;
+  const Stop* entry_of(const Stop& stop) const;
+  const Stop* beside(const Stop& from, Key arrow) const;
+  void focus(const Stop& stop);
+  void edit(const Stop& stop);
+  void press(const Stop& stop, Key key);
+  void move(Key arrow, bool may_scroll);
+  bool leave();
+  bool follow_scope();
+  void draw_outline(const Theme& theme) const;
+
+  std::vector<Stop> stops_, offered_;  ///< of the last frame, of this one
+  int area_ = kNoArea;
+  std::uint32_t group_ = 0;
+  bool is_active_ = false;
+  Scope scope_;
+  std::vector<Scope> below_;     ///< what the popup on top was opened from
+  std::uint32_t pressed_ = 0;    ///< in this frame
+  int steps_ = 0;                ///< of the focused slider in this frame
+  std::optional<Key> held_;      ///< the key that pressed a control
+  std::optional<Key> moves_on_;  ///< an arrow at the end of what a list shows, once it is scrolled
+  std::optional<std::uint32_t> field_;
+  bool closes_popup_ = false, leaves_field_ = false;  ///< with the next frame
+};
+
+/// The controls drawn in this scope come in the walk behind those of smaller areas. Outside of all areas, as in menus,
+/// nothing is offered.
+class ControlArea {
+ public:
+  ControlArea(KeyboardFocus& focus, int order);
+  ~ControlArea() { focus_.area_ = before_; }
+  ControlArea(const ControlArea&) = delete;
+  ControlArea& operator=(const ControlArea&) = delete;
+
+ private:
+  KeyboardFocus& focus_;
+  int before_;
+};
+
+/// The controls drawn in this scope are one stop of the walk: a list, or a few choices. Arrows move inside, and scroll.
+class ControlGroup {
+ public:
+  ControlGroup(KeyboardFocus& focus, const char* name);
+  ~ControlGroup() { focus_.group_ = before_; }
+  ControlGroup(const ControlGroup&) = delete;
+  ControlGroup& operator=(const ControlGroup&) = delete;
+
+ private:
+  KeyboardFocus& focus_;
+  std::uint32_t before_;
+};
+
+}  // namespace headlight::shell

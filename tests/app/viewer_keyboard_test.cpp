@@ -1,0 +1,371 @@
+// Controls of the window by keyboard alone: the walk with Tab, what keys do to the control they have come to, and who has
+// the keys.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "app/ui_driver.h"
+#include "app/views/view_table.h"
+#include "app/window/png_file.h"
+
+namespace viewer_keyboard_test {
+
+using namespace headlight;
+using namespace headlight::app;
+using shell::kControl;
+using shell::Key;
+using shell::kShift;
+
+namespace {
+
+State with_text(const std::string& text) {
+  State state;
+  state.text() = text;
+  return state;
+}
+
+bool has_outline(UiDriver& ui) { return ui.ui().keyboard().rect().has_value(); }
+
+/// Has this control the keyboard? Of a thumbnail the item has a caption below the map that is named.
+bool is_at(UiDriver& ui, const std::string& name) {
+  const std::optional<view::Rect> rect = ui.ui().keyboard().rect();
+  const std::optional<view::Rect> named = ui.window().item_rect(name);
+  return rect && named && rect->origin == named->origin && rect->size.x == named->size.x;
+}
+
+/// The controls with tooltips that have the keyboard: one, or none.
+std::string place(UiDriver& ui) {
+  for (const auto& item : ui.window().item_tips()) {
+    if (is_at(ui, item.first)) return item.first;
+  }
+  return {};
+}
+
+/// Presses Tab until the control has the keyboard.
+void walk_to(UiDriver& ui, const std::string& name, shell::Modifiers modifiers = {}) {
+  constexpr int kMost = 300;
+  for (int i = 0; i < kMost && !is_at(ui, name); ++i) ui.press(Key::Tab, modifiers);
+  REQUIRE_MESSAGE(is_at(ui, name), "Tab doesn't come to ", name);
+}
+
+/// What Tab comes to, by name, until it is at the first one again; arrows look into the rows and lists on the way.
+std::vector<std::string> walk_round(UiDriver& ui) {
+  constexpr std::size_t kMost = 300;
+  ui.press(Key::Tab);
+  std::vector<std::string> names = {place(ui)};
+  REQUIRE_FALSE(names.front().empty());
+  ui.press(Key::Tab);
+  for (; !is_at(ui, names.front()); ui.press(Key::Tab)) {
+    REQUIRE(has_outline(ui));
+    names.push_back(place(ui));
+    REQUIRE(names.size() < kMost);
+  }
+  return names;
+}
+
+/// "mask.fill.0", "heads.pin.1.3": one of a row or list, in which arrows move; what they have in common with the others.
+std::string list_of(std::string name) {
+  while (name.find_last_not_of("0123456789") + 1 < name.size()) {
+    name.resize(name.find_last_not_of("0123456789") + 1);
+    if (name.ends_with('.')) name.pop_back();
+  }
+  return name;
+}
+
+/// Is it one of the stops, or in a list that is one of them?
+bool is_reached(const std::string& name, const std::vector<std::string>& stops) {
+  const std::string list = list_of(name);
+  return std::ranges::any_of(
+      stops, [&](const std::string& stop) { return stop == name || (list != name && list_of(stop) == list); });
+}
+
+/// Writes a PNG to look at into $HEADLIGHT_TEST_OUT, if that is set.
+void keep(UiDriver& ui, const std::string& name) {
+  const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
+  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("Tab comes to every control of the sidebar in order, then to the others, and back to the first") {
+    UiDriver ui(with_text("one two three"));
+    CHECK_FALSE(has_outline(ui));
+    const view::Rect edge = ui.rect("splitter.sidebar");
+    std::vector<std::string> in_sidebar;
+    for (const auto& item : ui.window().item_tips()) {
+      const view::Rect rect = ui.rect(item.first);
+      if (rect.end().x < edge.origin.x && rect.origin.y >= edge.origin.y) in_sidebar.push_back(item.first);
+    }
+    CHECK(in_sidebar.size() > 20);
+    const std::vector<std::string> stops = walk_round(ui);
+    const auto at = [&](const char* name) { return std::ranges::find(stops, name) - stops.begin(); };
+    CHECK(at("section.text") == 0);
+    CHECK(at("text.examples") < at("text.cross"));
+    CHECK(at("text.cross") < at("section.model"));
+    CHECK(at("model.heads") < at("model.heads.less"));
+    CHECK(at("model.heads.less") < at("section.mask"));
+    CHECK(at("mask.causal") < at("section.compare"));
+    CHECK(at("compare.freeze") < at("tab.head"));
+    CHECK(at("tab.head") < at("head.gain"));
+    CHECK(at("head.gain") < at("grid.order.0"));
+    for (const std::string& name : in_sidebar) {
+      CAPTURE(name);
+      const bool is_disabled = name == "mask.reset";  // there is nothing to reset
+      CHECK((is_disabled || is_reached(name, stops)));
+    }
+    keep(ui, "keyboard-first");
+  }
+
+  TEST_CASE("Space switches the causal mask, Shift+Tab goes back, and Esc gives the arrows back to the map") {
+    UiDriver ui(with_text("one two three"));
+    walk_to(ui, "mask.causal");
+    const bool was_causal = ui.state().masks.by_kind[0].rule.causal;
+    const Selection selected = ui.state().selection;
+    ui.press(Key::Space);
+    CHECK(ui.state().masks.by_kind[0].rule.causal != was_causal);
+    ui.press(Key::Enter);
+    CHECK(ui.state().masks.by_kind[0].rule.causal == was_causal);
+    ui.press(Key::Right);
+    ui.press(Key::Left);
+    CHECK(ui.state().selection == selected);
+    walk_to(ui, "mask.causal");
+    ui.press(Key::Tab);
+    CHECK_FALSE(is_at(ui, "mask.causal"));
+    ui.press(Key::Tab, kShift);
+    CHECK(is_at(ui, "mask.causal"));
+    ui.press(Key::Escape);
+    CHECK_FALSE(has_outline(ui));
+    ui.press(Key::Right);
+    CHECK(ui.state().selection.head == selected.head + 1);
+    ui.press(Key::Space);
+    CHECK(ui.state().masks.by_kind[0].rule.causal == was_causal);
+  }
+
+  TEST_CASE("a list opens, is chosen from by arrows and Enter, and Esc closes it alone") {
+    UiDriver ui(with_text("one two three"));
+    walk_to(ui, "head.range");
+    ui.press(Key::Enter);
+    REQUIRE(ui.sees("head.range.0"));
+    CHECK(is_at(ui, "head.range.0"));
+    ui.press(Key::Down);
+    CHECK(is_at(ui, "head.range.1"));
+    keep(ui, "keyboard-list");
+    ui.press(Key::Enter);
+    CHECK_FALSE(ui.sees("head.range.0"));
+    CHECK(is_at(ui, "head.range"));
+    CHECK(ui.state().view.color_range == ColorRange::PerRow);
+    ui.press(Key::Space);
+    CHECK(is_at(ui, "head.range.1"));
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.sees("head.range.0"));
+    CHECK(is_at(ui, "head.range"));
+    CHECK(ui.state().view.color_range == ColorRange::PerRow);
+  }
+
+  TEST_CASE("arrows move in a row of choices and change a slider, and none of it moves the map") {
+    UiDriver ui(with_text("one two three"));
+    const Selection selected = ui.state().selection;
+    walk_to(ui, "mask.fill.0");
+    ui.press(Key::Right);
+    CHECK(is_at(ui, "mask.fill.1"));
+    ui.press(Key::Space);
+    CHECK(ui.state().masks.by_kind[0].fill != State{}.masks.by_kind[0].fill);
+    walk_to(ui, "mask.window");
+    ui.press(Key::Right);
+    ui.press(Key::Right);
+    CHECK(ui.state().masks.by_kind[0].rule.window == 2);
+    ui.press(Key::Left);
+    CHECK(ui.state().masks.by_kind[0].rule.window == 1);
+    ui.press(Key::Enter);
+    ui.press(Key::A, kControl);
+    ui.type("3");
+    ui.press(Key::Enter);
+    CHECK(ui.state().masks.by_kind[0].rule.window == 3);
+    CHECK(is_at(ui, "mask.window"));
+    walk_to(ui, "tab.head");
+    ui.press(Key::Right);
+    keep(ui, "keyboard-tab");
+    ui.press(Key::Enter);
+    CHECK(ui.state().view.tab != State{}.view.tab);
+    CHECK(ui.state().selection == selected);
+  }
+
+  TEST_CASE("a text field that Tab comes to is edited, and Tab leaves it") {
+    UiDriver ui(with_text("one two three"));
+    walk_to(ui, "text.edit");
+    CHECK(ui.ui().is_typing());
+    ui.type(" four");
+    CHECK(ui.state().text() == "one two three four");
+    keep(ui, "keyboard-text");
+    ui.press(Key::Tab);
+    CHECK_FALSE(ui.ui().is_typing());
+    CHECK(has_outline(ui));
+    CHECK(ui.state().text() == "one two three four");
+    ui.click("text.edit");
+    CHECK_FALSE(has_outline(ui));
+    ui.press(Key::Tab, kShift);
+    CHECK_FALSE(ui.ui().is_typing());
+    CHECK(is_at(ui, "text.examples"));
+    ui.press(Key::Tab);
+    CHECK(ui.ui().is_typing());
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.ui().is_typing());
+    CHECK_FALSE(has_outline(ui));
+  }
+
+  TEST_CASE("a dialog keeps Tab, and gives the keyboard back to what opened it") {
+    UiDriver ui(with_text("one two three"));
+    walk_to(ui, "mask.causal");
+    ui.press(Key::E, kControl);
+    REQUIRE(ui.window().export_dialog().is_open());
+
+    const std::vector<std::string> stops = walk_round(ui);
+    CHECK(stops.size() > 8);
+    for (const std::string& stop : stops) {
+      CAPTURE(stop);
+      CHECK((stop.empty() || stop.starts_with("export.")));  // two things are called "export.size"
+    }
+    CHECK(std::ranges::find(stops, "export.close") != stops.end());
+    CHECK(std::ranges::find(stops, "export.start") != stops.end());
+    keep(ui, "keyboard-dialog");
+    walk_to(ui, "export.close");
+    ui.press(Key::Enter);
+    CHECK_FALSE(ui.window().export_dialog().is_open());
+    CHECK(is_at(ui, "mask.causal"));
+    ui.press(Key::E, kControl);
+    ui.press(Key::Tab);
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.window().export_dialog().is_open());
+  }
+
+  TEST_CASE("a click ends the outline, and Tab goes on from there") {
+    UiDriver ui(with_text("one two three"));
+    walk_to(ui, "tab.head");
+    ui.click("mask.causal");
+    CHECK_FALSE(has_outline(ui));
+    ui.press(Key::Tab);
+    const std::string behind = place(ui);
+    CHECK(behind.starts_with("mask."));
+    ui.press(Key::Tab, kShift);
+    CHECK(is_at(ui, "mask.causal"));
+  }
+
+  TEST_CASE("an outlined control draws no frames, and one out of sight is scrolled to") {
+    UiDriver ui(with_text("one two three"));
+    ui.resize(1280, 500);
+    const view::Rect status = ui.rect("splitter.sidebar");
+    for (const char* name : {"mask.fill.0", "section.text"}) {
+      walk_to(ui, name);
+      CHECK(ui.rect(name).origin.y >= status.origin.y);
+      CHECK(ui.rect(name).end().y <= status.end().y);
+    }
+    const std::uint64_t before = ui.ui().frames_drawn();
+    for (int i = 0; i < 5; ++i) ui.settle();
+    CHECK(ui.ui().frames_drawn() == before);
+    CHECK(ui.ui().redraw_after_s() > 1e9);
+  }
+
+  TEST_CASE("heads of the grid, tokens and the views' own controls are reached and pressed") {
+    UiDriver ui(with_text("one two three"));
+    walk_to(ui, "grid.encoder.0.0");
+    ui.press(Key::Right);
+    ui.press(Key::Down);
+    CHECK(is_at(ui, "grid.encoder.0.4"));  // below the second of a line of three
+    keep(ui, "keyboard-grid");
+    ui.press(Key::Enter);
+    CHECK(ui.state().selection.head == 4);
+    CHECK(ui.ui().keyboard().is_active());
+    walk_to(ui, "chips.query.0.0");
+    ui.press(Key::Right);
+    CHECK(is_at(ui, "chips.query.0.1"));
+    ui.press(Key::Space);
+    CHECK(ui.state().view.pinned.has_value());
+    ui.press(Key::Tab);
+    CHECK_FALSE(is_at(ui, "chips.query.0.2"));
+  }
+
+  TEST_CASE("Tab walks round in every view, past each of its controls that a key can press") {
+    UiDriver ui(with_text("one two three"));
+    show_golden_model(ui, "gpt2");
+    // What asks where on it the pointer is; titles; what is at an end or has no order, and is disabled; and what is in a
+    // list whose first entry is called otherwise.
+    const std::array<std::string_view, 13> of_pointer = {"block.heads",
+                                                         "block.residual chart",
+                                                         "heads.pad",
+                                                         "head.columns_of_labels",
+                                                         "head.rows_of_labels",
+                                                         "head.title",
+                                                         "heads.similar.map",
+                                                         "lens.title",
+                                                         "block.next",
+                                                         "model.turn",
+                                                         "heads.pin",
+                                                         "control.head.previous",
+                                                         "control.layer.previous"};
+    const std::array<std::string_view, 3> lists = {"block.", "heads.order.", "lines."};
+    const auto is_exception = [&](const std::string& name, const std::vector<std::string>& stops) {
+      const auto is_start = [&](std::string_view start) { return name.starts_with(start); };
+      if (name.ends_with(".next") || std::ranges::any_of(of_pointer, is_start)) return true;
+      const auto list = std::ranges::find_if(lists, is_start);
+      return list != lists.end() &&
+             std::ranges::any_of(stops, [&](const std::string& stop) { return stop.starts_with(*list); });
+    };
+    for (const View& view : views()) {
+      CAPTURE(view.id);
+      ui.press(Key::Escape);
+      ui.click(fmt::format("tab.{}", view.id));
+      const view::Rect tab = ui.rect("tab.head"), left = ui.rect("splitter.sidebar"), right = ui.rect("splitter.grid");
+      std::vector<std::string> controls;
+      for (const auto& item : ui.window().item_tips()) {
+        const view::Rect rect = ui.rect(item.first);
+        const bool is_in_view = rect.origin.y > tab.end().y && rect.origin.x > left.origin.x && rect.end().x < right.end().x;
+        if (is_in_view) controls.push_back(item.first);
+      }
+      const std::vector<std::string> stops = walk_round(ui);
+      for (const std::string& name : controls) {
+        CAPTURE(name);
+        CHECK((is_exception(name, stops) || is_reached(name, stops)));
+      }
+    }
+    ui.press(Key::Escape);
+    ui.click("tab.heads");
+    walk_to(ui, "heads.row.0.0");
+    ui.press(Key::Left);
+    REQUIRE(is_at(ui, "heads.pin.0.0"));
+    keep(ui, "keyboard-pin");
+    ui.press(Key::Space);
+    CHECK(ui.state().heads.pinned.size() == 1);
+    ui.press(Key::Right);
+    ui.press(Key::Down);
+    ui.press(Key::Enter);
+    CHECK(ui.state().selection.head == 1);
+    CHECK(ui.state().view.tab == "heads");
+    ui.press(Key::Enter);  // the selected one is opened
+    CHECK(ui.state().view.tab == "head");
+  }
+
+  TEST_CASE("the outline is seen in every theme") {
+    for (const Theme theme : {Theme::Light, Theme::Dark, Theme::HighContrast}) {
+      State state = with_text("one two three");
+      state.view.theme = theme;
+      UiDriver ui(state);
+      walk_to(ui, "mask.causal");
+      const std::uint64_t before = ui.ui().pixels_drawn();
+      ui.press(Key::Tab);
+      CHECK(ui.ui().pixels_drawn() > before);
+      keep(ui, std::string("keyboard-theme-") + std::to_string(static_cast<int>(theme)));
+    }
+  }
+}
+
+}  // namespace viewer_keyboard_test
