@@ -119,6 +119,7 @@ IndexSet tokens_of_text(const std::vector<std::string>& labels, const std::strin
 
 std::string part_complaint(const IndexRange& part, std::string_view things, std::uint32_t count) {
   if (part.first < part.end && part.end <= count) return {};
+  if (part.end == part.first + 1) return fmt::format("{}: there are {} 0 to {}", part.first, things, count - 1);
   return fmt::format("{}:{}: there are {} 0 to {}; the second number is behind the last that is written", part.first,
                      part.end, things, count - 1);
 }

@@ -65,6 +65,7 @@ TEST_SUITE("cpu") {
     CHECK(part_complaint({.first = 0, .end = 6}, "keys", 6).empty());
     const std::string complaint = ": there are keys 0 to 5; the second number is behind the last that is written";
     CHECK(part_complaint({.first = 0, .end = 7}, "keys", 6) == "0:7" + complaint);
+    CHECK(part_complaint({.first = 9, .end = 10}, "keys", 6) == "9: there are keys 0 to 5");
     CHECK(part_complaint({.first = 3, .end = 3}, "keys", 6) == "3:3" + complaint);
   }
 
