@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <glm/common.hpp>
 #include <glm/geometric.hpp>
 #include <glm/gtc/color_space.hpp>
 
@@ -151,9 +152,8 @@ double contrast(Color a, Color b) {
 
 Color blended(Color top, Color ground) {
   const float share = static_cast<float>(top >> 24) / 255.0F;
-  const glm::vec3 mixed = glm::mix(glm::vec3(view::unpack(ground)), glm::vec3(view::unpack(top)), share);
-  const auto channel = [](float value) { return static_cast<std::uint32_t>(value + 0.5F); };
-  return 0xFF000000U | channel(mixed.b) << 16 | channel(mixed.g) << 8 | channel(mixed.r);
+  const glm::uvec3 mixed(glm::round(glm::mix(glm::vec3(view::unpack(ground)), glm::vec3(view::unpack(top)), share)));
+  return 0xFF000000U | mixed.b << 16 | mixed.g << 8 | mixed.r;
 }
 
 Color text_on(Color ground, Color preferred) {

@@ -238,6 +238,11 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
                           is_chosen ? theme.active : theme.hover, rounding - 1.0F);
     }
     const ImVec2 size = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, choices[i]);
+    if (is_chosen) {  // as draw_segmented() does
+      const float middle = std::round((x0 + x1) * 0.5F), half = std::round(size.x * 0.5F), bottom = origin.y + height;
+      list->AddRectFilled({middle - half, bottom - 4.0F}, {middle + half, bottom - 2.0F},
+                          is_read_only_ ? theme.text_dim : theme.accent, 1.0F);
+    }
     list->AddText(font, font_size(font),
                   {std::round((x0 + x1 - size.x) * 0.5F), std::round(origin.y + (height - size.y) * 0.5F)},
                   is_chosen ? theme.text : theme.text_dim, choices[i]);

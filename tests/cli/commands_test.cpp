@@ -128,7 +128,7 @@ TEST_SUITE("cpu") {
     CHECK(usage_complaint({"exprt"}) == "there is no command 'exprt', did you mean export? (see headlight --help)");
     CHECK(usage_complaint({"--heds", "4"}) == "unknown flag --heds, did you mean --heads? (see headlight view --help)");
     CHECK(usage_complaint({"devices", "--colour"}) == "unknown flag --colour (see headlight devices --help)");
-    CHECK(usage_complaint({"view", "export"}).find("'export' belongs to no flag") == 0);
+    CHECK(usage_complaint({"devices", "export"}).find("'export' belongs to no flag") == 0);
     CHECK(usage_complaint({"export", "--text"}) == "--text needs a value (see headlight --help)");
     CHECK(usage_complaint({"export", "--out", "x"}) == "--text or --preset is missing: say what to compute");
     CHECK(usage_complaint({"export", "--text", "a"}) == "--out is missing: name the folder to write into");

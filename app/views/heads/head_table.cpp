@@ -208,7 +208,8 @@ class TablePainter {
       const float room = column_ - 10.0F;
       const float end = at.x + std::max(std::round(room * share), 2.0F);
       list->AddRectFilled({at.x, at.y + 3.0F}, {end, at.y + kRow - 3.0F}, theme.output_fill, 2.0F);
-      list->AddRectFilled({end - 2.0F, at.y + 3.0F}, {end, at.y + kRow - 3.0F}, theme.output, 1.0F);  // seen on any ground
+      // Below the number, and seen on any ground.
+      list->AddRectFilled({at.x, at.y + kRow - 4.0F}, {end, at.y + kRow - 2.0F}, theme.output, 1.0F);
     }
     ImFont* font = frame_.ui.fonts().mono;
     const bool is_clear = value && text.threshold && *value >= *text.threshold;

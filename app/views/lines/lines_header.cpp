@@ -109,7 +109,8 @@ void draw_count(Frame& frame, const LineSet& shown) {
     ImGui::AlignTextToFramePadding();
     ImGui::TextUnformatted(fitting.c_str());
   }
-  mark_last_item(frame, "lines.count", fitting == text ? nullptr : text.c_str());
+  frame.mark("lines.count", last_item_rect());
+  if (fitting != text) explain_last_item(frame, text.c_str());
 }
 
 class Legend {
