@@ -1,4 +1,4 @@
-// What the pointer comes to stays under it: no control of any view moves because of what pointing at it shows.
+// What is drawn doesn't move by itself: what the pointer comes to stays under it, and every view comes to rest.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -63,6 +63,26 @@ TEST_SUITE("gpu") {
       ui.wait(5.0);
       ui.fill_in("text.edit", "a girl with blue hair and a dog");
       REQUIRE(ui.state().compare.frozen);
+    }
+  }
+
+  TEST_CASE("every view comes to rest in windows of any size") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.text() = "a girl with red hair and a dog";
+    UiDriver ui(state, open_gpu_runner);
+    for (const View& view : views()) {
+      ui.press(view.key.key, view.key.modifiers);
+      REQUIRE(ui.state().view.tab == view.id);
+      CAPTURE(std::string(view.id));
+      const std::uint32_t step = std::string_view(view.id) == "pair" ? 9 : 54;  // maps that grow with their width
+      for (const std::uint32_t width : {400U, 520U, 620U, 800U, 1024U}) {
+        for (std::uint32_t height = 240; height < 680; height += step) {
+          CAPTURE(width);
+          CAPTURE(height);
+          REQUIRE_NOTHROW(ui.resize(width, height));
+        }
+      }
     }
   }
 }

@@ -159,7 +159,8 @@ class SideBySideView final : public ViewPanel {
     }
     keep(frame, left, right, shape);
     ImGui::Dummy({0.0F, kAbove});
-    const ImVec2 begin = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const ImVec2 begin = ImGui::GetCursorScreenPos();
+    const glm::vec2 room = room_beside_bar();
     const Rooms rooms = lay_out(frame, {.origin = to_glm(begin), .size = {room.x, std::max(room.y - kFooter, 1.0F)}}, shape);
     frame.transient.hovered.reset();
     for (std::size_t side = 0; side < 2; ++side)
@@ -177,6 +178,14 @@ class SideBySideView final : public ViewPanel {
     const float end = std::max(rooms.areas[0].end().y, rooms.areas[1].end().y);
     draw_footer(frame, {.origin = {begin.x, end + kAbove}, .size = {room.x, kFooter}}, first, second);
     if (frame.transient.hovered) draw_tooltip(frame, left, right, *frame.transient.hovered);
+  }
+
+  /// What is left of the pane, as wide without a scroll bar as with one: maps grow with their width, so that they would
+  /// bring the bar in one frame and, smaller beside it, send it away in the next.
+  static glm::vec2 room_beside_bar() {
+    const ImGuiStyle& style = ImGui::GetStyle();
+    const float end = ImGui::GetWindowWidth() - style.WindowPadding.x - style.ScrollbarSize;
+    return {std::max(end - ImGui::GetCursorPosX(), 1.0F), ImGui::GetContentRegionAvail().y};
   }
 
   static view::Viewport viewport(const Frame& frame, const view::Rect& area, const inference::BlockShape& shape) {
