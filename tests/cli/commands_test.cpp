@@ -79,7 +79,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("a file without a flag is opened in the window, told by what it is") {
     const TemporaryDirectory folder;
     const auto write = [&](const std::string& name, const std::string& content) {
-      const std::string path = (folder.path() / name).string();
+      std::string path = (folder.path() / name).string();
       write_file_atomically(path, content);
       return path;
     };
