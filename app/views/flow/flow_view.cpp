@@ -14,6 +14,7 @@
 #include "app/cells/provenance.h"
 #include "app/views/flow/flow_graph_panel.h"
 #include "app/views/flow/flow_layout.h"
+#include "app/views/flow/flow_numbers.h"
 #include "app/views/flow/flow_threshold.h"
 #include "app/views/flow/node_tooltip.h"
 #include "app/widgets/copy_button.h"
@@ -106,55 +107,6 @@ void choose(Frame& frame, std::optional<float> in_force) {
   step_by_keys(frame, flow.residual_weight, 0.0F, 1.0F, 0.01F);
 }
 
-std::string csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch) {
-  std::string text = fmt::format("layer,from,to,kind,share,heads{}\n", layout.frozen ? ",frozen,change" : "");
-  for (const attribution::FlowEdge& edge : layout.edges) {
-    std::string heads;
-    for (const attribution::HeadShare& head : edge.heads) {
-      heads += fmt::format("{}{}:{:.6g}", heads.empty() ? "" : " ", head.head, head.share);
-    }
-    text += fmt::format("{},{},{},{},{:.9g},{}", edge.layer, edge.from, edge.to, edge.is_residual ? "residual" : "attention",
-                        edge.share, heads);
-    if (const auto before = layout.frozen_share(edge)) text += fmt::format(",{:.9g},{:.9g}", *before, edge.share - *before);
-    text += '\n';
-  }
-  text += "token,text\n";
-  for (const auto& [token, column] : layout.columns) {
-    std::string name = predicted_token_text(frame.result, batch, token);
-    std::ranges::replace(name, '"', '\'');
-    text += fmt::format("{},\"{}\"\n", token, name);
-  }
-  return text;
-}
-
-std::string_view edge_number(FlowMethod method) {
-  if (method == FlowMethod::Routes) return kFlowShare;
-  return method == FlowMethod::Rollout ? kRolloutShare : kMaximumFlow;
-}
-
-/// What is asked about an edge: its share.
-NumberRef number_of(const FlowChoices& flow, const FlowLayout& layout, const attribution::FlowEdge& edge,
-                    std::uint32_t batch, float threshold) {
-  NumberRef number{.of = std::string(edge_number(flow.method)),
-                   .block = encoder_block(edge.layer),
-                   .batch = batch,
-                   .head = edge.heads.empty() ? 0 : edge.heads.front().head,
-                   .row = edge.to,
-                   .column = edge.from,
-                   .value = edge.share,
-                   .notes = {{"edge", edge.is_residual ? "the residual stream" : "attention"}}};
-  std::string heads;
-  for (const attribution::HeadShare& head : edge.heads) {
-    heads += fmt::format("{}head {}: {:.6g}", heads.empty() ? "" : ", ", head.head, head.share);
-  }
-  if (!heads.empty()) number.notes.emplace_back("sum of", heads);
-  const bool is_route = flow.method == FlowMethod::Routes;
-  number.notes.emplace_back(is_route ? "threshold" : "residual stream's weight",
-                            fmt::format("{:.3g}", is_route ? threshold : flow.residual_weight));
-  add_frozen(number, edge.share, layout.frozen_share(edge));
-  return number;
-}
-
 class FlowView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -182,7 +134,7 @@ class FlowView final : public ViewPanel {
     }
     if (asked.found) {
       if (draw_copy_button(frame, "flow.copy", "Copies the edges on screen and their heads as CSV.")) {
-        ImGui::SetClipboardText(csv(frame, layout_, position.batch).c_str());
+        ImGui::SetClipboardText(flow_csv(frame, layout_, position.batch).c_str());
       }
     }
     draw_small(frame, about(frame.state.flow.method), frame.ui.theme().text_dim);
@@ -335,7 +287,7 @@ class FlowView final : public ViewPanel {
     const bool has_moved = move_on(frame);
     draw_chosen(frame, position.batch);
     if (const auto edge = chosen_ ? strongest_into(layout_, *chosen_) : std::nullopt) {
-      frame.transient.pointed_number = number_of(choices_, layout_, layout_.edges[*edge], position.batch, threshold_);
+      frame.transient.pointed_number = edge_number(choices_, layout_, layout_.edges[*edge], position.batch, threshold_);
     }
     ImGui::BeginChild("flow", {0.0F, 0.0F}, false, ImGuiWindowFlags_HorizontalScrollbar);
     const FlowEvents events = draw_flow_graph(frame, layout_, position.batch, chosen_, has_moved);
@@ -343,7 +295,7 @@ class FlowView final : public ViewPanel {
       const std::string text = edge_text(frame, layout_, layout_.edges[*events.hovered_edge], position.batch);
       frame.ui.ensure_glyphs(text);
       frame.transient.pointed_number =
-          number_of(choices_, layout_, layout_.edges[*events.hovered_edge], position.batch, threshold_);
+          edge_number(choices_, layout_, layout_.edges[*events.hovered_edge], position.batch, threshold_);
       ImGui::BeginTooltip();
       ImGui::PushTextWrapPos(360.0F);
       ImGui::TextUnformatted(text.c_str());
