@@ -29,13 +29,17 @@ class Source {
     source.read = [this, has_halves](std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) {
       linear_.weight.read_columns(first, count, to, stride);
       const std::size_t in = linear_.weight.axis(1);
-      if (count == stride) return inspect({to, in * stride}, has_halves);
-      for (std::size_t i = 0; i < in; ++i) inspect({to + i * stride, count}, has_halves);
+      // Rows of a whole tile lie close together.
+      const std::size_t pieces = count == stride ? 1 : in, numbers = count == stride ? in * stride : count;
+      for (std::size_t i = 0; i < pieces; ++i) {
+        scale({to + i * stride, numbers});
+        inspect({to + i * stride, numbers}, has_halves);
+      }
     };
     if (!linear_.weight.has_stored_columns()) return source;
-    source.read_inputs = [this, has_halves](const ops::WeightPart& part, float* to) {
-      linear_.weight.read_stored_columns(part.first_out, part.outs, part.first_in, part.ins, to);
-      inspect({to, std::size_t{part.ins} * part.outs}, has_halves);
+    source.read_inputs = [this](const ops::WeightPart& part, std::vector<float>& room) { return read_inputs(part, room); };
+    source.see_inputs = [this, has_halves](const ops::WeightPanel& panel, std::uint32_t outs, std::uint32_t ins) {
+      for (std::size_t i = 0; i < ins; ++i) inspect({panel.numbers + i * panel.stride, outs}, has_halves);
     };
     return source;
   }
@@ -53,11 +57,27 @@ class Source {
   }
 
  private:
-  /// Scales numbers that were just read, and inspects them. Called from several threads at once.
-  void inspect(std::span<float> numbers, bool has_halves) const {
-    if (scale_ != 1.0f) {
-      for (float& number : numbers) number *= scale_;
+  ops::WeightPanel read_inputs(const ops::WeightPart& part, std::vector<float>& room) const {
+    const model::StoredColumns columns =
+        linear_.weight.stored_columns(part.first_out, part.outs, part.first_in, part.ins, room);
+    if (scale_ == 1.0f) return {columns.numbers, columns.stride};
+    if (columns.numbers != room.data()) {
+      room.resize(std::size_t{part.ins} * part.outs);
+      for (std::size_t i = 0; i < part.ins; ++i) {
+        std::copy_n(columns.numbers + i * columns.stride, part.outs, room.data() + i * part.outs);
+      }
     }
+    scale(room);
+    return {room.data(), part.outs};
+  }
+
+  void scale(std::span<float> numbers) const {
+    if (scale_ == 1.0f) return;
+    for (float& number : numbers) number *= scale_;
+  }
+
+  /// Called from several threads at once.
+  void inspect(std::span<const float> numbers, bool has_halves) const {
     const OddNumbers odd = count_odd_numbers(numbers, has_halves);
     if (odd.not_finite > 0) found_->not_finite += odd.not_finite;
     if (odd.overflowing > 0) found_->overflowing += odd.overflowing;

@@ -11,8 +11,8 @@
 namespace headlight::model {
 namespace {
 
-/// Rows that are transposed together; fewer quantised ones, so that their decoded numbers stay in the cache.
-constexpr std::uint32_t kRowsAtOnce = 64, kQuantisedRowsAtOnce = 16;
+/// Rows that are transposed together; fewer that are copied or decoded before, so that they stay in the cache.
+constexpr std::uint32_t kRowsAtOnce = 64, kCopiedRowsAtOnce = 32, kQuantisedRowsAtOnce = 16;
 /// Rows of a transposed view to prefetch ahead, and the bytes of a cache line.
 constexpr std::uint32_t kPiecesAhead = 8;
 constexpr std::size_t kLine = 64;
@@ -170,11 +170,11 @@ void Parameter::write_columns(std::uint32_t first, std::uint32_t count, To* to, 
     return;
   }
   const bool is_quantised = block_numbers(source.type) != 1;
-  const std::uint32_t at_once = is_quantised ? kQuantisedRowsAtOnce : kRowsAtOnce;
+  const bool is_copied = source.file != nullptr;
+  const std::uint32_t at_once = is_quantised ? kQuantisedRowsAtOnce : is_copied ? kCopiedRowsAtOnce : kRowsAtOnce;
   const auto decoded = std::make_unique_for_overwrite<float[]>(is_quantised ? std::size_t{at_once} * width() : 0);
   // Rows of a file pass through a buffer that stays in the cache; their pages needn't be mapped then.
   const std::size_t row_bytes = source.row_bytes();
-  const bool is_copied = source.file != nullptr;
   const auto copied = std::make_unique_for_overwrite<std::byte[]>(is_copied ? std::min(at_once, count) * row_bytes : 0);
   std::array<const std::byte*, kRowsAtOnce> pointers{};
   for (std::uint32_t begin = 0; begin < count; begin += at_once) {
@@ -198,23 +198,23 @@ void Parameter::write_columns(std::uint32_t first, std::uint32_t count, To* to, 
   }
 }
 
-void Parameter::read_stored_columns(std::uint32_t first, std::uint32_t count, std::uint32_t first_column,
-                                    std::uint32_t columns, float* to) const {
+StoredColumns Parameter::stored_columns(std::uint32_t first, std::uint32_t count, std::uint32_t first_column,
+                                        std::uint32_t columns, std::vector<float>& room) const {
   assert(has_stored_columns() && first + count <= row_count() && first_column + columns <= width());
   const Source& source = *source_;
   const std::uint32_t begin = source_row(first);
-  const bool is_float = source.type == ElementType::F32;
-  if (is_float && count == source.columns) {
-    source.copy(source.row(first_column), columns * source.row_bytes(), reinterpret_cast<std::byte*>(to));
-    return;
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(source.bytes.data()) % alignof(float) == 0;
+  if (source.type == ElementType::F32 && is_aligned) {
+    return {reinterpret_cast<const float*>(source.at(first_column, begin)), source.columns};
   }
   const std::size_t bytes = count * block_bytes(source.type);
-  const auto stored = std::make_unique_for_overwrite<std::byte[]>(is_float ? 0 : bytes);
+  const auto stored = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  room.resize(std::size_t{columns} * count);
   for (std::uint32_t c = 0; c < columns; ++c) {
-    float* column = to + std::size_t{c} * count;
-    source.copy(source.at(first_column + c, begin), bytes, is_float ? reinterpret_cast<std::byte*>(column) : stored.get());
-    if (!is_float) decode(source.type, stored.get(), count, column);
+    source.copy(source.at(first_column + c, begin), bytes, stored.get());
+    decode(source.type, stored.get(), count, room.data() + std::size_t{c} * count);
   }
+  return {room.data(), count};
 }
 
 void Parameter::read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const {

@@ -13,6 +13,12 @@ namespace headlight::model {
 
 class MappedFile;
 
+/// Columns of some rows of a Parameter: number `row` of column `c` is `numbers[c · stride + row]`.
+struct StoredColumns {
+  const float* numbers = nullptr;
+  std::size_t stride = 0;
+};
+
 /// One weight, stored in a Tensor or in a mapped file, in any element type, possibly a transposed or rearranged view. Copies
 /// are cheap and share the numbers; they are decoded when a caller reads them.
 class Parameter {
@@ -51,10 +57,10 @@ class Parameter {
   void read_columns_half(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride) const;
   /// Is the view transposed, so that its columns are rows of the stored weight, or parts of them?
   bool has_stored_columns() const { return is_transposed_ && !order_; }
-  /// Of such a view: columns [first_column, first_column + columns) of rows [first, first + count), one column after the
-  /// other: number r of column first_column + c goes to `to[c · count + r]`.
-  void read_stored_columns(std::uint32_t first, std::uint32_t count, std::uint32_t first_column, std::uint32_t columns,
-                           float* to) const;
+  /// Of such a view: columns [first_column, first_column + columns) of rows [first, first + count). Numbers that are stored
+  /// as float32 are read where they lie, others are decoded into `room`; what is returned is valid until that is changed.
+  StoredColumns stored_columns(std::uint32_t first, std::uint32_t count, std::uint32_t first_column, std::uint32_t columns,
+                               std::vector<float>& room) const;
   /// Throws Error when the mapped file behind the weight has become shorter (MappedFile::expect_intact) and reads returned
   /// zeros. read() calls it itself; after the other reads, which several threads call, the caller does.
   void expect_intact() const;

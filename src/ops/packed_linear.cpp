@@ -1,5 +1,7 @@
 #include "ops/packed_linear.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -105,11 +107,11 @@ class InputPacker {
 
   std::uint32_t panels() const { return divide_up(source_.in, ins_); }
 
-  /// Any thread; `numbers` is a buffer of the caller's.
-  void pack(std::uint32_t panel, std::vector<float>& numbers) const {
-    const std::uint32_t first = panel * ins_, ins = std::min(ins_, source_.in - first);
-    numbers.resize(std::size_t{ins_} * outs_);
-    source_.read_inputs({.first_out = first_out_, .outs = outs_, .first_in = first, .ins = ins}, numbers.data());
+  /// Any thread; `room` is a buffer of the caller's.
+  void pack(std::uint32_t index, std::vector<float>& room) const {
+    const std::uint32_t first = index * ins_, ins = std::min(ins_, source_.in - first);
+    const WeightPanel panel =
+        source_.read_inputs({.first_out = first_out_, .outs = outs_, .first_in = first, .ins = ins}, room);
     const bool is_last = first + ins == source_.in;
     const std::uint32_t end = is_last ? packed_.inner4 * 4 : first + ins;
     const std::size_t column_bytes = kPackedColumns * (packed_.has_halves ? sizeof(std::uint16_t) : sizeof(float));
@@ -118,8 +120,13 @@ class InputPacker {
       const std::uint32_t outs = std::min(kPackedColumns, outs_ - std::min(begin, outs_));
       std::byte* to = to_ + tile * packed_.tile_bytes() + first * column_bytes;
       for (std::uint32_t i = first; i < end; ++i, to += column_bytes) {
-        write(numbers.data() + std::size_t{i - first} * outs_ + begin, i < source_.in ? outs : 0, to);
+        if (i < source_.in) {
+          write(panel.numbers + (i - first) * panel.stride + begin, outs, to);
+        } else {
+          write(nullptr, 0, to);
+        }
       }
+      if (source_.see_inputs) source_.see_inputs({panel.numbers + begin, panel.stride}, outs, ins);
     }
 #if HEADLIGHT_AVX2
     if (has_avx2()) end_streams();
@@ -133,8 +140,7 @@ class InputPacker {
   void write(const float* numbers, std::uint32_t outs, std::byte* to) const {
     std::array<float, kPackedColumns> padded;
     if (outs < kPackedColumns) {
-      padded.fill(0.0F);
-      std::copy_n(numbers, outs, padded.begin());
+      std::fill(std::copy_n(numbers, outs, padded.begin()), padded.end(), 0.0F);
       numbers = padded.data();
     }
     if (packed_.has_halves) return to_halves(numbers, kPackedColumns, reinterpret_cast<std::uint16_t*>(to));
@@ -180,20 +186,64 @@ void share(std::uint32_t count, std::size_t bytes, const MakePart& make_part) {
   if (failure) std::rethrow_exception(failure);
 }
 
+/// The large pages of memory that is about to be written, each asked for by one thread: threads that first write to the same
+/// page at the same time are each given a cleared one, and all but one of them are thrown away.
+class LargePages {
+ public:
+  explicit LargePages(std::span<std::byte> memory)
+      : begin_(reinterpret_cast<std::uintptr_t>(memory.data())), end_(begin_ + memory.size()) {}
+
+  /// How many of them begin before a byte of the memory, or before its end.
+  std::uint32_t count_before(std::size_t offset) const {
+    return offset == 0 ? 0 : static_cast<std::uint32_t>((begin_ + offset - 1) / kBytes - begin_ / kBytes) + 1;
+  }
+  /// Any thread. What is in the page already stays there; an older system than Linux 5.14 leaves it to the first write.
+  void fetch(std::uint32_t index) const {
+#ifdef MADV_POPULATE_WRITE
+    constexpr std::uintptr_t kSmallPage = 4096;
+    const std::uintptr_t page = (begin_ / kBytes + index) * kBytes;
+    const std::uintptr_t begin = std::max(page, begin_ / kSmallPage * kSmallPage), end = std::min(page + kBytes, end_);
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+#else
+    static_cast<void>(index);
+#endif
+  }
+
+ private:
+  static constexpr std::uintptr_t kBytes = std::uintptr_t{2} << 20;
+  std::uintptr_t begin_, end_;
+};
+
 /// Packs tiles [first, first + count) of a section into memory.
 void pack_tiles(const LinearSource& source, const PackedLinear& packed, std::uint32_t first, std::uint32_t count,
                 std::byte* to) {
   const std::size_t bytes = count * packed.tile_bytes();
+  const LargePages pages({to, bytes});
   if (source.read_inputs && !has_gaps(source.out, source.out_heads) && !has_gaps(source.in, source.in_heads)) {
     const InputPacker packer(source, packed, first, count, to);
-    return share(packer.panels(), bytes, [&packer] {
-      return [&packer, numbers = std::vector<float>()](std::uint32_t panel) mutable { packer.pack(panel, numbers); };
+    const std::uint32_t all_pages = pages.count_before(bytes);
+    return share(all_pages + packer.panels(), bytes, [&] {
+      return [&, room = std::vector<float>()](std::uint32_t i) mutable {
+        if (i < all_pages) return pages.fetch(i);
+        packer.pack(i - all_pages, room);
+      };
     });
   }
   const std::size_t numbers = std::size_t{packed.inner4} * 4 * kPackedColumns;
-  share(count, bytes, [&] {
+  // Pages are asked for some tiles before they are written: what was cleared is in a cache then.
+  constexpr std::uint32_t kTilesAhead = 16;
+  const auto pages_before = [&](std::uint32_t tile) {
+    return pages.count_before(std::min(tile, count) * packed.tile_bytes());
+  };
+  const std::uint32_t first_pages = pages_before(kTilesAhead);
+  share(first_pages + count, bytes, [&] {
     return [&, packer = TilePacker(source),
             tile = std::vector<float>(packed.has_halves ? numbers : 0)](std::uint32_t i) mutable {
+      if (i < first_pages) return pages.fetch(i);
+      i -= first_pages;
+      for (std::uint32_t page = pages_before(i + kTilesAhead); page < pages_before(i + kTilesAhead + 1); ++page) {
+        pages.fetch(page);
+      }
       std::byte* target = to + i * packed.tile_bytes();
       if (!packed.has_halves) return packer.pack(first + i, reinterpret_cast<float*>(target));
       packer.pack(first + i, tile.data());

@@ -21,9 +21,20 @@ struct WeightPart {
   std::uint32_t first_in = 0, ins = 0;    ///< columns
 };
 
-/// Reads a part of a weight that is stored as [in, out]: number o of input first_in + i goes to `to[i · outs + o]`. Called
-/// from several threads at once.
-using InputReader = std::function<void(const WeightPart&, float* to)>;
+/// The numbers of such a part: that of row first_out + o and column first_in + i is `numbers[i · stride + o]`.
+struct WeightPanel {
+  const float* numbers = nullptr;
+  std::size_t stride = 0;
+};
+
+/// Reads a part of a weight that is stored as [in, out]: into `room`, which it makes as large as that takes, or not at all
+/// where the numbers can be read as they are stored. Valid until `room` is changed. Called from several threads at once,
+/// each with a room of its own.
+using InputReader = std::function<WeightPanel(const WeightPart&, std::vector<float>& room)>;
+
+/// Called once for every number that an InputReader returned, with some inputs' numbers at a time, after they were packed,
+/// while they are in the cache. Several threads at once.
+using InputObserver = std::function<void(const WeightPanel&, std::uint32_t outs, std::uint32_t ins)>;
 
 /// One weight of torch.nn.Linear in host memory, and the split of its rows and columns into heads.
 struct LinearSource {
@@ -35,6 +46,7 @@ struct LinearSource {
   std::uint32_t in_heads = 1;   ///< columns likewise, for inputs stored in padded head slots
   ColumnReader read = {};
   InputReader read_inputs = {};  ///< besides `read`, where the weight is stored as [in, out]
+  InputObserver see_inputs = {};
 };
 
 /// Up to three weights over the same input (queries, keys, values; or a single one) on the device, in the order in which the

@@ -37,13 +37,16 @@ void check_layouts(gpu::Context& context, const Shape& shape) {
   const LinearSource rows{.weight = weight.values, .out = shape.out, .in = shape.in};
   LinearSource columns = rows;
   std::atomic<std::uint64_t> read = 0;
-  columns.read_inputs = [&](const WeightPart& part, float* to) {
+  columns.read_inputs = [&](const WeightPart& part, std::vector<float>& room) {
     read += std::uint64_t{part.ins} * part.outs;
+    const std::size_t stride = part.outs + 3;
+    room.resize(part.ins * stride);
     for (std::uint32_t i = 0; i < part.ins; ++i) {
       for (std::uint32_t o = 0; o < part.outs; ++o) {
-        to[std::size_t{i} * part.outs + o] = weight.values[std::size_t{part.first_out + o} * shape.in + part.first_in + i];
+        room[i * stride + o] = weight.values[std::size_t{part.first_out + o} * shape.in + part.first_in + i];
       }
     }
+    return WeightPanel{room.data(), stride};
   };
   for (const bool has_halves : {false, true}) {
     CAPTURE(shape.out);
