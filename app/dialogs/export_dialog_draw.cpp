@@ -17,6 +17,7 @@
 #include "app/widgets/dialog.h"
 #include "app/widgets/form.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/size_text.h"
 #include "core/error.h"
 
@@ -59,7 +60,7 @@ void draw_switches(Frame& frame, const char* prefix, const Names& names, std::sp
   float x = left;
   for (std::size_t i = 0; i < are_on.size(); ++i) {
     const std::string name(names(i));
-    const float width = ImGui::CalcTextSize(name.c_str()).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+    const float width = button_width(name.c_str());
     if (i > 0 && x + width <= right) ImGui::SameLine(x, 0.0F);
     if (i > 0 && x + width > right) ImGui::SetCursorPosX(x = left);
     const bool is_on = are_on[i];

@@ -5,6 +5,7 @@
 #include "app/widgets/examples.h"
 #include "app/widgets/form.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
 
@@ -33,7 +34,7 @@ void draw_text_box(Frame& frame, const char* name, std::string& text, const char
 /// A caption at the left, where there is room for it, and the button at the right.
 void draw_text_head(Frame& frame, const char* caption) {
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  const float button = ImGui::CalcTextSize("Examples").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float button = button_width("Examples");
   const float start = ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - button;
   if (ImGui::GetCursorPosX() + ImGui::CalcTextSize(caption).x + ImGui::GetStyle().ItemSpacing.x < start) {
     ImGui::TextUnformatted(caption);

@@ -3,13 +3,14 @@
 #include <utility>
 
 #include "app/widgets/ink.h"
+#include "app/widgets/line_layout.h"
 
 namespace headlight::app {
 
 bool draw_copy_button(Frame& frame, std::string name, const char* explanation) {
   constexpr float kGap = 12.0F;
   const char* label = "Copy CSV";
-  const float width = ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float width = button_width(label);
   const float at = ImGui::GetContentRegionMax().x - width;
   if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
   const bool is_clicked = ImGui::Button(label);

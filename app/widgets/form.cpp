@@ -8,6 +8,7 @@
 
 #include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/slider_keys.h"
 #include "app/widgets/tooltips.h"
 
@@ -288,8 +289,8 @@ bool Form::value_with_button(const char* name, const char* label, std::string_vi
   const float left = ImGui::GetCursorPosX();
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  const float button_width = ImGui::CalcTextSize(button_label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
-  ImGui::SameLine(left + width - button_width, 0.0F);
+  const float taken = button_width(button_label);
+  ImGui::SameLine(left + width - taken, 0.0F);
   const ReadOnly read_only(is_read_only_ || !is_enabled);
   const bool was_clicked = ImGui::Button(button_label);
   mark_last_item(frame_, mark_name(name));

@@ -7,6 +7,7 @@
 #include "app/widgets/gain_control.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
+#include "app/widgets/line_layout.h"
 
 namespace headlight::app {
 namespace {
@@ -55,8 +56,7 @@ void draw_head_controls(Frame& frame) {
     clamp_selection(frame.state, frame.result.shapes);
   }
   if (shape->second.d_output == 0) return;  // without an output projection a gain would do nothing
-  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (end + kControlGap + gain_control_width(frame) <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kControlGap);
+  continue_line(gain_control_width(frame), kControlGap);
   if (ImGui::GetCursorPosX() < begin) ImGui::SetCursorPosX(begin);
   draw_gain_control(frame);
 }

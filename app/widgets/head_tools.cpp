@@ -12,6 +12,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/slider_keys.h"
 
@@ -36,12 +37,6 @@ constexpr std::array kFinds = {Find{"previous token", "head.find.previous", Head
                                Find{"duplicate token", "head.find.duplicate", HeadMetric::DuplicateToken},
                                Find{"first token", "head.find.sink", HeadMetric::Sink}};
 
-/// Goes on in the line that is being laid out, or begins another one where `width` has no room in it.
-void flow(float width) {
-  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (end + kToolGap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kToolGap);
-}
-
 void draw_label(Frame& frame, const char* text) {
   ImGui::AlignTextToFramePadding();
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
@@ -57,9 +52,8 @@ void draw_finds(Frame& frame, const std::string& name) {
   bool is_first = true;
   for (std::size_t i = 0; i < kFinds.size(); ++i) {
     if (!has_patterns && evaluation::is_of_pattern(kFinds[i].metric)) continue;
-    const float width = ImGui::CalcTextSize(kFinds[i].label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
-    const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-    if (!std::exchange(is_first, false) && end + 4.0F + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, 4.0F);
+    const float width = button_width(kFinds[i].label);
+    if (!std::exchange(is_first, false)) continue_line(width, 4.0F);
     if (ImGui::Button(kFinds[i].label)) frame.start_command(kFinds[i].command);
     mark_last_item(frame, fmt::format("{}.find.{}", name, i),
                    fmt::format("Selects the head with the largest value. {}", text_of(kFinds[i].metric).help).c_str());
@@ -71,13 +65,13 @@ void choose_scoring(Frame& frame, const std::string& name) {
   evaluation::PatternScoring& scoring = frame.state.heads.scoring;
   const std::vector<std::string> measures = {"share", "agreement"};
   const std::vector<std::string> exclusions = {"all", "no first", "no current", "neither"};
-  flow(label_width(frame, "Score") + segmented_width(frame, measures));
+  continue_line(label_width(frame, "Score") + segmented_width(frame, measures), kToolGap);
   draw_label(frame, "Score");
   auto measure = static_cast<std::size_t>(scoring.measure);
   if (draw_segmented(frame, (name + ".measure").c_str(), measures, measure)) {
     scoring.measure = static_cast<evaluation::PatternMeasure>(measure);
   }
-  flow(label_width(frame, "Keys") + segmented_width(frame, exclusions));
+  continue_line(label_width(frame, "Keys") + segmented_width(frame, exclusions), kToolGap);
   draw_label(frame, "Keys");
   std::size_t bits = (scoring.exclusions.first_token ? 1U : 0U) + (scoring.exclusions.current_token ? 2U : 0U);
   if (draw_segmented(frame, (name + ".exclude").c_str(), exclusions, bits)) {
@@ -94,20 +88,20 @@ float most_of(HeadMetric metric, const ShownMetrics& metrics, const evaluation::
 
 void choose_filter(Frame& frame, const std::string& name, const ShownMetrics& metrics) {
   HeadChoices& choices = frame.state.heads;
-  flow(label_width(frame, "Show") + kMetricWidth);
+  continue_line(label_width(frame, "Show") + kMetricWidth, kToolGap);
   draw_label(frame, "Show");
   ImGui::SetNextItemWidth(kMetricWidth);
   choose_metric(frame, name + ".filter", "all heads", choices.filter,
                 "Shows only heads with at least the value beside of one metric.");
   if (choices.filter) {
-    flow(kLeastWidth);
+    continue_line(kLeastWidth, kToolGap);
     ImGui::SetNextItemWidth(kLeastWidth);
     const float most = most_of(*choices.filter, metrics, choices.scoring);
     ImGui::SliderFloat(("##" + name + ".least").c_str(), &choices.least, 0.0F, std::max(most, 1e-3F), "at least %.2f");
     mark_last_item(frame, name + ".least", "The least value of the heads that are shown; Ctrl+click types it.");
     step_by_keys(frame, choices.least, 0.0F, std::max(most, 1e-3F), 0.01F);
   }
-  flow(ImGui::CalcTextSize("pinned only").x + ImGui::GetFrameHeight() + 8.0F);
+  continue_line(ImGui::CalcTextSize("pinned only").x + ImGui::GetFrameHeight() + 8.0F, kToolGap);
   check_box(frame, "pinned only", choices.only_pinned);
   mark_last_item(frame, name + ".pinned", "Shows only heads that are pinned: by Space, or by the ring beside a head.");
 }
@@ -139,7 +133,7 @@ bool choose_metric(Frame& frame, const std::string& name, const char* none, std:
 void draw_head_tools(Frame& frame, const char* name, const ShownMetrics& metrics) {
   const float before = ImGui::GetCursorPosY();
   choose_kind(frame, std::string(name) + ".kind");
-  if (ImGui::GetCursorPosY() > before) flow(kFindsWidth);
+  if (ImGui::GetCursorPosY() > before) continue_line(kFindsWidth, kToolGap);
   draw_finds(frame, name);
   choose_scoring(frame, name);
   choose_filter(frame, name, metrics);

@@ -8,6 +8,7 @@
 #include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/line_layout.h"
 
 namespace headlight::app {
 namespace {
@@ -85,7 +86,7 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
   list->AddRectFilled(origin, {origin.x + 4.0F, origin.y + height}, role);
   list->AddLine({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, theme.border);
 
-  const float button = ImGui::CalcTextSize("Close").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float button = button_width("Close");
   ImFont* font = frame.ui.fonts().body;
   constexpr float kInset = 16.0F;
   const float room = std::max(width - button - 24.0F, 1.0F);

@@ -4,6 +4,7 @@
 
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/line_layout.h"
 
 namespace headlight::app {
 namespace {
@@ -48,7 +49,7 @@ void draw_position_header(Frame& frame, const std::string& name, const std::stri
   const shell::Theme& theme = frame.ui.theme();
   const float button = ImGui::GetFrameHeight();
   const float spacing = ImGui::GetStyle().ItemSpacing.x;
-  const float automatic = ImGui::CalcTextSize("Automatic").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float automatic = button_width("Automatic");
   const float controls = 2.0F * button + spacing + (position.is_chosen ? automatic + spacing : 0.0F);
   const float right = ImGui::GetContentRegionMax().x - controls;
   {

@@ -10,6 +10,7 @@
 #include "app/widgets/examples.h"
 #include "app/widgets/form.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
 #include "inference/prompt.h"
@@ -54,7 +55,7 @@ void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
 void offer_ids(Frame& frame) {
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const char* label = "As ids";
-  const float width = ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
   const bool was_clicked = ImGui::SmallButton(label);
   mark_last_item(frame, "text.to_ids");

@@ -7,6 +7,7 @@
 
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/size_text.h"
 
 namespace headlight::app {
@@ -74,7 +75,7 @@ bool draw_loading_panel(Frame& frame, const Arrival& arrival) {
                         kBarHeight * 0.5F);
     frame.mark("loading.bar", {.origin = {low.x + kInset, bar_y}, .size = {length, kBarHeight}});
   }
-  const float button = ImGui::CalcTextSize("Cancel").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float button = button_width("Cancel");
   const float row = high.y - 12.0F - ImGui::GetFrameHeight();
   list->AddText(fonts.small, font_size(fonts.small),
                 {low.x + kInset, std::round(row + (ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F)},

@@ -21,6 +21,7 @@
 #include "app/widgets/empty_note.h"
 #include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/segmented.h"
@@ -32,7 +33,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kSlider = 150.0F, kThresholdSlider = 190.0F;
+constexpr float kSlider = 150.0F, kThresholdSlider = 190.0F, kGap = 12.0F;
 constexpr float kSearchStart = static_cast<float>(kLeastShares.front()) / 1000.0F;
 
 /// `least`: of routes, the least share that is followed.
@@ -85,22 +86,16 @@ void draw_small(Frame& frame, const std::string& text, shell::Color color) {
   ImGui::PopTextWrapPos();
 }
 
-/// On the same line where `width` fits there.
-void go_on(float width) {
-  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + 12.0F + width;
-  if (end <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, 12.0F);
-}
-
 /// `in_force`: the threshold of what is on screen.
 void choose(Frame& frame, std::optional<float> in_force) {
   FlowChoices& flow = frame.state.flow;
   const std::vector<std::string> labels = {"routes", "rollout", "flow"};
   auto chosen = static_cast<std::size_t>(flow.method);
   if (draw_segmented(frame, "flow.method", labels, chosen)) flow.method = static_cast<FlowMethod>(chosen);
-  go_on(kThresholdSlider);
+  continue_line(kThresholdSlider, kGap);
   draw_threshold_slider(frame, kThresholdSlider, flow.threshold, in_force);
   if (flow.method == FlowMethod::Routes) return;
-  go_on(kSlider);
+  continue_line(kSlider, kGap);
   ImGui::SetNextItemWidth(std::min(kSlider, ImGui::GetContentRegionAvail().x));
   ImGui::SliderFloat("##flow.residual", &flow.residual_weight, 0.0F, 1.0F, "residual %.2f", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "flow.residual", "The residual stream's share of every layer; heads have the rest.");

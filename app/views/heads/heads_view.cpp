@@ -13,6 +13,7 @@
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
@@ -120,7 +121,7 @@ class HeadsView final : public ViewPanel {
   void draw_title(Frame& frame) {
     const FindPanel::Heading heading = panel_->heading(frame);
     const char* label = "Copy CSV";
-    const float button = ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+    const float button = button_width(label);
     const float end = ImGui::GetContentRegionMax().x - button;
     ImFont* font = frame.ui.fonts().title;
     frame.ui.ensure_glyphs(heading.title);

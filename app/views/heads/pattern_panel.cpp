@@ -18,6 +18,7 @@
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/signed_bars.h"
 #include "attention/expression.h"
 
@@ -84,10 +85,7 @@ class PatternPanel final : public FindPanel {
     const HeadChoices& choices = frame.state.heads;
     if (choices.pattern != HeadPattern::Uniform) {
       constexpr const char* kLabel = "minus chance";
-      const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-      if (end + kPatternGap + ImGui::CalcTextSize(kLabel).x + ImGui::GetFrameHeight() <= ImGui::GetContentRegionMax().x) {
-        ImGui::SameLine(0.0F, kPatternGap);
-      }
+      continue_line(ImGui::CalcTextSize(kLabel).x + ImGui::GetFrameHeight(), kPatternGap);
       check_box(frame, kLabel, frame.state.heads.subtracts_chance);
       mark_last_item(frame, "heads.chance",
                      "Takes off what attention that is spread evenly over the visible keys would put there.");
@@ -143,7 +141,7 @@ class PatternPanel final : public FindPanel {
   bool type_pattern(Frame& frame) {
     std::string& text = frame.state.heads.typed_pattern;
     constexpr const char* kDraw = "Draw";
-    const float button = ImGui::CalcTextSize(kDraw).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+    const float button = button_width(kDraw);
     {
       const Ink ink(frame.ui.fonts().mono, frame.ui.theme().text);
       const float width = ImGui::GetContentRegionAvail().x - button - ImGui::GetStyle().ItemSpacing.x;

@@ -16,6 +16,7 @@
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
@@ -30,9 +31,7 @@ constexpr float kSimilarityGap = 14.0F;
 
 void choose_order(Frame& frame) {
   const std::vector<std::string> labels = {"similar side by side", "by layer"};
-  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (end + kSimilarityGap + segmented_width(frame, labels) <= ImGui::GetContentRegionMax().x)
-    ImGui::SameLine(0.0F, kSimilarityGap);
+  continue_line(segmented_width(frame, labels), kSimilarityGap);
   std::size_t chosen = frame.state.heads.groups_similar ? 0 : 1;
   if (draw_segmented(frame, "heads.similar.order", labels, chosen)) frame.state.heads.groups_similar = chosen == 0;
 }

@@ -11,6 +11,7 @@
 #include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/slider_keys.h"
 #include "app/widgets/thumbnail.h"
@@ -25,12 +26,6 @@ constexpr float kChipHeight = 22.0F;
 constexpr float kSwatch = 10.0F;
 constexpr float kChipGap = 4.0F;
 constexpr float kMostChipRows = 3.0F;
-
-/// Continues the line where `width` fits, else begins the next one.
-void continue_line(float width) {
-  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (end + kGap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
-}
 
 std::uint32_t shown_heads(const LineChoices& choices, std::uint32_t heads) {
   std::uint32_t count = 0;
@@ -52,7 +47,7 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
   std::string about = fmt::format("{} · {} × {}", kind_name(frame.result, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   const Ink ink(fonts.small, frame.ui.theme().text_dim);
-  continue_line(text_width(fonts.small, about));
+  continue_line(text_width(fonts.small, about), kGap);
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
   ImGui::TextUnformatted(about.c_str());
   ImGui::PushTextWrapPos(0.0F);
@@ -80,7 +75,7 @@ void draw_threshold(Frame& frame) {
 
 void choose_part(Frame& frame) {
   const std::array<std::string, 5> labels = {"all", "A → A", "A → B", "B → A", "B → B"};
-  continue_line(segmented_width(frame, labels));
+  continue_line(segmented_width(frame, labels), kGap);
   auto chosen = static_cast<std::size_t>(frame.state.view.lines.pair_part);
   if (draw_segmented(frame, "lines.pair", labels, chosen)) {
     frame.state.view.lines.pair_part = static_cast<PairPart>(chosen);
@@ -102,7 +97,7 @@ void draw_count(Frame& frame, const LineSet& shown) {
       of_locked;
   ImFont* font = frame.ui.fonts().small;
   constexpr std::size_t kWide = 88'888;  // at least as wide as most numbers
-  continue_line(text_width(font, counted(kWide) + of_locked));
+  continue_line(text_width(font, counted(kWide) + of_locked), kGap);
   const std::string fitting = fit_text(font, text, ImGui::GetContentRegionAvail().x);
   {
     const Ink ink(font, frame.ui.theme().text_dim);

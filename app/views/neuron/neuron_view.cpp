@@ -12,6 +12,7 @@
 #include "app/views/neuron/product_table.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/signed_bars.h"
@@ -74,7 +75,7 @@ std::string about(const Frame& frame, const HeadSubject& subject) {
 }
 
 void draw_tools(Frame& frame, NeuronMemory& memory) {
-  const float copy = ImGui::CalcTextSize("Copy").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float copy = button_width("Copy");
   const float width =
       segmented_width(frame, form_labels()) + segmented_width(frame, order_labels()) + copy + 2.0F * kToolGap;
   const float at = ImGui::GetContentRegionMax().x - width;

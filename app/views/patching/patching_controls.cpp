@@ -7,6 +7,7 @@
 
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/segmented.h"
 
@@ -16,7 +17,7 @@ namespace {
 constexpr float kGap = 12.0F;
 
 void choose(Frame& frame, const char* name, const std::vector<std::string>& labels, std::size_t& chosen, bool is_first) {
-  if (!is_first) go_on_in_line(segmented_width(frame, labels));
+  if (!is_first) continue_line(segmented_width(frame, labels), kGap);
   draw_segmented(frame, name, labels, chosen);
 }
 
@@ -40,7 +41,7 @@ void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
   const std::string label = fmt::format("\u201C{}\u201D minus \u201C{}\u201D###both", candidate_label(frame.result, theirs),
                                         candidate_label(frame.result, ours));
   frame.ui.ensure_glyphs(label);
-  go_on_in_line(ImGui::CalcTextSize(label.c_str(), nullptr, true).x + 2.0F * ImGui::GetStyle().FramePadding.x);
+  continue_line(button_width(label.c_str()), kGap);
   if (ImGui::Button(label.c_str())) {
     frame.state.logits.token = theirs;
     frame.state.logits.other = ours;
@@ -61,11 +62,6 @@ void choose_tokens_of_heads(Frame& frame) {
 }
 
 }  // namespace
-
-void go_on_in_line(float width) {
-  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (end + kGap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
-}
 
 void draw_patching_controls(Frame& frame, const ChosenLogit& logit) {
   PatchingChoices& choices = frame.state.patching;

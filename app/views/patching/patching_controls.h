@@ -8,7 +8,4 @@ namespace headlight::app {
 /// What is patched, into which run, what is measured of which tokens, and the kind of attention.
 void draw_patching_controls(Frame& frame, const ChosenLogit& logit);
 
-/// Goes on in the line of the last item where so much has room.
-void go_on_in_line(float width);
-
 }  // namespace headlight::app

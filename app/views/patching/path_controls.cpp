@@ -8,12 +8,14 @@
 
 #include "app/analyses/activation_patching.h"
 #include "app/analyses/head_metric_text.h"
-#include "app/views/patching/patching_controls.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/segmented.h"
 
 namespace headlight::app {
 namespace {
+
+constexpr float kPathGap = 12.0F;
 
 /// What State says until the user chooses a receiver.
 const HeadRef kUnchosen{.block = {.kind = PathReceiver().kind, .layer = {kLastLayer}}, .head = 0};
@@ -25,10 +27,6 @@ bool has_kinds(const Frame& frame, model::BlockKind kind) {
 std::string name_with_kind(const Frame& frame, const HeadRef& head) {
   const std::string name = head_name(head);
   return has_kinds(frame, head.block.kind) ? fmt::format("{} {}", model::to_string(head.block.kind), name) : name;
-}
-
-float button_width(const std::string& label) {
-  return ImGui::CalcTextSize(label.c_str(), nullptr, true).x + 2.0F * ImGui::GetStyle().FramePadding.x;
 }
 
 void choose_receiver(Frame& frame, const HeadRef& head) {
@@ -54,14 +52,14 @@ void step_receiver(Frame& frame, const HeadRef& receiver, std::size_t step) {
 void draw_how_found(Frame& frame, const PathEnd& receiver) {
   if (receiver.recovery) {
     const std::string text = fmt::format("strongest: {:.2f} by itself", *receiver.recovery);
-    go_on_in_line(ImGui::CalcTextSize(text.c_str()).x);
+    continue_line(ImGui::CalcTextSize(text.c_str()).x, kPathGap);
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
     ImGui::AlignTextToFramePadding();
     ImGui::TextUnformatted(text.c_str());
     frame.mark("patching.receiver.found", last_item_rect());
     return;
   }
-  go_on_in_line(button_width("Strongest"));
+  continue_line(button_width("Strongest"), kPathGap);
   if (ImGui::Button("Strongest")) choose_receiver(frame, kUnchosen);
   mark_last_item(
       frame, "patching.receiver.strongest",
@@ -91,7 +89,7 @@ void draw_receiver(Frame& frame, const PathEnd& end) {
   const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
   if (selected == receiver) return;
   const std::string label = fmt::format("Take {}###take", name_with_kind(frame, selected));
-  go_on_in_line(button_width(label));
+  continue_line(button_width(label.c_str()), kPathGap);
   if (ImGui::Button(label.c_str())) choose_receiver(frame, selected);
   mark_last_item(frame, "patching.receiver.take", "The selected head becomes the one that receives.");
 }
@@ -137,11 +135,11 @@ void draw_path_controls(Frame& frame, const PathEnd& receiver) {
   PathReceiver& choices = frame.state.patching.receiver;
   draw_receiver(frame, receiver);
   const std::vector<std::string> inputs = {"queries", "keys", "values"};
-  go_on_in_line(segmented_width(frame, inputs));
+  continue_line(segmented_width(frame, inputs), kPathGap);
   auto input = static_cast<std::size_t>(choices.input);
   if (draw_segmented(frame, "patching.input", inputs, input)) choices.input = static_cast<PathInput>(input);
   const std::vector<std::string> mlps = {"MLPs frozen", "MLPs recomputed"};
-  go_on_in_line(segmented_width(frame, mlps));
+  continue_line(segmented_width(frame, mlps), kPathGap);
   auto recomputes = static_cast<std::size_t>(choices.recomputes_mlps);
   if (draw_segmented(frame, "patching.mlps", mlps, recomputes)) choices.recomputes_mlps = recomputes == 1;
 }

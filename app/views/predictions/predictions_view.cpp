@@ -17,6 +17,7 @@
 #include "app/widgets/head_controls.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/size_text.h"
 
@@ -74,7 +75,7 @@ void draw_header(Frame& frame, const PredictionPosition& position) {
     ImGui::TextUnformatted(title_of(frame.result, position.kind));
   }
   const float button = ImGui::GetFrameHeight();
-  const float automatic = ImGui::CalcTextSize("Automatic").x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float automatic = button_width("Automatic");
   const float spacing = ImGui::GetStyle().ItemSpacing.x;
   const float controls = 2.0F * button + spacing + (position.is_chosen ? automatic + spacing : 0.0F);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - controls);

@@ -9,10 +9,13 @@
 #include "app/analyses/head_metric_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/segmented.h"
 
 namespace headlight::app {
 namespace {
+
+constexpr float kBetween = 8.0F;
 
 /// All heads of the selected kind of attention, layer by layer.
 std::vector<HeadRef> heads_of_kind(const Frame& frame) {
@@ -38,17 +41,8 @@ void step_other(Frame& frame, int step) {
   choose_other(frame, heads[static_cast<std::size_t>((at + step + count) % count)]);
 }
 
-/// On the same line if there is room for `width` more.
-void keep_line(float width) {
-  constexpr float kBetween = 8.0F;
-  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (end + kBetween + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kBetween);
-}
-
-float button_width(const char* label) { return ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x; }
-
 bool draw_control(Frame& frame, const char* label, const char* name, const char* explanation) {
-  keep_line(button_width(label));
+  continue_line(button_width(label), kBetween);
   const bool was_clicked = ImGui::Button(label);
   mark_last_item(frame, name, explanation);
   return was_clicked;
@@ -100,7 +94,7 @@ void choose_sides(Frame& frame) {
     ImGui::AlignTextToFramePadding();
     ImGui::TextUnformatted("Beside it:");
   }
-  keep_line(segmented_width(frame, labels));
+  continue_line(segmented_width(frame, labels), kBetween);
   auto chosen = static_cast<std::size_t>(right);
   if (draw_segmented(frame, "side_by_side.right", labels, chosen)) right = static_cast<SideMap>(chosen);
   if (right == SideMap::OtherHead) {

@@ -13,6 +13,7 @@
 #include "app/views/text/text_side.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/thumbnail.h"
@@ -24,12 +25,6 @@ namespace {
 constexpr float kGap = 16.0F;
 constexpr float kHeaderRoom = 84.0F;  // of the title and two lines below it
 constexpr float kKeysPart = 0.7F;     // of the height that keys may take above queries
-
-/// Continues the line where `width` fits, else begins the next one.
-void continue_line(float width) {
-  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (end + kGap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
-}
 
 std::string title(const Selection& selection) {
   switch (selection.mean) {
@@ -212,7 +207,7 @@ class TextView final : public ViewPanel {
 
   static void choose_mean(Frame& frame) {
     const std::array<std::string, 3> labels = {"head", "layer's mean", "mean of all"};
-    continue_line(segmented_width(frame, labels));
+    continue_line(segmented_width(frame, labels), kGap);
     HeadMean& mean = frame.state.selection.mean;
     auto chosen = static_cast<std::size_t>(mean);
     if (draw_segmented(frame, "text.mean", labels, chosen)) mean = static_cast<HeadMean>(chosen);
@@ -220,7 +215,7 @@ class TextView final : public ViewPanel {
 
   static void choose_side(Frame& frame) {
     const std::array<std::string, 2> labels = {"attends to", "is attended by"};
-    continue_line(segmented_width(frame, labels));
+    continue_line(segmented_width(frame, labels), kGap);
     auto chosen = static_cast<std::size_t>(frame.state.view.text_side);
     if (draw_segmented(frame, "text.side", labels, chosen)) frame.state.view.text_side = static_cast<MapSide>(chosen);
   }

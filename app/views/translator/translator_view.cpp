@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/widgets/ink.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
 
@@ -19,7 +20,7 @@ constexpr float kGap = 24.0F;  // between the columns
 /// A small button at the right end of a caption's line.
 bool draw_caption_button(Frame& frame, const char* name, const char* label, const char* explanation) {
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  const float width = ImGui::CalcTextSize(label).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+  const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
   const bool was_clicked = ImGui::SmallButton(label);
   mark_last_item(frame, name);

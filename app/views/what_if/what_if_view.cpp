@@ -19,6 +19,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/line_layout.h"
 #include "app/widgets/logit_choice.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
@@ -54,8 +55,7 @@ void choose_measure(Frame& frame) {
 void choose_ablation(Frame& frame) {
   const std::vector<std::string> labels = {"knocked out", "mean of the text", "mean of the frozen run"};
   constexpr float kGap = 12.0F;
-  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (end + kGap + segmented_width(frame, labels) <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, kGap);
+  continue_line(segmented_width(frame, labels), kGap);
   Ablation& ablation = frame.state.what_if.ablation;
   auto chosen = static_cast<std::size_t>(ablation);
   if (draw_segmented(frame, "what_if.ablation", labels, chosen)) ablation = static_cast<Ablation>(chosen);
