@@ -335,6 +335,23 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("flow.graph"));
     CHECK(ui.sees("flow.copy"));
   }
+
+  TEST_CASE("a graph that is wider than its region begins at the predicted token, and stays where it is scrolled to") {
+    State state = flow_of("the cat sat on the mat and looked at the dog");
+    state.flow.method = FlowMethod::Rollout;
+    state.flow.threshold = kLeastFlowThreshold;
+    UiDriver ui(state);
+    show_golden_model(ui, "gpt2");
+    ui.resize(640, 640);
+    const auto start = [&] { return fmt::format("flow.node.2.{}", ui.result().input->source.length - 1); };
+    CHECK(ui.rect(start()).origin.x < 640.0F);
+    CHECK(ui.rect("flow.graph").origin.x < 0.0F);
+    const glm::vec2 inside(560.0F, ui.rect("flow.graph").center().y);
+    for (int turn = 0; turn < 200; ++turn) {
+      ui.feed({shell::MouseMove{inside}, shell::MouseWheel{.steps = {1.0F, 0.0F}}});
+    }
+    CHECK(ui.rect(start()).origin.x > 640.0F);
+  }
 }
 
 }  // namespace viewer_flow_test

@@ -239,7 +239,7 @@ void draw_flow_legend(Frame& frame, const FlowLayout& layout) {
 }
 
 FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch,
-                           const std::optional<FlowNode>& chosen, bool reveals) {
+                           const std::optional<FlowNode>& chosen, const std::optional<FlowNode>& revealed) {
   FlowEvents events;
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const auto columns = static_cast<float>(std::max<std::size_t>(layout.columns.size(), 1));
@@ -263,7 +263,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   if (is_hovered && !events.hovered_node) events.hovered_edge = edge_under(layout, geometry, pointer);
   if (is_clicked) events.clicked_edge = events.hovered_edge;
   const std::optional<std::size_t> strongest = chosen ? strongest_into(layout, *chosen) : std::nullopt;
-  if (chosen && reveals) reveal(geometry.at(layout, *chosen));
+  if (revealed) reveal(geometry.at(layout, *revealed));
   const double reach = std::max(layout.largest_change(), kLeastReach);
   for (std::size_t i = 0; i < layout.edges.size(); ++i) {
     const attribution::FlowEdge& edge = layout.edges[i];

@@ -23,10 +23,10 @@ void draw_flow_legend(Frame& frame, const FlowLayout& layout);
 /// Draws nodes, edges, layers and the tokens' names into the region, which scrolls where the columns are wider.
 /// Of two runs edges have the colours of differences, and those that changed most are named.
 /// `batch`: whose tokens are named.
-/// `chosen`: the node that the keyboard has moved to, ringed, with the strongest edge into it; brought into view where
-/// `reveals` says so.
+/// `chosen`: the node that the keyboard has moved to, ringed, with the strongest edge into it.
+/// `revealed`: a node that is brought into view.
 FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch,
-                           const std::optional<FlowNode>& chosen, bool reveals);
+                           const std::optional<FlowNode>& chosen, const std::optional<FlowNode>& revealed);
 
 /// "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)"; of two runs with the share in the frozen one.
 std::string edge_text(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch);

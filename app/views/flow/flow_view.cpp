@@ -279,13 +279,18 @@ class FlowView final : public ViewPanel {
       point_at_flow(frame, position, asked.options[1], found.inputs[asked.options[1]]);
     }
     if (!layout_.frozen) draw_flow_legend(frame, layout_);
-    const bool has_moved = move_on(frame);
+    std::optional<FlowNode> revealed = move_on(frame) ? chosen_ : std::nullopt;
+    // The predicted token, on the right, is where everything flows to: a graph that is too wide begins with it.
+    const std::pair shown(layout_.start, ImGui::GetContentRegionAvail().x);
+    if (!revealed && std::exchange(shown_, shown) != shown) {
+      revealed = {.layer = layout_.layers, .token = layout_.start};
+    }
     draw_chosen(frame, position.batch);
     if (const auto edge = chosen_ ? strongest_into(layout_, *chosen_) : std::nullopt) {
       frame.transient.pointed_number = edge_number(choices_, layout_, layout_.edges[*edge], position.batch, threshold_);
     }
     ImGui::BeginChild("flow", {0.0F, 0.0F}, false, ImGuiWindowFlags_HorizontalScrollbar);
-    const FlowEvents events = draw_flow_graph(frame, layout_, position.batch, chosen_, has_moved);
+    const FlowEvents events = draw_flow_graph(frame, layout_, position.batch, chosen_, revealed);
     if (events.hovered_edge) {
       const std::string text = edge_text(frame, layout_, layout_.edges[*events.hovered_edge], position.batch);
       frame.ui.ensure_glyphs(text);
@@ -390,8 +395,9 @@ class FlowView final : public ViewPanel {
   std::string title_, subtitle_;     ///< of the figure
   std::vector<std::string> tokens_;  ///< [column]
   bool is_dark_ = true;
-  bool is_drawn_ = false;           ///< in the last frame
-  std::optional<FlowNode> chosen_;  ///< by the keyboard
+  bool is_drawn_ = false;                                 ///< in the last frame
+  std::optional<FlowNode> chosen_;                        ///< by the keyboard
+  std::optional<std::pair<std::uint32_t, float>> shown_;  ///< the graph's token and width that its start was revealed for
 };
 
 }  // namespace
