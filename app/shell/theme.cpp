@@ -3,11 +3,9 @@
 #include <algorithm>
 
 #include <glm/common.hpp>
-#include <glm/geometric.hpp>
-#include <glm/gtc/color_space.hpp>
 
 #include "imgui.h"
-#include "view/color_map.h"
+#include "view/contrast.h"
 
 namespace headlight::shell {
 namespace {
@@ -100,10 +98,6 @@ constexpr Theme kHighContrast{.kind = ThemeKind::HighContrast,
                               .grid = rgb(0x808080),
                               .crosshair = rgb(0xFFFFFF)};
 
-double luminance(Color color) {
-  return glm::dot(glm::convertSRGBToLinear(glm::dvec3(view::unpack(color)) / 255.0), glm::dvec3(0.2126, 0.7152, 0.0722));
-}
-
 void apply_sizes(ImGuiStyle& style) {
   style.WindowPadding = {12.0F, 10.0F};
   style.FramePadding = {9.0F, 5.0F};
@@ -144,11 +138,7 @@ const Theme& theme_of(ThemeKind kind) {
   return kHighContrast;
 }
 
-double contrast(Color a, Color b) {
-  const double first = luminance(a);
-  const double second = luminance(b);
-  return (std::max(first, second) + 0.05) / (std::min(first, second) + 0.05);
-}
+double contrast(Color a, Color b) { return view::contrast(view::unpack(a), view::unpack(b)); }
 
 Color blended(Color top, Color ground) {
   const float share = static_cast<float>(top >> 24) / 255.0F;
@@ -157,10 +147,7 @@ Color blended(Color top, Color ground) {
 }
 
 Color text_on(Color ground, Color preferred) {
-  constexpr double kLeast = 4.5;
-  if (contrast(ground, preferred) >= kLeast) return preferred;
-  constexpr Color kBlack = rgb(0x000000), kWhite = rgb(0xFFFFFF);
-  return contrast(ground, kBlack) > contrast(ground, kWhite) ? kBlack : kWhite;
+  return view::pack(view::text_on(view::unpack(ground), view::unpack(preferred)));
 }
 
 Color mark_on(Color ground, Color mark, Color ink) {

@@ -52,14 +52,13 @@ struct Theme {
 
 const Theme& theme_of(ThemeKind kind);
 
-/// WCAG 2 contrast of two opaque colours, 1 … 21.
+/// view::contrast() of two opaque colours.
 double contrast(Color a, Color b);
 
 /// The opaque colour that `top`, with its alpha, makes on an opaque ground.
 Color blended(Color top, Color ground);
 
-/// For text on an opaque ground: `preferred` where its contrast is at least 4.5, else black or white, one of which has that
-/// on any ground.
+/// view::text_on() of opaque colours.
 Color text_on(Color ground, Color preferred);
 
 /// For lines and other marks on an opaque ground: `mark`, which may be transparent, with a contrast of at least 3. Where it

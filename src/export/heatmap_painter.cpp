@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "view/contrast.h"
 #include "view/not_finite.h"
 #include "view/number_format.h"
 
@@ -140,17 +141,15 @@ std::optional<CellNumbers> fit_numbers(const FigureMap& map, const CellGrid& gri
 
 void paint_numbers(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const CellNumbers& numbers,
                    const view::ValueScale& scale, const FigureStyle& style, const Paper& paper) {
-  constexpr Rgb kDark = {22, 24, 28}, kLight = {250, 250, 250};
   for (std::uint32_t row = 0; row < map.value_rows(); ++row) {
     const float top = row_top(map, row, scale);
     for (std::uint32_t column = 0; column < map.value_columns(); ++column) {
       if (map.is_blank(row, column)) continue;
       const Rgb ground = cell_color(map, row, column, top, scale, style, paper);
       const Rect cell = grid.rect(row, column);
-      canvas.text(
-          {cell.origin.x + cell.size.x / 2, cell.origin.y + cell.size.y / 2 + kHalfCapital * numbers.size},
-          view::format_fixed(map.at(row, column), numbers.decimals),
-          {.size = numbers.size, .color = view::lightness(ground) > 0.65F ? kDark : kLight, .align = TextAlign::Middle});
+      canvas.text({cell.origin.x + cell.size.x / 2, cell.origin.y + cell.size.y / 2 + kHalfCapital * numbers.size},
+                  view::format_fixed(map.at(row, column), numbers.decimals),
+                  {.size = numbers.size, .color = view::text_on(ground), .align = TextAlign::Middle});
     }
   }
 }

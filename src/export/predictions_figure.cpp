@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "export/figure_frame.h"
 #include "export/text_metrics.h"
+#include "view/contrast.h"
 #include "view/ellipsis.h"
 
 namespace headlight::exporting {
@@ -121,7 +122,7 @@ class PredictionsDrawing final : public Drawing {
     const Rect box = {.origin = {left + static_cast<float>(index) * step, y},
                       .size = {step - kLensGap, kLensRow - kLensGap}};
     const Rgb ground = view::color(figure_.style.color_map, static_cast<float>(reading.probability));
-    const Rgb ink = view::lightness(ground) > 0.65F ? Rgb{20, 22, 26} : Rgb{255, 255, 255};
+    const Rgb ink = view::text_on(ground);
     const float baseline = box.center().y + kHalfCapital * kTextSize;
     canvas.fill(box, ground);
     const std::string number = figure_.style.parts.numbers ? share_text(reading.probability) : std::string();

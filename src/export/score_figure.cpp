@@ -8,6 +8,7 @@
 #include "export/figure_frame.h"
 #include "export/text_layout.h"
 #include "export/text_metrics.h"
+#include "view/contrast.h"
 #include "view/number_format.h"
 
 namespace headlight::exporting {
@@ -111,9 +112,7 @@ class ScoreDrawing final : public Drawing {
       const Rgb ground = view::color(view::ColorMap::BlueRed, 0.5F + 0.5F * value / reaches_[i]);
       canvas.fill(cell, ground);
       canvas.text({cell.center().x, baseline}, view::format_fixed(value, 3),
-                  {.size = kScoreText,
-                   .color = view::lightness(ground) > 0.65F ? Rgb{20, 22, 26} : Rgb{255, 255, 255},
-                   .align = TextAlign::Middle});
+                  {.size = kScoreText, .color = view::text_on(ground), .align = TextAlign::Middle});
     }
     const double product = figure_.products[index];
     const float zero = place(0.0), end = std::isfinite(product) ? place(product) : zero;

@@ -21,7 +21,7 @@ constexpr std::uint32_t pack(Rgb color) {
 /// Without alpha.
 constexpr Rgb unpack(std::uint32_t rgba) { return {rgba & 0xFFU, rgba >> 8 & 0xFFU, rgba >> 16 & 0xFFU}; }
 
-/// Perceived brightness: OKLab lightness, 0 (black) … 1 (white). Text on a cell is dark above 0.65, else light.
+/// Perceived brightness: OKLab lightness, 0 (black) … 1 (white).
 float lightness(Rgb color);
 
 /// Colour follows the kind of data: the first four for weights (sequential), BlueRed for signed numbers around zero.

@@ -11,6 +11,7 @@
 #include <glm/common.hpp>
 #include <glm/vec3.hpp>
 
+#include "view/contrast.h"
 #include "view/head_palette.h"
 
 namespace color_map_test {
@@ -70,6 +71,18 @@ TEST_SUITE("cpu") {
     CHECK(red.r > red.b + 80);
     CHECK(lightness(color(ColorMap::BlueRed, 0.5F)) > 0.95F);
     CHECK(lightness(blue) == doctest::Approx(lightness(red)).epsilon(0.05));
+  }
+
+  TEST_CASE("numbers can be read on every colour of every map") {
+    for (const ColorMap map : kColorMaps) {
+      double least = 21.0;
+      for (const std::uint32_t entry : table(map)) least = std::min(least, contrast(unpack(entry), text_on(unpack(entry))));
+      CAPTURE(to_string(map));
+      CHECK(least >= 4.5);
+    }
+    CHECK(text_on({80, 80, 80}) == Rgb{255, 255, 255});
+    CHECK(text_on({240, 240, 200}) == Rgb{0, 0, 0});
+    CHECK(text_on({240, 240, 200}, {30, 30, 60}) == Rgb{30, 30, 60});
   }
 
   TEST_CASE("the table equals color(), positions are clamped") {
