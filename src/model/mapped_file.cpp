@@ -14,16 +14,6 @@
 #include "model/mapped_addresses.h"
 
 namespace headlight::model {
-namespace {
-
-struct stat status_of(int descriptor, const std::filesystem::path& path) {
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) throw Error("can't read {}: {}", path.string(), std::strerror(errno));
-  return status;
-}
-
-}  // namespace
-
 MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   // Opening a pipe could block forever, so the type is checked first.
   struct stat status {};
@@ -32,9 +22,11 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) throw Error("can't open {}: {}", path_.string(), std::strerror(errno));
   try {
-    const auto size = static_cast<std::size_t>(status_of(descriptor_, path_).st_size);
-    if (size == 0) throw Error("{} is empty: download it again", path_.string());
-    map(size);
+    const std::optional<FileStamp> stamp = stamp_of(descriptor_);
+    if (!stamp) throw Error("can't read {}: {}", path_.string(), std::strerror(errno));
+    if (stamp->bytes == 0) throw Error("{} is empty: download it again", path_.string());
+    stamp_ = *stamp;
+    map(stamp_.bytes);
   } catch (...) {
     ::close(descriptor_);
     throw;
@@ -59,14 +51,16 @@ void MappedFile::map(std::size_t size) {
   add_mapped_address(path_, bytes_);
 }
 
-void MappedFile::expect_intact(Check how) const {
-  bool is_shorter = guard_->is_damaged();
-  if (how == Check::Size) {
-    is_shorter = is_shorter || static_cast<std::size_t>(status_of(descriptor_, path_).st_size) < bytes_.size();
-  }
-  if (is_shorter) {
+void MappedFile::expect_intact() const {
+  const std::optional<FileStamp> now = stamp_of(descriptor_);
+  if (now && now->bytes < bytes_.size()) {
     throw Error("{} was cut short while it was in use: restore it and open the model again", path_.string());
   }
+  if (!now || read_error_ != 0 || guard_->is_damaged()) {
+    throw Error("can't read {}: {}; open it again", path_.string(),
+                std::strerror(read_error_ != 0 ? read_error_.load() : EIO));
+  }
+  if (*now != stamp_) throw Error("{} was written to while it was in use: open it again", path_.string());
 }
 
 void MappedFile::copy(std::span<const std::byte> part, std::byte* to) const {
@@ -75,6 +69,7 @@ void MappedFile::copy(std::span<const std::byte> part, std::byte* to) const {
     const ssize_t count = ::pread(descriptor_, to + done, part.size() - done, static_cast<off_t>(begin + done));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
+      if (count < 0) read_error_ = errno;
       std::memset(to + done, 0, part.size() - done);
       return;
     }

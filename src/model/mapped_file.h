@@ -1,18 +1,21 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
 
+#include "core/file_stamp.h"
 #include "model/mapping_guard.h"
 
 namespace headlight::model {
 
 /// A file mapped into memory, read-only: the system loads a page at its first read. Hold it by
-/// std::shared_ptr<const MappedFile>, so that a Parameter keeps it alive as its owner. When a mapped file becomes shorter,
-/// reads behind its end return zeros: readers call expect_intact() afterwards.
+/// std::shared_ptr<const MappedFile>, so that a Parameter keeps it alive as its owner. When a mapped file becomes shorter or
+/// can't be read any more, reads return zeros, and when it is written to, they return something else than before: readers
+/// call expect_intact() afterwards.
 class MappedFile {
  public:
   /// Throws Error naming the file and the reason when it can't be opened, isn't a regular file or is empty.
@@ -23,12 +26,11 @@ class MappedFile {
 
   const std::filesystem::path& path() const { return path_; }
   std::span<const std::byte> bytes() const { return bytes_; }
-  /// Throws Error naming the file when it has become shorter since it was mapped. `how`: Read reports zeros that
-  /// were read and costs nothing; Size asks the system, which also covers the rest of the last page.
-  enum class Check { Read, Size };
-  void expect_intact(Check how = Check::Read) const;
-  /// Copies a part of bytes(), which is sooner than the first read of mapped pages and maps none. Where the file has become
-  /// shorter, the rest is zeros. Any thread.
+  /// Throws Error naming the file when it has become shorter or was written to since it was mapped, or when a read of it
+  /// failed. One call of the system. A file that another one has replaced is still the same. Any thread.
+  void expect_intact() const;
+  /// Copies a part of bytes(), which is sooner than the first read of mapped pages and maps none. What can't be read is
+  /// zeros. Any thread.
   void copy(std::span<const std::byte> part, std::byte* to) const;
   /// Returns the pages of a part to the system; the next read loads them from the file again.
   void release(std::span<const std::byte> part) const;
@@ -38,7 +40,9 @@ class MappedFile {
 
   std::filesystem::path path_;
   std::span<const std::byte> bytes_;
-  int descriptor_ = -1;  ///< of the mapped file, not of a later one at its path
+  int descriptor_ = -1;                      ///< of the mapped file, not of a later one at its path
+  FileStamp stamp_;                          ///< when it was mapped
+  mutable std::atomic<int> read_error_ = 0;  ///< errno of a read that failed
   std::optional<MappingGuard> guard_;
 };
 

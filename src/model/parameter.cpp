@@ -80,7 +80,7 @@ Parameter::Parameter(Shape shape, ElementType type, std::span<const std::byte> b
 }
 
 void Parameter::expect_intact() const {
-  if (source_ && source_->file != nullptr) source_->file->expect_intact(MappedFile::Check::Size);
+  if (source_ && source_->file != nullptr) source_->file->expect_intact();
 }
 
 void Parameter::release_pages() const {

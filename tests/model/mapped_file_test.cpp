@@ -2,16 +2,21 @@
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -40,6 +45,20 @@ std::string large_file(std::uint32_t rows) {
     for (std::uint32_t i = 0; i < 1024; ++i) bytes += FileBytes().number(1.0f).bytes();
   }
   return bytes;
+}
+
+/// Makes the descriptors with which this process has opened a file such that can only be written to.
+void make_write_only(const std::filesystem::path& path) {
+  const int write_only = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  std::vector<int> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code ignored;
+    if (std::filesystem::read_symlink(entry.path(), ignored) == path) found.push_back(std::stoi(entry.path().filename()));
+  }
+  for (const int descriptor : found) {
+    if (descriptor != write_only) ::dup3(write_only, descriptor, O_CLOEXEC);
+  }
+  ::close(write_only);
 }
 
 std::string cut_short(const std::filesystem::path& path) {
@@ -81,8 +100,37 @@ TEST_SUITE("cpu") {
     const SafetensorsFile file(path);
     const Parameter weight = file.parameter("a");
     std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
-    CHECK(weight.tensor().values.front() == 1.0f);
+    CHECK(error_message([&] { (void)weight.tensor(); }) == cut_short(path));
     CHECK(error_message([&] { weight.expect_intact(); }) == cut_short(path));
+  }
+
+  TEST_CASE("a file that is written to while it is mapped, or can't be read any more, is an error after the read") {
+    const TemporaryDirectory folder;
+    const auto path = folder.path() / "m.safetensors";
+    const std::string content = large_file(64);
+    write_file_atomically(path, content);
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+    const SafetensorsFile file(path);
+    const Parameter weight = file.parameter("a");
+    weight.expect_intact();
+    {
+      std::fstream same_file(path, std::ios::in | std::ios::out | std::ios::binary);
+      same_file.seekp(-4, std::ios::end);
+      same_file << "abcd";
+    }
+    const std::string written = path.string() + " was written to while it was in use: open it again";
+    CHECK(error_message([&] { (void)weight.tensor(); }) == written);
+    CHECK(error_message([&] { weight.expect_intact(); }) == written);
+
+    write_file_atomically(path, content);
+    const SafetensorsFile other(path);
+    const Parameter unreadable = other.parameter("a");
+    make_write_only(path);  // the system refuses to read from it then
+    std::vector<float> columns(1024, 1.0f);
+    unreadable.read_columns(63, 1, columns.data(), 1);
+    CHECK(std::ranges::all_of(columns, [](float number) { return number == 0.0f; }));
+    CHECK(error_message([&] { unreadable.expect_intact(); }) ==
+          "can't read " + path.string() + ": Bad file descriptor; open it again");
   }
 
   TEST_CASE("a file that is replaced or deleted keeps its mapped content") {
