@@ -38,6 +38,9 @@ struct EngineRequest {
   /// What the user looks at: while a model is being loaded, the layers up to its own may be shown before the others are
   /// there (EngineResult::first_layers).
   model::BlockRef selected = {};
+  /// Another number than before: the user has opened the model again, so that it is looked for on disk even where the inputs
+  /// are the same. Other inputs look for it in any case.
+  std::uint64_t opening = 0;
 };
 
 /// A model that is being loaded on the device.
@@ -97,6 +100,8 @@ struct EngineResult {
   std::string reference_error;  ///< one line, when differences were asked for that there can't be
   /// How often the device was lost and opened again, and everything above recomputed.
   std::uint32_t reopenings = 0;
+  /// How often the model's files had been written or replaced since they were opened, and were opened again.
+  std::uint32_t model_changes = 0;
 
   /// The tile, possibly of the previous run; nullptr while there is none.
   const attention::Tile* tile(const TileQuery& query) const;

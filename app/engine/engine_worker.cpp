@@ -75,7 +75,8 @@ void EngineWorker::begin(const EngineRequest& request) {
     return tell(device_error_);
   }
   laid_out_for_ = request.laid_out_for.empty() ? result_.shapes : request.laid_out_for;
-  if (attempted_ != request.inputs) {
+  const bool is_opened_again = std::exchange(opening_, request.opening) != request.opening;
+  if (attempted_ != request.inputs || is_opened_again) {
     translation_.reset();
     run_forward(request.inputs);
   }
@@ -116,6 +117,11 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
   early_.reset();
   result_.is_load_error = false;
   try {
+    if (source_.forget_changed_model(inputs)) {
+      ++result_.model_changes;
+      lost_reference_ = request_->reference;
+      compared_.clear();
+    }
     const RunSource::Source& source = source_.build(inputs);
     load_weights(source, inputs);
     run(source, inputs);
@@ -187,12 +193,16 @@ void EngineWorker::compare() {
   result_.reference_input.reset();
   const std::shared_ptr<const inference::Run> run = run_;
   if (!request_ || !run || !result_.inputs) return;
+  const bool is_frozen_anew = lost_reference_ != request_->reference || lost_reference_ == *result_.inputs;
+  if (is_frozen_anew) lost_reference_.reset();
   try {
-    compared_.update(request_->reference, {.inputs = *result_.inputs, .source = source_, .run = run}, *runner_);
+    compared_.update(lost_reference_ ? std::nullopt : request_->reference,
+                     {.inputs = *result_.inputs, .source = source_, .run = run}, *runner_);
   } catch (const std::exception& error) {
     return fail(error);
   }
-  result_.reference_error = compared_.refusal();
+  result_.reference_error =
+      lost_reference_ ? "the frozen run's model has changed on disk since; freeze a run again" : compared_.refusal();
   const inference::Run* other = compared_.run();
   result_.reference_input = other ? compared_.tokens() : nullptr;
   tiles_.compare_with(other ? versions_of(*other) : BlockVersions());

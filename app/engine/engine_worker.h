@@ -158,6 +158,8 @@ class EngineWorker {
   std::unique_ptr<EarlyRun> early_;              ///< of a model that is being loaded, or has just been
   std::uint64_t run_count_ = 0;                  ///< passes, those of first layers counted
   std::optional<RunInputs> attempted_;           ///< inputs of the newest forward pass, whether it succeeded or not
+  std::uint64_t opening_ = 0;                    ///< EngineRequest::opening of the newest request
+  std::optional<RunInputs> lost_reference_;      ///< a reference whose weights were changed on disk: not computed again
   std::shared_ptr<const model::Layers> loaded_;  ///< a model's weights that are on the device
   inference::Precision loaded_precision_ = inference::Precision::F32;
   std::shared_ptr<const inference::Run> run_;  ///< that result_ describes; none: it is gone with its device or weights

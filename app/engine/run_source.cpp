@@ -17,6 +17,17 @@ const RunSource::Source& RunSource::build(const RunInputs& inputs) {
   return source_;
 }
 
+bool RunSource::forget_changed_model(const RunInputs& inputs) {
+  const auto* choice = std::get_if<Model>(&inputs.source);
+  const std::string path = choice != nullptr ? choice->path : std::string();
+  if (!source_.model || model_path(inputs_.source) != path) return false;
+  if (!models_->has_changed(path, *source_.model)) return false;
+  models_->open_newest(path);
+  source_ = {};
+  stretched_ = {};
+  return true;
+}
+
 RunSource::Source RunSource::build(const Playground& choice) {
   inference::Playground playground = inference::make_playground(choice.settings, choice.text, choice.key_text, playground_);
   playground_ = std::move(playground);

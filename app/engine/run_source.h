@@ -32,6 +32,11 @@ class RunSource {
   /// inference::make_notebook); then the last source stays.
   const Source& build(const RunInputs& inputs);
 
+  /// Are the inputs of the last source's model, and has it been written or replaced on disk since it was opened? Then it is
+  /// forgotten, and build() takes it as it is now. Throws Error in one line when it can't be opened any more; then the last
+  /// source stays.
+  bool forget_changed_model(const RunInputs& inputs);
+
   /// The last source, an encoder–decoder's, with what it has translated so far as its target.
   Source with_target(const Translation& translation);
 

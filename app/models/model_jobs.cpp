@@ -46,7 +46,7 @@ void ModelJobs::open(const std::string& path) {
   opening_ = std::async(std::launch::async, [this, path] {
     Opened opened{.path = path, .model = nullptr, .error = {}};
     try {
-      opened.model = models_->open(path);
+      opened.model = models_->open_newest(path);
     } catch (const std::exception& error) {
       opened.error = first_line(error.what());
       opened.holds_models = holds_models(path);

@@ -208,11 +208,16 @@ void Workspace::take_engine_update() {
   if (std::optional<EngineResult> update = engine_->poll()) {
     const bool is_other_run = update->run != result_.run;
     const bool is_reopened = update->reopenings != result_.reopenings && update->error.empty();
+    const bool has_changed_model = update->model_changes != result_.model_changes && update->model;
     result_ = std::move(*update);
     if (is_other_run) prepare_token_texts();
     if (is_other_run) warn_of_weights();
     if (result_.input && drawn_input_.of == result_.input) result_.input = drawn_input_.as_drawn;
     if (is_reopened) tell_of_reopening(result_.device);
+    if (has_changed_model) {
+      notice_ = {.text = fmt::format("{} has changed on disk since it was opened; it was opened again.",
+                                     result_.model->path.filename().string())};
+    }
     settle_device();
     ui_.request_redraw();
   }
@@ -283,7 +288,8 @@ void Workspace::remember(double now_s) {
 void Workspace::request_what_is_seen() {
   RunInputs inputs = run_inputs(state_);
   const bool is_first = revision_ == 0;
-  const bool has_other_inputs = is_first || inputs != requested_inputs_;
+  const bool is_opened_again = std::exchange(requested_opening_, opening_) != opening_;
+  const bool has_other_inputs = is_first || is_opened_again || inputs != requested_inputs_;
   if (generation_.is_running() && result_.has_logits) queries_.emplace_back(generation_.request(result_));
   const bool has_other_frozen = requested_frozen_ != state_.compare.frozen;
   if (!has_other_inputs && !has_other_frozen && queries_ == requested_queries_) return;
@@ -297,7 +303,8 @@ void Workspace::request_what_is_seen() {
                     .queries = requested_queries_,
                     .reference = requested_frozen_ ? std::optional(requested_frozen_->inputs) : std::nullopt,
                     .laid_out_for = result_.shapes,
-                    .selected = state_.selection.block});
+                    .selected = state_.selection.block,
+                    .opening = opening_});
 }
 
 bool Workspace::shows_selected_map() const {

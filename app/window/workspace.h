@@ -330,6 +330,8 @@ class Workspace final : private CommandHost {
   std::uint64_t revision_ = 0;                      ///< of the newest request
   std::uint64_t inputs_revision_ = 0;               ///< of the newest request with other inputs than the one before
   RunInputs requested_inputs_;                      ///< of the newest request
+  std::uint64_t opening_ = 0;                       ///< EngineRequest::opening of the next request …
+  std::uint64_t requested_opening_ = 0;             ///< … and of the newest one
   SharedValue<FrozenRun> requested_frozen_;         ///< likewise
   RunInputs shown_inputs_;                          ///< of the newest good run, as far as known
   std::vector<Query> requested_queries_, queries_;  ///< of the newest request, and of this frame

@@ -105,6 +105,7 @@ void Workspace::show_model(const ModelJobs::Opened& opened) {
   opened_model_ = opened.model;
   undo_.seal();
   const bool is_other = model_path(state_.source) != opened.path;
+  if (!is_other) ++opening_;
   select_model(state_, opened.path, opened.model->masks);
   if (is_other) select_first_head(state_, *opened.model);
   if (const std::optional<std::string> text = std::exchange(text_to_show_, std::nullopt)) {

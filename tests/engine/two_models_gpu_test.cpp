@@ -1,7 +1,9 @@
 // A run of another model as the one that is compared with.
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "app/quantities/quantity.h"
@@ -69,6 +71,84 @@ TEST_SUITE("gpu") {
     REQUIRE(back.reference_error == "");
     CHECK(tile_of(back, plain).values == b.values);
     CHECK(tile_of(back, frozen).values == a.values);
+  }
+
+  TEST_CASE("a model that is replaced on disk is opened again with the next inputs, and isn't mixed with what was frozen") {
+    const TemporaryDirectory folder;
+    const fs::path path = test::copy_of_golden("gpt2", folder.path() / "trained");
+    const State first = text_at(path.string(), kSentence);
+    State longer = first;
+    longer.model().ids.front().back() = 3;
+    const TileQuery plain = weights_tile(attention::Stage::Weights),
+                    frozen = weights_tile(frozen_of(attention::Stage::Weights));
+    TwoRuns runs;
+    const EngineResult before = runs.ask(first, std::nullopt, {plain});
+    test::retrained(path);
+    // Nothing is asked anew: what is on screen stays.
+    CHECK(tile_of(runs.ask(first, first, {plain}), plain).values == tile_of(before, plain).values);
+    const EngineResult after = runs.ask(longer, first, {plain, frozen});
+    CHECK(after.error == "");
+    CHECK(after.model_changes == 1);
+    CHECK(after.model != before.model);
+    TwoRuns alone;
+    CHECK(tile_of(after, plain).values == tile_of(alone.ask(longer, std::nullopt, {plain}), plain).values);
+    CHECK(after.reference_error == "the frozen run's model has changed on disk since; freeze a run again");
+    CHECK_FALSE(after.tiles.contains(frozen));
+    CHECK(runs.ask(longer, longer, {plain, frozen}).reference_error == "");
+    CHECK(runs.ask(first, longer, {plain, frozen}).reference_error == "");
+    CHECK(runs.ask(first, longer, {plain}).model_changes == 1);
+  }
+
+  TEST_CASE("a model that is written to while it is in use is opened again, too") {
+    const TemporaryDirectory folder;
+    const fs::path path = test::copy_of_golden("gpt2", folder.path() / "trained"), weights = path / "model.safetensors";
+    const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
+    fs::last_write_time(weights, long_ago);
+    const State first = text_at(path.string(), kSentence);
+    State longer = first;
+    longer.model().ids.front().back() = 3;
+    const TileQuery plain = weights_tile(attention::Stage::Weights);
+    TwoRuns runs;
+    const EngineResult before = runs.ask(first, std::nullopt, {plain});
+    {
+      const fs::path other = test::retrained(test::copy_of_golden("gpt2", folder.path() / "other"));
+      std::ofstream(weights, std::ios::binary | std::ios::trunc) << read_file(other / "model.safetensors");
+    }
+    const EngineResult after = runs.ask(longer, std::nullopt, {plain});
+    CHECK(after.error == "");
+    CHECK(after.model_changes == 1);
+    TwoRuns alone;
+    CHECK(tile_of(after, plain).values == tile_of(alone.ask(longer, std::nullopt, {plain}), plain).values);
+    // Half written: the line says so, and the next inputs try again.
+    const std::string whole = read_file(weights);
+    fs::resize_file(weights, whole.size() / 2);
+    const EngineResult broken = runs.ask(first, std::nullopt, {plain});
+    CHECK(broken.is_stale);
+    CHECK(broken.error.find("model.safetensors") != std::string::npos);
+    CHECK(runs.ask(text_of("gpt2", kSentence), std::nullopt, {plain}).error == "");  // another model isn't concerned
+    CHECK(runs.ask(first, std::nullopt, {plain}).error.find("model.safetensors") != std::string::npos);
+    std::ofstream(weights, std::ios::binary | std::ios::trunc) << whole;
+    CHECK(runs.ask(longer, std::nullopt, {plain}).error == "");
+  }
+
+  TEST_CASE("opening the same model again looks for changes on disk") {
+    const TemporaryDirectory folder;
+    const fs::path path = test::copy_of_golden("gpt2", folder.path() / "trained");
+    const State state = text_at(path.string(), kSentence);
+    ModelCache models;
+    const auto opened = models.open(path);
+    CHECK(models.open_newest(path) == opened);
+    CHECK_FALSE(models.has_changed(path, *opened));
+    test::retrained(path);
+    CHECK(models.has_changed(path, *opened));
+    CHECK(models.open(path) == opened);
+    const auto newest = models.open_newest(path);
+    CHECK(newest != opened);
+    CHECK(models.open(path) == newest);
+    CHECK(models.has_changed(path, *opened));
+    CHECK_FALSE(models.has_changed(path, *newest));
+    fs::remove_all(path);
+    CHECK_FALSE(models.has_changed(path, *newest));  // which is in memory still
   }
 
   TEST_CASE("models that can't be compared are refused in a line, and the present one stays") {
