@@ -25,4 +25,10 @@ void draw_empty_note(Frame& frame, const std::string& name, const std::string& t
   ImGui::PopTextWrapPos();
 }
 
+void go_below_note() {
+  const float left = ImGui::GetItemRectMin().x;
+  ImGui::Spacing();
+  ImGui::SetCursorScreenPos({left, ImGui::GetCursorScreenPos().y});
+}
+
 }  // namespace headlight::app

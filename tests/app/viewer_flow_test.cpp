@@ -321,11 +321,13 @@ TEST_SUITE("gpu") {
     UiDriver ui(flow_of("the cat"));
     show_golden_model(ui, "bert");
     CHECK(ui.sees("flow.none"));
-    ui.click("flow.method.1");
+    ui.click("flow.show_rollout");
+    CHECK(ui.state().flow.method == FlowMethod::Rollout);
     CHECK_FALSE(ui.sees("flow.none"));
     CHECK(ui.sees("flow.graph"));
     show_golden_model(ui, "marian");
     CHECK(ui.sees("flow.none"));
+    CHECK_FALSE(ui.sees("flow.show_rollout"));
   }
 
   TEST_CASE("a small window scrolls the graph instead of leaving its region") {

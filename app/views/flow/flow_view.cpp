@@ -102,6 +102,26 @@ void choose(Frame& frame, std::optional<float> in_force) {
   step_by_keys(frame, flow.residual_weight, 0.0F, 1.0F, 0.01F);
 }
 
+/// In place of the graph: why this way of following doesn't go here, and a button for one that does.
+void explain_none(Frame& frame, const std::string& why) {
+  const bool has_others = is_one_stack(*frame.result.network);
+  const std::string text =
+      frame.result.capture && has_others
+          ? "Routes need the network's values; a capture holds attention weights only. Rollout and flow follow those."
+          : fmt::format(
+                "This model's states can't be traced back this way: {}. Rollout needs one stack only; "
+                "captions-gpt2 (Ctrl+O) has routes too.",
+                why);
+  draw_empty_note(frame, "flow.none", "Nothing is followed here", text);
+  if (!has_others) return;
+  go_below_note();
+  if (ImGui::Button("Show rollout")) {
+    frame.state.flow.method = FlowMethod::Rollout;
+    frame.ui.request_redraw();
+  }
+  mark_last_item(frame, "flow.show_rollout", about(FlowMethod::Rollout));
+}
+
 class FlowView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -115,18 +135,7 @@ class FlowView final : public ViewPanel {
     choose(frame, asked.found ? std::optional(threshold_) : std::nullopt);
     if (frame.state.flow != before) asked = ask(frame, position);
     const std::string why = why_none(frame);
-    if (!why.empty() && frame.result.capture && is_one_stack(*frame.result.network)) {
-      return draw_empty_note(frame, "flow.none", "Nothing is followed here",
-                             "Routes need the network's values; a capture holds attention weights only. Rollout and flow "
-                             "follow those.");
-    }
-    if (!why.empty()) {
-      return draw_empty_note(
-          frame, "flow.none", "Nothing is followed here",
-          fmt::format("This model's states can't be traced back this way: {}. Rollout needs one stack only; "
-                      "captions-gpt2 (Ctrl+O) has routes too.",
-                      why));
-    }
+    if (!why.empty()) return explain_none(frame, why);
     if (asked.found) {
       if (draw_copy_button(frame, "flow.copy", "Copies the edges on screen and their heads as CSV.")) {
         ImGui::SetClipboardText(flow_csv(frame, layout_, position.batch).c_str());

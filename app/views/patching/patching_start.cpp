@@ -8,13 +8,6 @@
 namespace headlight::app {
 namespace {
 
-/// Buttons below a note begin where its text does.
-void go_below_note() {
-  const float left = ImGui::GetItemRectMin().x;
-  ImGui::Spacing();
-  ImGui::SetCursorScreenPos({left, ImGui::GetCursorScreenPos().y});
-}
-
 void draw_edit_button(Frame& frame) {
   if (ImGui::Button("Edit the text")) {
     frame.transient.text_focus = TextFocus::AtEnd;
