@@ -64,7 +64,7 @@ std::shared_ptr<const inference::LanguageModel> ModelCache::open(const fs::path&
   std::shared_ptr<const inference::LanguageModel> model = inference::open_model(path);
   const std::lock_guard lock(mutex_);
   Opened& opened = models_[path];
-  if (const auto other = opened.model.lock(); other && other != known) return other;  // another thread was sooner
+  if (auto other = opened.model.lock(); other && other != known) return other;  // another thread was sooner
   opened = {.model = model, .files = std::move(files)};
   return model;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <glm/common.hpp>
+#include <glm/vec3.hpp>
 
 #include "imgui.h"
 #include "view/contrast.h"

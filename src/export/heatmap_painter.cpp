@@ -94,7 +94,8 @@ Pixels to_pixels(const FigureMap& map, const CellGrid& grid, bool has_stripes, c
       } else if (is_odd(map, row, column)) {
         pixels.rgba.push_back(view::kNotFinitePacked);
       } else {
-        pixels.rgba.push_back(table[static_cast<std::size_t>(scale.position(map.at(row, column), top) * 255.0F + 0.5F)]);
+        pixels.rgba.push_back(
+            table[static_cast<std::size_t>(std::lround(scale.position(map.at(row, column), top) * 255.0F))]);
       }
     }
   }

@@ -78,10 +78,11 @@ void MappedFile::copy(std::span<const std::byte> part, std::byte* to) const {
 }
 
 void MappedFile::release(std::span<const std::byte> part) const {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(part.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(part.data() + part.size()) / page * page;
-  if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  // The pages that are all of the part.
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t before = (page - reinterpret_cast<std::uintptr_t>(part.data()) % page) % page;
+  if (part.size() <= before) return;
+  madvise(const_cast<std::byte*>(part.data() + before), (part.size() - before) / page * page, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {

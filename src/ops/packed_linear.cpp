@@ -191,7 +191,7 @@ void share(std::uint32_t count, std::size_t bytes, const MakePart& make_part) {
 class LargePages {
  public:
   explicit LargePages(std::span<std::byte> memory)
-      : begin_(reinterpret_cast<std::uintptr_t>(memory.data())), end_(begin_ + memory.size()) {}
+      : memory_(memory.data()), begin_(reinterpret_cast<std::uintptr_t>(memory_)), end_(begin_ + memory.size()) {}
 
   /// How many of them begin before a byte of the memory, or before its end.
   std::uint32_t count_before(std::size_t offset) const {
@@ -202,8 +202,9 @@ class LargePages {
 #ifdef MADV_POPULATE_WRITE
     constexpr std::uintptr_t kSmallPage = 4096;
     const std::uintptr_t page = (begin_ / kBytes + index) * kBytes;
-    const std::uintptr_t begin = std::max(page, begin_ / kSmallPage * kSmallPage), end = std::min(page + kBytes, end_);
-    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+    const std::uintptr_t begin = std::max(page, (begin_ + kSmallPage - 1) / kSmallPage * kSmallPage);
+    const std::uintptr_t end = std::min(page + kBytes, end_);
+    if (begin < end) madvise(memory_ + (begin - begin_), end - begin, MADV_POPULATE_WRITE);
 #else
     static_cast<void>(index);
 #endif
@@ -211,6 +212,7 @@ class LargePages {
 
  private:
   static constexpr std::uintptr_t kBytes = std::uintptr_t{2} << 20;
+  std::byte* memory_;
   std::uintptr_t begin_, end_;
 };
 
