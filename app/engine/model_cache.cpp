@@ -20,8 +20,8 @@ ModelCache::Stamps ModelCache::stamps_of(const fs::path& model) {
   }
   // What a model's folder is read from; one of downloads has other files.
   constexpr std::array kKinds = {".json", ".safetensors", ".gguf", ".model", ".txt", ".spm"};
-  for (const fs::directory_entry& entry : fs::directory_iterator(model, ignored)) {
-    if (std::ranges::find(kKinds, entry.path().extension()) != kKinds.end()) add(entry.path());
+  for (fs::directory_iterator entry(model, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
+    if (std::ranges::find(kKinds, entry->path().extension()) != kKinds.end()) add(entry->path());
   }
   return files;
 }

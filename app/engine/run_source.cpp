@@ -14,6 +14,7 @@ const RunSource::Source& RunSource::build(const RunInputs& inputs) {
       [&](const Notebook& notebook) { return build(notebook); }, [&](const Model& model) { return build(model); },
       [&](const Capture& capture) { return build(capture); });
   inputs_ = inputs;
+  reopened_.reset();
   return source_;
 }
 
@@ -22,7 +23,7 @@ bool RunSource::forget_changed_model(const RunInputs& inputs) {
   const std::string path = choice != nullptr ? choice->path : std::string();
   if (!source_.model || model_path(inputs_.source) != path) return false;
   if (!models_->has_changed(path, *source_.model)) return false;
-  models_->open_newest(path);
+  reopened_ = models_->open_newest(path);
   source_ = {};
   stretched_ = {};
   return true;

@@ -53,7 +53,8 @@ class RunSource {
   RunInputs inputs_;
   Source source_;
   inference::Playground playground_;
-  inference::StretchedNetwork stretched_;  ///< the last one
+  inference::StretchedNetwork stretched_;                     ///< the last one
+  std::shared_ptr<const inference::LanguageModel> reopened_;  ///< held until build() takes it
 };
 
 }  // namespace headlight::app
