@@ -1,6 +1,9 @@
 // Manual pages and completions: they name every command and every flag that --help names, and shells and man take them.
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <regex>
 #include <set>
@@ -77,6 +80,15 @@ std::set<std::string> offered(const fs::path& script, const std::vector<std::str
 }
 
 bool has_program(const std::string& name) { return std::system(("command -v " + name + " > /dev/null").c_str()) == 0; }
+
+/// Not in a chroot without /dev/pts.
+bool has_terminals() {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  const char* name = terminal < 0 ? nullptr : ::ptsname(terminal);
+  const bool is_there = name != nullptr && std::filesystem::exists(name);
+  if (terminal >= 0) ::close(terminal);
+  return is_there;
+}
 
 }  // namespace
 
@@ -155,7 +167,9 @@ TEST_SUITE("cpu") {
     } else {
       MESSAGE("fish isn't installed: its completions aren't run");
     }
-    if (has_program("zsh")) {
+    if (has_program("zsh") && !has_terminals()) {
+      MESSAGE("there are no pseudo terminals: zsh's completions aren't run");
+    } else if (has_program("zsh")) {
       write_file_atomically(root + "/.zshrc",
                             "fpath=($ZDOTDIR/zsh/vendor-completions $fpath); autoload -Uz compinit; compinit -u -D\n"
                             "bindkey -e; unsetopt beep; PS1=READY\n");

@@ -60,8 +60,9 @@ if ! command -v mpirun >/dev/null; then
   echo "without mpirun nothing is tested with ranks (Debian: apt install openmpi-bin)"
   exit 0
 fi
-ranks() { # ranks NUMBER OUT
+ranks() { # ranks NUMBER OUT; more than there are cores, which Open MPI 4 and 5 have to be told by variables of their own
   env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 \
+    PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe \
     mpirun -n "$1" "$program" survey "${flags[@]}" --out "$folder/$2" >"$folder/$2.said" 2>"$folder/$2.err"
 }
 if ! ranks 2 two; then
