@@ -109,7 +109,7 @@ TEST_SUITE("gpu") {
     longer.model().ids.front().back() = 3;
     const TileQuery plain = weights_tile(attention::Stage::Weights);
     TwoRuns runs;
-    const EngineResult before = runs.ask(first, std::nullopt, {plain});
+    REQUIRE(runs.ask(first, std::nullopt, {plain}).error == "");
     {
       const fs::path other = test::retrained(test::copy_of_golden("gpt2", folder.path() / "other"));
       std::ofstream(weights, std::ios::binary | std::ios::trunc) << read_file(other / "model.safetensors");
@@ -134,7 +134,6 @@ TEST_SUITE("gpu") {
   TEST_CASE("opening the same model again looks for changes on disk") {
     const TemporaryDirectory folder;
     const fs::path path = test::copy_of_golden("gpt2", folder.path() / "trained");
-    const State state = text_at(path.string(), kSentence);
     ModelCache models;
     const auto opened = models.open(path);
     CHECK(models.open_newest(path) == opened);

@@ -47,13 +47,14 @@ std::string large_file(std::uint32_t rows) {
   return bytes;
 }
 
-/// Makes the descriptors with which this process has opened a file such that can only be written to.
+/// Makes the descriptors with which this process has opened a file ones that can only be written to.
 void make_write_only(const std::filesystem::path& path) {
   const int write_only = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const std::filesystem::path real = std::filesystem::canonical(path);
   std::vector<int> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code ignored;
-    if (std::filesystem::read_symlink(entry.path(), ignored) == path) found.push_back(std::stoi(entry.path().filename()));
+    if (std::filesystem::read_symlink(entry.path(), ignored) == real) found.push_back(std::stoi(entry.path().filename()));
   }
   for (const int descriptor : found) {
     if (descriptor != write_only) ::dup3(write_only, descriptor, O_CLOEXEC);

@@ -48,13 +48,16 @@ void check_layouts(gpu::Context& context, const Shape& shape) {
     }
     return WeightPanel{room.data(), stride};
   };
+  std::atomic<std::uint64_t> seen = 0;
+  columns.see_inputs = [&](const WeightPanel&, std::uint32_t outs, std::uint32_t ins) { seen += std::uint64_t{ins} * outs; };
   for (const bool has_halves : {false, true}) {
     CAPTURE(shape.out);
     CAPTURE(shape.in);
     CAPTURE(has_halves);
-    read = 0;
+    read = seen = 0;
     CHECK(packed_bits(context, rows, has_halves) == packed_bits(context, columns, has_halves));
     CHECK(read == std::uint64_t{shape.out} * shape.in);
+    CHECK(seen == read);
   }
 }
 
