@@ -182,6 +182,7 @@ void ActivationPatchingTask::take(const Answers& answers) {
       return;
     case Step::TargetValues:
       target_values_ = place_values(answers);
+      match_missing(source_values_, target_values_);
       step_ = Step::Pass;
       find_cells();
       return go_on();

@@ -59,6 +59,8 @@ struct AnalysisSubject {
   std::shared_ptr<const RunInputs> inputs;
   BlockShapes shapes;
   bool has_logits = false;
+  /// Of analyses that compare: every token of the run that is compared with has a counterpart in this one.
+  bool covers_reference = true;
 };
 
 /// An analysis while it is computed, on the engine's thread. It reads from the run what it needs, some at a time, and

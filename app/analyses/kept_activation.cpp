@@ -1,5 +1,7 @@
 #include "app/analyses/kept_activation.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -14,14 +16,6 @@ namespace {
 
 /// options[1] of the query.
 enum class Kept : std::uint8_t { Activations, SteeringVector, Mean };
-
-/// The mean over rows [row, width], in double precision.
-std::vector<double> mean_row(const std::vector<float>& rows, std::size_t width) {
-  std::vector<double> mean(width);
-  const std::size_t count = rows.size() / width;
-  for (std::size_t at = 0; at < rows.size(); ++at) mean[at % width] += double{rows[at]} / static_cast<double>(count);
-  return mean;
-}
 
 class KeptActivationTask final : public AnalysisTask {
  public:
@@ -41,6 +35,8 @@ class KeptActivationTask final : public AnalysisTask {
     found.intervention = intervention_at(place_);
     if (kept_ != Kept::SteeringVector) {
       if (kept_ == Kept::Mean) spread_mean(values, values.size() / place_.count);
+      const bool is_missing = std::ranges::any_of(values, [](float value) { return std::isnan(value); });
+      if (is_missing) throw Error("a token here has no counterpart in the other text: choose others");
       found.intervention.operation =
           inference::Replace{.item = place_.batch, .first = place_.first, .rows = std::move(values)};
     } else if (frozen_.empty()) {

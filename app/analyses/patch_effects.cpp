@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/analyses/log_sum_exp.h"
+#include "core/error.h"
 
 namespace headlight::app {
 
@@ -21,6 +22,7 @@ double PatchedNumbers::of(PatchMeasure measure) const {
 
 PatchedNumbers patched_numbers(std::span<const float> logits, std::uint32_t token, std::uint32_t other) {
   const auto logit = static_cast<double>(logits[token]);
+  if (std::isnan(logit)) throw Error("there is no prediction to measure: the token has no counterpart in the other text");
   const double subtracted = other == token ? 0.0 : static_cast<double>(logits[other]);
   return {.logit = logit - subtracted, .log_probability = logit - log_sum_exp(logits)};
 }

@@ -19,7 +19,8 @@ struct PatchedNumbers {
   double of(PatchMeasure measure) const;
 };
 
-/// Of a row of logits [vocabulary]; `other` may be the token itself: nothing is subtracted then.
+/// Of a row of logits [vocabulary]; `other` may be the token itself: nothing is subtracted then. Throws Error where they are
+/// NaN, as those of a token that the other text has no counterpart of.
 PatchedNumbers patched_numbers(std::span<const float> logits, std::uint32_t token, std::uint32_t other);
 
 /// (patched − target) / (source − target): 0 where a patch leaves the target as it is, 1 where it does what the whole of the

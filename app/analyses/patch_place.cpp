@@ -1,6 +1,7 @@
 #include "app/analyses/patch_place.h"
 
 #include <array>
+#include <cmath>
 
 #include "core/error.h"
 
@@ -39,10 +40,28 @@ std::vector<float> place_values(const AnalysisTask::Answers& answers) {
   return values;
 }
 
-void spread_mean(std::span<float> rows, std::size_t width) {
+std::vector<double> mean_row(std::span<const float> rows, std::size_t width) {
   std::vector<double> mean(width);
-  const std::size_t count = rows.size() / width;
-  for (std::size_t at = 0; at < rows.size(); ++at) mean[at % width] += double{rows[at]} / static_cast<double>(count);
+  std::size_t count = 0;
+  for (std::size_t row = 0; row < rows.size(); row += width) {
+    if (std::isnan(rows[row])) continue;
+    for (std::size_t at = 0; at < width; ++at) mean[at] += double{rows[row + at]};
+    ++count;
+  }
+  if (count == 0) throw Error("no token here has a counterpart in the other text: choose others");
+  for (double& number : mean) number /= static_cast<double>(count);
+  return mean;
+}
+
+void match_missing(std::span<float> source, std::span<float> target) {
+  for (std::size_t at = 0; at < source.size(); ++at) {
+    if (std::isnan(source[at])) source[at] = target[at];
+    if (std::isnan(target[at])) target[at] = source[at];
+  }
+}
+
+void spread_mean(std::span<float> rows, std::size_t width) {
+  const std::vector<double> mean = mean_row(rows, width);
   for (std::size_t at = 0; at < rows.size(); ++at) rows[at] = static_cast<float>(mean[at % width]);
 }
 

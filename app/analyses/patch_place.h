@@ -23,8 +23,13 @@ std::uint32_t patch_width(PatchMap map, const inference::BlockShape& shape);
 void read_place(const PatchPlace& place, const inference::BlockShape& shape, AnalysisTask::Reads& reads);
 /// What was read [token, width], of several places one behind the other.
 std::vector<float> place_values(const AnalysisTask::Answers& answers);
-/// Each of some rows [row, width] becomes their mean, which is added up in double precision.
+/// The mean of rows [row, width], in double precision, without those of tokens that the run has no counterpart of (NaN).
+/// Throws Error where nothing is left.
+std::vector<double> mean_row(std::span<const float> rows, std::size_t width);
+/// Each of some rows becomes their mean.
 void spread_mean(std::span<float> rows, std::size_t width);
+/// Makes activations of two runs the same where either has none (NaN): a token without a counterpart stays as it is.
+void match_missing(std::span<float> source, std::span<float> target);
 /// The state whose prediction the query measures, after the last layer. Throws Error where the run has none, or no such ids.
 inference::StateRef measured_state(const AnalysisQuery& query, const AnalysisSubject& subject);
 /// Where an intervention finds them, without an operation.

@@ -118,6 +118,9 @@ PathPatchingTask::PathPatchingTask(const AnalysisQuery& query, const AnalysisSub
       receiver_{.block = {.kind = static_cast<model::BlockKind>(query.options[2]), .layer = query.block.layer},
                 .head = query.head},
       shapes_(subject.shapes) {
+  if (into_reference_ && !subject.covers_reference) {
+    throw Error("the other text has tokens without a counterpart here, which would not be frozen: patch into this run");
+  }
   const auto shape = shapes_.find(receiver_.block);
   if (shape == shapes_.end() || receiver_.head >= shape->second.heads) throw Error("this run has no such receiver");
   for (const model::BlockRef block : path_chain(receiver_, input_, query.block.kind, subject)) {
@@ -322,6 +325,7 @@ void PathPatchingTask::take_outputs(const Answers& answers) {
   sender_ += begun_.size();
   std::vector<Begun> differing;
   for (std::size_t i = 0; i < begun_.size(); ++i) {
+    match_missing(begun_[i].values, answers.tiles[i].values);
     if (answers.tiles[i].values == begun_[i].values) {
       keep(begun_[i].sender, found_.target);
     } else {

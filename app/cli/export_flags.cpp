@@ -133,19 +133,14 @@ void freeze_as(const State& other, std::string name, State& state) {
 /// What every number is a difference from: one of these flags.
 void add_comparison_flags(CLI::App& app, ExportFlags* flags) {
   constexpr const char* kComparison = "Comparison";
-  add_flag(
-      app, "--compare-with", "FILE|trained",
-      "write the run minus a saved session's, of a text with as many tokens, or minus the same text with the model as it "
-      "was trained",
-      kComparison, [=](const std::string& text) { flags->comparisons.push_back(parse_comparison("--compare-with", text)); });
-  add_flag(app, "--compare-text", "TEXT", "write the run minus the same with another text of as many tokens", kComparison,
+  add_flag(app, "--compare-with", "FILE|trained",
+           "write the run minus a saved session's, or minus the same text with the model as it "
+           "was trained",
+           kComparison,
+           [=](const std::string& text) { flags->comparisons.push_back(parse_comparison("--compare-with", text)); });
+  add_flag(app, "--compare-text", "TEXT", "write the run minus the same with a second text, of any length", kComparison,
            [=](const std::string& text) {
-             flags->comparisons.emplace_back([text](State& state) {
-               State other = state;
-               other.text() = text;
-               if (is_model(other.source)) other.model().ids.clear();
-               freeze_as(other, "\u201C" + text + "\u201D", state);
-             });
+             flags->comparisons.emplace_back([text](State& state) { compare_with_text(state, text); });
            });
   add_flag(app, "--compare-mask", "RULE",
            "write the run minus the same with another mask rule, as --mask takes it: none, causal, window:3, \u2026",

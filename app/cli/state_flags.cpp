@@ -71,9 +71,11 @@ void StateFlags::add_to(CLI::App& app) {
 
 void StateFlags::add_comparison(CLI::App& app, const char* group) {
   add_flag(app, "--compare-with", "FILE|trained",
-           "show how the run differs from a saved session's, of a text with as many tokens, or from the same text with the "
-           "model as it was trained",
-           group, [this](const std::string& text) { edits_.push_back(parse_comparison("--compare-with", text)); });
+           "show how the run differs from a saved session's, or from the same text with the model as it was trained", group,
+           [this](const std::string& text) { edits_.push_back(parse_comparison("--compare-with", text)); });
+  add_flag(
+      app, "--compare-text", "TEXT", "show how the run differs from that of a second text, of any length", group,
+      [this](const std::string& text) { edits_.emplace_back([text](State& state) { compare_with_text(state, text); }); });
 }
 
 void StateFlags::apply(State& state) const {

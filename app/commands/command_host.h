@@ -70,6 +70,10 @@ class CommandHost {
   virtual void show_about() = 0;
   /// Opens the sidebar's text section and gives the first text box the keyboard.
   virtual void write_text() = 0;
+  /// Can the shown source have a second text to be compared with?
+  virtual bool can_open_second_text() const = 0;
+  /// Opens the text section and gives the second text's box the keyboard.
+  virtual void focus_second_text() = 0;
   /// Leaves, closes or unpins what is nearest to the user: a dialog, a load, the brush, a notice, the dragged range, the
   /// locked token, the pinned cell.
   virtual void dismiss() = 0;

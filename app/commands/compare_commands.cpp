@@ -16,12 +16,35 @@ void freeze_run(const CommandContext& context) {
   CompareChoices& compare = context.state.compare;
   compare.frozen = freeze(context.state);
   compare.shows_difference = true;
+  compare.is_second_text = false;
+}
+
+void open_second_text(const CommandContext& context) {
+  if (!has_second_text(context.state)) compare_with_text(context.state, context.state.text());
+  context.state.compare.shows_difference = true;
+  context.window.focus_second_text();
 }
 
 }  // namespace
 
 std::vector<Command> compare_commands() {
   return {
+      {.id = "compare.second_text",
+       .label = "Compare with a second text",
+       .group = "Compare",
+       .help = "Opens a second text below the first. Maps, logits and predictions show how the two differ, token by token.",
+       .keys = {{Key::T, kControl, "Ctrl+T"}},
+       .menu = {.menu = "Edit", .label = "Compare with a second text", .section = 4},
+       .run = open_second_text,
+       .is_enabled = [](const CommandContext& context) { return has_run(context) && context.window.can_open_second_text(); },
+       .refusal = "A second text is for models with one text, and the playground"},
+      {.id = "compare.exchange",
+       .label = "Exchange both texts",
+       .group = "Compare",
+       .help = "The second text becomes the first, and the first the second.",
+       .run = [](const CommandContext& context) { exchange_texts(context.state); },
+       .is_enabled = [](const CommandContext& context) { return has_second_text(context.state); },
+       .refusal = "There is no second text: Ctrl+T opens one"},
       {.id = "compare.freeze",
        .label = "Freeze this run, to compare with it",
        .group = "Compare",
@@ -54,10 +77,10 @@ std::vector<Command> compare_commands() {
       {.id = "compare.stop",
        .label = "Stop comparing",
        .group = "Compare",
-       .help = "Forgets the frozen run; maps show the present one again.",
+       .help = "Forgets the frozen run or the second text; maps show the present run again.",
        .keys = {{Key::D, kControlShift, "Ctrl+Shift+D"}},
        .menu = {.menu = "Edit", .label = "Stop comparing", .section = 4},
-       .run = [](const CommandContext& context) { context.state.compare.frozen.reset(); },
+       .run = [](const CommandContext& context) { stop_comparing(context.state); },
        .is_enabled = has_frozen},
   };
 }

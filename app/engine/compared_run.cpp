@@ -8,6 +8,7 @@
 #include "app/engine/computed_run.h"
 #include "app/quantities/evaluation.h"
 #include "core/error.h"
+#include "inference/aligned_run.h"
 #include "text/tokenizer.h"
 
 namespace headlight::app {
@@ -94,14 +95,23 @@ std::string why_not_comparable(const BlockShapes& reference, const BlockShapes& 
 
 }  // namespace
 
+std::shared_ptr<const inference::Run> by_positions_of(const RunInputs& newest, const inference::Run& run,
+                                                      const RunInputs& wanted, std::shared_ptr<const inference::Run> other) {
+  if (is_capture(newest.source) || is_capture(wanted.source)) return other;
+  const auto identity = is_model(newest.source) ? inference::TokenIdentity::Id : inference::TokenIdentity::Spelling;
+  return inference::aligned_to(run, std::move(other), identity);
+}
+
 void ComparedRun::clear() {
   run_.reset();
+  aligned_.reset();
   failure_.clear();
   refusal_.clear();
 }
 
 void ComparedRun::update(const std::optional<RunInputs>& wanted, const Newest& newest, Runner& runner) {
   if (!wanted) return clear();
+  aligned_.reset();
   refusal_ = why_not_together(*wanted, newest.inputs);
   if (!refusal_.empty()) {
     run_.reset();
@@ -117,7 +127,13 @@ void ComparedRun::update(const std::optional<RunInputs>& wanted, const Newest& n
     compute(*wanted, newest, runner);
   }
   const bool only_maps = is_capture(wanted->source) != is_capture(newest.inputs.source);
-  refusal_ = run_ ? why_not_comparable(shapes_of(*run_), shapes_of(*newest.run), only_maps) : failure_;
+  aligned_ = run_ ? by_positions_of(newest.inputs, *newest.run, *wanted, run_) : nullptr;
+  refusal_ = run_ ? why_not_comparable(shapes_of(*aligned_), shapes_of(*newest.run), only_maps) : failure_;
+}
+
+std::shared_ptr<const inference::InputCounterparts> ComparedRun::pairs() const {
+  const auto aligned = std::dynamic_pointer_cast<const inference::AlignedRun>(aligned_);
+  return aligned ? aligned->pairs() : nullptr;
 }
 
 std::shared_ptr<const model::ModelInput> ComparedRun::tokens() {
@@ -130,6 +146,11 @@ std::shared_ptr<const model::ModelInput> ComparedRun::tokens() {
   tokens_ = std::make_shared<const model::ModelInput>(std::move(tokens));
   tokens_number_ = number_;
   return tokens_;
+}
+
+std::shared_ptr<const model::ModelInput> ComparedRun::aligned_tokens() {
+  if (!pairs()) return tokens();
+  return {aligned_, &aligned_->inputs().input};
 }
 
 void ComparedRun::compute(const RunInputs& wanted, const Newest& newest, Runner& runner) {

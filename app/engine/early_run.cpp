@@ -109,6 +109,8 @@ void EarlyRun::describe(EngineResult& result) const {
   result.is_load_error = false;
   result.first_layers = layers_;
   result.reference_input.reset();
+  result.reference_tokens.reset();
+  result.pairs.reset();
   result.reference_error.clear();
 }
 

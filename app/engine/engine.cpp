@@ -22,6 +22,19 @@ bool EngineResult::is_current(const TileQuery& query) const {
   return found != tiles.end() && found->second.run == run;
 }
 
+std::optional<std::uint32_t> EngineResult::in_reference(std::uint32_t batch, std::uint32_t token) const {
+  if (!pairs) return token;
+  const std::uint32_t found = pairs->predicted().at(batch).at(token);
+  return found == inference::kNoCounterpart ? std::nullopt : std::optional(found);
+}
+
+std::optional<std::uint32_t> EngineResult::from_reference(std::uint32_t batch, std::uint32_t token) const {
+  if (!pairs) return token;
+  const std::vector<std::uint32_t>& tokens = pairs->predicted().at(batch);
+  const auto found = std::ranges::find(tokens, token);
+  return found == tokens.end() ? std::nullopt : std::optional(static_cast<std::uint32_t>(found - tokens.begin()));
+}
+
 const Analysed* EngineResult::analysed(const AnalysisQuery& query) const {
   const auto known = analyses.find(query);
   return known == analyses.end() ? nullptr : &known->second;

@@ -191,6 +191,8 @@ void EngineWorker::translate_some() {
 void EngineWorker::compare() {
   result_.reference_error.clear();
   result_.reference_input.reset();
+  result_.reference_tokens.reset();
+  result_.pairs.reset();
   const std::shared_ptr<const inference::Run> run = run_;
   if (!request_ || !run || !result_.inputs) return;
   const bool is_frozen_anew = lost_reference_ != request_->reference || lost_reference_ == *result_.inputs;
@@ -203,8 +205,10 @@ void EngineWorker::compare() {
   }
   result_.reference_error =
       lost_reference_ ? "the frozen run's model has changed on disk since; freeze a run again" : compared_.refusal();
-  const inference::Run* other = compared_.run();
-  result_.reference_input = other ? compared_.tokens() : nullptr;
+  const std::shared_ptr<const inference::Run> other = compared_.run();
+  result_.reference_input = other ? compared_.aligned_tokens() : nullptr;
+  result_.reference_tokens = other ? compared_.tokens() : nullptr;
+  result_.pairs = compared_.pairs();
   tiles_.compare_with(other ? versions_of(*other) : BlockVersions());
   const auto layers_of = [](const inference::Run& of) { return of.inputs().network->layers.get(); };
   norms_->keep_only(std::array{layers_of(*run), layers_of(other ? *other : *run)});
@@ -216,7 +220,8 @@ void EngineWorker::evaluate_some() {
     const std::size_t cells = std::exchange(is_first_chunk_, false) ? kFirstChunkCells : kChunkCells;
     try {
       queue_.answer_some(
-          {.run = *run_, .reference = compared_.run()}, {.cells = cells, .logits = kChunkLogits},
+          {.run = *run_, .reference = compared_.run().get(), .reference_itself = compared_.itself().get()},
+          {.cells = cells, .logits = kChunkLogits},
           [this](Evaluation::Of of, const inference::Interventions& changes) { return changed_run(of, changes); },
           [this](Evaluation::Of of, std::uint32_t line, std::span<const inference::Interventions> passes, std::size_t most) {
             return changed_passes(of, line, passes, most);
@@ -275,7 +280,7 @@ std::optional<KnownRun> EngineWorker::find(const RunInputs& inputs) {
   if (is_newest) return KnownRun{.run = run_, .source = source_.build(inputs)};
   if (!compared_.run() || compared_.inputs() != inputs) return std::nullopt;
   RunSource source = source_;  // which stays the newest run's
-  return KnownRun{.run = compared_.shared_run(), .source = source.build(inputs)};
+  return KnownRun{.run = compared_.itself(), .source = source.build(inputs)};
 }
 
 void EngineWorker::load_weights(const std::shared_ptr<const model::Layers>& layers, inference::Precision precision,

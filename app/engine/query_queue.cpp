@@ -82,7 +82,7 @@ void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget, co
       const std::size_t of_logits = budget.logits / 2 / std::max<std::size_t>(cost.logits, 1);
       const std::size_t of_cells = budget.cells / 2 / std::max<std::size_t>(cost.cells, 1);
       const std::size_t most = std::max<std::size_t>(std::min(of_logits, of_cells), 1);
-      const bool has_run = step.of != Evaluation::Of::Reference || runs.reference != nullptr;
+      const bool has_run = step.of == Evaluation::Of::Run || runs.reference != nullptr;
       if (!has_run) throw Error("there is no run to compare with");
       answer_passes(batch, step, most, compute_passes ? compute_passes : ComputePasses(one_by_one));
     }
@@ -131,8 +131,10 @@ void QueryQueue::answer_passes(std::vector<Part>& batch, QueryStep& step, std::s
 }
 
 void QueryQueue::answer(const Runs& runs, std::vector<Part>& batch, const QueryStep& step, const ChangedRun& changed_run) {
-  const bool is_of_reference = step.of == Evaluation::Of::Reference;
-  if (is_of_reference && runs.reference == nullptr) throw Error("there is no run to compare with");
+  const inference::Run* asked = step.of == Evaluation::Of::Run         ? &runs.run
+                                : step.of == Evaluation::Of::Reference ? runs.reference
+                                                                       : runs.reference_itself;
+  if (asked == nullptr) throw Error("there is no run to compare with");
   std::shared_ptr<const inference::Run> changed;
   if (!step.changes.empty()) {
     if (!changed_run) throw Error("there is nothing that computes a changed pass");
@@ -143,7 +145,7 @@ void QueryQueue::answer(const Runs& runs, std::vector<Part>& batch, const QueryS
       return fail(batch, error.what());
     }
   }
-  const inference::Run& run = changed ? *changed : is_of_reference ? *runs.reference : runs.run;
+  const inference::Run& run = changed ? *changed : *asked;
   inference::Run::Answers answers;
   if (!step.tiles.empty() || !step.states.empty() || !step.residuals.empty()) {
     answers = run.answer({.tiles = step.tiles, .states = step.states, .residuals = step.residuals});

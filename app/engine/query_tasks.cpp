@@ -43,7 +43,8 @@ class PredictionTask final : public QueryTask {
 
   Cost cost() const override { return {.logits = vocabulary_}; }
   QueryStep next(std::size_t /*most_cells*/) override {
-    return {.of = query_.is_of_reference ? Evaluation::Of::Reference : Evaluation::Of::Run, .states = {query_.state()}};
+    return {.of = query_.is_of_reference ? Evaluation::Of::ReferenceItself : Evaluation::Of::Run,
+            .states = {query_.state()}};
   }
   void take(const QueryAnswer& answer) override {
     sink_(answer.logits);
@@ -98,7 +99,9 @@ class AnalysisQueryTask final : public QueryTask {
   QueryStep next(std::size_t most_cells) override {
     if (is_done()) return {};
     AnalysisTask::Reads reads = task_->next(most_cells);
-    return {.of = reads.is_of_reference || is_of_reference_ ? Evaluation::Of::Reference : Evaluation::Of::Run,
+    return {.of = is_of_reference_        ? Evaluation::Of::ReferenceItself
+                  : reads.is_of_reference ? Evaluation::Of::Reference
+                                          : Evaluation::Of::Run,
             .tiles = std::move(reads.tiles),
             .states = std::move(reads.logits),
             .residuals = std::move(reads.residuals),

@@ -6,11 +6,13 @@
 
 #include "app/engine/engine_worker.h"
 #include "core/error.h"
+#include "inference/aligned_run.h"
 
 namespace headlight::app {
 
 std::shared_ptr<const inference::Run> EngineWorker::run_of(Evaluation::Of of) const {
-  return of == Evaluation::Of::Reference ? compared_.shared_run() : run_;
+  if (of == Evaluation::Of::Run) return run_;
+  return of == Evaluation::Of::Reference ? compared_.run() : compared_.itself();
 }
 
 template <typename Compute>
@@ -29,19 +31,28 @@ std::shared_ptr<const inference::Run> EngineWorker::compute_changes(const Comput
 std::shared_ptr<const inference::Run> EngineWorker::changed_run(Evaluation::Of of, const inference::Interventions& changes) {
   if (changed_.run && changed_.of == of && changed_.passes.empty() && changed_.changes == changes) return changed_.run;
   changed_ = {};
+  const auto aligned = std::dynamic_pointer_cast<const inference::AlignedRun>(run_of(of));
   // A second handle: the run on screen, and the one that it is compared with, stay as they are.
-  std::shared_ptr<const inference::Run> base = run_of(of);
+  std::shared_ptr<const inference::Run> base = aligned ? compared_.itself() : run_of(of);
   inference::PassInputs pass = base->inputs();
-  pass.interventions.insert(pass.interventions.end(), changes.begin(), changes.end());
-  changed_ = {
-      .of = of, .changes = changes, .run = compute_changes([&] { return runner_->run(std::move(pass), std::move(base)); })};
+  const inference::Interventions own = aligned ? aligned->own(changes) : changes;
+  pass.interventions.insert(pass.interventions.end(), own.begin(), own.end());
+  std::shared_ptr<const inference::Run> run =
+      compute_changes([&] { return runner_->run(std::move(pass), std::move(base)); });
+  if (aligned) run = aligned->of_changed(std::move(run));
+  changed_ = {.of = of, .changes = changes, .run = std::move(run)};
   return changed_.run;
 }
 
 std::shared_ptr<const inference::Run> EngineWorker::run_copies(Evaluation::Of of, std::uint32_t line,
                                                                std::span<const inference::Interventions> passes) {
-  const std::shared_ptr<const inference::Run> base = run_of(of);
-  return compute_changes([&] { return runner_->run_copies(*base, line, passes); });
+  const auto aligned = std::dynamic_pointer_cast<const inference::AlignedRun>(run_of(of));
+  if (!aligned) return compute_changes([&] { return runner_->run_copies(*run_of(of), line, passes); });
+  std::vector<inference::Interventions> own;
+  for (const inference::Interventions& changes : passes) own.push_back(aligned->own(changes));
+  std::shared_ptr<const inference::Run> run =
+      compute_changes([&] { return runner_->run_copies(*compared_.itself(), line, own); });
+  return run ? aligned->of_changed(std::move(run), line) : nullptr;
 }
 
 ChangedPasses EngineWorker::changed_passes(Evaluation::Of of, std::uint32_t line,

@@ -38,6 +38,10 @@ bool has_matrix(const inference::Run* reference, const TileQuery& tile) {
   return reference != nullptr && quantity(tile.quantity).shape(reference->shape(tile.block)).has_value();
 }
 
+const model::TokenBatch& read_by_last_stack(const model::ModelInput& input) {
+  return input.target ? *input.target : input.source;
+}
+
 }  // namespace
 
 std::vector<TileQuery> EngineWorker::missing_tiles() {
@@ -48,7 +52,7 @@ std::vector<TileQuery> EngineWorker::missing_tiles() {
     TileQuery tile = *asked;
     follow_shape(tile, laid_out_for_, result_.shapes);
     const bool is_known =
-        is_inside(tile, result_.shapes) && (!quantity(tile.quantity).base || has_matrix(compared_.run(), tile));
+        is_inside(tile, result_.shapes) && (!quantity(tile.quantity).base || has_matrix(compared_.run().get(), tile));
     if (is_known) wanted.push_back(tile);
   }
   std::vector<TileQuery> missing = tiles_.missing(wanted);
@@ -97,14 +101,14 @@ std::unique_ptr<QueryTask> EngineWorker::tile_task(const TileQuery& query, const
 std::vector<PredictionQuery> EngineWorker::missing_predictions() {
   std::vector<PredictionQuery> missing;
   if (!result_.has_logits) return missing;
-  const model::TokenBatch& tokens = result_.input->target ? *result_.input->target : result_.input->source;
   const std::uint32_t layers = predicting_layers(*result_.network);
-  const bool can_compare = compared_.run() && compared_.run()->has_logits();
+  const std::shared_ptr<const model::ModelInput> compared = compared_.run() ? compared_.tokens() : nullptr;
   Predictions kept;
   for (const Query& query : request_->queries) {
     const PredictionQuery* wanted = std::get_if<PredictionQuery>(&query);
-    if (!wanted || wanted->batch >= tokens.batch || wanted->token >= tokens.length || wanted->layer > layers) continue;
-    if (wanted->is_of_reference && !can_compare) continue;
+    if (!wanted || (wanted->is_of_reference && (!compared || !compared_.run()->has_logits()))) continue;
+    const model::TokenBatch& tokens = read_by_last_stack(wanted->is_of_reference ? *compared : *result_.input);
+    if (wanted->batch >= tokens.batch || wanted->token >= tokens.length || wanted->layer > layers) continue;
     const auto known = result_.predictions.find(*wanted);
     if (known != result_.predictions.end()) kept.insert(*known);
     if (known == result_.predictions.end() || known->second.run != result_.run) missing.push_back(*wanted);
@@ -145,7 +149,7 @@ void EngineWorker::forget_comparisons() {
     return (tile && quantity(tile->quantity).base) || (prediction && prediction->is_of_reference) ||
            (analysis && (analysis->analysis->compares || analysis->is_of_reference));
   });
-  if (changed_.of == Evaluation::Of::Reference) changed_ = {};
+  if (changed_.of != Evaluation::Of::Run) changed_ = {};
   std::erase_if(result_.predictions, [](const auto& known) { return known.first.is_of_reference; });
   std::erase_if(result_.analyses,
                 [](const auto& known) { return known.first.analysis->compares || known.first.is_of_reference; });
@@ -153,18 +157,19 @@ void EngineWorker::forget_comparisons() {
 
 AnalysisSubject EngineWorker::analysis_subject(bool is_of_reference) {
   if (is_of_reference) {
-    const inference::Run& run = *compared_.run();
+    const inference::Run& run = *compared_.itself();
     return {.network = run.inputs().network,
             .input = compared_.tokens(),
             .inputs = std::make_shared<const RunInputs>(compared_.inputs()),
-            .shapes = result_.shapes,
+            .shapes = shapes_of(run),
             .has_logits = run.has_logits()};
   }
   return {.network = result_.network,
           .input = result_.input,
           .inputs = result_.inputs,
           .shapes = result_.shapes,
-          .has_logits = result_.has_logits};
+          .has_logits = result_.has_logits,
+          .covers_reference = !result_.pairs || inference::covers(*result_.pairs, *compared_.tokens())};
 }
 
 void EngineWorker::collect() {
@@ -180,7 +185,7 @@ void EngineWorker::collect() {
   // What is still wanted goes on where it is: a mean may have taken long to come so far.
   queue_.cancel([&](const Query& query) { return !wanted.contains(query); });
   std::size_t position = 0;
-  const EvaluationSubject evaluated = subject_of({.run = *run_, .reference = compared_.run(), .norms = norms_});
+  const EvaluationSubject evaluated = subject_of({.run = *run_, .reference = compared_.run().get(), .norms = norms_});
   for (const TileQuery& tile : tiles) {
     const QueryPriority priority = position == 0 ? QueryPriority::Selected : QueryPriority::OnScreen;
     queue_.ask(tile, priority, position++, [&] { return tile_task(tile, evaluated); });

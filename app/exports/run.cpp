@@ -393,15 +393,17 @@ KnownRun computed_reference(Runner& runner, const ExportOptions& options, const 
   compared.update(inputs, {.inputs = options.inputs, .source = sources, .run = run}, runner);
   if (!compared.run()) throw Error("the runs can't be compared: {}", compared.refusal());
   RunSource source = sources;
-  return {.run = compared.shared_run(), .source = source.build(inputs)};
+  return {.run = compared.run(), .source = source.build(inputs)};
 }
 
 }  // namespace
 
 ExportReport run_export(Runner& runner, const ExportOptions& options, const ExportObserver& observer) {
   const std::optional<KnownRun> known = runner.find(options.inputs);
-  const std::optional<KnownRun> known_other =
-      known && options.reference ? runner.find(options.reference->inputs) : std::nullopt;
+  std::optional<KnownRun> known_other = known && options.reference ? runner.find(options.reference->inputs) : std::nullopt;
+  if (known_other) {
+    known_other->run = by_positions_of(options.inputs, *known->run, options.reference->inputs, std::move(known_other->run));
+  }
   if (known && (known_other || !options.reference)) {
     return ExportRun(runner, known->run, known->source, options, observer, known_other ? &*known_other : nullptr).write();
   }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,10 +30,18 @@ class Difference final : public Evaluation {
  private:
   void begin_strip();
   void end_strip(const attention::Tile& run, const attention::Tile& reference);
+  /// Has the cell of the matrix counterparts in the reference? Of maps; vectors of tokens without one are NaN there.
+  bool is_there(std::uint32_t row, std::uint32_t column) const {
+    return rows_there_.empty() ||
+           (rows_there_[row] != inference::kNoCounterpart && columns_there_[column] != inference::kNoCounterpart);
+  }
 
   TileQuery query_;                    ///< of the base
   EvaluationSubject run_, reference_;  ///< each as the run that the base is evaluated of
-  bool pools_itself_;                  ///< the base's tiles are exact, their differences are pooled here
+  bool takes_farthest_;                ///< of a square's differences the one that is farthest from 0; else their mean
+  bool pools_itself_ = false;          ///< the base's tiles are exact, their differences are pooled here
+  /// Counterparts of the map's queries and keys; empty: all have one.
+  std::span<const std::uint32_t> rows_there_, columns_there_;
   attention::Tile tile_;
   std::uint32_t row_ = 0;   ///< first row of the strip
   std::uint32_t rows_ = 0;  ///< that the strip stands for; of a sample it has fewer
@@ -42,12 +52,17 @@ Difference::Difference(const TileQuery& query, const EvaluationSubject& subject)
     : query_(query),
       run_(subject),
       reference_(subject),
-      pools_itself_(query.pool > 1 && query.pooling == attention::Pooling::Max &&
-                    quantity(query.quantity).stage == attention::Stage::Weights) {
+      takes_farthest_(query.pooling == attention::Pooling::Max &&
+                      quantity(query.quantity).stage == attention::Stage::Weights) {
   reference_.run = subject.reference;
   query_.quantity = *quantity(query.quantity).base;
   tile_.request = stage_request(query_);
   row_ = query_.row;
+  if (reference_.run.pairs && attention::is_map(quantity(query_.quantity).stage)) {
+    rows_there_ = reference_.run.pairs->queries(query_.block.kind).at(query_.batch);
+    columns_there_ = reference_.run.pairs->keys(query_.block.kind).at(query_.batch);
+  }
+  pools_itself_ = query.pool > 1 && (takes_farthest_ || !rows_there_.empty());
   begin_strip();
 }
 
@@ -88,16 +103,22 @@ void Difference::end_strip(const attention::Tile& run, const attention::Tile& re
   for (std::uint32_t row = 0; row < rows; row += pool) {
     for (std::uint32_t column = 0; column < columns; column += pool) {
       float farthest = 0.0F;
+      double sum = 0.0;
+      std::size_t count = 0;
       bool is_masked = true;
       for (std::uint32_t r = row; r < std::min(row + pool, rows); ++r) {
         for (std::uint32_t c = column; c < std::min(column + pool, columns); ++c) {
+          if (!is_there(run.request.row + r, run.request.column + c)) continue;
           const float cell = difference(run.at(r, c), reference.at(r, c));
           // A NaN stays: no later cell is farther from 0 than it.
           if (!(std::abs(cell) <= std::abs(farthest)) && !std::isnan(farthest)) farthest = cell;
+          sum += double{cell};
+          ++count;
           is_masked = is_masked && run.is_masked(r, c) && reference.is_masked(r, c);
         }
       }
-      tile_.values.push_back(farthest);
+      const bool is_mean = pools_itself_ && !takes_farthest_ && count > 0;
+      tile_.values.push_back(is_mean ? static_cast<float>(sum / static_cast<double>(count)) : farthest);
       if (!run.masked.empty()) tile_.masked.push_back(is_masked ? 1 : 0);
     }
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "inference/aligned_run.h"
 
 namespace headlight::app {
 namespace {
@@ -84,6 +85,7 @@ class StageEvaluation final : public Evaluation {
 EvaluationSubject::Side side_of(const inference::Run& run) {
   EvaluationSubject::Side side{.network = run.inputs().network, .interventions = run.inputs().interventions};
   for (const model::BlockRef block : run.blocks()) side.versions[block] = run.version(block);
+  if (const auto* aligned = dynamic_cast<const inference::AlignedRun*>(&run)) side.pairs = aligned->pairs();
   return side;
 }
 

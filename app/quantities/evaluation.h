@@ -10,6 +10,7 @@
 #include "app/quantities/head_norms.h"
 #include "app/quantities/tile_query.h"
 #include "attention/stage.h"
+#include "inference/counterparts.h"
 #include "inference/intervention.h"
 #include "inference/run.h"
 
@@ -21,6 +22,8 @@ struct EvaluationSubject {
     std::shared_ptr<const model::Network> network = {};
     inference::Interventions interventions = {};
     std::map<model::BlockRef, std::uint64_t> versions = {};  ///< Run::version
+    /// Of the reference, where its text has other tokens than the run's: which of them correspond.
+    std::shared_ptr<const inference::InputCounterparts> pairs = {};
   };
   BlockShapes shapes = {};  ///< of both runs
   Side run = {};
@@ -32,8 +35,9 @@ struct EvaluationSubject {
 /// device works at once, and which other tiles are evaluated in the same submission.
 class Evaluation {
  public:
-  /// Of which run something is asked: the newest, or the one that it is compared with.
-  enum class Of : std::uint8_t { Run, Reference };
+  /// Of which run something is asked: the newest, or the one that it is compared with; by the newest run's token positions,
+  /// or by its own.
+  enum class Of : std::uint8_t { Run, Reference, ReferenceItself };
   /// Tiles of one run.
   struct Step {
     Of of = Of::Run;
@@ -56,8 +60,9 @@ std::unique_ptr<Evaluation> begin_stage(const TileQuery& query, const Evaluation
 /// What quantities are evaluated of.
 struct Runs {
   const inference::Run& run;
-  const inference::Run* reference = nullptr;        ///< for differences; has the shapes of `run`
-  std::shared_ptr<HeadNormsCache> norms = nullptr;  ///< shared by the evaluations of several tiles; null: one is made
+  const inference::Run* reference = nullptr;         ///< for differences; has the shapes of `run` (AlignedRun)
+  const inference::Run* reference_itself = nullptr;  ///< the same run with the shapes of its own text
+  std::shared_ptr<HeadNormsCache> norms = nullptr;   ///< shared by the evaluations of several tiles; null: one is made
 };
 EvaluationSubject subject_of(const Runs& runs);
 

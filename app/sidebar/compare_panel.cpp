@@ -150,10 +150,12 @@ void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
   Form form(frame, typed, "compare");
   CompareChoices& compare = frame.state.compare;
   if (!compare.frozen) {
-    form.note(is_capture(frame.state.source)
-                  ? "Freeze this capture, then open another one, or a model with its text, of the same sizes: maps show the "
-                    "difference."
-                  : "Freeze the present run, then change masks, heads or words: maps show what that changes.");
+    form.note(
+        is_capture(frame.state.source)
+            ? "Freeze this capture, then open another one, or a model with its text, of the same sizes: maps show the "
+              "difference."
+            : "Freeze the present run, then change masks, heads or words, or open a second text (Ctrl+T): maps show what "
+              "that changes.");
     if (form.button("freeze", "Freeze this run")) frame.start_command("compare.freeze");
     return;
   }
@@ -166,12 +168,14 @@ void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
     form.note("One of the two is a capture: weights are compared, other stages are this run's.");
   }
   if (!frame.result.reference_error.empty()) form.warning("Can't be compared: " + frame.result.reference_error + ".");
-  if (form.button("freeze", "Freeze anew")) frame.start_command("compare.freeze");
-  ImGui::SameLine();
-  ImGui::BeginDisabled(!can_return_to_frozen(frame.state));
-  if (form.button("return", "Go back")) frame.start_command("compare.return");
-  ImGui::EndDisabled();
-  ImGui::SameLine();
+  if (!has_second_text(frame.state)) {
+    if (form.button("freeze", "Freeze anew")) frame.start_command("compare.freeze");
+    ImGui::SameLine();
+    ImGui::BeginDisabled(!can_return_to_frozen(frame.state));
+    if (form.button("return", "Go back")) frame.start_command("compare.return");
+    ImGui::EndDisabled();
+    ImGui::SameLine();
+  }
   if (form.button("stop", "Off")) frame.start_command("compare.stop");
   if (!frame.result.reference_error.empty()) return;
   draw_changed_heads(frame, form);

@@ -45,7 +45,10 @@ FrozenRun freeze(const State& state) {
 
 std::string compared_with(const State& state) {
   const FrozenRun& frozen = *state.compare.frozen;
-  if (frozen.inputs == run_inputs(state)) return "this very run: change something";
+  if (frozen.inputs == run_inputs(state)) {
+    return state.compare.is_second_text ? "the same text: change a word" : "this very run: change something";
+  }
+  if (state.compare.is_second_text) return fmt::format("\u201C{}\u201D", frozen.name);
   const State then = state_of(frozen);
   if (is_model(frozen.inputs.source) && model_path(frozen.inputs.source) != model_path(state.source)) {
     const std::string model = std::filesystem::path(model_path(frozen.inputs.source)).filename().string();
@@ -61,8 +64,40 @@ bool compares_capture_with_network(const State& state) {
   return is_capture(state.compare.frozen->inputs.source) != is_capture(state.source);
 }
 
+void compare_with_text(State& state, std::string text) {
+  State other = state;
+  other.text() = std::move(text);
+  if (is_model(other.source)) other.model().ids.clear();
+  state.compare.frozen = FrozenRun{.inputs = run_inputs(other), .name = one_line(other.text(), kShownText)};
+  state.compare.is_second_text = true;
+}
+
+bool has_second_text(const State& state) { return state.compare.frozen && state.compare.is_second_text; }
+
+std::string second_text(const State& state) { return state_of(*state.compare.frozen).text(); }
+
+void follow_second_text(State& state) {
+  if (!state.compare.is_second_text) return;
+  const bool has_text = state.compare.frozen && !is_notebook(state.source) && !is_capture(state.source);
+  if (!has_text) return stop_comparing(state);
+  State next = state;
+  compare_with_text(next, second_text(state));
+  if (next.compare.frozen->inputs != state.compare.frozen->inputs) state.compare.frozen = next.compare.frozen;
+}
+
+void exchange_texts(State& state) {
+  std::string first = std::exchange(state.text(), second_text(state));
+  if (is_model(state.source)) state.model().ids.clear();
+  compare_with_text(state, std::move(first));
+}
+
+void stop_comparing(State& state) {
+  state.compare.frozen.reset();
+  state.compare.is_second_text = false;
+}
+
 bool can_return_to_frozen(const State& state) {
-  if (!state.compare.frozen) return false;
+  if (!state.compare.frozen || state.compare.is_second_text) return false;
   const Source& source = state.compare.frozen->inputs.source;
   return source.index() == state.source.index() && names_same(source, state.source);
 }

@@ -21,6 +21,19 @@ std::string compared_with(const State& state);
 /// else. Something is frozen.
 bool compares_capture_with_network(const State& state);
 
+/// Compares the run with that of another text under the same choices, of any length.
+void compare_with_text(State& state, std::string text);
+bool has_second_text(const State& state);
+/// There is one.
+std::string second_text(const State& state);
+/// Gives the second text's run the present choices. Ends the comparison where the source has no text of its own. Called
+/// after every change of the state.
+void follow_second_text(State& state);
+/// The second text becomes the first, and the other way round. There is one.
+void exchange_texts(State& state);
+/// Forgets the frozen run or the second text.
+void stop_comparing(State& state);
+
 /// Can the frozen run's choices become the present ones? Not where another model or notebook is shown.
 bool can_return_to_frozen(const State& state);
 /// Puts text, settings, masks and heads back to what they were when the run was frozen. It stays frozen.

@@ -271,7 +271,9 @@ struct FrozenRun {
 /// What is compared (app/state/comparison.h).
 struct CompareChoices {
   SharedValue<FrozenRun> frozen = {};  ///< none: nothing is
-  bool shows_difference = true;        ///< maps show the present run minus the frozen one; else the present run
+  /// The frozen run is that of a second text, whose other choices are always the present ones (follow_second_text()).
+  bool is_second_text = false;
+  bool shows_difference = true;  ///< maps show the present run minus the frozen one; else the present run
 
   bool operator==(const CompareChoices&) const = default;
 };
@@ -361,6 +363,7 @@ struct Transient {
   std::optional<LockedToken> token_menu;    ///< a menu of this token is opened at the pointer; cleared by the window
   bool paints = false;                      ///< the brush is on: the left button masks and unmasks cells of the big heatmap
   TextFocus text_focus = TextFocus::None;   ///< cleared by the text box
+  bool focuses_second_text = false;         ///< its box takes the keyboard in the next frame, and clears this
 };
 
 RunInputs run_inputs(const State& state);

@@ -178,9 +178,15 @@ void add_single_views(std::vector<Field>& fields) {
 void add_comparison(std::vector<Field>& fields) {
   fields.push_back(described(
       value_field("compare", "frozen", "", at<&State::compare, &CompareChoices::frozen>(), write_frozen, read_frozen),
-      [](const State&, const State& after) {
-        return Change{.label = after.compare.frozen ? "Freeze the run" : "Stop comparing"};
+      [](const State& before, const State& after) {
+        if (has_second_text(before) && has_second_text(after)) {
+          return Change{.label = "Edit second text", .is_continuous = true};
+        }
+        const char* begun = after.compare.is_second_text ? "Open a second text" : "Freeze the run";
+        return Change{.label = after.compare.frozen ? begun : "Stop comparing"};
       }));
+  fields.push_back(switch_field("compare", "is_second_text", "Compare with a second text",
+                                at<&State::compare, &CompareChoices::is_second_text>()));
   fields.push_back(switch_field("compare", "shows_difference", "Switch differences",
                                 at<&State::compare, &CompareChoices::shows_difference>()));
   fields.push_back(choice_field("what_if", "measure", "Choose what a knock-out changes",

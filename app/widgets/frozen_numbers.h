@@ -17,6 +17,10 @@ bool head_map_shows_difference(const Frame& frame);
 
 /// The same question about the frozen run. Null: views show no differences, or it isn't answered yet.
 const Analysed* ask_of_frozen(Frame& frame, AnalysisQuery query);
+/// Of a question that names tokens: an error where the two texts have different numbers of them.
+const Analysed* ask_of_same_tokens(Frame& frame, const AnalysisQuery& query);
+/// Of a question whose `query` is a token of the last stack: about its counterpart. An error where there is none.
+const Analysed* ask_of_counterpart(Frame& frame, AnalysisQuery query);
 
 /// The frozen run's answer where both are whole, so that it can be subtracted, or where it is an error; else null.
 const Analysed* subtractable(const Analysed* now, const Analysed* frozen);

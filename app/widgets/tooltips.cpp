@@ -256,8 +256,8 @@ constexpr std::array kLines = {
     Line{"what_if.ablation.0", "Each head gives nothing: its output is 0."},
     Line{"what_if.ablation.1", "Each head gives the same to every token: the mean of its output over the text."},
     Line{"what_if.ablation.2",
-         "Each head gives the same to every token: the mean of its output over the frozen run, which may be of another text "
-         "with as many tokens."},
+         "Each head gives the same to every token: the mean of its output over the frozen run, which may be of another "
+         "text."},
     Line{"what_if.measure.0", "The logit of a token, or its difference from another token's."},
     Line{"what_if.measure.1", "The probability of a token, in percentage points."},
     Line{"what_if.measure.2", "The mean of what each token of the text costs the model, in nats."},

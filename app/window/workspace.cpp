@@ -12,6 +12,7 @@
 
 #include "app/models/starter_view.h"
 #include "app/shell/shaped_text.h"
+#include "app/state/comparison.h"
 #include "app/state/session_file.h"
 #include "app/state/state_json.h"
 #include "app/views/view_table.h"
@@ -279,6 +280,7 @@ void Workspace::settle_device() {
 }
 
 void Workspace::remember(double now_s) {
+  follow_second_text(state_);
   // All tokens of one continuation are one step.
   if (lessons_.observe(state_)) ui_.request_redraw(2);
   if (undo_.observe(state_, now_s, is_mouse_held_ || generation_.is_running())) ui_.request_redraw(2);

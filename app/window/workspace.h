@@ -205,6 +205,8 @@ class Workspace final : private CommandHost {
   void toggle_palette() override;
   void show_about() override { shows_about_ = true; }
   void write_text() override;
+  bool can_open_second_text() const override;
+  void focus_second_text() override;
   void dismiss() override;
   bool is_generating() const override { return generation_.is_running(); }
   bool can_generate() const override;
@@ -268,6 +270,7 @@ class Workspace final : private CommandHost {
   void draw_menu(Frame& frame);
   void draw_welcome(Frame& frame);
   /// Are the two texts of an encoder–decoder above the panes, instead of in the sidebar?
+  void open_text_section();
   bool has_two_texts(const State& state) const;
   void draw_lesson(Frame& frame);
   void draw_sidebar(Frame& frame);

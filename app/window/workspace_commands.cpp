@@ -87,12 +87,21 @@ void Workspace::toggle_welcome() {
   welcome_memory_ = {};
 }
 
-void Workspace::write_text() {
+void Workspace::open_text_section() {
   settings_.panes.is_text_open = true;
   is_presenting_ = false;
   if (!layout_.has_sidebar()) toggle_sidebar();
-  transient_.text_focus = TextFocus::AtEnd;
   ui_.skip_text_of_key();
+}
+
+void Workspace::write_text() {
+  open_text_section();
+  transient_.text_focus = TextFocus::AtEnd;
+}
+
+void Workspace::focus_second_text() {
+  open_text_section();
+  transient_.focuses_second_text = true;
 }
 
 void Workspace::dismiss() {

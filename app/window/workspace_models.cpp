@@ -7,6 +7,7 @@
 #include "app/sidebar/language_model_panel.h"
 #include "app/sidebar/model_panel.h"
 #include "app/state/opened_file.h"
+#include "app/widgets/second_text.h"
 #include "app/window/workspace.h"
 #include "capture/capture_file.h"
 
@@ -233,6 +234,12 @@ void Workspace::draw_text_section(Frame& frame) {
   } else {
     draw_prompt_panel(frame, prompt_memory_, error_of(ErrorSection::Text));
   }
+  if (can_open_second_text()) draw_second_text(frame);
+}
+
+bool Workspace::can_open_second_text() const {
+  if (is_model(state_.source)) return !has_two_texts(state_) && state_.model().ids.empty();
+  return is_playground(state_.source) && !state_.playground().cross;
 }
 
 void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {

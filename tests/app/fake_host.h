@@ -20,6 +20,8 @@ class FakeHost final : public CommandHost {
   void redo_change() override { calls.emplace_back("redo"); }
   void toggle_history() override { calls.emplace_back("history"); }
   bool is_loading_model() const override { return loads; }
+  bool can_open_second_text() const override { return true; }
+  void focus_second_text() override { calls.emplace_back("second text"); }
   void browse_models() override { calls.emplace_back("browse models"); }
   void save_session() override { calls.emplace_back("save session"); }
   void save_session_as() override { calls.emplace_back("save session as"); }

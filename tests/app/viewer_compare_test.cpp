@@ -43,6 +43,44 @@ void keep(UiDriver& ui, const std::string& name) {
 }  // namespace
 
 TEST_SUITE("gpu") {
+  TEST_CASE("a second text of another length: Ctrl+T, typed, compared token by token, exchanged, closed") {
+    UiDriver ui;
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::T, kControl);
+    REQUIRE(has_second_text(ui.state()));
+    CHECK(second_text(ui.state()) == ui.state().text());
+    REQUIRE(difference(ui));
+    for (const float value : difference(ui)->values) CHECK(value == 0.0F);
+    const std::string first = ui.state().text();
+    const auto tokens = ui.result().input->source.length;
+    ui.fill_in("text.second", first + " x");
+    CHECK(second_text(ui.state()) == first + " x");
+    CHECK(ui.result().reference_error == "");
+    REQUIRE(ui.result().pairs);
+    CHECK(ui.result().reference_tokens->source.length > tokens);
+    CHECK(ui.window().undo().undo_label() == "Edit second text");
+    REQUIRE(difference(ui));
+    CHECK(difference(ui)->request.rows == tokens);
+    keep(ui, "second_text");
+    // A causal model: what comes later changes nothing before it.
+    for (const float value : difference(ui)->values) CHECK(std::abs(value) <= 1e-6F);
+    ui.click("text.second.exchange");
+    CHECK(ui.state().text() == first + " x");
+    CHECK(second_text(ui.state()) == first);
+    REQUIRE(difference(ui));
+    CHECK(difference(ui)->is_masked(difference(ui)->request.rows - 1, 0));  // it has no counterpart
+    for (const Key key : {Key::A, Key::L, Key::F, Key::W, Key::J, Key::Digit2, Key::Digit3, Key::Digit7, Key::Digit9}) {
+      ui.press(key);
+      ui.wait(1.0);
+      CAPTURE(ui.state().view.tab);
+      CHECK(ui.result().error == "");
+      keep(ui, "second_text_" + ui.state().view.tab);
+    }
+    ui.click("text.second.close");
+    CHECK_FALSE(ui.state().compare.frozen.has_value());
+    CHECK(ui.sees("text.second.open"));
+  }
+
   TEST_CASE("a frozen run: maps show what a mask changes, a list leads to the heads, the chip ends it") {
     UiDriver ui;
     show_golden_model(ui, "gpt2");

@@ -209,9 +209,9 @@ TEST_SUITE("cpu") {
   TEST_CASE("runs that can't be compared are refused in one line, and nothing is written") {
     ComparedExport work;
     ExportOptions options = work.options(small_state("one two three"), "never");
-    options.reference = freeze(small_state("one two"));
+    options.reference = freeze(small_state("one two\nthree"));
     CHECK(test::error_message([&] { run_export(work.runner, options); }) ==
-          "the runs can't be compared: the frozen run has 1 × 2 queries and 2 keys, this run 1 × 3 and 3");
+          "the runs can't be compared: the frozen run has 2 × 2 queries and 2 keys, this run 1 × 3 and 3");
     State model = small_state("");
     change_to_model(model, "/nowhere/model");
     options.reference = freeze(model);

@@ -132,12 +132,14 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("two texts of different lengths are refused in words, and the run stays") {
+  TEST_CASE("texts of different numbers of lines are refused in words, and the run stays") {
     TwoRuns runs;
     const AnalysisQuery query = patching_query({}, model::BlockKind::EncoderSelf, 0, 2, 3, 8);
-    const EngineResult result = runs.ask(text_of("gpt2", kText), text_of("gpt2", {5, 9, 2}), {query});
+    State two_lines = text_of("gpt2", {5, 9, 2});
+    two_lines.model().ids.push_back({5, 9});
+    const EngineResult result = runs.ask(text_of("gpt2", kText), two_lines, {query});
     CHECK(result.error == "");
-    CHECK(result.reference_error == "the frozen run has 1 × 3 queries and 3 keys, this run 1 × 7 and 7");
+    CHECK(result.reference_error == "the frozen run has 2 × 3 queries and 3 keys, this run 1 × 7 and 7");
     CHECK(result.analysed(query) == nullptr);
   }
 

@@ -292,9 +292,9 @@ TEST_CASE("the engine takes differences from a reference run, and anew when eith
 TEST_CASE("runs that can't be compared say why, and nothing else fails") {
   Desk desk;
   State longer = playground();
-  longer.text() += " six";
+  longer.text() += "\nsix";
   CHECK(desk.compare(playground(), longer).reference_error ==
-        "the frozen run has 1 × 6 queries and 6 keys, this run 1 × 5 and 5");
+        "the frozen run has 2 × 5 queries and 5 keys, this run 1 × 5 and 5");
   CHECK(desk.worker.snapshot().tile(desk.difference) == nullptr);
   // As soon as the newest run has its shape, it is compared.
   CHECK(desk.compare(longer, longer).reference_error == "");

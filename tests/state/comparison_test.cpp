@@ -101,6 +101,31 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(playground.compare.frozen.has_value());
   }
 
+  TEST_CASE("a second text has the present choices, changes places with the first, and ends with its source") {
+    State state;
+    state.text() = "one two";
+    compare_with_text(state, "one three four");
+    REQUIRE(has_second_text(state));
+    CHECK(second_text(state) == "one three four");
+    CHECK(compared_with(state) == "\u201Cone three four\u201D");
+    set_head_gain(state, {.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1, 0.0F);
+    follow_second_text(state);
+    State other = state;
+    other.text() = "one three four";
+    CHECK(state.compare.frozen->inputs == run_inputs(other));
+    const FrozenRun* before = state.compare.frozen.get();
+    follow_second_text(state);
+    CHECK(state.compare.frozen.get() == before);  // nothing changed: no new value for the history
+    exchange_texts(state);
+    CHECK(state.text() == "one three four");
+    CHECK(second_text(state) == "one two");
+    CHECK_FALSE(can_return_to_frozen(state));
+    select_preset(state, "notebook-004");
+    follow_second_text(state);
+    CHECK_FALSE(state.compare.frozen.has_value());
+    CHECK_FALSE(state.compare.is_second_text);
+  }
+
   TEST_CASE("files keep what is frozen, of every source") {
     State state = with_model();
     state.model().ids = {{3, 4}};

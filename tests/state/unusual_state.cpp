@@ -118,7 +118,7 @@ State unusual_state() {
   state.logits = {.token = 17, .other = 4, .sums_heads = false};
   const FrozenRun frozen{.inputs = run_inputs(state), .name = "1 head scaled"};
   state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;
-  state.compare = {.frozen = frozen, .shows_difference = false};
+  state.compare = {.frozen = frozen, .is_second_text = true, .shows_difference = false};
   state.side_by_side = {.right = SideMap::Frozen, .layer = 3, .head = 5};
   state.what_if = {.measure = KnockoutMeasure::Loss, .ablation = Ablation::Mean, .is_sorted = false};
   state.patching = {

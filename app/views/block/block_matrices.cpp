@@ -252,7 +252,7 @@ BlockSource read_block(Frame& frame, std::uint32_t token) {
   source.kept_states = known->result;
   source.states_run = known->run;
   if (!source.is_compared) return source;
-  source.frozen = subtractable(known, ask_of_frozen(frame, query));
+  source.frozen = subtractable(known, ask_of_same_tokens(frame, query));
   const BlockStates* before = source.frozen ? source.frozen->as<BlockStates>() : nullptr;
   if (source.states && before) source.changes = subtract(*source.states, *before);
   return source;

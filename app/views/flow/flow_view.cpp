@@ -210,6 +210,20 @@ class FlowView final : public ViewPanel {
                                              : connected(run.edges, run.layers, run.start, static_cast<double>(threshold));
   }
 
+  /// Edges of the frozen run by the run's own tokens, without those of tokens that it has no counterpart of.
+  static std::vector<attribution::FlowEdge> of_counterparts(const EngineResult& result, std::uint32_t batch,
+                                                            const std::vector<attribution::FlowEdge>& frozen) {
+    std::vector<attribution::FlowEdge> edges;
+    for (attribution::FlowEdge edge : frozen) {
+      const auto from = result.from_reference(batch, edge.from), to = result.from_reference(batch, edge.to);
+      if (!from || !to) continue;
+      edge.from = *from;
+      edge.to = *to;
+      edges.push_back(std::move(edge));
+    }
+    return edges;
+  }
+
   /// Asks for what the threshold needs, and lays it out. An automatic one begins where little is computed, and goes on while
   /// too few edges are found.
   Asked ask(Frame& frame, const PredictionPosition& position) {
@@ -224,7 +238,7 @@ class FlowView final : public ViewPanel {
       asked = more;
     }
     if (!asked.found) return asked;
-    asked.frozen = ask_of_frozen(frame, asked.query);
+    asked.frozen = ask_of_counterpart(frame, asked.query);
     lay_out(frame, asked);
     return asked;
   }
@@ -261,10 +275,14 @@ class FlowView final : public ViewPanel {
     const float least = is_route ? static_cast<float>(asked.query.options[0]) / 1000.0F : kLeastFlowThreshold;
     threshold_ = flow.threshold ? *flow.threshold : automatic_threshold(least, count);
     const auto* before = dynamic_cast<const TokenFlowFound*>(frozen.get());
-    const bool is_compared = before && before->layers == found.layers && before->start == found.start;
+    const std::uint32_t batch = asked.query.batch;
+    const bool is_compared =
+        before && before->layers == found.layers && frame.result.from_reference(batch, before->start) == found.start;
     std::vector<attribution::FlowEdge> edges = edges_of(flow, found, threshold_);
-    layout_ = is_compared ? FlowLayout(std::move(edges), edges_of(flow, *before, threshold_), found.layers, found.start)
-                          : FlowLayout(std::move(edges), found.layers, found.start);
+    layout_ = is_compared
+                  ? FlowLayout(std::move(edges), of_counterparts(frame.result, batch, edges_of(flow, *before, threshold_)),
+                               found.layers, found.start)
+                  : FlowLayout(std::move(edges), found.layers, found.start);
   }
 
   void draw_graph(Frame& frame, const PredictionPosition& position, const Asked& from) {

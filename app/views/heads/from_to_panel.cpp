@@ -61,7 +61,7 @@ class FromToPanel final : public FindPanel {
     choose_tokens(frame, range);
     const Analysed* answer = frame.ask(from_to_query(frame.state.selection, range));
     const HeadRanking* found = answer ? answer->as<HeadRanking>() : nullptr;
-    const Analysed* frozen = subtractable(answer, ask_of_frozen(frame, from_to_query(frame.state.selection, range)));
+    const Analysed* frozen = subtractable(answer, ask_of_same_tokens(frame, from_to_query(frame.state.selection, range)));
     heads_.clear();
     if (found) {
       for (const auto& [head, match] : found->heads) heads_.push_back({.head = head, .value = mass_of(match)});

@@ -75,6 +75,19 @@ LogitSources ExplainedLogit::shown_sources() const {
   return change;
 }
 
+LogitSources of_counterparts(const EngineResult& result, std::uint32_t batch, const LogitSources& frozen, std::size_t tokens,
+                             double& elsewhere) {
+  LogitSources found;
+  elsewhere = 0.0;
+  for (const double value : frozen.tokens) elsewhere += value;
+  for (std::uint32_t token = 0; token < tokens; ++token) {
+    const std::optional<std::uint32_t> other = result.in_reference(batch, token);
+    found.tokens.push_back(other && *other < frozen.tokens.size() ? frozen.tokens[*other] : 0.0);
+    elsewhere -= found.tokens.back();
+  }
+  return found;
+}
+
 const LogitAttribution* comparable(const LogitAttribution& now, const LogitAttribution* frozen) {
   if (frozen == nullptr || frozen->layers.size() < now.layers.size()) return nullptr;
   for (std::size_t layer = 0; layer < now.layers.size(); ++layer) {
@@ -111,6 +124,7 @@ std::string logit_csv(const ExplainedLogit& logit, const std::vector<std::string
       add(fmt::format("source token,,,{}", name), value, frozen ? logit.frozen_sources->tokens[token] : 0.0);
     }
   }
+  if (logit.frozen_elsewhere != 0.0) add("source tokens of the second text alone,,,", 0.0, logit.frozen_elsewhere);
   return text;
 }
 

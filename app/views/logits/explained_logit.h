@@ -21,15 +21,20 @@ NumberRef number_of(const Frame& frame, const ChosenLogit& logit, std::string_vi
 /// What the view shows: the run's numbers, and where differences are shown those of the frozen run.
 struct ExplainedLogit {
   const LogitAttribution& now;
-  const LogitAttribution* frozen = nullptr;  ///< complete, with the layers and heads of `now`; null: nothing to compare
-  const LogitSources* sources = nullptr;     ///< null: not known yet
-  const LogitSources* frozen_sources = nullptr;
+  const LogitAttribution* frozen = nullptr;      ///< complete, with the layers and heads of `now`; null: nothing to compare
+  const LogitSources* sources = nullptr;         ///< null: not known yet
+  const LogitSources* frozen_sources = nullptr;  ///< by the run's own tokens
+  double frozen_elsewhere = 0.0;                 ///< what the frozen run's other tokens give
 
   /// The run's, or what they changed by.
   LogitAttribution shown() const;
   /// Of the source tokens likewise; there must be `sources`.
   LogitSources shown_sources() const;
 };
+/// The frozen run's source tokens by the run's own `tokens`: 0 where one has no counterpart; `elsewhere` becomes the sum of
+/// the others.
+LogitSources of_counterparts(const EngineResult& result, std::uint32_t batch, const LogitSources& frozen, std::size_t tokens,
+                             double& elsewhere);
 /// `frozen` where `now` can be compared with it; else null.
 const LogitAttribution* comparable(const LogitAttribution& now, const LogitAttribution* frozen);
 

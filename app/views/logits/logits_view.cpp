@@ -128,6 +128,10 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
   const std::size_t first = position.first;
   const std::size_t end = std::min<std::size_t>(found->tokens.size(), position.end);
   if (first >= end) return;
+  if (frame.result.pairs && explained.frozen) {
+    draw_small(frame, fmt::format("Tokens of the second text alone gave {} there.", signed_text(explained.frozen_elsewhere)),
+               frame.ui.theme().text_dim);
+  }
   ImGui::BeginChild("sources", {0.0F, 0.0F});
   const auto token_of = [&](std::size_t row) {
     return predicted_token_text(frame.result, position.batch, static_cast<std::uint32_t>(first + row));
@@ -253,14 +257,17 @@ class LogitsView final : public ViewPanel {
     const LogitAttribution* found = parts ? parts->as<LogitAttribution>() : nullptr;
     const Analysed* sources = ask_if_valid(frame, sources_of(*logit, frame.state));
     if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
-    const Analysed* frozen_parts = ask_of_frozen(frame, parts_of(*logit));
-    const Analysed* frozen_sources = ask_of_frozen(frame, sources_of(*logit, frame.state));
+    const Analysed* frozen_parts = ask_of_counterpart(frame, parts_of(*logit));
+    const Analysed* frozen_sources = ask_of_counterpart(frame, sources_of(*logit, frame.state));
     ExplainedLogit explained{.now = *found, .sources = sources ? sources->as<LogitSources>() : nullptr};
     if (frozen_parts && frozen_parts->is_done) explained.frozen = comparable(*found, frozen_parts->as<LogitAttribution>());
     if (explained.frozen && frozen_sources && frozen_sources->is_done) {
       const LogitSources* of_frozen = frozen_sources->as<LogitSources>();
-      const bool fits = of_frozen && explained.sources && of_frozen->tokens.size() == explained.sources->tokens.size();
-      if (fits) explained.frozen_sources = of_frozen;
+      if (of_frozen && explained.sources) {
+        counterparts_ = of_counterparts(frame.result, logit->position.batch, *of_frozen, explained.sources->tokens.size(),
+                                        explained.frozen_elsewhere);
+        explained.frozen_sources = &counterparts_;
+      }
     }
     frame.transient.pointed_number = number_of(frame, *logit, kLogitNumber, found->logit);
     draw_copy(frame, *logit, explained);
@@ -280,7 +287,8 @@ class LogitsView final : public ViewPanel {
   std::unique_ptr<exporting::Drawing> figure() const override { return make_head_map_figure(figure_); }
 
  private:
-  HeadMapFigure figure_;  ///< of the last frame
+  LogitSources counterparts_;  ///< of the frozen run, by this run's tokens
+  HeadMapFigure figure_;       ///< of the last frame
 };
 
 }  // namespace

@@ -30,8 +30,10 @@ void choose(Frame& frame, const char* name, const std::vector<std::string>& labe
 
 /// A button that chooses the tokens that either run finds likeliest, where these are two.
 void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
+  const auto token = frame.result.in_reference(logit.position.batch, logit.position.token);
+  if (!token) return;
   const Prediction* frozen = frame.ask(PredictionQuery{.batch = logit.position.batch,
-                                                       .token = logit.position.token,
+                                                       .token = *token,
                                                        .layer = predicting_layers(*frame.result.network),
                                                        .is_of_reference = true});
   if (!frozen || frozen->candidates.empty()) return;

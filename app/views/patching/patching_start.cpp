@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/comparison.h"
 #include "app/widgets/empty_note.h"
 #include "app/widgets/ink.h"
 
@@ -13,7 +14,7 @@ void draw_edit_button(Frame& frame) {
     frame.transient.text_focus = TextFocus::AtEnd;
     frame.ui.request_redraw(2);
   }
-  mark_last_item(frame, "patching.edit", "Puts the caret into the text: change a word, keep the number of tokens.");
+  mark_last_item(frame, "patching.edit", "Puts the caret into the text: change a word.");
 }
 
 void draw_freeze_button(Frame& frame, const char* label, const char* explanation) {
@@ -36,18 +37,27 @@ bool draw_patching_start(Frame& frame) {
   }
   const SharedValue<FrozenRun>& frozen = frame.state.compare.frozen;
   if (!frozen) {
-    draw_empty_note(frame, "patching.freeze_first", "Patching needs two texts",
-                    "Freeze this run (Ctrl+D), then change a word of its text. Activations of one run are put into the "
-                    "other, place by place: where that carries the prediction over is where the difference is.");
+    draw_empty_note(
+        frame, "patching.freeze_first", "Patching needs two texts",
+        "Open a second text (Ctrl+T) and change a word in it. Activations of one run are put into the other, place "
+        "by place: where that carries the prediction over is where the difference is.");
     go_below_note();
+    if (ImGui::Button("Open a second text")) frame.start_command("compare.second_text");
+    mark_last_item(frame, "patching.second_text", "A second text below the first, to compare it with.");
+    ImGui::SameLine();
     draw_freeze_button(frame, "Freeze this run and edit the text",
                        "Keeps this run to compare with, and puts the caret into the text.");
     return false;
   }
+  if (frozen->inputs == run_inputs(frame.state) && has_second_text(frame.state)) {
+    draw_empty_note(frame, "patching.edit_second", "Now change a word of the second text",
+                    "Both texts are the same. They may have different numbers of tokens.");
+    return false;
+  }
   if (frozen->inputs == run_inputs(frame.state)) {
-    draw_empty_note(frame, "patching.edit_first", "Now change the text",
-                    "The frozen run is this very one. Change a word and keep the number of tokens; a mask or a head that is "
-                    "changed gives another run, too.");
+    draw_empty_note(
+        frame, "patching.edit_first", "Now change the text",
+        "The frozen run is this very one. Change a word; a mask or a head that is changed gives another run, too.");
     go_below_note();
     draw_edit_button(frame);
     return false;
@@ -63,11 +73,9 @@ bool draw_patching_start(Frame& frame) {
   }
   if (result.reference_error.empty()) return true;
   const bool has_target = result.input && result.input->target;
-  const std::string text =
-      fmt::format("They can't be compared: {}. Tokens correspond by their positions: give both texts as many tokens. {}",
-                  result.reference_error,
-                  has_target ? "What the model translates itself isn't frozen: write the target yourself, in both runs."
-                             : "Words that are one token each are the easiest.");
+  const std::string text = fmt::format(
+      "They can't be compared: {}. {}", result.reference_error,
+      has_target ? "What the model translates itself isn't frozen: write the target yourself, in both runs." : "");
   frame.ui.ensure_glyphs(text);
   draw_empty_note(frame, "patching.refused", "These two runs don't fit", text);
   go_below_note();

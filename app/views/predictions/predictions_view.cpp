@@ -167,9 +167,10 @@ bool is_comparing(const Frame& frame) { return frame.state.compare.frozen && fra
 /// What the frozen run predicts at the position; null while it isn't known, and where nothing is compared.
 const inference::Distribution* frozen_distribution(Frame& frame, PredictionMemory& memory,
                                                    const PredictionPosition& position) {
-  if (!is_comparing(frame)) return nullptr;
+  const auto token = is_comparing(frame) ? frame.result.in_reference(position.batch, position.token) : std::nullopt;
+  if (!token) return nullptr;
   const Prediction* frozen = frame.ask(PredictionQuery{.batch = position.batch,
-                                                       .token = position.token,
+                                                       .token = *token,
                                                        .layer = predicting_layers(*frame.result.network),
                                                        .keeps_logits = true,
                                                        .is_of_reference = true});

@@ -321,7 +321,8 @@ class WhatIfView final : public ViewPanel {
     if (answer && !answer->error.empty()) return draw_small(frame, answer->error, frame.ui.theme().warning);
     const HeadKnockouts* found = answer ? answer->as<HeadKnockouts>() : nullptr;
     if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
-    const Analysed* frozen = ask_of_frozen(frame, query);
+    const Analysed* frozen =
+        measure == KnockoutMeasure::Loss ? ask_of_frozen(frame, query) : ask_of_counterpart(frame, query);
     const ShownKnockouts shown{.now = *found, .frozen = frozen ? frozen->as<HeadKnockouts>() : nullptr};
     draw_summary(frame, *logit, shown);
     draw_comparison(frame, "what_if", "what each head changes", frozen);

@@ -1,0 +1,87 @@
+#include "app/widgets/second_text.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/state/comparison.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/line_layout.h"
+#include "app/widgets/prompt_box.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kMinSecondRows = 2.0F, kMaxSecondRows = 7.0F;
+constexpr std::uint32_t kMaxShownTokens = 200;
+
+/// Tokens of the selected line; those that differ from their counterparts in the first text, or have none, in the accent.
+void draw_tokens(Frame& frame, const model::TokenBatch& first, const model::TokenBatch& second) {
+  const std::uint32_t item = frame.state.selection.batch;
+  if (item >= second.texts.size() || item >= first.texts.size()) return;
+  const shell::Theme& theme = frame.ui.theme();
+  const std::uint32_t begin = second.start(item), end = begin + std::min(second.lengths[item], kMaxShownTokens);
+  std::uint32_t differing = 0;
+  const Ink small(frame.ui.fonts().small, theme.text_dim);
+  for (std::uint32_t token = begin; token < end; ++token) {
+    const std::string& text = second.texts[item][token];
+    const std::optional<std::uint32_t> place = frame.result.from_reference(item, token);
+    const bool is_same = place && *place < first.length && first.texts[item][*place] == text;
+    if (!is_same) ++differing;
+    frame.ui.ensure_glyphs(text);
+    if (token > begin) continue_line(ImGui::CalcTextSize(text.c_str()).x, 4.0F);
+    ImGui::PushStyleColor(ImGuiCol_Text, is_same ? theme.text_dim : theme.accent);
+    ImGui::TextUnformatted(text.c_str());
+    ImGui::PopStyleColor();
+    frame.mark(fmt::format("text.second.token.{}", token), last_item_rect());
+  }
+  const std::uint32_t count = second.lengths[item];
+  const std::string summary = differing == 0 ? fmt::format("{} tokens, the same as in the first text", count)
+                                             : fmt::format("{} tokens, {} differ", count, differing);
+  ImGui::TextUnformatted(summary.c_str());
+  frame.mark("text.second.summary", last_item_rect());
+}
+
+void draw_head(Frame& frame) {
+  draw_prompt_caption(frame, "Second text");
+  const Ink small(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  ImGui::SameLine();
+  if (ImGui::SmallButton("Exchange")) frame.start_command("compare.exchange");
+  mark_last_item(frame, "text.second.exchange", "The second text becomes the first, and the first the second.");
+  ImGui::SameLine();
+  if (ImGui::SmallButton("Close###close second")) frame.start_command("compare.stop");
+  mark_last_item(frame, "text.second.close", "Closes the second text: maps show the first one alone.");
+}
+
+}  // namespace
+
+void draw_second_text(Frame& frame) {
+  if (!has_second_text(frame.state)) {
+    const Ink small(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    if (ImGui::SmallButton("Compare with a second text")) frame.start_command("compare.second_text");
+    mark_last_item(frame, "text.second.open",
+                   "Two texts, of any lengths: maps, logits, predictions and patching show how they differ.");
+    return;
+  }
+  ImGui::Dummy({1.0F, 2.0F});
+  draw_head(frame);
+  std::string text = second_text(frame.state);
+  const bool takes_keys = std::exchange(frame.transient.focuses_second_text, false);
+  const bool is_changed = frame.ui.text_field("##text.second", text,
+                                              {.height = shell::text_field_height(kMinSecondRows),
+                                               .most_height = shell::text_field_height(kMaxSecondRows),
+                                               .focus = takes_keys ? shell::FieldFocus::SelectAll : shell::FieldFocus::None,
+                                               .hint = "What the first text is compared with"});
+  frame.mark("text.second", last_item_rect());
+  if (is_changed) compare_with_text(frame.state, std::move(text));
+  if (!frame.result.reference_error.empty()) {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().warning);
+    ImGui::PushTextWrapPos(0.0F);
+    ImGui::TextUnformatted(fmt::format("It can't be compared: {}.", frame.result.reference_error).c_str());
+    ImGui::PopTextWrapPos();
+  } else if (frame.result.input && frame.result.reference_tokens) {
+    draw_tokens(frame, frame.result.input->source, frame.result.reference_tokens->source);
+  }
+}
+
+}  // namespace headlight::app
