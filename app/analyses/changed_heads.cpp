@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "app/analyses/head_metrics.h"
@@ -104,8 +105,11 @@ void ChangedHeadsTask::take(const Answers& answers) {
 
 void ChangedHeadsTask::compare(const Part& part, const attention::Tile& now, const attention::Tile& then) {
   ChangedHead& head = heads_.try_emplace(part.head, ChangedHead{.head = part.head}).first->second;
-  rows_[part.head] += part.tile.rows;
   for (std::uint32_t row = 0; row < part.tile.rows; ++row) {
+    const auto weights = std::span(then.values).subspan(std::size_t{row} * part.tile.columns, part.tile.columns);
+    if (std::ranges::all_of(weights, [](float weight) { return std::isnan(weight); }))
+      continue;  // a query of this text alone
+    ++rows_[part.head];
     for (std::uint32_t key = 0; key < part.tile.columns; ++key) {
       const float a = now.at(row, key), b = then.at(row, key);
       const double change = std::abs(double{a} - double{b});

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -117,6 +118,7 @@ void Difference::end_strip(const attention::Tile& run, const attention::Tile& re
           is_masked = is_masked && run.is_masked(r, c) && reference.is_masked(r, c);
         }
       }
+      if (count == 0) farthest = std::numeric_limits<float>::quiet_NaN();  // none of the cells has a counterpart
       const bool is_mean = pools_itself_ && !takes_farthest_ && count > 0;
       tile_.values.push_back(is_mean ? static_cast<float>(sum / static_cast<double>(count)) : farthest);
       if (!run.masked.empty()) tile_.masked.push_back(is_masked ? 1 : 0);

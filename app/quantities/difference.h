@@ -10,9 +10,9 @@ namespace headlight::app {
 /// exact cells are compared, and a square shows its difference that is farthest from 0; other stages pool by the mean, and
 /// so the difference of both means is the mean difference.
 ///
-/// A cell is masked where it is masked in both runs, or its query or key has no counterpart in the reference's text, of
-/// which vectors are NaN (EvaluationSubject::Side::pairs). Of a cell that only one of them masks, the difference of masked
-/// scores has the fill in it and may be infinite. There are no row statistics: row_max and row_sum are empty.
+/// A cell is masked where it is masked in both runs. Where its query or key has no counterpart in the reference's text
+/// (EvaluationSubject::Side::pairs), it is NaN, and in maps masked. Of a cell that only one of them masks, the difference of
+/// masked scores has the fill in it and may be infinite. There are no row statistics: row_max and row_sum are empty.
 std::unique_ptr<Evaluation> begin_difference(const TileQuery& query, const EvaluationSubject& subject);
 
 /// Evaluation of the base of the query's quantity, of the reference alone.

@@ -110,7 +110,7 @@ class Square {
   }
   bool is_masked() const { return is_masked_; }
   float value() const {
-    if (count_ == 0) return fill_.value_or(0.0F);
+    if (count_ == 0) return fill_.value_or(kNoNumber);
     return takes_largest_ ? largest_ : static_cast<float>(sum_ / static_cast<double>(count_));
   }
 

@@ -12,7 +12,7 @@
 namespace headlight::inference {
 
 /// A run of another text, asked by the token positions of the run that it is compared with: row 5 of a matrix is that of the
-/// counterpart of token 5. What belongs to a token without a counterpart is NaN; in maps it is masked, with weights of 0.
+/// counterpart of token 5. What belongs to a token without a counterpart is NaN; in maps it is masked, too.
 /// Pooled values are of those cells of their square that there are. It holds the other run, and answers at once what that
 /// one answers, in strips of bounded size.
 class AlignedRun final : public Run {

@@ -62,7 +62,7 @@ TEST_SUITE("gpu") {
     REQUIRE(difference(ui));
     CHECK(difference(ui)->request.rows == tokens);
     keep(ui, "second_text");
-    // A causal model: what comes later changes nothing before it.
+    // A causal model: what comes later changes nothing before it. All of the shorter text has counterparts.
     for (const float value : difference(ui)->values) CHECK(std::abs(value) <= 1e-6F);
     ui.click("text.second.exchange");
     CHECK(ui.state().text() == first + " x");

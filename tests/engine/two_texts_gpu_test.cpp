@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/analyses/activation_patching.h"
+#include "app/analyses/changed_heads.h"
 #include "app/analyses/path_patching.h"
 #include "engine/two_runs.h"
 
@@ -98,7 +99,7 @@ TEST_CASE("differences are those of the same tokens, whichever text is longer") 
         const auto q = in_short(query), k = in_short(key);
         if (!q || !k) {
           CHECK(up.is_masked(query, key));
-          CHECK(up.at(query, key) == 0.0F);
+          CHECK(std::isnan(up.at(query, key)));
           continue;
         }
         CHECK(up.is_masked(query, key) == (key > query));
@@ -132,11 +133,24 @@ TEST_CASE("pooled differences are those of the cells behind them") {
             ++count;
           }
         }
-        const double right = pooling == attention::Pooling::Max ? double{farthest} : count > 0 ? sum / count : 0.0;
+        if (count == 0) {
+          CHECK(std::isnan(pooled.at(row, column)));
+          continue;
+        }
+        const double right = pooling == attention::Pooling::Max ? double{farthest} : sum / count;
         CHECK(double{pooled.at(row, column)} == doctest::Approx(right).epsilon(1e-6));
       }
     }
   }
+}
+
+TEST_CASE("heads change by the weights of tokens that both texts have") {
+  TwoRuns runs;
+  // A token behind the last one changes no weight before it.
+  Ids longer = kShort;
+  longer.push_back(3);
+  const auto found = runs.find<ChangedHeads>(text_of("gpt2", longer), text_of("gpt2", kShort), {.analysis = &kChangedHeads});
+  for (const ChangedHead& head : found.heads) CHECK(head.moved <= 1e-6);
 }
 
 TEST_CASE("patches put the counterpart's activations into the other run, in both directions") {
