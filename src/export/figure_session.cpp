@@ -92,11 +92,15 @@ std::optional<std::string> session_of_pdf(std::string_view pdf) {
   if (std::optional<std::string> session = find_marked(pdf)) return session;
   constexpr std::string_view kStream = "stream\n", kStreamEnd = "endstream";
   std::size_t left = kMostInflated;
-  for (std::size_t at = pdf.find(kStream); at != std::string_view::npos && left > 0; at = pdf.find(kStream, at)) {
+  // The next stream is looked for after the end of this one, so that each byte is searched once.
+  for (std::size_t at = pdf.find(kStream); at != std::string_view::npos && left > 0;) {
     at += kStream.size();
-    const std::string text = inflated(pdf.substr(at, pdf.find(kStreamEnd, at) - at));
+    const std::size_t end = pdf.find(kStreamEnd, at);
+    const std::string text = inflated(pdf.substr(at, end - at));
     if (std::optional<std::string> session = find_marked(text)) return session;
+    if (end == std::string_view::npos) break;
     left -= std::min(left, text.size() + 1);
+    at = pdf.find(kStream, end + kStreamEnd.size());
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
 // What figures are besides their cells: formats, grounds, parts, letters, and the session that they carry.
 #include <array>
+#include <ctime>
 #include <string>
 #include <string_view>
 
@@ -79,6 +80,13 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(session_of_figure("headlight-session:e30=").has_value());
     CHECK_FALSE(session_of_figure("").has_value());
     CHECK_FALSE(session_of_figure("%PDF-1.7\nstream\nnothing\nendstream").has_value());
+    // Each byte is searched once: quadratic, 2 MB of streams that don't end, or end at the last byte, take minutes.
+    std::string streams = "%PDF-1.5\n";
+    for (int stream = 0; stream < 300'000; ++stream) streams += "stream\n";
+    const std::clock_t begin = std::clock();
+    CHECK_FALSE(session_of_figure(streams).has_value());
+    CHECK_FALSE(session_of_figure(streams + "endstream").has_value());
+    CHECK(std::clock() - begin < 2 * CLOCKS_PER_SEC);
     CHECK(session_of_figure(svg) == figure.session);
     CHECK_THROWS_AS(static_cast<void>(png_with_session("GIF89a", "{}")), Error);
   }

@@ -2,11 +2,14 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <span>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
-#include "app/link/link_message.h"
+#include "app/lessons/lesson_file.h"
+#include "app/link/link_server.h"
 #include "app/state/mask_file.h"
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
@@ -14,8 +17,10 @@
 #include "app/survey/survey_reader.h"
 #include "attention/expression_glsl.h"
 #include "evaluation/corpus_statistics.h"
+#include "export/figure_session.h"
 #include "export/npy_header.h"
 #include "fuzz/readers.h"
+#include "link/link_program.h"
 
 namespace headlight::fuzz {
 namespace {
@@ -69,14 +74,27 @@ void read_expression(std::string_view bytes) {
   }
 }
 
-/// The head of a live link's message.
+/// All that a program sends over a live link. The server answers, or closes the connection, and goes on serving.
 void read_link(std::string_view bytes) {
-  if (bytes.size() < app::kLinkHeadBytes) return;
-  constexpr std::uint64_t kMostPayload = std::uint64_t{1} << 20;
+  static app::LinkServer server({.folder = empty_folder("link"), .most_capture_bytes = std::uint64_t{1} << 20});
+  app::LinkProgram program(server.socket_path());
+  if (!program.is_connected()) std::abort();
+  program.send(bytes);
+  (void)program.end();
+}
+
+/// A figure's metadata, in which its session is.
+void read_figure(std::string_view bytes) {
+  const std::optional<std::string> text = exporting::session_of_figure(bytes);
+  const Result<app::State> state = app::load_session(write_scratch("figure.png", bytes));
+  if (!state) expect_printable(state.error());
+  if (state && !text) std::abort();
+}
+
+void read_lesson_file(std::string_view bytes) {
   expect_error_at_most([&] {
-    const auto head = std::as_bytes(std::span(bytes)).first<app::kLinkHeadBytes>();
-    const app::LinkHead found = app::decode_link_head(head, kMostPayload);
-    if (found.payload_bytes > kMostPayload || found.step < 0) std::abort();
+    const app::Lesson lesson = app::read_lesson(write_scratch("lesson.json", bytes));
+    if (lesson.cards.empty()) std::abort();
   });
 }
 
@@ -118,17 +136,19 @@ void read_statistics(std::string_view bytes) {
   });
 }
 
-constexpr std::array kReaders{Reader{"npy", read_npy},
-                              Reader{"mask", read_json_mask},
-                              Reader{"session", read_session},
-                              Reader{"settings", read_settings},
-                              Reader{"expression", read_expression},
-                              Reader{"link", read_link},
-                              Reader{"survey", read_survey_files},
-                              Reader{"statistics", read_statistics}};
+constexpr std::array kAppReaders{Reader{"npy", read_npy},
+                                 Reader{"mask", read_json_mask},
+                                 Reader{"session", read_session},
+                                 Reader{"figure", read_figure},
+                                 Reader{"settings", read_settings},
+                                 Reader{"lesson", read_lesson_file},
+                                 Reader{"expression", read_expression},
+                                 Reader{"link", read_link},
+                                 Reader{"survey", read_survey_files},
+                                 Reader{"statistics", read_statistics}};
 
 }  // namespace
 
-std::span<const Reader> app_readers() { return kReaders; }
+std::span<const Reader> app_readers() { return kAppReaders; }
 
 }  // namespace headlight::fuzz

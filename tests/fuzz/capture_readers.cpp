@@ -66,11 +66,11 @@ void read_image(std::string_view bytes) {
   expect_error_at_most([&] { (void)capture::read_image_file(file); });
 }
 
-constexpr std::array kReaders{Reader{"capture", read_capture}, Reader{"npz", read_npz}, Reader{"tokens", read_tokens},
-                              Reader{"image", read_image}};
+constexpr std::array kCaptureReaders{Reader{"capture", read_capture}, Reader{"npz", read_npz}, Reader{"tokens", read_tokens},
+                                     Reader{"image", read_image}};
 
 }  // namespace
 
-std::span<const Reader> capture_readers() { return kReaders; }
+std::span<const Reader> capture_readers() { return kCaptureReaders; }
 
 }  // namespace headlight::fuzz

@@ -93,11 +93,11 @@ void read_gguf(std::string_view bytes) {
   expect_error_at_most([&] { (void)inference::open_tokenizer(path).encode("the cat \u00e9\U0001f600 aaa"); });
 }
 
-constexpr std::array kReaders{Reader{"safetensors", read_safetensors}, Reader{"index", read_index},
-                              Reader{"config", read_config}, Reader{"gguf", read_gguf}};
+constexpr std::array kModelReaders{Reader{"safetensors", read_safetensors}, Reader{"index", read_index},
+                                   Reader{"config", read_config}, Reader{"gguf", read_gguf}};
 
 }  // namespace
 
-std::span<const Reader> model_readers() { return kReaders; }
+std::span<const Reader> model_readers() { return kModelReaders; }
 
 }  // namespace headlight::fuzz

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/error.h"
 
@@ -18,7 +19,9 @@ struct Reader {
 std::span<const Reader> model_readers();    ///< safetensors, index, config, gguf
 std::span<const Reader> text_readers();     ///< tokenizer, sentencepiece, folder, vocabulary, regex
 std::span<const Reader> capture_readers();  ///< capture, npz, tokens, image
-std::span<const Reader> app_readers();      ///< npy, mask, session, settings, expression, link, survey, statistics
+std::span<const Reader>
+app_readers();  ///< npy, mask, session, figure, settings, lesson, expression, link, survey, statistics
+std::vector<Reader> all_readers();
 
 /// This process's folder in memory, for readers of files.
 const std::filesystem::path& scratch_folder();

@@ -110,7 +110,11 @@ void read_vocabulary(std::string_view bytes) {
       file.scores.push_back(static_cast<float>(static_cast<std::int8_t>(next())));
     }
   }
-  if ((switches & 1U) != 0) file.special = {.beginning = 0, .end = 1, .unknown = 2};
+  if ((switches & 1U) != 0) {
+    file.special.beginning = 0;
+    file.special.end = 1;
+    file.special.unknown = 2;
+  }
   if ((switches & 2U) != 0) file.adds_beginning = file.adds_end = true;
   if ((switches & 4U) != 0) file.adds_space_prefix = false;
   if ((switches & 8U) != 0) file.special.unknown = 200;
@@ -130,12 +134,12 @@ void read_regex(std::string_view bytes) {
   });
 }
 
-constexpr std::array kReaders{Reader{"tokenizer", read_tokenizer}, Reader{"sentencepiece", read_sentence_piece},
-                              Reader{"folder", read_folder}, Reader{"vocabulary", read_vocabulary},
-                              Reader{"regex", read_regex}};
+constexpr std::array kTextReaders{Reader{"tokenizer", read_tokenizer}, Reader{"sentencepiece", read_sentence_piece},
+                                  Reader{"folder", read_folder}, Reader{"vocabulary", read_vocabulary},
+                                  Reader{"regex", read_regex}};
 
 }  // namespace
 
-std::span<const Reader> text_readers() { return kReaders; }
+std::span<const Reader> text_readers() { return kTextReaders; }
 
 }  // namespace headlight::fuzz

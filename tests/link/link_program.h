@@ -45,6 +45,13 @@ class LinkProgram {
     send(payload);
   }
 
+  /// Says that nothing more will be sent; returns what the server answers until it closes the connection, 1 MiB at most.
+  std::string end() const {
+    constexpr std::size_t kMaxAnswer = std::size_t{1} << 20;
+    ::shutdown(descriptor_, SHUT_WR);
+    return receive(kMaxAnswer);
+  }
+
   struct Answer {
     int kind = 0;  ///< 0: the connection ended, −1: no answer in time
     std::int64_t step = 0;
