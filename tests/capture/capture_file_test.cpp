@@ -227,6 +227,39 @@ TEST_SUITE("cpu") {
           std::string::npos);
   }
 
+  TEST_CASE("numbers of an .npz that aren't those that were saved are refused when they are first read") {
+    const TemporaryDirectory folder;
+    const std::string numbers = std::string("\0\0\x80\x3E", 4) + std::string("\0\0\x40\x3F", 4);  // 0.25 and 0.75
+    for (const bool is_compressed : {false, true}) {
+      CAPTURE(is_compressed);
+      const auto path = write_zip(folder.path() / "c.npz",
+                                  {{"attention.0.npy", npy("<f4", "(1, 1, 1, 1)", kFour.substr(0, 4))},
+                                   {"v.0.npy", npy("<f4", "(1, 1, 1, 2)", numbers)}},
+                                  is_compressed);
+      std::vector<float> row(2);
+      const auto read_values = [&] {
+        CaptureFile(path).blocks().front().values->read(
+            {.item = 0, .head = 0, .row = 0, .rows = 1, .column = 0, .columns = 2}, row.data());
+      };
+      read_values();
+      CHECK(row == std::vector{0.25F, 0.75F});
+      std::string bytes = read_file(path, std::size_t{1} << 20);
+      // The sum in the central directory, whose entries begin with "PK\1\2"; the second one's.
+      const std::string_view entry("PK\x01\x02", 4);
+      const std::size_t at = bytes.rfind(entry);
+      REQUIRE(at != std::string::npos);
+      constexpr std::size_t kSumInEntry = 16, kSumInLocal = 14;
+      const std::size_t local = bytes.rfind(std::string_view("PK\x03\x04", 4));
+      bytes[at + kSumInEntry] ^= 1;
+      bytes[local + kSumInLocal] ^= 1;
+      write_file_atomically(path, bytes);
+      const std::string message = error_message(read_values);
+      CHECK(message.find("array 'v.0.npy': its bytes are not those that were saved (their CRC-32 differs)") !=
+            std::string::npos);
+      CHECK(is_one_line(message));
+    }
+  }
+
   TEST_CASE("a compressed array that claims more than deflate can hold is refused before memory is taken") {
     const TemporaryDirectory folder;
     const std::string zeros = npy("<f4", "(1, 1, 512, 512)", std::string(std::size_t{512} * 512 * 4, '\0'));
