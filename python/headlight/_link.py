@@ -195,7 +195,7 @@ class Link:
             pieces = list(capture.pieces())
         except Exception as error:  # whatever the library of the arrays raises: training goes on, and so does the link
             self.refused += 1
-            self.problem = str(error)
+            self.problem = f"step {step}: {error}"
             return
         most = int(self._connection.terms.get("most_bytes", 0))
         size = sum(memoryview(piece).nbytes for piece in pieces)
