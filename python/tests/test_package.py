@@ -451,6 +451,8 @@ class WithoutDisplay(unittest.TestCase):
     def test_a_window_that_cannot_open_says_why(self):
         with self.assertRaisesRegex(headlight.HeadlightError, "display|window"):
             headlight.view([attention()], TOKENS, wait=60)
+        with self.assertRaisesRegex(headlight.HeadlightError, "line 1 has 2 tokens, but its attention has 5"):
+            headlight.view([attention()], ["too", "few"])
 
     def test_a_link_without_a_window(self):
         with self.assertRaisesRegex(headlight.HeadlightError, "no window is open"):
