@@ -115,6 +115,8 @@ _NO_ATTENTION = "there is no attention; load the model with attn_implementation=
 def _layers(value, what):
     if value is None:
         return []
+    if isinstance(value, str):
+        raise HeadlightError(f"{what} is a text; give attention, or open a model: headlight.view(model={value!r}, text=...)")
     if hasattr(value, "get_seq_length"):
         raise HeadlightError(
             f"{what} is a cache of keys and values ({type(value).__name__}); give the model's output.attentions"
@@ -248,6 +250,9 @@ class Capture:
         if generated and generated[0].shape[0] > 1 and not is_output:
             expect_no_beams(generated)
         self._is_causal = bool(causal) or bool(generated)
+        for name, lists in (("tokens", tokens), ("encoder_tokens", encoder_tokens), ("decoder_tokens", decoder_tokens)):
+            if isinstance(lists, str):
+                raise HeadlightError(f"{name} is one text; give a list with a text for each token")
         self._tokens = {"tokens": tokens, "key_tokens": encoder_tokens, "query_tokens": decoder_tokens}
         self._image = None if image is None else as_pixels(image)
         self._patches = None
@@ -261,6 +266,15 @@ class Capture:
             if name in self.tensors:
                 return int(self.tensors[name].shape[axis]) + (self._cached if name.startswith("cross_") and side else 0)
         raise HeadlightError(f"{what}: there is no attention of these tokens (docs/CAPTURES.md)")
+
+    def __repr__(self):
+        shapes = {}  # of each kind its first array, and how many there are
+        for name, tensor in self.tensors.items():
+            kind = name.rpartition(".")[0] or name
+            first, count = shapes.get(kind, (tensor, 0))
+            shapes[kind] = first, count + 1
+        parts = [f"{count} x {kind} {[int(axis) for axis in np.shape(first)]}" for kind, (first, count) in shapes.items()]
+        return f"<headlight.Capture of {', '.join(parts)}>"
 
     @staticmethod
     def of(attentions, tokens=None, **options):

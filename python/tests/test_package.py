@@ -364,6 +364,12 @@ class Captures(unittest.TestCase):
             headlight.show([attention()], TOKENS)  # not in a notebook
         with self.assertRaisesRegex(headlight.HeadlightError, "give a list"):
             headlight.Capture(attention(), TOKENS)
+        with self.assertRaisesRegex(headlight.HeadlightError, "tokens is one text; give a list"):
+            headlight.Capture([attention()], "the cat sat on it")
+        with self.assertRaisesRegex(headlight.HeadlightError, "open a model: headlight.view\\(model='gpt2'"):
+            headlight.Capture("gpt2")
+        both = headlight.Capture([attention(), attention()], cross_attentions=[attention()])
+        self.assertEqual(repr(both), "<headlight.Capture of 2 x attention [1, 3, 5, 5], 1 x cross_attention [1, 3, 5, 5]>")
         with self.assertRaisesRegex(headlight.HeadlightError, "not \\[5, 5\\]"):
             headlight.Capture([np.zeros((5, 5))]).save("x.safetensors")
         cache = type("DynamicCache", (), {"get_seq_length": lambda self: 5, "__iter__": lambda self: iter([])})()
