@@ -138,7 +138,8 @@ void HeadMetricsTask::add(const attention::Tile& tile) {
       weights_[key] = double{tile.at(row, key)};
       if (!tile.is_masked(row, key)) ++visible;
     }
-    meter_.add(tile.request.row + row - queries_.begin, weights_, visible);
+    // A row without keys is no query of these: the whole row is masked, or the capture hasn't got it.
+    if (visible > 0) meter_.add(tile.request.row + row - queries_.begin, weights_, visible);
   }
 }
 

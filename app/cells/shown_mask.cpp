@@ -1,6 +1,6 @@
 #include "app/cells/shown_mask.h"
 
-#include "capture/captured_run.h"
+#include "capture/capture_file.h"
 
 namespace headlight::app {
 
@@ -9,7 +9,7 @@ ShownMask::ShownMask(const Frame& frame) : selection_(frame.state.selection), ch
   if (!frame.result.network || !frame.result.shapes.contains(block)) return;
   if (frame.result.capture) {  // masked, if at all, as its file says
     with_window_.emplace();
-    with_window_->rule = {.causal = capture::is_causal(*frame.result.capture, block.kind), .key_padding = false};
+    with_window_->rule = {.causal = capture::is_causal(*frame.result.capture, block.kind)};
     with_window_->fill = attention::MaskFill::NegativeInfinity;
     return;
   }

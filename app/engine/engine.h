@@ -67,7 +67,7 @@ struct EngineResult {
   std::shared_ptr<const model::Network> network;
   std::shared_ptr<const model::ModelInput> input;         ///< tokens of both sides
   std::shared_ptr<const inference::LanguageModel> model;  ///< none: playground or notebook
-  std::shared_ptr<const inference::Prompt> prompt;        ///< of the model's text; none without a model
+  std::shared_ptr<const inference::Prompt> prompt;        ///< of the model's text, or of a capture; else none
   std::shared_ptr<const capture::CaptureFile> capture;    ///< that is shown instead of a network's run; none: a network's
   std::string capture_warning;  ///< what is odd about the numbers of the capture that were read so far; may be empty
   std::shared_ptr<const RunInputs> inputs;       ///< the run's inputs

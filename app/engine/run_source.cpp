@@ -57,7 +57,7 @@ RunSource::Source RunSource::build(const Model& choice) {
 
 RunSource::Source RunSource::build(const Capture& choice) {
   auto file = std::make_shared<const capture::CaptureFile>(choice.path);
-  return {.network = file->network(), .input = file->input(), .model = nullptr, .prompt = nullptr, .capture = file};
+  return {.network = file->network(), .input = file->input(), .model = nullptr, .prompt = file->prompt(), .capture = file};
 }
 
 std::shared_ptr<const model::Network> RunSource::network_of(const inference::LanguageModel& model, const Model& choice,

@@ -21,7 +21,7 @@ class RunSource {
     std::shared_ptr<const model::Network> network;
     std::shared_ptr<const model::ModelInput> input;
     std::shared_ptr<const inference::LanguageModel> model;  ///< none: playground or notebook
-    std::shared_ptr<const inference::Prompt> prompt;        ///< of the model's text; none without a model
+    std::shared_ptr<const inference::Prompt> prompt;        ///< of the model's text, or of a capture; else none
     /// Whose numbers are read in place of a pass; the network has no weights then. None: a network's.
     std::shared_ptr<const capture::CaptureFile> capture = nullptr;
   };

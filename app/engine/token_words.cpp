@@ -3,16 +3,23 @@
 #include <string_view>
 #include <utility>
 
+#include "text/label.h"
+
 namespace headlight::app {
 namespace {
 
 constexpr std::string_view kSpace = "·";
 constexpr std::string_view kContinues = "##";
 
-/// Does a token go on where the one before it ends, without a space between?
+/// A space that is a token of its own, as tokenizers of byte letters, of word marks and of plain text spell it.
+bool is_space(const text::Token& token) { return token.text == "Ġ" || token.text == "▁" || token.text == " "; }
+
+/// Does a token go on where the one before it ends, without a space between? Parts of one character have the same bytes.
 bool goes_on(const text::Token& before, const text::Token& token) {
+  if (before.source != token.source) return false;
+  if (is_space(before) && !token.is_special) return true;  // which a tokenizer may leave out of its range
   const bool are_both_typed = !before.bytes.is_empty() && !token.bytes.is_empty();
-  return are_both_typed && before.source == token.source && before.bytes.end == token.bytes.begin;
+  return are_both_typed && token.bytes.begin >= before.bytes.begin && token.bytes.begin <= before.bytes.end;
 }
 
 }  // namespace
@@ -26,6 +33,7 @@ std::vector<TokenPlace> token_places(std::span<const std::string> labels, std::s
     const bool has_before = is_real && i > start;
     TokenPlace place;
     place.is_special = is_real && tokens[i - start].is_special;
+    place.is_space = is_real && is_space(tokens[i - start]);
     place.begins_word = !has_before || !goes_on(tokens[i - start - 1], tokens[i - start]);
     if (label.starts_with(kSpace)) {
       label.remove_prefix(kSpace.size());
@@ -38,6 +46,15 @@ std::vector<TokenPlace> token_places(std::span<const std::string> labels, std::s
     places.push_back(std::move(place));
   }
   return places;
+}
+
+std::string word_text(std::span<const TokenPlace> tokens) {
+  if (tokens.size() == 1) return tokens.front().text;
+  std::string word;
+  for (const TokenPlace& token : tokens) {
+    if (!token.is_space) word += text::without_parts(token.text);
+  }
+  return word.empty() ? std::string(kSpace) : word;
 }
 
 }  // namespace headlight::app

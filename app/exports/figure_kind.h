@@ -25,7 +25,7 @@ namespace headlight::app {
 /// What one figure is of.
 struct FigureSubject {
   const model::ModelInput& input;
-  const inference::Prompt* prompt = nullptr;           ///< of a model's text; null: there is no model
+  const inference::Prompt* prompt = nullptr;           ///< of a model's text or a capture; else null
   const inference::LanguageModel* model = nullptr;     ///< likewise
   const model::Network* network = nullptr;             ///< never null where ExportBlocks::predicts
   const model::ModelInput* reference_input = nullptr;  ///< of the run that is compared with; null: not known, or none

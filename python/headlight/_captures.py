@@ -3,23 +3,29 @@
 import json
 import math
 import os
+import warnings
 
 import numpy as np
 
-from ._generated import GeneratedLayer, is_generated, layers_of
+from ._generated import GeneratedLayer, expect_no_beams, is_generated, layers_of
 from ._program import HeadlightError
 
 _TYPES = {"float16": "F16", "float32": "F32", "float64": "F64", "uint8": "U8"}
 
 
-def as_array(value):
-    """A numpy array of a type that a capture has; of a tensor of PyTorch or JAX without its gradients."""
+def as_host(value):
+    """A numpy array; of a tensor of PyTorch or JAX without its gradients, of a type that numpy has."""
     if hasattr(value, "detach"):
         value = value.detach()
         if "float16" not in str(value.dtype) or "bfloat16" in str(value.dtype):
             value = value.float() if "float64" not in str(value.dtype) else value
         value = value.cpu().numpy()
-    array = np.asarray(value)
+    return np.asarray(value)
+
+
+def as_array(value):
+    """A numpy array of a type that a capture has."""
+    array = as_host(value)
     if array.dtype.name not in _TYPES or array.dtype == np.uint8:  # U8 is of images alone
         array = array.astype(np.float32)
     if array.ndim not in (3, 4):
@@ -56,17 +62,52 @@ def as_pixels(image):
     return np.ascontiguousarray(array)
 
 
-def _grid(patches, tokens):
-    """Rows and columns of patches: those that are given, or a square of all tokens but a leading one or none."""
+# A class token and registers before the patches of an image.
+_MOST_LEADING = 16
+
+
+def _grid_of_shape(tokens, height, width):
+    """Rows and columns of square patches, as many as there are tokens for. None: there are no such."""
+    edge = math.gcd(height, width)
+    grids = ((height // size, width // size) for size in range(1, edge + 1) if edge % size == 0)
+    best = max((grid for grid in grids if math.prod(grid) <= tokens), key=math.prod, default=(0, 0))
+    return list(best) if tokens - math.prod(best) <= min(_MOST_LEADING, math.prod(best) - 1) else None
+
+
+def _grid(patches, tokens, image):
+    """Rows and columns of patches: those that are given, else square patches of the image as the model reads it, else a
+    square of all tokens but a leading one or none."""
     if patches is not None:
         rows, columns = patches
         return [int(rows), int(columns)]
-    for count in (tokens - 1, tokens):
-        edge = math.isqrt(count)
-        if count > 0 and edge * edge == count:
-            return [edge, edge]
-    raise HeadlightError(f"{tokens} tokens are no square of patches: give patches=(rows, columns)")
+    height, width = image.shape[-3:-1]
+    by_shape = _grid_of_shape(tokens, height, width)
+    square = next(
+        ([edge, edge] for edge in (math.isqrt(tokens - 1), math.isqrt(tokens)) if edge and tokens - edge * edge in (0, 1)),
+        None,
+    )
+    if by_shape is None and square is None:
+        raise HeadlightError(
+            f"{tokens} tokens are no patches of an image of {width} x {height} pixels: give patches=(rows, columns)"
+        )
+    if by_shape is None or by_shape == square:
+        return square
+    if square is not None and tokens - math.prod(by_shape) > 1:
+        raise HeadlightError(
+            f"{tokens} tokens are {by_shape[0]} x {by_shape[1]} patches and {tokens - math.prod(by_shape)} others, or "
+            f"{square[0]} x {square[1]} patches of an image that was resized: give patches=(rows, columns)"
+        )
+    return by_shape
 
+
+# The axis of an array that counts the tokens of an encoder or of the only stack, and of a decoder.
+_TOKEN_AXES = {
+    "": {
+        "attention.0": -1, "k.0": -2, "encoder_attention.0": -1, "encoder_k.0": -2,
+        "cross_attention.0": -1, "cross_k.0": -2, "decoder_attention.0": -1, "decoder_k.0": -2,
+    },
+    "query_": {"decoder_attention.0": -1, "decoder_k.0": -2, "cross_attention.0": -2, "cross_q.0": -2},
+}  # fmt: skip
 
 _NO_ATTENTION = "there is no attention; load the model with attn_implementation='eager' and run it with output_attentions=True"
 
@@ -74,20 +115,70 @@ _NO_ATTENTION = "there is no attention; load the model with attn_implementation=
 def _layers(value, what):
     if value is None:
         return []
+    if isinstance(value, str):
+        raise HeadlightError(f"{what} is a text; give attention, or open a model: headlight.view(model={value!r}, text=...)")
+    if hasattr(value, "get_seq_length"):
+        raise HeadlightError(
+            f"{what} is a cache of keys and values ({type(value).__name__}); give the model's output.attentions"
+        )
     if hasattr(value, "shape"):
         raise HeadlightError(f"{what} is one array; give a list with an array for each layer")
     layers = list(value)
+    if is_generated(layers):
+        return layers_of(layers, what == "cross_attentions")
+    kinds = [
+        type(layer).__name__ for layer in layers if not hasattr(layer, "shape") and not isinstance(layer, (list, type(None)))
+    ]
+    if kinds:
+        raise HeadlightError(
+            f"{what} holds a {kinds[0]}, as all that a model returned does; give its attentions alone, output.attentions, or "
+            "run the model with return_dict=True"
+        )
     if any(layer is None for layer in layers):
         raise HeadlightError(_NO_ATTENTION)
-    return layers_of(layers, what == "cross_attentions") if is_generated(layers) else layers
+    return layers
 
 
 def _from_output(output):
     """The attentions of what a transformers model returned with output_attentions=True."""
-    if getattr(output, "beam_indices", None) is not None:
+    if hasattr(output, "beam_indices"):
         raise HeadlightError("the lines of beams change from token to token; generate with num_beams=1")
     names = ("attentions", "encoder_attentions", "decoder_attentions", "cross_attentions")
-    return {name: getattr(output, name) for name in names if getattr(output, name, None) is not None}
+    found = {name: getattr(output, name) for name in names if getattr(output, name, None) is not None}
+    for name in ("attentions", "decoder_attentions"):
+        layers = found.get(name)
+        # With a filled cache a pass has fewer queries than keys, like the first one of generate().
+        if layers and hasattr(layers[0], "shape") and layers[0].shape[-2] < layers[0].shape[-1]:
+            found[name] = [layers]
+    return found
+
+
+def _ranges(mask, tokens, is_generated, what):
+    """How many tokens of each line are real, and the first of them, of a mask that is 0 for padding. generate() goes on
+    behind the mask of its prompt."""
+    mask = as_host(mask) != 0
+    mask = mask[None] if mask.ndim == 1 else mask
+    if is_generated and mask.shape[1] < tokens:
+        mask = np.pad(mask, ((0, 0), (0, tokens - mask.shape[1])), constant_values=True)
+    if mask.ndim != 2 or mask.shape[1] != tokens:
+        raise HeadlightError(f"{what} is {list(mask.shape)}, but the attention has {tokens} tokens")
+    lengths, starts = mask.sum(-1), mask.argmax(-1)
+    for line, (length, start) in enumerate(zip(lengths, starts)):
+        if not mask[line, start : start + length].all():
+            raise HeadlightError(f"{what} has holes in line {line + 1}; padding is before or after the tokens")
+    return lengths.tolist(), starts.tolist()
+
+
+def _looks_like_dropout(weights):
+    """Are weights exactly 0 between others, and the others larger, so that rows don't sum to 1?"""
+    rows = weights.reshape(-1, weights.shape[-1])
+    sums = rows.sum(-1, dtype=np.float64)
+    odd = np.abs(sums - 1) > 0.01
+    if not (sums[odd] > 1).any() or (sums[odd] > 2.01).any() or (rows[odd] < 0).any():
+        return False
+    there = rows[odd] != 0
+    first, last = there.argmax(-1), there.shape[-1] - 1 - there[:, ::-1].argmax(-1)
+    return bool((there.sum(-1) < last - first + 1)[there.any(-1)].any())
 
 
 def _line_json(line, read=None):
@@ -109,8 +200,10 @@ class Capture:
     """Attention of all layers, and its tokens. Both are kept as they are given and read when they are saved or sent.
 
     image: of a vision model, whose tokens are patches of it, row by row: an array [height, width, 3] of uint8 or of floats 0
-    to 1, a tensor, an image of Pillow, a path, or a batch of arrays. patches: their rows and columns, by default those of a
-    square. first_patch: the token of the first one, by default so that the patches are the last tokens.
+    to 1, a tensor, an image of Pillow, a path, or a batch of arrays. patches: their rows and columns, by default by the
+    image's shape. first_patch: the token of the first one, by default so that the patches are the last tokens.
+    attention_mask, decoder_attention_mask: what the model was given of a padded batch, [batch, tokens], 0 for padding; the
+    second one of a decoder beside an encoder. cached: tokens that were in the cache before the pass, whose rows are missing.
     """
 
     def __init__(
@@ -127,6 +220,9 @@ class Capture:
         image=None,
         patches=None,
         first_patch=None,
+        attention_mask=None,
+        decoder_attention_mask=None,
+        cached=0,
     ):
         given = {
             "attentions": attentions,
@@ -149,23 +245,36 @@ class Capture:
             raise HeadlightError(_NO_ATTENTION)
         # generate() wrote one token more than its passes read.
         generated = [layer for layer in self.tensors.values() if isinstance(layer, GeneratedLayer)]
-        self._read_tokens = generated[0].shape[2] if generated else None
+        self._cached = max([int(cached), *(layer.cached for layer in generated)])
+        self._read_tokens = self._cached + generated[0].shape[2] if generated else None
+        if generated and generated[0].shape[0] > 1 and not is_output:
+            expect_no_beams(generated)
         self._is_causal = bool(causal) or bool(generated)
+        for name, lists in (("tokens", tokens), ("encoder_tokens", encoder_tokens), ("decoder_tokens", decoder_tokens)):
+            if isinstance(lists, str):
+                raise HeadlightError(f"{name} is one text; give a list with a text for each token")
         self._tokens = {"tokens": tokens, "key_tokens": encoder_tokens, "query_tokens": decoder_tokens}
         self._image = None if image is None else as_pixels(image)
         self._patches = None
         if image is not None or patches is not None:
-            self._patches = _grid(patches, self._source_tokens())
+            self._patches = _grid(patches, self._token_count("", "patches"), self._image)
         self._first_patch = first_patch
+        self._masks = {"": (attention_mask, "attention_mask"), "query_": (decoder_attention_mask, "decoder_attention_mask")}
 
-    def _source_tokens(self):
-        """Tokens of an encoder or of the only stack: those that patches can be."""
-        for prefix in ("", "encoder_", "cross_"):
-            for name in ("attention.0", "k.0"):
-                if prefix + name in self.tensors:
-                    shape = self.tensors[prefix + name].shape
-                    return int(shape[-1] if name == "attention.0" else shape[-2])
-        raise HeadlightError("patches are the tokens of an encoder, or of a single stack called attention.0, …")
+    def _token_count(self, side, what):
+        for name, axis in _TOKEN_AXES[side].items():
+            if name in self.tensors:
+                return int(self.tensors[name].shape[axis]) + (self._cached if name.startswith("cross_") and side else 0)
+        raise HeadlightError(f"{what}: there is no attention of these tokens (docs/CAPTURES.md)")
+
+    def __repr__(self):
+        shapes = {}  # of each kind its first array, and how many there are
+        for name, tensor in self.tensors.items():
+            kind = name.rpartition(".")[0] or name
+            first, count = shapes.get(kind, (tensor, 0))
+            shapes[kind] = first, count + 1
+        parts = [f"{count} x {kind} {[int(axis) for axis in np.shape(first)]}" for kind, (first, count) in shapes.items()]
+        return f"<headlight.Capture of {', '.join(parts)}>"
 
     @staticmethod
     def of(attentions, tokens=None, **options):
@@ -179,6 +288,14 @@ class Capture:
         for name, lists in self._tokens.items():
             if lists is not None:
                 words[name] = _tokens_json(lists, None if name == "key_tokens" else self._read_tokens)
+        for prefix, (mask, what) in self._masks.items():
+            if mask is None:
+                continue
+            count = self._token_count(prefix, what)
+            lengths, starts = _ranges(mask, count, self._read_tokens is not None, what)
+            words[prefix + "lengths"], words[prefix + "starts"] = json.dumps(lengths), json.dumps(starts)
+        if self._cached:
+            words["cached"] = json.dumps(self._cached)
         if self._patches is not None:
             words["patches"] = json.dumps(self._patches)
         if self._first_patch is not None:
@@ -188,9 +305,26 @@ class Capture:
     def arrays(self):
         """Arrays by name, on the host."""
         arrays = {name: as_array(tensor) for name, tensor in self.tensors.items()}
+        for name in ("attention.0", "encoder_attention.0", "decoder_attention.0", "cross_attention.0"):
+            if name in arrays:
+                self._look_at(name, arrays[name])
         if self._image is not None:
             arrays["image"] = self._image
         return arrays
+
+    def _look_at(self, name, weights):
+        """Raises HeadlightError where self-attention isn't square, and warns of weights that dropout changed."""
+        rows, keys = weights.shape[-2:]
+        cached = 0 if name.startswith("encoder_") else self._cached
+        if not name.startswith("cross_") and rows + cached != keys:
+            hint = "save attention of windows (Longformer) with all keys, 0 outside of them"
+            if rows < keys:
+                hint = f"if the other {keys - rows} were in a cache, give cached={keys - rows}; logits and hidden states are no attention"
+            raise HeadlightError(
+                f"{name} has {rows} queries and {keys} keys, but the tokens of self-attention are both; {hint}"
+            )
+        if _looks_like_dropout(weights):
+            warnings.warn(f"headlight: {name} looks like dropout; call model.eval() before the pass", stacklevel=2)
 
     def save(self, path):
         """Writes a .safetensors file that `headlight FILE` opens."""

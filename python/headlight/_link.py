@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import socket
-import stat
 import struct
 import sys
 import threading
@@ -14,41 +13,13 @@ import warnings
 
 from ._captures import Capture
 from ._program import HeadlightError
-from ._windows import Window
+from ._windows import Window, sockets
 
 _HEAD = struct.Struct("<4sHHqQ")  # magic, version, kind, step, bytes of the payload
 _MAGIC, _VERSION = b"HLNK", 1
 _HELLO, _CAPTURE, _WELCOME, _KEPT, _REFUSED, _BUSY = 1, 2, 101, 102, 103, 104
 _LARGEST_ANSWER = 1 << 16
 _QUEUE = 4
-
-
-def folder():
-    """Where windows have their sockets. Raises HeadlightError where others have access to it."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    path = os.path.join(runtime, "headlight") if runtime.startswith("/") else f"/tmp/headlight-{os.geteuid()}"
-    try:
-        found = os.lstat(path)
-    except FileNotFoundError:
-        return path
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        raise HeadlightError(f"{path} has to belong to you and be closed to other users (chmod 700)")
-    return path
-
-
-def _sockets():
-    """Sockets of windows, the newest first."""
-    try:
-        entries = [entry for entry in os.scandir(folder()) if entry.name.startswith("viewer-") and entry.name.endswith(".sock")]
-    except FileNotFoundError:
-        return []
-    found = []
-    for entry in entries:
-        try:
-            found.append((entry.stat(follow_symlinks=False).st_mtime, entry.path))
-        except FileNotFoundError:
-            continue
-    return [path for _, path in sorted(found, reverse=True)]
 
 
 class _Connection:
@@ -195,7 +166,7 @@ class Link:
             pieces = list(capture.pieces())
         except Exception as error:  # whatever the library of the arrays raises: training goes on, and so does the link
             self.refused += 1
-            self.problem = str(error)
+            self.problem = f"step {step}: {error}"
             return
         most = int(self._connection.terms.get("most_bytes", 0))
         size = sum(memoryview(piece).nbytes for piece in pieces)
@@ -220,17 +191,17 @@ def connect(name=None, *, start=True, timeout=60.0, queue=_QUEUE, flags=()):
     """
     if name is None:
         name = os.path.basename(sys.argv[0] if sys.argv and sys.argv[0] else "") or "Python"
-    for path in _sockets():
+    for path in sockets():
         try:
             return Link(_Connection(path, name, 30.0), queue=queue)
         except (OSError, ValueError):
             continue
     if not start:
         raise HeadlightError("no window is open that takes a link; open one with `headlight`")
-    known, window = set(_sockets()), Window(flags)
+    known, window = set(sockets()), Window(flags)
     end = time.monotonic() + timeout
     while time.monotonic() < end:
-        for path in _sockets():
+        for path in sockets():
             if path in known:
                 continue
             try:

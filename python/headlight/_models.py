@@ -1,66 +1,169 @@
 """Captures of transformers models."""
 
+import collections
+import contextlib
+
 from ._captures import Capture
 from ._program import HeadlightError
 
+_KINDS = ("attentions", "encoder_attentions", "decoder_attentions", "cross_attentions")
+
 
 def _texts_of(tokenizer, ids):
-    return [list(tokenizer.convert_ids_to_tokens(line)) for line in ids.tolist()]
+    texts = tokenizer.convert_ids_to_tokens(ids.tolist())
+    return [str(int(token)) if text is None else text for text, token in zip(texts, ids)]  # None: beyond the vocabulary
 
 
-def _run(model, inputs):
-    """The model's output with attentions; models that compute attention without them are switched to eager."""
+@contextlib.contextmanager
+def _prepared(model):
+    """The model without dropout, and with attention that it can return; afterwards as it was."""
+    training = [module for module in model.modules() if module.training]
+    before = getattr(model.config, "_attn_implementation", None)
+    is_switched = hasattr(model, "set_attn_implementation") and before not in (None, "eager")
+    model.eval()
+    try:
+        if is_switched:
+            model.set_attn_implementation("eager")
+        yield
+    finally:
+        if is_switched:
+            model.set_attn_implementation(before)
+        for module in training:
+            module.training = True
+
+
+def _attentions(model, inputs):
+    """By kind a list of tensors [line, heads, queries, keys], one for each layer."""
     import torch
 
-    with torch.no_grad():
-        output = model(**inputs, output_attentions=True, return_dict=True)
-    found = [getattr(output, name, None) for name in ("attentions", "encoder_attentions", "decoder_attentions")]
-    return output if any(layers and layers[0] is not None for layers in found) else None
+    refusal = f"{type(model).__name__} returned no attention"
+    try:
+        with torch.no_grad():
+            output = model(**inputs, output_attentions=True, return_dict=True)
+    except TypeError as error:
+        if "output_attentions" not in str(error):
+            raise
+        raise HeadlightError(f"{refusal}: it takes no output_attentions") from error
+    found = {kind: getattr(output, kind, None) or () for kind in _KINDS}
+    found = {kind: list(layers) for kind, layers in found.items() if any(layer is not None for layer in layers)}
+    if not found:
+        implementation = getattr(model.config, "_attn_implementation", None)
+        why = "its layers have none, or do not return it"
+        if implementation not in (None, "eager"):
+            why = f"it computes attention by {implementation}; load it with attn_implementation='eager'"
+        raise HeadlightError(f"{refusal}: {why}")
+    for kind, layers in found.items():
+        for layer in layers:
+            shape = [] if layer is None else list(layer.shape)
+            is_map = len(shape) == 4 and (kind == "cross_attentions" or shape[2] == shape[3])
+            if not is_map:
+                raise HeadlightError(
+                    f"{type(model).__name__} returned {kind} of a layer that are {shape}, not [batch, heads, queries, keys] with "
+                    "all keys; write those of a window (Longformer) into such an array, 0 outside, and give that to view()"
+                )
+    return found
+
+
+def _target_ids(model, tokenizer, target):
+    """What the decoder reads: its start token and the target without its end, as in training and as `--target`."""
+    import torch
+
+    configs = (model.config, getattr(model, "generation_config", None))
+    starts = [getattr(config, "decoder_start_token_id", None) for config in configs]
+    starts += [getattr(tokenizer, name, None) for name in ("bos_token_id", "pad_token_id")]
+    start = next((int(token) for token in starts if isinstance(token, int)), None)
+    if start is None:
+        raise HeadlightError(f"{type(model).__name__} doesn't say which token starts its decoder: set decoder_start_token_id")
+    ids = [] if target is None else tokenizer(text_target=[target], return_tensors="pt")["input_ids"][0].tolist()
+    if ids and ids[-1] == getattr(tokenizer, "eos_token_id", None):
+        ids.pop()
+    if ids and ids[0] == start:
+        ids.pop(0)
+    return torch.tensor([[start, *ids]])
+
+
+def _inputs(model, tokenizer, texts, target):
+    """What the model reads of each line, tensors [1, tokens] by name."""
+    is_pair = bool(getattr(model.config, "is_encoder_decoder", False))
+    if target is not None and not is_pair:
+        raise HeadlightError(f"{type(model).__name__} has no decoder beside an encoder: it takes no target")
+    targets = [target] * len(texts) if target is None or isinstance(target, str) else list(target)
+    if len(targets) != len(texts):
+        raise HeadlightError(f"there are {len(targets)} targets of {len(texts)} texts; give one, or one for each")
+    lines = []
+    for text, its_target in zip(texts, targets):
+        inputs = dict(tokenizer([text], return_tensors="pt"))
+        if not inputs["input_ids"].numel():
+            raise HeadlightError(f"{text!r} has no tokens")
+        if is_pair:
+            inputs["decoder_input_ids"] = _target_ids(model, tokenizer, its_target)
+        lines.append(inputs)
+    return lines
+
+
+def _run(model, lines):
+    """By kind the layers' tensors [line, heads, queries, keys], with zeros for padding. Lines of the same sizes are run
+    together."""
+    import torch
+
+    together = collections.defaultdict(list)
+    for line, inputs in enumerate(lines):
+        together[tuple((name, tuple(value.shape)) for name, value in inputs.items())].append(line)
+    found = collections.defaultdict(dict)  # by kind and layer: by line
+    with _prepared(model):
+        for members in together.values():
+            inputs = {name: torch.cat([lines[line][name] for line in members]) for name in lines[members[0]]}
+            device = getattr(model, "device", None)
+            if device is not None:
+                inputs = {name: value.to(device) for name, value in inputs.items()}
+            for kind, layers in _attentions(model, inputs).items():
+                for index, layer in enumerate(layers):
+                    found[kind, index].update(zip(members, layer))
+    kinds = collections.defaultdict(list)
+    for (kind, _), weights in sorted(found.items()):
+        rows, keys = (max(part.shape[axis] for part in weights.values()) for axis in (1, 2))
+        first = weights[0]
+        whole = first.new_zeros((len(lines), first.shape[0], rows, keys))
+        for line, part in weights.items():
+            whole[line, :, : part.shape[1], : part.shape[2]] = part
+        kinds[kind].append(whole)
+    return kinds
+
+
+def _words(tokenizer, ids, tokens="tokens", mask="attention_mask"):
+    """Options of Capture: the lines' tokens and, where they have different lengths, which of them are padding."""
+    lines = [_texts_of(tokenizer, line) for line in ids]
+    most = max(map(len, lines))
+    padding = getattr(tokenizer, "pad_token", None) or "<pad>"
+    words = {tokens: [line + [padding] * (most - len(line)) for line in lines]}
+    if any(len(line) != most for line in lines):
+        words[mask] = [[1] * len(line) + [0] * (most - len(line)) for line in lines]
+    return words
 
 
 def capture(model, tokenizer, text, target=None, *, opens=True, **options):
     """Runs a transformers model on a text, or a list of texts, and opens its attention in the window.
 
-    target: the decoder's text of an encoder-decoder; without one it reads the start token alone. opens: False returns the
-    Capture without opening it. options: those of view(), such as tab="model".
+    Each line has the attention that it has alone: lines of different lengths are run one after another, and the tokenizer
+    needs no padding. Dropout is off; afterwards the model is in training again if it was.
+    target: the decoder's text of an encoder-decoder, or one for each line; without one it reads the start token alone. opens:
+    False returns the Capture without opening it. options: those of view(), such as tab="model".
     """
     texts = [text] if isinstance(text, str) else list(text)
-    inputs = dict(tokenizer(texts, return_tensors="pt", padding=len(texts) > 1))
-    device = getattr(model, "device", None)
-    is_pair = bool(getattr(model.config, "is_encoder_decoder", False))
-    if is_pair:
-        import torch
-
-        if target is None:
-            start = model.config.decoder_start_token_id
-            inputs["decoder_input_ids"] = torch.full((len(texts), 1), start, dtype=torch.long)
-        else:
-            targets = [target] if isinstance(target, str) else list(target)
-            inputs["decoder_input_ids"] = tokenizer(text_target=targets, return_tensors="pt", padding=len(targets) > 1).input_ids
-    if device is not None:
-        inputs = {name: value.to(device) for name, value in inputs.items()}
-    output = _run(model, inputs)
-    if output is None and hasattr(model, "set_attn_implementation"):
-        before = getattr(model.config, "_attn_implementation", None)
-        model.set_attn_implementation("eager")
-        try:
-            output = _run(model, inputs)
-        finally:
-            if before:
-                model.set_attn_implementation(before)
-    if output is None:
-        raise HeadlightError("the model returned no attentions; load it with attn_implementation='eager'")
-    if is_pair:
-        made = Capture(
-            output,
-            encoder_tokens=_texts_of(tokenizer, inputs["input_ids"]),
-            decoder_tokens=_texts_of(tokenizer, inputs["decoder_input_ids"]),
-            causal=True,
-        )
+    if not texts:
+        raise HeadlightError("there is no text; give one, or a list of some")
+    lines = _inputs(model, tokenizer, texts, target)
+    layers = _run(model, lines)
+    source = [inputs["input_ids"][0] for inputs in lines]
+    if "decoder_input_ids" in lines[0]:
+        words = _words(tokenizer, source, "encoder_tokens")
+        read = [inputs["decoder_input_ids"][0] for inputs in lines]
+        words.update(_words(tokenizer, read, "decoder_tokens", "decoder_attention_mask"), causal=True)
     else:
-        first = output.attentions[0]
+        first = layers["attentions"][0]
         is_causal = bool((first.triu(1) == 0).all()) and first.shape[-1] > 1
-        made = Capture(output, _texts_of(tokenizer, inputs["input_ids"]), causal=is_causal)
+        words = dict(_words(tokenizer, source), causal=is_causal)
+    made = Capture(**layers, **words)
     if opens:
         made.view(**options)
     return made

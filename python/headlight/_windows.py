@@ -3,24 +3,56 @@
 import atexit
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 import threading
+import time
 
 from ._captures import Capture
 from ._program import HeadlightError, program, reason
+
+
+def folder():
+    """Where windows have their sockets. Raises HeadlightError where others have access to it."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    path = os.path.join(runtime, "headlight") if runtime.startswith("/") else f"/tmp/headlight-{os.geteuid()}"
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return path
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise HeadlightError(f"{path} has to belong to you and be closed to other users (chmod 700)")
+    return path
+
+
+def sockets():
+    """Sockets of windows, the newest first."""
+    try:
+        entries = [entry for entry in os.scandir(folder()) if entry.name.startswith("viewer-") and entry.name.endswith(".sock")]
+    except FileNotFoundError:
+        return []
+    found = []
+    for entry in entries:
+        try:
+            found.append((entry.stat(follow_symlinks=False).st_mtime, entry.path))
+        except FileNotFoundError:
+            continue
+    return [path for _, path in sorted(found, reverse=True)]
 
 
 class Window:
     """A window of the program, which stays open when Python ends."""
 
     def __init__(self, arguments, folder=None):
+        self.arguments = list(arguments)
         self._folder = folder
         self._is_closed = False  # by close()
         self._said = None  # what it wrote to standard error, once it has ended
+        self._others = self._sockets()
         self._errors = tempfile.TemporaryFile(mode="w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen(
-            [program(), "view", *arguments],
+            [program(), "view", *self.arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self._errors,
@@ -39,6 +71,13 @@ class Window:
         if self._folder and self.process.poll() is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
+    @staticmethod
+    def _sockets():
+        try:
+            return set(sockets())
+        except HeadlightError:
+            return set()
+
     @property
     def is_open(self):
         return self.process.poll() is None
@@ -53,6 +92,15 @@ class Window:
                 self._errors.seek(0)
                 self._said = self._errors.read()
         return reason(self._said, status)
+
+    def wait_until_open(self, timeout):
+        """Until it takes a link, which it does once it is on the screen. Raises HeadlightError with the program's line where
+        it can't open."""
+        end = time.monotonic() + timeout
+        while self.is_open and time.monotonic() < end and not self._sockets() - self._others:
+            time.sleep(0.02)
+        if self.error():
+            raise HeadlightError(self.error())
 
     def wait(self, timeout=None):
         """Until the window is closed. Raises HeadlightError with the program's line where it failed."""
@@ -90,13 +138,13 @@ def input_flags(model=None, text=None, target=None, mask=None, folder=None, flag
     return found + [str(flag) for flag in flags]
 
 
-def view(attentions=None, tokens=None, *, model=None, text=None, target=None, mask=None, tab=None, wait=0.0, flags=(), **options):
+def view(attentions=None, tokens=None, *, model=None, text=None, target=None, mask=None, tab=None, wait=10.0, flags=(), **options):
     """Opens the window on attention: a list with an array for each layer, what a transformers model returned, or a
     Capture. Or on a `model` and a `text`, which the program computes live.
 
-    tab: the view to begin with, such as "head", "model", "lines", "heads" or "neuron"; wait: seconds in which a window that
-    can't open raises HeadlightError; flags: further flags of `headlight view`; options: those of Capture, such as image and
-    patches of a vision model.
+    tab: the view to begin with, such as "head", "model", "lines", "heads" or "neuron"; wait: seconds at most until it is open,
+    in which HeadlightError is raised with the program's line where it can't open (0: none); flags: further flags of `headlight
+    view`; options: those of Capture, such as image and patches of a vision model.
     """
     folder = tempfile.mkdtemp(prefix="headlight-")
     try:
@@ -111,9 +159,6 @@ def view(attentions=None, tokens=None, *, model=None, text=None, target=None, ma
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    if wait:
-        try:
-            window.wait(wait)
-        except subprocess.TimeoutExpired:
-            pass
+    if "--link" not in window.arguments:  # it says so where it is open
+        window.wait_until_open(wait)
     return window

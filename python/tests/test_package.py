@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import warnings
 
 import headlight
 import numpy as np
@@ -115,8 +116,25 @@ class Captures(unittest.TestCase):
         channels_first = headlight.Capture([attention(1, (1, 2, 4, 4))], image=np.moveaxis(image, -1, 0) / 255.0)
         self.assertEqual(json.loads(channels_first.words["patches"]), [2, 2])
         self.assertEqual(channels_first.arrays()["image"].shape, (40, 60, 3))
-        with self.assertRaisesRegex(headlight.HeadlightError, "no square of patches"):
-            headlight.Capture([attention(1, (1, 2, 7, 7))], image=image)
+        # Square patches of the image's shape, as many as there are tokens for.
+        for shape, tokens, patches in (
+            ((40, 60, 3), 7, [2, 3]),
+            ((28, 42, 3), 25, [4, 6]),  # a class token, and not 5 x 5
+            ((224, 224, 3), 197, [14, 14]),
+            ((56, 56, 3), 21, [4, 4]),  # a class token and four registers
+            ((2, 30, 45, 3), 6, [2, 3]),
+            ((100, 141, 3), 17, [4, 4]),  # not as the model read it: the program says so
+        ):
+            layers = [np.full((1, 1, tokens, tokens), 1 / tokens, np.float32)]
+            found = headlight.Capture(layers, image=np.zeros(shape, np.uint8)).words["patches"]
+            self.assertEqual(json.loads(found), patches)
+        for shape, tokens, problem in (
+            ((56, 56, 3), 12, "12 tokens are no patches of an image of 56 x 56 pixels: give patches=\\(rows, columns\\)"),
+            ((480, 640, 3), 197, "197 tokens are 12 x 16 patches and 5 others, or 14 x 14 patches"),
+        ):
+            layers = [np.full((1, 1, tokens, tokens), 1 / tokens, np.float32)]
+            with self.assertRaisesRegex(headlight.HeadlightError, problem):
+                headlight.Capture(layers, image=np.zeros(shape, np.uint8))
         with self.assertRaisesRegex(headlight.HeadlightError, "an image is"):
             headlight.Capture([attention(1, (1, 2, 4, 4))], image=image[..., 0])
 
@@ -162,6 +180,141 @@ class Captures(unittest.TestCase):
         output.beam_indices = np.zeros((1, 4))
         with self.assertRaisesRegex(headlight.HeadlightError, "num_beams=1"):
             headlight.Capture(output)
+
+    @staticmethod
+    def generated(whole, prompt, cached=0, room=0, window=None):
+        """The passes of generate() over these layers: the prompt after `cached` tokens, then token by token."""
+        n = whole[0].shape[-1]
+        passes = []
+        for first, end in [(cached, cached + prompt), *((row, row + 1) for row in range(cached + prompt, n))]:
+            keys = slice(0 if window is None else max(0, first - window + 1), end)
+            layers = [layer[:, :, first:end, keys] for layer in whole]
+            passes.append(
+                tuple(np.pad(layer, ((0, 0), (0, 0), (0, 0), (0, room - layer.shape[-1] if room else 0))) for layer in layers)
+            )
+        return tuple(passes)
+
+    def test_generate_goes_on_after_a_filled_cache(self):
+        whole = [np.tril(attention(seed, (1, 2, 10, 10))) for seed in (1, 2)]
+        whole = [layer / layer.sum(-1, keepdims=True) for layer in whole]
+        tokens = [f"w{i}" for i in range(11)]
+        for what, passes in (
+            ("keys that grow", self.generated(whole, 3, cached=5)),
+            ("one pass", self.generated(whole, 5, cached=5)),
+            ("room for keys", self.generated(whole, 3, cached=5, room=16)),
+            ("one pass with room", self.generated(whole, 5, cached=5, room=16)),
+        ):
+            with self.subTest(what), tempfile.TemporaryDirectory() as folder:
+                capture = headlight.Capture(passes, tokens)
+                self.assertEqual(capture.words["cached"], "5")
+                for index, layer in enumerate(whole):
+                    np.testing.assert_array_equal(capture.arrays()[f"attention.{index}"], layer[:, :, 5:])
+                run = self.exported(capture, folder)
+                np.testing.assert_array_equal(run["weights"][1][:, :, 5:], whole[1][:, :, 5:])
+                self.assertFalse(run["weights"][1][:, :, :5].any())
+                self.assertEqual(run.tokens, [tokens[:10]])
+        # Layers with windows don't tell how many tokens there were: others do.
+        windowed = [np.triu(layer, -3) for layer in whole]
+        for prompt in (3, 5):  # several passes, and one
+            passes = zip(self.generated(whole, prompt, cached=5), self.generated(windowed, prompt, cached=5, window=4))
+            mixed = tuple((full[0], narrow[1]) for full, narrow in passes)
+            arrays = headlight.Capture(mixed).arrays()
+            np.testing.assert_array_equal(arrays["attention.1"], windowed[1][:, :, 5:])
+        with self.assertRaisesRegex(headlight.HeadlightError, "how many tokens were in the cache"):
+            headlight.Capture(self.generated(windowed, 3, cached=5, window=4))
+        # One pass of a model with a cache is such a generation.
+        output = type("Output", (), {"attentions": tuple(layer[:, :, 7:] for layer in whole)})()
+        self.assertEqual(headlight.Capture(output, tokens[:10]).words["cached"], "7")
+        output.attentions = tuple(attention(seed, (1, 2, 3, 5)) for seed in (1, 2))  # bands
+        with self.assertRaisesRegex(headlight.HeadlightError, "3 queries and 5 keys is not causal"):
+            headlight.Capture(output).arrays()
+        given = headlight.Capture([layer[:, :, 7:] for layer in whole], tokens[:10], cached=7, causal=True)
+        with tempfile.TemporaryDirectory() as folder:
+            np.testing.assert_array_equal(self.exported(given, folder)["weights"][0][:, :, 7:], whole[0][:, :, 7:])
+
+    def test_generate_without_a_cache_is_its_last_pass(self):
+        whole = np.tril(attention(1, (1, 2, 6, 6)))
+        passes = [[whole[:, :, :end, :end]] for end in (4, 5, 6)]
+        capture = headlight.Capture(passes, list("abcdefg"))
+        np.testing.assert_array_equal(capture.arrays()["attention.0"], whole)
+        self.assertEqual(json.loads(capture.words["tokens"]), list("abcdef"))
+        cross = attention(2, (1, 2, 3, 5))
+        capture = headlight.Capture(
+            decoder_attentions=[[whole[:, :, :end, :end]] for end in (1, 2, 3)],
+            cross_attentions=[[cross[:, :, :end]] for end in (1, 2, 3)],
+        )
+        np.testing.assert_array_equal(capture.arrays()["cross_attention.0"], cross)
+
+    def test_beams_are_refused_also_without_the_output(self):
+        lines = [np.tril(attention(seed, (1, 2, 6, 6))) for seed in (1, 2)]
+        beams = np.concatenate([lines[0], lines[1], lines[1]])
+        with self.assertRaisesRegex(headlight.HeadlightError, "lines 2 and 3 begin with the same weights, as beams do"):
+            headlight.Capture(self.generated([beams], 3))
+        different = headlight.Capture(self.generated([beams[:2]], 3))
+        np.testing.assert_array_equal(different.arrays()["attention.0"], beams[:2])
+        # Decoders begin with one token, which has itself alone: their attention to the texts tells them apart.
+        decoder = self.generated([beams], 1)
+        with self.assertRaisesRegex(headlight.HeadlightError, "lines 2 and 3"):
+            headlight.Capture(decoder_attentions=decoder, cross_attentions=[[beams[:, :, row : row + 1]] for row in range(6)])
+        apart = [[attention(5, (3, 2, 6, 4))[:, :, row : row + 1]] for row in range(6)]
+        headlight.Capture(decoder_attentions=decoder, cross_attentions=apart)
+
+    def test_padding_is_left_out(self):
+        alone = np.tril(attention(3, (1, 2, 3, 3)))
+        alone /= alone.sum(-1, keepdims=True)
+        batch = np.full((2, 2, 5, 5), 0.2, np.float32)
+        batch[0, :, 2:] = 0
+        batch[0, :, 2:, 2:] = alone[0]
+        tokens = [["p", "p", "a", "b", "c"], list("vwxyz")]
+        mask = np.array([[0, 0, 1, 1, 1], [1, 1, 1, 1, 1]])
+        capture = headlight.Capture([batch], tokens, attention_mask=mask)
+        self.assertEqual((capture.words["lengths"], capture.words["starts"]), ("[3, 5]", "[2, 0]"))
+        with tempfile.TemporaryDirectory() as folder:
+            run = self.exported(capture, folder)
+        self.assertEqual(run.tokens, [["a", "b", "c"], list("vwxyz")])
+        np.testing.assert_array_equal(run["weights"][0], batch)
+        pair = headlight.Capture(
+            cross_attentions=[attention(1, (2, 1, 3, 4))],
+            attention_mask=[[1, 1, 1, 0], [1, 1, 1, 1]],
+            decoder_attention_mask=[[1, 1, 1], [0, 1, 1]],
+        )
+        words = {name: value for name, value in pair.words.items() if name != "mask"}
+        self.assertEqual(words, {"lengths": "[3, 4]", "starts": "[0, 0]", "query_lengths": "[3, 2]", "query_starts": "[0, 1]"})
+        # The mask of a prompt, of what generate() returned.
+        whole = np.tril(attention(1, (2, 2, 6, 6)))
+        generated = headlight.Capture(self.generated([whole], 3), attention_mask=[[0, 1, 1], [1, 1, 1]])
+        self.assertEqual((generated.words["lengths"], generated.words["starts"]), ("[5, 6]", "[1, 0]"))
+        with self.assertRaisesRegex(headlight.HeadlightError, "attention_mask has holes in line 1"):
+            headlight.Capture([batch], attention_mask=[[1, 0, 1, 1, 1]] * 2).words
+        with self.assertRaisesRegex(headlight.HeadlightError, r"attention_mask is \[2, 4\], but the attention has 5 tokens"):
+            headlight.Capture([batch], attention_mask=np.ones((2, 4))).words
+
+    def test_dropout_is_told(self):
+        random = np.random.default_rng(0)
+        dropped = [attention(1, (1, 2, 9, 9)) * (random.random((1, 2, 9, 9)) > 0.1) / 0.9]
+        with self.assertWarnsRegex(UserWarning, "attention.0 looks like dropout; call model.eval\\(\\) before the pass"):
+            headlight.Capture(dropped).arrays()
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            path = os.path.join(folder, "capture.safetensors")
+            headlight.Capture(dropped).save(path)
+            out = os.path.join(folder, "out")
+            done = subprocess.run(
+                [headlight.program(), "export", "--capture", path, "--out", out], check=True, capture_output=True, text=True
+            )
+            self.assertIn("looks like dropout: call model.eval()", done.stderr)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            window = np.triu(np.tril(attention(1)), -1)
+            for layer in (
+                attention(),
+                np.tril(attention()),
+                window,
+                -dropped[0],
+                3 * dropped[0],
+                attention().astype(np.float16),
+            ):
+                headlight.Capture([layer]).arrays()
 
     def test_pieces_are_the_bytes_of_a_safetensors_file(self):
         layers = [attention(1).transpose(0, 1, 3, 2), attention(2).astype(np.float16)]  # the first isn't contiguous
@@ -211,8 +364,27 @@ class Captures(unittest.TestCase):
             headlight.show([attention()], TOKENS)  # not in a notebook
         with self.assertRaisesRegex(headlight.HeadlightError, "give a list"):
             headlight.Capture(attention(), TOKENS)
+        with self.assertRaisesRegex(headlight.HeadlightError, "tokens is one text; give a list"):
+            headlight.Capture([attention()], "the cat sat on it")
+        with self.assertRaisesRegex(headlight.HeadlightError, "open a model: headlight.view\\(model='gpt2'"):
+            headlight.Capture("gpt2")
+        both = headlight.Capture([attention(), attention()], cross_attentions=[attention()])
+        self.assertEqual(repr(both), "<headlight.Capture of 2 x attention [1, 3, 5, 5], 1 x cross_attention [1, 3, 5, 5]>")
         with self.assertRaisesRegex(headlight.HeadlightError, "not \\[5, 5\\]"):
             headlight.Capture([np.zeros((5, 5))]).save("x.safetensors")
+        cache = type("DynamicCache", (), {"get_seq_length": lambda self: 5, "__iter__": lambda self: iter([])})()
+        with self.assertRaisesRegex(headlight.HeadlightError, r"attentions is a cache of keys and values \(DynamicCache\)"):
+            headlight.Capture(cache)
+        logits = np.zeros((1, 5, 50), np.float32)
+        for output in ((logits, cache, (attention(),)), (logits, (attention(),))):
+            with self.assertRaisesRegex(headlight.HeadlightError, "attentions holds a .*, as all that a model returned does"):
+                headlight.Capture(output)
+        with self.assertRaisesRegex(
+            headlight.HeadlightError, "attention.0 has 5 queries and 50 keys, .* logits and hidden states"
+        ):
+            headlight.Capture((logits,)).save("x.safetensors")
+        with self.assertRaisesRegex(headlight.HeadlightError, "12 queries and 5 keys, .* windows \\(Longformer\\)"):
+            headlight.Capture([np.zeros((1, 2, 12, 5), np.float32)]).save("x.safetensors")
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaisesRegex(headlight.HeadlightError, "tokens"):
                 self.exported(headlight.Capture([attention()], ["too", "few"]), folder)
@@ -233,16 +405,60 @@ class Captures(unittest.TestCase):
             def convert_ids_to_tokens(self, ids):
                 return [f"w{token}" for token in ids]
 
+        model.train()
+        model.transformer.h[1].eval()
         capture = headlight.capture(model, Tokenizer(), "a bc def", opens=False)
+        self.assertTrue(model.training)
+        self.assertFalse(model.transformer.h[1].training)
         self.assertEqual(capture.words["mask"], "causal")
         self.assertEqual(json.loads(capture.words["tokens"]), [["w1", "w2", "w3"]])
         self.assertEqual(capture.arrays()["attention.1"].shape, (1, 2, 3, 3))
+        self.assertLess(abs(capture.arrays()["attention.1"].sum(-1) - 1).max(), 1e-6)  # without dropout
+
+        # Each line of a batch is as it is alone.
+        texts = ["a bc def", "gh", "abcd ab a"]
+        batch = headlight.capture(model, Tokenizer(), texts, opens=False)
+        self.assertEqual((batch.words["lengths"], batch.words["starts"]), ("[3, 1, 3]", "[0, 0, 0]"))
+        self.assertEqual(json.loads(batch.words["tokens"])[1], ["w2", "<pad>", "<pad>"])
+        for line, text in enumerate(texts):
+            alone = headlight.capture(model, Tokenizer(), text, opens=False).arrays()["attention.1"][0]
+            n = alone.shape[-1]
+            self.assertLess(abs(batch.arrays()["attention.1"][line, :, :n, :n] - alone).max(), 1e-6)
+        with self.assertRaisesRegex(headlight.HeadlightError, "no decoder beside an encoder"):
+            headlight.capture(model, Tokenizer(), "a", target="b", opens=False)
+
+        # Of an encoder-decoder the decoder reads its start token and the target without its end.
+        class Ending(Tokenizer):
+            eos_token_id = 1
+
+            def __call__(self, texts=None, text_target=None, **_):
+                return super().__call__([f"{text} e" for text in (texts or text_target)])
+
+        config = transformers.T5Config(
+            vocab_size=50, d_model=8, d_kv=4, d_ff=8, num_layers=2, num_heads=2, decoder_start_token_id=0
+        )
+        translator = transformers.T5ForConditionalGeneration(config).eval()
+        pair = headlight.capture(translator, Ending(), ["abc ab", "ab"], target=["ab abc", "abcd"], opens=False)
+        self.assertEqual(json.loads(pair.words["query_tokens"]), [["w0", "w2", "w3"], ["w0", "w4", "<pad>"]])
+        self.assertEqual(json.loads(pair.words["key_tokens"]), [["w3", "w2", "w1"], ["w2", "w1", "<pad>"]])
+        self.assertEqual((pair.words["lengths"], pair.words["query_lengths"]), ("[3, 2]", "[3, 2]"))
+        self.assertEqual(pair.arrays()["cross_attention.1"].shape, (2, 2, 3, 3))
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(self.exported(pair, folder).target_tokens, [["w0", "w2", "w3"], ["w0", "w4"]])
+
+        mamba = transformers.MambaConfig(vocab_size=50, hidden_size=8, num_hidden_layers=1, state_size=4)
+        with self.assertRaisesRegex(
+            headlight.HeadlightError, "^MambaForCausalLM returned no attention: (its layers have none|it takes)"
+        ):
+            headlight.capture(transformers.MambaForCausalLM(mamba), Tokenizer(), "a", opens=False)
 
 
 class WithoutDisplay(unittest.TestCase):
     def test_a_window_that_cannot_open_says_why(self):
         with self.assertRaisesRegex(headlight.HeadlightError, "display|window"):
             headlight.view([attention()], TOKENS, wait=60)
+        with self.assertRaisesRegex(headlight.HeadlightError, "line 1 has 2 tokens, but its attention has 5"):
+            headlight.view([attention()], ["too", "few"])
 
     def test_a_link_without_a_window(self):
         with self.assertRaisesRegex(headlight.HeadlightError, "no window is open"):

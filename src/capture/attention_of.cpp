@@ -7,10 +7,10 @@
 
 namespace headlight::capture {
 
-AttentionOf::AttentionOf(std::shared_ptr<const Numbers> queries, std::shared_ptr<const Numbers> keys, bool is_causal)
+AttentionOf::AttentionOf(std::shared_ptr<const Numbers> queries, std::shared_ptr<const Numbers> keys, CapturedMask mask)
     : queries_(std::move(queries)),
       keys_(std::move(keys)),
-      is_causal_(is_causal),
+      mask_(std::move(mask)),
       width_(queries_->shape()[3]),
       scale_(1.0 / std::sqrt(static_cast<double>(width_))) {}
 
@@ -35,23 +35,22 @@ void AttentionOf::dot(const float* query, std::uint32_t first, std::uint32_t cou
 
 void AttentionOf::weights(const Rectangle& cells, float* to, RowScale* scales) const {
   load_keys(cells.item, cells.head);
-  const std::uint32_t all = keys_->shape()[2];
   std::vector<float> query(width_);
-  std::vector<double> scores(all);
+  std::vector<double> scores(keys_->shape()[2]);
   for (std::uint32_t r = 0; r < cells.rows; ++r) {
     const std::uint32_t row = cells.row + r;
-    const std::uint32_t visible = is_causal_ ? std::min(row + 1, all) : all;
+    const attention::KeyRange visible = mask_.visible(cells.item, row);
     queries_->read({.item = cells.item, .head = cells.head, .row = row, .rows = 1, .column = 0, .columns = width_},
                    query.data());
-    dot(query.data(), 0, visible, scores.data());
+    dot(query.data(), visible.begin, visible.end - visible.begin, scores.data() + visible.begin);
     double largest = -std::numeric_limits<double>::infinity();
-    for (std::uint32_t key = 0; key < visible; ++key) largest = std::max(largest, scores[key] *= scale_);
+    for (std::uint32_t key = visible.begin; key < visible.end; ++key) largest = std::max(largest, scores[key] *= scale_);
     double sum = 0.0;
-    for (std::uint32_t key = 0; key < visible; ++key) sum += scores[key] = std::exp(scores[key] - largest);
+    for (std::uint32_t key = visible.begin; key < visible.end; ++key) sum += scores[key] = std::exp(scores[key] - largest);
     float* line = to + std::size_t{r} * cells.columns;
     for (std::uint32_t column = 0; column < cells.columns; ++column) {
       const std::uint32_t key = cells.column + column;
-      line[column] = key < visible ? static_cast<float>(scores[key] / sum) : 0.0F;
+      line[column] = visible.holds(key) ? static_cast<float>(scores[key] / sum) : 0.0F;
     }
     scales[r] = {.max = static_cast<float>(largest), .sum = static_cast<float>(sum)};
   }

@@ -77,7 +77,9 @@ struct Parts {
 /// Makes the blocks of a file's arrays; every error names the file.
 class BlockBuilder {
  public:
-  BlockBuilder(std::string file, const StoredCapture& stored) : file_(std::move(file)) {
+  /// `cached`: tokens whose keys are there, but whose rows are not.
+  BlockBuilder(std::string file, const StoredCapture& stored, std::uint32_t cached)
+      : file_(std::move(file)), cached_(cached) {
     for (const StoredArray& array : stored.arrays) {
       if (!is_image(array)) add(array);
     }
@@ -92,6 +94,7 @@ class BlockBuilder {
   std::vector<CapturedBlock> build() {
     expect_all_layers();
     std::vector<CapturedBlock> blocks;
+    has_decoder_ = std::ranges::any_of(parts_, [](const auto& item) { return item.first.kind != BlockKind::EncoderSelf; });
     for (const auto& [ref, parts] : parts_) {
       if (!parts.has_attention())
         fail("'{}' has no attention beside it; save weights, or queries and keys, with it", parts.value->name);
@@ -155,11 +158,14 @@ class BlockBuilder {
     return shape;
   }
 
+  /// Rows that are missing: an encoder beside a decoder has no cache.
+  std::uint32_t cached_rows(BlockKind kind) const { return has_decoder_ && kind == BlockKind::EncoderSelf ? 0 : cached_; }
+
   CapturedBlock from_weights(BlockRef ref, const StoredArray& array) const {
     const Shape shape = four_axes(array);
-    CapturedBlock block{.ref = ref, .shape = sizes(shape[0], shape[1], shape[2], shape[3])};
+    CapturedBlock block = empty_block(ref, array, shape, shape[3]);
     block.shape.only_weights = true;
-    block.weights = array.open(shape);
+    block.weights = later_rows(array.open(shape), block.mask.first_row);
     return block;
   }
 
@@ -176,11 +182,11 @@ class BlockBuilder {
            parts.query->name, headlight::to_string(parts.query->shape), parts.key->name,
            headlight::to_string(parts.key->shape));
     }
-    CapturedBlock block{.ref = ref, .shape = sizes(queries[0], queries[1], queries[2], keys[2])};
+    CapturedBlock block = empty_block(ref, *parts.query, queries, keys[2]);
     block.shape.d_k = queries[3];
     block.shape.kv_heads = keys[1];
     if (block.shape.d_k > model::kMaxModelWidth) fail("'{}' has a d_k of {}", parts.query->name, block.shape.d_k);
-    block.queries = parts.query->open(queries);
+    block.queries = later_rows(parts.query->open(queries), block.mask.first_row);
     block.keys = parts.key->open(keys);
     return block;
   }
@@ -202,14 +208,39 @@ class BlockBuilder {
     block.values = array.open(values);
   }
 
-  static attention::BlockShape sizes(std::uint32_t batch, std::uint32_t heads, std::uint32_t queries, std::uint32_t keys) {
-    attention::BlockShape shape;
-    shape.batch = batch;
-    shape.heads = shape.kv_heads = heads;
-    shape.queries = queries;
-    shape.keys = keys;
-    shape.has_values = false;
-    return shape;
+  /// `rows` [batch, heads, captured queries, …].
+  CapturedBlock empty_block(BlockRef ref, const StoredArray& array, const Shape& rows, std::uint32_t keys) const {
+    CapturedBlock block{.ref = ref, .shape = {}, .mask = {.first_row = cached_rows(ref.kind)}};
+    const std::uint32_t queries = rows[2] + block.mask.first_row;
+    if (ref.kind != BlockKind::Cross && queries != keys) fail_of_sizes(ref, array, rows[2], keys);
+    if (queries > kMostTokens || std::size_t{rows[0]} * queries > kMostLabels) {
+      fail("with the {} tokens of its cache '{}' has more than the {} that are shown; save a part of the text", cached_,
+           array.name, kMostTokens);
+    }
+    block.shape.batch = rows[0];
+    block.shape.heads = block.shape.kv_heads = rows[1];
+    block.shape.queries = queries;
+    block.shape.keys = keys;
+    block.shape.has_values = false;
+    return block;
+  }
+
+  /// Of self-attention whose queries aren't its keys.
+  [[noreturn]] void fail_of_sizes(BlockRef ref, const StoredArray& array, std::uint32_t queries, std::uint32_t keys) const {
+    const std::string found = fmt::format("'{}' has {} queries and {} keys", array.name, queries, keys);
+    if (cached_rows(ref.kind) > 0) {
+      fail("{}, which with the {} 'cached' tokens of its metadata are no {}; save them of one pass", found, cached_, keys);
+    }
+    if (queries < keys) {
+      fail(
+          "{}, but the tokens of self-attention are both; if the other {} were in a cache, add \"cached\": \"{}\" to the "
+          "metadata",
+          found, keys - queries, keys - queries);
+    }
+    fail(
+        "{}, but the tokens of self-attention are both; save attention of windows (Longformer) with all keys, 0 outside of "
+        "them",
+        found);
   }
 
   static std::string name_of(const CapturedBlock& block) {
@@ -219,16 +250,16 @@ class BlockBuilder {
   void expect_like_first(const CapturedBlock& block) {
     const auto [first, is_first] = first_of_kind_.try_emplace(block.ref.kind, block);
     const attention::BlockShape &here = block.shape, &there = first->second.shape;
+    if (here.batch != there.batch && here.queries == there.queries && here.keys == there.keys) {
+      fail(
+          "'{}' has {} lines of {} tokens, but '{}' {}; of attention in windows (Swin) save layers with as many windows in "
+          "one file",
+          name_of(block), here.batch, here.queries, name_of(first->second), there.batch);
+    }
     if (here.batch != there.batch || here.queries != there.queries || here.keys != there.keys) {
       fail("'{}' has {} lines of {} queries and {} keys, but '{}' {} of {} and {}; save all layers of one pass",
            name_of(block), here.batch, here.queries, here.keys, name_of(first->second), there.batch, there.queries,
            there.keys);
-    }
-    if (block.ref.kind != BlockKind::Cross && here.queries != here.keys) {
-      fail(
-          "'{}' has {} queries and {} keys, but the tokens of self-attention are both; save a pass without a cache, or call "
-          "it cross_attention.{}",
-          name_of(block), here.queries, here.keys, block.ref.layer.value);
     }
   }
 
@@ -256,6 +287,8 @@ class BlockBuilder {
   }
 
   std::string file_;
+  std::uint32_t cached_ = 0;
+  bool has_decoder_ = false;
   std::map<BlockRef, Parts> parts_;
   std::map<BlockKind, CapturedBlock> first_of_kind_;
   bool has_both_ = false;
@@ -301,23 +334,39 @@ SideSize size_of_side(const std::vector<CapturedBlock>& blocks, bool is_source) 
   return {};
 }
 
-/// The texts of both sides' tokens.
-std::shared_ptr<const model::ModelInput> make_input(const std::vector<CapturedBlock>& blocks, const CaptureWords& words,
-                                                    const std::optional<PatchGrid>& patches) {
-  auto input = std::make_shared<model::ModelInput>();
+/// Both sides' tokens.
+inference::Prompt make_prompt(const std::vector<CapturedBlock>& blocks, const CaptureWords& words,
+                              const std::optional<PatchGrid>& patches) {
+  inference::Prompt prompt;
   const auto [target_batch, target_length] = size_of_side(blocks, false);
   const auto [source_batch, source_length] = size_of_side(blocks, true);
-  const std::optional<TokenLists>& target_words =
-      source_batch == 0 && !words.query_tokens ? words.tokens : words.query_tokens;
-  if (target_batch > 0) input->target = token_batch(target_words, target_batch, target_length);
-  std::optional<TokenLists> source_words = words.key_tokens ? words.key_tokens : words.tokens;
-  if (!source_words && patches) {
-    source_words = TokenLists{.where = {}, .lines = std::vector(source_batch, patch_names(*patches, source_length))};
+  if (target_batch > 0) {
+    const bool is_alone = source_batch == 0;
+    SideTokens side =
+        side_tokens(is_alone ? with_missing(words.queries, words.plain) : words.queries, target_batch, target_length);
+    prompt.input.target = std::move(side.batch);
+    prompt.target_tokens = std::move(side.tokens);
   }
-  // A decoder alone has no source.
-  input->source = source_batch == 0 ? token_batch(std::nullopt, target_batch, 1)
-                                    : token_batch(source_words, source_batch, source_length);
-  return input;
+  if (source_batch == 0) {  // a decoder alone has no source
+    prompt.input.source = side_tokens({}, target_batch, 1).batch;
+    return prompt;
+  }
+  SideWords source = with_missing(words.keys, words.plain);
+  if (!source.tokens && patches) {
+    source.tokens = TokenLists{.where = {}, .lines = std::vector(source_batch, patch_names(*patches, source_length))};
+  }
+  SideTokens side = side_tokens(source, source_batch, source_length);
+  prompt.input.source = std::move(side.batch);
+  prompt.tokens = std::move(side.tokens);
+  return prompt;
+}
+
+std::vector<attention::KeyRange> real_tokens(const model::TokenBatch& tokens) {
+  std::vector<attention::KeyRange> ranges;
+  for (std::uint32_t line = 0; line < tokens.batch; ++line) {
+    ranges.emplace_back(tokens.start(line), tokens.start(line) + tokens.lengths[line]);
+  }
+  return ranges;
 }
 
 StoredCapture read_stored(const std::filesystem::path& path) {
@@ -331,9 +380,9 @@ StoredCapture read_stored(const std::filesystem::path& path) {
 
 CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(std::move(path)) {
   const StoredCapture stored = read_stored(path_);
-  BlockBuilder builder(path_.string(), stored);
-  blocks_ = builder.build();
   const CaptureWords words = read_words(path_, stored.metadata);
+  BlockBuilder builder(path_.string(), stored, words.cached);
+  blocks_ = builder.build();
   is_causal_ = words.is_causal;
   network_ = make_network(blocks_);
   const auto image = std::ranges::find_if(stored.arrays, is_image);
@@ -344,9 +393,23 @@ CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(
                            .batch = source.batch,
                            .tokens = source.length};
   images_ = std::make_shared<const CapturedImages>(reads_images ? read_images(images) : CapturedImages());
-  input_ = make_input(blocks_, words, images_->grid);
-  if (builder.has_both()) note_ = "Its q and k aren't read where the weights are saved.";
-  if (!images_->note.empty()) note_ += fmt::format("{}Image: {}.", note_.empty() ? "" : " ", images_->note);
+  prompt_ = std::make_shared<const inference::Prompt>(make_prompt(blocks_, words, images_->grid));
+  for (CapturedBlock& block : blocks_) {
+    block.mask.is_causal = capture::is_causal(*this, block.ref.kind);
+    block.mask.queries = real_tokens(prompt_->input.queries(block.ref.kind));
+    block.mask.keys = real_tokens(prompt_->input.keys(block.ref.kind));
+  }
+  const auto add_note = [&](const std::string& text) { note_ += (note_.empty() ? "" : " ") + text; };
+  if (words.cached > 0) {
+    add_note(fmt::format("The first {} tokens were in a cache: their rows weren't captured and are hatched.", words.cached));
+  }
+  if (builder.has_both()) add_note("Its q and k aren't read where the weights are saved.");
+  if (!images_->note.empty()) add_note(fmt::format("Image: {}.", images_->note));
+}
+
+bool is_causal(const CaptureFile& file, model::BlockKind kind) {
+  if (!file.is_causal() || kind == BlockKind::Cross) return false;
+  return kind == BlockKind::DecoderSelf || file.network()->layers->decoder.empty();
 }
 
 const std::optional<PatchGrid>& CaptureFile::patches() const { return images_->grid; }

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "attention/block_shape.h"
+#include "capture/captured_mask.h"
 #include "capture/numbers.h"
 #include "capture/patch_grid.h"
+#include "inference/prompt.h"
 #include "model/network.h"
 
 namespace headlight::exporting {
@@ -19,10 +21,12 @@ namespace headlight::capture {
 
 struct CapturedImages;
 
-/// One attention block of a capture: its weights, or queries and keys from which they are computed; and its values.
+/// One attention block of a capture: its weights, or queries and keys from which they are computed; and its values. Rows of
+/// tokens that were in a cache are 0.
 struct CapturedBlock {
   model::BlockRef ref;
   attention::BlockShape shape;
+  CapturedMask mask = {};
   std::shared_ptr<const Numbers> weights = {};             ///< [batch, heads, n_q, n_k]
   std::shared_ptr<const Numbers> queries = {}, keys = {};  ///< [batch, heads, n, d_k]; null with weights
   std::shared_ptr<const Numbers> values = {};              ///< [batch, kv_heads, n_k, d_v]; may be null
@@ -42,8 +46,9 @@ class CaptureFile {
   bool is_causal() const { return is_causal_; }
   /// Layers of the captured sizes, without weights.
   const std::shared_ptr<const model::Network>& network() const { return network_; }
-  /// The tokens' texts; where the file has none, their positions.
-  const std::shared_ptr<const model::ModelInput>& input() const { return input_; }
+  /// The tokens, with labels as of a model's own text; where the file has no texts, their positions.
+  const std::shared_ptr<const inference::Prompt>& prompt() const { return prompt_; }
+  std::shared_ptr<const model::ModelInput> input() const { return {prompt_, &prompt_->input}; }
   /// Which of the source's tokens (of an encoder, or of the only stack) are patches of an image; nullopt: they are words.
   const std::optional<PatchGrid>& patches() const;
   /// The image of a line of the batch; null: there is none.
@@ -56,10 +61,13 @@ class CaptureFile {
   std::vector<CapturedBlock> blocks_;
   bool is_causal_ = false;
   std::shared_ptr<const model::Network> network_;
-  std::shared_ptr<const model::ModelInput> input_;
+  std::shared_ptr<const inference::Prompt> prompt_;
   std::shared_ptr<const CapturedImages> images_;  ///< never null
   std::string note_;
 };
+
+/// Does the file's causal mask hide later keys in this kind of attention? In an encoder and a decoder it is the decoder's.
+bool is_causal(const CaptureFile& file, model::BlockKind kind);
 
 /// By its name: .npz, or .safetensors whose header names tensors of a capture. False where it can't be read.
 bool is_capture_path(const std::filesystem::path& path);

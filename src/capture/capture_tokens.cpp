@@ -1,14 +1,15 @@
 #include "capture/capture_tokens.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "capture/token_spelling.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/utf8.h"
 
 namespace headlight::capture {
 namespace {
@@ -16,15 +17,13 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr JsonLimits kTokenLimits{.bytes = std::size_t{64} << 20, .values = std::size_t{8} << 20, .depth = 8};
-/// Bytes of a token's text that are kept.
-constexpr std::size_t kLongestToken = 256;
 
 std::vector<std::string> read_line(const Json& list, const std::string& where) {
   std::vector<std::string> line;
   line.reserve(list.size());
   for (const Json& token : list) {
     if (!token.is_string()) throw Error("{}: {} is not a text; tokens are a list of texts", where, shown(token));
-    line.push_back(one_line(token.get_ref<const std::string&>(), kLongestToken));
+    line.push_back(token.get<std::string>());
   }
   return line;
 }
@@ -50,11 +49,26 @@ bool read_mask(const Json& value, const std::string& where) {
   throw Error("{}: {} is not a mask; it is \"causal\" or \"none\"", where, shown(value));
 }
 
-/// Rows and columns of patches, or a token.
-constexpr std::uint32_t kMostPatches = std::uint32_t{1} << 20;
+/// Rows and columns of patches, tokens, or the number of one.
+constexpr std::uint32_t kMostCount = std::uint32_t{1} << 20;
 constexpr std::size_t kMostImages = std::size_t{1} << 16;
 
-bool is_count(const Json& value) { return value.is_number_unsigned() && value.get<std::uint64_t>() <= kMostPatches; }
+bool is_count(const Json& value) { return value.is_number_unsigned() && value.get<std::uint64_t>() <= kMostCount; }
+
+LineNumbers read_numbers(const Json& value, std::string where) {
+  if (!value.is_array()) throw Error("{}: {} is not a list with a number for each line", where, shown(value));
+  LineNumbers found{.where = std::move(where)};
+  for (const Json& number : value) {
+    if (!is_count(number)) throw Error("{}: {} is no number of tokens", found.where, shown(number));
+    found.numbers.push_back(number.get<std::uint32_t>());
+  }
+  return found;
+}
+
+std::uint32_t read_cached(const Json& value, const std::string& where) {
+  if (!is_count(value)) throw Error("{}: {} is no number of tokens", where, shown(value));
+  return value.get<std::uint32_t>();
+}
 
 std::vector<std::string> read_files_of(const Json& value, const std::string& where) {
   if (value.is_string()) return {value.get<std::string>()};
@@ -92,19 +106,70 @@ void take(CaptureWords& words, const std::string& key, const Json& value, const 
   const std::string where = fmt::format("{}, {}", file, key);
   take_image(words.image, key, value, where);
   if (key == "mask") words.is_causal = read_mask(value, where);
-  if (key == "tokens") words.tokens = read_lists(value, where);
-  if (key == "query_tokens") words.query_tokens = read_lists(value, where);
-  if (key == "key_tokens") words.key_tokens = read_lists(value, where);
+  if (key == "cached") words.cached = read_cached(value, where);
+  const auto take_side = [&](SideWords& side, std::string_view prefix) {
+    if (!key.starts_with(prefix)) return;
+    const std::string_view name = std::string_view(key).substr(prefix.size());
+    if (name == "tokens") side.tokens = read_lists(value, where);
+    if (name == "lengths") side.lengths = read_numbers(value, where);
+    if (name == "starts") side.starts = read_numbers(value, where);
+  };
+  take_side(words.plain, "");
+  take_side(words.queries, "query_");
+  take_side(words.keys, "key_");
 }
 
-constexpr std::array<const char*, 7> kMembers = {"tokens", "query_tokens", "key_tokens", "mask",
-                                                 "image",  "patches",      "first_patch"};
+constexpr std::array<const char*, 14> kMembers = {
+    "tokens",      "lengths",    "starts", "query_tokens", "query_lengths", "query_starts", "key_tokens",
+    "key_lengths", "key_starts", "mask",   "cached",       "image",         "patches",      "first_patch"};
 
 /// Metadata are texts: these are no JSON.
 bool is_plain_text(std::string_view key, std::string_view text) {
   return key == "mask" || (key == "image" && !text.starts_with('['));
 }
 bool is_of_image(std::string_view key) { return key == "image" || key == "patches" || key == "first_patch"; }
+
+std::string lines_text(std::size_t count) { return fmt::format("{} line{}", count, count == 1 ? "" : "s"); }
+
+/// Which tokens of each line are real, by `lengths` and `starts`.
+void set_padding(model::TokenBatch& batch, const SideWords& words) {
+  for (const std::optional<LineNumbers>* list : {&words.lengths, &words.starts}) {
+    if (!*list || (*list)->numbers.size() == batch.batch) continue;
+    throw Error("{}: {} numbers, but the batch has {}; write one for each line", (*list)->where, (*list)->numbers.size(),
+                lines_text(batch.batch));
+  }
+  if (words.starts) batch.starts = words.starts->numbers;
+  for (std::uint32_t line = 0; line < batch.batch; ++line) {
+    const std::uint32_t start = batch.start(line), room = batch.length - std::min(start, batch.length);
+    const std::uint32_t count = words.lengths ? words.lengths->numbers[line] : room;
+    if (count == 0 || count > room) {
+      throw Error("{}: line {} would have {} tokens from token {} on, but its attention has {}; padding is not counted",
+                  words.lengths ? words.lengths->where : words.starts->where, line + 1, count, start, batch.length);
+    }
+    batch.lengths[line] = count;
+  }
+}
+
+/// Texts of all tokens, padding included, and the real ones as tokens.
+void set_texts(SideTokens& side, const TokenLists& lists) {
+  model::TokenBatch& batch = side.batch;
+  if (lists.lines.size() != batch.batch) {
+    throw Error("{}: {} list{} of tokens, but the batch has {}; write one list for each line", lists.where,
+                lists.lines.size(), lists.lines.size() == 1 ? "" : "s", lines_text(batch.batch));
+  }
+  const Spelling spelling = spelling_of(lists.lines);
+  for (std::uint32_t line = 0; line < batch.batch; ++line) {
+    const std::vector<std::string>& texts = lists.lines[line];
+    if (texts.size() != batch.length) {
+      throw Error("{}: line {} has {} tokens, but its attention has {}; save them of the same pass, padding included",
+                  lists.where, line + 1, texts.size(), batch.length);
+    }
+    SpelledLine spelled = spell(texts, spelling);
+    batch.texts.push_back(std::move(spelled.labels));
+    const auto first = spelled.tokens.begin() + batch.start(line);
+    side.tokens.emplace_back(first, first + batch.lengths[line]);
+  }
+}
 
 }  // namespace
 
@@ -143,28 +208,25 @@ CaptureWords read_words(const std::filesystem::path& path, const std::map<std::s
   return words;
 }
 
-model::TokenBatch token_batch(const std::optional<TokenLists>& lists, std::uint32_t batch, std::uint32_t length) {
-  model::TokenBatch tokens{.batch = batch, .length = length, .lengths = std::vector(batch, length)};
-  if (!lists) {
-    std::vector<std::string> positions;
-    positions.reserve(length);
-    for (std::uint32_t i = 0; i < length; ++i) positions.push_back(std::to_string(i));
-    tokens.texts.assign(batch, positions);
-    return tokens;
+SideWords with_missing(SideWords words, const SideWords& others) {
+  if (!words.tokens) words.tokens = others.tokens;
+  if (!words.lengths) words.lengths = others.lengths;
+  if (!words.starts) words.starts = others.starts;
+  return words;
+}
+
+SideTokens side_tokens(const SideWords& words, std::uint32_t batch, std::uint32_t length) {
+  SideTokens side{.batch = {.batch = batch, .length = length, .lengths = std::vector(batch, length)}};
+  set_padding(side.batch, words);
+  if (words.tokens) {
+    set_texts(side, *words.tokens);
+    return side;
   }
-  if (lists->lines.size() != batch) {
-    throw Error("{}: {} list{} of tokens, but the batch has {} line{}; write one list for each line", lists->where,
-                lists->lines.size(), lists->lines.size() == 1 ? "" : "s", batch, batch == 1 ? "" : "s");
-  }
-  for (std::size_t line = 0; line < lists->lines.size(); ++line) {
-    const std::size_t found = lists->lines[line].size();
-    if (found != length) {
-      throw Error("{}: line {} has {} tokens, but its attention has {}; save them of the same pass, padding included",
-                  lists->where, line + 1, found, length);
-    }
-  }
-  tokens.texts = lists->lines;
-  return tokens;
+  std::vector<std::string> positions;
+  positions.reserve(length);
+  for (std::uint32_t i = 0; i < length; ++i) positions.push_back(std::to_string(i));
+  side.batch.texts.assign(batch, positions);
+  return side;
 }
 
 }  // namespace headlight::capture

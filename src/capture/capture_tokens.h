@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/network.h"
+#include "text/token.h"
 
 namespace headlight::capture {
 
@@ -17,6 +18,20 @@ struct TokenLists {
   std::string where;  ///< file and key, for messages: "run.json, query_tokens"
   std::vector<std::vector<std::string>> lines = {};
 };
+
+/// A number for each line of the batch.
+struct LineNumbers {
+  std::string where;
+  std::vector<std::uint32_t> numbers = {};
+};
+
+/// What a file says of the tokens of one side.
+struct SideWords {
+  std::optional<TokenLists> tokens = {};
+  std::optional<LineNumbers> lengths = {}, starts = {};  ///< how many are no padding, and the first of them
+};
+/// `words`, and of `others` what they lack.
+SideWords with_missing(SideWords words, const SideWords& others);
 
 /// What a capture says of an image whose patches are its tokens.
 struct ImageWords {
@@ -28,8 +43,9 @@ struct ImageWords {
 
 /// What a capture says in words.
 struct CaptureWords {
-  std::optional<TokenLists> tokens = {}, query_tokens = {}, key_tokens = {};
+  SideWords plain = {}, queries = {}, keys = {};  ///< by the names "tokens", "query_tokens", "key_tokens" and so on
   bool is_causal = false;
+  std::uint32_t cached = 0;  ///< tokens that were in a cache: their rows are missing
   ImageWords image = {};
 };
 
@@ -37,7 +53,13 @@ struct CaptureWords {
 /// line where one of them isn't what docs/CAPTURES.md says; of an image ImageWords::problem says it.
 CaptureWords read_words(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata);
 
-/// Tokens of `batch` lines of `length`; without lists their positions. Throws Error where a list has another length.
-model::TokenBatch token_batch(const std::optional<TokenLists>& lists, std::uint32_t batch, std::uint32_t length);
+/// The tokens of one side, as of a prompt.
+struct SideTokens {
+  model::TokenBatch batch;
+  std::vector<std::vector<text::Token>> tokens = {};  ///< [batch][real token]; none without lists
+};
+/// Of `batch` lines of `length`; without lists tokens are called by their positions. Throws Error where a list has another
+/// length, or a line's real tokens are none or more than it has.
+SideTokens side_tokens(const SideWords& words, std::uint32_t batch, std::uint32_t length);
 
 }  // namespace headlight::capture

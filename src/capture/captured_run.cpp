@@ -75,12 +75,40 @@ class PooledRow {
   std::vector<std::uint64_t> counts_;
 };
 
-}  // namespace
+/// What is said of a whole row of weights.
+struct RowFacts {
+  double sum = 0.0;             ///< of those that are finite
+  float largest = 0.0F;         ///< likewise
+  std::uint64_t odd_cells = 0;  ///< NaN or infinite
+  bool is_negative = false;
+  bool has_hole = false;  ///< a weight of exactly 0 between two others
 
-bool is_causal(const CaptureFile& file, model::BlockKind kind) {
-  if (!file.is_causal() || kind == model::BlockKind::Cross) return false;
-  return kind == model::BlockKind::DecoderSelf || file.network()->layers->decoder.empty();
+  explicit RowFacts(std::span<const float> weights) {
+    bool has_any = false, is_gap = false;
+    for (const float weight : weights) {
+      if (!std::isfinite(weight)) {
+        ++odd_cells;
+        continue;
+      }
+      sum += double{weight};
+      largest = std::max(largest, weight);
+      is_negative = is_negative || weight < 0.0F;
+      has_hole = has_hole || (is_gap && weight != 0.0F);
+      is_gap = has_any && weight == 0.0F;
+      has_any = has_any || weight != 0.0F;
+    }
+  }
+};
+
+/// Keys as columns of a request.
+attention::KeyRange within(attention::KeyRange keys, const attention::TileRequest& request) {
+  const auto column = [&](std::uint32_t key) {
+    return std::min(std::max(key, request.column) - request.column, request.columns);
+  };
+  return {column(keys.begin), column(keys.end)};
 }
+
+}  // namespace
 
 CapturedRun::CapturedRun(std::shared_ptr<const CaptureFile> file, inference::Session* session)
     : Run({.network = file->network(), .input = *file->input()}, {}), file_(std::move(file)) {
@@ -90,7 +118,7 @@ CapturedRun::CapturedRun(std::shared_ptr<const CaptureFile> file, inference::Ses
     block.captured = &captured;
     block.version = next_version();
     if (!captured.weights) {
-      block.attention = std::make_unique<AttentionOf>(captured.queries, captured.keys, is_causal(*file_, captured.ref.kind));
+      block.attention = std::make_unique<AttentionOf>(captured.queries, captured.keys, captured.mask);
     }
     if (captured.values) block.values = std::make_unique<MixedValues>(captured.values, captured.shape.heads);
   }
@@ -136,7 +164,7 @@ void CapturedRun::check(const attention::TileRequest& request) const {
 DeviceParts::Part CapturedRun::part_of(const attention::TileRequest& request) const {
   const CapturedBlock& captured = *block(request.block).captured;
   if (!parts_ || captured.weights) return {};
-  return parts_->part(captured, is_causal(*file_, captured.ref.kind), request.batch, request.head);
+  return parts_->part(captured, request.batch, request.head);
 }
 
 std::vector<attention::Tile> CapturedRun::evaluate(std::span<const attention::TileRequest> requests) const {
@@ -183,14 +211,15 @@ std::vector<attention::Tile> CapturedRun::evaluate(const DeviceParts::Part& part
 
 void CapturedRun::look_at_rows(const attention::Tile& tile) const {
   Block& block = this->block(tile.request.block);
-  const attention::BlockShape& shape = block.captured->shape;
+  const CapturedMask& mask = block.captured->mask;
   HeadRows& known = block.rows[{tile.request.batch, tile.request.head}];
-  known.is_known.resize(shape.queries, 0);
+  known.is_known.resize(block.captured->shape.queries, 0);
   for (std::size_t r = 0; r < tile.row_sum.size(); ++r) {
     const std::uint32_t row = tile.request.row + static_cast<std::uint32_t>(r);
     if (std::exchange(known.is_known[row], std::uint8_t{1}) != 0 || std::isfinite(tile.row_sum[r])) continue;
     // The numbers are finite, but a product of theirs isn't: then none of the row's weights is a number.
-    odd_cells_ += is_causal(*file_, block.captured->ref.kind) ? std::min(row + 1, shape.keys) : shape.keys;
+    const attention::KeyRange visible = mask.visible(tile.request.batch, row);
+    if (mask.has_row(tile.request.batch, row)) odd_cells_ += visible.end - visible.begin;
   }
 }
 
@@ -249,20 +278,19 @@ attention::Tile CapturedRun::evaluate_on_host(const attention::TileRequest& requ
       RowScale scale;
       read(block, request.stage, {request.batch, request.head, query, 1, request.column, request.columns}, line.data(),
            is_map ? &scale : nullptr);
-      // The first column that a causal mask hides. A weight there that isn't 0 is shown: the file says so too.
-      const bool hides = is_map && is_causal(*file_, request.block.kind);
-      const std::uint32_t visible =
-          hides ? std::min(query + 1 - std::min(query + 1, request.column), request.columns) : request.columns;
+      // Columns that the mask shows. A weight in others that isn't 0 is shown: the file says so too.
+      const attention::KeyRange visible = is_map ? within(block.captured->mask.visible(request.batch, query), request)
+                                                 : attention::KeyRange(request.columns);
       const bool counts_hidden = request.stage != Stage::Masked;  // whose mean is of visible cells
       const bool is_in_sample = request.sampled_rows == 0 || r - first < request.sampled_rows;
-      if (is_in_sample) pooled.add(line, 0, counts_hidden ? request.columns : visible);
+      const attention::KeyRange counted = counts_hidden ? attention::KeyRange(request.columns) : visible;
+      if (is_in_sample) pooled.add(line, counted.begin, counted.end);
       if (!is_map) continue;
       tile.row_max.push_back(scale.max);
       tile.row_sum.push_back(scale.sum);
       if (!is_in_sample) continue;
-      for (std::uint32_t c = 0; c < visible; c += request.pool) masked[c / request.pool] = 0;
-      for (std::uint32_t c = visible; c < request.columns && request.stage == Stage::Weights; ++c) {
-        if (line[c] != 0.0F) masked[c / request.pool] = 0;
+      for (std::uint32_t c = 0; c < request.columns; ++c) {
+        if (visible.holds(c) || (request.stage == Stage::Weights && line[c] != 0.0F)) masked[c / request.pool] = 0;
       }
     }
     for (std::uint32_t at = 0; at < width; ++at) {
@@ -329,26 +357,18 @@ void CapturedRun::read_weights(const Block& block, const Rectangle& row, float* 
 
 void CapturedRun::look_at_row(const CapturedBlock& block, const Rectangle& row, std::span<const float> weights,
                               RowScale& scale) const {
-  double sum = 0.0;
-  float largest = 0.0F;
-  std::uint64_t odd = 0;
-  for (const float weight : weights) {
-    if (!std::isfinite(weight)) {
-      ++odd;
-      continue;
-    }
-    sum += double{weight};
-    largest = std::max(largest, weight);
-  }
-  odd_cells_ += odd;
+  const RowFacts facts(weights);
+  const bool is_counted = block.mask.has_row(row.item, row.row);
+  if (is_counted) odd_cells_ += facts.odd_cells;
   if (!block.weights) return;
   // What captured weights tell of their scores: the largest weight is 1/l. A row without weights has m = −∞ and l = 0.
-  const bool has_any = largest > 0.0F;
-  scale = {.max = has_any ? 0.0F : -std::numeric_limits<float>::infinity(), .sum = has_any ? 1.0F / largest : 0.0F};
-  if (odd > 0 || std::abs(sum - 1.0) <= kRowTolerance) return;
+  const bool has_any = facts.largest > 0.0F;
+  scale = {.max = has_any ? 0.0F : -std::numeric_limits<float>::infinity(), .sum = has_any ? 1.0F / facts.largest : 0.0F};
+  if (!is_counted || facts.odd_cells > 0 || std::abs(facts.sum - 1.0) <= kRowTolerance) return;
   ++odd_rows_;
-  if (std::abs(sum - 1.0) <= std::abs(worst_.sum - 1.0)) return;
-  worst_ = {.block = block.ref, .item = row.item, .head = row.head, .row = row.row, .sum = sum};
+  dropout_.add(facts.sum, facts.has_hole, facts.is_negative);
+  if (std::abs(facts.sum - 1.0) <= std::abs(worst_.sum - 1.0)) return;
+  worst_ = {.block = block.ref, .item = row.item, .head = row.head, .row = row.row, .sum = facts.sum};
 }
 
 std::string CapturedRun::warning() const {
@@ -359,6 +379,7 @@ std::string CapturedRun::warning() const {
     add(fmt::format("{} row{} not sum to 1, the worst to {:.4g} ({} layer {}, head {}, line {}, query {})", odd_rows_,
                     odd_rows_ == 1 ? " does" : "s do", worst_.sum, to_string(worst_.block.kind), worst_.block.layer.value,
                     worst_.head, worst_.item + 1, worst_.row));
+    if (dropout_.is_likely()) text += ", which looks like dropout: call model.eval() before the pass";
   }
   std::uint64_t rounded = 0;
   for (const CapturedBlock& block : file_->blocks()) {

@@ -16,9 +16,6 @@
 
 namespace headlight::capture {
 
-/// Does the file's causal mask hide later keys in this kind of attention? In an encoder and a decoder it is the decoder's.
-bool is_causal(const CaptureFile& file, model::BlockKind kind);
-
 /// A capture as a run. Captured weights are read from the file and pooled on the host as a device pools them; those of
 /// captured queries and keys are computed on a session's device like those of any run, or on the host in double precision
 /// where there is none. It answers for weights, and for queries, keys, scores, values and the heads' outputs where what they
@@ -29,8 +26,8 @@ class CapturedRun final : public inference::Run {
   explicit CapturedRun(std::shared_ptr<const CaptureFile> file, inference::Session* session = nullptr);
 
   const CaptureFile& file() const { return *file_; }
-  /// What is odd about the numbers that were read so far, in one line: cells that aren't finite, rows that don't sum to 1,
-  /// numbers that were rounded. Empty: nothing.
+  /// What is odd about the numbers of real tokens that were read so far, in one line: cells that aren't finite, rows that
+  /// don't sum to 1, and whether that looks like dropout, numbers that were rounded. Empty: nothing.
   std::string warning() const;
 
   std::vector<model::BlockRef> blocks() const override;
@@ -63,6 +60,23 @@ class CapturedRun final : public inference::Run {
     std::uint32_t item = 0, head = 0, row = 0;
     double sum = 1.0;
   };
+  /// Do rows that don't sum to 1 look like those that dropout left? It makes each weight 0, or 1/(1 − p) times itself, so
+  /// that sums are around 1 and at most 1/(1 − p).
+  class DropoutSigns {
+   public:
+    /// `has_hole`: a weight between others is exactly 0.
+    void add(double sum, bool has_hole, bool is_negative) {
+      has_raised_ = has_raised_ || sum > 1.0;
+      has_hole_ = has_hole_ || has_hole;
+      is_other_ = is_other_ || is_negative || sum > kMostSum;
+    }
+    bool is_likely() const { return has_raised_ && has_hole_ && !is_other_; }
+
+   private:
+    static constexpr double kMostSum = 2.01;  ///< of p = 0.5, the most in use, with rounding
+
+    bool has_raised_ = false, has_hole_ = false, is_other_ = false;
+  };
   Block& block(model::BlockRef ref) const;
   /// Throws Error where the capture has no such numbers.
   void check(const attention::TileRequest& request) const;
@@ -90,6 +104,7 @@ class CapturedRun final : public inference::Run {
   mutable std::map<model::BlockRef, Block> blocks_;
   mutable std::uint64_t odd_cells_ = 0, odd_rows_ = 0;
   mutable OddRow worst_;
+  mutable DropoutSigns dropout_;
 };
 
 }  // namespace headlight::capture

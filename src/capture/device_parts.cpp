@@ -64,27 +64,31 @@ bool is_finite(const Tensor& tensor) {
 
 }  // namespace
 
-DeviceParts::Part DeviceParts::part(const CapturedBlock& block, bool is_causal, std::uint32_t item, std::uint32_t head) {
+DeviceParts::Part DeviceParts::part(const CapturedBlock& block, std::uint32_t item, std::uint32_t head) {
   const attention::BlockShape& shape = block.shape;
   const std::uint32_t kv_heads = kv_heads_at_once(shape, session_.most_tensor_bytes());
-  if (kv_heads == 0) return {};
+  if (kv_heads == 0 || block.mask.first_row > 0) return {};
   const std::uint32_t at_once = kv_heads * PartSize::group(shape);
   const Key key{.block = block.ref, .item = item, .first_head = head / at_once * at_once};
   const std::uint32_t heads = std::min(at_once, shape.heads - key.first_head);
   auto found = kept_.find(key);
-  if (found == kept_.end()) found = kept_.emplace(key, make(block, is_causal, key, heads)).first;
+  if (found == kept_.end()) found = kept_.emplace(key, make(block, key, heads)).first;
   found->second.last_use = ++uses_;
   return {.run = found->second.run, .first_head = key.first_head, .heads = heads};
 }
 
-DeviceParts::Kept DeviceParts::make(const CapturedBlock& block, bool is_causal, const Key& key, std::uint32_t heads) {
+DeviceParts::Kept DeviceParts::make(const CapturedBlock& block, const Key& key, std::uint32_t heads) {
   const std::uint32_t group = PartSize::group(block.shape);
   const std::uint32_t first_kv = key.first_head / group, kv_heads = heads / group;
+  const attention::KeyRange keys = block.mask.keys[key.item];
+  const bool has_padding = keys.begin > 0 || keys.end < block.shape.keys;
+  const auto real_keys = has_padding ? std::optional(keys) : std::nullopt;
   inference::GivenAttention given{.block = block.ref,
                                   .q = read_heads(*block.queries, key.item, key.first_head, heads),
                                   .k = read_heads(*block.keys, key.item, first_kv, kv_heads),
                                   .v = {},
-                                  .is_causal = is_causal};
+                                  .is_causal = block.mask.is_causal,
+                                  .real_keys = real_keys};
   if (block.values) given.v = read_heads(*block.values, key.item, first_kv, kv_heads);
   if (!is_finite(given.q) || !is_finite(given.k) || !is_finite(given.v)) return {};
   const std::size_t bytes = PartSize(block.shape, kv_heads).sum();

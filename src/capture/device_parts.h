@@ -23,13 +23,13 @@ class DeviceParts {
 
   /// Consecutive heads of one line of the batch.
   struct Part {
-    /// Of these heads, counted from 0; null: the host computes them, because a matrix is more than the device binds, or
-    /// because a number of theirs is not finite, of which kernels promise nothing.
+    /// Of these heads, counted from 0; null: the host computes them, because a matrix is more than the device binds, a
+    /// number of theirs is not finite, of which kernels promise nothing, or rows are missing, which kernels would compute.
     std::shared_ptr<const inference::Run> run = nullptr;
     std::uint32_t first_head = 0, heads = 0;
   };
   /// Of a block with queries and keys. Throws Error when the file can't be read any more, or the device can't hold a part.
-  Part part(const CapturedBlock& block, bool is_causal, std::uint32_t item, std::uint32_t head);
+  Part part(const CapturedBlock& block, std::uint32_t item, std::uint32_t head);
 
  private:
   struct Key {
@@ -43,7 +43,7 @@ class DeviceParts {
     std::size_t bytes = 0;
     std::uint64_t last_use = 0;
   };
-  Kept make(const CapturedBlock& block, bool is_causal, const Key& key, std::uint32_t heads);
+  Kept make(const CapturedBlock& block, const Key& key, std::uint32_t heads);
   /// Frees parts until so many bytes are left for others.
   void make_room(std::size_t bytes);
 

@@ -75,8 +75,9 @@ class Entry {
     return bytes;
   }
 
-  /// Of a stored entry.
+  /// Of a stored entry. The first call reads it to its end, where the archive's CRC-32 is compared.
   void read_at(std::uint64_t offset, std::byte* to, std::size_t count) {
+    if (!is_checked_) check_sum();
     if (file_ == nullptr) open();
     if (zip_fseek(file_, static_cast<zip_int64_t>(offset), SEEK_SET) != 0) fail("{}", zip_file_strerror(file_));
     read(to, count);
@@ -90,7 +91,7 @@ class Entry {
     read(head.data(), head.size());
     read(bytes.data(), bytes.size());
     std::byte more{};
-    if (zip_fread(file_, &more, 1) != 0) fail("it holds more than it says; save it again with numpy.savez");
+    if (read_some(&more, 1) != 0) fail("it holds more than it says; save it again with numpy.savez");
     close();
     return bytes;
   }
@@ -105,13 +106,29 @@ class Entry {
     if (file_ != nullptr) zip_fclose(file_);
     file_ = nullptr;
   }
+  void check_sum() {
+    std::vector<std::byte> piece(std::min<std::uint64_t>(size_, std::uint64_t{1} << 20));
+    open();
+    while (read_some(piece.data(), piece.size()) > 0) {
+    }
+    close();
+    is_checked_ = true;
+  }
+  /// 0 at the end, where libzip compares the CRC-32 of all that was read since open().
+  std::size_t read_some(std::byte* to, std::size_t count) {
+    const zip_int64_t some = zip_fread(file_, to, count);
+    if (some >= 0) return static_cast<std::size_t>(some);
+    if (zip_error_code_zip(zip_file_get_error(file_)) == ZIP_ER_CRC) {
+      fail("its bytes are not those that were saved (their CRC-32 differs); copy the file again, or save it again");
+    }
+    fail("{}; save it again with numpy.savez", zip_file_strerror(file_));
+  }
   void read(std::byte* to, std::size_t count) {
     std::size_t done = 0;
     while (done < count) {
-      const zip_int64_t some = zip_fread(file_, to + done, count - done);
-      if (some < 0) fail("{}; save it again with numpy.savez", zip_file_strerror(file_));
+      const std::size_t some = read_some(to + done, count - done);
       if (some == 0) fail("it ends after {} of {} bytes; save it again with numpy.savez", done, count);
-      done += static_cast<std::size_t>(some);
+      done += some;
     }
   }
 
@@ -120,6 +137,7 @@ class Entry {
   zip_uint64_t index_ = 0;
   std::uint64_t size_ = 0;
   zip_file_t* file_ = nullptr;
+  bool is_checked_ = false;
 };
 
 /// An array of an archive. A compressed one is in memory from the first read on.

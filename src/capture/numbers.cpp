@@ -1,5 +1,6 @@
 #include "capture/numbers.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -30,6 +31,27 @@ class MappedNumbers final : public Numbers {
   std::span<const std::byte> bytes_;
   std::shared_ptr<const model::MappedFile> file_;
   mutable std::uint64_t rounded_ = 0;
+};
+
+class LaterRows final : public Numbers {
+ public:
+  LaterRows(std::shared_ptr<const Numbers> numbers, Shape shape, std::uint32_t first)
+      : Numbers(numbers->name(), std::move(shape)), numbers_(std::move(numbers)), first_(first) {}
+
+  void read(const Rectangle& cells, float* to) const override {
+    const std::uint32_t missing = std::min(cells.rows, first_ - std::min(first_, cells.row));
+    to = std::fill_n(to, std::size_t{missing} * cells.columns, 0.0F);
+    if (missing == cells.rows) return;
+    Rectangle there = cells;
+    there.row = cells.row + missing - first_;
+    there.rows = cells.rows - missing;
+    numbers_->read(there, to);
+  }
+  std::uint64_t rounded() const override { return numbers_->rounded(); }
+
+ private:
+  std::shared_ptr<const Numbers> numbers_;
+  std::uint32_t first_;
 };
 
 std::size_t decode_doubles(const std::byte* from, std::size_t count, float* to) {
@@ -79,6 +101,13 @@ std::shared_ptr<const Numbers> mapped_numbers(std::string name, Shape shape, Num
                                               std::span<const std::byte> bytes,
                                               std::shared_ptr<const model::MappedFile> file) {
   return std::make_shared<const MappedNumbers>(std::move(name), std::move(shape), type, bytes, std::move(file));
+}
+
+std::shared_ptr<const Numbers> later_rows(std::shared_ptr<const Numbers> numbers, std::uint32_t first) {
+  if (first == 0) return numbers;
+  Shape shape = numbers->shape();
+  shape[2] += first;
+  return std::make_shared<const LaterRows>(std::move(numbers), std::move(shape), first);
 }
 
 }  // namespace headlight::capture

@@ -56,4 +56,7 @@ std::shared_ptr<const Numbers> mapped_numbers(std::string name, Shape shape, Num
                                               std::span<const std::byte> bytes,
                                               std::shared_ptr<const model::MappedFile> file);
 
+/// The same numbers as rows from `first` on of matrices that have so many rows more: those before it are 0.
+std::shared_ptr<const Numbers> later_rows(std::shared_ptr<const Numbers> numbers, std::uint32_t first);
+
 }  // namespace headlight::capture

@@ -49,11 +49,12 @@ attention::BlockRun upload_block(gpu::Stream& stream, const GivenAttention& give
   block.merged = std::make_shared<const ops::DeviceTensor>(stream, 1, 1, queries, heads * d_v4 * 4, "the merged heads");
   block.stats = std::make_shared<const ops::DeviceTensor>(ops::make_stats(stream, 1, heads, queries));
   attention::MaskSpec mask;
-  mask.rule = {.causal = given.is_causal, .key_padding = false};
-  const std::array<std::uint32_t, 2> all_keys{0, keys};
+  mask.rule = {.causal = given.is_causal, .key_padding = given.real_keys.has_value()};
+  const attention::KeyRange real = given.real_keys.value_or(keys);
+  const std::array<std::uint32_t, 2> real_keys{real.begin, real.end};
   block.mask = std::make_shared<const attention::DeviceMask>(attention::upload_mask(
       stream, mask, {.layer = given.block.layer.value, .batch = 1, .heads = heads, .queries = queries, .keys = keys},
-      all_keys));
+      real_keys));
   return block;
 }
 

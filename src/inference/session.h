@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
+#include "attention/mask.h"
 #include "core/tensor.h"
 #include "inference/reuse.h"
 #include "inference/run.h"
@@ -46,13 +48,14 @@ using PassObserver = std::function<bool(std::size_t done, std::size_t total)>;
 inline constexpr double kLongPass = 2e10;
 
 /// Queries, keys and values of one attention block that no layer projected, as of a capture: row i of a head is
-/// softmax_j(qᵢ·kⱼ / √d_k) over the keys, with a causal mask over those with j ≤ i.
+/// softmax_j(qᵢ·kⱼ / √d_k) over the keys that are no padding, with a causal mask over those with j ≤ i.
 struct GivenAttention {
   model::BlockRef block;  ///< the run's only one
   Tensor q;               ///< [head, query, d_k]
   Tensor k;               ///< [KV head, key, d_k]; their number divides that of the heads
   Tensor v;               ///< [KV head, key, d_v]; empty: the block has no values
   bool is_causal = false;
+  std::optional<attention::KeyRange> real_keys = {};  ///< the others are padding; nullopt: none is
 };
 
 /// Runs networks on one device. Not thread-safe: one owner calls it, and its calls block until the GPU is done.

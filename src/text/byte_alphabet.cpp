@@ -38,17 +38,18 @@ void to_byte_letters(NormalizedText& text) {
   text.transform(changes);
 }
 
-void append_letter_bytes(std::string& bytes, std::string_view token_string) {
+bool append_letter_bytes(std::string& bytes, std::string_view token_string) {
   const std::size_t before = bytes.size();
   for (std::size_t at = 0; at < token_string.size();) {
     const int byte = from_byte_letter(next_code_point(token_string, at));
     if (byte < 0) {
       bytes.resize(before);
       bytes += token_string;
-      return;
+      return false;
     }
     bytes += static_cast<char>(byte);
   }
+  return true;
 }
 
 }  // namespace headlight::text

@@ -11,7 +11,8 @@ namespace headlight::text {
 /// Replaces each byte of the text by a letter of GPT-2's alphabet: most of Latin-1 is itself, the rest is from U+0100 on
 /// (the space is "Ġ", the newline "Ċ"). The letters of a character share its byte range.
 void to_byte_letters(NormalizedText& text);
-/// Appends the bytes that a token string encodes, or the string itself when one of its characters isn't in the alphabet.
-void append_letter_bytes(std::string& bytes, std::string_view token_string);
+/// Appends the bytes that a token string encodes. Where one of its characters isn't in the alphabet it appends the string
+/// itself and returns false.
+bool append_letter_bytes(std::string& bytes, std::string_view token_string);
 
 }  // namespace headlight::text

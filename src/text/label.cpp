@@ -27,6 +27,14 @@ void append_readable(std::string& label, char32_t c, TokenStringKind kind) {
   }
 }
 
+constexpr std::size_t kPartMark = 4;  ///< letters of " 2/3"
+
+/// Is the character before `at` one of several parts? It has four bytes at most, so a digit counts them.
+bool is_part_mark(std::string_view label, std::size_t at) {
+  const auto is_count = [&](std::size_t i) { return label[i] >= '1' && label[i] <= '4'; };
+  return at + kPartMark <= label.size() && label[at] == ' ' && is_count(at + 1) && label[at + 2] == '/' && is_count(at + 3);
+}
+
 /// The bytes that a token encodes.
 std::string bytes_of(std::string_view token_string, TokenStringKind kind) {
   std::string bytes;
@@ -94,6 +102,20 @@ std::vector<std::string> to_labels(std::span<const std::string_view> token_strin
     if (!is_part[i] || is_broken[i]) labels[i] = to_label(token_strings[i], kind);
   }
   return labels;
+}
+
+std::string without_parts(std::string_view label) {
+  std::string whole;
+  for (std::size_t at = 0; at < label.size();) {
+    const std::size_t first = at;
+    next_code_point(label, at);
+    const bool is_part = is_part_mark(label, at);
+    if (!is_part || label[at + 1] == '1') whole += label.substr(first, at - first);
+    if (!is_part) continue;
+    at += kPartMark;
+    if (at < label.size() && label[at] == ' ') ++at;
+  }
+  return whole;
 }
 
 std::string to_label(std::string_view token_string, TokenStringKind kind) {

@@ -17,4 +17,8 @@ std::string to_label(std::string_view token_string, TokenStringKind kind);
 /// character and its part number: "語 1/3", "語 2/3", "語 3/3". An empty token string is a token without bytes.
 std::vector<std::string> to_labels(std::span<const std::string_view> token_strings, TokenStringKind kind);
 
+/// A label of to_labels() as part of a word: a character that is spread over several tokens is the first one's, without its
+/// part number: "café" of "café 1/2", and nothing of "é 2/2".
+std::string without_parts(std::string_view label);
+
 }  // namespace headlight::text

@@ -54,6 +54,22 @@ TEST_SUITE("cpu") {
     CHECK(padded[1].place.begins_word);
   }
 
+  TEST_CASE("tokens that share a character are one word, and a space alone belongs to the word after it") {
+    // Both tokens of "é" cover its bytes; the tokenizer leaves the space out of its token.
+    std::vector<text::Token> gpt = {token_at(0, 5), token_at(3, 5), token_at(5, 5), token_at(6, 10), token_at(6, 10)};
+    gpt[2].text = "Ġ";
+    gpt[2].is_special = false;
+    const std::vector<std::string> labels{"café 1/2", "é 2/2", "·", "😀 1/2", "😀 2/2"};
+    const std::vector<TokenPlace> places = token_places(labels, gpt, 0);
+    std::vector<bool> begins;
+    for (const TokenPlace& place : places) begins.push_back(place.begins_word);
+    CHECK(begins == std::vector<bool>{true, false, true, false, false});
+    CHECK(word_text(std::span(places).first(2)) == "café");
+    CHECK(word_text(std::span(places).subspan(2)) == "😀");
+    CHECK(word_text(std::span(places).subspan(2, 1)) == "·");
+    CHECK(word_text(std::span(places).subspan(1, 1)) == "é 2/2");  // alone, as the token is shown
+  }
+
   TEST_CASE("words that fit are never broken, tokens never, and no token overlaps another or leaves its line") {
     std::vector<RunningToken> tokens;
     std::vector<float> widths;

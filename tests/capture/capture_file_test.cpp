@@ -159,8 +159,17 @@ TEST_SUITE("cpu") {
         "c.safetensors: 'attention.1' has 1 lines of 3 queries and 3 keys, but 'attention.0' 1 of 2 and 2; save all layers "
         "of one pass");
     CHECK(complaint_about({even("attention.0", {1, 1, 1, 3})}) ==
-          "c.safetensors: 'attention.0' has 1 queries and 3 keys, but the tokens of self-attention are both; save a pass "
-          "without a cache, or call it cross_attention.0");
+          "c.safetensors: 'attention.0' has 1 queries and 3 keys, but the tokens of self-attention are both; if the other 2 "
+          R"(were in a cache, add "cached": "2" to the metadata)");
+    CHECK(complaint_about({even("q.0", {1, 1, 1, 2}), even("k.0", {1, 1, 3, 2})}).find("'q.0' has 1 queries and 3 keys") !=
+          std::string::npos);
+    CHECK(
+        complaint_about({even("attention.0", {1, 1, 12, 5})}) ==
+        "c.safetensors: 'attention.0' has 12 queries and 5 keys, but the tokens of self-attention are both; save attention "
+        "of windows (Longformer) with all keys, 0 outside of them");
+    CHECK(complaint_about({even("attention.0", {4, 1, 2, 2}), even("attention.1", {1, 1, 2, 2})}) ==
+          "c.safetensors: 'attention.1' has 1 lines of 2 tokens, but 'attention.0' 4; of attention in windows (Swin) save "
+          "layers with as many windows in one file");
     CHECK(complaint_about({even("attention.0", {1, 1, 2, 2}), even("encoder_attention.0", {1, 1, 2, 2})}) ==
           "c.safetensors: 'attention.0' and 'encoder_attention.0' are the same attention; keep one");
     CHECK(complaint_about({even("q.0", {1, 1, 2, 2})}) ==
@@ -189,6 +198,77 @@ TEST_SUITE("cpu") {
           "c.safetensors, tokens: 1 list of tokens, but the batch has 2 lines; write one list for each line");
     CHECK(complaint_about({even("attention.0", {1, 1, 2, 2})}, R"("tokens":"x y")").find("write it with json.dumps") !=
           std::string::npos);
+  }
+
+  TEST_CASE("which tokens of a line are padding is checked where the file is read") {
+    const TemporaryDirectory folder;
+    const std::vector<MadeTensor> batch = {even("attention.0", {2, 1, 4, 4})};
+    const CaptureFile file(write_capture(folder.path() / "c.safetensors", batch,
+                                         R"("lengths":"[2, 3]","starts":"[2, 1]","tokens":"[[\"p\", \"p\", \"a\", \"b\"], )"
+                                         R"([\"p\", \"x\", \"y\", \"z\"]]")"));
+    const model::TokenBatch& tokens = file.input()->source;
+    CHECK(tokens.lengths == std::vector{2U, 3U});
+    CHECK(tokens.starts == std::vector{2U, 1U});
+    CHECK(tokens.texts[0][0] == "p");
+    REQUIRE(file.prompt()->tokens.size() == 2);
+    CHECK(file.prompt()->tokens[0].size() == 2);
+    CHECK(file.prompt()->tokens[1].front().text == "x");
+    const CaptureFile from_starts(write_capture(folder.path() / "s.safetensors", batch, R"("starts":"[0, 3]")"));
+    CHECK(from_starts.input()->source.lengths == std::vector{4U, 1U});
+
+    // Of an encoder and a decoder each side has its own; a decoder alone takes the plain names.
+    const CaptureFile pair(write_capture(folder.path() / "p.safetensors", {even("cross_attention.0", {1, 1, 2, 3})},
+                                         R"("key_lengths":"[2]","query_starts":"[1]")"));
+    CHECK(pair.input()->source.lengths == std::vector{2U});
+    CHECK(pair.input()->target->starts == std::vector{1U});
+    const CaptureFile alone(
+        write_capture(folder.path() / "d.safetensors", {even("decoder_attention.0", {1, 2, 2})}, R"("lengths":"[1]")"));
+    CHECK(alone.input()->target->lengths == std::vector{1U});
+
+    CHECK(complaint_about(batch, R"("lengths":"[2]")") ==
+          "c.safetensors, lengths: 1 numbers, but the batch has 2 lines; write one for each line");
+    CHECK(complaint_about(batch, R"("lengths":"2")") ==
+          "c.safetensors, lengths: 2 is not a list with a number for each line");
+    CHECK(complaint_about(batch, R"("lengths":"[2, -1]")") == "c.safetensors, lengths: -1 is no number of tokens");
+    CHECK(complaint_about(batch, R"("lengths":"[2, 0]")") ==
+          "c.safetensors, lengths: line 2 would have 0 tokens from token 0 on, but its attention has 4; padding is not "
+          "counted");
+    CHECK(complaint_about(batch, R"("lengths":"[2, 4]","starts":"[0, 1]")") ==
+          "c.safetensors, lengths: line 2 would have 4 tokens from token 1 on, but its attention has 4; padding is not "
+          "counted");
+    CHECK(complaint_about(batch, R"("starts":"[0, 9]")") ==
+          "c.safetensors, starts: line 2 would have 0 tokens from token 9 on, but its attention has 4; padding is not "
+          "counted");
+  }
+
+  TEST_CASE("tokens that were in a cache have keys and no rows") {
+    const TemporaryDirectory folder;
+    const CaptureFile file(write_capture(folder.path() / "c.safetensors", {even("attention.0", {1, 2, 2, 5})},
+                                         R"("cached":"3","mask":"causal")"));
+    const CapturedBlock& block = file.blocks().front();
+    CHECK(block.shape.queries == 5);
+    CHECK(block.shape.keys == 5);
+    CHECK(block.mask.first_row == 3);
+    CHECK(file.input()->source.length == 5);
+    CHECK(file.note() == "The first 3 tokens were in a cache: their rows weren't captured and are hatched.");
+    // An encoder has no cache: the decoder's rows and those of its attention to the encoder are missing.
+    const CaptureFile pair(write_capture(folder.path() / "p.safetensors",
+                                         {even("encoder_attention.0", {1, 4, 4}), even("decoder_attention.0", {1, 1, 3}),
+                                          even("cross_attention.0", {1, 1, 4})},
+                                         R"("cached":"2")"));
+    CHECK(pair.blocks()[0].mask.first_row == 0);
+    CHECK(pair.blocks()[1].mask.first_row == 2);
+    CHECK(pair.blocks()[2].shape.queries == 3);
+    CHECK(
+        complaint_about({even("attention.0", {1, 2, 2, 5})}, R"("cached":"2")") ==
+        "c.safetensors: 'attention.0' has 2 queries and 5 keys, which with the 2 'cached' tokens of its metadata are no 5; "
+        "save them of one pass");
+    CHECK(complaint_about({even("attention.0", {1, 2, 2, 5})}, R"("cached":"[3]")") ==
+          "c.safetensors, cached: [3] is no number of tokens");
+    CHECK(
+        complaint_about({even("cross_attention.0", {1, 2, 2, 5})}, R"("cached":"1048576")") ==
+        "c.safetensors: with the 1048576 tokens of its cache 'cross_attention.0' has more than the 1048576 that are shown; "
+        "save a part of the text");
   }
 
   TEST_CASE("files that aren't what they say are refused in one line") {
@@ -225,6 +305,39 @@ TEST_SUITE("cpu") {
           "c.npz: array 'attention.0.npy': no NumPy file (it doesn't begin with \\x93NUMPY)");
     CHECK(complaint_about_npz({{"weights.npy", npy("<f4", "(1, 1, 2, 2)", kFour)}}).find("it has no array called") !=
           std::string::npos);
+  }
+
+  TEST_CASE("numbers of an .npz that aren't those that were saved are refused when they are first read") {
+    const TemporaryDirectory folder;
+    const std::string numbers = std::string("\0\0\x80\x3E", 4) + std::string("\0\0\x40\x3F", 4);  // 0.25 and 0.75
+    for (const bool is_compressed : {false, true}) {
+      CAPTURE(is_compressed);
+      const auto path = write_zip(folder.path() / "c.npz",
+                                  {{"attention.0.npy", npy("<f4", "(1, 1, 1, 1)", kFour.substr(0, 4))},
+                                   {"v.0.npy", npy("<f4", "(1, 1, 1, 2)", numbers)}},
+                                  is_compressed);
+      std::vector<float> row(2);
+      const auto read_values = [&] {
+        CaptureFile(path).blocks().front().values->read(
+            {.item = 0, .head = 0, .row = 0, .rows = 1, .column = 0, .columns = 2}, row.data());
+      };
+      read_values();
+      CHECK(row == std::vector{0.25F, 0.75F});
+      std::string bytes = read_file(path, std::size_t{1} << 20);
+      // The sum in the central directory, whose entries begin with "PK\1\2"; the second one's.
+      const std::string_view entry("PK\x01\x02", 4);
+      const std::size_t at = bytes.rfind(entry);
+      REQUIRE(at != std::string::npos);
+      constexpr std::size_t kSumInEntry = 16, kSumInLocal = 14;
+      const std::size_t local = bytes.rfind(std::string_view("PK\x03\x04", 4));
+      bytes[at + kSumInEntry] ^= 1;
+      bytes[local + kSumInLocal] ^= 1;
+      write_file_atomically(path, bytes);
+      const std::string message = error_message(read_values);
+      CHECK(message.find("array 'v.0.npy': its bytes are not those that were saved (their CRC-32 differs)") !=
+            std::string::npos);
+      CHECK(is_one_line(message));
+    }
   }
 
   TEST_CASE("a compressed array that claims more than deflate can hold is refused before memory is taken") {

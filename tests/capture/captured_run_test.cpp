@@ -304,6 +304,92 @@ TEST_SUITE("cpu") {
     CHECK(run->warning() == "2 rows do not sum to 1, the worst to 0 (encoder layer 0, head 0, line 2, query 2)");
   }
 
+  TEST_CASE("keys of padding are hidden from computed weights and hatched where saved ones are 0") {
+    const TemporaryDirectory folder;
+    const char* words = R"("mask":"causal","lengths":"[2, 3]","starts":"[2, 0]")";
+    const auto run = open_run(
+        write_capture(folder.path() / "q.safetensors", {even("q.0", {2, 1, 4, 4}), even("k.0", {2, 1, 4, 4})}, words));
+    const attention::Tile left = tile_of(*run, whole(*run, kFirst, 0, 0)), right = tile_of(*run, whole(*run, kFirst, 1, 0));
+    CHECK(left.values == std::vector<float>{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0.5F, 0.5F});
+    CHECK(left.masked == std::vector<std::uint8_t>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 0, 0});
+    CHECK(left.row_sum[1] == 0.0F);
+    CHECK(left.row_max[1] == -std::numeric_limits<float>::infinity());
+    constexpr float kThird = 1.0F / 3.0F;
+    CHECK(right.values ==
+          std::vector<float>{1, 0, 0, 0, 0.5F, 0.5F, 0, 0, kThird, kThird, kThird, 0, kThird, kThird, kThird, 0});
+    CHECK(right.masked == std::vector<std::uint8_t>{0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1});
+    attention::TileRequest coarse = whole(*run, kFirst, 0, 0);
+    coarse.pool = 2;
+    CHECK(tile_of(*run, coarse).masked == std::vector<std::uint8_t>{1, 1, 1, 0});
+    coarse.pooling = attention::Pooling::Mean;
+    coarse.stage = Stage::Masked;
+    CHECK(tile_of(*run, coarse).values[3] == 0.125F);  // of visible cells alone: 4 · 0.25 · 0.25 / √4
+
+    // Saved weights of padding are no weights: neither NaN nor sums of its rows are told.
+    MadeTensor made = even("attention.0", {2, 1, 4, 4});
+    for (std::size_t cell = 0; cell < 8; ++cell) made.values[cell] = kNaN;
+    for (const std::size_t cell : {8U, 9U, 12U, 13U}) made.values[cell] = 0.0F;
+    for (const std::size_t cell : {10U, 11U, 14U, 15U}) made.values[cell] = 0.5F;
+    const auto saved = open_run(write_capture(folder.path() / "w.safetensors", {made}, words));
+    const attention::Tile tile = tile_of(*saved, whole(*saved, kFirst, 0, 0));
+    CHECK(tile.masked == std::vector<std::uint8_t>{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0});
+    CHECK(saved->warning() == "");
+    CHECK(tile_of(*saved, whole(*saved, kFirst, 1, 0)).values[15] == 0.25F);
+    CHECK(saved->warning() == "");
+  }
+
+  TEST_CASE("rows of tokens that were in a cache are masked, whatever the file has") {
+    const TemporaryDirectory folder;
+    const char* words = R"("cached":"2","mask":"causal")";
+    const MadeTensor made{.name = "attention.0", .shape = {1, 1, 1, 3}, .values = {0.5F, 0.25F, 0.25F}};
+    const MadeTensor values{.name = "v.0", .shape = {1, 1, 3, 1}, .values = {2.0F, 4.0F, 8.0F}};
+    const auto weights = open_run(write_capture(folder.path() / "w.safetensors", {made, values}, words));
+    const auto computed = open_run(write_capture(
+        folder.path() / "q.safetensors",
+        {even("q.0", {1, 1, 1, 2}), {.name = "k.0", .shape = {1, 1, 3, 2}, .values = {1, 1, 1, 1, 1, 1}}, values}, words));
+    const std::vector<std::uint8_t> masked{1, 1, 1, 1, 1, 1, 0, 0, 0};
+    const attention::Tile saved = tile_of(*weights, whole(*weights, kFirst, 0, 0));
+    CHECK(saved.values == std::vector<float>{0, 0, 0, 0, 0, 0, 0.5F, 0.25F, 0.25F});
+    CHECK(saved.masked == masked);
+    CHECK(saved.row_sum[1] == 0.0F);
+    CHECK(weights->warning() == "");
+    CHECK(tile_of(*weights, whole(*weights, kFirst, 0, 0, Stage::Heads)).values == std::vector<float>{0.0F, 0.0F, 4.0F});
+    const attention::Tile made_tile = tile_of(*computed, whole(*computed, kFirst, 0, 0));
+    CHECK(made_tile.masked == masked);
+    CHECK(made_tile.values[5] == 0.0F);
+    CHECK(made_tile.values[8] == 1.0F / 3.0F);
+    CHECK(tile_of(*computed, whole(*computed, kFirst, 0, 0, Stage::Q)).values == std::vector<float>{0, 0, 0, 0, 0.5F, 0.5F});
+    CHECK(tile_of(*computed, whole(*computed, kFirst, 0, 0, Stage::K)).values[0] == 1.0F);
+    // Any part of it.
+    CHECK(tile_of(*weights, {.block = kFirst, .row = 1, .rows = 2, .column = 1, .columns = 2}).values ==
+          std::vector<float>{0, 0, 0.25F, 0.25F});
+  }
+
+  TEST_CASE("rows that dropout changed are told from others that don't sum to 1") {
+    const TemporaryDirectory folder;
+    const auto warning_of = [&](const std::vector<float>& values) {
+      const auto run = open_run(
+          write_capture(folder.path() / "c.safetensors", {{.name = "attention.0", .shape = {1, 4, 4}, .values = values}}));
+      (void)tile_of(*run, whole(*run, kFirst, 0, 0));
+      return run->warning();
+    };
+    const std::string_view words = ", which looks like dropout: call model.eval() before the pass";
+    // p = 0.1 of even causal weights: each is 0 or 1.111 of itself.
+    constexpr float kKept = 1.0F / 0.9F;
+    const std::string dropped = warning_of({kKept, 0, 0, 0, kKept / 2, kKept / 2, 0, 0, kKept / 3, 0, kKept / 3, 0,
+                                            kKept / 4, kKept / 4, kKept / 4, kKept / 4});
+    CAPTURE(dropped);
+    CHECK(dropped.find("4 rows do not sum to 1, the worst to 0.7407") == 0);
+    CHECK(dropped.ends_with(words));
+    // Weights without rows' sums: unnormalised, or with numbers below 0.
+    for (const float factor : {3.0F, -1.0F}) {
+      CHECK_FALSE(
+          warning_of({factor, 0, 0, 0, factor / 2, 0, factor / 2, 0, 1.5F, 0, 0, 0, 1.2F, 0, 0, 0}).ends_with(words));
+    }
+    // A window that is cut: zeros before and after, none between.
+    CHECK_FALSE(warning_of({1.5F, 0, 0, 0, 0, 1.2F, 0, 0, 0, 0.5F, 0.25F, 0, 0, 0, 0, 1}).ends_with(words));
+  }
+
   TEST_CASE("a file with any byte damaged is read or refused in one line") {
     const TemporaryDirectory folder;
     std::size_t refused = 0, shown = 0;

@@ -71,8 +71,10 @@ double difference(const attention::Tile& left, const attention::Tile& right) {
   double worst = 0.0;
   for (std::size_t i = 0; i < left.values.size(); ++i) widen(worst, left.values[i], right.values[i]);
   for (std::size_t i = 0; i < left.row_sum.size(); ++i) {
+    if (left.row_sum[i] == 0.0F && right.row_sum[i] == 0.0F && left.row_max[i] == right.row_max[i]) continue;  // sees no key
     widen(worst, left.row_sum[i] / right.row_sum[i], 1.0F);
-    widen(worst, left.row_max[i] / std::abs(right.row_max[i]), right.row_max[i] < 0.0F ? -1.0F : 1.0F);
+    const float scale = std::max(std::abs(right.row_max[i]), 1.0F);  // the only key of a row may have a score near 0
+    widen(worst, left.row_max[i] / scale, right.row_max[i] / scale);
   }
   return worst;
 }
@@ -80,12 +82,15 @@ double difference(const attention::Tile& left, const attention::Tile& right) {
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(OnGpu, "every stage of captured queries, keys and values is the host's, with either mask") {
+  TEST_CASE_FIXTURE(OnGpu,
+                    "every stage of captured queries, keys and values is the host's, with either mask and with padding") {
     const TemporaryDirectory folder;
     inference::Session session(context);
     double of_weights = 0.0, of_others = 0.0;
-    for (const char* mask : {"", R"("mask":"causal")"}) {
+    for (const char* mask : {"", R"("mask":"causal")", R"("starts":"[0, 1]","lengths":"[1, 60]")",
+                             R"("mask":"causal","starts":"[0, 5]","lengths":"[60, 60]")"}) {
       for (const std::uint32_t tokens : {1U, 65U, 131U}) {
+        if (tokens == 1 && std::string_view(mask).find("starts") != std::string_view::npos) continue;
         CAPTURE(mask);
         CAPTURE(tokens);
         const Sizes sizes{.batch = 2, .heads = 6, .kv_heads = 3, .tokens = tokens, .d_k = 20, .d_v = 10};
@@ -116,7 +121,7 @@ TEST_SUITE("gpu") {
         CHECK(runs.on_device.warning() == "");
       }
     }
-    CHECK(of_weights < 1e-5);  // 2.7e-6, of l in parts of itself
+    CHECK(of_weights < 5e-6);  // 9.5e-7, of l in parts of itself
     CHECK(of_others < 2e-5);   // 3.8e-6, of scores up to 60
   }
 
@@ -161,7 +166,7 @@ TEST_SUITE("gpu") {
     const Both runs(session, write_capture(folder.path() / "c.safetensors", random_capture(sizes, 9)));
     DeviceParts parts(session);
     const CapturedBlock& block = runs.on_device.file().blocks().front();
-    const DeviceParts::Part last = parts.part(block, false, 0, 5);
+    const DeviceParts::Part last = parts.part(block, 0, 5);
     REQUIRE(last.run);
     CHECK(last.heads < sizes.heads);
     CHECK(last.first_head + last.heads == sizes.heads);
@@ -199,11 +204,11 @@ TEST_SUITE("gpu") {
     DeviceParts parts(session, kBytes);
     const std::size_t before = context.allocated_bytes();
     std::size_t most = 0;
-    std::weak_ptr<const inference::Run> first = parts.part(file.blocks().front(), false, 0, 0).run;
-    const std::weak_ptr<const inference::Run> second = parts.part(file.blocks().front(), false, 1, 0).run;
+    std::weak_ptr<const inference::Run> first = parts.part(file.blocks().front(), 0, 0).run;
+    const std::weak_ptr<const inference::Run> second = parts.part(file.blocks().front(), 1, 0).run;
     for (std::uint32_t item = 1; item < sizes.batch; ++item) {
-      parts.part(file.blocks().front(), false, item, 0);
-      CHECK(parts.part(file.blocks().front(), false, 0, 0).run == first.lock());  // is used all the time
+      parts.part(file.blocks().front(), item, 0);
+      CHECK(parts.part(file.blocks().front(), 0, 0).run == first.lock());  // is used all the time
       most = std::max(most, context.allocated_bytes() - before);
     }
     CHECK(first.lock());

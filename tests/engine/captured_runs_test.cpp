@@ -138,6 +138,51 @@ TEST_SUITE("cpu") {
     CHECK(result.analysed(routes)->error.find("this model has no routes") == 0);
   }
 
+  TEST_CASE("a padded line has the metrics that it has alone, and rows that weren't captured are no queries") {
+    const TemporaryDirectory folder;
+    constexpr std::uint32_t kTokens = 3, kPadded = 5;
+    MadeTensor alone{
+        .name = "attention.0", .shape = {1, kTokens, kTokens}, .values = {1, 0, 0, 0.25F, 0.75F, 0, 0.5F, 0.3F, 0.2F}};
+    const auto metrics_of = [](const std::filesystem::path& path, std::uint32_t batch) {
+      CaptureBench bench(path);
+      const AnalysisQuery metrics{.analysis = &kHeadMetricAnalysis, .block = kFirstBlock, .batch = batch};
+      const EngineResult result = bench.ask({metrics});
+      REQUIRE(result.analysed(metrics));
+      const auto& head = found_in<HeadMetricsFound>(*result.analysed(metrics)).heads.at({.block = kFirstBlock, .head = 0});
+      std::vector<double> values;
+      for (const evaluation::HeadMetric metric :
+           {evaluation::HeadMetric::Sink, evaluation::HeadMetric::Concentration, evaluation::HeadMetric::RelativeEntropy,
+            evaluation::HeadMetric::Entropy, evaluation::HeadMetric::Distance, evaluation::HeadMetric::PreviousToken}) {
+        values.push_back(head.value(metric).value());
+      }
+      return values;
+    };
+    const char* causal = R"("mask":"causal")";
+    const std::vector<double> expected = metrics_of(write_capture(folder.path() / "a.safetensors", {alone}, causal), 0);
+    // The same line with padding on the right, then on the left; what rows of padding give is any weights.
+    MadeTensor batch = even("attention.0", {2, 1, kPadded, kPadded});
+    for (std::uint32_t line = 0; line < 2; ++line) {
+      const std::uint32_t start = line == 0 ? 0 : kPadded - kTokens;
+      for (std::uint32_t row = 0; row < kTokens; ++row) {
+        for (std::uint32_t key = 0; key < kPadded; ++key) {
+          const bool is_real = key >= start && key < start + kTokens;
+          batch.values[(std::size_t{line} * kPadded + start + row) * kPadded + key] =
+              is_real ? alone.values[row * kTokens + key - start] : 0.0F;
+        }
+      }
+    }
+    const auto padded =
+        write_capture(folder.path() / "p.safetensors", {batch}, R"("mask":"causal","lengths":"[3, 3]","starts":"[0, 2]")");
+    CHECK(metrics_of(padded, 0) == expected);
+    CHECK(metrics_of(padded, 1) == expected);
+    // Of rows 1 and 2 alone: means over these.
+    MadeTensor later{.name = "attention.0", .shape = {1, 2, kTokens}, .values = {0.25F, 0.75F, 0, 0.5F, 0.3F, 0.2F}};
+    const std::vector<double> of_later =
+        metrics_of(write_capture(folder.path() / "l.safetensors", {later}, R"("mask":"causal","cached":"1")"), 0);
+    CHECK(std::abs(of_later[0] - 0.375) < 1e-7);  // the first token's weight
+    CHECK(std::abs(of_later[1] - 0.625) < 1e-7);  // the largest weight
+  }
+
   TEST_CASE("a captured cell that is NaN leaves its head without metrics, and the other heads with theirs") {
     const TemporaryDirectory folder;
     MadeTensor made = even("attention.0", {1, 2, 3, 3});

@@ -36,7 +36,7 @@ void open_capture(const fs::path& path) {
         if (numbers) expect_error_at_most([&] { read_rows(*numbers); });
       }
       if (!block.queries || block.shape.keys > 4096) continue;
-      const capture::AttentionOf attention(block.queries, block.keys, file.is_causal());
+      const capture::AttentionOf attention(block.queries, block.keys, block.mask);
       std::vector<float> weights(block.shape.keys);
       capture::RowScale scale;
       expect_error_at_most([&] {

@@ -21,6 +21,7 @@ using text::to_labels;
 using text::Token;
 using text::Tokenizer;
 using text::TokenStringKind;
+using text::without_parts;
 
 namespace {
 
@@ -180,6 +181,11 @@ TEST_SUITE("cpu") {
     // GPT-2's letters: a space and the first two bytes, then the last byte and a comma.
     CHECK(labels({"Ġèª", "ŀ,"}, TokenStringKind::ByteLetters) == Labels{"·語 1/2", "語 2/2 ,"});
     CHECK(labels({"Ã©", "Ã"}, TokenStringKind::ByteLetters) == Labels{"é", "\\xC3"});
+    // As parts of a word the first one shows the character, the others nothing.
+    CHECK(without_parts("·a語 1/3") == "·a語");
+    CHECK(without_parts("語 2/2 ,é 1/2") == ",é");
+    CHECK(without_parts("語 3/3").empty());
+    CHECK(without_parts("·1/2") == "·1/2");
     const Tokenizer gpt2 = load("gpt2");
     std::vector<std::uint32_t> ids;
     for (const Token& token : gpt2.encode("語")) ids.push_back(token.id);

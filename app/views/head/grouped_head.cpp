@@ -60,10 +60,11 @@ GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {
   }
   GroupedHead::Side side{.groups = group_tokens(grouped, view.groups_words, view.special_tokens != SpecialTokens::Shown),
                          .labels = {}};
-  side.labels.resize(side.groups.count);
-  for (std::uint32_t token = 0; token < count; ++token) {
-    const std::uint32_t group = side.groups.of_token[token];
-    if (group != TokenGroups::kLeftOut) side.labels[group] += view.groups_words ? places[token].text : labels[token];
+  for (std::uint32_t token = 0; token < count;) {
+    const std::uint32_t group = side.groups.of_token[token], first = token;
+    while (token < count && side.groups.of_token[token] == group) ++token;
+    if (group == TokenGroups::kLeftOut) continue;
+    side.labels.push_back(view.groups_words ? word_text(std::span(places).subspan(first, token - first)) : labels[first]);
   }
   for (std::string& label : side.labels) {
     label = frame.ui.shaped(label);

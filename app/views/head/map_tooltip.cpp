@@ -17,7 +17,7 @@
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
-#include "capture/captured_run.h"
+#include "capture/capture_file.h"
 
 namespace headlight::app {
 namespace {
