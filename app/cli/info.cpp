@@ -130,7 +130,7 @@ int run_models(const ModelsFlags& flags) {
     return 0;
   }
   if (found.empty()) {
-    std::cout << fmt::format("no models in {} (huggingface-cli download puts models into the cache)\n", folder.string());
+    std::cout << fmt::format("no models in {} (hf download puts models into the cache)\n", folder.string());
     return 0;
   }
   std::size_t width = 0;

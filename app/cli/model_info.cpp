@@ -123,6 +123,9 @@ std::string model_report(const LanguageModel& model, std::uint32_t tokens) {
   add("file", fmt::format("{}, {}", bytes_in_words(about.file_bytes), types_in_words(about)));
   add("f32", memory_in_words(model, Precision::F32, tokens));
   add("f16", memory_in_words(model, Precision::F16, tokens));
+  if (!about.ids_outside.empty()) {
+    add("no tokens", fmt::format("{}: not in the vocabulary, so there are none", fmt::join(about.ids_outside, ", ")));
+  }
   if (!about.unused_tensors.empty()) {
     add("unused", fmt::format("{} tensors that aren't part of the network, as {}", about.unused_tensors.size(),
                               about.unused_tensors.front()));
@@ -158,6 +161,7 @@ nlohmann::ordered_json model_json(const LanguageModel& model, std::uint32_t toke
                            {"f32", memory_json(model, Precision::F32, tokens)},
                            {"f16", memory_json(model, Precision::F16, tokens)}};
   json["unused_tensors"] = about.unused_tensors;
+  json["ids_outside_vocabulary"] = about.ids_outside;
   return json;
 }
 

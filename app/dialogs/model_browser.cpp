@@ -190,7 +190,7 @@ void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, M
       ImGui::TextUnformatted("No models on this computer yet");
     }
     draw_small(frame,
-               "Download one, for instance with  huggingface-cli download openai-community/gpt2  and open this list again, "
+               "Download one, for instance with  hf download openai-community/gpt2  and open this list again, "
                "or drop a model's folder or .gguf file on the window.",
                theme.text_dim);
     frame.mark("browser.empty", last_item_rect());

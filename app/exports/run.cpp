@@ -14,6 +14,7 @@
 #include "app/exports/plan.h"
 #include "app/exports/record.h"
 #include "app/exports/tiles.h"
+#include "app/state/run_interventions.h"
 #include "capture/captured_run.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -107,6 +108,11 @@ class ExportRun {
       report_.notes.push_back(fmt::format("the {} pattern of {} L{}H{} is left out: there is no such head",
                                           attention::to_string(pattern.kind), model::to_string(head.first.kind),
                                           head.first.layer.value, head.second));
+    }
+    if (source_.network && source_.input) {
+      for (std::string& line : changes_left_out(options_.inputs, *source_.network, *source_.input)) {
+        report_.notes.push_back(std::move(line));
+      }
     }
     if (source_.capture && !source_.capture->note().empty()) report_.notes.push_back(source_.capture->note());
     for (const ExportBlocks& blocks : blocks_) {

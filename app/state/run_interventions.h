@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "app/state/state.h"
 #include "inference/intervention.h"
 
@@ -8,5 +11,10 @@ namespace headlight::app {
 /// What the user changed about the pass, for this network: replaced patterns, kept activations, then gains of heads. What
 /// the network has no place for is left out: it may be of the network that was open before.
 inference::Interventions interventions_of(const RunInputs& inputs, const model::Network& network);
+
+/// One line for each kept change that such a run leaves out, wholly or in part, because the network or the text has no place
+/// for it.
+std::vector<std::string> changes_left_out(const RunInputs& inputs, const model::Network& network,
+                                          const model::ModelInput& input);
 
 }  // namespace headlight::app

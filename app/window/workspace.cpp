@@ -13,6 +13,7 @@
 #include "app/models/starter_view.h"
 #include "app/shell/shaped_text.h"
 #include "app/state/comparison.h"
+#include "app/state/run_interventions.h"
 #include "app/state/session_file.h"
 #include "app/state/state_json.h"
 #include "app/views/view_table.h"
@@ -213,6 +214,7 @@ void Workspace::take_engine_update() {
     result_ = std::move(*update);
     if (is_other_run) prepare_token_texts();
     if (is_other_run) warn_of_weights();
+    if (is_other_run) warn_of_changes();
     if (result_.input && drawn_input_.of == result_.input) result_.input = drawn_input_.as_drawn;
     if (is_reopened) tell_of_reopening(result_.device);
     if (has_changed_model) {
@@ -266,6 +268,18 @@ void Workspace::warn_of_weights() {
   if (warning == weight_warning_) return;
   weight_warning_ = std::move(warning);
   if (!weight_warning_.empty()) notice_ = {.text = "Weights aren't finite. " + weight_warning_, .is_warning = true};
+}
+
+void Workspace::warn_of_changes() {
+  std::string warning;
+  if (result_.inputs && result_.network && result_.input) {
+    const std::vector<std::string> lines = changes_left_out(*result_.inputs, *result_.network, *result_.input);
+    if (!lines.empty()) warning = lines.front();
+    if (lines.size() > 1) warning += fmt::format("; {} more likewise", lines.size() - 1);
+  }
+  if (warning == changes_warning_) return;
+  changes_warning_ = std::move(warning);
+  if (!changes_warning_.empty()) notice_ = {.text = "In this run " + changes_warning_, .is_warning = true};
 }
 
 void Workspace::settle_device() {

@@ -150,6 +150,8 @@ class Workspace final : private CommandHost {
   void prepare_token_texts();
   /// Says which weights aren't finite, once for each model and precision.
   void warn_of_weights();
+  /// Says which kept changes the run leaves out, once for each text and model.
+  void warn_of_changes();
   /// Remembers a chosen device once it works, or goes without one that is gone.
   void settle_device();
   /// Is the run on screen what the state asks for, and of the whole network?
@@ -386,6 +388,7 @@ class Workspace final : private CommandHost {
   State told_before_, told_after_;          ///< around the command that the toast tells of
   std::optional<std::uint64_t> told_step_;  ///< of the history, by id, as soon as the command is in it
   std::string weight_warning_;              ///< of the model on show
+  std::string changes_warning_;             ///< kept changes that the run on show leaves out
   WelcomeMemory welcome_memory_;
   OriginMemory origin_memory_;
   ExportDialog export_dialog_;

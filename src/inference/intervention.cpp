@@ -103,6 +103,14 @@ void check(const model::Network& network, std::span<const Intervention> interven
   }
 }
 
+std::uint32_t site_width(const model::Network& network, const Intervention& intervention) {
+  for (const model::BlockRef block : network.blocks()) {
+    if (!intervention.scope.covers(block)) continue;
+    if (const std::optional<SiteSize> size = size_of(intervention.site, network.layer(block))) return size->width;
+  }
+  return 0;
+}
+
 bool fits(const model::Network& network, const Intervention& intervention) {
   try {
     check(network, std::span(&intervention, 1));

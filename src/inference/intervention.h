@@ -82,6 +82,9 @@ using Interventions = std::vector<Intervention>;
 /// site or head, when a number isn't finite, and when a vector or a row is not as wide as the site.
 void check(const model::Network& network, std::span<const Intervention> interventions);
 
+/// Numbers of one token at the intervention's site, in the first block that it covers; 0 where there is none.
+std::uint32_t site_width(const model::Network& network, const Intervention& intervention);
+
 /// Would check() accept it?
 bool fits(const model::Network& network, const Intervention& intervention);
 

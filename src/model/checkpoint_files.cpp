@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <set>
 
@@ -58,6 +59,27 @@ std::map<std::string, std::string> read_index(const fs::path& path) {
   return shards;
 }
 
+/// The tensors under the names of the model itself: torch.compile, FSDP and activation checkpointing put a component into
+/// names, DataParallel begins all with "module.". Names that would then be there twice stay as they are.
+TensorTable without_wrappers(const TensorTable& table) {
+  constexpr std::array<std::string_view, 3> kWrappers{"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."};
+  constexpr std::string_view kParallel = "module.";
+  std::vector<StoredTensor> tensors = table.all();
+  for (StoredTensor& tensor : tensors) {
+    for (const std::string_view wrapper : kWrappers) {
+      for (std::size_t at = 0; (at = tensor.name.find(wrapper, at)) != std::string::npos;)
+        tensor.name.erase(at, wrapper.size());
+    }
+  }
+  if (std::ranges::all_of(tensors, [&](const StoredTensor& tensor) { return tensor.name.starts_with(kParallel); })) {
+    for (StoredTensor& tensor : tensors) tensor.name.erase(0, kParallel.size());
+  }
+  std::set<std::string_view> names;
+  const bool is_unique =
+      std::ranges::all_of(tensors, [&](const StoredTensor& one) { return names.insert(one.name).second; });
+  return is_unique ? TensorTable(std::move(tensors)) : table;
+}
+
 CheckpointFiles open_shards(const fs::path& index) {
   const std::map<std::string, std::string> shard_of = read_index(index);
   std::set<std::string> shards;
@@ -86,6 +108,7 @@ CheckpointFiles open_shards(const fs::path& index) {
                   printable(shard));
     }
   }
+  files.tensors = without_wrappers(files.tensors);
   return files;
 }
 
@@ -118,6 +141,26 @@ std::string describe_folder(const fs::path& folder) {
   return fmt::format("{} holds its weights as {} only: {}", folder.string(), found->file, found->what);
 }
 
+/// "checkpoint-500": of the folders that transformers' Trainer writes into its output folder, the one of the latest step;
+/// empty when there is none.
+std::string newest_training_checkpoint(const fs::path& folder) {
+  constexpr std::string_view kBegin = "checkpoint-";
+  std::string newest;
+  std::uint64_t newest_step = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::uint64_t step = 0;
+    const char* const last = name.data() + name.size();
+    if (!name.starts_with(kBegin) || std::from_chars(name.data() + kBegin.size(), last, step).ptr != last) continue;
+    std::error_code ignored;
+    if (!entry->is_directory(ignored) || (!newest.empty() && step < newest_step)) continue;
+    newest = name;
+    newest_step = step;
+  }
+  return newest;
+}
+
 }  // namespace
 
 CheckpointFiles open_checkpoint_file(const fs::path& path) {
@@ -130,7 +173,7 @@ CheckpointFiles open_checkpoint_file(const fs::path& path) {
     TensorTable tensors = gguf.tensors();
     return {.paths = {path}, .tensors = std::move(tensors), .gguf = std::move(gguf)};
   }
-  return {.paths = {path}, .tensors = SafetensorsFile(path).tensors()};
+  return {.paths = {path}, .tensors = without_wrappers(SafetensorsFile(path).tensors())};
 }
 
 CheckpointFiles open_checkpoint_folder(const fs::path& folder) {
@@ -138,13 +181,20 @@ CheckpointFiles open_checkpoint_folder(const fs::path& folder) {
   if (is_file(folder / "model.safetensors.index.json")) return open_shards(folder / "model.safetensors.index.json");
   const std::vector<fs::path> gguf_files = files_with(".gguf", folder);
   if (gguf_files.size() == 1) return open_checkpoint_file(gguf_files.front());
+  // The first part of a split file says that it is one, and what to do.
+  if (gguf_files.size() > 1 && gguf_files.front().stem().string().find("-00001-of-") != std::string::npos) {
+    return open_checkpoint_file(gguf_files.front());
+  }
   if (gguf_files.size() > 1) {
     throw Error("{} holds {} GGUF files: open one of them, for example {}", folder.string(), gguf_files.size(),
                 gguf_files.front().filename().string());
   }
   if (const std::string other = describe_folder(folder); !other.empty()) throw Error("{}", other);
-  throw Error("{} holds no model.safetensors: choose the folder of a model, as `huggingface-cli download` writes it",
-              folder.string());
+  if (const std::string checkpoint = newest_training_checkpoint(folder); !checkpoint.empty()) {
+    throw Error("{} holds a training's checkpoints: open one of them, for example {}", folder.string(),
+                (folder / checkpoint).string());
+  }
+  throw Error("{} holds no model.safetensors: choose the folder of a model, as `hf download` writes it", folder.string());
 }
 
 }  // namespace headlight::model

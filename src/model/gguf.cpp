@@ -18,13 +18,18 @@ constexpr std::uint64_t kMostElements = std::uint64_t{1} << 22;  // of a list th
 constexpr std::uint64_t kMostTensors = std::uint64_t{1} << 20;
 using Values = std::map<std::string, GgufValue, std::less<>>;
 
-std::uint32_t read_version(GgufCursor& cursor) {
+std::uint32_t read_version(GgufCursor& cursor, const std::filesystem::path& path) {
   if (cursor.remaining() < kMagic.size() || std::memcmp(cursor.take(kMagic.size(), "").data(), kMagic.data(), 4) != 0) {
     cursor.fail("it doesn't begin with 'GGUF'");
   }
   const auto version = cursor.number<std::uint32_t>("its version");
   if (version == 0x02000000u || version == 0x03000000u) cursor.fail("its numbers are big-endian, which isn't supported");
-  if (version != 2 && version != 3) cursor.fail("it has version {}, but only 2 and 3 are supported", version);
+  if (version < 2) cursor.fail("it has version {}, but only 2 and 3 are supported", version);
+  if (version > 3) {
+    throw Error(
+        "{} has GGUF version {}, which is newer than 3, the last that this Headlight reads: look for a newer Headlight",
+        path.string(), version);
+  }
   return version;
 }
 
@@ -156,7 +161,7 @@ bool GgufFile::is_gguf(const std::filesystem::path& path) {
 
 GgufFile::GgufFile(const std::filesystem::path& path) : file_(std::make_shared<const MappedFile>(path)) {
   GgufCursor cursor(*file_);
-  version_ = read_version(cursor);
+  version_ = read_version(cursor, path);
   const auto tensor_count = cursor.number<std::uint64_t>("its number of tensors");
   const auto value_count = cursor.number<std::uint64_t>("its number of keys");
   if (tensor_count > kMostTensors) cursor.fail("it says that it has {} tensors, more than {}", tensor_count, kMostTensors);

@@ -24,14 +24,31 @@ std::string name_of(const std::filesystem::path& path) {
   return fmt::format("{}/{}", name.substr(0, middle), name.substr(middle + 2));
 }
 
-SpecialIds read_ids(const Settings& settings, std::uint32_t vocabulary) {
-  return {.bos = settings.id("bos_token_id", vocabulary),
-          .pad = settings.id("pad_token_id", vocabulary),
-          .decoder_start = settings.id("decoder_start_token_id", vocabulary),
-          .mask = settings.id("mask_token_id", vocabulary),
-          .separator = settings.id("sep_token_id", vocabulary),
-          .classify = settings.id("cls_token_id", vocabulary),
-          .eos = settings.ids("eos_token_id", vocabulary)};
+/// Ids that aren't in the vocabulary are those of no token: a small vocabulary keeps the defaults of its family, such as
+/// GPT-2's 50256. They are listed in `strangers`.
+SpecialIds read_ids(const Settings& settings, std::uint32_t vocabulary, std::vector<std::string>& strangers) {
+  const auto all = [&](std::string_view key) {
+    std::vector<std::uint32_t> ids;
+    for (const std::uint64_t id : settings.ids(key)) {
+      if (id < vocabulary) {
+        ids.push_back(static_cast<std::uint32_t>(id));
+      } else {
+        strangers.push_back(fmt::format("{} {}", key, id));
+      }
+    }
+    return ids;
+  };
+  const auto one = [&](std::string_view key) {
+    const std::vector<std::uint32_t> ids = all(key);
+    return ids.empty() ? std::nullopt : std::optional(ids.front());
+  };
+  return {.bos = one("bos_token_id"),
+          .pad = one("pad_token_id"),
+          .decoder_start = one("decoder_start_token_id"),
+          .mask = one("mask_token_id"),
+          .separator = one("sep_token_id"),
+          .classify = one("cls_token_id"),
+          .eos = all("eos_token_id")};
 }
 
 /// generation_config.json may name more tokens that end a text than config.json does. It doesn't affect the network, so an
@@ -43,8 +60,9 @@ void add_ends(SpecialIds& ids, const std::filesystem::path& folder, std::uint32_
   try {
     const std::string json = read_file(path);
     const Settings settings(std::string_view(json), path.string());
-    for (const std::uint32_t id : settings.ids("eos_token_id", vocabulary)) {
-      if (std::ranges::find(ids.eos, id) == ids.eos.end()) ids.eos.push_back(id);
+    for (const std::uint64_t id : settings.ids("eos_token_id")) {
+      if (id < vocabulary && std::ranges::find(ids.eos, id) == ids.eos.end())
+        ids.eos.push_back(static_cast<std::uint32_t>(id));
     }
   } catch (const Error&) {
     return;
@@ -76,19 +94,20 @@ ModelDescription describe(const Family& family, const Settings& settings, const 
 }
 
 /// The part of a config that describes the text network; in a multimodal model it is one level deeper.
-Settings text_settings(const Settings& settings) {
-  const std::optional<Settings> text = settings.child("text_config");
+Settings text_settings(const Family& family, const Settings& settings) {
+  const std::optional<Settings> text = reads(family, "text_config") ? settings.child("text_config") : std::nullopt;
   return text && text->has("hidden_size") ? *text : settings;
 }
 
 /// `whole` has the special ids, which a multimodal model's config has outside of its text settings.
-LoadedNetwork load(const Family& family, const Settings& settings, const Settings& whole, const Checkpoint& checkpoint) {
+LoadedNetwork load(const Family& family, const Settings& whole, const Checkpoint& checkpoint) {
+  const Settings settings = text_settings(family, whole).only(keys_of(family)).over(family.defaults);
   const Sizes sizes = read_sizes(settings, family);
   FamilyTensors tensors(checkpoint, family);
   LoadedNetwork loaded{.network = build_network(family, settings, sizes, tensors),
                        .description = describe(family, settings, sizes, checkpoint)};
   const std::uint32_t vocabulary = std::max(sizes.vocabulary, sizes.target_vocabulary);
-  loaded.description.ids = read_ids(whole, vocabulary);
+  loaded.description.ids = read_ids(whole, vocabulary, loaded.description.ids_outside);
   if (checkpoint.gguf() == nullptr) add_ends(loaded.description.ids, checkpoint.folder(), vocabulary);
   loaded.description.unused_tensors = tensors.leftovers();
   loaded.description.parameter_count = loaded.network.parameter_count();
@@ -100,8 +119,7 @@ LoadedNetwork load_gguf(const Checkpoint& checkpoint, const GgufFile& file) {
   const std::string architecture = file.text("general.architecture");
   const Family* family = find_gguf_family(architecture);
   if (family == nullptr) throw Error("{}: {}", file.path().string(), unsupported_gguf(architecture));
-  const Settings settings = gguf_settings(file);
-  LoadedNetwork loaded = load(*family, settings, settings, checkpoint);
+  LoadedNetwork loaded = load(*family, gguf_settings(file), checkpoint);
   loaded.description.name = printable(file.text_or("general.name", loaded.description.name));
   return loaded;
 }
@@ -116,7 +134,7 @@ LoadedNetwork load_network(const Checkpoint& checkpoint, std::string_view config
   if (family == nullptr)
     throw Error("{}: {}", checkpoint.path().string(),
                 unsupported(type, whole.has("vision_config|vision_tower|mm_vision_tower|audio_config")));
-  return load(*family, text_settings(whole).over(family->defaults), whole, checkpoint);
+  return load(*family, whole, checkpoint);
 }
 
 LoadedNetwork load_network(const Checkpoint& checkpoint) {

@@ -34,6 +34,7 @@ struct ModelDescription {
   bool is_encoder_decoder = false;
   bool has_logits = false;  ///< it has a head over the vocabulary
   SpecialIds ids = {};
+  std::vector<std::string> ids_outside = {};  ///< "bos_token_id 50256": named by the files, but not in the vocabulary
 };
 
 }  // namespace headlight::model

@@ -57,6 +57,26 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("patching.freeze_first"));
   }
 
+  TEST_CASE("a kept change that the text has no place for is named, until it has one") {
+    State state;
+    state.text() = "one two";
+    const model::BlockRef block{};
+    const std::vector<float> row(state.playground().settings.d_model, 0.5F);
+    state.changes.push_back(
+        {.name = "a patch",
+         .intervention = inference::Intervention{.site = model::Site::AttentionOutput,
+                                                 .scope = inference::scope_of(block, 0),
+                                                 .operation = inference::Replace{.first = 3, .rows = row}}});
+    UiDriver ui(state);
+    CHECK(ui.window().notice().text ==
+          "In this run the kept change \u201Ca patch\u201D isn't applied: it is of token 3, and the line has 2");
+    CHECK(ui.window().notice().is_warning);
+    ui.fill_in("text.edit", "one two three four");
+    ui.wait(1.0);
+    ui.fill_in("text.edit", "one");
+    CHECK(ui.window().notice().text.ends_with("the line has 1"));
+  }
+
   TEST_CASE("patching: that two runs hardly differ in what is measured is said") {
     CHECK(scale_note(0.3).empty());
     CHECK(scale_note(2.0).empty());

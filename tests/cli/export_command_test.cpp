@@ -102,6 +102,40 @@ TEST_SUITE("gpu") {
     CHECK(complaint({"--session", (folder.path() / "missing.json").string()}, 1).find("missing.json") != std::string::npos);
   }
 
+  TEST_CASE("export names the kept changes that the network or the text has no place for") {
+    const TemporaryDirectory folder;
+    const std::string file = (folder.path() / "s.headlight.json").string();
+    app::State state;
+    state.text() = "one two three";
+    state.playground().settings.d_model = 16;
+    state.playground().settings.heads = 2;
+    const model::BlockRef block{};
+    const auto keep = [&](const char* name, model::Site site, const inference::Scope& scope,
+                          inference::Operation operation) {
+      state.changes.push_back(
+          {.name = name,
+           .intervention = inference::Intervention{.site = site, .scope = scope, .operation = std::move(operation)}});
+    };
+    const inference::Scope head = inference::scope_of(block, 1), layer = inference::scope_of(block, 0);
+    keep("a vector", model::Site::HeadOutput, head, inference::Add{{1.0F, 2.0F, 3.0F}});
+    keep("a line", model::Site::AttentionOutput, layer, inference::Replace{.item = 1, .rows = std::vector<float>(16, 1.0F)});
+    keep("a token", model::Site::AttentionOutput, layer,
+         inference::Replace{.first = 7, .rows = std::vector<float>(16, 1.0F)});
+    keep("two tokens", model::Site::AttentionOutput, layer,
+         inference::Replace{.first = 2, .rows = std::vector<float>(32, 1.0F)});
+    keep("one that fits", model::Site::AttentionOutput, layer,
+         inference::Replace{.first = 2, .rows = std::vector<float>(16, 1.0F)});
+    app::save_session(file, state);
+    const Exported exported({"--session", file, "--stages", "weights", "--format", "npy"});
+    const std::string begin = "headlight: note: the kept change \u201C";
+    CHECK(exported.outcome.err ==
+          begin + "a vector\u201D isn't applied: its vector has 3 numbers where a head has 8: give as many\n" + begin +
+              "a line\u201D isn't applied: it is of line 2, and there are 1\n" + begin +
+              "a token\u201D isn't applied: it is of token 7, and the line has 3\n" + begin +
+              "two tokens\u201D is applied to 1 of its 2 tokens: the line ends before the others\n");
+    CHECK(exported.json("run.json")["selection"]["notes"].size() == 4);
+  }
+
   TEST_CASE("export --preset notebook-000 starts from Q, K and V, and its fully masked row is uniform") {
     const Exported exported({"--preset", "notebook-000", "--stages", kAllStages, "--format", "npy"});
     const nlohmann::json golden = test::golden("boolean_mask_printed.json");

@@ -148,7 +148,11 @@ TEST_SUITE("cpu") {
     const TemporaryDirectory folder;
     const std::string base = folder.path().string();
     CHECK(complaint(folder.path()) ==
-          base + " holds no model.safetensors: choose the folder of a model, as `huggingface-cli download` writes it");
+          base + " holds no model.safetensors: choose the folder of a model, as `hf download` writes it");
+    for (const char* name : {"checkpoint-500", "checkpoint-1000", "checkpoint-90", "checkpoint-best"})
+      fs::create_directory(folder.path() / name);
+    CHECK(complaint(folder.path()) ==
+          base + " holds a training's checkpoints: open one of them, for example " + base + "/checkpoint-1000");
     write(folder.path() / "pytorch_model.bin", "PK");
     CHECK(complaint(folder.path()).starts_with(base + " holds its weights as pytorch_model.bin only: "));
     CHECK(complaint(folder.path() / "pytorch_model.bin").starts_with(base + "/pytorch_model.bin is PyTorch's own format: "));
@@ -209,6 +213,14 @@ TEST_SUITE("cpu") {
     CHECK(gguf.gguf()->text("general.architecture") == "gpt2");
     CHECK(gguf.folder() == models / "gguf");
     CHECK(error_message([&] { (void)Checkpoint(models / "gguf"); }).find("open one of them") != std::string::npos);
+    const TemporaryDirectory parts;
+    for (const char* name : {"m-00001-of-00002.gguf", "m-00002-of-00002.gguf"}) {
+      FileBytes part = FileBytes().raw("GGUF").number(3u).number(std::uint64_t{0}).number(std::uint64_t{1});
+      write(parts.path() / name, part.text("split.count").number(2u).number(std::uint16_t{2}).bytes());
+    }
+    CHECK(complaint(parts.path()) ==
+          (parts.path() / "m-00001-of-00002.gguf").string() +
+              " is one of 2 parts: join them with `llama-gguf-split --merge` and open the result");
     const TemporaryDirectory folder;
     fs::create_symlink(models / "gguf" / "gpt2.gguf", folder.path() / "only.gguf");
     CHECK(Checkpoint(folder.path()).names() == gguf.names());

@@ -181,6 +181,8 @@ TEST_SUITE("cpu") {
     CHECK(complaint("GGML1234") == "it doesn't begin with 'GGUF'");
     CHECK(complaint("GG") == "it doesn't begin with 'GGUF'");
     CHECK(complaint(head(0, 0, 1)) == "it has version 1, but only 2 and 3 are supported");
+    CHECK(complaint(head(0, 0, 9)) ==
+          " has GGUF version 9, which is newer than 3, the last that this Headlight reads: look for a newer Headlight");
     CHECK(complaint(head(0, 0, 0x03000000)) == "its numbers are big-endian, which isn't supported");
     CHECK(complaint(head(0, 0)).empty());
     CHECK(complaint(head(0, 1)) == "it ends inside a key, which takes 8 bytes from byte 24 on");

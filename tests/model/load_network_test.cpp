@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/atomic_file.h"
+#include "model/file_bytes.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"
 #include "support/temporary_directory.h"
@@ -130,8 +131,18 @@ TEST_SUITE("cpu") {
   TEST_CASE("an unknown network is refused by name") {
     const std::string mamba = complaint("llama", [](json& config) { config["model_type"] = "mamba"; });
     CHECK(holds(mamba, "model_type 'mamba': Headlight shows attention; this network has none; supported: BERT, RoBERTa, "));
+    CHECK(!holds(mamba, "capture"));
     CHECK(is_one_line(mamba));
-    CHECK(holds(complaint("llama", [](json& config) { config["model_type"] = "whisper"; }), "needs sound or images"));
+    for (const char* type : {"whisper", "deit", "swin", "qwen3_5", "vit_mae"}) {
+      CHECK(holds(complaint("llama", [&](json& config) { config["model_type"] = type; }),
+                  "needs sound or images; headlight.capture() in Python shows its attention; supported: "));
+    }
+    for (const char* type : {"qwen3_5_text", "qwen3_next", "jamba"}) {
+      CHECK(holds(complaint("llama", [&](json& config) { config["model_type"] = type; }),
+                  "only some layers of this network are attention; headlight.capture() in Python shows its attention"));
+    }
+    CHECK(holds(complaint("llama", [](json& config) { config["model_type"] = "cohere"; }),
+                "Headlight doesn't know this network; headlight.capture() in Python shows its attention"));
     for (const char* type : {"qwen2_5_vl", "qwen3_vl", "mllama", "llama4", "mistral3", "internvl", "smolvlm", "gemma3n"})
       CHECK(holds(complaint("llama", [&](json& config) { config["model_type"] = type; }), "needs sound or images"));
     CHECK(holds(complaint("llama",
@@ -147,7 +158,7 @@ TEST_SUITE("cpu") {
                           [](json& config) {
                             config["quantization_config"] = {{"quant_method", "gptq"}};
                           }),
-                "the weights are quantised (gptq)"));
+                "the weights are quantised (gptq): load the original model, or a GGUF file of it; headlight.capture() in"));
     CHECK(holds(complaint("llama",
                           [](json& config) {
                             config["quantization"] = {{"group_size", 64}, {"bits", 4}};
@@ -157,6 +168,35 @@ TEST_SUITE("cpu") {
     CHECK(holds(error_message([] { load_network(Checkpoint(golden_model_path("llama")), "{\"model_type\": "); }),
                 "config.json: not JSON (line 1, column 16)"));
     CHECK(holds(error_message([] { load_network(Checkpoint(golden_model_path("llama")), "[]"); }), "isn't a JSON object"));
+    CHECK(holds(error_message([] { load_network(Checkpoint(golden_model_path("llama")), "{\n \"a\": -Infinity}"); }),
+                "config.json: not JSON (line 2, column 8: Infinity): correct it or download it again"));
+    CHECK(holds(complaint("bert",
+                          [](json& config) {
+                            config["pruned_heads"] = {{"0", {1}}};
+                          }),
+                "pruned_heads is {\"0\":[1]}, but must be empty, all layers of one size: Headlight computes nothing "
+                "else; headlight.capture() in Python shows its attention"));
+    CHECK(complaint("bert", [](json& config) { config["pruned_heads"] = json::object(); }).empty());
+  }
+
+  TEST_CASE("an unknown network in a GGUF file is refused by what the file holds") {
+    const auto with = [](std::string_view architecture) {
+      const TemporaryDirectory folder;
+      FileBytes bytes = FileBytes().raw("GGUF").number(3u).number(std::uint64_t{0}).number(std::uint64_t{1});
+      write_file_atomically(folder.path() / "m.gguf",
+                            bytes.text("general.architecture").number(8u).text(architecture).pad_to(32).bytes());
+      return error_message([&] { load_network(folder.path() / "m.gguf"); });
+    };
+    for (const char* name : {"gemma3n", "gemma4", "phi2", "qwen2vl"}) {
+      CHECK(holds(with(name),
+                  ": Headlight doesn't know this network; headlight.capture() in Python shows its attention; "
+                  "supported in GGUF files: Llama, "));
+    }
+    for (const char* name : {"gptneox", "bloom", "t5", "smollm3"}) {
+      CHECK(holds(with(name), ": Headlight reads it from a folder with config.json only; supported"));
+    }
+    CHECK(holds(with("rwkv6"), ": Headlight shows attention; this network has none; supported"));
+    CHECK(holds(with("clip"), "needs sound or images"));
   }
 
   TEST_CASE("numbers out of their range are refused with key and value") {
@@ -177,7 +217,7 @@ TEST_SUITE("cpu") {
     CHECK(holds(with("gpt2", "n_embd", 4000000000u), "n_embd is 4000000000"));
     CHECK(holds(with("gpt2", "vocab_size", -1), "vocab_size is -1"));
     CHECK(holds(with("gpt2", "layer_norm_epsilon", -1.0), "layer_norm_epsilon is -1.0, but must be a number from 0 to 1"));
-    CHECK(holds(with("gpt2", "eos_token_id", 128), "eos_token_id is 128, but must be below the 128 of the vocabulary"));
+    CHECK(holds(with("gpt2", "eos_token_id", "a"), "eos_token_id is \"a\", but must be an id of the vocabulary"));
     CHECK(
         holds(with("gpt2", "activation_function", "quick_gelu"), "activation_function is \"quick_gelu\", but must be relu"));
     CHECK(holds(with("gpt2", "add_cross_attention", true), "add_cross_attention is true, but must be false"));
@@ -190,7 +230,13 @@ TEST_SUITE("cpu") {
                 "no_rope_layers is [1], but must be a list of 2 numbers"));
     CHECK(holds(with("albert", "num_hidden_groups", 2), "num_hidden_groups is 2, but must be a divisor of the 3 layers"));
     CHECK(holds(with("t5", "relative_attention_max_distance", 3), "relative_attention_max_distance is 3, but must be more"));
-    CHECK(holds(with("t5", "feed_forward_proj", "gated-mish"), "feed_forward_proj is \"gated-mish\""));
+    CHECK(holds(with("t5", "dense_act_fn", "mish"), "dense_act_fn is \"mish\", but must be relu"));
+    CHECK(holds(complaint("t5",
+                          [](json& config) {
+                            config.erase("dense_act_fn");
+                            config["feed_forward_proj"] = "gated-mish";
+                          }),
+                "feed_forward_proj is \"gated-mish\", but must be relu"));
   }
 
   TEST_CASE("unsupported RoPE scaling is refused") {
@@ -206,7 +252,11 @@ TEST_SUITE("cpu") {
     CHECK(holds(with({{"rope_theta", 0}}), "rope_theta is 0"));
     CHECK(holds(with({{"rope_type", "yarn"}, {"factor", 2}, {"original_max_position_embeddings", 1}}),
                 "original_max_position_embeddings is 1, but must be a whole number from 2"));
-    CHECK(holds(with({{"partial_rotary_factor", 0.4}}), "rotates 3 of a head's 8 components"));
+    CHECK(holds(complaint("phi3",
+                          [](json& config) {
+                            config["rope_parameters"] = {{"partial_rotary_factor", 0.35}};
+                          }),
+                "rotates 3 of a head's 10 components"));
     CHECK(holds(with(3), "rope_parameters is 3, but must be an object"));
   }
 
@@ -242,6 +292,57 @@ TEST_SUITE("cpu") {
     CHECK(holds(complaint_of_file("t5", without_decoder),
                 " holds only the encoder of a T5: open the whole model, whose files have the decoder too"));
     CHECK(holds(complaint_of_file("bart", without_decoder), " holds only the encoder of a BART: open the whole model"));
+    CHECK(holds(complaint_of_file("bart",
+                                  [](Safetensors& file) {
+                                    std::vector<std::string> names;
+                                    for (const auto& [name, entry] : file.header.items()) {
+                                      if (name.starts_with("model.encoder.")) names.push_back(name);
+                                    }
+                                    for (const std::string& name : names) file.header.erase(name);
+                                  }),
+                " holds only the decoder of a BART: open the whole model, whose files have the encoder too; "
+                "headlight.capture() in Python shows its attention"));
+  }
+
+  TEST_CASE("names with components of torch.compile, FSDP and DataParallel are those without") {
+    const auto renamed = [](const auto& change) {
+      return complaint_of_file("llama", [&](Safetensors& file) {
+        json header;
+        for (const auto& [name, entry] : file.header.items()) header[name == "__metadata__" ? name : change(name)] = entry;
+        file.header = header;
+      });
+    };
+    CHECK(renamed([](const std::string& name) { return "_orig_mod." + name; }).empty());
+    CHECK(renamed([](const std::string& name) { return "module." + name; }).empty());
+    CHECK(renamed([](const std::string& name) { return "module._orig_mod." + name; }).empty());
+    CHECK(renamed([](const std::string& name) {
+            const std::size_t at = name.find("self_attn.");
+            return at == std::string::npos ? name : name.substr(0, at) + "_fsdp_wrapped_module." + name.substr(at);
+          }).empty());
+    CHECK(
+        holds(renamed([](const std::string& name) { return "wrapped." + name; }), "no tensor 'model.embed_tokens.weight'"));
+  }
+
+  TEST_CASE("T5's networks for other tasks are read below their prefix") {
+    CHECK(complaint_of_file("t5", [](Safetensors& file) {
+            json header;
+            for (const auto& [name, entry] : file.header.items()) {
+              header[name == "__metadata__" ? name : "transformer." + name] = entry;
+            }
+            file.header = header;
+          }).empty());
+  }
+
+  TEST_CASE("special ids outside of the vocabulary are those of no token, and named") {
+    json config = config_of("gpt2");
+    config["bos_token_id"] = 50256;
+    config["eos_token_id"] = {50256, 3, 128};
+    config["pad_token_id"] = 127;
+    const ModelDescription about = load_network(Checkpoint(golden_model_path("gpt2")), config.dump()).description;
+    CHECK(!about.ids.bos);
+    CHECK(about.ids.pad == 127);
+    CHECK(about.ids.eos == std::vector<std::uint32_t>{3, 0});  // 0 from generation_config.json
+    CHECK(about.ids_outside == std::vector<std::string>{"bos_token_id 50256", "eos_token_id 50256", "eos_token_id 128"});
   }
 
   TEST_CASE("a stack's own table and the linear layer's own bias take precedence") {

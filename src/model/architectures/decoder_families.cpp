@@ -5,10 +5,14 @@
 namespace headlight::model {
 namespace {
 
+constexpr Names kDecoderSizes = "hidden_size|num_hidden_layers|num_attention_heads|is_causal";
+
 constexpr std::array kDecoderFamilies{
     Family{.name = "GPT-2",
            .types = "gpt2",
            .prefixes = "transformer.|",
+           .reads = {kDecoderSizes, "n_embd|n_layer|n_head|max_position_embeddings|n_positions|n_inner|activation_function",
+                     "layer_norm_epsilon|scale_attn_weights|scale_attn_by_inverse_layer_idx|add_cross_attention"},
            .encoder = {.table = "wte",
                        .positions = "wpe",
                        .layer = "h.{}.",
@@ -22,6 +26,8 @@ constexpr std::array kDecoderFamilies{
     Family{.name = "OPT",
            .types = "opt",
            .prefixes = "model.decoder.|decoder.|",
+           .reads = {kDecoderSizes, "max_position_embeddings|ffn_dim|word_embed_proj_dim|activation_function",
+                     "do_layer_norm_before|_remove_final_layer_norm|enable_bias|layer_norm_elementwise_affine"},
            .encoder = {.table = "embed_tokens",
                        .positions = "embed_positions",
                        .projection = "project_in",
@@ -41,6 +47,8 @@ constexpr std::array kDecoderFamilies{
     Family{.name = "BLOOM",
            .types = "bloom",
            .prefixes = "transformer.|",
+           .reads = {kDecoderSizes,
+                     "n_embed|n_layer|n_head|seq_length|layer_norm_epsilon|apply_residual_connection_post_layernorm"},
            .encoder = {.table = "word_embeddings",
                        .embedding_norm = "word_embeddings_layernorm",
                        .layer = "h.{}.",
@@ -58,6 +66,10 @@ constexpr std::array kDecoderFamilies{
     Family{.name = "GPT-NeoX",
            .types = "gpt_neox",
            .prefixes = "gpt_neox.|",
+           .reads = {kDecoderSizes,
+                     "head_dim|intermediate_size|max_position_embeddings|hidden_act|layer_norm_eps|attention_bias",
+                     "rope_parameters|rope_scaling|rotary_emb_base|rotary_pct|use_parallel_residual",
+                     "original_max_position_embeddings"},
            .encoder = {.table = "embed_in",
                        .layer = "layers.{}.",
                        .self = {.fused = "attention.query_key_value",

@@ -29,16 +29,23 @@ constexpr StackNames kBartDecoder{.table = "decoder.embed_tokens|shared|encoder.
                                   .cross = kBartCross,
                                   .feed_forward = kBartFeedForward};
 constexpr Keys kBartKeys{
-    .encoder = {.layers = "encoder_layers", .heads = "encoder_attention_heads", .d_ff = "encoder_ffn_dim"},
+    .encoder = {.layers = "num_hidden_layers|encoder_layers",
+                .heads = "num_attention_heads|encoder_attention_heads",
+                .d_ff = "encoder_ffn_dim"},
     .decoder = {.layers = "decoder_layers", .heads = "decoder_attention_heads", .d_ff = "decoder_ffn_dim"},
-    .d_model = "d_model",
+    .d_model = "hidden_size|d_model",
     .activation = "activation_function"};
+constexpr std::array<Names, 4> kBartReads{
+    "hidden_size|d_model|num_hidden_layers|encoder_layers|num_attention_heads|encoder_attention_heads|encoder_ffn_dim",
+    "decoder_layers|decoder_attention_heads|decoder_ffn_dim",
+    "max_position_embeddings|activation_function|scale_embedding|is_causal"};
 
 constexpr Family bart() {
   return {.name = "BART",
           .types = "bart",
           .prefixes = "model.|",
           .kind = StackKind::EncoderDecoder,
+          .reads = kBartReads,
           .keys = kBartKeys,
           .encoder = kBartEncoder,
           .decoder = kBartDecoder,
@@ -69,6 +76,7 @@ constexpr Family marian() {
   Family family = with_sines(bart());
   family.name = "Marian";
   family.types = "marian";
+  family.reads[3] = "decoder_vocab_size";
   family.activation = "gelu";
   return family;
 }
@@ -94,13 +102,19 @@ constexpr AttentionNames kT5Cross{.query = "layer.1.EncDecAttention.q",
 constexpr Family kT5{
     .name = "T5",
     .types = "t5",
+    .prefixes = "|transformer.",
     .kind = StackKind::EncoderDecoder,
-    .keys = {.encoder = {.layers = "num_layers", .heads = "num_heads", .d_ff = "d_ff"},
-             .decoder = {.layers = "num_decoder_layers|num_layers", .heads = "num_heads", .d_ff = "d_ff"},
-             .d_model = "d_model",
+    .reads = {"hidden_size|d_model|num_hidden_layers|num_layers|num_decoder_layers|num_attention_heads|num_heads|d_ff",
+              "head_dim|d_kv|n_positions|layer_norm_epsilon|is_causal|feed_forward_proj|dense_act_fn|is_gated_act",
+              "relative_attention_num_buckets|relative_attention_max_distance", "scale_decoder_outputs"},
+    .keys = {.encoder = {.layers = "num_hidden_layers|num_layers", .heads = "num_attention_heads|num_heads", .d_ff = "d_ff"},
+             .decoder = {.layers = "num_decoder_layers|num_layers",
+                         .heads = "num_attention_heads|num_heads",
+                         .d_ff = "d_ff"},
+             .d_model = "hidden_size|d_model",
              .max_length = "n_positions",
              .epsilon = "layer_norm_epsilon",
-             .head_size = "d_kv"},
+             .head_size = "head_dim|d_kv"},
     .encoder = {.table = "shared|encoder.embed_tokens|decoder.embed_tokens",
                 .layer = "encoder.block.{}.",
                 .self = kT5Self,
@@ -121,8 +135,11 @@ constexpr Family kT5{
                 .final_norm = "decoder.final_layer_norm",
                 .position_bias = "decoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
     .head = {.linear = "lm_head"},
-    .ignored = "encoder.embed_tokens.weight|decoder.embed_tokens.weight|*.EncDecAttention.relative_attention_bias.weight",
+    .ignored =
+        "*encoder.embed_tokens.weight|*decoder.embed_tokens.weight|*.EncDecAttention.relative_attention_bias.weight|"
+        "classification_head.*",
     .norm = Norm::Kind::RootMeanSquare,
+    .defaults = R"({"d_kv": 64})",
     .epsilon = 1e-6f,
     .biases = {.projections = false, .output = false, .feed_forward = false},
     .positions = Positions::Buckets,
@@ -133,6 +150,8 @@ constexpr Family mt5() {
   Family family = kT5;
   family.name = "mT5";
   family.types = "mt5";
+  family.reads[3] = "";
+  family.defaults = R"({"d_kv": 64, "feed_forward_proj": "gated-gelu"})";
   family.scales_head = false;
   return family;
 }

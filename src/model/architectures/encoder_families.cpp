@@ -24,11 +24,17 @@ constexpr StackNames with_projection(StackNames names, Names projection) {
   return names;
 }
 
+constexpr Names kEncoderSizes =
+    "hidden_size|num_hidden_layers|num_attention_heads|intermediate_size|max_position_embeddings|type_vocab_size|hidden_act|"
+    "layer_norm_eps|position_embedding_type";
+constexpr Names kAsDecoder = "is_decoder|add_cross_attention";
+
 constexpr std::array kEncoderFamilies{
     Family{.name = "BERT",
            .types = "bert",
            .prefixes = "bert.|",
            .kind = StackKind::Encoder,
+           .reads = {kEncoderSizes, kAsDecoder},
            .encoder = kBertStack,
            .head = {.linear = "cls.predictions.decoder",
                     .bias = "cls.predictions.decoder.bias|cls.predictions.bias",
@@ -42,6 +48,7 @@ constexpr std::array kEncoderFamilies{
            .types = "roberta|camembert|xlm-roberta",
            .prefixes = "roberta.|",
            .kind = StackKind::Encoder,
+           .reads = {kEncoderSizes, kAsDecoder, "pad_token_id"},
            .encoder = kBertStack,
            .head = {.linear = "lm_head.decoder",
                     .bias = "lm_head.decoder.bias|lm_head.bias",
@@ -57,6 +64,8 @@ constexpr std::array kEncoderFamilies{
            .types = "distilbert",
            .prefixes = "distilbert.|",
            .kind = StackKind::Encoder,
+           .reads = {"hidden_size|dim|num_hidden_layers|n_layers|num_attention_heads|n_heads|hidden_dim|activation",
+                     "max_position_embeddings"},
            .encoder = {.table = "embeddings.word_embeddings",
                        .positions = "embeddings.position_embeddings",
                        .embedding_norm = "embeddings.LayerNorm",
@@ -78,6 +87,7 @@ constexpr std::array kEncoderFamilies{
            .types = "albert",
            .prefixes = "albert.|",
            .kind = StackKind::Encoder,
+           .reads = {kEncoderSizes, "embedding_size|num_hidden_groups|inner_group_num"},
            .encoder = {.table = "embeddings.word_embeddings",
                        .positions = "embeddings.position_embeddings",
                        .types = "embeddings.token_type_embeddings",
@@ -95,6 +105,7 @@ constexpr std::array kEncoderFamilies{
                     .transform = "predictions.dense",
                     .norm = "predictions.LayerNorm"},
            .ignored = "predictions.bias|*pooler.*|sop_classifier.*",
+           .defaults = R"({"embedding_size": 128, "num_hidden_groups": 1})",
            .epsilon = 1e-12f,
            .norm_position = NormPosition::After,
            .activation = "gelu_new",
@@ -103,12 +114,14 @@ constexpr std::array kEncoderFamilies{
            .types = "electra",
            .prefixes = "electra.|",
            .kind = StackKind::Encoder,
+           .reads = {kEncoderSizes, kAsDecoder, "embedding_size"},
            .encoder = with_projection(kBertStack, "embeddings_project"),
            .head = {.linear = "generator_lm_head",
                     .bias = "generator_lm_head.bias",
                     .transform = "generator_predictions.dense",
                     .norm = "generator_predictions.LayerNorm"},
            .ignored = "discriminator_predictions.*",
+           .defaults = R"({"embedding_size": 128})",
            .epsilon = 1e-12f,
            .norm_position = NormPosition::After,
            .head_activation = "gelu"},

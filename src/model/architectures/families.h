@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/architectures/family.h"
 
@@ -15,9 +16,16 @@ std::span<const Family> rotary_families();           ///< Llama and other decode
 std::span<const Family> encoder_decoder_families();  ///< BART, Marian, T5
 std::span<const Family> gguf_families();             ///< the same under the names that GGUF files use
 
+/// Ends the refusal of a network that has attention.
+inline constexpr std::string_view kCaptureShows = "headlight.capture() in Python shows its attention";
+
 /// The family whose types include `model_type`, nullptr when there is none.
 const Family* find_family(std::string_view model_type);
 const Family* find_gguf_family(std::string_view architecture);
+
+/// The keys that the family reads (Family::reads) and those that all read.
+std::vector<std::string_view> keys_of(const Family& family);
+bool reads(const Family& family, std::string_view key);
 
 /// "BERT, RoBERTa, …"
 std::string family_names();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -45,7 +46,9 @@ struct HeadNames {
   Names transform = "", norm = "";
 };
 
-/// The keys of a stack's sizes in config.json or in a GGUF file: '|' separates alternatives.
+/// The keys of a stack's sizes in config.json or in a GGUF file: '|' separates alternatives, of which a family reads those
+/// in Family::reads. A key that transformers keeps for all models (its attribute_map) comes first: it overrides the family's
+/// own.
 struct StackKeys {
   Names layers = "num_hidden_layers|n_layer|n_layers|block_count";
   Names heads = "num_attention_heads|n_head|n_heads|attention.head_count";
@@ -54,7 +57,7 @@ struct StackKeys {
 
 struct Keys {
   StackKeys encoder = {}, decoder = {};
-  Names d_model = "hidden_size|n_embd|n_embed|dim|d_model|embedding_length";
+  Names d_model = "n_embed|hidden_size|n_embd|dim|embedding_length";
   Names max_length = "max_position_embeddings|n_positions|context_length|seq_length";
   Names epsilon =
       "layer_norm_eps|layer_norm_epsilon|rms_norm_eps|attention.layer_norm_epsilon|attention.layer_norm_rms_epsilon";
@@ -84,6 +87,9 @@ struct Family {
   Names types;            ///< model_type of config.json, or general.architecture of a GGUF file
   Names prefixes = "|";   ///< of all names below; a stack saved alone has none
   StackKind kind = StackKind::Decoder;
+  /// Lists of the keys of config.json, or of a GGUF file's metadata, that such a network depends on in transformers (in
+  /// llama.cpp). All other keys are ignored, as they are there: files keep keys of other families that mean nothing.
+  std::array<Names, 4> reads = {};
   Keys keys = {};
   StackNames encoder = {};  ///< the only stack of Encoder and Decoder
   StackNames decoder = {};
@@ -109,19 +115,22 @@ struct Family {
   Positions positions = Positions::Learned;
   std::uint32_t position_offset = 0;
   bool counts_offset = false;  ///< max_length of config.json includes the offset
-  double rope_theta = 10'000.0, partial_rotary = 1.0;
-  double local_rope_theta = 0.0;  ///< of layers with a window, when they have their own
+  double rope_theta = 10'000.0;
+  double partial_rotary = 0.0;    ///< default of the share of a head that RoPE rotates; 0: all of it, whatever the keys say
+  double local_rope_theta = 0.0;  ///< of layers with a window, whose RoPE has an object of its own; 0: they have none
   bool is_rotary_interleaved = false;
+  bool is_yarn_longrope = false;         ///< the RoPE type "yarn" means LongRoPE
   std::uint32_t plain_layer_period = 0;  ///< each n-th layer has no rotary positions: the default of no_rope_layer_interval
 
-  bool scales_embedding = false;    ///< by √d_model: the default of scale_embedding
-  bool scales_attention = true;     ///< by 1/√d_k
-  bool scales_head = false;         ///< by 1/√d_model: the default of scale_decoder_outputs where the head is tied
-  double query_scalar = 0.0;        ///< default of query_pre_attn_scalar; 0: the family has none
-  std::uint32_t window = 0;         ///< default of sliding_window
-  std::uint32_t window_period = 0;  ///< each layer has the window but every n-th; 0: all have it
-  bool is_window_optional = false;  ///< no window without use_sliding_window
-  bool is_tied = true;              ///< default of tie_word_embeddings
+  bool scales_embedding = false;           ///< by √d_model: the default of scale_embedding
+  bool scales_attention = true;            ///< by 1/√d_k
+  bool scales_head = false;                ///< by 1/√d_model: the default of scale_decoder_outputs where the head is tied
+  double query_scalar = 0.0;               ///< default of query_pre_attn_scalar; 0: the family has none
+  std::uint32_t window = 0;                ///< default of sliding_window
+  std::uint32_t window_period = 0;         ///< each layer has the window but every n-th; 0: all have it
+  bool is_window_optional = false;         ///< no window without use_sliding_window
+  bool is_window_of_plain_layers = false;  ///< without layer_types, the layers without rotary positions have it
+  bool is_tied = true;                     ///< default of tie_word_embeddings
 };
 
 }  // namespace headlight::model

@@ -5,6 +5,11 @@
 namespace headlight::model {
 namespace {
 
+constexpr Names kGgufSizes =
+    "block_count|embedding_length|feed_forward_length|context_length|attention.head_count|attention.head_count_kv|"
+    "attention.key_length";
+constexpr Names kGgufRotaryKeys = "attention.layer_norm_rms_epsilon|rope.dimension_count|rope.freq_base|rope_scaling";
+
 /// The names that all architectures share.
 constexpr StackNames kStack{
     .table = "token_embd",
@@ -17,6 +22,7 @@ constexpr Family gguf_llama_kin(std::string_view name, Names types) {
   return {.name = name,
           .types = types,
           .prefixes = "",
+          .reads = {kGgufSizes, kGgufRotaryKeys},
           .encoder = kStack,
           .head = {.linear = "output"},
           .ignored = "rope_freqs.weight|rope_factors_long.weight|rope_factors_short.weight",
@@ -48,6 +54,7 @@ constexpr Family gguf_with_head_norms(Family family) {
 
 constexpr Family gguf_phi3() {
   Family family = gguf_llama_kin("Phi-3", "phi3");
+  family.reads[2] = "attention.sliding_window";
   family.encoder.self.fused = "attn_qkv";
   family.encoder.feed_forward.gate_and_in = "ffn_up";
   return family;
@@ -65,6 +72,8 @@ constexpr Family gguf_gemma2() {
   Family family = gguf_gemma();
   family.name = "Gemma 2";
   family.types = "gemma2";
+  family.reads[2] = "query_pre_attn_scalar|attention.sliding_window|attn_logit_softcapping|final_logit_softcapping";
+  family.defaults = R"({"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0})";
   family.encoder.self.inside_norm = "post_attention_norm";
   family.encoder.feed_forward.inside_norm = "post_ffw_norm";
   family.query_scalar = 256.0;
@@ -77,6 +86,8 @@ constexpr Family gguf_gemma3() {
   Family family = gguf_with_head_norms(gguf_gemma2());
   family.name = "Gemma 3";
   family.types = "gemma3";
+  family.reads[2] = "query_pre_attn_scalar|attention.sliding_window|final_logit_softcapping|rope.freq_base_swa";
+  family.defaults = "{}";
   family.rope_theta = 1'000'000.0;
   family.local_rope_theta = 10'000.0;
   family.window_period = 6;
@@ -84,7 +95,9 @@ constexpr Family gguf_gemma3() {
 }
 
 constexpr Family gguf_gpt2() {
-  Family family{.name = "GPT-2", .types = "gpt2", .prefixes = "", .encoder = kStack, .head = {.linear = "output"}};
+  Family family{.name = "GPT-2", .types = "gpt2", .prefixes = "", .reads = {kGgufSizes, "attention.layer_norm_epsilon"}};
+  family.encoder = kStack;
+  family.head.linear = "output";
   family.encoder.positions = "position_embd";
   family.encoder.self.fused = "attn_qkv";
   family.activation = "gelu_new";
@@ -92,7 +105,9 @@ constexpr Family gguf_gpt2() {
 }
 
 constexpr Family gguf_bert() {
-  Family family{.name = "BERT", .types = "bert", .prefixes = "", .kind = StackKind::Encoder, .encoder = kStack};
+  Family family{.name = "BERT", .types = "bert", .prefixes = "", .kind = StackKind::Encoder};
+  family.reads = {kGgufSizes, "attention.layer_norm_epsilon|type_vocab_size"};
+  family.encoder = kStack;
   family.encoder.positions = "position_embd";
   family.encoder.types = "token_types";
   family.encoder.embedding_norm = "token_embd_norm";

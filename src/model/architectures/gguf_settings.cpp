@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "model/architectures/families.h"
 
 namespace headlight::model {
 namespace {
@@ -80,7 +81,8 @@ Settings gguf_settings(const GgufFile& file) {
     if (key.starts_with(prefix)) settings[key.substr(prefix.size())] = to_json(file.value(key));
   }
   if (settings.value("expert_count", json()).is_number() && settings["expert_count"] > 0) {
-    throw Error("{}: its feed-forward is a mixture of experts, which Headlight doesn't compute", file.path().string());
+    throw Error("{}: its feed-forward is a mixture of experts, which Headlight doesn't compute; {}", file.path().string(),
+                kCaptureShows);
   }
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTokenizer{{
       {"bos_token_id", "bos_token_id"},
@@ -97,8 +99,6 @@ Settings gguf_settings(const GgufFile& file) {
   }
   const StoredTensor* table = file.tensors().find("token_embd.weight");
   if (table != nullptr && !table->shape.empty()) settings["vocab_size"] = table->shape.front();
-  // No key says which projections have biases: the tensors do.
-  settings["attention_bias"] = file.tensors().find("blk.0.attn_q.bias") != nullptr;
   settings["rope_scaling"] = rope_scaling(file, architecture);
   settings["query_pre_attn_scalar"] = query_scalar(settings, architecture);
   return Settings(std::move(settings), file.path().string());

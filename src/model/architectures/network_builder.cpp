@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/error.h"
+#include "model/architectures/families.h"
 #include "model/architectures/layer_builder.h"
 #include "model/architectures/rotary_settings.h"
 
@@ -118,16 +119,18 @@ void add_positions(const Family& family, const Settings& settings, const Sizes& 
   }
 }
 
-/// Models like T5EncoderModel store one of two stacks.
+/// Models like T5EncoderModel and BartForCausalLM store one of two stacks.
 void expect_both_stacks(const Family& family, const FamilyTensors& tensors) {
   const auto has_first_layer = [&](const StackNames& stack) {
     const std::size_t hole = stack.layer.find("{}");
     return tensors.has(fmt::format("{}0{}{}", stack.layer.substr(0, hole), stack.layer.substr(hole + 2), stack.self.query));
   };
-  if (family.kind != StackKind::EncoderDecoder || has_first_layer(family.decoder) || !has_first_layer(family.encoder))
-    return;
-  throw Error("{} holds only the encoder of a {}: open the whole model, whose files have the decoder too",
-              tensors.checkpoint().path().string(), family.name);
+  if (family.kind != StackKind::EncoderDecoder) return;
+  const bool has_encoder = has_first_layer(family.encoder);
+  if (has_encoder == has_first_layer(family.decoder)) return;
+  throw Error("{} holds only the {} of a {}: open the whole model, whose files have the {} too; {}",
+              tensors.checkpoint().path().string(), has_encoder ? "encoder" : "decoder", family.name,
+              has_encoder ? "decoder" : "encoder", kCaptureShows);
 }
 
 }  // namespace

@@ -19,11 +19,19 @@ constexpr StackNames kLlamaStack{.table = "embed_tokens",
                                  .final_norm = "norm"};
 constexpr Biases kNoBiases{.projections = false, .output = false, .feed_forward = false};
 
+constexpr Names kRotarySizes =
+    "hidden_size|intermediate_size|num_hidden_layers|num_attention_heads|num_key_value_heads|head_dim|max_position_"
+    "embeddings|"
+    "rms_norm_eps|is_causal";
+constexpr Names kRotaryKeys = "hidden_act|rope_parameters|rope_scaling|rope_theta|original_max_position_embeddings";
+constexpr Names kQwenWindow = "use_sliding_window|sliding_window|max_window_layers|layer_types";
+
 /// Common to Llama-like families: RMSNorm before gated branches without biases, RoPE.
 constexpr Family llama_kin(std::string_view name, Names types) {
   return {.name = name,
           .types = types,
           .prefixes = "model.|",
+          .reads = {kRotarySizes, kRotaryKeys},
           .encoder = kLlamaStack,
           .head = {.linear = "lm_head"},
           .ignored = "*.rotary_emb.inv_freq",
@@ -38,6 +46,7 @@ constexpr Family llama_kin(std::string_view name, Names types) {
 
 constexpr Family llama() {
   Family family = llama_kin("Llama", "llama");
+  family.reads[2] = "attention_bias|mlp_bias";
   family.biases.attention_key = "attention_bias";
   family.biases.feed_forward_key = "mlp_bias";
   return family;
@@ -45,13 +54,18 @@ constexpr Family llama() {
 
 constexpr Family mistral() {
   Family family = llama_kin("Mistral", "mistral");
+  family.reads[2] = "sliding_window";
+  family.defaults = R"({"num_key_value_heads": 8})";
   family.window = 4096;
   return family;
 }
 
 constexpr Family qwen2() {
   Family family = llama_kin("Qwen2", "qwen2");
+  family.reads[2] = kQwenWindow;
+  family.defaults = R"({"num_key_value_heads": 32})";
   family.biases.projections = true;
+  family.window = 4096;
   family.is_window_optional = true;
   return family;
 }
@@ -64,8 +78,12 @@ constexpr Family with_head_norms(Family family) {
 
 constexpr Family qwen3() {
   Family family = with_head_norms(llama_kin("Qwen3", "qwen3"));
+  family.reads[2] = kQwenWindow;
+  family.reads[3] = "attention_bias";
+  family.defaults = R"({"num_key_value_heads": 32})";
   family.biases.attention_key = "attention_bias";
   family.head_size = 128;
+  family.window = 4096;
   family.is_window_optional = true;
   return family;
 }
@@ -74,8 +92,11 @@ constexpr Family smollm3() {
   Family family = llama();
   family.name = "SmolLM3";
   family.types = "smollm3";
+  family.reads[3] = "use_sliding_window|sliding_window|layer_types|no_rope_layers|no_rope_layer_interval";
+  family.defaults = R"({"num_key_value_heads": 4})";
   family.rope_theta = 2'000'000.0;
   family.plain_layer_period = 4;
+  family.is_window_of_plain_layers = true;
   family.is_window_optional = true;
   family.is_tied = true;
   return family;
@@ -83,6 +104,10 @@ constexpr Family smollm3() {
 
 constexpr Family phi3() {
   Family family = llama_kin("Phi-3", "phi3");
+  family.reads[2] = "sliding_window|partial_rotary_factor";
+  family.defaults = R"({"original_max_position_embeddings": 4096})";
+  family.partial_rotary = 1.0;
+  family.is_yarn_longrope = true;
   AttentionNames& self = family.encoder.self;
   self.query = self.key = self.value = "";
   self.fused = "self_attn.qkv_proj";
@@ -94,6 +119,8 @@ constexpr Family phi3() {
 
 constexpr Family gemma() {
   Family family = llama_kin("Gemma", "gemma");
+  family.reads[2] = "attention_bias|use_bidirectional_attention";
+  family.defaults = R"({"num_key_value_heads": 16})";
   family.biases.attention_key = "attention_bias";
   family.norm_offset = 1.0f;
   family.activation = "gelu_pytorch_tanh";
@@ -108,6 +135,10 @@ constexpr Family gemma2() {
   Family family = gemma();
   family.name = "Gemma 2";
   family.types = "gemma2";
+  family.reads[1] = "hidden_activation|rope_parameters|rope_scaling|rope_theta|original_max_position_embeddings";
+  family.reads[3] = "query_pre_attn_scalar|sliding_window|layer_types|attn_logit_softcapping|final_logit_softcapping";
+  family.defaults = R"({"num_key_value_heads": 4, "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0})";
+  family.is_gelu_tanh = false;
   family.encoder.self.inside_norm = "post_attention_layernorm";
   family.encoder.feed_forward.norm = "pre_feedforward_layernorm";
   family.encoder.feed_forward.inside_norm = "post_feedforward_layernorm";
@@ -122,6 +153,8 @@ constexpr Family gemma3() {
   Family family = with_head_norms(gemma2());
   family.name = "Gemma 3";
   family.types = "gemma3_text|gemma3";
+  family.reads[1] = "hidden_activation|rope_parameters|rope_scaling|rope_theta|rope_local_base_freq|text_config";
+  family.reads[3] = "query_pre_attn_scalar|sliding_window|layer_types|sliding_window_pattern|final_logit_softcapping";
   family.prefixes = "model.|model.language_model.|language_model.model.|";
   family.head.linear = "lm_head|language_model.lm_head";
   family.defaults = R"({"vocab_size": 262208, "num_attention_heads": 8, "num_key_value_heads": 4})";

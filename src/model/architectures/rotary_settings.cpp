@@ -104,33 +104,31 @@ void scale_longrope(const Source& source, Rotary& rotary) {
   rotary.attention_factor = rotary.long_attention_factor = scaling.number("attention_factor", inferred, 1e-6, 1e6);
 }
 
-/// The object that describes these layers; none: RoPE without scaling.
-std::optional<Settings> scaling_of(const Settings& settings, bool is_local, bool& is_shared) {
-  is_shared = true;
-  if (const std::optional<Settings> parameters = settings.child("rope_parameters")) {
-    if (!parameters->has("full_attention|sliding_attention")) return parameters;
-    is_shared = false;
-    return parameters->child(is_local ? "sliding_attention" : "full_attention");
-  }
-  return settings.child("rope_scaling");
+/// The object that describes these layers; none: RoPE without scaling. rope_scaling is the older key, and takes precedence
+/// in transformers as well; in families whose layers with a window have RoPE of their own it is about the others.
+std::optional<Settings> scaling_of(const Settings& settings, const Family& family, bool is_local) {
+  const std::optional<Settings> older = settings.child("rope_scaling");
+  const std::optional<Settings> parameters = settings.child("rope_parameters");
+  if (family.local_rope_theta == 0.0) return older && !older->is_empty() ? older : parameters;
+  if (older && !older->is_empty() && !is_local) return older;
+  return parameters ? parameters->child(is_local ? "sliding_attention" : "full_attention") : std::nullopt;
 }
 
 }  // namespace
 
 Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t head_size, std::uint32_t max_length,
                    bool is_local) {
-  bool is_shared = true;
-  std::optional<Settings> scaling = scaling_of(settings, is_local, is_shared);
-  const double partial = settings.number("partial_rotary_factor|rotary_pct", family.partial_rotary, 0.0, 1.0);
+  const std::optional<Settings> scaling = scaling_of(settings, family, is_local);
   Source source{.top = settings, .scaling = scaling, .max_length = max_length};
-  source.theta = settings.number("rope_theta|rotary_emb_base|rope.freq_base", family.rope_theta, 1.0 + 1e-6, kLargest);
-  if (is_local && family.local_rope_theta > 0.0 && is_shared) {
-    // Older configs: layers with a window have a base of their own and no scaling.
-    source.scaling = scaling = std::nullopt;
-    source.theta = settings.number("rope_local_base_freq|rope.freq_base_swa", family.local_rope_theta, 1.0 + 1e-6, kLargest);
-  }
+  source.theta =
+      is_local ? settings.number("rope_local_base_freq|rope.freq_base_swa", family.local_rope_theta, 1.0 + 1e-6, kLargest)
+               : settings.number("rope_theta|rotary_emb_base|rope.freq_base", family.rope_theta, 1.0 + 1e-6, kLargest);
   if (scaling) source.theta = scaling->number("rope_theta", source.theta, 1.0 + 1e-6, kLargest);
-  const double share = scaling ? scaling->number("partial_rotary_factor", partial, 0.0, 1.0) : partial;
+  double share = 1.0;
+  if (family.partial_rotary > 0.0) {
+    share = settings.number("partial_rotary_factor|rotary_pct", family.partial_rotary, 0.0, 1.0);
+    if (scaling) share = scaling->number("partial_rotary_factor", share, 0.0, 1.0);
+  }
   const std::uint32_t dimensions =
       settings.count("rope.dimension_count", static_cast<std::uint32_t>(head_size * share), head_size);
   if (dimensions < 2 || dimensions % 2 != 0) {
@@ -139,7 +137,8 @@ Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t
   Rotary rotary{.dimensions = dimensions,
                 .is_interleaved = family.is_rotary_interleaved,
                 .inverse_frequencies = plain_frequencies(source.theta, dimensions)};
-  const std::string type = scaling ? scaling->text("rope_type|type", "default") : "default";
+  std::string type = scaling ? scaling->text("rope_type|type", "default") : "default";
+  if (type == "yarn" && family.is_yarn_longrope) type = "longrope";
   if (type == "linear") {
     for (double& frequency : rotary.inverse_frequencies) frequency /= source.factor();
   } else if (type == "llama3") {
@@ -149,7 +148,7 @@ Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t
   } else if (type == "longrope" || type == "su") {
     scale_longrope(source, rotary);
   } else if (type != "default") {
-    scaling->refuse("rope_type|type", "default, linear, llama3, yarn or longrope: Headlight computes no other");
+    scaling->refuse_network("rope_type|type", "default, linear, llama3, yarn or longrope");
   }
   return rotary;
 }

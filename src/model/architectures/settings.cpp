@@ -11,7 +11,7 @@ namespace headlight::model {
 Settings::Settings(std::string_view json, std::string where) : where_(std::move(where)) {
   constexpr JsonLimits kLimits{.bytes = std::size_t{16} << 20, .values = std::size_t{1} << 20};
   Result<nlohmann::json> parsed = parse_json(json, kLimits);
-  if (!parsed) throw Error("{}: {}: download it again", where_, parsed.error());
+  if (!parsed) throw Error("{}: {}: correct it or download it again", where_, parsed.error());
   json_ = std::move(parsed).value();
   if (!json_.is_object()) throw Error("{} isn't a JSON object: download it again", where_);
 }
@@ -24,6 +24,14 @@ Settings::Found Settings::find(Names keys) const {
     if (it != json_.end() && !it->is_null()) found = {key, &*it};
   });
   return found;
+}
+
+Settings Settings::only(std::span<const std::string_view> keys) const {
+  nlohmann::json kept = nlohmann::json::object();
+  for (const std::string_view key : keys) {
+    if (const auto it = json_.find(std::string(key)); it != json_.end()) kept[std::string(key)] = *it;
+  }
+  return Settings(std::move(kept), where_);
 }
 
 Settings Settings::over(std::string_view defaults) const {
@@ -45,6 +53,10 @@ void Settings::refuse(Names keys, std::string_view expected) const {
   const Found found = find(keys);
   if (found.value == nullptr) throw Error("{}: {} is missing, but must be {}", where_, found.key, expected);
   throw Error("{}: {} is {}, but must be {}", where_, found.key, shown(*found.value), expected);
+}
+
+void Settings::refuse_network(Names keys, std::string_view expected) const {
+  refuse(keys, fmt::format("{}: Headlight computes nothing else; {}", expected, kCaptureShows));
 }
 
 double Settings::checked(const nlohmann::json& value, Names keys, double smallest, double largest) const {
@@ -87,21 +99,13 @@ std::string Settings::text(Names keys, std::string_view fallback) const {
   return value->get<std::string>();
 }
 
-std::optional<std::uint32_t> Settings::id(Names keys, std::uint32_t vocabulary) const {
-  const std::vector<std::uint32_t> all = ids(keys, vocabulary);
-  return all.empty() ? std::nullopt : std::optional(all.front());
-}
-
-std::vector<std::uint32_t> Settings::ids(Names keys, std::uint32_t vocabulary) const {
+std::vector<std::uint64_t> Settings::ids(Names keys) const {
   const nlohmann::json* found = find(keys).value;
-  std::vector<std::uint32_t> ids;
+  std::vector<std::uint64_t> ids;
   if (found == nullptr) return ids;
   for (const nlohmann::json& value : found->is_array() ? *found : nlohmann::json::array({*found})) {
     if (!value.is_number_integer()) refuse(keys, "an id of the vocabulary");
-    if (value.is_number_unsigned() || value.get<std::int64_t>() >= 0) {
-      if (value.get<std::uint64_t>() >= vocabulary) refuse(keys, fmt::format("below the {} of the vocabulary", vocabulary));
-      ids.push_back(value.get<std::uint32_t>());
-    }
+    if (value.is_number_unsigned() || value.get<std::int64_t>() >= 0) ids.push_back(value.get<std::uint64_t>());
   }
   return ids;
 }

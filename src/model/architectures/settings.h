@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,9 +21,12 @@ class Settings {
   Settings(std::string_view json, std::string where);
   Settings(nlohmann::json json, std::string where) : json_(std::move(json)), where_(std::move(where)) {}
 
+  /// These settings without any key that isn't in `keys`.
+  Settings only(std::span<const std::string_view> keys) const;
   /// These settings, with missing keys taken from `defaults`, a JSON object.
   Settings over(std::string_view defaults) const;
 
+  bool is_empty() const { return json_.empty(); }
   bool has(Names keys) const { return find(keys).value != nullptr; }
   /// Does one of the alternatives exist with the value null?
   bool is_null(Names keys) const;
@@ -34,10 +38,8 @@ class Settings {
   double number(Names keys, double fallback, double smallest, double largest) const;
   bool flag(Names keys, bool fallback) const;
   std::string text(Names keys, std::string_view fallback) const;
-  /// nullopt when it is absent or negative; throws when it isn't below `vocabulary`.
-  std::optional<std::uint32_t> id(Names keys, std::uint32_t vocabulary) const;
-  /// One id or several, as eos_token_id may be.
-  std::vector<std::uint32_t> ids(Names keys, std::uint32_t vocabulary) const;
+  /// One id or several, as eos_token_id may be; negative ones mean none.
+  std::vector<std::uint64_t> ids(Names keys) const;
   std::vector<double> numbers(Names keys, double smallest, double largest) const;
   std::vector<std::string> texts(Names keys) const;
 
@@ -45,6 +47,8 @@ class Settings {
   std::optional<Settings> child(Names keys) const;
   /// The line "config.json: key is value, but must be …" as an Error.
   [[noreturn]] void refuse(Names keys, std::string_view expected) const;
+  /// The same of a value that selects a network which Headlight doesn't compute: it adds that headlight.capture() shows it.
+  [[noreturn]] void refuse_network(Names keys, std::string_view expected) const;
 
  private:
   struct Found {

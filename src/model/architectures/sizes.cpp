@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "model/architectures/families.h"
 #include "model/network.h"
 #include "model/stored_tensor.h"
 
@@ -40,7 +41,7 @@ Activation parse_activation(const Settings& settings, Names keys, std::string_vi
   for (const auto& [known, activation] : kNames) {
     if (name == known) return activation;
   }
-  settings.refuse(keys, "relu, gelu, gelu_new, gelu_pytorch_tanh, silu or one of their other names");
+  settings.refuse_network(keys, "relu, gelu, gelu_new, gelu_pytorch_tanh, silu or one of their other names");
 }
 
 /// T5 names activation and gate together: "gated-gelu".
@@ -54,6 +55,10 @@ void read_feed_forward(const Settings& settings, const Family& family, Sizes& si
     name = settings.text(keys, "relu");
     sizes.is_gated = name.starts_with(kGated);
     if (sizes.is_gated) name = name.substr(kGated.size()) == "gelu" ? "gelu_new" : name.substr(kGated.size());
+    // What transformers derives from that name it also writes into files, and reads back.
+    sizes.is_gated = settings.flag("is_gated_act", sizes.is_gated);
+    if (settings.has("dense_act_fn")) keys = "dense_act_fn";
+    name = settings.text("dense_act_fn", name);
   }
   sizes.activation = parse_activation(settings, keys, name, family);
   if (family.head_activation == "=") {
@@ -98,7 +103,7 @@ void read_positions(const Settings& settings, const Family& family, Sizes& sizes
       is_limit ? settings.count(family.keys.max_length, largest) : settings.count(family.keys.max_length, fallback, largest);
   sizes.position_offset = family.position_offset;
   if (family.counts_offset) {
-    sizes.position_offset = settings.id("pad_token_id", sizes.vocabulary).value_or(family.position_offset - 1) + 1;
+    sizes.position_offset = settings.count("pad_token_id", family.position_offset - 1, kMaxVocabulary, 0) + 1;
     if (sizes.max_length <= sizes.position_offset) {
       settings.refuse(family.keys.max_length, fmt::format("more than {}", sizes.position_offset));
     }
@@ -107,23 +112,25 @@ void read_positions(const Settings& settings, const Family& family, Sizes& sizes
   if (!family.encoder.types.empty()) sizes.types = settings.count("type_vocab_size", 2, kMaxTypes);
 }
 
-/// The layers with the sliding window: by name, by a period or from some layer on.
+/// The layers with the sliding window: by name, by a period, from some layer on or where there is no RoPE.
 void read_windows(const Settings& settings, const Family& family, Sizes& sizes) {
   const std::uint32_t layers = sizes.encoder.layers;
   sizes.windows.assign(layers, 0);
   std::uint32_t window = settings.is_null(kWindow) ? 0 : settings.count(kWindow, family.window, kMaxLength, 0);
-  if (!settings.flag("use_sliding_window", !family.is_window_optional)) window = 0;
   const std::vector<std::string> types = settings.texts("layer_types");
+  const bool is_used = settings.flag("use_sliding_window", !family.is_window_optional);
+  if (!is_used && (types.empty() || !family.is_window_of_plain_layers)) window = 0;
   if (!types.empty() && types.size() != layers) settings.refuse("layer_types", fmt::format("a list of {} texts", layers));
-  const std::uint32_t period =
-      settings.count("sliding_window_pattern|_sliding_window_pattern", family.window_period, kMaxLayers);
-  const std::uint32_t first = family.is_window_optional ? settings.count("max_window_layers", 28, kMaxLayers, 0) : 0;
+  const std::uint32_t period = settings.count("sliding_window_pattern", family.window_period, kMaxLayers);
+  const std::uint32_t first =
+      reads(family, "max_window_layers") ? settings.count("max_window_layers", 28, kMaxLayers, 0) : 0;
   for (std::uint32_t layer = 0; layer < layers; ++layer) {
     bool has_window = layer >= first && (period == 0 || (layer + 1) % period != 0);
+    if (family.is_window_of_plain_layers) has_window = !sizes.rotates[layer];
     if (!types.empty()) {
       if (types[layer] != "full_attention" && types[layer] != "sliding_attention") {
-        throw Error("config.json: layer {} is of type '{}', but Headlight computes full_attention and sliding_attention",
-                    layer, printable(types[layer]));
+        throw Error("config.json: layer {} is of type '{}', but Headlight computes full_attention and sliding_attention; {}",
+                    layer, printable(types[layer]), kCaptureShows);
       }
       has_window = types[layer] == "sliding_attention";
     }
@@ -136,8 +143,7 @@ void read_windows(const Settings& settings, const Family& family, Sizes& sizes) 
 void read_rotating_layers(const Settings& settings, const Family& family, Sizes& sizes) {
   const std::uint32_t layers = sizes.encoder.layers;
   sizes.rotates.assign(layers, family.positions == Positions::Rotary);
-  const std::optional<Settings> parameters = settings.child("rope_parameters");
-  sizes.has_local_rotary = family.local_rope_theta > 0.0 || (parameters && parameters->has("sliding_attention"));
+  sizes.has_local_rotary = family.local_rope_theta > 0.0;
   const std::vector<double> given = settings.numbers("no_rope_layers", 0.0, 1.0);
   if (!given.empty() && given.size() != layers)
     settings.refuse("no_rope_layers", fmt::format("a list of {} numbers", layers));
@@ -197,39 +203,46 @@ void read_switches(const Settings& settings, const Family& family, Sizes& sizes)
 }
 
 /// Options that select a network that Headlight doesn't compute.
-void expect_known(const Settings& settings) {
+void expect_known(const Settings& settings, const Family& family) {
   constexpr std::array<std::pair<std::string_view, bool>, 4> kFlags{{{"add_cross_attention", false},
                                                                      {"apply_residual_connection_post_layernorm", false},
                                                                      {"use_bidirectional_attention", false},
                                                                      {"layer_norm_elementwise_affine", true}}};
   for (const auto& [key, value] : kFlags) {
-    if (settings.flag(key, value) != value) settings.refuse(key, fmt::format("{}: Headlight computes nothing else", value));
+    if (settings.flag(key, value) != value) settings.refuse_network(key, value ? "true" : "false");
+  }
+  if (family.kind == StackKind::EncoderDecoder && !settings.flag("is_causal", true)) {
+    settings.refuse_network("is_causal", "true");
+  }
+  for (const std::string_view key : {"pruned_heads", "per_layer_config"}) {
+    if (settings.child(key) && !settings.child(key)->is_empty())
+      settings.refuse_network(key, "empty, all layers of one size");
   }
   if (settings.text("position_embedding_type", "absolute") != "absolute") {
-    settings.refuse("position_embedding_type", "absolute: Headlight computes nothing else");
+    settings.refuse_network("position_embedding_type", "absolute");
   }
-  if (settings.count("inner_group_num", 1, kMaxLayers) != 1) settings.refuse("inner_group_num", "1");
+  if (settings.count("inner_group_num", 1, kMaxLayers) != 1) settings.refuse_network("inner_group_num", "1");
   if (const std::optional<Settings> mlx = settings.child("quantization"); mlx && mlx->has("group_size")) {
     throw Error("config.json: the weights are quantised by MLX ({} bits): load the original model, or a GGUF file of it",
                 mlx->count("bits", 0, 64));
   }
   if (const std::optional<Settings> quantization = settings.child("quantization_config")) {
-    throw Error("config.json: the weights are quantised ({}): load the original model, or a GGUF file of it",
-                printable(quantization->text("quant_method", "unnamed")));
+    throw Error("config.json: the weights are quantised ({}): load the original model, or a GGUF file of it; {}",
+                printable(quantization->text("quant_method", "unnamed")), kCaptureShows);
   }
 }
 
 }  // namespace
 
 Sizes read_sizes(const Settings& settings, const Family& family) {
-  expect_known(settings);
+  expect_known(settings, family);
   Sizes sizes;
   read_widths(settings, family, sizes);
   read_positions(settings, family, sizes);
   read_feed_forward(settings, family, sizes);
   read_switches(settings, family, sizes);
-  read_windows(settings, family, sizes);
   read_rotating_layers(settings, family, sizes);
+  read_windows(settings, family, sizes);
   read_scales(settings, family, sizes);
   sizes.groups = settings.count("num_hidden_groups", 0, kMaxLayers);
   if (sizes.groups > sizes.encoder.layers || (sizes.groups > 0 && sizes.encoder.layers % sizes.groups != 0)) {

@@ -1,0 +1,252 @@
+// Which keys of config.json each family's networks depend on: those in its table, and no others.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "model/architectures/families.h"
+#include "model/file_bytes.h"
+#include "model/gguf.h"
+#include "model/load_network.h"
+#include "support/golden_model.h"
+#include "support/temporary_directory.h"
+
+namespace config_keys_test {
+
+using namespace headlight;
+using namespace headlight::model;
+using namespace headlight::test;
+using nlohmann::json;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// A config of a family: a golden model's, or that of another family with the same keys and tensors, which the family may
+/// refuse for its tensors after it has read the keys.
+struct Sample {
+  const Family* family;
+  std::string golden;
+  json config;
+};
+
+std::vector<Sample> samples() {
+  std::vector<Sample> all;
+  const auto add = [&](const std::string& golden, const json& config) {
+    all.push_back({find_family(config.at("model_type").get<std::string>()), golden, config});
+  };
+  for (const std::string& name : golden_models()) {
+    for (const char* file : {"config.json", "config.v4.json"}) {
+      const std::filesystem::path path = golden_model_path(name) / file;
+      if (exists(path)) add(name, json::parse(read_file(path)));
+    }
+  }
+  for (const auto& [type, golden] : {std::pair{"mbart", "bart"}, {"pegasus", "bart"}, {"mt5", "t5"}}) {
+    json config = json::parse(read_file(golden_model_path(golden) / "config.json"));
+    config["model_type"] = type;
+    add(golden, config);
+  }
+  return all;
+}
+
+std::vector<const Family*> folder_families() {
+  std::vector<const Family*> all;
+  for (const auto families : {encoder_families(), decoder_families(), rotary_families(), encoder_decoder_families()}) {
+    for (const Family& family : families) all.push_back(&family);
+  }
+  return all;
+}
+
+/// Values of every type: where a key is read, most of them are refused, and the others change the network.
+std::vector<json> harmful_values(std::size_t layers) {
+  return {1,
+          0.3,
+          false,
+          true,
+          "relu",
+          std::vector<std::string>(layers, "sliding_attention"),
+          std::vector<int>(layers, 0),
+          json{{"rope_type", "linear"}, {"rope_theta", 5.0}, {"factor", 4.0}, {"hidden_size", 8}, {"0", {1}}},
+          json{{"full_attention", {{"rope_theta", 5.0}}}, {"sliding_attention", {{"rope_theta", 5.0}}}}};
+}
+
+/// What a pass computes and what the user sees of the model, or the error.
+struct Outcome {
+  std::string error, facts;
+  std::vector<double> numbers;
+
+  bool operator==(const Outcome&) const = default;
+};
+
+Outcome outcome_of(const std::string& golden, const json& config) {
+  static std::map<std::string, GoldenCase> cases;
+  if (!cases.contains(golden)) cases[golden] = load_golden_cases(golden).front();
+  Outcome outcome;
+  try {
+    const LoadedNetwork loaded = load_network(Checkpoint(golden_model_path(golden)), config.dump());
+    const ModelDescription& about = loaded.description;
+    outcome.facts =
+        fmt::format("{} {} {} {} {}", about.heads, about.kv_heads, about.max_length, about.window, about.is_causal);
+    GoldenCase input = cases.at(golden);
+    check(loaded.network, input.input);
+    const reference::Run run = reference::run(loaded.network, input.input, trained_mask(about, input), -kInfinity);
+    const auto add = [&](const reference::Array& array) {
+      outcome.numbers.insert(outcome.numbers.end(), array.values.begin(), array.values.end());
+    };
+    for (const auto& stages : run.stages) add(stages.weights);
+    for (const reference::Array* last : {&run.encoder_output, &run.decoder_output, &run.logits}) add(*last);
+  } catch (const Error& error) {
+    outcome.error = error.what();
+  }
+  return outcome;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("keys that a family doesn't read change nothing, whatever their value") {
+    std::set<std::string_view> known;
+    for (const Family* family : folder_families()) {
+      for (const std::string_view key : keys_of(*family)) known.insert(key);
+    }
+    known.erase("pad_token_id");  // all read it as the id of a token
+    CHECK(known.size() > 80);
+    for (const Sample& sample : samples()) {
+      CAPTURE(sample.golden);
+      CAPTURE(sample.family->name);
+      std::vector<std::string> foreign;
+      for (const std::string_view key : known) {
+        if (!reads(*sample.family, key)) foreign.emplace_back(key);
+      }
+      const Outcome own = outcome_of(sample.golden, sample.config);
+      for (const json& value : harmful_values(2)) {
+        json config = sample.config;
+        for (const std::string& key : foreign) config[key] = value;
+        if (outcome_of(sample.golden, config) == own) continue;
+        for (const std::string& key : foreign) {
+          config = sample.config;
+          config[key] = value;
+          CAPTURE(key);
+          CAPTURE(value.dump());
+          CHECK(outcome_of(sample.golden, config) == own);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("each key of a family's table is read: a harmful value changes the network or is refused") {
+    std::map<const Family*, std::set<std::string>> unread;
+    for (const Family* family : folder_families()) {
+      for (const std::string_view key : keys_of(*family)) unread[family].emplace(key);
+    }
+    for (const Sample& sample : samples()) {
+      std::set<std::string>& left = unread[sample.family];
+      std::vector<json> bases{sample.config};
+      if (reads(*sample.family, "rope_scaling")) {
+        // Some keys matter where there is scaling alone.
+        bases.push_back(sample.config);
+        const bool is_phi = sample.family->is_yarn_longrope;
+        bases.back()["rope_scaling"] = {{"rope_type", is_phi ? "default" : "yarn"}, {"factor", 4.0}};
+      }
+      for (const json& base : bases) {
+        const Outcome own = outcome_of(sample.golden, base);
+        std::erase_if(left, [&](const std::string& key) {
+          return std::ranges::any_of(harmful_values(2), [&](const json& value) {
+            json config = base;
+            config[key] = value;
+            return outcome_of(sample.golden, config) != own;
+          });
+        });
+      }
+    }
+    for (const auto& [family, keys] : unread) {
+      CAPTURE(family->name);
+      for (const std::string& key : keys) FAIL_CHECK(key);
+    }
+  }
+
+  TEST_CASE("metadata of a GGUF file that its family doesn't read changes nothing") {
+    constexpr std::uint32_t kUnsigned = 4, kFloat = 6, kString = 8;
+    constexpr std::size_t kCountAt = 16, kValuesAt = 24, kAlignment = 32;
+    const std::string original = read_file(golden_model_path("gguf") / "llama.gguf");
+    const Family& family = *find_gguf_family("llama");
+    std::set<std::string> foreign{"sliding_window", "no_rope_layers", "layer_norm_eps", "hidden_act", "scale_embedding"};
+    for (const Family& other : gguf_families()) {
+      for (const std::string_view key : keys_of(other)) foreign.emplace(key);
+    }
+    std::erase_if(foreign, [&](const std::string& key) { return reads(family, key); });
+    CHECK(foreign.size() > 8);
+    const auto changed = [&](bool is_whole) {
+      FileBytes values;
+      for (const std::string& key : foreign) {
+        values.text("llama." + key).number(is_whole ? kUnsigned : kFloat);
+        is_whole ? values.number(1u) : values.number(0.3f);
+      }
+      // What is stored behind the metadata stays aligned.
+      values.text("padding").number(kString);
+      const std::size_t length = kAlignment - (values.bytes().size() + sizeof(std::uint64_t)) % kAlignment;
+      values.text(std::string(length, ' '));
+      std::uint64_t count = 0;
+      std::memcpy(&count, original.data() + kCountAt, sizeof(count));
+      count += foreign.size() + 1;
+      std::string bytes = original;
+      std::memcpy(bytes.data() + kCountAt, &count, sizeof(count));
+      return bytes.insert(kValuesAt, values.bytes());
+    };
+    const auto cases = read_golden_cases(golden_model_path("gguf") / "llama.reference.safetensors");
+    const auto weights_of = [&](const std::filesystem::path& path) {
+      const LoadedNetwork loaded = load_network(path);
+      const reference::Run run =
+          reference::run(loaded.network, cases.front().input, trained_mask(loaded.description, cases.front()), -kInfinity);
+      return run.logits.values;
+    };
+    const std::vector<double> own = weights_of(golden_model_path("gguf") / "llama.gguf");
+    for (const bool is_whole : {false, true}) {
+      const TemporaryDirectory folder;
+      write_file_atomically(folder.path() / "m.gguf", changed(is_whole));
+      CHECK(GgufFile(folder.path() / "m.gguf").has("llama.attention.sliding_window"));
+      CHECK(weights_of(folder.path() / "m.gguf") == own);
+    }
+  }
+
+  TEST_CASE("a config that leaves keys out has transformers' defaults") {
+    const auto without = [](const char* golden, std::initializer_list<const char*> keys) {
+      json config = json::parse(read_file(golden_model_path(golden) / "config.json"));
+      for (const char* key : keys) config.erase(key);
+      return load_network(Checkpoint(golden_model_path(golden)), config.dump()).network;
+    };
+    const Network gemma2 = without("gemma2", {"attn_logit_softcapping", "final_logit_softcapping"});
+    CHECK(gemma2.layers->encoder.front().config.softcap == 50.0f);
+    CHECK(gemma2.layers->unembedding->softcap == 30.0f);
+    CHECK(without("albert", {"num_hidden_groups"}).layers->encoder.size() == 3);
+  }
+
+  TEST_CASE("SmolLM 3's window is that of the layers without rotary positions") {
+    // transformers 5.24: use_sliding_window alone chooses those; layer_types is followed with and without it.
+    json config = json::parse(read_file(golden_model_path("smollm3") / "config.json"));
+    const auto windows = [&](const json& changes) {
+      json changed = config;
+      changed.erase("layer_types");
+      changed.update(changes);
+      std::vector<std::uint32_t> found;
+      const LoadedNetwork loaded = load_network(Checkpoint(golden_model_path("smollm3")), changed.dump());
+      for (const AttentionLayer& layer : loaded.network.layers->encoder) found.push_back(layer.config.window);
+      return found;
+    };
+    using Windows = std::vector<std::uint32_t>;
+    CHECK(windows({{"sliding_window", 3}, {"use_sliding_window", false}, {"no_rope_layers", {1, 0}}}) == Windows{0, 0});
+    CHECK(windows({{"sliding_window", 3}, {"use_sliding_window", true}, {"no_rope_layers", {1, 0}}}) == Windows{0, 3});
+    CHECK(windows({{"sliding_window", 3},
+                   {"use_sliding_window", false},
+                   {"layer_types", {"sliding_attention", "full_attention"}}}) == Windows{3, 0});
+  }
+}
+
+}  // namespace config_keys_test
