@@ -26,6 +26,7 @@
 #include "app/widgets/empty_note.h"
 #include "app/widgets/fold_button.h"
 #include "app/widgets/head_list.h"
+#include "app/widgets/range_choice.h"
 #include "app/widgets/thumbnail.h"
 #include "app/window/frame_guard.h"
 #include "app/window/loading_panel.h"
@@ -297,9 +298,11 @@ void Workspace::draw_status(Frame& frame) {
     if (choice.stops_comparing) run("compare.stop");
     if (choice.undoes) take_back();
     draw_status_panel(frame, {.is_computing = engine_->is_busy(),
+                             .fixed_range = fixed_range_text(frame.state.view),
                               .left = choice.end,
                               .job = job_text(),
                               .verifies_head = settings_.verifies_head});
+    if (choice.fits_colors) run("map.fit");
   });
 }
 

@@ -131,7 +131,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   if (heatmap.is_known()) {
     const float x = std::round(cells.end().x + 18.0F + bars);
     const float top = cells.origin.y + kBarDrop;
-    MapLegend legend(frame, heatmap, viewport.zoom(), memory.high_weight);
+    MapLegend legend(frame, heatmap, viewport.zoom());
     // As high as the map, but the legend stays in the window.
     const float room_below = map_room.area.end().y - top - kLegendDrop - legend.height();
     const float height = std::clamp(std::min(cells.size.y - kBarDrop, room_below), 60.0F, 340.0F);
