@@ -76,6 +76,8 @@ int run_view(ViewFlags& flags) {
     if (!options.warning) options.warning = std::move(first.warning);
   }
   flags.model.apply(state);
+  // Several lines after --text or --text-file are a batch, whatever the text of the last time was.
+  if (flags.model.names_text()) state.model().joins_lines = false;
   if (std::optional<OpenSession> session = flags.model.session()) {
     options.session = std::move(session);
     const std::string changed = model_changes(options.session->saved);
