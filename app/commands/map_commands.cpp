@@ -99,9 +99,10 @@ void add_ranges(std::vector<Command>& list) {
   const auto entry = [](const char* label, int part) {
     return MenuEntry{.menu = "View", .submenu = "Colour range", .label = label, .section = 1, .part = part};
   };
-  Command absolute = choice("map.range.absolute", "Colour range: absolute",
-                            "Colours compare all cells of a map: the strongest colour is the map's largest weight.",
-                            entry("Absolute", 0), &ViewChoices::color_range, ColorRange::Absolute);
+  Command absolute = choice("map.range.absolute", "Colour range: fitted to each map",
+                            "The strongest colour is the map's largest weight, or in a long text what 98 % of its weights "
+                            "are at most.",
+                            entry("Fitted", 0), &ViewChoices::color_range, ColorRange::Absolute);
   absolute.run = [](const CommandContext& context) {
     context.state.view.color_range = ColorRange::Absolute;
     context.state.view.color_limits.erase(attention::Stage::Weights);

@@ -140,7 +140,9 @@ void draw_keys(Frame& frame) {
   ImGui::Spacing();
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted("While a text is being edited, plain keys are the text's. Esc leaves it.");
+  ImGui::TextUnformatted(
+      "While a text is being edited, plain keys are the text's. Esc leaves it. Outside of a text a letter alone is a "
+      "shortcut; letters typed in a row start nothing and are offered to the text.");
   ImGui::PopTextWrapPos();
 }
 

@@ -9,6 +9,8 @@
 #include "app/shell/click_area.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/line_layout.h"
+#include "app/widgets/tooltips.h"
 
 namespace headlight::app {
 namespace {
@@ -17,7 +19,9 @@ constexpr float kEdge = 16.0F;
 constexpr float kTop = 10.0F;
 constexpr float kHeading = 24.0F;  // with the gap below it
 constexpr float kBottom = 10.0F;
-constexpr float kCardHeight = 44.0F;
+constexpr float kCardHeight = 62.0F;
+constexpr float kSummaryLine = 15.0F;
+constexpr std::size_t kMostSummaryLines = 2;
 constexpr float kWelcomeGap = 6.0F;
 constexpr float kNarrowest = 172.0F;    // card
 constexpr float kWelcomeInset = 12.0F;  // of a card's text
@@ -47,6 +51,7 @@ shell::Color role_of(WelcomeCard::Kind kind, const shell::Theme& theme) {
       return theme.output;
     case WelcomeCard::Kind::Lessons:
       return theme.value;
+    case WelcomeCard::Kind::Notebooks:
     case WelcomeCard::Kind::Preset:
       return theme.key;
     case WelcomeCard::Kind::Browse:
@@ -63,15 +68,17 @@ bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const v
   ImGui::PushID(static_cast<int>(index));
   const bool was_clicked = click_area("card", to_imgui(box.size));
   ImGui::PopID();
-  const std::string name =
-      card.kind == WelcomeCard::Kind::Preset ? "welcome." + card.preset : fmt::format("welcome.{}", index);
-  frame.mark(name, box);
+  frame.mark(fmt::format("welcome.{}", index), box);
   frame.ui.keyboard().offer_last_item();
   const bool is_hovered = ImGui::IsItemHovered();
   if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   const float room = box.size.x - 2.0F * kWelcomeInset;
-  const std::string summary = fit_text(fonts.small, card.summary, room);
-  if (summary != card.summary) explain_last_item(frame, card.summary.c_str());
+  std::vector<std::string> summary = break_lines(fonts.small, card.summary, room);
+  if (summary.size() > kMostSummaryLines) {
+    explain_last_item(frame, card.summary.c_str());
+    summary.resize(kMostSummaryLines);
+    summary.back() = fit_text(fonts.small, summary.back() + " \u2026", room);
+  }
 
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 low = to_imgui(box.origin), high = to_imgui(box.end());
@@ -80,9 +87,32 @@ bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const v
   list->AddRectFilled({low.x, low.y + 10.0F}, {low.x + 3.0F, high.y - 10.0F}, role_of(card.kind, theme), 1.5F);
   const std::string title = fit_text(fonts.strong, card.title, room);
   list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kWelcomeInset, low.y + 6.0F}, theme.text, title.c_str());
-  list->AddText(fonts.small, font_size(fonts.small), {low.x + kWelcomeInset, high.y - 7.0F - font_size(fonts.small)},
-                theme.text_dim, summary.c_str());
+  float y = low.y + 27.0F;
+  for (const std::string& line : summary) {
+    list->AddText(fonts.small, font_size(fonts.small), {low.x + kWelcomeInset, y}, theme.text_dim, line.c_str());
+    y += kSummaryLine;
+  }
+  if (!card.list.empty()) {  // it opens
+    const ImVec2 tip(high.x - 14.0F, low.y + 18.0F);
+    list->AddTriangleFilled({tip.x - 5.0F, tip.y - 5.0F}, {tip.x + 5.0F, tip.y - 5.0F}, tip, theme.text_dim);
+  }
   return was_clicked;
+}
+
+/// What the card of the last item offers, once it was clicked.
+std::optional<WelcomeCard> choose_from(Frame& frame, const WelcomeCard& card, std::size_t index, bool is_opened) {
+  const std::string popup = fmt::format("welcome list {}", index);
+  if (is_opened) ImGui::OpenPopup(popup.c_str());
+  open_below_last_item(frame);
+  if (!ImGui::BeginPopup(popup.c_str())) return std::nullopt;
+  std::optional<WelcomeCard> chosen;
+  for (const WelcomeCard& entry : card.list) {
+    const std::string label = fmt::format("{}: {}", entry.title, entry.summary);
+    if (ImGui::MenuItem(label.c_str(), nullptr, entry.is_shown)) chosen = entry;
+    mark_last_item(frame, "welcome." + entry.preset);
+  }
+  ImGui::EndPopup();
+  return chosen;
 }
 
 /// Is the marked card chosen by a key, before Tab has gone anywhere?
@@ -105,7 +135,7 @@ WelcomeChoice draw_welcome_panel(Frame& frame, std::span<const WelcomeCard> card
   if (std::exchange(memory.takes_focus, false)) ImGui::SetWindowFocus();
   memory.card = std::min(memory.card, cards.size() - 1);
   const bool has_focus = ImGui::IsWindowFocused() && !frame.ui.is_typing() && !frame.ui.keyboard().is_active();
-  if (has_focus && is_chosen_by_key(frame)) choice.card = memory.card;
+  const bool is_chosen = has_focus && is_chosen_by_key(frame);
 
   ImGui::SetCursorPos({kEdge, kTop});
   {
@@ -132,7 +162,14 @@ WelcomeChoice draw_welcome_panel(Frame& frame, std::span<const WelcomeCard> card
     const view::Rect box{.origin = {origin.x + kEdge + column * (grid.card_width + kWelcomeGap),
                                     origin.y + kTop + kHeading + row * (kCardHeight + kWelcomeGap)},
                          .size = {grid.card_width, kCardHeight}};
-    if (draw_card(frame, cards[i], i, box, has_focus && i == memory.card)) choice.card = memory.card = i;
+    const bool was_clicked = draw_card(frame, cards[i], i, box, has_focus && i == memory.card);
+    if (was_clicked) memory.card = i;
+    const bool is_begun = was_clicked || (is_chosen && i == memory.card);
+    if (!cards[i].list.empty()) {
+      if (std::optional<WelcomeCard> entry = choose_from(frame, cards[i], i, is_begun)) choice.card = std::move(entry);
+    } else if (is_begun) {
+      choice.card = cards[i];
+    }
   }
   const float bottom = origin.y + ImGui::GetWindowHeight() - 0.5F;
   list->AddLine({origin.x, bottom}, {origin.x + width, bottom}, theme.border);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "app/frame.h"
 
@@ -11,11 +12,13 @@ namespace headlight::app {
 
 /// Something to begin with.
 struct WelcomeCard {
-  enum class Kind : std::uint8_t { Captions, Translator, Lessons, Preset, Browse };
+  enum class Kind : std::uint8_t { Captions, Translator, Lessons, Notebooks, Preset, Browse };
   Kind kind = Kind::Browse;
-  std::string title, summary;  ///< one line each
-  std::string preset = {};     ///< of Kind::Preset
-  bool is_shown = false;       ///< it is what the window shows now
+  std::string title;
+  std::string summary;                 ///< what one will see; two short lines at most
+  std::string preset = {};             ///< of Kind::Preset
+  bool is_shown = false;               ///< it is what the window shows now
+  std::vector<WelcomeCard> list = {};  ///< of Kind::Notebooks: what a click offers
 };
 
 /// What the panel keeps from frame to frame: the card that the keyboard is at.
@@ -25,7 +28,7 @@ struct WelcomeMemory {
 };
 
 struct WelcomeChoice {
-  std::optional<std::size_t> card;
+  std::optional<WelcomeCard> card;  ///< one of the cards, or of the list of one
   bool is_closed = false;
 };
 

@@ -43,6 +43,21 @@ void add_rows(TileFacts& facts, const attention::Tile& tile) {
   facts.received.assign(received.begin(), received.end());
 }
 
+float high_weight(const attention::Tile& weights) {
+  constexpr std::size_t kSamples = 4096;
+  constexpr std::size_t kLeastCells = 16;
+  std::vector<float> samples;
+  const std::size_t step = std::max<std::size_t>(weights.values.size() / kSamples, 1);
+  for (std::size_t cell = 0; cell < weights.values.size(); cell += step) {
+    const bool is_masked = !weights.masked.empty() && weights.masked[cell] != 0;
+    if (!is_masked && std::isfinite(weights.values[cell])) samples.push_back(weights.values[cell]);
+  }
+  if (samples.size() < kLeastCells) return 0.0F;
+  const auto most = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() * 98 / 100);
+  std::ranges::nth_element(samples, most);
+  return *most;
+}
+
 }  // namespace
 
 std::size_t TileFacts::bytes() const {
@@ -65,6 +80,7 @@ TileFacts make_tile_facts(const attention::Tile& tile) {
   if (request.stage != attention::Stage::Weights || tile.row_sum.empty()) return facts;
   const bool has_means = request.pool > 1 && request.pooling == attention::Pooling::Mean;
   facts.largest_weight = has_means ? facts.range.high : largest_weight(tile);
+  facts.high_weight = high_weight(tile);
   facts.concentration = concentration(tile, request.rows, std::max(request.rows, 1U));
   facts.row_scales = row_normalizers(tile);
   const bool is_exact = request.is_exact() && tile.values.size() == std::size_t{request.rows} * request.columns;

@@ -14,6 +14,7 @@ namespace headlight::app {
 struct StarterView {
   std::string_view model;  ///< its folder's name
   std::string_view text;
+  std::string_view trained_on;  ///< "captions of photos": all that the model has read, as its card says
   model::BlockRef block;
   std::uint32_t head = 0;
 };
@@ -22,6 +23,7 @@ struct StarterView {
 inline constexpr StarterView kCaptionsStarter = {
     .model = kCaptionWriter,
     .text = "A man in a red shirt rides a horse. A man in a red shirt rides a horse.",
+    .trained_on = "captions of photos",
     .block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}},
     .head = 4};
 
@@ -29,6 +31,7 @@ inline constexpr StarterView kCaptionsStarter = {
 inline constexpr StarterView kTranslatorStarter = {
     .model = kTranslator,
     .text = "Ein kleiner Hund läuft am Strand und ein Mädchen wirft einen Ball.",
+    .trained_on = "captions of photos",
     .block = {.kind = model::BlockKind::Cross, .layer = {2}},
     .head = 6};
 

@@ -9,7 +9,7 @@ TokenGroups group_tokens(std::span<const GroupedToken> tokens, bool joins_words,
   TokenGroups groups;
   bool goes_on = false;  // a word that the next token may belong to
   for (const GroupedToken& token : tokens) {
-    if (token.is_special && leaves_out_special) {
+    if (token.is_left_out || (token.is_special && leaves_out_special)) {
       groups.of_token.push_back(TokenGroups::kLeftOut);
       goes_on = false;
       continue;

@@ -22,7 +22,8 @@ struct TokenGroups {
 /// What is known of a token for grouping it.
 struct GroupedToken {
   bool begins_word = true;
-  bool is_special = false;  ///< special tokens and padding; each is a group of its own, or left out
+  bool is_special = false;   ///< special tokens and padding; each is a group of its own, or left out
+  bool is_left_out = false;  ///< in no group: padding that isn't shown
 };
 
 /// A group for each word if `joins_words`, else for each token. `leaves_out_special`: special tokens are in none.

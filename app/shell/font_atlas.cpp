@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "core/error.h"
@@ -36,10 +37,13 @@ constexpr int kNarrowestAtlas = 512, kWidestAtlas = 4096, kAtlasEdge = 8;
 void cut(TextImage& text) {
   const int most = kWidestAtlas - kAtlasEdge;
   if (text.width <= most) return;
-  std::vector<unsigned char> kept;
-  for (auto row = text.coverage.begin(); row != text.coverage.end(); row += text.width)
-    kept.insert(kept.end(), row, row + most);
-  text.coverage = std::move(kept);
+  const auto cut_rows = [&](auto& pixels) {
+    std::remove_reference_t<decltype(pixels)> kept;
+    for (auto row = pixels.begin(); row != pixels.end(); row += text.width) kept.insert(kept.end(), row, row + most);
+    pixels = std::move(kept);
+  };
+  cut_rows(text.coverage);
+  cut_rows(text.colors);
   text.width = most;
 }
 
@@ -75,15 +79,6 @@ ImFont* add_file(ImFontAtlas& atlas, const FontFile& file, float em_pixels, cons
   return atlas.AddFontFromMemoryTTF(data, static_cast<int>(file.data.size()), line_pixels, &config, ranges);
 }
 
-/// The first character of the text that needs shaping: the likeliest one without a font.
-std::uint32_t first_shaped(std::string_view utf8) {
-  for (std::size_t at = 0; at < utf8.size();) {
-    const std::uint32_t code = next_code_point(utf8, at);
-    if (needs_shaping(code)) return code;
-  }
-  return 0xFFFD;
-}
-
 }  // namespace
 
 FontAtlas::FontAtlas()
@@ -105,9 +100,6 @@ void FontAtlas::find_fallbacks() {
     fallbacks_.push_back(file);
     std::erase_if(missing, [&](std::uint32_t code) { return file->covered[code]; });
   }
-  // Texts that need shaping are drawn as images, by the fonts that Pango finds.
-  std::erase_if(missing, [](std::uint32_t code) { return needs_shaping(code); });
-  missing_ = missing.empty() ? std::nullopt : std::optional(missing.front());
 }
 
 void FontAtlas::draw_text_images(ImFontAtlas& atlas, float scale) {
@@ -125,7 +117,6 @@ void FontAtlas::draw_text_images(ImFontAtlas& atlas, float scale) {
       ShapedGlyph shaped{.font = font,
                          .code = static_cast<ImWchar>(ShapedTexts::first() + i),
                          .text = draw_text(texts[i], em * scale, is_bold)};
-      if (shaped.text.has_missing && !missing_) missing_ = first_shaped(texts[i]);
       cut(shaped.text);
       if (shaped.text.width > kNarrowestAtlas - kAtlasEdge) atlas.TexDesiredWidth = kWidestAtlas;
       const auto advance = static_cast<float>(shaped.text.advance);
@@ -144,20 +135,33 @@ void FontAtlas::place_text_images(ImFontAtlas& atlas) {
   int width = 0;
   int height = 0;
   atlas.GetTexDataAsAlpha8(&pixels, &width, &height);
-  for (const ShapedGlyph& shaped : images_) {
+  const auto copy = [&](const ShapedGlyph& shaped, const auto& image, auto* to) {
     const ImFontAtlasCustomRect* at = atlas.GetCustomRectByIndex(shaped.rectangle);
-    if (!at->IsPacked() || shaped.text.coverage.empty()) continue;
-    const auto columns = static_cast<std::size_t>(shaped.text.width);
     for (int y = 0; y < shaped.text.height; ++y) {
-      std::copy_n(shaped.text.coverage.begin() + std::ptrdiff_t{y} * shaped.text.width, columns,
-                  pixels + std::ptrdiff_t{at->Y + y} * width + at->X);
+      std::copy_n(image.begin() + std::ptrdiff_t{y} * shaped.text.width, shaped.text.width,
+                  to + std::ptrdiff_t{at->Y + y} * width + at->X);
     }
+  };
+  std::vector<const ShapedGlyph*> colored;
+  for (const ShapedGlyph& shaped : images_) {
+    if (!atlas.GetCustomRectByIndex(shaped.rectangle)->IsPacked() || shaped.text.coverage.empty()) continue;
+    copy(shaped, shaped.text.coverage, pixels);
     // ImGui returns glyphs as constants, but this one belongs to our custom rectangle.
     auto* glyph = const_cast<ImFontGlyph*>(shaped.font->FindGlyphNoFallback(shaped.code));
     if (glyph == nullptr) continue;
     const float down = std::round(shaped.font->Ascent) - static_cast<float>(shaped.text.baseline);
     glyph->Y0 += down;
     glyph->Y1 += down;
+    if (shaped.text.colors.empty()) continue;
+    glyph->Colored = 1;  // drawn in the texture's colours
+    colored.push_back(&shaped);
+  }
+  if (!colored.empty()) {
+    // White with the coverage as alpha, which is the texture from now on.
+    atlas.GetTexDataAsRGBA32(&pixels, &width, &height);
+    auto* colors = reinterpret_cast<std::uint32_t*>(pixels);
+    for (const ShapedGlyph* shaped : colored) copy(*shaped, shaped->text.colors, colors);
+    atlas.TexPixelsUseColors = true;
   }
   images_.clear();
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -25,8 +24,7 @@ class FontAtlas {
   const FontSet& fonts() const { return fonts_; }
   /// Texts that are drawn as images.
   ShapedTexts& shaped() { return shaped_; }
-  /// The first requested character that no installed font has; none after build() found all.
-  std::optional<std::uint32_t> missing() const { return missing_; }
+  FontFiles& files() { return files_; }
 
  private:
   void find_fallbacks();
@@ -45,7 +43,6 @@ class FontAtlas {
     TextImage text;
   };
   std::vector<ShapedGlyph> images_;  ///< while the atlas is being built
-  std::optional<std::uint32_t> missing_;
   const FontFile* regular_ = nullptr;
   const FontFile* strong_ = nullptr;
   const FontFile* mono_ = nullptr;

@@ -126,11 +126,29 @@ const FontFile* FontFiles::covering(std::span<const std::uint32_t> code_points) 
   int index = 0;
   if (!font || FcPatternGetString(font.get(), FC_FILE, 0, &path) != FcResultMatch) return nullptr;
   FcPatternGetInteger(font.get(), FC_INDEX, 0, &index);
+  FcBool is_colored = FcFalse;
+  FcPatternGetBool(font.get(), FC_COLOR, 0, &is_colored);
+  if (is_colored == FcTrue) return nullptr;  // pictures, which the atlas can't rasterise
   std::vector<bool> covered = coverage(font.get());
   const bool has_any = std::any_of(code_points.begin(), code_points.end(),
                                    [&](std::uint32_t code) { return code < kCodePoints && covered[code]; });
   if (!has_any) return nullptr;
   return &load(reinterpret_cast<const char*>(path), index & 0xFFFF, std::move(covered));
+}
+
+bool FontFiles::has(std::uint32_t code_point) {
+  const auto [known, is_new] = has_.try_emplace(code_point, false);
+  if (!is_new) return known->second;
+  const Pattern pattern(FcPatternCreate());
+  const CharSet wanted(FcCharSetCreate());
+  FcCharSetAddChar(wanted.get(), code_point);
+  FcPatternAddCharSet(pattern.get(), FC_CHARSET, wanted.get());
+  using Objects = std::unique_ptr<FcObjectSet, FontDeleter<FcObjectSetDestroy>>;
+  using Fonts = std::unique_ptr<FcFontSet, FontDeleter<FcFontSetDestroy>>;
+  const Objects objects(FcObjectSetCreate());
+  const Fonts fonts(FcFontList(config_->fontconfig.get(), pattern.get(), objects.get()));
+  known->second = fonts && fonts->nfont > 0;
+  return known->second;
 }
 
 }  // namespace headlight::shell

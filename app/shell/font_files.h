@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace headlight::shell {
@@ -31,6 +32,8 @@ class FontFiles {
   const FontFile& family(std::span<const char* const> families, bool is_bold);
   /// A font that has at least one of the code points, CJK by Noto Sans CJK where installed; nullptr when no font has any.
   const FontFile* covering(std::span<const std::uint32_t> code_points);
+  /// Does any installed font have the character, with outlines or as a picture?
+  bool has(std::uint32_t code_point);
 
  private:
   struct Config;
@@ -38,6 +41,7 @@ class FontFiles {
 
   std::unique_ptr<Config> config_;
   std::deque<FontFile> files_;
+  std::unordered_map<std::uint32_t, bool> has_;  ///< what was asked so far
 };
 
 }  // namespace headlight::shell

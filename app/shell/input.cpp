@@ -20,6 +20,11 @@ constexpr KeyPress kModifiersReleased{.key = Key::LeftControl, .down = false};
 
 }  // namespace
 
+bool types_character(const KeyPress& press) {
+  const bool is_character = press.key == Key::Space || (press.key >= Key::Minus && press.key <= Key::Z);
+  return is_character && !press.modifiers.control && !press.modifiers.alt && !press.modifiers.super;
+}
+
 std::vector<InputEvent> click_at(glm::vec2 position, MouseButton button, Modifiers modifiers) {
   return {MouseMove{position}, MouseClick{button, true, modifiers}, MouseClick{button, false, modifiers},
           kModifiersReleased};

@@ -138,6 +138,9 @@ struct FocusChange {
 /// The user's input. Windows, tests and screenshot scripts all pass these to Ui::feed().
 using InputEvent = std::variant<MouseMove, MouseLeave, MouseClick, MouseWheel, KeyPress, TextInput, FocusChange>;
 
+/// Does the key type a character, whose TextInput follows: a letter, a digit, Space, a sign of those above?
+bool types_character(const KeyPress& press);
+
 /// Move there, press and release.
 std::vector<InputEvent> click_at(glm::vec2 position, MouseButton button = MouseButton::Left, Modifiers modifiers = {});
 /// Press at the first point, move to the second, release: three frames. Painting along the way has to interpolate, as for a

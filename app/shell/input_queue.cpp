@@ -10,8 +10,7 @@ namespace {
 /// share a frame with text: ImGui's text fields read a frame's characters before its keys.
 bool is_ignored_by_text_fields(const KeyPress& event) {
   const bool is_modifier = event.key >= Key::LeftControl && event.key <= Key::LeftSuper;
-  const bool types = event.key == Key::Space || (event.key >= Key::Minus && event.key <= Key::Z);
-  return is_modifier || (types && !event.modifiers.control && !event.modifiers.alt && !event.modifiers.super);
+  return is_modifier || types_character(event);
 }
 
 /// The events that the current frame already contains.

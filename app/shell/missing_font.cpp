@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace headlight::shell {
 namespace {
@@ -56,12 +59,20 @@ constexpr std::array kScripts = {
 
 }  // namespace
 
-std::string missing_font_text(std::uint32_t code_point) {
-  const auto* script = std::ranges::find_if(
-      kScripts, [&](const Script& some) { return code_point >= some.first && code_point <= some.last; });
-  const bool is_known = script != kScripts.end();
-  return fmt::format("No installed font has U+{:04X}{}: install one, then start again (Debian: {})", code_point,
-                     is_known ? fmt::format(" ({})", script->name) : "", is_known ? script->package : kCore);
+std::string missing_font_text(std::span<const std::uint32_t> code_points) {
+  std::vector<std::string> names, packages;
+  const auto add = [](std::vector<std::string>& list, std::string name) {
+    if (std::ranges::find(list, name) == list.end()) list.push_back(std::move(name));
+  };
+  for (const std::uint32_t code_point : code_points) {
+    const auto* script = std::ranges::find_if(
+        kScripts, [&](const Script& some) { return code_point >= some.first && code_point <= some.last; });
+    const bool is_known = script != kScripts.end();
+    add(names, is_known ? script->name : fmt::format("U+{:04X}", code_point));
+    add(packages, is_known ? script->package : kCore);
+  }
+  return fmt::format("No installed font has {}: install {}, then start again", fmt::join(names, ", "),
+                     fmt::join(packages, " and "));
 }
 
 }  // namespace headlight::shell

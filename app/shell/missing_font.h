@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace headlight::shell {
 
-/// The message about a character that no installed font has: its script, and a package with a font for it. One line.
-std::string missing_font_text(std::uint32_t code_point);
+/// The message about characters that no installed font has: their scripts, each once, and Debian's packages with fonts for
+/// them. One line.
+std::string missing_font_text(std::span<const std::uint32_t> code_points);
 
 }  // namespace headlight::shell

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -14,7 +16,7 @@ namespace {
 
 constexpr std::size_t kLongest = 200;  // bytes; an image must fit the atlas
 
-constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 12> kShaped = {{{0x0590, 0x08FF},  // Hebrew, Arabic, Syriac, …
+constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 14> kShaped = {{{0x0590, 0x08FF},  // Hebrew, Arabic, Syriac, …
                                                                               {0x0900, 0x0DFF},  // the scripts of India
                                                                               {0x0E00, 0x0FFF},  // Thai, Lao, Tibetan
                                                                               {0x1000, 0x109F},  // Myanmar
@@ -22,8 +24,10 @@ constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 12> kShaped = {{{0
                                                                               {0x1900, 0x1AFF},  // Limbu, Tai, Balinese, …
                                                                               {0x1B00, 0x1C4F},
                                                                               {0x1CD0, 0x1CFF},
+                                                                              {0x2600, 0x27BF},  // emoji among them
                                                                               {0xA800, 0xABFF},
                                                                               {0xFB1D, 0xFDFF},
+                                                                              {0xFE00, 0xFE0F},  // as emoji, or not
                                                                               {0xFE70, 0xFEFE},
                                                                               {0x10000, 0x10FFFF}}};
 
@@ -35,8 +39,17 @@ using Font = std::unique_ptr<PangoFontDescription, decltype(&pango_font_descript
 using Cairo = std::unique_ptr<cairo_t, decltype(&cairo_destroy)>;
 using Surface = std::unique_ptr<cairo_surface_t, decltype(&cairo_surface_destroy)>;
 
-Surface make_surface(int width, int height) {
-  return {cairo_image_surface_create(CAIRO_FORMAT_A8, std::max(width, 1), std::max(height, 1)), &cairo_surface_destroy};
+Surface make_surface(int width, int height, cairo_format_t format = CAIRO_FORMAT_A8) {
+  return {cairo_image_surface_create(format, std::max(width, 1), std::max(height, 1)), &cairo_surface_destroy};
+}
+
+/// Only emoji have fonts with colours.
+bool may_have_colors(std::string_view utf8) {
+  for (std::size_t at = 0; at < utf8.size();) {
+    const std::uint32_t code = next_code_point(utf8, at);
+    if ((code >= 0x1F000 && code <= 0x1FAFF) || (code >= 0x2600 && code <= 0x27BF)) return true;
+  }
+  return false;
 }
 
 Layout make_layout(cairo_t* cairo, std::string_view utf8, float em_pixels, bool is_bold) {
@@ -53,6 +66,32 @@ Layout make_layout(cairo_t* cairo, std::string_view utf8, float em_pixels, bool 
 std::string as_utf8(std::uint32_t code) {  // of the private use area: three bytes
   return {static_cast<char>(0xE0U | code >> 12), static_cast<char>(0x80U | (code >> 6 & 0x3FU)),
           static_cast<char>(0x80U | (code & 0x3FU))};
+}
+
+constexpr double kGrey = 0.56;  // of letters beside emoji: can be read on light and on dark grounds
+
+/// The pixels as RGBA that isn't multiplied by alpha; empty where all of them are grey.
+std::vector<std::uint32_t> colors_of(cairo_surface_t* surface, int width, int height) {
+  constexpr std::uint32_t kSlack = 8;  // of 255: rounding
+  const unsigned char* data = cairo_image_surface_get_data(surface);
+  const int stride = cairo_image_surface_get_stride(surface);
+  std::vector<std::uint32_t> colors;
+  bool has_color = false;
+  for (int y = 0; y < height; ++y) {
+    for (int x = 0; x < width; ++x) {
+      std::uint32_t argb = 0;  // in the machine's byte order
+      std::memcpy(&argb, data + std::ptrdiff_t{y} * stride + std::ptrdiff_t{4} * x, sizeof argb);
+      const std::uint32_t alpha = argb >> 24U;
+      const auto channel = [&](std::uint32_t shift) {
+        return alpha == 0 ? 0U : std::min((argb >> shift & 0xFFU) * 255U / alpha, 255U);
+      };
+      const std::uint32_t red = channel(16), green = channel(8), blue = channel(0);
+      has_color = has_color || (alpha > kSlack && std::max({red, green, blue}) - std::min({red, green, blue}) > kSlack);
+      colors.push_back(alpha << 24U | blue << 16U | green << 8U | red);
+    }
+  }
+  if (!has_color) colors.clear();
+  return colors;
 }
 
 }  // namespace
@@ -119,22 +158,28 @@ TextImage draw_text(std::string_view utf8, float em_pixels, bool is_bold) {
   image.advance = logical.width;
   image.left = ink.x;
   image.baseline = PANGO_PIXELS(pango_layout_get_baseline(layout.get())) - ink.y;
-  image.has_missing = pango_layout_get_unknown_glyphs_count(layout.get()) > 0;
   if (ink.width <= 0 || ink.height <= 0) return image;
 
+  const auto draw = [&](cairo_surface_t* surface, double grey) {
+    const Cairo canvas(cairo_create(surface), &cairo_destroy);
+    const Layout drawn = make_layout(canvas.get(), utf8, em_pixels, is_bold);
+    cairo_set_source_rgba(canvas.get(), grey, grey, grey, 1.0);
+    cairo_move_to(canvas.get(), -ink.x, -ink.y);
+    pango_cairo_show_layout(canvas.get(), drawn.get());
+    cairo_surface_flush(surface);
+  };
   const Surface surface = make_surface(ink.width, ink.height);
-  const Cairo canvas(cairo_create(surface.get()), &cairo_destroy);
-  const Layout drawn = make_layout(canvas.get(), utf8, em_pixels, is_bold);
-  cairo_set_source_rgba(canvas.get(), 1.0, 1.0, 1.0, 1.0);
-  cairo_move_to(canvas.get(), -ink.x, -ink.y);
-  pango_cairo_show_layout(canvas.get(), drawn.get());
-  cairo_surface_flush(surface.get());
+  draw(surface.get(), 1.0);
   const unsigned char* data = cairo_image_surface_get_data(surface.get());
   const int stride = cairo_image_surface_get_stride(surface.get());
   for (int y = 0; y < ink.height; ++y) {
     image.coverage.insert(image.coverage.end(), data + std::ptrdiff_t{y} * stride,
                           data + std::ptrdiff_t{y} * stride + ink.width);
   }
+  if (!may_have_colors(utf8)) return image;
+  const Surface colored = make_surface(ink.width, ink.height, CAIRO_FORMAT_ARGB32);
+  draw(colored.get(), kGrey);
+  image.colors = colors_of(colored.get(), ink.width, ink.height);
   return image;
 }
 

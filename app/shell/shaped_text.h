@@ -9,7 +9,8 @@
 namespace headlight::shell {
 
 /// Does the text have letters whose shape or order depends on their neighbours (Arabic, Hebrew, the scripts of India and
-/// South-East Asia), or characters beyond U+FFFF? Dear ImGui draws one glyph for each 16-bit character, left to right.
+/// South-East Asia), emoji, or other characters beyond U+FFFF? Dear ImGui draws one glyph for each 16-bit character, left to
+/// right.
 bool needs_shaping(std::string_view utf8);
 bool needs_shaping(std::uint32_t code_point);
 /// Does a line begin in a right-to-left script?
@@ -41,7 +42,9 @@ struct TextImage {
   int baseline = 0;                     ///< rows above it
   int left = 0;                         ///< from the origin to the image
   std::vector<unsigned char> coverage;  ///< [height, width]
-  bool has_missing = false;             ///< no installed font has some character
+  /// [height, width], red in the lowest byte, alpha in the highest: of a text with glyphs that have colours of their own, as
+  /// emoji; other glyphs in it are grey. Empty: `coverage` says all, in any colour.
+  std::vector<std::uint32_t> colors;
 };
 
 /// Shapes and draws a line of text in any script with the installed fonts; `em_pixels`: the font's size.

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "app/shell/frame_hash.h"
+#include "app/shell/glyph_set.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/shell/missing_font.h"
 #include "app/shell/ui_impl.h"
@@ -90,6 +91,7 @@ void Ui::Impl::follow_walk() {
 
 void Ui::Impl::apply_input() {
   pressed.clear();
+  typed.clear();
   bool is_space_taken = false;
   for (const InputEvent& event : queue.take_frame()) {
     want_frames(kSettlingFrames, "input");
@@ -117,6 +119,8 @@ void Ui::Impl::apply_input() {
       if (click->down) keyboard.start_at(to_glm(ImGui::GetIO().MousePos));
     } else if (is_space_taken && std::holds_alternative<TextInput>(event)) {
       continue;  // what Space opened must not get it
+    } else if (const auto* text = std::get_if<TextInput>(&event)) {
+      typed += text->utf8;
     }
     layer.apply(event, scale);
   }
@@ -285,6 +289,18 @@ bool Ui::is_pressed(Key key, Modifiers modifiers) const {
                      [&](const KeyPress& press) { return press.key == key && press.modifiers == modifiers; });
 }
 
+std::string_view Ui::typed() const { return is_typing() ? std::string_view() : impl_->typed; }
+
+void Ui::drop_typed_keys() {
+  std::erase_if(impl_->pressed, [](const KeyPress& press) { return types_character(press); });
+}
+
+bool Ui::take_key(Key key) {
+  if (is_typing()) return false;
+  return std::erase_if(impl_->pressed, [&](const KeyPress& press) { return press.key == key && !press.modifiers.control; }) >
+         0;
+}
+
 void Ui::skip_text_of_key() { impl_->queue.drop_text(); }
 
 void Ui::leave_text_field() { impl_->leaves_text_field = true; }
@@ -316,10 +332,17 @@ NarrowText Ui::narrowed(std::string_view utf8) {
           }};
 }
 
-std::optional<std::string> Ui::take_missing_font() {
-  const std::optional<std::uint32_t> missing = impl_->atlas.missing();
-  if (!missing || !impl_->told_missing.insert(*missing).second) return std::nullopt;
-  return missing_font_text(*missing);
+std::string Ui::missing_fonts(std::string_view utf8) {
+  std::vector<std::uint32_t> missing;
+  for (std::size_t at = 0; at < utf8.size();) {
+    const std::uint32_t code = next_code_point(utf8, at);
+    const bool is_drawn = code < 0x250 || code == 0xFFFD ||
+                          (code >= 0x200B && code <= 0x200F) ||  // the interface's, or unseen
+                          (code >= 0xE000 && code <= 0xF8FF) || (code >= 0xFE00 && code <= 0xFE0F);
+    if (is_drawn || impl_->atlas.files().has(code) || std::ranges::find(missing, code) != missing.end()) continue;
+    missing.push_back(code);
+  }
+  return missing.empty() ? std::string() : missing_font_text(missing);
 }
 
 const Theme& Ui::theme() const { return *impl_->theme; }

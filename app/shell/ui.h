@@ -132,6 +132,12 @@ class Ui {
   /// edited uses (plain letters, Ctrl+C, arrows, …) are the field's and give false, as do those that keyboard() takes;
   /// Ctrl+Z and Ctrl+Y are always the caller's.
   bool is_pressed(Key key, Modifiers modifiers = {}) const;
+  /// The characters typed in this frame while no text field is edited; Ctrl, Alt and Super type none.
+  std::string_view typed() const;
+  /// Takes the frame's keys that type characters, Space among them, from everything that asks is_pressed() later.
+  void drop_typed_keys();
+  /// Likewise one key; returns whether it was pressed, without modifiers or with Shift.
+  bool take_key(Key key);
   /// For a key that opens a text field: the character of the same key press isn't typed into the field.
   void skip_text_of_key();
   /// Ends the editing of a text field with the next frame; its text stays.
@@ -154,8 +160,8 @@ class Ui {
   std::string shaped(std::string_view utf8);
   /// The text that shaped() was given, for files and the clipboard.
   std::string unshaped(std::string_view utf8) const;
-  /// The message about a character that no installed font has, once for each; usually nullopt.
-  std::optional<std::string> take_missing_font();
+  /// The message about characters of this text that no installed font has, in one line; empty: there are none.
+  std::string missing_fonts(std::string_view utf8);
 
   const Theme& theme() const;
   /// Takes effect in the next frame.

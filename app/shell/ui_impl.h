@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -66,7 +65,6 @@ struct Ui::Impl {
   float scale = 1.0F;
   float atlas_scale = 0.0F;  ///< 0: not built yet
   bool has_new_glyphs = false;
-  std::set<std::uint32_t> told_missing;  ///< characters without a font that the user was told about
   int frames_wanted = 1;
   const char* frames_wanted_by = "the first frame";  ///< a source file, or a few words
   int frames_wanted_line = 0;                        ///< in that file; 0: it is none
@@ -78,6 +76,7 @@ struct Ui::Impl {
 
   KeyboardFocus keyboard;
   std::vector<KeyPress> pressed;  ///< in this frame, without those that `keyboard` took
+  std::string typed;              ///< in this frame, also into a text field
   Modifiers modifiers;
   int held_buttons = 0;
   double pointer_rest_s = 0.0;                               ///< since the pointer moved or something was pressed

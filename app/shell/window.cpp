@@ -189,7 +189,9 @@ Result<std::unique_ptr<Window>> Window::open(RenderDevice& device, Ui& ui, const
 void Window::poll_events() { glfwPollEvents(); }
 
 void Window::wait_events(double timeout_s) {
-  if (timeout_s <= 0.0 || impl_->needs_redraw || g_is_woken) {
+  // Nothing is drawn while the window is minimised; becoming visible is an event of its own.
+  const bool has_something_to_draw = (impl_->needs_redraw || g_is_woken) && is_visible();
+  if (timeout_s <= 0.0 || has_something_to_draw) {
     glfwPollEvents();
   } else if (std::isinf(timeout_s)) {
     glfwWaitEvents();

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/widgets/examples.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/size_text.h"
 
@@ -25,6 +26,8 @@ void draw_facts(Form& form, const inference::LanguageModel& model) {
   if (about.kv_heads != 0 && about.kv_heads != about.heads) {
     form.value("Key heads", std::to_string(about.kv_heads), "Several heads share the keys and values of one of these.");
   }
+  const std::string_view texts = trained_on(model.path.filename().string());
+  if (!texts.empty()) form.value("Trained on", texts, "All that the model has read; in other texts its heads look random.");
   form.value("Width", fmt::format("{}, heads {}", about.d_model, about.d_k), "d_model, and d_k of each head.");
   form.value("Parameters", short_count(about.parameter_count), "Weights and biases; shared ones count once.");
   form.value("Vocabulary", std::to_string(about.vocabulary));

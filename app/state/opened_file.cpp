@@ -54,6 +54,7 @@ void open_text(const std::filesystem::path& path, State& state) {
   state.model().ids.clear();
   state.model().target_ids.clear();
   state.model().target_text.clear();
+  state.model().joins_lines = true;  // a file is one text until the user makes a batch of it
   state.text() = std::move(text);
 }
 

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
 namespace headlight::app {
 
-/// When to save a value that changes often: once it has been quiet for a moment.
+/// When to save a value that changes often: once it has been quiet for a moment, and every 10 s while it keeps changing.
 template <typename Value>
 class QuietChange {
  public:
@@ -14,21 +15,22 @@ class QuietChange {
   /// Seconds from `now_s` (any steady clock) until `value` is to be saved; 0: now; infinity: it is.
   double wait_s(const Value& value, double now_s) {
     if (value != seen_) {
+      if (seen_ == saved_) unsaved_since_s_ = now_s;
       seen_ = value;
       changed_at_s_ = now_s;
     }
     if (seen_ == saved_) return std::numeric_limits<double>::infinity();
-    const double left_s = changed_at_s_ + kQuiet_s - now_s;
-    return left_s > 0.0 ? left_s : 0.0;
+    return std::max(std::min(changed_at_s_ + kQuiet_s, unsaved_since_s_ + kMostUnsaved_s) - now_s, 0.0);
   }
   /// `value` is saved, or another attempt is not to be made.
   void settle(const Value& value) { saved_ = seen_ = value; }
 
  private:
-  static constexpr double kQuiet_s = 2.0;
+  static constexpr double kQuiet_s = 2.0, kMostUnsaved_s = 10.0;
 
   Value saved_, seen_;
   double changed_at_s_ = 0.0;
+  double unsaved_since_s_ = 0.0;  ///< while seen_ isn't saved_
 };
 
 }  // namespace headlight::app

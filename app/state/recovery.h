@@ -28,8 +28,9 @@ class Recovery {
   Recovery(const Recovery&) = delete;
   Recovery& operator=(const Recovery&) = delete;
 
-  /// Saves the window, atomically, once it has been quiet for a moment. Returns the seconds after which it must be called
-  /// again without input; infinity when all is saved. Where the disk refuses, the next change is the next attempt.
+  /// Saves the window, atomically, once it has been quiet for a moment, and every 10 s while it keeps changing. Returns the
+  /// seconds after which it must be called again without input; infinity when all is saved. Where the disk refuses, the next
+  /// change is the next attempt.
   double keep(const OpenWindow& window, double now_s);
   /// The window was closed: nothing is to be recovered.
   void discard() noexcept;

@@ -27,7 +27,9 @@ fs::path xdg_directory(const char* variable, const char* below_home) {
 }
 
 json window_to_json(const WindowPlacement& window) {
-  json value = {{"width", window.size.x}, {"height", window.size.y}, {"is_maximized", window.is_maximized}};
+  json value = {{"is_maximized", window.is_maximized}};
+  if (window.size.x > 0) value["width"] = window.size.x;
+  if (window.size.y > 0) value["height"] = window.size.y;
   if (window.position) value["position"] = {window.position->x, window.position->y};
   return value;
 }

@@ -14,7 +14,7 @@ namespace headlight::app {
 
 /// The window as it was left, in screen coordinates.
 struct WindowPlacement {
-  glm::ivec2 size{1600, 1000};
+  glm::ivec2 size{0};                  ///< 0: not left yet; by the display's size and scale
   std::optional<glm::ivec2> position;  ///< none: chosen by the window manager
   bool is_maximized = false;
 

@@ -1,7 +1,10 @@
 #include "app/widgets/examples.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
+
+#include <fmt/format.h>
 
 #include "app/models/starter_view.h"
 
@@ -56,6 +59,24 @@ std::span<const Example> examples_for(const State& state) {
       [](const Capture&) { return std::span<const Example>(); });
 }
 
+std::string_view trained_on(std::string_view folder) {
+  for (const StarterView* starter : {&kCaptionsStarter, &kTranslatorStarter}) {
+    if (folder == starter->model) return starter->trained_on;
+  }
+  return {};
+}
+
+std::string misfit_text(const State& state) {
+  if (!is_model(state.source) || !state.model().ids.empty() || state.text().empty()) return {};
+  const std::string folder = std::filesystem::path(model_path(state.source)).filename().string();
+  const std::span<const Example> fitting = examples_of(folder);
+  const auto begins = [&](const Example& example) { return std::string_view(example.text).starts_with(state.text()); };
+  if (fitting.empty() || std::ranges::any_of(fitting, begins)) return {};
+  return fmt::format(
+      "This model has read nothing but {}: in other texts its heads look random. Examples that fit are above.",
+      trained_on(folder));
+}
+
 void show_example(State& state, const Example& example) {
   state.text() = example.text;
   if (!is_model(state.source)) {
@@ -64,6 +85,7 @@ void show_example(State& state, const Example& example) {
     return;
   }
   state.model().ids.clear();
+  state.model().joins_lines = false;
   state.model().target_text.clear();
   state.model().target_ids.clear();
 }

@@ -17,6 +17,7 @@ TileFacts summarise(const std::vector<ShownTile>& tiles, const ShownTile& column
     facts.has_masked = facts.has_masked || tile.facts->has_masked;
     facts.has_odd = facts.has_odd || tile.facts->has_odd;
     facts.largest_weight = std::max(facts.largest_weight, tile.facts->largest_weight);
+    facts.high_weight = std::max(facts.high_weight, tile.facts->high_weight);
     const bool has_values = tile.facts->range.low < tile.facts->range.high;
     if (!has_values) continue;
     facts.range.low = is_first ? tile.facts->range.low : std::min(facts.range.low, tile.facts->range.low);

@@ -129,6 +129,14 @@ StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks) {
                                   "both. D switches between differences and the run itself.",
                    .role = why.empty() ? frame.ui.theme().accent : frame.ui.theme().warning});
   }
+  if (!remarks.fixed_range.empty()) {
+    choice.fits_colors = line.draw({.name = "status.range",
+                                    .text = remarks.fixed_range,
+                                    .button = "Fit",
+                                    .explanation = "The colour range was dragged or typed, and is the same for all heads, "
+                                                   "layers and texts. Fit gives each map its own again.",
+                                    .role = frame.ui.theme().accent});
+  }
   if (toast.is_shown()) {
     frame.ui.ensure_glyphs(toast.text);
     choice.undoes = line.draw({.name = "toast",

@@ -27,6 +27,7 @@ struct Toast {
 struct StatusChoice {
   bool resets_model = false;     ///< the chip's Reset
   bool stops_comparing = false;  ///< the Off of what is compared
+  bool fits_colors = false;      ///< the Fit of a fixed colour range
   bool undoes = false;           ///< the toast's Undo
   float end = 0.0F;              ///< the right end, from the window's left edge
 };
@@ -35,6 +36,7 @@ struct StatusChoice {
 struct StatusRemarks {
   const std::string& model_changes;  ///< how the model differs from its training; empty: it doesn't
   const std::string& compared_with;  ///< what the run is compared with; empty: nothing
+  const std::string& fixed_range;    ///< of colours, which the user has chosen for all texts; empty: each map has its own
   const Toast& toast;
 };
 /// At the left of the status line, which is the current window: chips that stay while the model differs from its training

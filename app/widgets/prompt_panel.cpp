@@ -89,6 +89,22 @@ void offer_examples(Frame& frame, std::span<const Example> examples) {
   ImGui::EndPopup();
 }
 
+bool has_lines(const std::string& text) { return text.find('\n') != std::string::npos; }
+
+/// "26 lines: make a batch" beside the number of tokens, where lines are one text.
+void offer_batch(Frame& frame) {
+  State& state = frame.state;
+  const std::size_t lines = item_lines(state.text()).size();
+  if (!state.model().joins_lines || lines < 2) return;
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const std::string label = fmt::format("{} lines: make a batch", lines);
+  ImGui::SameLine();
+  if (ImGui::GetContentRegionAvail().x < button_width(label.c_str())) ImGui::NewLine();
+  if (ImGui::SmallButton(label.c_str())) state.model().joins_lines = false;
+  mark_last_item(frame, "text.make_batch");
+  explain_last_item(frame, "Each line becomes a text of its own, computed beside the others.");
+}
+
 /// Why the text was refused, and where its length is the reason a button that takes the whole of it.
 void warn_of(Frame& frame, Form& form, const std::string& error) {
   if (error.empty()) return;
@@ -124,12 +140,15 @@ void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::stri
     return;
   }
   draw_prompt_caption(frame, has_target ? "Source" : "Text");
-  explain_last_item(frame, "Each line is one item of the batch.");
+  explain_last_item(frame, "Line breaks are part of the text, until its lines are made a batch.");
   offer_examples(frame, examples_for(state));
   offer_ids(frame);
+  const bool had_lines = has_lines(state.text());
   std::optional<ChipTarget> in_text =
-      draw_prompt_box(frame, {.name = "text.edit", .text = state.text(), .hint = "Type a text; each line is one item"},
+      draw_prompt_box(frame, {.name = "text.edit", .text = state.text(), .hint = "Type or paste a text"},
                       source ? &*source : nullptr, memory.pointed_source);
+  // What is typed or pasted is one text; a batch, whose lines were there before, stays one.
+  if (!had_lines && has_lines(state.text())) state.model().joins_lines = true;
   warn_of(frame, form, error);
   if (has_pairs) {
     draw_prompt_caption(frame, "Second sentence; may be empty");
@@ -149,11 +168,21 @@ void draw_prompt_switches(Frame& frame) {
       count += fmt::format(" → {}", token_count_text(target->tokens));
     }
     draw_prompt_caption(frame, count.c_str());
+  } else {
+    draw_prompt_caption(frame, "");
   }
   if (!state.model().ids.empty()) return;
+  offer_batch(frame);
+  if (const std::string misfit = misfit_text(state); !misfit.empty()) {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    ImGui::PushTextWrapPos(ImGui::GetContentRegionMax().x - 2.0F);  // a letter at the edge would be clipped
+    ImGui::TextUnformatted(misfit.c_str());
+    ImGui::PopTextWrapPos();
+    frame.mark("text.misfit", last_item_rect());
+  }
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "text");
-  if (state.model().joins_lines || state.text().find('\n') != std::string::npos) {
+  if (has_lines(state.text())) {
     form.toggle("join_lines", "Lines are one text", state.model().joins_lines, {},
                 "All lines together are one item of the batch, as of a document. Otherwise each line is one.");
   }

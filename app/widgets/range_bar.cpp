@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include <fmt/format.h>
 #include <imgui.h>
@@ -119,28 +118,6 @@ void draw_grip(const Frame& frame, const view::Rect& area, float position, bool 
                                             is_chosen ? theme.accent : theme.text_dim, 2.0F);
 }
 
-/// Of some thousands of a tile's cells that are visible and finite, the one that 98 % of them are at most.
-std::optional<float> high_weight_of(const attention::Tile& weights) {
-  constexpr std::size_t kSamples = 4096;
-  constexpr std::size_t kLeastCells = 16;
-  std::vector<float> samples;
-  const std::size_t step = std::max<std::size_t>(weights.values.size() / kSamples, 1);
-  for (std::size_t cell = 0; cell < weights.values.size(); cell += step) {
-    const bool is_masked = !weights.masked.empty() && weights.masked[cell] != 0;
-    if (!is_masked && std::isfinite(weights.values[cell])) samples.push_back(weights.values[cell]);
-  }
-  if (samples.size() < kLeastCells) return std::nullopt;
-  const auto most = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() * 98 / 100);
-  std::ranges::nth_element(samples, most);
-  return *most;
-}
-
-/// Rounded up to two digits, for limits that a click sets.
-float rounded_up(float value) {
-  const float step = std::pow(10.0F, std::floor(std::log10(value)) - 1.0F);
-  return std::ceil(value / step - 1e-3F) * step;
-}
-
 }  // namespace
 
 void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage& image) {
@@ -156,32 +133,22 @@ void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage
   draw_grip(frame, bar.area, view::position_in(axis, image.spread, image.low), is_chosen);
 }
 
-std::optional<float> HighWeight::of(const ShownTile& shown_tile) {
-  const std::uint64_t revision = shown_tile.revision();
-  if (evaluations_ == 0 || revision != revision_ || shown_tile.query != query_) {
-    weight_ = high_weight_of(*shown_tile.tile);
-    query_ = shown_tile.query;
-    revision_ = revision;
-    ++evaluations_;
-  }
-  return weight_;
-}
-
-std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits,
-                                    HighWeight& high_weight) {
-  constexpr float kDark = 0.06F;  // of the colours: hard to tell apart
-  constexpr float kLow = 0.25F;   // of the colours: the map doesn't use its range
-  const view::ValueLimits shown{.low = image.low, .high = image.high};
+std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits) {
+  constexpr float kLow = 0.25F;  // of the colours: the map doesn't use its range
   const float largest = shown_tile.facts->largest_weight;
-  if (has_limits && view::position_in(shown, image.spread, largest) < kLow) {
-    return RangeHint{.text = fmt::format("the largest is {:.2g}", double{largest}), .fit = std::nullopt};
+  const view::ValueLimits fitted = fitted_range(*shown_tile.facts, image.spread);
+  const std::string below = fmt::format("98 % are below {:.2g}", double{fitted.high});
+  if (!has_limits) {
+    if (!(fitted.high < largest)) return std::nullopt;
+    return RangeHint{.text = fmt::format("{}, the largest is {:.2g}", below, double{largest}),
+                     .link = "show all",
+                     .range = view::ValueLimits{.low = 0.0F, .high = largest}};
   }
-  const float below = high_weight.of(shown_tile).value_or(0.0F);
-  if (!(below > 0.0F) || !(view::position_in(shown, image.spread, below) < kDark)) return std::nullopt;
-  RangeHint hint{.text = fmt::format("98 % are below {:.2g}", double{rounded_up(below)}),
-                 .fit = view::ValueLimits{.low = 0.0F, .high = rounded_up(below)}};
-  if (image.spread == view::ScaleSpread::Log) hint.fit = view::ValueLimits{.low = below * 1e-3F, .high = largest};
-  return hint;
+  const float used = view::position_in({.low = image.low, .high = image.high}, image.spread, fitted.high);
+  if (!(used < kLow)) return std::nullopt;
+  return RangeHint{.text = fitted.high < largest ? below : fmt::format("the largest is {:.2g}", double{largest}),
+                   .link = "click to fit",
+                   .range = std::nullopt};
 }
 
 }  // namespace headlight::app

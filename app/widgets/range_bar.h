@@ -21,30 +21,14 @@ struct RangeBar {
 /// `image`: colours and range as the map's cells have them.
 void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage& image);
 
-/// Why a map is hardly visible in its range, and limits that would show more; none: the map's own.
+/// What a map's colours leave out or don't use, and another range.
 struct RangeHint {
-  std::string text;  ///< "98 % are below 0.02", "the largest is 0.02"
-  std::optional<view::ValueLimits> fit;
+  std::string text;                        ///< "98 % are below 0.02, the largest is 1"
+  const char* link = "";                   ///< what a click does
+  std::optional<view::ValueLimits> range;  ///< that it sets; none: the range is fitted again
 };
 
-/// The weight that 98 % of a tile's visible ones are at most, from some thousands, evenly spaced: computed once for each
-/// tile that is asked for, and kept until another one is.
-class HighWeight {
- public:
-  /// nullopt where fewer than 16 of them are visible and finite.
-  std::optional<float> of(const ShownTile& shown_tile);
-  /// How often a tile's cells were read.
-  std::uint64_t evaluations() const { return evaluations_; }
-
- private:
-  TileQuery query_;
-  std::uint64_t revision_ = 0;  ///< of the tile's values
-  std::optional<float> weight_;
-  std::uint64_t evaluations_ = 0;
-};
-
-/// Of a tile of weights; nullopt where the range shows them well.
-std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits,
-                                    HighWeight& high_weight);
+/// Of a tile of weights; nullopt where the range shows all of them well. `has_limits`: the user has fixed the range.
+std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits);
 
 }  // namespace headlight::app

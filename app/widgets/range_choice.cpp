@@ -16,7 +16,7 @@ using attention::Stage;
 constexpr float kRangeWidth = 84.0F;
 constexpr float kLine = 26.0F;
 constexpr float kLargestReach = 1e9F;  // of scores
-constexpr std::array kNames = {"absolute", "per row", "fixed"};
+constexpr std::array kNames = {"fitted", "per row", "fixed"};
 
 /// What was typed may be on its way to a number: only limits that a bar can show are taken.
 bool are_limits(Stage stage, const view::ValueLimits& limits) {
@@ -31,6 +31,15 @@ bool are_limits(Stage stage, const view::ValueLimits& limits) {
 RangeKind range_kind(const ViewChoices& view, Stage stage) {
   if (stage == Stage::Weights && view.color_range == ColorRange::PerRow) return RangeKind::PerRow;
   return view.color_limits.contains(stage) ? RangeKind::Fixed : RangeKind::WholeMap;
+}
+
+std::string fixed_range_text(const ViewChoices& view) {
+  for (const Stage stage : {Stage::Weights, view.heatmap_stage}) {
+    if (range_kind(view, stage) != RangeKind::Fixed) continue;
+    const view::ValueLimits& limits = view.color_limits.at(stage);
+    return fmt::format("colours fixed from {:.3g} to {:.3g}", double{limits.low}, double{limits.high});
+  }
+  return {};
 }
 
 float RangeChoice::height() const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include <glm/vec2.hpp>
 
 #include "app/frame.h"
@@ -7,10 +9,12 @@
 
 namespace headlight::app {
 
-/// What the ends of a map's colour bar are: the map's own range; the row's largest weight in each row; or values that the
-/// user fixed for the stage, which are the same for all heads, layers and texts.
+/// What the ends of a map's colour bar are: a range that fits the map; the row's largest weight in each row; or values that
+/// the user fixed for the stage, which are the same for all heads, layers and texts.
 enum class RangeKind : std::uint8_t { WholeMap, PerRow, Fixed };
 RangeKind range_kind(const ViewChoices& view, attention::Stage stage);
+/// "colours fixed from 0 to 0.0033", of weights, which thumbnails show too, or of the shown stage; empty: neither is fixed.
+std::string fixed_range_text(const ViewChoices& view);
 
 /// Chooses between them, below a colour bar: a list, and of fixed values fields to type them into.
 class RangeChoice {

@@ -1,6 +1,7 @@
 #include "app/widgets/shown_tile.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "view/color_map.h"
@@ -99,12 +100,23 @@ bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::ui
   return comes_after_mask(tile.request.stage) && tile.is_masked(tile_row, tile_column);
 }
 
+view::ValueLimits fitted_range(const TileFacts& facts, view::ScaleSpread spread) {
+  constexpr float kDark = 0.06F;  // of the colours: hard to tell apart
+  const view::ValueLimits whole{.low = 0.0F, .high = facts.largest_weight > 0.0F ? facts.largest_weight : 1.0F};
+  const float below = facts.high_weight;
+  if (!(below > 0.0F) || !(view::position_in(whole, spread, below) < kDark)) return whole;
+  if (spread == view::ScaleSpread::Log) return {.low = below * 1e-3F, .high = whole.high};
+  const float step = std::pow(10.0F, std::floor(std::log10(below)) - 1.0F);  // two digits
+  return {.low = 0.0F, .high = std::ceil(below / step - 1e-3F) * step};
+}
+
 void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& shown_tile, bool is_per_row) {
   image.color_map = weight_colors(state);
   image.spread = state.view.color_spread;
-  const float largest = shown_tile.tile && !is_per_row ? shown_tile.facts->largest_weight : 1.0F;
-  image.low = 0.0F;
-  image.high = largest > 0.0F ? largest : 1.0F;
+  const bool is_fitted = shown_tile.tile && !is_per_row;
+  const view::ValueLimits fitted = is_fitted ? fitted_range(*shown_tile.facts, image.spread) : view::ValueLimits();
+  image.low = fitted.low;
+  image.high = fitted.high;
   const auto limits = state.view.color_limits.find(attention::Stage::Weights);
   if (is_per_row || limits == state.view.color_limits.end()) return;
   image.low = limits->second.low;

@@ -46,7 +46,11 @@ std::uint32_t pool_for(std::uint32_t rows, std::uint32_t columns, std::uint32_t 
 /// Is a cell of the tile masked at its stage? Scores and scaled scores come before the mask.
 bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::uint32_t tile_column);
 
-/// Colours and range of weights: the user's colour map, scale and limits, or up to the tile's own largest weight. With
+/// The range that shows a tile's weights in this scale: up to the largest one, or, where nearly all cells would be painted
+/// in the darkest colours, as in a long text, up to what 98 % of them are at most. Larger ones have the strongest colour.
+view::ValueLimits fitted_range(const TileFacts& facts, view::ScaleSpread spread);
+
+/// Colours and range of weights: the user's colour map, scale and limits, or the range that fits the tile. With
 /// `is_per_row` values are relative to each row's largest weight, and limits are ignored.
 void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& shown_tile, bool is_per_row);
 

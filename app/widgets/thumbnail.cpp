@@ -51,11 +51,22 @@ attention::KeyRange key_range(const Frame& frame, model::BlockKind kind) {
   return real_tokens(tokens, frame.state.selection.batch, tokens.length);
 }
 
-TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge) {
+ShownCells shown_cells(const Frame& frame, model::BlockRef block) {
   const inference::BlockShape& shape = frame.result.shapes.at(block);
+  ShownCells cells{.rows = shape.queries, .columns = shape.keys};
+  const bool is_typed = is_playground(frame.state.source) || is_model(frame.state.source);
+  if (!is_typed || !frame.result.input) return cells;
+  const auto cut = [](std::uint32_t count, attention::KeyRange real) { return std::clamp(real.end, 1U, count); };
+  cells.rows = cut(cells.rows, query_range(frame, block.kind));
+  if (frame.state.masks[block.kind].rule.key_padding) cells.columns = cut(cells.columns, key_range(frame, block.kind));
+  return cells;
+}
+
+TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge) {
+  const auto [rows, columns] = shown_cells(frame, block);
   const auto pixels = static_cast<std::uint32_t>(std::max(edge * frame.ui.scale(), 1.0F));
-  std::uint32_t pool = std::min(pool_for(shape.queries, shape.keys, pixels), most_pool(std::max(shape.queries, shape.keys)));
-  const std::size_t cells = std::size_t{shape.queries} * shape.keys;
+  std::uint32_t pool = std::min(pool_for(rows, columns, pixels), most_pool(std::max(rows, columns)));
+  const std::size_t cells = std::size_t{rows} * columns;
   const bool is_sampled = cells > kMostThumbnailCells;
   if (is_sampled) pool = std::max(pool, attention::kLeastSampledPool);
   return {.quantity = attention::Stage::Weights,
@@ -63,9 +74,9 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
           .batch = frame.state.selection.batch,
           .head = head,
           .row = 0,
-          .rows = shape.queries,
+          .rows = rows,
           .column = 0,
-          .columns = shape.keys,
+          .columns = columns,
           .pool = pool,
           .sampled_rows = is_sampled ? sampled_rows(cells, pool) : 0};
 }
@@ -136,12 +147,13 @@ void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& 
     const float low = std::floor(from + static_cast<float>(at) * cell);
     return std::pair(low, std::max(std::ceil(from + static_cast<float>(at + 1) * cell), low + 2.0F));
   };
-  if (query && *query < shape->second.queries) {
-    const auto [low, high] = side(box.origin.y, box.size.y, *query, shape->second.queries);
+  const ShownCells cells = shown_cells(frame, block);
+  if (query && *query < cells.rows) {
+    const auto [low, high] = side(box.origin.y, box.size.y, *query, cells.rows);
     list->AddRect({box.origin.x, low}, {box.end().x, high}, color);
   }
-  if (key && *key < shape->second.keys) {
-    const auto [low, high] = side(box.origin.x, box.size.x, *key, shape->second.keys);
+  if (key && *key < cells.columns) {
+    const auto [low, high] = side(box.origin.x, box.size.x, *key, cells.columns);
     list->AddRect({low, box.origin.y}, {high, box.end().y}, color);
   }
 }

@@ -48,6 +48,7 @@ void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ChipMark
     for (std::uint32_t token = 0; token < tokens.length; ++token) {
       if (!has_text(tokens, item, token)) break;
       const bool is_padding = token < tokens.start(item) || token - tokens.start(item) >= tokens.lengths[item];
+      if (is_padding && !marks.shows_padding) continue;
       const char* text = is_padding ? kPaddingText : token_text(tokens, item, token).c_str();
       const float wanted =
           font.CalcTextSizeA(font_size(&font), FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kChipPadding);

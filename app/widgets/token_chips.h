@@ -49,9 +49,10 @@ struct ChipMarks {
   std::span<const float> shades = {};
   /// [batch][real token] of a model's prompt, to distinguish special ones; null without a model.
   const std::vector<std::vector<text::Token>>* special = nullptr;
+  bool shows_padding = false;  ///< pad tokens as quiet chips; else a line has its own tokens alone
 };
 
-/// Tokens as chips, every line of the batch on rows of its own, padding in a quiet style; scrolls when there are many.
+/// Tokens as chips, every line of the batch on rows of its own; scrolls when there are many.
 /// Visible chips are named "<name>.<item>.<token>" for tests.
 ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::TokenBatch& tokens, const ChipMarks& marks,
                             ChipLayout& layout);

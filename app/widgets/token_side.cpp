@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/quantities/shown_map.h"
+#include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
 namespace {
@@ -33,12 +34,13 @@ std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
   const Selection& selection = frame.state.selection;
   const auto shape = frame.result.shapes.find(selection.block);
   if (shape == frame.result.shapes.end() || query >= shape->second.queries) return {};
+  const ShownCells cells = shown_cells(frame, selection.block);
   TileQuery wanted = shown_map(selection, {.quantity = attention::Stage::Weights,
                                            .block = selection.block,
                                            .batch = selection.batch,
                                            .head = selection.head,
-                                           .rows = shape->second.queries,
-                                           .columns = shape->second.keys});
+                                           .rows = cells.rows,
+                                           .columns = cells.columns});
   const attention::Tile* tile = frame.result.tile(wanted);  // as the map shows a short text
   std::uint32_t row = query;
   if (tile == nullptr) {
@@ -57,7 +59,7 @@ std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
 
 std::string token_count_text(const model::TokenBatch& tokens) {
   std::string text = fmt::format("{} token{}", tokens.length, tokens.length == 1 ? "" : "s");
-  if (tokens.batch > 1) text += fmt::format(" × {} lines, padded to the longest", tokens.batch);
+  if (tokens.batch > 1) return fmt::format("{} lines, the longest of {}", tokens.batch, text);
   return text;
 }
 
@@ -86,6 +88,7 @@ std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const 
   }
   marks.pointed = also_marked;
   marks.special = special_tokens(frame.result, tokens);
+  marks.shows_padding = is_notebook(frame.state.source);  // whose input has it
   if (pinned && (is_query || is_key)) marks.pinned = is_query ? pinned->query : pinned->key;
 
   std::vector<float> shades;

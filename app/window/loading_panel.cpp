@@ -87,4 +87,42 @@ bool draw_loading_panel(Frame& frame, const Arrival& arrival) {
   return was_clicked;
 }
 
+void draw_stale_panel(Frame& frame, const std::string& error, const Arrival& arrival) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const glm::vec2 origin = to_glm(ImGui::GetWindowPos());
+  const glm::vec2 size = to_glm(ImGui::GetWindowSize());
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(to_imgui(origin), to_imgui(origin + size), shell::with_alpha(theme.background, kDim));
+  const float width = std::max(std::min(kWidth, size.x - 2.0F * kInset), 3.0F * kInset);
+  const bool has_failed = !error.empty();
+  const Advance advance = advance_of(arrival);
+  const std::string title = has_failed ? "The present text and settings can't be shown" : advance.remark;
+  const std::string note = has_failed ? error : "What is dimmed is of the text or settings before. Esc stops.";
+  frame.ui.ensure_glyphs(note);
+  const std::vector<std::string> lines = break_lines(fonts.body, note, width - 2.0F * kInset);
+  const float line_height = font_size(fonts.body) + 4.0F;
+  const float height = 44.0F + line_height * static_cast<float>(lines.size()) + (has_failed ? 12.0F : 24.0F);
+  const view::Rect box{.origin = glm::round(origin + glm::vec2((size.x - width) * 0.5F, std::min(72.0F, size.y * 0.2F))),
+                       .size = {width, height}};
+  const ImVec2 low = to_imgui(box.origin), high = to_imgui(box.end());
+  list->AddRectFilled(low, high, theme.popup, 8.0F);
+  list->AddRect(low, high, has_failed ? theme.warning : theme.border, 8.0F);
+  frame.mark(has_failed ? "stale.error" : "stale.progress", box);
+  list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kInset, low.y + 14.0F}, theme.text, title.c_str());
+  float y = low.y + 40.0F;
+  for (const std::string& line : lines) {
+    list->AddText(fonts.body, font_size(fonts.body), {low.x + kInset, y}, has_failed ? theme.warning : theme.text_dim,
+                  line.c_str());
+    y += line_height;
+  }
+  if (has_failed || !advance.share) return;
+  const float bar_y = high.y - 16.0F;
+  const float room = width - 2.0F * kInset;
+  list->AddRectFilled({low.x + kInset, bar_y}, {high.x - kInset, bar_y + kBarHeight}, theme.field, kBarHeight * 0.5F);
+  const float length = std::round(room * static_cast<float>(std::clamp(*advance.share, 0.0, 1.0)));
+  list->AddRectFilled({low.x + kInset, bar_y}, {low.x + kInset + length, bar_y + kBarHeight}, theme.accent,
+                      kBarHeight * 0.5F);
+}
+
 }  // namespace headlight::app

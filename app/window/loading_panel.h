@@ -20,4 +20,8 @@ struct Arrival {
 /// far it is, and offers to give up. Returns whether that was chosen.
 bool draw_loading_panel(Frame& frame, const Arrival& arrival);
 
+/// Dims the whole current window, which covers what belongs to other inputs than the present ones, and says at its top why
+/// that is still there: `error`, or how far the computation is.
+void draw_stale_panel(Frame& frame, const std::string& error, const Arrival& arrival);
+
 }  // namespace headlight::app

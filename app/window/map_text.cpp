@@ -9,6 +9,7 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/state/chosen_token.h"
+#include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
 namespace {
@@ -28,22 +29,22 @@ std::vector<std::string> labels_of(const model::TokenBatch& tokens, std::uint32_
 }
 
 /// The rectangle that is to be copied, of the shown map.
-TileQuery wanted_tile(const Frame& frame, const inference::BlockShape& shape, CopiedNumbers what) {
+TileQuery wanted_tile(const Frame& frame, ShownCells cells, CopiedNumbers what) {
   const State& state = frame.state;
   TileQuery query{.quantity = shown_stage(state),
                   .block = state.selection.block,
                   .batch = state.selection.batch,
                   .head = state.selection.head,
-                  .rows = shape.queries,
-                  .columns = shape.keys};
+                  .rows = cells.rows,
+                  .columns = cells.columns};
   if (what == CopiedNumbers::Row) {
-    query.row = std::min(chosen_token(state.view, MapSide::Query).value_or(0), shape.queries - 1);
+    query.row = std::min(chosen_token(state.view, MapSide::Query).value_or(0), cells.rows - 1);
     query.rows = 1;
   } else if (what == CopiedNumbers::Column) {
-    query.column = std::min(chosen_token(state.view, MapSide::Key).value_or(0), shape.keys - 1);
+    query.column = std::min(chosen_token(state.view, MapSide::Key).value_or(0), cells.columns - 1);
     query.columns = 1;
   } else if (const std::optional<CellRange>& range = frame.transient.range;
-             range && range->last.query < shape.queries && range->last.key < shape.keys) {
+             range && range->last.query < cells.rows && range->last.key < cells.columns) {
     query.row = range->first.query;
     query.rows = range->last.query - range->first.query + 1;
     query.column = range->first.key;
@@ -79,7 +80,7 @@ std::string to_table(std::span<const std::string> rows, std::span<const std::str
 MapText map_text(Frame& frame, CopiedNumbers what) {
   const auto shape = frame.result.shapes.find(frame.state.selection.block);
   if (shape == frame.result.shapes.end() || !frame.result.input) return {.message = "Nothing is computed yet."};
-  const TileQuery query = wanted_tile(frame, shape->second, what);
+  const TileQuery query = wanted_tile(frame, shown_cells(frame, frame.state.selection.block), what);
   const std::uint64_t count = std::uint64_t{query.rows} * query.columns;
   if (count > kMostCopied) {
     return {.message = fmt::format("The map has {} numbers: drag over a part of it, or export it as CSV.", count)};

@@ -164,7 +164,7 @@ int show_window(const ViewOptions& options, const EndSignals& signals) {
                            .warning = options.warning,
                            .renderer = device.name(),
                            .may_use_another_device = options.device.empty(),
-                           .focuses_text = true,
+                           .focuses_text = options.is_first_start,
                            .session = options.session});
   if (options.survey) workspace.show_survey(*options.survey);
   const std::unique_ptr<LinkServer> link = open_link(options);

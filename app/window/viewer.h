@@ -26,6 +26,7 @@ struct ViewOptions {
   std::optional<OpenSession> session = {};                     ///< that the state comes from
   std::size_t tile_bytes = kDefaultTileBytes;                  ///< budget of the tile cache
   std::optional<Survey> survey = {};                           ///< shown beside the selected head
+  bool is_first_start = false;                                 ///< the text box has the keyboard, to be typed into
   bool is_linkable = true;                                     ///< programs can send captures to the window
 };
 

@@ -147,6 +147,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   // A run that is older than the state may lack the selected block or cell: something else is drawn meanwhile, and what was
   // chosen comes back unless the user chooses anew.
   follow_arrival(now_s);
+  follow_staleness(now_s);
   const bool shows_state = is_current() && requested_inputs_ == run_inputs(state_);
   const Shown chosen = shown_of(state_);
   if (!is_arriving()) clamp_selection(state_, result_.shapes);
@@ -157,7 +158,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   queries_.clear();
   items_.clear();
   tips_.clear();
-  handle_keys();
+  handle_keys(now_s);
   run_posted();
   if (const auto step = std::exchange(chosen_step_, std::nullopt)) state_ = undo_.go_to(*step);
   take_file_choice();
@@ -213,6 +214,7 @@ void Workspace::take_engine_update() {
     const bool has_changed_model = update->model_changes != result_.model_changes && update->model;
     result_ = std::move(*update);
     if (is_other_run) prepare_token_texts();
+    if (is_other_run) warn_of_fonts();
     if (is_other_run) warn_of_weights();
     if (is_other_run) warn_of_changes();
     if (result_.input && drawn_input_.of == result_.input) result_.input = drawn_input_.as_drawn;
@@ -226,8 +228,6 @@ void Workspace::take_engine_update() {
   }
   if (is_current()) shown_inputs_ = requested_inputs_;
   if (std::optional<Notice> update = export_dialog_.take_result()) notice_ = std::move(*update);
-  if (std::optional<std::string> missing = ui_.take_missing_font())
-    notice_ = {.text = std::move(*missing), .is_warning = true};
 }
 
 void Workspace::prepare_token_texts() {
@@ -261,6 +261,22 @@ void Workspace::tell_of_reopening(const std::string& device) {
                  "The device '{}' was lost (a driver reset) and is open again; nothing of your work is gone.", device),
              .is_warning = true};
   ui_.request_redraw();
+}
+
+void Workspace::warn_of_fonts() {
+  std::string characters;
+  const auto look_at = [&](const model::TokenBatch& tokens) {
+    for (const auto& line : tokens.texts) {
+      for (const std::string& token : line) characters += ui_.unshaped(token);
+    }
+  };
+  if (result_.input) look_at(result_.input->source);
+  if (result_.input && result_.input->target) look_at(*result_.input->target);
+  std::string warning = ui_.missing_fonts(characters);
+  if (warning == font_warning_) return;
+  if (notice_.text == font_warning_) notice_ = {};  // it was of the text before
+  font_warning_ = std::move(warning);
+  if (!font_warning_.empty()) notice_ = {.text = font_warning_, .is_warning = true};
 }
 
 void Workspace::warn_of_weights() {
@@ -385,14 +401,16 @@ double Workspace::redraw_after_s() const {
   const bool has_jobs = model_jobs_.is_opening() || model_jobs_.is_looking();
   double wait_s = ui_.redraw_after_s();
   if (has_jobs) wait_s = std::min(wait_s, kJobInterval_s);
-  if (arrival_began_s_) wait_s = std::min(wait_s, kJobInterval_s);
+  if (arrival_began_s_ || (stale_since_s_ && engine_->is_busy())) wait_s = std::min(wait_s, kJobInterval_s);
   if (toast_.is_shown()) wait_s = std::min(wait_s, std::max(toast_.until_s - last_frame_s_, 0.0));
+  if (!waiting_.empty() || typed_row_.is_text()) wait_s = std::min(wait_s, typed_row_.wait_s(last_frame_s_));
   return wait_s;
 }
 
 std::string Workspace::pending() const {
   if (engine_->is_busy()) return "the engine computes";
   if (ui_.has_pending_input()) return "input waits";
+  if (!waiting_.empty()) return "a key waits for a second one";
   if (ui_.redraw_after_s() <= 0.0) return "a view moves: " + ui_.redraw_reason();
   if (export_dialog_.is_running()) return "an export is written";
   if (screenshot_dialog_.is_waiting()) return "a screenshot waits";

@@ -41,6 +41,8 @@
 #include "app/widgets/token_menu.h"
 #include "app/window/layout.h"
 #include "app/window/menu_catalog.h"
+#include "app/window/typed_offer.h"
+#include "app/window/typed_row.h"
 
 namespace headlight::app {
 
@@ -56,7 +58,7 @@ struct WorkspaceOptions {
   std::string renderer;                                        ///< name of the device that draws, for the About dialog
   /// The device is of the settings, not of a flag: when it is gone, the best one is used.
   bool may_use_another_device = false;
-  /// The text box has the keyboard from the beginning.
+  /// The text box has the keyboard from the beginning, with an example selected: for the very first start.
   bool focuses_text = false;
   ModelFinder find_models = list_models;
   std::optional<OpenSession> session = {};  ///< the one that the settings' state comes from
@@ -148,6 +150,8 @@ class Workspace final : private CommandHost {
   void take_engine_update();
   /// Makes sure that the tokens of the run can be drawn.
   void prepare_token_texts();
+  /// Says which scripts of the run's tokens have no font, as long as there are such tokens.
+  void warn_of_fonts();
   /// Says which weights aren't finite, once for each model and precision.
   void warn_of_weights();
   /// Says which kept changes the run leaves out, once for each text and model.
@@ -159,7 +163,17 @@ class Workspace final : private CommandHost {
 
   // workspace_commands.cpp
   CommandContext command_context();
-  void handle_keys();
+  void handle_keys(double now_s);
+  /// Forgets characters that are too old for the next one to belong to them.
+  void end_typed_row(double now_s);
+  /// Decides whether typed characters are shortcuts, which run, or a text that missed its box (TypedRow).
+  void follow_typed_row(std::size_t shortcuts, double now_s);
+  /// Undoes what the row's characters have started.
+  void take_back_typed_row();
+  /// What was clicked in the last frame, or Enter, Esc and Backspace, while the row is offered as a text.
+  void answer_typed_offer();
+  /// Is there a text box, and can a text be put into it?
+  bool has_text_box() const;
   /// Runs a command and tells what it did to the model; where it isn't enabled says why.
   void run(const Command& command);
   void run(std::string_view id);
@@ -284,6 +298,8 @@ class Workspace final : private CommandHost {
   void draw_splitters(Frame& frame);
   void draw_rails(Frame& frame);
   void ask_about_number(Frame& frame);
+  /// What was typed outside of a text box, and whether to put it into one.
+  void draw_typed_offer(Frame& frame);
   void copy_pinned_cell(Frame& frame);
   void copy_wanted_numbers(Frame& frame);
   void draw_dialogs(Frame& frame);
@@ -310,6 +326,10 @@ class Workspace final : private CommandHost {
   void go_on_generating();
   bool shows_early_map() const;
   void draw_arrival(Frame& frame);
+  /// Since when what is on screen belongs to other inputs than the state's.
+  void follow_staleness(double now_s);
+  /// Dims the views where that is so for longer than a keystroke takes, with the reason.
+  void draw_staleness(Frame& frame);
   void draw_model_browser(Frame& frame);
   void draw_text_section(Frame& frame);
   void draw_model_section(Frame& frame, const PresetInfo* preset);
@@ -373,6 +393,7 @@ class Workspace final : private CommandHost {
   bool is_load_cancelled_ = false;
   State held_;                             ///< of the last frame that no model was arriving in
   std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded
+  std::optional<double> stale_since_s_;    ///< while the run on screen has other inputs than the state
   bool resumes_text_ = false;              ///< the text box has the keyboard again as soon as it is there
   Generation generation_;
   std::map<std::string_view, std::unique_ptr<ViewPanel>> open_views_;  ///< by id; those that were shown
@@ -387,8 +408,20 @@ class Workspace final : private CommandHost {
   Toast toast_;
   State told_before_, told_after_;          ///< around the command that the toast tells of
   std::optional<std::uint64_t> told_step_;  ///< of the history, by id, as soon as the command is in it
-  std::string weight_warning_;              ///< of the model on show
-  std::string changes_warning_;             ///< kept changes that the run on show leaves out
+  TypedRow typed_row_;
+  TypedOfferChoice typed_answer_ = TypedOfferChoice::None;  ///< in the last frame
+  std::vector<const Command*> waiting_;                     ///< shortcuts of typed_row_ that haven't run
+  /// Before the first of them.
+  struct {
+    State state;
+    std::uint64_t step = 0;  ///< of the history
+    bool paints = false;
+    std::optional<NumberRef> asked_number;
+  } before_typed_row_;
+  int frames_until_text_field_ = 0;  ///< that a key has just asked for
+  std::string font_warning_;         ///< of the run on show
+  std::string weight_warning_;       ///< of the model on show
+  std::string changes_warning_;      ///< kept changes that the run on show leaves out
   WelcomeMemory welcome_memory_;
   OriginMemory origin_memory_;
   ExportDialog export_dialog_;

@@ -26,21 +26,94 @@ bool fold_view(State& state) {
   return view.fold && view.fold(state);
 }
 
+bool has_popup() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel); }
+
 }  // namespace
 
 CommandContext Workspace::command_context() {
   return {.state = state_, .transient = transient_, .shapes = result_.shapes, .window = *this};
 }
 
-void Workspace::handle_keys() {
+void Workspace::handle_keys(double now_s) {
+  end_typed_row(now_s);
+  if (typed_row_.is_text()) answer_typed_offer();
   // One key does one thing; what is typed into a text field never arrives here.
+  const std::size_t waiting_before = waiting_.size();
   for (const Command& command : commands()) {
     const auto is_pressed = [&](const shell::Shortcut& key) { return ui_.is_pressed(key.key, key.modifiers); };
-    if (std::ranges::none_of(command.keys, is_pressed)) continue;
-    const bool has_popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
-    if (has_popup && !command.works_in_popups) continue;
-    run(command);
+    const auto key = std::ranges::find_if(command.keys, is_pressed);
+    if (key == command.keys.end()) continue;
+    if (has_popup() && !command.works_in_popups) continue;
+    const bool types = shell::types_character({.key = key->key, .modifiers = key->modifiers});
+    if (types && frames_until_text_field_ > 0) continue;
+    const bool opens_text = key->key == shell::Key::Slash && typed_row_.is_empty();  // what follows is typed into its box
+    if (types && !opens_text && !ui_.typed().empty()) {
+      waiting_.push_back(&command);
+    } else {
+      run(command);
+    }
   }
+  follow_typed_row(waiting_.size() - waiting_before, now_s);
+  frames_until_text_field_ = std::max(frames_until_text_field_ - 1, 0);
+}
+
+void Workspace::end_typed_row(double now_s) {
+  if (typed_row_.is_empty() || !typed_row_.has_ended(now_s)) return;
+  for (const Command* command : std::exchange(waiting_, {})) run(*command);
+  typed_row_ = {};
+  ui_.request_redraw(2);
+}
+
+void Workspace::follow_typed_row(std::size_t shortcuts, double now_s) {
+  const std::string_view typed = ui_.typed();
+  const bool is_elsewhere = frames_until_text_field_ > 0 || (typed_row_.is_empty() && has_popup());
+  if (!typed.empty() && !is_elsewhere) {
+    if (typed_row_.is_empty()) {
+      before_typed_row_ = {
+          .state = state_, .step = undo_.shown_id(), .paints = transient_.paints, .asked_number = transient_.asked_number};
+    }
+    const bool was_text = typed_row_.is_text();
+    typed_row_.add(ui_.unshaped(typed), shortcuts, now_s);
+    if (typed_row_.is_text() && !was_text) take_back_typed_row();
+    if (typed_row_.may_be_text()) ui_.drop_typed_keys();
+    ui_.request_redraw(2);
+  }
+  if (typed_row_.is_text()) waiting_.clear();
+  if (waiting_.empty() || !typed_row_.may_run(now_s)) return;
+  for (const Command* command : std::exchange(waiting_, {})) run(*command);
+}
+
+void Workspace::take_back_typed_row() {
+  if (undo_.shown_id() != before_typed_row_.step) static_cast<void>(undo_.go_to(before_typed_row_.step));
+  state_ = before_typed_row_.state;
+  transient_.paints = before_typed_row_.paints;
+  transient_.asked_number = before_typed_row_.asked_number;
+  toast_ = {};
+  ui_.keyboard().end();  // Enter and Space answer the offer
+}
+
+void Workspace::answer_typed_offer() {
+  TypedOfferChoice answer = std::exchange(typed_answer_, TypedOfferChoice::None);
+  if (ui_.take_key(shell::Key::Escape)) answer = TypedOfferChoice::Leaves;
+  if (has_text_box() && ui_.take_key(shell::Key::Enter)) {
+    answer = ui_.modifiers().shift ? TypedOfferChoice::Replaces : TypedOfferChoice::Adds;
+  }
+  if (ui_.take_key(shell::Key::Backspace)) typed_row_.erase_last();
+  if (answer == TypedOfferChoice::Adds || answer == TypedOfferChoice::Replaces) {
+    std::string& text = state_.text();
+    if (answer == TypedOfferChoice::Replaces) text.clear();
+    if (!text.empty() && text.back() != ' ' && text.back() != '\n') text += ' ';
+    text += typed_row_.text();
+    ui_.ensure_glyphs(text);
+    if (is_model(state_.source)) state_.model().ids.clear();
+    write_text();
+  }
+  if (answer != TypedOfferChoice::None || typed_row_.is_empty()) typed_row_ = {};
+}
+
+bool Workspace::has_text_box() const {
+  if (is_playground(state_.source)) return true;
+  return is_model(state_.source) && !(result_.model && !result_.model->tokenizer);
 }
 
 void Workspace::run(const Command& command) {
@@ -91,6 +164,7 @@ void Workspace::open_text_section() {
   settings_.panes.is_text_open = true;
   is_presenting_ = false;
   if (!layout_.has_sidebar()) toggle_sidebar();
+  frames_until_text_field_ = 3;
   ui_.skip_text_of_key();
 }
 

@@ -26,6 +26,7 @@
 #include "app/widgets/empty_note.h"
 #include "app/widgets/fold_button.h"
 #include "app/widgets/head_list.h"
+#include "app/widgets/range_choice.h"
 #include "app/widgets/thumbnail.h"
 #include "app/window/frame_guard.h"
 #include "app/window/loading_panel.h"
@@ -33,6 +34,7 @@
 #include "app/window/menu_panel.h"
 #include "app/window/status_panel.h"
 #include "app/window/tabs_panel.h"
+#include "app/window/typed_offer.h"
 #include "app/window/workspace.h"
 
 namespace headlight::app {
@@ -45,6 +47,8 @@ constexpr ImGuiWindowFlags kPaneFlags = ImGuiWindowFlags_NoDecoration | ImGuiWin
 constexpr std::array<std::string_view, 11> kWalk = {"notice", "welcome", "texts",     "lesson", "sidebar rail", "sidebar",
                                                     "tabs",   "center",  "grid rail", "grid",   "status"};
 constexpr int kAboveAll = static_cast<int>(kWalk.size());  // what is above the panes comes last
+
+constexpr std::uint32_t kStaleDim = 0xB0;  // of 255: what is below stays recognisable
 
 constexpr float kDragStart = 1.0F;  // by so much the pointer moves before a splitter follows it
 
@@ -147,6 +151,8 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   draw_status(frame);
   draw_splitters(frame);
   draw_arrival(frame);
+  draw_staleness(frame);
+  draw_typed_offer(frame);
   draw_welcome(menus);  // behind the panes: a card may choose something else than they have shown
   draw_dialogs(frame);
   copy_pinned_cell(frame);
@@ -173,7 +179,7 @@ void Workspace::draw_welcome(Frame& frame) {
   pane("welcome", layout_.welcome, ui_.theme().panel, false, [&] {
     const std::vector<WelcomeCard> cards = welcome_cards();
     const WelcomeChoice choice = draw_welcome_panel(frame, cards, welcome_memory_);
-    if (choice.card) begin_with(cards[*choice.card]);
+    if (choice.card) begin_with(*choice.card);
     if (choice.is_closed) dismiss();
   });
 }
@@ -292,9 +298,11 @@ void Workspace::draw_status(Frame& frame) {
     const StatusChoice choice =
         draw_remarks(frame, {.model_changes = model_changes(frame.state),
                              .compared_with = frame.state.compare.frozen ? compared_with(frame.state) : std::string(),
+                             .fixed_range = fixed_range_text(frame.state.view),
                              .toast = toast_});
     if (choice.resets_model) run("head.reset_model");
     if (choice.stops_comparing) run("compare.stop");
+    if (choice.fits_colors) run("map.fit");
     if (choice.undoes) take_back();
     draw_status_panel(frame, {.is_computing = engine_->is_busy(),
                               .left = choice.end,
@@ -344,6 +352,49 @@ void Workspace::draw_arrival(Frame& frame) {
                                                       .pass = engine_->pass_progress()});
   ImGui::End();
   if (is_given_up) give_up_loading();
+}
+
+void Workspace::draw_staleness(Frame& frame) {
+  constexpr double kPass_s = 0.3;  // a pass that is faster changes the views without a remark
+  const bool has_failed = !result_.error.empty() && result_.revision >= inputs_revision_;
+  if (!stale_since_s_ || arrival_began_s_) return;
+  // A window that is new would be drawn above a dialog or menu that is open.
+  if (ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel)) return;
+  if (!has_failed && (!engine_->is_busy() || last_frame_s_ < *stale_since_s_ + kPass_s)) return;
+  const auto dim = [&](const char* name, const view::Rect& rect, auto&& draw_content) {
+    if (rect.is_empty()) return;
+    ImGui::SetNextWindowPos(to_imgui(rect.origin));
+    ImGui::SetNextWindowSize(to_imgui(rect.size));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
+    ImGui::Begin(
+        name, nullptr,
+        (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoInputs);
+    ImGui::PopStyleVar();
+    draw_content();
+    ImGui::End();
+  };
+  dim("stale center", layout_.center, [&] {
+    draw_stale_panel(frame, has_failed ? result_.error : std::string(),
+                     {.name = {}, .progress = {}, .kernels = engine_->compile_progress(), .pass = engine_->pass_progress()});
+  });
+  dim("stale grid", layout_.grid, [&] {
+    ImGui::GetWindowDrawList()->AddRectFilled(to_imgui(layout_.grid.origin), to_imgui(layout_.grid.end()),
+                                              shell::with_alpha(ui_.theme().panel, kStaleDim));
+  });
+}
+
+void Workspace::draw_typed_offer(Frame& frame) {
+  if (!typed_row_.is_text()) return;
+  constexpr float kMargin = 16.0F;
+  const view::Rect& center = layout_.center;
+  const glm::vec2 size(std::min(kTypedOfferSize.x, ui_.size().x - 2.0F * kMargin), kTypedOfferSize.y);
+  const float left = std::clamp(center.center().x - 0.5F * size.x, kMargin, ui_.size().x - kMargin - size.x);
+  ImGui::SetNextWindowPos(to_imgui(glm::round(glm::vec2(left, layout_.status.origin.y - kMargin - size.y))));
+  ImGui::SetNextWindowSize(to_imgui(size));
+  ImGui::Begin("typed", nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
+  typed_answer_ = draw_typed_offer_panel(frame, typed_row_.text(), has_text_box());
+  ImGui::End();
+  if (typed_answer_ != TypedOfferChoice::None) ui_.request_redraw(2);
 }
 
 void Workspace::draw_splitters(Frame& frame) {

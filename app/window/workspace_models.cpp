@@ -30,19 +30,25 @@ std::vector<WelcomeCard> Workspace::welcome_cards() {
     if (!path) return;
     cards.push_back({.kind = kind, .title = title, .summary = summary, .is_shown = model_path(state_.source) == *path});
   };
-  add_model(Kind::Captions, kCaptionsStarter, "Repeated captions", "A head that finds repeats");
-  add_model(Kind::Translator, kTranslatorStarter, "Translate German", "Type it, read English");
-  cards.push_back({.kind = Kind::Lessons, .title = "Lessons", .summary = "A course, and the five notebooks"});
+  add_model(Kind::Captions, kCaptionsStarter, "Repeated captions",
+            "One sentence twice: a head finds what followed each word before");
+  add_model(Kind::Translator, kTranslatorStarter, "Translate German", "Which German word each English word comes from");
+  cards.push_back({.kind = Kind::Lessons, .title = "Lessons", .summary = "From what a query is to induction heads"});
+  WelcomeCard notebooks{
+      .kind = Kind::Notebooks, .title = "Notebooks", .summary = "Networks of published notebooks, with their numbers"};
   for (const PresetInfo& preset : catalog_.presets()) {
     const std::size_t split = preset.title.find(" · ");
     const bool is_numbered = split != std::string::npos;
-    cards.push_back({.kind = Kind::Preset,
-                     .title = is_numbered ? "Notebook " + preset.title.substr(0, split) : preset.title,
-                     .summary = is_numbered ? preset.title.substr(split + 4) : preset.summary,
-                     .preset = preset.name,
-                     .is_shown = notebook_name(state_.source) == preset.name});
+    notebooks.list.push_back({.kind = Kind::Preset,
+                              .title = is_numbered ? "Notebook " + preset.title.substr(0, split) : preset.title,
+                              .summary = is_numbered ? preset.title.substr(split + 4) : preset.summary,
+                              .preset = preset.name,
+                              .is_shown = notebook_name(state_.source) == preset.name});
+    notebooks.is_shown = notebooks.is_shown || notebooks.list.back().is_shown;
   }
-  cards.push_back({.kind = Kind::Browse, .title = "Open a model\u2026", .summary = "A folder or .gguf file"});
+  cards.push_back(std::move(notebooks));
+  cards.push_back(
+      {.kind = Kind::Browse, .title = "Open a model\u2026", .summary = "A folder, a .gguf file, or saved attention"});
   return cards;
 }
 
@@ -61,6 +67,8 @@ void Workspace::begin_with(const WelcomeCard& card) {
     case WelcomeCard::Kind::Lessons:
       if (!lessons_.is_open()) toggle_lessons();
       break;
+    case WelcomeCard::Kind::Notebooks:
+      break;  // one of its list is begun with
     case WelcomeCard::Kind::Preset:
       undo_.seal();
       select_preset(state_, card.preset);
@@ -159,6 +167,15 @@ void Workspace::follow_arrival(double now_s) {
     arrival_began_s_.reset();
   } else if (!arrival_began_s_) {
     arrival_began_s_ = now_s;
+  }
+}
+
+void Workspace::follow_staleness(double now_s) {
+  const bool is_stale = result_.run != 0 && result_.first_layers == 0 && !is_current() && !is_arriving();
+  if (!is_stale) {
+    stale_since_s_.reset();
+  } else if (!stale_since_s_) {
+    stale_since_s_ = now_s;
   }
 }
 

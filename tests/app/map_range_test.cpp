@@ -234,56 +234,40 @@ TEST_CASE("where the header has no room for all that the map is, sizes go first 
   CHECK(fit_about({.kind = "self-attention", .sizes = "12 × 12"}, 20.0F, measure) == "self-attention …");
 }
 
-TEST_CASE("a map that is all dark says so, and a click shows it") {
+TEST_CASE("the colours of a long text fit by themselves and say so, a click shows all, and a fixed range can be fitted") {
   PanelStage stage;
   stage.make_tile = mostly_dark;
   stage.state.text() = words(200);
   stage.state.playground().settings.layers = 1;
   stage.settle();
-  stage.keep("range-dark");
-  REQUIRE(stage.items.contains("head.fit_range"));
-  const glm::vec2 hint = in(stage.rect("head.fit_range"), 0.5F, 0.5F);
-  stage.feed(shell::click_at(hint));
-  const view::ValueLimits fitted = stage.state.view.color_limits.at(Stage::Weights);
-  CHECK(fitted.high >= 0.005F);
-  CHECK(fitted.high < 0.01F);
-  CHECK_FALSE(stage.items.contains("head.fit_range"));
   stage.keep("range-fitted");
-  // Too wide a range is hinted at as well, and the click gives it up.
-  stage.make_tile = [](const attention::TileRequest& request) {
-    attention::Tile tile = mostly_dark(request);
-    std::ranges::fill(tile.values, 0.02F);
-    std::ranges::fill(tile.row_sum, 50.0F);
-    return tile;
-  };
-  stage.result.tiles.clear();
-  stage.state.view.color_limits[Stage::Weights] = {.low = 0.0F, .high = 1.0F};
-  stage.settle();
+  auto& limits = stage.state.view.color_limits;
+  CHECK(limits.empty());
+  const attention::Tile* whole = stage.result.tile({.rows = 200, .columns = 200});
+  REQUIRE(whole);
+  const TileFacts facts = make_tile_facts(*whole);
+  CHECK(facts.high_weight == doctest::Approx(0.00506));
+  CHECK(fitted_range(facts, view::ScaleSpread::Linear).high == doctest::Approx(0.0051));
+  CHECK(fitted_range(facts, view::ScaleSpread::Root).high == 1.0F);  // where 0.005 is at 7 % of the colours
   REQUIRE(stage.items.contains("head.fit_range"));
-  const glm::vec2 again = in(stage.rect("head.fit_range"), 0.5F, 0.5F);
-  stage.feed(shell::click_at(again));
-  CHECK(stage.state.view.color_limits.empty());
-  // A short text shows its range well.
+  stage.feed(shell::click_at(in(stage.rect("head.fit_range"), 0.5F, 0.5F)));
+  REQUIRE(limits.contains(Stage::Weights));
+  CHECK(limits.at(Stage::Weights) == view::ValueLimits{.low = 0.0F, .high = 1.0F});
+  stage.keep("range-all");
+  // The fixed range hides this map, and the click gives it up.
+  REQUIRE(stage.items.contains("head.fit_range"));
+  stage.feed(shell::click_at(in(stage.rect("head.fit_range"), 0.5F, 0.5F)));
+  CHECK(limits.empty());
+  // Another run has its own range: nothing of the long text's is left.
   stage.make_tile = {};
   stage.result.tiles.clear();
   stage.state.text() = "one two three four";
   stage.settle();
+  CHECK(limits.empty());
   CHECK_FALSE(stage.items.contains("head.fit_range"));
-}
-
-TEST_CASE("the hint reads a tile's cells once, not in every frame") {
-  PanelStage stage;
-  stage.make_tile = mostly_dark;
-  stage.state.text() = words(30);
-  stage.state.playground().settings.layers = 1;
-  stage.settle();
-  const std::uint64_t first = stage.head.high_weight.evaluations();
-  CHECK(first >= 1);
-  for (int i = 0; i < 5; ++i) stage.frame();
-  CHECK(stage.head.high_weight.evaluations() == first);
-  stage.state.text() = words(31);
-  stage.settle();
-  CHECK(stage.head.high_weight.evaluations() > first);
+  const attention::Tile* brief = stage.result.tile({.rows = 4, .columns = 4});
+  REQUIRE(brief);
+  CHECK(fitted_range(make_tile_facts(*brief), view::ScaleSpread::Linear).high == largest_weight(*brief));
 }
 
 TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it") {
@@ -292,6 +276,7 @@ TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it"
   stage.state.text() = words(30);
   stage.state.playground().settings.layers = 1;
   stage.state.view.show_numbers = false;
+  stage.state.view.color_limits[Stage::Weights] = {.low = 0.0F, .high = 1.0F};
   stage.settle();
   const view::Rect map = stage.rect("head.map");
   const glm::vec2 cell = in(map, 0.55F, 0.55F);  // the middle of one

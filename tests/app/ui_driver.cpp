@@ -66,6 +66,20 @@ void UiDriver::press(shell::Key key, shell::Modifiers modifiers) { feed(shell::t
 
 void UiDriver::type(const std::string& text) { feed({shell::TextInput{text}}); }
 
+void UiDriver::type_keys(const std::string& text, double gap_s) {
+  constexpr double kFrame_s = 0.01;
+  for (const char character : text) {
+    shell::Key key = shell::Key::Space;
+    REQUIRE((character == ' ' || shell::parse_key(std::string(1, character), key)));
+    ui_.feed(shell::KeyPress{key, true});
+    ui_.feed(shell::TextInput{std::string(1, character)});
+    ui_.feed(shell::KeyPress{key, false});
+    const double next_s = now_s_ + gap_s;
+    while (now_s_ < next_s) workspace_->frame(size_, scale_, now_s_ += kFrame_s);
+  }
+  settle();
+}
+
 void UiDriver::fill_in(const std::string& field, const std::string& text) {
   click(field);
   press(shell::Key::A, shell::kControl);

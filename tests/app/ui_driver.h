@@ -40,6 +40,9 @@ class UiDriver {
   void click_cell(std::uint32_t query, std::uint32_t key);
   void press(shell::Key key, shell::Modifiers modifiers = {});
   void type(const std::string& text);
+  /// The keys of lower-case letters, digits and spaces, with the characters that they type, so many seconds apart. Draws
+  /// frames in between without waiting until all is computed, and settles at the end.
+  void type_keys(const std::string& text, double gap_s);
   /// Replaces the content of a text field, and leaves it.
   void fill_in(const std::string& field, const std::string& text);
   /// With the brush, which is taken up before and laid down after.

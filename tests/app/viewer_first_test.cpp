@@ -7,6 +7,7 @@
 #include "app/models/starter_view.h"
 #include "app/state/state_json.h"
 #include "app/ui_driver.h"
+#include "app/widgets/examples.h"
 
 namespace viewer_first_test {
 
@@ -94,20 +95,27 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("grid.encoder.3.7"));
     CHECK(ui.window().shows_all_maps());
     CHECK_FALSE(ui.window().undo().can_undo());
+    CHECK(ui.sees("head.sentence"));
+    CHECK_FALSE(ui.sees("text.misfit"));  // its text is an example
+    ui.fill_in("text.edit", "Parliament votes on the budget");
+    CHECK(ui.sees("text.misfit"));
+    CHECK(misfit_text(ui.state()).find("captions of photos") != std::string::npos);
+    check_tips(ui);
   }
 
   TEST_CASE("the welcome panel leaves the map in starter, is dismissed, stays dismissed, and comes back") {
     UiDriver ui(with_text("one two three"), open_reference_runner, {}, true);
     REQUIRE(ui.sees("welcome.0"));
-    for (const auto& size : {std::pair{1000U, 640U}, std::pair{1600U, 1000U}, std::pair{2560U, 1440U}}) {
+    for (const auto& size : {std::pair{1024U, 640U}, std::pair{1600U, 1000U}, std::pair{2560U, 1440U}}) {
       const auto& width = size.first;
       const auto& height = size.second;
       ui.resize(width, height);
       CAPTURE(width);
       CHECK(ui.sees("head.map"));
-      const view::Rect last = ui.rect("welcome.10");
+      const view::Rect last = ui.rect("welcome.4");
+      CHECK_FALSE(ui.sees("welcome.5"));
       CHECK(last.origin.x + last.size.x <= static_cast<float>(width));
-      CHECK(last.origin.y + last.size.y < ui.rect("head.map").origin.y);
+      CHECK(last.origin.y + last.size.y < ui.rect("section.text").origin.y);  // nothing of the panel is cut off
     }
     ui.press(Key::Escape);
     CHECK_FALSE(ui.sees("welcome.0"));
@@ -128,19 +136,24 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("cards are chosen with the mouse and with Tab and Enter") {
     UiDriver ui(with_text("one two three"), open_reference_runner, {}, true);
+    CHECK_FALSE(ui.sees("welcome.notebook-001"));
+    ui.click("welcome.3");
+    REQUIRE(ui.sees("welcome.notebook-000"));
     ui.click("welcome.notebook-001");
     CHECK(notebook_name(ui.state().source) == "notebook-001");
     CHECK(ui.window().undo().undo_label() == "Show notebook-001");
     CHECK(ui.sees("welcome.0"));
+    CHECK_FALSE(ui.sees("welcome.notebook-001"));
     ui.press(Key::Tab);
     ui.press(Key::Enter);
-    CHECK(notebook_name(ui.state().source) == "notebook-002");
-    ui.press(Key::Tab, kShift);
+    CHECK(ui.window().model_browser().is_open());
+    ui.press(Key::Escape);
     ui.press(Key::Tab, kShift);
     ui.press(Key::Space);
-    CHECK(notebook_name(ui.state().source) == "notebook-000");
-    ui.click("welcome.10");
-    CHECK(ui.window().model_browser().is_open());
+    REQUIRE(ui.sees("welcome.notebook-000"));
+    ui.press(Key::Down);
+    ui.press(Key::Enter);
+    CHECK(is_notebook(ui.state().source));
   }
 
   TEST_CASE("the translator's card opens it on German, with the translation beside it") {

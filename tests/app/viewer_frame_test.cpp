@@ -216,8 +216,8 @@ TEST_SUITE("gpu") {
     }
     ui.click("help.1");
     CHECK(ui.sees("help.end"));
-    for (const char* word : {"score", "scaled", "masked", "absolute, per row", "concentration", "gain", "knock out", "fill",
-                             "prefix", "logit lens"}) {
+    for (const char* word : {"score", "scaled", "masked", "fitted, per row, fixed", "concentration", "gain", "knock out",
+                             "fill", "prefix", "logit lens"}) {
       const auto has_word = [&](const GlossaryEntry& entry) { return entry.word == word; };
       CHECK_MESSAGE(std::ranges::any_of(glossary(), has_word), word);
     }

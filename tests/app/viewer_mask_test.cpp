@@ -411,12 +411,15 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("cards and models that are opened begin as they were trained, also the one on screen") {
     UiDriver ui({}, open_reference_runner, {}, true);
+    ui.click("welcome.3");
     ui.click("welcome.notebook-001");
     ui.press(Key::P);
     CHECK(ui.sees("status.reset"));
+    ui.click("welcome.3");
     ui.click("welcome.notebook-002");
     CHECK_FALSE(ui.sees("status.reset"));
     ui.press(Key::P);
+    ui.click("welcome.3");
     ui.click("welcome.notebook-002");
     CHECK_FALSE(ui.sees("status.reset"));
     show_model(ui);

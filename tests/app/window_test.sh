@@ -139,6 +139,37 @@ open_window
 close_window
 cmp -s "$settings" "$folder/first.json" || fail "the settings changed by themselves: $(diff "$folder/first.json" "$settings")"
 
+# A minimised window sleeps, also when something else changes meanwhile; it draws again when it is back.
+open_window
+if [ -n "$manager" ]; then
+  wait_until_quiet
+  xdotool windowminimize --sync "$window"
+  sleep 1
+  before=$(ticks)
+  sleep 3
+  asleep=$(($(ticks) - before))
+  echo "processor time of 3 minimised seconds: ${asleep}0 ms"
+  [ "$asleep" -le 2 ] || fail "a minimised window takes ${asleep}0 ms of processor time in 3 s"
+  xdotool windowactivate --sync "$window"
+  sleep 1
+  colors=$(count_colors)
+  [ "$colors" -gt 100 ] || fail "the window shows $colors colours after it was minimised"
+fi
+close_window
+
+# A sentence that is typed outside of the text box starts nothing; Enter puts it in place of the text.
+open_window
+xdotool key 2  # a start after the first leaves the keys to the views
+sleep 1
+xdotool type --delay 60 'the dog sat on the cat'
+sleep 1
+xdotool key shift+Return
+sleep 1
+close_window
+grep -q '"text": "the dog sat on the cat"' "$settings" || fail "what was typed is not offered to the text: $(cat "$settings")"
+grep -q '"theme": "light"' "$settings" || fail "a typed sentence changed the theme"
+grep -q '"tab": "head"' "$settings" && fail "the key 2 did not show the second view"
+
 # Moved, resized, and with files dropped on it as a file manager drops them: a text, and a model that can't be one.
 open_window
 if [ -n "$manager" ]; then

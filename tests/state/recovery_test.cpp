@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "support/temporary_directory.h"
@@ -69,6 +70,19 @@ TEST_SUITE("cpu") {
     CHECK(*lost == changed_window());
     CHECK_FALSE(take_lost_window(kept).has_value());
     CHECK(files_in(kept) == 0);
+  }
+
+  TEST_CASE("a window whose text is typed without a pause is kept every 10 seconds") {
+    const TemporaryDirectory folder;
+    Recovery recovery(folder.path(), OpenWindow{});
+    std::string text;
+    std::vector<double> kept_at_s;
+    for (double now_s = 0.0; now_s < 35.0; now_s += 0.5) {
+      text += 'x';
+      if (std::isinf(recovery.keep(window_of(text), now_s))) kept_at_s.push_back(now_s);
+    }
+    CHECK(kept_at_s == std::vector{10.0, 20.5, 31.0});  // 10 s after the first change that isn't kept
+    CHECK(files_in(folder.path()) == 2);                // the window and its lock
   }
 
   TEST_CASE("a closed window leaves nothing") {

@@ -290,6 +290,9 @@ TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockN
     const float edge = std::max(area.x, area.y);
     TileQuery query = compared(frame, thumbnail_request(frame, source.subject.block, frame.state.selection.head, edge));
     query.sampled_rows = 0;  // one map is exact at any length
+    const inference::BlockShape& shape = frame.result.shapes.at(source.subject.block);
+    query.rows = shape.queries;  // with padding, as the matrices beside it have
+    query.columns = shape.keys;
     return query;
   }
   TileQuery query = stage_query(frame, source, node);

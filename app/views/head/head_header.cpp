@@ -1,11 +1,13 @@
 #include "app/views/head/head_header.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "app/analyses/head_metric_text.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"
 #include "app/quantities/shown_map.h"
@@ -14,6 +16,7 @@
 #include "app/widgets/brush.h"
 #include "app/widgets/frozen_numbers.h"
 #include "app/widgets/gain_control.h"
+#include "app/widgets/head_list.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/math_text.h"
@@ -139,8 +142,9 @@ void choose_stage(Frame& frame, float padding) {
 /// What the map is, in parts.
 HeadAbout about_map(const Frame& frame, const inference::BlockShape& shape) {
   const Selection& selection = frame.state.selection;
+  const ShownCells cells = shown_cells(frame, selection.block);
   HeadAbout about{.kind = kind_name(frame.result, selection.block.kind),
-                  .sizes = fmt::format("{} × {}", shape.queries, shape.keys)};
+                  .sizes = fmt::format("{} × {}", cells.rows, cells.columns)};
   if (shape.batch > 1) about.line = fmt::format("line {} of {}", selection.batch + 1, shape.batch);
   if (!is_grouped(frame)) return about;
   about.grouping = grouping_text(frame);
@@ -307,6 +311,26 @@ void draw_tools(Frame& frame, const Tools& tools) {
   }
 }
 
+/// What the head does in this text, as far as it is measured; the line is there in any case, so that nothing moves.
+void draw_sentence(Frame& frame, const inference::BlockShape& shape) {
+  constexpr std::uint32_t kMostTokens = 2'048;  // measuring all heads of a longer text takes seconds
+  const Selection& selection = frame.state.selection;
+  std::string sentence;
+  if (selection.mean == HeadMean::None && std::max(shape.queries, shape.keys) <= kMostTokens) {
+    const ShownMetrics metrics = ask_metrics(frame);
+    const HeadRef head{.block = selection.block, .head = selection.head};
+    if (const evaluation::HeadMetrics* known = metrics.of(head)) {
+      sentence = "In this text " + head_sentence(head, *known, frame.state.heads.scoring);
+    }
+  }
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const Ink ink(fonts.small, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(fit_text(fonts.small, sentence, ImGui::GetContentRegionAvail().x).c_str());
+  if (sentence.empty()) return;
+  frame.mark("head.sentence", last_item_rect());
+  explain_last_item(frame, "Computed from the weights; the tab Heads has all numbers.");
+}
+
 }  // namespace
 
 void draw_head_header(Frame& frame) {
@@ -346,6 +370,7 @@ void draw_head_header(Frame& frame) {
   const Subtitle line = fit_subtitle(frame, about_map(frame, shape), std::move(formula), tools);
   draw_subtitle(frame, line);
   draw_tools(frame, line.tools);
+  draw_sentence(frame, shape);
 }
 
 }  // namespace headlight::app

@@ -131,7 +131,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   if (heatmap.is_known()) {
     const float x = std::round(cells.end().x + 18.0F + bars);
     const float top = cells.origin.y + kBarDrop;
-    MapLegend legend(frame, heatmap, viewport.zoom(), memory.high_weight);
+    MapLegend legend(frame, heatmap, viewport.zoom());
     // As high as the map, but the legend stays in the window.
     const float room_below = map_room.area.end().y - top - kLegendDrop - legend.height();
     const float height = std::clamp(std::min(cells.size.y - kBarDrop, room_below), 60.0F, 340.0F);
@@ -150,7 +150,8 @@ void draw_head_panel(Frame& frame, HeadMemory& memory) {
   if (shape == frame.result.shapes.end() || !frame.result.input) return;
   const model::BlockKind kind = selection.block.kind;
   draw_head_header(frame);
-  AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), shape->second.queries, query_range(frame, kind));
+  const ShownCells cells = shown_cells(frame, selection.block);
+  AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), cells.rows, query_range(frame, kind));
   rows.name = rows_write_tokens(frame, kind) ? "reads" : "query";
   if (is_grouped(frame)) return draw_grouped_map(frame, memory.grouped, rows.name);  // words are those that are read
   const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
@@ -158,7 +159,7 @@ void draw_head_panel(Frame& frame, HeadMemory& memory) {
     rows.texts = &*written;
     rows.name = "writes";
   }
-  AxisTokens keys = axis_tokens(frame, frame.result.input->keys(kind), shape->second.keys, key_range(frame, kind));
+  AxisTokens keys = axis_tokens(frame, frame.result.input->keys(kind), cells.columns, key_range(frame, kind));
   const std::optional<PatchImage> query_image = patch_image(frame, MapSide::Query);
   const std::optional<PatchImage> key_image = patch_image(frame, MapSide::Key);
   if (query_image) rows.patches = &*query_image;

@@ -5,13 +5,11 @@
 #include "app/views/head/grouped_head.h"
 #include "app/views/head/row_reveal.h"
 #include "app/views/view.h"
-#include "app/widgets/range_bar.h"
 
 namespace headlight::app {
 
 /// What the view keeps from frame to frame.
 struct HeadMemory {
-  HighWeight high_weight;
   GroupedHead grouped;
   RowReveal new_row;
 };

@@ -166,11 +166,11 @@ view::ValueLimits MapHeatmap::range() const {
   return {.low = image.low, .high = image.high};
 }
 
-std::optional<RangeHint> MapHeatmap::hint(HighWeight& high_weight) const {
+std::optional<RangeHint> MapHeatmap::hint() const {
   if (!known().tile || !shows_weights() || is_per_row() || head_map_shows_difference(frame_)) return std::nullopt;
   shell::HeatmapImage image;
   set_colors(image);
-  return range_hint(known(), image, frame_.state.view.color_limits.contains(Stage::Weights), high_weight);
+  return range_hint(known(), image, frame_.state.view.color_limits.contains(Stage::Weights));
 }
 
 void MapHeatmap::draw_small(const Minimap& minimap) {

@@ -30,8 +30,8 @@ class MapHeatmap {
   /// Can the user choose the bar's range? Not of differences and norms: each map has its own.
   bool has_range_choice() const;
   view::ValueLimits range() const;
-  /// Whether nearly all cells have one colour, and how to see more.
-  std::optional<RangeHint> hint(HighWeight& high_weight) const;
+  /// What the colours leave out or don't use, and how to see it.
+  std::optional<RangeHint> hint() const;
 
  private:
   TileQuery query(const view::Region& region) const;

@@ -39,9 +39,9 @@ void draw_hatched_sample(const shell::Theme& theme, ImVec2 low) {
 
 }  // namespace
 
-MapLegend::MapLegend(Frame& frame, const MapHeatmap& heatmap, float zoom, HighWeight& high_weight)
+MapLegend::MapLegend(Frame& frame, const MapHeatmap& heatmap, float zoom)
     : frame_(frame),
-      hint_(heatmap.hint(high_weight)),
+      hint_(heatmap.hint()),
       has_scale_(shown_stage(frame.state) == Stage::Weights && !head_map_shows_difference(frame)),
       has_masked_cells_(heatmap.has_masked_cells()),
       has_odd_cells_(heatmap.has_odd_cells()),
@@ -49,7 +49,7 @@ MapLegend::MapLegend(Frame& frame, const MapHeatmap& heatmap, float zoom, HighWe
   if (heatmap.has_range_choice()) range_.emplace(frame, shown_stage(frame.state), heatmap.range());
   if (!hint_) return;
   hint_lines_ = break_lines(frame.ui.fonts().small, hint_->text, kBarRoom - 22.0F);
-  hint_lines_.emplace_back("click to fit");
+  hint_lines_.emplace_back(hint_->link);
 }
 
 float MapLegend::height() const {
@@ -112,7 +112,7 @@ float MapLegend::draw_hint(glm::vec2 at) {
   if (click_area("fit range", {kBarRoom - 20.0F, height})) {
     auto& limits = frame_.state.view.color_limits;
     limits.erase(Stage::Weights);
-    if (hint_->fit) limits[Stage::Weights] = *hint_->fit;
+    if (hint_->range) limits[Stage::Weights] = *hint_->range;
   }
   mark_last_item(frame_, "head.fit_range");
   const bool is_hovered = ImGui::IsItemHovered();

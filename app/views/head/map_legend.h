@@ -19,7 +19,7 @@ inline constexpr float kLegendDrop = 14.0F;
 /// what isn't a number mean, and the zoom while there is one.
 class MapLegend {
  public:
-  MapLegend(Frame& frame, const MapHeatmap& heatmap, float zoom, HighWeight& high_weight);
+  MapLegend(Frame& frame, const MapHeatmap& heatmap, float zoom);
 
   float height() const;
   void draw(glm::vec2 at);

@@ -37,7 +37,7 @@ TileQuery WeightMap::query(const view::Region& region) const {
 
 float WeightMap::largest() const {
   const ShownTile& known = layers_ ? layers_->summary : whole_.tile ? whole_ : sharp_;
-  return known.tile ? known.facts->largest_weight : 0.0F;
+  return known.tile ? fitted_range(*known.facts, frame_.state.view.color_spread).high : 0.0F;
 }
 
 const attention::Tile* WeightMap::exact() const { return whole_.tile && whole_.query.is_exact() ? whole_.tile : nullptr; }

@@ -1,0 +1,63 @@
+#include "app/window/typed_row.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace headlight::app {
+namespace {
+
+/// The bytes of the UTF-8 character at `at`.
+std::string_view character_at(std::string_view text, std::size_t at) {
+  std::size_t end = at + 1;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) ++end;
+  return text.substr(at, end - at);
+}
+
+}  // namespace
+
+bool TypedRow::has_ended(double now_s) const { return now_s - last_s_ > (is_text_ ? kOffer_s : kRow_s); }
+
+void TypedRow::add(std::string_view typed, std::size_t shortcuts, double now_s) {
+  const double gap_s = now_s - last_s_;
+  const bool continues = count_ > 0;
+  const std::size_t different_before = different_.size();
+  std::size_t added = 0;
+  for (std::size_t at = 0; at < typed.size();) {
+    const std::string_view character = character_at(typed, at);
+    at += character.size();
+    const bool is_space = character == " ";
+    if (is_space && text_.empty()) continue;
+    has_other_ = has_other_ || (!is_space && text_.ends_with(' '));  // another word
+    text_ += character;
+    if (is_space) continue;
+    ++added;
+    different_.emplace(character);
+    has_letter_ = has_letter_ || character < "0" || character > "9" || character.size() > 1;
+  }
+  if (!text_.empty()) last_s_ = now_s;
+  if (added == 0) return;
+  count_ += added;
+  letter_s_ = now_s;
+  has_other_ = has_other_ || added > shortcuts;
+  is_quick_ = is_quick_ && (!continues || gap_s < kQuickRow_s);
+  const bool follows_at_once = different_.size() > different_before && (!continues || gap_s < kSecondLetter_s);
+  is_text_ = is_text_ || (has_letter_ && different_.size() > 1 &&
+                          (follows_at_once || has_other_ || (different_.size() > 2 && is_quick_)));
+}
+
+void TypedRow::erase_last() {
+  while (!text_.empty() && (static_cast<unsigned char>(text_.back()) & 0xC0U) == 0x80U) text_.pop_back();
+  if (!text_.empty()) text_.pop_back();
+}
+
+bool TypedRow::may_run(double now_s) const {
+  const bool is_repeated = count_ > 1 && different_.size() == 1;
+  return !is_text_ && (is_repeated || now_s - letter_s_ >= kSecondLetter_s);
+}
+
+double TypedRow::wait_s(double now_s) const {
+  if (is_empty()) return std::numeric_limits<double>::infinity();
+  return std::max((is_text_ ? last_s_ + kOffer_s : letter_s_ + kSecondLetter_s) - now_s, 0.0);
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,156 @@
+// Texts of several lines: one text or a batch, of which each line shows its own tokens. And what is on screen while another
+// text is computed or refused.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "app/ui_driver.h"
+#include "app/window/png_file.h"
+#include "engine/fake_runner.h"
+#include "support/temporary_directory.h"
+
+namespace viewer_batch_test {
+
+using namespace headlight;
+using namespace headlight::app;
+using shell::kControl;
+using shell::Key;
+
+namespace {
+
+/// Writes a PNG to look at into $HEADLIGHT_TEST_OUT, if that is set.
+void keep(UiDriver& ui, const std::string& name) {
+  const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
+  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
+}
+
+/// Is there a current tile of the selected map's weights with so many rows and columns?
+bool has_map_of(const UiDriver& ui, std::uint32_t rows, std::uint32_t columns) {
+  return std::ranges::any_of(ui.result().tiles, [&](const auto& tile) {
+    const TileQuery& query = tile.first;
+    return query.quantity == QuantityId(attention::Stage::Weights) && query.batch == ui.state().selection.batch &&
+           query.head == ui.state().selection.head && query.row == 0 && query.rows == rows && query.columns == columns &&
+           ui.result().is_current(query);
+  });
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("pasted lines are one text of a model; one click makes a batch of them, and undo one text again") {
+    UiDriver ui;
+    show_golden_model(ui, "gpt2");
+    ui.fill_in("text.edit", "the cat");
+    CHECK_FALSE(ui.sees("text.make_batch"));
+    ui.wait(2.0);
+    ui.fill_in("text.edit", "the cat\nsat on\n\nthe mat");
+    CHECK(ui.result().error == "");
+    CHECK(ui.result().input->source.batch == 1);
+    CHECK(ui.state().model().joins_lines);
+    keep(ui, "lines-one-text");
+    REQUIRE(ui.sees("text.make_batch"));
+    check_tips(ui);
+    ui.wait(2.0);
+    ui.click("text.make_batch");
+    CHECK(ui.result().input->source.batch == 3);
+    CHECK_FALSE(ui.sees("text.make_batch"));
+    keep(ui, "lines-batch");
+    ui.wait(2.0);
+    // A batch whose lines are edited stays one.
+    ui.click("text.edit");
+    ui.press(Key::End, kControl);
+    ui.type("\nand the dog");
+    CHECK(ui.result().input->source.batch == 4);
+    ui.press(Key::Z, kControl);
+    ui.press(Key::Z, kControl);
+    CHECK(ui.result().input->source.batch == 1);
+    CHECK(ui.state().text() == "the cat\nsat on\n\nthe mat");
+    ui.press(Key::Z, kControl);  // the paste alone is one step
+    CHECK(ui.state().text() == "the cat");
+  }
+
+  TEST_CASE("a text file is one text, and a session whose lines are a batch stays a batch") {
+    const TemporaryDirectory directory;
+    const std::filesystem::path file = directory.path() / "lines.txt";
+    std::ofstream(file) << "the cat\nsat on\n";
+    {
+      UiDriver ui;
+      show_golden_model(ui, "gpt2");
+      ui.window().open_files({file.string()});
+      ui.settle();
+      CHECK(ui.result().input->source.batch == 1);
+    }
+    State batch;
+    batch.source = Model{.path = kGoldenModels + "gpt2"};
+    batch.text() = "the cat\nsat on";
+    UiDriver restored(batch);
+    CHECK(restored.result().input->source.batch == 2);
+  }
+
+  TEST_CASE("a line of a batch shows its own tokens alone, and padding where the padding mask is off") {
+    State state;
+    state.source = Model{.path = kGoldenModels + "gpt2"};
+    state.text() = "the cat\nthe cat sat on the mat and the dog";
+    UiDriver ui(state);
+    const model::TokenBatch tokens = ui.result().input->source;
+    REQUIRE(tokens.batch == 2);
+    const std::uint32_t own = tokens.lengths[0];
+    REQUIRE(own < tokens.length);
+    CHECK(has_map_of(ui, own, own));
+    ui.click_within("head.map", 0.99F, 0.99F);
+    CHECK(ui.state().view.pinned == attention::Cell{.query = own - 1, .key = own - 1});
+    ui.press(Key::Escape);
+    CHECK(ui.sees(fmt::format("chips.source.0.{}", own - 1)));
+    CHECK_FALSE(ui.sees(fmt::format("chips.source.0.{}", own)));
+    CHECK(ui.sees(fmt::format("chips.source.1.{}", tokens.length - 1)));
+    keep(ui, "batch-own-tokens");
+    ui.press(Key::PageDown);
+    CHECK(has_map_of(ui, tokens.length, tokens.length));
+    ui.press(Key::PageUp);
+    ui.press(Key::P);  // weights go to padding then
+    CHECK(has_map_of(ui, own, tokens.length));
+    keep(ui, "batch-with-padding");
+  }
+
+  TEST_CASE("what is on screen is dimmed under the reason while its text is not the one that was typed") {
+    UiDriver ui;
+    show_golden_model(ui, "gpt2");
+    CHECK_FALSE(ui.sees("stale.error"));
+    std::string text;
+    for (int i = 0; i < 20; ++i) text += "the cat ";  // gpt2 has 32 positions
+    ui.fill_in("text.edit", text);
+    CHECK(ui.result().error.find("positions") != std::string::npos);
+    CHECK(ui.sees("stale.error"));
+    CHECK(ui.sees("head.map"));
+    keep(ui, "stale-refused");
+    ui.fill_in("text.edit", "the cat");
+    CHECK_FALSE(ui.sees("stale.error"));
+  }
+
+  TEST_CASE("a pass that takes long dims what is of the text before, and says how far it is") {
+    const auto log = std::make_shared<FakeLog>();
+    State state;
+    state.text() = "the cat sat";
+    UiDriver ui(state, fake_factory(log));
+    log->layers = 3;
+    log->is_pass_held = true;
+    ui.ui().feed(shell::click_at(ui.rect("text.edit").center()));
+    ui.ui().feed(shell::TextInput{"on "});
+    REQUIRE(ui.frames_until([&] { return ui.sees("stale.progress"); }));
+    keep(ui, "stale-computing");
+    log->is_pass_held = false;
+    log->is_pass_held.notify_all();
+    ui.settle();
+    CHECK_FALSE(ui.sees("stale.progress"));
+  }
+}
+
+}  // namespace viewer_batch_test
