@@ -30,7 +30,7 @@ void draw_facts_of_capture(Form& form, const EngineResult& result) {
   const inference::BlockShape& shape = result.shapes.begin()->second;
   if (shape.batch > 1) form.value("Lines", std::to_string(shape.batch), "Of the batch; each has maps of its own.");
   form.value("Weights", shape.only_weights ? "as saved" : "of q and k",
-             "As they were saved; or the softmax of the queries and keys that were, in double precision.");
+             "As they were saved; or the softmax of the queries and keys that were saved.");
   if (const auto& patches = result.capture->patches()) {
     form.value("Patches", fmt::format("{} \u00D7 {}", patches->rows, patches->columns),
                "Rows and columns of the image's patches, which are its tokens. The view Text shows weights on the image.");

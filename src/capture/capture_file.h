@@ -6,9 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/block_shape.h"
-#include "capture/captured_mask.h"
-#include "capture/numbers.h"
+#include "capture/captured_blocks.h"
 #include "capture/patch_grid.h"
 #include "inference/prompt.h"
 #include "model/network.h"
@@ -20,17 +18,6 @@ struct Pixels;
 namespace headlight::capture {
 
 struct CapturedImages;
-
-/// One attention block of a capture: its weights, or queries and keys from which they are computed; and its values. Rows of
-/// tokens that were in a cache are 0.
-struct CapturedBlock {
-  model::BlockRef ref;
-  attention::BlockShape shape;
-  CapturedMask mask = {};
-  std::shared_ptr<const Numbers> weights = {};             ///< [batch, heads, n_q, n_k]
-  std::shared_ptr<const Numbers> queries = {}, keys = {};  ///< [batch, heads, n, d_k]; null with weights
-  std::shared_ptr<const Numbers> values = {};              ///< [batch, kv_heads, n_k, d_v]; may be null
-};
 
 /// Attention that another program saved in a .safetensors or .npz file, as docs/CAPTURES.md describes it. Opening
 /// one maps the file and reads headers, tokens and images; its numbers are read when they are asked for.

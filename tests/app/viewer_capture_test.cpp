@@ -88,6 +88,30 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("mask.causal"));
   }
 
+  TEST_CASE("captured tokens in byte letters have labels as of a model's own text, and are joined in words") {
+    const TemporaryDirectory folder;
+    const fs::path path = folder.path() / "c.safetensors", figure = folder.path() / "words.svg";
+    fs::copy_file(captured("self.safetensors"), path);
+    write_file_atomically(folder.path() / "c.json", R"([["The", "Ġca", "fÃ", "©", "Ġ"], ["The", "Ġca", "fÃ", "©", "Ġ"]])");
+    State state;
+    state.view.groups_words = true;
+    UiDriver ui(state);
+    open_file(ui, path);
+    CHECK(ui.result().input->source.texts.at(0) == std::vector<std::string>{"The", "·ca", "fé 1/2", "é 2/2", "·"});
+    REQUIRE(ui.sees("head.words"));
+    ui.press(Key::S, shell::kControlShift);
+    ui.fill_in("screenshot.path", figure.string());
+    ui.click("screenshot.save");
+    const std::string svg = read_file(figure);
+    for (const char* word : {">The</text>", ">café</text>", ">·</text>"}) {
+      CAPTURE(word);
+      const std::size_t row = svg.find(word);
+      REQUIRE(row != std::string::npos);
+      CHECK(svg.find(word, row + 1) != std::string::npos);  // and a column
+    }
+    CHECK(svg.find("1/2</text>") == std::string::npos);
+  }
+
   TEST_CASE("masks and heads of a capture are refused in words, its lines are chosen, and undo brings it back") {
     UiDriver ui;
     open_file(ui, captured("self.safetensors"));

@@ -1,0 +1,295 @@
+#include "capture/captured_blocks.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/error.h"
+#include "model/network.h"
+
+namespace headlight::capture {
+namespace {
+
+using model::BlockKind;
+using model::BlockRef;
+
+constexpr std::uint32_t kMostLayers = 4096, kMostTokens = std::uint32_t{1} << 20;
+constexpr std::size_t kMostLabels = std::size_t{1} << 24;  ///< tokens of all lines
+
+enum class Part : std::uint8_t { Weights, Query, Key, Value };
+
+/// What an array is by its name.
+struct ArrayName {
+  BlockRef block;
+  Part part = Part::Weights;
+};
+
+struct Prefix {
+  std::string_view text;
+  BlockKind kind;
+};
+constexpr std::array kPrefixes = {Prefix{"encoder_", BlockKind::EncoderSelf}, Prefix{"decoder_", BlockKind::DecoderSelf},
+                                  Prefix{"cross_", BlockKind::Cross}, Prefix{"", BlockKind::EncoderSelf}};
+struct PartName {
+  std::string_view text;
+  Part part;
+};
+constexpr std::array kParts = {PartName{"attention.", Part::Weights}, PartName{"q.", Part::Query}, PartName{"k.", Part::Key},
+                               PartName{"v.", Part::Value}};
+
+std::optional<ArrayName> parse_name(std::string_view name) {
+  for (const Prefix& prefix : kPrefixes) {
+    if (!name.starts_with(prefix.text)) continue;
+    const std::string_view rest = name.substr(prefix.text.size());
+    for (const PartName& part : kParts) {
+      if (!rest.starts_with(part.text)) continue;
+      const std::string_view digits = rest.substr(part.text.size());
+      std::uint32_t layer = 0;
+      const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), layer);
+      if (error != std::errc{} || end != digits.data() + digits.size() || layer >= kMostLayers) return std::nullopt;
+      return ArrayName{.block = {.kind = prefix.kind, .layer = {layer}}, .part = part.part};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The arrays of one block.
+struct Parts {
+  const StoredArray *weights = nullptr, *query = nullptr, *key = nullptr, *value = nullptr;
+
+  bool has_attention() const { return weights != nullptr || query != nullptr || key != nullptr; }
+};
+
+/// Makes the blocks of a file's arrays; every error names the file.
+class BlockBuilder {
+ public:
+  /// `cached`: tokens whose keys are there, but whose rows are not.
+  BlockBuilder(std::string file, const StoredCapture& stored, std::uint32_t cached)
+      : file_(std::move(file)), cached_(cached) {
+    for (const StoredArray& array : stored.arrays) {
+      if (content_of(array.name) == Content::Attention) add(array);
+    }
+    const bool has_any = std::ranges::any_of(parts_, [](const auto& item) { return item.second.has_attention(); });
+    if (!has_any) {
+      fail(
+          "it has no array called attention.0 (or encoder_attention.0, decoder_attention.0, cross_attention.0), nor q.0 and "
+          "k.0; docs/CAPTURES.md says how to save them");
+    }
+  }
+
+  std::vector<CapturedBlock> build() {
+    expect_all_layers();
+    std::vector<CapturedBlock> blocks;
+    has_decoder_ = std::ranges::any_of(parts_, [](const auto& item) { return item.first.kind != BlockKind::EncoderSelf; });
+    for (const auto& [ref, parts] : parts_) {
+      if (!parts.has_attention())
+        fail("'{}' has no attention beside it; save weights, or queries and keys, with it", parts.value->name);
+      blocks.push_back(parts.weights != nullptr ? from_weights(ref, *parts.weights) : from_queries(ref, parts));
+      blocks.back().has_unread = parts.weights != nullptr && (parts.query != nullptr || parts.key != nullptr);
+      if (parts.value != nullptr) add_values(blocks.back(), *parts.value);
+      expect_like_first(blocks.back());
+    }
+    expect_like_each_other(blocks);
+    return blocks;
+  }
+
+ private:
+  template <typename... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) const {
+    throw Error("{}: {}", file_, fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void add(const StoredArray& array) {
+    const ArrayName name = *parse_name(array.name);
+    Parts& parts = parts_[name.block];
+    const StoredArray*& place = name.part == Part::Weights ? parts.weights
+                                : name.part == Part::Query ? parts.query
+                                : name.part == Part::Key   ? parts.key
+                                                           : parts.value;
+    if (place != nullptr) fail("'{}' and '{}' are the same attention; keep one", place->name, array.name);
+    place = &array;
+  }
+
+  /// Layers are numbered from 0 on; one that isn't there would shift all behind it.
+  void expect_all_layers() const {
+    std::map<BlockKind, std::uint32_t> next;
+    for (const auto& [ref, parts] : parts_) {
+      std::uint32_t& expected = next[ref.kind];
+      if (ref.layer.value != expected) {
+        fail("layer {} of the {} attention is missing, but layer {} is there; save all layers, numbered from 0", expected,
+             to_string(ref.kind), ref.layer.value);
+      }
+      ++expected;
+    }
+  }
+
+  /// [batch, heads, rows, columns]; a shape of three axes has a batch of one.
+  Shape four_axes(const StoredArray& array) const {
+    Shape shape = array.shape;
+    if (shape.size() == 3) shape.insert(shape.begin(), 1);
+    if (shape.size() != 4) {
+      fail("'{}' is {}; attention is [batch, heads, queries, keys] or [heads, queries, keys]", array.name,
+           headlight::to_string(array.shape));
+    }
+    if (std::ranges::count(shape, 0U) > 0) fail("'{}' is {}: it is empty", array.name, headlight::to_string(array.shape));
+    if (shape[1] > model::kMaxModelHeads) {
+      fail("'{}' has {} heads, more than the {} that are shown; save fewer", array.name, shape[1], model::kMaxModelHeads);
+    }
+    if (std::max(shape[2], shape[3]) > kMostTokens || std::size_t{shape[0]} * shape[2] > kMostLabels) {
+      fail("'{}' is {}: that is more than the {} tokens that are shown; save a part of the text", array.name,
+           headlight::to_string(array.shape), kMostTokens);
+    }
+    return shape;
+  }
+
+  /// Rows that are missing: an encoder beside a decoder has no cache.
+  std::uint32_t cached_rows(BlockKind kind) const { return has_decoder_ && kind == BlockKind::EncoderSelf ? 0 : cached_; }
+
+  CapturedBlock from_weights(BlockRef ref, const StoredArray& array) const {
+    const Shape shape = four_axes(array);
+    CapturedBlock block = empty_block(ref, array, shape, shape[3]);
+    block.shape.only_weights = true;
+    block.weights = later_rows(array.open(shape), block.mask.first_row);
+    return block;
+  }
+
+  CapturedBlock from_queries(BlockRef ref, const Parts& parts) const {
+    if (parts.query == nullptr || parts.key == nullptr) {
+      const StoredArray& present = parts.query != nullptr ? *parts.query : *parts.key;
+      fail("'{}' has no {} beside it; save queries and keys of a layer together", present.name,
+           parts.query != nullptr ? "keys" : "queries");
+    }
+    const Shape queries = four_axes(*parts.query), keys = four_axes(*parts.key);
+    const bool fits = queries[0] == keys[0] && queries[3] == keys[3] && queries[1] % keys[1] == 0;
+    if (!fits) {
+      fail("'{}' is {} and '{}' {}: batch and d_k have to be equal, and the keys' heads divide the queries'",
+           parts.query->name, headlight::to_string(parts.query->shape), parts.key->name,
+           headlight::to_string(parts.key->shape));
+    }
+    CapturedBlock block = empty_block(ref, *parts.query, queries, keys[2]);
+    block.shape.d_k = queries[3];
+    block.shape.kv_heads = keys[1];
+    if (block.shape.d_k > model::kMaxModelWidth) fail("'{}' has a d_k of {}", parts.query->name, block.shape.d_k);
+    block.queries = later_rows(parts.query->open(queries), block.mask.first_row);
+    block.keys = parts.key->open(keys);
+    return block;
+  }
+
+  void add_values(CapturedBlock& block, const StoredArray& array) const {
+    const Shape values = four_axes(array);
+    attention::BlockShape& shape = block.shape;
+    const bool has_heads = shape.only_weights ? shape.heads % values[1] == 0 : shape.kv_heads == values[1];
+    if (values[0] != shape.batch || values[2] != shape.keys || !has_heads) {
+      fail("'{}' is {}, but its attention has {} lines, {} heads{} and {} keys; save them of one pass", array.name,
+           headlight::to_string(array.shape), shape.batch, shape.only_weights ? shape.heads : shape.kv_heads,
+           shape.only_weights ? ", which theirs divide," : " of keys", shape.keys);
+    }
+    if (values[3] > model::kMaxModelWidth) fail("'{}' has a d_v of {}", array.name, values[3]);
+    shape.has_values = true;
+    shape.kv_heads = values[1];
+    shape.d_v = values[3];
+    shape.d_merged = shape.heads * shape.d_v;
+    block.values = array.open(values);
+  }
+
+  /// `rows` [batch, heads, captured queries, …].
+  CapturedBlock empty_block(BlockRef ref, const StoredArray& array, const Shape& rows, std::uint32_t keys) const {
+    CapturedBlock block{.ref = ref, .shape = {}, .mask = {.first_row = cached_rows(ref.kind)}};
+    const std::uint32_t queries = rows[2] + block.mask.first_row;
+    if (ref.kind != BlockKind::Cross && queries != keys) fail_of_sizes(ref, array, rows[2], keys);
+    if (queries > kMostTokens || std::size_t{rows[0]} * queries > kMostLabels) {
+      fail("with the {} tokens of its cache '{}' has more than the {} that are shown; save a part of the text", cached_,
+           array.name, kMostTokens);
+    }
+    block.shape.batch = rows[0];
+    block.shape.heads = block.shape.kv_heads = rows[1];
+    block.shape.queries = queries;
+    block.shape.keys = keys;
+    block.shape.has_values = false;
+    return block;
+  }
+
+  /// Of self-attention whose queries aren't its keys.
+  [[noreturn]] void fail_of_sizes(BlockRef ref, const StoredArray& array, std::uint32_t queries, std::uint32_t keys) const {
+    const std::string found = fmt::format("'{}' has {} queries and {} keys", array.name, queries, keys);
+    if (cached_rows(ref.kind) > 0) {
+      fail("{}, which with the {} 'cached' tokens of its metadata are no {}; save them of one pass", found, cached_, keys);
+    }
+    if (queries < keys) {
+      fail(
+          "{}, but the tokens of self-attention are both; if the other {} were in a cache, add \"cached\": \"{}\" to the "
+          "metadata",
+          found, keys - queries, keys - queries);
+    }
+    fail(
+        "{}, but the tokens of self-attention are both; save attention of windows (Longformer) with all keys, 0 outside of "
+        "them",
+        found);
+  }
+
+  static std::string name_of(const CapturedBlock& block) {
+    return block.weights ? block.weights->name() : block.queries->name();
+  }
+
+  void expect_like_first(const CapturedBlock& block) {
+    const auto [first, is_first] = first_of_kind_.try_emplace(block.ref.kind, block);
+    const attention::BlockShape &here = block.shape, &there = first->second.shape;
+    if (here.batch != there.batch && here.queries == there.queries && here.keys == there.keys) {
+      fail(
+          "'{}' has {} lines of {} tokens, but '{}' {}; of attention in windows (Swin) save layers with as many windows in "
+          "one file",
+          name_of(block), here.batch, here.queries, name_of(first->second), there.batch);
+    }
+    if (here.batch != there.batch || here.queries != there.queries || here.keys != there.keys) {
+      fail("'{}' has {} lines of {} queries and {} keys, but '{}' {} of {} and {}; save all layers of one pass",
+           name_of(block), here.batch, here.queries, here.keys, name_of(first->second), there.batch, there.queries,
+           there.keys);
+    }
+  }
+
+  /// Cross-attention's keys are the encoder's tokens, and its queries the decoder's.
+  void expect_like_each_other(const std::vector<CapturedBlock>& blocks) const {
+    const auto first = [&](BlockKind kind) {
+      const auto found = std::ranges::find(blocks, kind, [](const CapturedBlock& block) { return block.ref.kind; });
+      return found == blocks.end() ? nullptr : &*found;
+    };
+    const CapturedBlock* cross = first(BlockKind::Cross);
+    const CapturedBlock* encoder = first(BlockKind::EncoderSelf);
+    const CapturedBlock* decoder = first(BlockKind::DecoderSelf);
+    const auto expect = [&](const CapturedBlock* self, std::uint32_t tokens, const char* what) {
+      if (self == nullptr || cross == nullptr) return;
+      if (self->shape.queries == tokens && self->shape.batch == cross->shape.batch) return;
+      fail("'{}' has {} lines of {} tokens, but the {} of '{}' are {} of {}; save them of one pass", name_of(*self),
+           self->shape.batch, self->shape.queries, what, name_of(*cross), cross->shape.batch, tokens);
+    };
+    expect(encoder, cross != nullptr ? cross->shape.keys : 0, "keys");
+    expect(decoder, cross != nullptr ? cross->shape.queries : 0, "queries");
+    if (cross == nullptr && encoder != nullptr && decoder != nullptr && encoder->shape.batch != decoder->shape.batch) {
+      fail("'{}' has {} lines, but '{}' {}; save them of one pass", name_of(*encoder), encoder->shape.batch,
+           name_of(*decoder), decoder->shape.batch);
+    }
+  }
+
+  std::string file_;
+  std::uint32_t cached_ = 0;
+  bool has_decoder_ = false;
+  std::map<BlockRef, Parts> parts_;
+  std::map<BlockKind, CapturedBlock> first_of_kind_;
+};
+
+}  // namespace
+
+Content content_of(std::string_view name) {
+  if (name == "image") return Content::Pixels;
+  return parse_name(name) ? Content::Attention : Content::None;
+}
+
+std::vector<CapturedBlock> make_blocks(std::string file, const StoredCapture& stored, std::uint32_t cached) {
+  return BlockBuilder(std::move(file), stored, cached).build();
+}
+
+}  // namespace headlight::capture
