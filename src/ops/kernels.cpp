@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "ops/compile.h"
 
 namespace headlight::ops {
@@ -13,7 +14,7 @@ const gpu::Kernel& Kernels::operator[](const KernelVariant& variant) {
   if (kernel == loaded_.end()) {
     auto made = std::make_unique<gpu::Kernel>(context_, kernel_source(variant, context_.options().shader_folder),
                                               gpu::Kernel::Pipeline::Later);
-    if (is_listing_) listed_.push_back(made.get());
+    if (is_listing_ && !is_refused(variant)) listed_.push_back(made.get());
     kernel = loaded_.emplace(variant, Loaded{.kernel = std::move(made)}).first;
   }
   kernel->second.last_use = std::chrono::steady_clock::now();
@@ -21,11 +22,28 @@ const gpu::Kernel& Kernels::operator[](const KernelVariant& variant) {
     std::erase(expressions_, variant.expressions);
     expressions_.push_back(variant.expressions);
   }
-  if (!is_listing_ && !kernel->second.kernel->is_compiled()) {
-    kernel->second.kernel->compile();
+  const bool is_listed = is_listing_ && !is_refused(variant);
+  if (!is_listed && !kernel->second.kernel->is_compiled()) {
+    try {
+      kernel->second.kernel->compile();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::DeviceLost) refused_.insert(variant);
+      forget(kernel);
+      throw;
+    }
     std::erase(listed_, kernel->second.kernel.get());
   }
   return *kernel->second.kernel;
+}
+
+const gpu::Kernel* Kernels::find(const KernelVariant& variant) {
+  if (is_refused(variant)) return nullptr;
+  try {
+    return &(*this)[variant];
+  } catch (const Error&) {
+    if (!is_refused(variant)) throw;
+    return nullptr;
+  }
 }
 
 Kernels::LoadedKernels::iterator Kernels::forget(LoadedKernels::iterator kernel) {
@@ -48,6 +66,11 @@ std::vector<std::string> Kernels::listed() const {
 
 void Kernels::compile_listed(const CompileObserver& observer) {
   compile_in_order(context_, listed_, {.observer = observer});
+  for (auto kernel = loaded_.begin(); kernel != loaded_.end();) {
+    const bool was_refused = !kernel->second.kernel->is_compiled();
+    if (was_refused) refused_.insert(kernel->first);
+    kernel = was_refused ? forget(kernel) : std::next(kernel);
+  }
   listed_.clear();
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,14 @@ class Kernels {
 
   gpu::Context& context() const { return context_; }
 
-  /// Throws Error when the build has no module for the variant.
+  /// Throws Error when the build has no module for the variant, or the driver refuses to make its pipeline.
   const gpu::Kernel& operator[](const KernelVariant& variant);
+
+  /// The same where another kernel can take its place: null when the driver refuses this one, now or before. Drivers do so
+  /// for lack of registers, and some call that a lack of memory; a device that is lost is an Error.
+  const gpu::Kernel* find(const KernelVariant& variant);
+  /// Has the driver refused it?
+  bool is_refused(const KernelVariant& variant) const { return refused_.contains(variant); }
 
   /// While one exists, kernels that aren't compiled yet are only listed: streams skip their dispatches
   /// (gpu::Stream::is_complete), and the caller records the stream again after compile_listed().
@@ -48,7 +55,8 @@ class Kernels {
   /// Names (to_string) of kernels that were requested and aren't compiled, in order of request.
   std::vector<std::string> listed() const;
   bool has_listed() const { return !listed_.empty(); }
-  /// Compiles these, in their order, on as many threads as the processor has (ops/compile.h), and forgets the list.
+  /// Compiles these, in their order, on as many threads as the processor has (ops/compile.h), and forgets the list. What the
+  /// driver refuses is remembered: the next recording chooses other kernels, or throws what the driver says.
   void compile_listed(const CompileObserver& observer = {});
 
   /// Forgets kernels that nothing has asked for in so long; no recorded stream may hold one. On a processor each takes half
@@ -92,6 +100,7 @@ class Kernels {
 
   gpu::Context& context_;
   LoadedKernels loaded_;
+  std::set<KernelVariant> refused_;
   std::vector<gpu::Kernel*> listed_;
   bool is_listing_ = false;
   std::vector<std::string> expressions_;  ///< of loaded kernels, in the order of their last use
