@@ -1,6 +1,7 @@
 #include "ops/kernels.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.h"
 #include "ops/compile.h"
@@ -83,6 +84,20 @@ void Kernels::forget_old_expressions() {
     const bool is_kept = text.empty() || std::ranges::find(expressions_, text) != expressions_.end();
     kernel = is_kept ? std::next(kernel) : forget(kernel);
   }
+}
+
+const HalfConversions& Kernels::half_conversions() {
+  if (!half_conversions_) {
+    const bool was_listing = std::exchange(is_listing_, false);  // a recording may ask, and needs the answer
+    try {
+      half_conversions_ = probe_halves(*this);
+    } catch (...) {
+      is_listing_ = was_listing;
+      throw;
+    }
+    is_listing_ = was_listing;
+  }
+  return *half_conversions_;
 }
 
 HostThreads& Kernels::host_threads() {

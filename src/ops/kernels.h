@@ -6,12 +6,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "gpu/context.h"
 #include "gpu/kernel.h"
+#include "ops/half_probe.h"
 #include "ops/host_threads.h"
 #include "ops/kernel_variant.h"
 #include "ops/tuning.h"
@@ -72,6 +74,9 @@ class Kernels {
   const Tuning& tuning() const { return tuning_; }
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
 
+  /// How the device converts float16; asked at the first call.
+  const HalfConversions& half_conversions();
+
   /// Threads of the ops that compute on the host.
   HostThreads& host_threads();
 
@@ -105,6 +110,7 @@ class Kernels {
   bool is_listing_ = false;
   std::vector<std::string> expressions_;  ///< of loaded kernels, in the order of their last use
   Tuning tuning_;
+  std::optional<HalfConversions> half_conversions_;
   std::unique_ptr<HostThreads> host_threads_;  ///< from the first use on
 };
 

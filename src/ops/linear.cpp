@@ -51,6 +51,7 @@ LinearChoice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& wei
     return KernelVariant{.shader = shader,
                          .reads_texels = texel,
                          .has_halves = has_halves && !texel,
+                         .reads_half_bits = has_halves && !texel && !kernels.half_conversions().unpacking_keeps,
                          .constants = {static_cast<std::uint32_t>(activation), per_lane}};
   };
   const auto instead = [&](LinearKernel other) { return choose(kernels, other, weight, activation, rows, tiles); };
@@ -62,7 +63,9 @@ LinearChoice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& wei
     case LinearKernel::Naive:
       return {&kernels[variant(Shader::LinearNaive, 0)], 1};
     case LinearKernel::Matrix:
-      if (has_halves && can_run(kernels.context().device(), kMatrixLanes, kMatrixSharedBytes)) {
+      // Its units, and what it stores of x, have no other conversion.
+      if (has_halves && can_run(kernels.context().device(), kMatrixLanes, kMatrixSharedBytes) &&
+          kernels.half_conversions().unpacking_keeps) {
         if (const gpu::Kernel* kernel = matrix_kernel(kernels, activation)) return {kernel, kMatrixRows};
       }
       return instead(LinearKernel::Tiled);
@@ -129,10 +132,11 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   }
   const std::size_t texel_range = kernels.max_binding(true);  // of vec4; a float16 element has half the bytes
   const std::size_t weight_texel_range = weight.has_halves ? texel_range / 2 : texel_range;
-  if (is_texel(kind) && (x.item_bytes() > texel_range || weight.tile_bytes() > weight_texel_range)) {
-    kind = is_shuffle(kind) ? LinearKernel::Shuffle
-                            : LinearKernel::Vec4;  // texel buffers may be far smaller than storage buffers
-  }
+  const auto can_read_texels = [&] {  // texel buffers may be far smaller than storage buffers
+    return x.item_bytes() <= texel_range && weight.tile_bytes() <= weight_texel_range &&
+           (!weight.has_halves || kernels.half_conversions().texels_keep);
+  };
+  if (is_texel(kind) && !can_read_texels()) kind = is_shuffle(kind) ? LinearKernel::Shuffle : LinearKernel::Vec4;
   const LinearChoice choice = choose(kernels, kind, weight, activation, all_rows, target.end_tile - target.first_tile);
   parameters.split4 = choice.parts > 1 ? choice.split4 : weight.inner4;
   const std::size_t in_range = kernels.max_binding(is_texel(kind));
