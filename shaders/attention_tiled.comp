@@ -82,7 +82,7 @@ void main() {
     [[unroll]] for (uint other = 0u; other < kSide; ++other) top = max(top, staged[other * kWeightPitch + ty]);
     [[unroll]] for (uint r = 0u; r < 4u; ++r) {
       top[r] = max(top[r], m[r]);
-      float shift = softmax_shift(top[r]), rescale = exp(m[r] - top[r]);
+      float shift = softmax_shift(top[r]), rescale = m[r] == top[r] ? 1.0 : exp(m[r] - top[r]);  // exp(0) may be off
       l[r] *= rescale;
       m[r] = top[r];
       [[unroll]] for (uint n = 0u; n < kLaneColumns4; ++n) sum[r * kLaneColumns4 + n] *= rescale;

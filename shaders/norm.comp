@@ -6,8 +6,10 @@
 // [item, head, token, width4] vec4; only some tokens of each item are computed.
 // On CPUs each of 8 lanes has its own row; on GPUs the 64 lanes of a workgroup share one and keep the first 1,024 numbers of it, so
 // that they are read once.
+// Arrays have the larger kernel's sizes: Metal knows none that a constant decides.
 layout(local_size_x = 8, local_size_x_id = 0) in;
-const bool kSharesRow = gl_WorkGroupSize.x > 8u;
+layout(constant_id = 0) const uint kLanes = 8u;
+const bool kSharesRow = kLanes > 8u;
 #include "lib/load.glsl"
 #include "params/norm.h"
 
@@ -17,16 +19,17 @@ VEC4_INPUT(1, y);
 layout(set = 0, binding = 2, std430) readonly buffer affine_buffer { vec4 affine[]; };  // [2, width4]: weight, then bias
 layout(set = 0, binding = 3, std430) writeonly buffer result_buffer { vec4 result[]; };
 
-const uint kLanes = kSharesRow ? gl_WorkGroupSize.x : 1u;  // of a row
-shared float parts[kLanes];
-const uint kKept = kSharesRow ? 4u : 0u;  // vec4 of a lane
+const uint kRowLanes = kSharesRow ? kLanes : 1u;
+const uint kMostKept = 4u;
+const uint kKept = kSharesRow ? kMostKept : 0u;  // vec4 of a lane
+shared float parts[64];
 
 float whole_row(float part) {
   if (!kSharesRow) return part;
   uint lane = gl_LocalInvocationID.x;
   parts[lane] = part;
   barrier();
-  for (uint half_lanes = kLanes / 2u; half_lanes > 0u; half_lanes /= 2u) {
+  for (uint half_lanes = kRowLanes / 2u; half_lanes > 0u; half_lanes /= 2u) {
     if (lane < half_lanes) parts[lane] += parts[lane + half_lanes];
     barrier();
   }
@@ -52,33 +55,33 @@ void store(uint in_at, uint out_at, uint c, vec4 normal) {
 
 void main() {
   uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;  // rows beyond one axis' limit continue along y
-  uint row = kSharesRow ? group : group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
+  uint row = kSharesRow ? group : group * kLanes + gl_LocalInvocationID.x;
   uint lane = kSharesRow ? gl_LocalInvocationID.x : 0u;
   if (row >= p.rows) return;  // whole workgroups where they share a row
   uint map = row / p.tokens, token = row % p.tokens;
   uint in_item = map / p.heads * p.stride4 + map % p.heads * p.capacity * p.width4;
   uint in_at = in_item + (p.first + token) * p.width4;
   uint out_at = map / p.heads * p.out_stride4 + (map % p.heads * p.out_capacity + p.out_first + token) * p.width4;
-  vec4 kept[kKept + 1u];
+  vec4 kept[kMostKept];
   [[unroll]] for (uint n = 0u; n < kKept; ++n) {
-    uint c = lane + n * kLanes;
+    uint c = lane + n * kRowLanes;
     kept[n] = c < p.width4 ? input_at(in_at + c) : vec4(0.0);
   }
-  const uint kRest = kKept * kLanes;  // first number that isn't kept
+  const uint kRest = kKept * kRowLanes;  // first number that isn't kept
   float mean = 0.0;
   if (p.is_rms == 0u) {
     vec4 total = vec4(0.0);
     [[unroll]] for (uint n = 0u; n < kKept; ++n) total += kept[n];
-    for (uint c = lane + kRest; c < p.width4; c += kLanes) total += input_at(in_at + c);  // padding holds zeros
+    for (uint c = lane + kRest; c < p.width4; c += kRowLanes) total += input_at(in_at + c);  // padding holds zeros
     mean = whole_row(dot(total, vec4(1.0))) / float(p.width);
   }
   vec4 squares = vec4(0.0);
-  [[unroll]] for (uint n = 0u; n < kKept; ++n) squares += square(kept[n] - mean, lane + n * kLanes);
-  for (uint c = lane + kRest; c < p.width4; c += kLanes) squares += square(input_at(in_at + c) - mean, c);
+  [[unroll]] for (uint n = 0u; n < kKept; ++n) squares += square(kept[n] - mean, lane + n * kRowLanes);
+  for (uint c = lane + kRest; c < p.width4; c += kRowLanes) squares += square(input_at(in_at + c) - mean, c);
   float inverse = 1.0 / sqrt(whole_row(dot(squares, vec4(1.0))) / float(p.width) + p.epsilon);
   [[unroll]] for (uint n = 0u; n < kKept; ++n) {
-    uint c = lane + n * kLanes;
+    uint c = lane + n * kRowLanes;
     if (c < p.width4) store(in_at, out_at, c, (kept[n] - mean) * inverse);
   }
-  for (uint c = lane + kRest; c < p.width4; c += kLanes) store(in_at, out_at, c, (input_at(in_at + c) - mean) * inverse);
+  for (uint c = lane + kRest; c < p.width4; c += kRowLanes) store(in_at, out_at, c, (input_at(in_at + c) - mean) * inverse);
 }

@@ -193,6 +193,13 @@ void add_device_flag(CLI::App& app, std::string& device) {
            });
 }
 
+void add_renderer_flag(CLI::App& app, std::string& renderer) {
+  add_flag(app, "--renderer", "DEVICE",
+           "draw the window on this Vulkan device, by number or a part of its name (default: the first GPU that can show "
+           "windows on the display, else a processor)",
+           "Device", [&renderer](const std::string& value) { renderer = value; });
+}
+
 void add_cache_flag(CLI::App& app, std::size_t& bytes) {
   constexpr std::uint64_t kLeast = 16, kMost = 1U << 20;
   add_flag(

@@ -54,6 +54,9 @@ void add_argument(CLI::App& app, const std::string& name, const std::string& val
 /// --device NAME, which every command has, and --kernels, which says how to compute there.
 void add_device_flag(CLI::App& app, std::string& device);
 
+/// --renderer NAME of the commands that draw the window: the device that draws it.
+void add_renderer_flag(CLI::App& app, std::string& renderer);
+
 /// --cache MIB of the commands with a window: the budget of evaluated tiles, in bytes.
 void add_cache_flag(CLI::App& app, std::size_t& bytes);
 

@@ -79,6 +79,7 @@ Subcommand add_screenshot_command(CLI::App& app) {
                       fmt::format("{}; any flag of the playground's shows that instead", kCaptionWriter));
   flags->shown.add_to(*command);
   add_device_flag(*command, options->device);
+  add_renderer_flag(*command, options->renderer);
   add_cache_flag(*command, options->tile_bytes);
   set_footer(
       *command,

@@ -21,7 +21,7 @@ namespace {
 struct ViewFlags {
   ModelFlags model;
   StateFlags shown;
-  std::string device;
+  std::string device, renderer;
   std::size_t tile_bytes = kDefaultTileBytes;
   float scale = 0.0f;
   bool is_fresh = false, is_linkable = true;
@@ -89,6 +89,7 @@ int run_view(ViewFlags& flags) {
   flags.shown.apply(state);
   if (flags.scale > 0.0f) state.view.ui_scale = flags.scale;
   options.device = flags.device;
+  options.renderer = flags.renderer;
   options.tile_bytes = flags.tile_bytes;
   options.is_linkable = flags.is_linkable;
   if (!flags.survey.empty()) options.survey = read_survey(flags.survey);
@@ -124,6 +125,7 @@ Subcommand add_view_command(CLI::App& app) {
              flags->is_linkable = parse_choice("--link", text, kNames) == 0;
            });
   add_device_flag(*command, flags->device);
+  add_renderer_flag(*command, flags->renderer);
   add_cache_flag(*command, flags->tile_bytes);
   set_footer(
       *command,

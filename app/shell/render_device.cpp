@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "app/shell/vulkan_handles.h"
+#include "app/shell/window_impl.h"
 #include "core/error.h"
 #include "gpu/validation_layer.h"
 
@@ -87,52 +88,81 @@ void create_instance(Handles& handles) {
                                                              .pUserData = &handles});
 }
 
-std::optional<std::uint32_t> find_graphics_family(const vk::raii::PhysicalDevice& physical) {
-  const auto families = physical.getQueueFamilyProperties();
-  for (std::uint32_t i = 0; i < families.size(); ++i) {
-    if (families[i].queueFlags & vk::QueueFlagBits::eGraphics) return i;
-  }
-  return std::nullopt;
-}
-
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
-/// Index of the device to draw with. Throws Error listing the devices.
-std::size_t choose(const std::vector<vk::raii::PhysicalDevice>& physicals, const std::string& wanted) {
-  const bool is_number =
-      !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  std::vector<std::string> names;
-  std::optional<std::size_t> best;
-  bool is_best_cpu = false;
-  for (std::size_t i = 0; i < physicals.size(); ++i) {
-    const auto properties = physicals[i].getProperties();
-    const std::string name = properties.deviceName.data();
-    names.push_back(fmt::format("{}: {}", i, name));
-    if (!find_graphics_family(physicals[i])) continue;
-    if (is_number && wanted != std::to_string(i)) continue;
-    if (!is_number && lower(name).find(lower(wanted)) == std::string::npos) continue;
-    const bool is_cpu = properties.deviceType == vk::PhysicalDeviceType::eCpu;
-    if (best && !(is_best_cpu && !is_cpu)) continue;
-    best = i;
-    is_best_cpu = is_cpu;
+/// A device as far as it can draw the window.
+struct Renderer {
+  std::size_t index = 0;  ///< of the loader's list
+  std::string name;       ///< "1: llvmpipe (…)"
+  bool is_cpu = false;
+  std::optional<std::uint32_t> family = {};  ///< of queues that draw, and show windows where that is wanted; none: it can't
+};
+
+/// Can its swapchain show images on the surface?
+bool can_show(const vk::raii::PhysicalDevice& physical, std::uint32_t family, vk::SurfaceKHR surface) {
+  try {
+    return has_extension(physical.enumerateDeviceExtensionProperties(), VK_KHR_SWAPCHAIN_EXTENSION_NAME) &&
+           physical.getSurfaceSupportKHR(family, surface) == VK_TRUE && !physical.getSurfaceFormatsKHR(surface).empty() &&
+           (physical.getSurfaceCapabilitiesKHR(surface).supportedUsageFlags & vk::ImageUsageFlagBits::eTransferDst);
+  } catch (const vk::SystemError&) {  // drivers fail to answer for displays of other GPUs
+    return false;
   }
-  if (best) return *best;
-  if (names.empty()) throw Error("no Vulkan device to draw with: {}", kAdvice);
-  if (wanted.empty()) throw Error("no Vulkan device can draw (there are {}): {}", fmt::join(names, "; "), kAdvice);
-  throw Error("no Vulkan device '{}' can draw; choose by number or name among {}", wanted, fmt::join(names, "; "));
 }
 
-void create_device(Handles& handles, const std::string& wanted) {
-  auto physicals = vk::raii::PhysicalDevices(handles.instance);
-  handles.physical = std::move(physicals[choose(physicals, wanted)]);
+/// `surface`: null where no window is to be shown.
+Renderer describe_renderer(std::size_t index, const vk::raii::PhysicalDevice& physical, vk::SurfaceKHR surface) {
+  const vk::PhysicalDeviceProperties properties = physical.getProperties();
+  Renderer renderer{.index = index,
+                    .name = fmt::format("{}: {}", index, properties.deviceName.data()),
+                    .is_cpu = properties.deviceType == vk::PhysicalDeviceType::eCpu};
+  const auto families = physical.getQueueFamilyProperties();
+  for (std::uint32_t family = 0; family < families.size() && !renderer.family; ++family) {
+    if (!(families[family].queueFlags & vk::QueueFlagBits::eGraphics)) continue;
+    if (!surface || can_show(physical, family, surface)) renderer.family = family;
+  }
+  return renderer;
+}
+
+/// The devices to try, best first: GPUs, then processors. Throws Error listing those there are.
+std::vector<Renderer> choose(const std::vector<Renderer>& all, const std::string& wanted, bool shows_windows) {
+  if (all.empty()) throw Error("no Vulkan device to draw with: {}", kAdvice);
+  const bool is_number =
+      !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  const auto is_match = [&](const Renderer& one) {
+    return is_number ? wanted == std::to_string(one.index) : lower(one.name).find(lower(wanted)) != std::string::npos;
+  };
+  std::vector<std::string> names, able;
+  std::vector<Renderer> chosen;
+  for (const Renderer& one : all) {
+    names.push_back(one.name);
+    if (one.family) able.push_back(one.name);
+    if (one.family && is_match(one)) chosen.push_back(one);
+  }
+  std::ranges::stable_sort(chosen, {}, &Renderer::is_cpu);
+  if (!chosen.empty()) return chosen;
+  const std::string_view task = shows_windows ? "show a window on this display" : "draw";
+  if (able.empty()) {
+    throw Error("no Vulkan device can {} (there are {}): {}{}", task, fmt::join(names, "; "), kAdvice,
+                shows_windows ? "; `headlight screenshot` and `headlight export` need no display" : "");
+  }
+  const auto match = std::ranges::find_if(all, is_match);
+  if (match == all.end()) {
+    throw Error("there is no Vulkan device '{}' to draw with; choose by number or name among {}", wanted,
+                fmt::join(names, "; "));
+  }
+  throw Error("the device '{}' can't {}; choose by number or name among {}", match->name, task, fmt::join(able, "; "));
+}
+
+void create_device(Handles& handles, vk::raii::PhysicalDevice&& physical, std::uint32_t family) {
+  handles.physical = std::move(physical);
   const vk::PhysicalDeviceProperties properties = handles.physical.getProperties();
   handles.name = properties.deviceName.data();
   handles.most_texels = properties.limits.maxTexelBufferElements;
   handles.memory = handles.physical.getMemoryProperties();
-  handles.queue_family = *find_graphics_family(handles.physical);
+  handles.queue_family = family;
   const auto available = handles.physical.enumerateDeviceExtensionProperties();
   handles.can_present = handles.has_surfaces && has_extension(available, VK_KHR_SWAPCHAIN_EXTENSION_NAME);
   std::vector<const char*> extensions;
@@ -150,6 +180,25 @@ void create_device(Handles& handles, const std::string& wanted) {
   handles.queue = vk::raii::Queue(handles.device, handles.queue_family, 0);
   handles.command_pool = vk::raii::CommandPool(handles.device, {.flags = vk::CommandPoolCreateFlagBits::eResetCommandBuffer,
                                                                 .queueFamilyIndex = handles.queue_family});
+}
+
+/// Opens the best device that can be opened.
+void open_device(Handles& handles, const RenderDeviceOptions& options) {
+  std::optional<HiddenWindow> window;
+  vk::raii::SurfaceKHR surface = nullptr;
+  if (options.shows_windows) surface = window.emplace().surface(handles.instance);
+  auto physicals = vk::raii::PhysicalDevices(handles.instance);
+  std::vector<Renderer> all;
+  for (const auto& physical : physicals) all.push_back(describe_renderer(all.size(), physical, *surface));
+  const std::vector<Renderer> chosen = choose(all, options.device, options.shows_windows);
+  for (const Renderer& one : chosen) {
+    try {
+      return create_device(handles, std::move(physicals[one.index]), *one.family);
+    } catch (const vk::SystemError&) {
+      if (one.index == chosen.back().index) throw;
+      handles.device = nullptr;
+    }
+  }
 }
 
 }  // namespace
@@ -172,8 +221,9 @@ void RenderDevice::open() {
   try {
     if (!handles_) handles_ = std::make_unique<Handles>();
     handles_->has_validation = is_validation_wanted(options_);
+    if (options_.shows_windows && !handles_->display) handles_->display = std::make_shared<GlfwSession>();
     create_instance(*handles_);
-    create_device(*handles_, options_.device);
+    open_device(*handles_, options_);
     if (options_.has_short_texel_buffers) handles_->most_texels = kLeastTexels;
   } catch (const vk::IncompatibleDriverError&) {
     throw Error("no Vulkan device to draw with: {}", kAdvice);

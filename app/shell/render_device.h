@@ -9,9 +9,11 @@ namespace headlight::shell {
 
 /// The Vulkan device that draws the window; the compute engine has its own.
 struct RenderDeviceOptions {
-  /// Empty: the first device that isn't a CPU, else the first one. Otherwise an index ("0") or a part of its name
-  /// ("llvmpipe").
+  /// Empty: the first device that isn't a CPU, else the first one; where it can't be opened, the next. Otherwise an index
+  /// ("0") or a part of its name ("llvmpipe").
   std::string device = {};
+  /// Chooses among the devices that can show a window on this display: needs one, and the main thread.
+  bool shows_windows = false;
   /// Switches the validation layer on; HEADLIGHT_VALIDATION=1 in the environment does so too.
   bool validation = false;
   /// Texel buffers are taken to be no longer than every Vulkan device has them: for tests of what is done instead.
@@ -22,7 +24,8 @@ struct RenderDeviceOptions {
 /// so the interface never waits for a computation and the two may run on different GPUs.
 class RenderDevice {
  public:
-  /// Throws Error in one line when there is no Vulkan device that can draw or none matches the options.
+  /// Throws Error in one line when there is no Vulkan device that can draw or none matches the options, with those there
+  /// are.
   explicit RenderDevice(const RenderDeviceOptions& options = {});
   ~RenderDevice();
   RenderDevice(const RenderDevice&) = delete;

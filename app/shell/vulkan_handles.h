@@ -1,6 +1,7 @@
 #pragma once
 
 // The only header of the shell that includes Vulkan-Hpp; no panel includes it, because it takes seconds to compile.
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -19,8 +20,10 @@ struct RenderDevice::Handles {
     std::uint32_t count = 0;
   } validation;
   bool has_validation = false;
-  bool has_surfaces = false;  ///< there is a display that windows can be on
-  bool can_present = false;   ///< the device has VK_KHR_swapchain
+  bool has_surfaces = false;      ///< there is a display that windows can be on
+  bool can_present = false;       ///< the device has VK_KHR_swapchain
+  std::shared_ptr<void> display;  ///< the connection with it, of a device that shows windows: once closed, an X server that
+                                  ///< was started for this program ends
   std::string name;
 
   vk::raii::Context loader;

@@ -95,6 +95,32 @@ GlfwSession::~GlfwSession() {
   if (--g_sessions == 0) glfwTerminate();
 }
 
+namespace {
+
+GLFWwindow* create_hidden(glm::ivec2 size, const char* title) {
+  glfwWindowHint(GLFW_CLIENT_API, GLFW_NO_API);
+  glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
+  GLFWwindow* window = glfwCreateWindow(size.x, size.y, title, nullptr, nullptr);
+  if (window == nullptr) throw Error("can't open a window: {}", GlfwSession::last_error());
+  return window;
+}
+
+vk::raii::SurfaceKHR surface_of(GLFWwindow* window, const vk::raii::Instance& instance) {
+  VkSurfaceKHR surface = VK_NULL_HANDLE;
+  if (glfwCreateWindowSurface(*instance, window, nullptr, &surface) != VK_SUCCESS) {
+    throw Error("can't show Vulkan images in a window: {}", GlfwSession::last_error());
+  }
+  return {instance, surface};
+}
+
+}  // namespace
+
+HiddenWindow::HiddenWindow() : window_(create_hidden(glm::ivec2(kSmallest), "")) {}
+
+vk::raii::SurfaceKHR HiddenWindow::surface(const vk::raii::Instance& instance) const {
+  return surface_of(window_, instance);
+}
+
 Window::Impl::~Impl() {
   ui.set_clipboard({});
   swapchain.reset();
@@ -107,13 +133,10 @@ Window::Impl::~Impl() {
 void Window::Impl::open(const std::string& title, const WindowPlacement& wanted) {
   placement = wanted;
   choose_size(placement);
-  glfwWindowHint(GLFW_CLIENT_API, GLFW_NO_API);
-  glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);
   glfwWindowHint(GLFW_MAXIMIZED, placement.maximized ? GLFW_TRUE : GLFW_FALSE);
   glfwWindowHintString(GLFW_X11_CLASS_NAME, "headlight");
   glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "headlight");
-  window = glfwCreateWindow(placement.size.x, placement.size.y, title.c_str(), nullptr, nullptr);
-  if (window == nullptr) throw Error("can't open a window: {}", GlfwSession::last_error());
+  window = create_hidden(placement.size, title.c_str());
   glfwSetWindowSizeLimits(window, kSmallest, kSmallest, GLFW_DONT_CARE, GLFW_DONT_CARE);
 
   make_swapchain();
@@ -125,11 +148,7 @@ void Window::Impl::open(const std::string& title, const WindowPlacement& wanted)
 }
 
 void Window::Impl::make_swapchain() {
-  VkSurfaceKHR surface = VK_NULL_HANDLE;
-  if (glfwCreateWindowSurface(*handles.instance, window, nullptr, &surface) != VK_SUCCESS) {
-    throw Error("can't show Vulkan images in a window: {}", GlfwSession::last_error());
-  }
-  handles.guarded([&] { swapchain.emplace(handles, vk::raii::SurfaceKHR(handles.instance, surface)); });
+  handles.guarded([&] { swapchain.emplace(handles, surface_of(window, handles.instance)); });
 }
 
 void Window::Impl::note_placement() {

@@ -25,6 +25,22 @@ class GlfwSession {
   static std::string last_error();
 };
 
+/// A window that is never shown, for asking devices whether they can show one. While a GlfwSession exists.
+class HiddenWindow {
+ public:
+  /// Throws Error in one line.
+  HiddenWindow();
+  ~HiddenWindow() { glfwDestroyWindow(window_); }
+  HiddenWindow(const HiddenWindow&) = delete;
+  HiddenWindow& operator=(const HiddenWindow&) = delete;
+
+  /// Throws Error in one line.
+  vk::raii::SurfaceKHR surface(const vk::raii::Instance& instance) const;
+
+ private:
+  GLFWwindow* window_ = nullptr;
+};
+
 struct Window::Impl {
   Impl(RenderDevice& device, Ui& interface) : handles(device.handles()), ui(interface) {}
   ~Impl();

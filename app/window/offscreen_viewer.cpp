@@ -31,7 +31,10 @@ WorkspaceOptions drawn_by(WorkspaceOptions setup, const shell::RenderDevice& dev
 }  // namespace
 
 OffscreenViewer::OffscreenViewer(const ScreenshotOptions& options, std::function<void()> wake)
-    : setup_(set_up(options, std::move(wake))), ui_(device_), workspace_(ui_, drawn_by(std::move(setup_), device_)) {}
+    : setup_(set_up(options, std::move(wake))),
+      device_({.device = options.renderer}),
+      ui_(device_),
+      workspace_(ui_, drawn_by(std::move(setup_), device_)) {}
 
 void take_screenshot(const ScreenshotOptions& options) {
   OffscreenViewer viewer(options);

@@ -150,7 +150,7 @@ int show_window(const ViewOptions& options, const EndSignals& signals) {
   engine.models = options.models;
   engine.tile_bytes = options.tile_bytes;
   std::unique_ptr<Engine> started = start_engine(engine, settings.state);
-  shell::RenderDevice device;
+  shell::RenderDevice device({.device = options.renderer, .shows_windows = true});
   shell::Ui ui(device);
   Result<std::unique_ptr<shell::Window>> opened =
       shell::Window::open(device, ui, "Headlight", to_shell(options.settings.window));

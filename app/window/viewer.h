@@ -21,6 +21,7 @@ struct ViewOptions {
   std::filesystem::path recovery_folder = {};  ///< where the open window is kept until it is closed; empty: nowhere
   std::optional<std::string> warning;          ///< to show in the window once
   std::string device;                          ///< --device; empty: settings.device
+  std::string renderer = {};                   ///< --renderer; empty: the first that can show the window
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already
   std::optional<OpenSession> session = {};                     ///< that the state comes from
@@ -39,6 +40,7 @@ struct ScreenshotOptions {
   std::uint32_t height = 1000;
   float scale = 1.0f;  ///< of fonts and spacing, as on a HiDPI monitor
   std::string device;
+  std::string renderer = {};  ///< --renderer
   bool shows_welcome = false;
   std::optional<Survey> survey = {};        ///< shown beside the selected head
   std::optional<std::string> warning = {};  ///< to show in the window

@@ -9,11 +9,26 @@
 #define LOAD(name, index) name##_block.name##_values[index]
 #endif
 
-// Weights may be stored as float16: texel buffers convert them, for storage buffers (HALF=1) the kernel does.
+// Weights may be stored as float16: texel buffers convert them, for storage buffers (HALF=1) the kernel does. Where unpackHalf2x16
+// gives 0 for subnormal numbers (ops/half_probe.h), it does so by integers (kHalfBits).
 #if defined(HALF) && !defined(TEXEL)
 #define WEIGHT_INPUT(slot, name) \
   layout(set = 0, binding = slot, std430) readonly buffer name##_buffer { uvec2 name##_values[]; } name##_block
-vec4 from_halves(uvec2 words) { return vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y)); }
+layout(constant_id = 2) const uint kHalfBits = 0u;
+
+// Exponents of normal numbers, and again those of infinities and NaN, are 112 larger as float32. Subnormal numbers are
+// multiples of 2^-24, and no longer subnormal.
+vec2 from_half_bits(uint word) {
+  uvec2 half_bits = uvec2(word, word >> 16), magnitude = half_bits & 0x7fffu, more = uvec2(112u << 23);
+  uvec2 bits = (magnitude << 13) + more;
+  bits = mix(bits, bits + more, greaterThanEqual(magnitude, uvec2(0x7c00u)));
+  bits = mix(bits, floatBitsToUint(vec2(magnitude) * 5.9604644775390625e-8), lessThan(magnitude, uvec2(0x400u)));
+  return uintBitsToFloat(bits | (half_bits & 0x8000u) << 16);
+}
+vec4 from_halves(uvec2 words) {
+  if (kHalfBits != 0u) return vec4(from_half_bits(words.x), from_half_bits(words.y));
+  return vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
+}
 #define LOAD_WEIGHT(name, index) from_halves(name##_block.name##_values[index])
 #else
 #define WEIGHT_INPUT(slot, name) VEC4_INPUT(slot, name)

@@ -122,11 +122,6 @@ void create_device(Context::Handles& handles) {
   handles.queue = vk::raii::Queue(handles.device, handles.queue_family, 0);
 }
 
-bool is_shaders_only(const ContextOptions& options) {
-  const char* kernels = std::getenv("HEADLIGHT_KERNELS");
-  return options.shaders_only || (kernels != nullptr && std::string_view(kernels) == "shaders");
-}
-
 template <typename Number>
 void restrict(Number& limit, Number pretended) {
   if (pretended != 0) limit = std::min(limit, pretended);
@@ -161,8 +156,10 @@ Context::Context(const ContextOptions& options) {
   restrict(info.max_invocations, options.max_invocations);
   if (options.cores > 0) info.cores = options.cores;
   restrict(info.timestamp_bits, options.timestamp_bits);
+  handles_->sleep.emplace(options.slept);
+  if (options.has_private_memory) info.loses_memory_asleep = true;
   if (options.compiles_when_made) info.compiles_when_run = false;
-  if (options.has_private_memory || is_shaders_only(options)) info.runs_host_steps = false;
+  if (options.has_private_memory || options.shaders_only) info.runs_host_steps = false;
   for (std::uint32_t& limit : info.max_groups) restrict(limit, options.max_groups);
 }
 

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/device_info.h"
@@ -32,7 +35,7 @@ struct ContextOptions {
   /// Multiply-adds that a submission may hold, instead of what is measured.
   double max_work = 0.0;
   /// Pretend that the host can't reach the device's memory, as on most discrete GPUs: weights are then copied through
-  /// staging buffers on every device.
+  /// staging buffers on every device, and suspending the computer may lose them.
   bool has_private_memory = false;
   /// Compute with Vulkan's kernels alone, also where functions of the program could work beside them (a processor as the
   /// device). Also by the environment variable HEADLIGHT_KERNELS=shaders.
@@ -41,6 +44,10 @@ struct ContextOptions {
   bool poisons_memory = false;
   /// Pretend that the driver compiles a kernel when its pipeline is made, as GPUs' drivers do.
   bool compiles_when_made = false;
+  /// Pretend that the computer has been suspended for so long.
+  std::function<std::chrono::nanoseconds()> slept = {};
+  /// Pretend that the driver refuses to make the pipelines of these kernels, by name.
+  std::function<bool(std::string_view kernel)> refuses = {};
   /// A folder of GLSL sources to compile kernels from, instead of those built in: edit a shader, start again, see. Also by
   /// the environment variable HEADLIGHT_SHADERS.
   std::filesystem::path shader_folder = {};

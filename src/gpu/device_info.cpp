@@ -1,6 +1,7 @@
 #include "gpu/device_info.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -33,8 +34,8 @@ std::string version_name(std::uint32_t version) {
                      VK_API_VERSION_PATCH(version));
 }
 
-/// The largest device-local heap; with VK_EXT_memory_budget what is left of it.
-std::size_t device_memory(const vk::raii::PhysicalDevice& physical, bool has_budget) {
+/// The largest device-local heap, or all heaps where they are the computer's memory; with VK_EXT_memory_budget what is left.
+std::size_t device_memory(const vk::raii::PhysicalDevice& physical, bool has_budget, bool is_integrated) {
   const vk::PhysicalDeviceMemoryProperties memory = physical.getMemoryProperties();
   vk::PhysicalDeviceMemoryBudgetPropertiesEXT budget;
   if (has_budget) {  // drivers without the extension complain on the terminal about its structure
@@ -42,14 +43,14 @@ std::size_t device_memory(const vk::raii::PhysicalDevice& physical, bool has_bud
         physical.getMemoryProperties2<vk::PhysicalDeviceMemoryProperties2, vk::PhysicalDeviceMemoryBudgetPropertiesEXT>()
             .get<vk::PhysicalDeviceMemoryBudgetPropertiesEXT>();
   }
-  std::size_t largest = 0;
+  std::size_t largest = 0, sum = 0;
   for (std::uint32_t heap = 0; heap < memory.memoryHeapCount; ++heap) {
-    if (!(memory.memoryHeaps[heap].flags & vk::MemoryHeapFlagBits::eDeviceLocal)) continue;
     std::size_t bytes = memory.memoryHeaps[heap].size;
     if (budget.heapBudget[heap] != 0) bytes = std::min<std::size_t>(bytes, budget.heapBudget[heap]);
-    largest = std::max(largest, bytes);
+    sum += bytes;
+    if (memory.memoryHeaps[heap].flags & vk::MemoryHeapFlagBits::eDeviceLocal) largest = std::max(largest, bytes);
   }
-  return largest;
+  return is_integrated ? sum : largest;
 }
 
 /// What this computer has left for one program: nine tenths of what the system calls available; 0 where it doesn't say.
@@ -69,6 +70,11 @@ bool shares_memory(const vk::PhysicalDeviceMemoryProperties& memory) {
   const vk::MemoryPropertyFlags wanted = Flag::eDeviceLocal | Flag::eHostVisible | Flag::eHostCoherent | Flag::eHostCached;
   return std::any_of(memory.memoryTypes.begin(), memory.memoryTypes.begin() + memory.memoryTypeCount,
                      [&](const vk::MemoryType& type) { return (type.propertyFlags & wanted) == wanted; });
+}
+
+bool wants_shaders_alone() {
+  const char* kernels = std::getenv("HEADLIGHT_KERNELS");
+  return kernels != nullptr && std::string_view(kernels) == "shaders";
 }
 
 /// Only two vendors' drivers tell; the guess for others is that of a small device of the kind, so that work is spread more
@@ -177,8 +183,10 @@ DeviceInfo describe(const vk::raii::Instance& instance, const vk::raii::Physical
                            has(VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME));
   info.matrix_lanes = find_matrix_lanes(instance, physical);
   info.compiles_when_run = has_driver_properties && driver.driverID == vk::DriverId::eMesaLlvmpipe;
-  info.memory_bytes = device_memory(physical, has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME));
-  info.runs_host_steps = info.is_cpu && shares_memory(physical.getMemoryProperties());
+  const bool is_integrated = basic.deviceType == vk::PhysicalDeviceType::eIntegratedGpu;
+  info.memory_bytes = device_memory(physical, has(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME), is_integrated);
+  info.loses_memory_asleep = !info.is_cpu && !is_integrated;
+  info.runs_host_steps = info.is_cpu && shares_memory(physical.getMemoryProperties()) && !wants_shaders_alone();
   // llvmpipe calls 2 GiB its own whatever the computer has; a processor's device memory is the computer's.
   if (info.is_cpu) info.memory_bytes = std::max(info.memory_bytes, available_memory());
 

@@ -18,11 +18,14 @@ struct DeviceInfo {
   std::string uuid;         ///< 32 hexadecimal digits, stable across runs for the same driver
   std::uint32_t index = 0;  ///< position in list_devices()
   bool is_cpu = false;
-  bool runs_host_steps = false;    ///< a processor whose memory is this program's: functions can work beside kernels
+  bool runs_host_steps = false;    ///< a processor whose memory is this program's: functions can work beside kernels, unless
+                                   ///< HEADLIGHT_KERNELS=shaders
   bool compiles_when_run = false;  ///< a kernel's first dispatch compiles it, not the making of its pipeline (llvmpipe)
 
-  std::size_t memory_bytes =
-      0;  ///< largest device-local heap, or what the driver says is left of it; of a processor what the computer has left
+  /// Largest device-local heap, of a GPU without memory of its own all heaps, or what the driver says is left; of a
+  /// processor what the computer has left.
+  std::size_t memory_bytes = 0;
+  bool loses_memory_asleep = false;   ///< it has memory of its own, which a driver may lose while the computer is suspended
   std::size_t max_storage_range = 0;  ///< bytes one storage buffer binding may span
   std::size_t max_allocation = 0;     ///< bytes of one allocation
   std::uint32_t max_texel_elements = 0;

@@ -4,11 +4,13 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <vulkan/vulkan_raii.hpp>
 
+#include "core/sleep_watch.h"
 #include "gpu/context.h"
 
 namespace headlight::gpu {
@@ -41,7 +43,8 @@ struct Context::Handles {
   std::atomic<std::uint64_t> recordings_created{0};
   std::atomic<std::uint64_t> submissions{0};
   std::atomic<std::uint64_t> host_waits{0};
-  double work_per_ms = 0.0;  ///< multiply-adds of a millisecond, as measured last; 0: not yet
+  std::optional<SleepWatch> sleep;  ///< since the device was opened
+  double work_per_ms = 0.0;         ///< multiply-adds of a millisecond, as measured last; 0: not yet
   std::shared_ptr<IdleRecordings> idle_recordings;
   std::shared_ptr<Staging> staging;  ///< while something is written that the host can't reach
 };

@@ -66,7 +66,12 @@ void Kernel::compile() {
                                               .pData = source_.constants.data()};
   const vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo lanes{.requiredSubgroupSize = source_.subgroup_lanes};
   const bool wants_lanes = source_.subgroup_lanes > 0;
-  guarded(context, [&] {
+  const auto refuse = [&](std::string_view reason) {
+    throw Error("the driver of '{}' refuses the kernel {} ({}); choose another device or update its driver",
+                context.info.name, name(), reason);
+  };
+  if (context.options.refuses && context.options.refuses(name())) refuse("pretended");
+  try {
     const vk::PipelineShaderStageCreateInfo stage{.pNext = wants_lanes ? &lanes : nullptr,
                                                   .flags = wants_lanes
                                                                ? vk::PipelineShaderStageCreateFlagBits::eRequireFullSubgroups
@@ -77,7 +82,14 @@ void Kernel::compile() {
                                                   .pSpecializationInfo = &specialization};
     handles_->pipeline = vk::raii::Pipeline(context.device, nullptr,
                                             vk::ComputePipelineCreateInfo{.stage = stage, .layout = *handles_->layout});
-  });
+  } catch (const vk::SystemError& error) {
+    try {
+      fail(context.info, error);
+    } catch (const Error& failure) {
+      if (failure.kind() != ErrorKind::Other) throw;
+    }
+    refuse(vk::to_string(static_cast<vk::Result>(error.code().value())));
+  }
   handles_->module = nullptr;
 }
 

@@ -43,7 +43,8 @@ class Kernel {
   Kernel(Kernel&&) noexcept;
   Kernel& operator=(Kernel&&) noexcept;
 
-  /// Makes the pipeline unless it is there, which takes drivers milliseconds to seconds.
+  /// Makes the pipeline unless it is there, which takes drivers milliseconds to seconds. Throws Error that names the kernel
+  /// where the driver refuses it: of kind DeviceLost or OutOfDeviceMemory if it says so.
   void compile();
   bool is_compiled() const;
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <utility>
 
 #include "core/error.h"
@@ -28,16 +27,8 @@ constexpr std::size_t kMostWaiting = 512;
 /// What goes on waiting where the driver would have to be asked for more memory: the newest buffers, of tiles and logits.
 constexpr std::size_t kAlwaysWaitingBytes = std::size_t{4} << 20;
 
-/// First memory type that is allowed and has all of `wanted`.
-std::optional<std::uint32_t> find_type(const vk::PhysicalDeviceMemoryProperties& memory, std::uint32_t allowed,
-                                       Flags wanted) {
-  for (std::uint32_t type = 0; type < memory.memoryTypeCount; ++type) {
-    if ((allowed >> type & 1u) != 0 && (memory.memoryTypes[type].propertyFlags & wanted) == wanted) return type;
-  }
-  return std::nullopt;
-}
-
-std::uint32_t choose_type(const Context::Handles& handles, std::uint32_t allowed, Memory memory) {
+/// The allowed memory types to try, best first, one of each heap.
+std::vector<std::uint32_t> choose_types(const Context::Handles& handles, std::uint32_t allowed, Memory memory) {
   const Flags host = Flag::eHostVisible | Flag::eHostCoherent;
   const bool is_on_device = memory == Memory::Device || memory == Memory::Transient;
   const Flags preferred = is_on_device               ? Flags(Flag::eDeviceLocal)
@@ -45,11 +36,24 @@ std::uint32_t choose_type(const Context::Handles& handles, std::uint32_t allowed
                                                      : host | Flag::eHostCached;
   // Memory that is both, where the machine has only such memory: writing weights needs no copy then.
   const bool is_shared = handles.info.kind != "discrete GPU" && !handles.options.has_private_memory;
-  if (is_on_device && is_shared) {
-    if (const auto type = find_type(handles.memory, allowed, host | Flag::eDeviceLocal)) return *type;
+  std::vector<Flags> wishes{preferred, is_on_device ? Flags() : host};
+  if (is_on_device && is_shared) wishes.insert(wishes.begin(), host | Flag::eDeviceLocal);
+  std::vector<std::uint32_t> types;
+  const auto has_heap_of = [&](std::uint32_t type) {
+    return std::ranges::any_of(types, [&](std::uint32_t other) {
+      return handles.memory.memoryTypes[other].heapIndex == handles.memory.memoryTypes[type].heapIndex;
+    });
+  };
+  for (const Flags wanted : wishes) {
+    // The computer's memory takes the place of a discrete GPU's only where the GPU lists none: over the bus, kernels crawl.
+    if (!types.empty() && is_on_device && wanted == Flags() && !is_shared) break;
+    for (std::uint32_t type = 0; type < handles.memory.memoryTypeCount; ++type) {
+      const bool is_allowed = (allowed >> type & 1u) != 0;
+      const Flags has = handles.memory.memoryTypes[type].propertyFlags;
+      if (is_allowed && (has & wanted) == wanted && !has_heap_of(type)) types.push_back(type);
+    }
   }
-  if (const auto type = find_type(handles.memory, allowed, preferred)) return *type;
-  if (const auto type = find_type(handles.memory, allowed, is_on_device ? Flags() : host)) return *type;
+  if (!types.empty()) return types;
   throw Error("the device '{}' offers no memory that the host can see; choose another device", handles.info.name);
 }
 
@@ -156,7 +160,15 @@ std::unique_ptr<Buffer::Handles> MemoryPool::make(std::size_t size, Memory memor
   handles->buffer = vk::raii::Buffer(context_.device, vk::BufferCreateInfo{.size = size, .usage = usage_of(memory)});
   ++calls_.buffers;
   const vk::MemoryRequirements needs = handles->buffer.getMemoryRequirements();
-  handles->range = find_range(needs, choose_type(context_, needs.memoryTypeBits, memory));
+  const std::vector<std::uint32_t> types = choose_types(context_, needs.memoryTypeBits, memory);
+  for (const std::uint32_t type : types) {
+    try {
+      handles->range = find_range(needs, type);
+      break;
+    } catch (const vk::OutOfDeviceMemoryError&) {  // a heap is full; there may be others
+      if (type == types.back()) throw;
+    }
+  }
   handles->buffer.bindMemory(handles->range.memory(), handles->range.offset());
   return handles;
 }

@@ -38,11 +38,14 @@ void Submission::finish() noexcept {
     try {
       return wait();
     } catch (const std::exception& error) {
-      if (kind_of(error) == ErrorKind::DeviceLost) return;  // it runs nothing any more
+      if (recording_->is_finished) return;
+      if (kind_of(error) == ErrorKind::DeviceLost) break;
     }
   }
   try {
     return recording_->context->handles().queue.waitIdle();
+  } catch (const vk::DeviceLostError&) {
+    return;                          // twice: it runs nothing any more
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): there is no other way to wait
   }
   // The device may still be using what the recording holds: it is never freed.
@@ -65,6 +68,11 @@ void Submission::wait() {
     recording_->is_finished = true;
     recording_->measure();
   });
+  // What was computed may be of memory that is no more. Drivers report nothing.
+  if (handles.info.loses_memory_asleep && handles.sleep->has_slept()) {
+    throw Error(ErrorKind::DeviceLost, "the device '{}' may have lost its memory while the computer was asleep; start again",
+                handles.info.name);
+  }
 }
 
 std::span<const std::byte> Submission::bytes(Download download) const {

@@ -27,7 +27,8 @@ class Submission {
 
   /// Never blocks.
   bool is_ready() const;
-  /// Blocks; throws Error of kind DeviceLost when the device was lost, OutOfDeviceMemory when the driver can't even wait.
+  /// Blocks; throws Error of kind DeviceLost when the device was lost, or may have lost its memory because the computer was
+  /// suspended since it was opened; OutOfDeviceMemory when the driver can't even wait.
   void wait();
 
   /// Bytes of a download; only when ready.

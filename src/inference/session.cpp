@@ -131,7 +131,7 @@ struct Session::State {
     kernels.forget_old_expressions();
     upload(pass.network->layers);
     std::shared_ptr<const Run> run = forward_if_compiled(pass, usable(base), overwrites_base);
-    if (!run) {
+    while (!run) {  // more than once where the driver refuses kernels and others take their place
       kernels.compile_listed(compile_observer);
       run = forward_if_compiled(pass, usable(base), overwrites_base);
     }
@@ -155,7 +155,7 @@ struct Session::State {
       return finish_if_compiled(copied, copies, nullptr, false);
     };
     std::shared_ptr<const Run> run = attempt();
-    if (!run) {
+    while (!run) {
       kernels.compile_listed(compile_observer);
       run = attempt();
     }
@@ -281,7 +281,7 @@ Session::Session(gpu::Context& context, const std::filesystem::path& tuning_file
   state_->tuning_file = tuning_file;
   const auto known = tuning_file.empty() ? std::nullopt : ops::load_tuning(context.device(), tuning_file);
   if (known) state_->kernels.set_tuning(*known);
-  if (known || tuning_file.empty()) state_->next_tuning_step = ops::kTuningSteps;
+  if (known || tuning_file.empty() || !ops::can_measure(context.device())) state_->next_tuning_step = ops::kTuningSteps;
 }
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
@@ -357,8 +357,14 @@ void Session::tune_step() {
   if (is_tuned()) return;
   ops::Kernels& kernels = state_->kernels;
   ops::Tuning tuning = kernels.tuning();
-  ops::measure_step(kernels, state_->next_tuning_step++, tuning);
-  if (is_tuned()) ops::save_tuning(kernels.context().device(), state_->tuning_file, tuning);
+  const auto save = [&] { ops::save_tuning(kernels.context().device(), state_->tuning_file, tuning); };
+  try {
+    ops::measure_step(kernels, state_->next_tuning_step++, tuning);
+  } catch (const Error&) {
+    save();  // the device is lost: once it is open again, the candidate that lost it isn't tried
+    throw;
+  }
+  if (is_tuned()) save();
 }
 
 }  // namespace headlight::inference

@@ -1,6 +1,8 @@
 #include "ops/attention.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <tuple>
 
 #include "core/error.h"
@@ -50,20 +52,40 @@ void record_naive(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inpu
   }
 }
 
+KernelVariant tiled_kernel(const Kernels& kernels, std::uint32_t lanes, const MaskExpressions* expressions) {
+  const std::uint32_t rolled = kernels.context().device().is_cpu ? 1 : 0;
+  return {.shader = Shader::AttentionTiled,
+          .constants = {lanes, rolled},
+          .expressions = expressions != nullptr ? expressions->glsl : std::string()};
+}
+
+KernelVariant merge_kernel() { return {.shader = Shader::AttentionMerge}; }
+
+/// The tiles of which the driver makes the kernels; nullopt when there are none.
+std::optional<AttentionTiles> find_tiles(Kernels& kernels, const BlockInputs& inputs,
+                                         const AttentionParameters& parameters) {
+  for (std::uint32_t most_lanes = 256; most_lanes >= AttentionTiles{}.lanes;) {
+    AttentionTiles tiles =
+        choose_attention_tiles(kernels.context().device(), parameters.queries - parameters.block_row,
+                               inputs.items * parameters.heads, parameters.keys, parameters.d_v4, most_lanes);
+    if (tiles.parts > 1 && kernels.find(merge_kernel()) == nullptr) tiles.parts = 1;
+    if (kernels.find(tiled_kernel(kernels, tiles.lanes, inputs.expressions)) != nullptr) return tiles;
+    most_lanes = tiles.lanes / 2;
+  }
+  return std::nullopt;
+}
+
 /// Tiles, likewise in one dispatch or several.
-void record_tiled(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inputs, AttentionParameters parameters) {
+void record_tiled(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inputs, AttentionParameters parameters,
+                  const AttentionTiles& tiles) {
   constexpr std::uint32_t kColumns4 = 16, kMergedRows = 4;
   const std::uint32_t maps = inputs.items * parameters.heads, end = parameters.queries;
   const std::uint32_t column_groups = divide_up(parameters.d_v4, kColumns4);
-  const AttentionTiles tiles =
-      choose_attention_tiles(kernels.context().device(), end - parameters.block_row, maps, parameters.keys, parameters.d_v4);
   const double row_work = kAttentionCost * maps * parameters.keys * 4.0 * (parameters.d_k4 + parameters.d_v4);
   // Whole workgroups, so that each row is always computed with the same rows and gets the same bits.
   const std::uint32_t step =
       tiles.rows * kernels.parts_at_once(divide_up(end - parameters.block_row, tiles.rows), tiles.rows * row_work);
-  const std::uint32_t rolled = kernels.context().device().is_cpu ? 1 : 0;
-  const gpu::Kernel& kernel =
-      kernels[with_expressions({.shader = Shader::AttentionTiled, .constants = {tiles.lanes, rolled}}, inputs)];
+  const gpu::Kernel& kernel = kernels[tiled_kernel(kernels, tiles.lanes, inputs.expressions)];
   parameters.parts = tiles.parts;
   for (; parameters.block_row < end; parameters.block_row += step) {
     const std::uint32_t rows = std::min(step, end - parameters.block_row);
@@ -81,9 +103,42 @@ void record_tiled(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inpu
     const gpu::Buffer& scratch = stream.scratch(stats_at + bytes.stats, "parts of an attention");
     const gpu::Slice sums(scratch, 0, bytes.sums), stats(scratch, stats_at, bytes.stats);
     stream.dispatch(kernel, {inputs.q, inputs.k, inputs.v, inputs.mask, sums, stats}, parameters, groups, row_work * rows);
-    stream.dispatch(kernels[{.shader = Shader::AttentionMerge}], {sums, stats, inputs.v, inputs.merged, inputs.stats},
-                    parameters, {divide_up(rows, kMergedRows), maps, column_groups});
+    stream.dispatch(kernels[merge_kernel()], {sums, stats, inputs.v, inputs.merged, inputs.stats}, parameters,
+                    {divide_up(rows, kMergedRows), maps, column_groups});
   }
+}
+
+/// What computes the same where the driver refuses a kernel.
+AttentionKernel instead_of(AttentionKernel kind) {
+  switch (kind) {
+    case AttentionKernel::BlocksShuffleTexel:
+      return AttentionKernel::BlocksTexel;
+    case AttentionKernel::BlocksShuffle:
+    case AttentionKernel::BlocksTexel:
+      return AttentionKernel::Blocks;
+    case AttentionKernel::Naive:
+    case AttentionKernel::Blocks:
+    case AttentionKernel::Tiled:
+    case AttentionKernel::Host:
+      break;
+  }
+  return AttentionKernel::Naive;
+}
+
+/// `scratch`: null where `kind` needs none.
+void record_items(gpu::Stream& stream, Kernels& kernels, AttentionKernel kind, const AttentionScratch* scratch,
+                  const BlockInputs& inputs, const AttentionParameters& parameters) {
+  if (needs_scratch(kind)) {
+    if (has_block_kernels(kernels, kind, inputs, parameters)) {
+      return attention_blocks(stream, kernels, kind, *scratch, inputs, parameters);
+    }
+  } else if (kind != AttentionKernel::Naive) {
+    const std::optional<AttentionTiles> tiles = find_tiles(kernels, inputs, parameters);
+    if (tiles) return record_tiled(stream, kernels, inputs, parameters, *tiles);
+  } else {
+    return record_naive(stream, kernels, inputs, parameters);
+  }
+  record_items(stream, kernels, instead_of(kind), scratch, inputs, parameters);
 }
 
 }  // namespace
@@ -101,6 +156,11 @@ MaskParameters mask_parameters(const MaskData& mask) {
 
 AttentionKernel attention_kernel(const Kernels& kernels, const MaskData& mask) {
   const Tuning& tuning = kernels.tuning();
+  // Where tiles are refused, blocks are faster than the naive kernel, and the caller can still allocate their scratch.
+  const bool lacks_tiles = std::ranges::all_of(std::array{64u, 256u}, [&](std::uint32_t lanes) {
+    return kernels.is_refused(tiled_kernel(kernels, lanes, mask.expressions.get()));
+  });
+  if (tuning.attention == AttentionKernel::Tiled && lacks_tiles) return AttentionKernel::Blocks;
   if (!is_host(tuning.attention) || !mask.expressions || !mask.expressions->has_formulas) return tuning.attention;
   if (can_shuffle(kernels.context().device()))
     return tuning.texel_reads ? AttentionKernel::BlocksShuffleTexel : AttentionKernel::BlocksShuffle;
@@ -169,13 +229,7 @@ void attention(gpu::Stream& stream, Kernels& kernels, const AttentionInputs& inp
                            outputs.stats.buffer(),
                            items,
                            inputs.mask.expressions.get()};
-    if (needs_scratch(kind)) {
-      attention_blocks(stream, kernels, kind, *scratch, part, parameters);
-    } else if (kind == AttentionKernel::Naive) {
-      record_naive(stream, kernels, part, parameters);
-    } else {
-      record_tiled(stream, kernels, part, parameters);
-    }
+    record_items(stream, kernels, kind, scratch, part, parameters);
   }
 }
 

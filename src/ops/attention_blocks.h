@@ -46,6 +46,9 @@ struct BlockInputs {
   std::uint32_t items = 0;
   const MaskExpressions* expressions = nullptr;  ///< null: none
 };
+/// Does the driver make the three kernels?
+bool has_block_kernels(Kernels& kernels, AttentionKernel kind, const BlockInputs& inputs,
+                       const AttentionParameters& parameters);
 void attention_blocks(gpu::Stream& stream, Kernels& kernels, AttentionKernel kind, const AttentionScratch& scratch,
                       const BlockInputs& inputs, AttentionParameters parameters, BlockSteps steps = {});
 

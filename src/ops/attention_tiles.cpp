@@ -23,10 +23,10 @@ PartBytes part_bytes(std::uint32_t parts, std::uint32_t rows, std::uint32_t maps
 }
 
 AttentionTiles choose_attention_tiles(const gpu::DeviceInfo& device, std::uint32_t rows, std::uint32_t maps,
-                                      std::uint32_t keys, std::uint32_t d_v4) {
+                                      std::uint32_t keys, std::uint32_t d_v4, std::uint32_t most_lanes) {
   const std::uint32_t cores = std::max(device.cores, 1u);
   const std::uint64_t columns = std::uint64_t{maps} * divide_up(d_v4, kColumns4);
-  const bool fills_large = divide_up(rows, kLargeRows) * columns >= cores;
+  const bool fills_large = most_lanes >= kLargeLanes && divide_up(rows, kLargeRows) * columns >= cores;
   if (fills_large && can_run(device, kLargeLanes, kSharedBytes)) return {kLargeLanes, kLargeRows, 1};
   AttentionTiles tiles{kSmallLanes, kSmallRows, 1};
   const std::uint64_t groups = divide_up(rows, kSmallRows) * columns;

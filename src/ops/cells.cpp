@@ -37,6 +37,24 @@ Choice choose(const Tuning& tuning, std::uint32_t pool, std::uint32_t sampled_ro
       {.shader = Shader::AttentionCellsPooled, .reads_texels = tuning.texel_reads}, 8, 4, std::max(1u, kRounds / rounds)};
 }
 
+/// choose(), or what computes the same where the driver refuses that kernel; `complete` sets what else its variant has.
+template <typename Complete>
+Choice choose_made(Kernels& kernels, Tuning tuning, std::uint32_t pool, std::uint32_t sampled_rows, std::uint32_t d_k4,
+                   const Complete& complete) {
+  const auto next = [&] {
+    Choice choice = choose(tuning, pool, sampled_rows, d_k4);
+    complete(choice.variant);
+    return choice;
+  };
+  Choice choice = next();
+  if (kernels.find(choice.variant) != nullptr) return choice;
+  tuning.attention = AttentionKernel::Blocks;
+  choice = next();
+  if (kernels.find(choice.variant) != nullptr) return choice;
+  tuning.texel_reads = false;
+  return next();
+}
+
 }  // namespace
 
 void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const AttentionInputs& inputs,
@@ -65,13 +83,14 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   Tuning tuning = kernels.tuning();
   tuning.texel_reads =
       tuning.texel_reads && q.item_bytes() <= kernels.max_binding(true) && k.item_bytes() <= kernels.max_binding(true);
-  Choice choice = choose(tuning, region.pool, region.sampled_rows, parameters.d_k4);
-  if (inputs.mask.expressions) choice.variant.expressions = inputs.mask.expressions->glsl;
-  if (choice.variant.shader == Shader::AttentionCellsPooled) {
+  const auto complete = [&](KernelVariant& variant) {
+    if (inputs.mask.expressions) variant.expressions = inputs.mask.expressions->glsl;
+    if (variant.shader != Shader::AttentionCellsPooled) return;
     const bool has_extras = inputs.softcap > 0.0f || inputs.mask.bias_at != 0 ||
                             (inputs.mask.expressions && inputs.mask.expressions->changes_scores);
-    choice.variant.constants = {has_extras ? 1u : 0u, stage == MapStage::MeanWeights ? 1u : 0u};
-  }
+    variant.constants = {has_extras ? 1u : 0u, stage == MapStage::MeanWeights ? 1u : 0u};
+  };
+  const Choice choice = choose_made(kernels, tuning, region.pool, region.sampled_rows, parameters.d_k4, complete);
   const gpu::Kernel& kernel = kernels[choice.variant];
   const std::uint32_t group_columns = choice.columns, group_rows = choice.rows, strip = choice.strip;
   // Some heads per dispatch, or some rows of one head, where all of them would occupy the device for too long.
@@ -101,7 +120,9 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   }
 }
 
-void ask_for_map_cells(Kernels& kernels) { static_cast<void>(kernels[choose(kernels.tuning(), 1, 0, 1).variant]); }
+void ask_for_map_cells(Kernels& kernels) {
+  static_cast<void>(kernels[choose_made(kernels, kernels.tuning(), 1, 0, 1, [](KernelVariant&) {}).variant]);
+}
 
 void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item,
                   const StoredMatrix& matrix, const Region& region, const gpu::Buffer& out, std::uint32_t out_at) {

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/error.h"
 #include "gpu/buffer.h"
 #include "gpu/context.h"
 #include "gpu/stream.h"
@@ -33,6 +34,17 @@ void dispatch_nothing(gpu::Context& context, const gpu::Kernel& kernel, const gp
   gpu::Stream stream(context);
   stream.dispatch(kernel, bindings, parameters, {.x = 0, .y = 0, .z = 0});
   std::move(stream).submit().wait();
+}
+
+/// False when the driver refuses it.
+bool try_to_compile(gpu::Kernel& kernel) {
+  try {
+    kernel.compile();
+    return true;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::DeviceLost) throw;
+    return false;
+  }
 }
 
 gpu::Buffer any_buffer(gpu::Context& context) {
@@ -115,8 +127,7 @@ void compile_by_running(gpu::Context& context, std::span<gpu::Kernel* const> ker
                         std::chrono::milliseconds long_one, const std::function<void()>& tell) {
   const gpu::Buffer any = any_buffer(context);
   const auto compile = [&](std::size_t index) {
-    kernels[index]->compile();
-    dispatch_nothing(context, *kernels[index], any);
+    if (try_to_compile(*kernels[index])) dispatch_nothing(context, *kernels[index], any);
     tell();
   };
   Queue queue(kernels.size());
@@ -135,7 +146,7 @@ void compile_by_running(gpu::Context& context, std::span<gpu::Kernel* const> ker
 void compile_by_making(std::span<gpu::Kernel* const> kernels, std::uint32_t threads, const std::function<void()>& tell) {
   if (threads == 1) {
     for (gpu::Kernel* kernel : kernels) {
-      kernel->compile();
+      try_to_compile(*kernel);
       tell();
     }
     return;
@@ -151,7 +162,7 @@ void compile_by_making(std::span<gpu::Kernel* const> kernels, std::uint32_t thre
     workers.emplace_back([&] {
       try {
         while (const std::optional<std::size_t> index = queue.take()) {
-          kernels[*index]->compile();
+          try_to_compile(*kernels[*index]);
           const std::lock_guard lock(mutex);
           ++done;
           changed.notify_all();

@@ -20,7 +20,8 @@ struct CompileOptions {
 /// which several threads do at once. A driver that compiles in the first dispatch (DeviceInfo::compiles_when_run) does so on
 /// its queue, one kernel at a time: there each kernel is dispatched once with no workgroups, and when that takes long, other
 /// threads compile the next ones on devices of their own; the driver stores them in its disk cache, where the first device
-/// finds them. Throws the errors of compiling; kernels done by then stay compiled.
+/// finds them. Kernels that the driver refuses stay uncompiled. Throws Error of kind DeviceLost; kernels done by then stay
+/// compiled.
 void compile_in_order(gpu::Context& context, std::span<gpu::Kernel* const> kernels, const CompileOptions& options = {});
 
 }  // namespace headlight::ops

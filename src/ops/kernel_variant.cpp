@@ -37,6 +37,7 @@ const std::array<ShaderFacts, kShaders>& shader_facts() {
        {"attention_naive", {}},
        {"attention_tiled", {{"lanes", {64, 256}}, {"rolled", {0}, {}, {1}}}},
        {"average_head", {}},
+       {"half_probe", {}},
        {"linear_gemv", {activation, {"rows", {1, 2, 4, 8}}}},
        {"linear_matrix", {activation, {"lanes", {128, 256}}}},
        {"linear_naive", {activation}},
@@ -68,6 +69,7 @@ KernelVariant variant_of(const KernelModule& module) {
           .has_halves = has_define(module, "HALF=1"),
           .shuffles = has_define(module, "SHUFFLE=1"),
           .multiplies_matrices = has_define(module, "MATRIX=1"),
+          .reads_half_bits = false,
           .constants = {},
           .expressions = {}};
 }
@@ -97,6 +99,7 @@ std::string to_string(const KernelVariant& variant) {
   std::string name(facts.name);
   if (variant.reads_texels) name += ".texel";
   if (variant.has_halves) name += ".half";
+  if (variant.reads_half_bits) name += ".bits";
   if (variant.shuffles) name += ".shuffle";
   if (variant.multiplies_matrices) name += ".matrix";
   if (!variant.expressions.empty()) name += ".expressions";
@@ -109,6 +112,7 @@ std::string to_string(const KernelVariant& variant) {
 gpu::KernelSource kernel_source(const KernelVariant& variant, const std::filesystem::path& folder) {
   KernelVariant wanted = variant;
   wanted.constants = {};
+  wanted.reads_half_bits = false;
   wanted.expressions.clear();
   const auto modules = kernel_modules();
   const auto module = std::ranges::find(modules, wanted, variant_of);
@@ -120,6 +124,10 @@ gpu::KernelSource kernel_source(const KernelVariant& variant, const std::filesys
       .defines = module->defines,
       .spirv = module->spirv,
       .constants = {variant.constants.begin(), variant.constants.begin() + static_cast<std::ptrdiff_t>(count)}};
+  if (variant.has_halves && variant.shader != Shader::LinearMatrix) {  // lib/load.glsl
+    source.constants.resize(variant.constants.size());
+    source.constants.push_back(variant.reads_half_bits ? 1 : 0);
+  }
   if (!variant.expressions.empty()) compile(variant, folder, source);
   if (variant.multiplies_matrices) {
     constexpr std::uint32_t kSubgroups = 4;  // of a workgroup of linear_matrix.comp

@@ -27,6 +27,7 @@ enum class Shader : std::uint8_t {
   AttentionNaive,
   AttentionTiled,  ///< lanes, rolled
   AverageHead,
+  HalfProbe,
   LinearGemv,     ///< activation, rows
   LinearMatrix,   ///< activation, lanes
   LinearNaive,    ///< activation
@@ -40,16 +41,17 @@ enum class Shader : std::uint8_t {
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 24;
+inline constexpr std::size_t kShaders = 25;
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {
   Shader shader = Shader::AddToHead;
   // What modules of one shader differ in: types of bindings and features that the device must have.
-  bool reads_texels = false;                    ///< operands are texel buffers
-  bool has_halves = false;                      ///< weights are float16 in a storage buffer
-  bool shuffles = false;                        ///< lanes exchange rows by subgroup shuffles
-  bool multiplies_matrices = false;             ///< by the device's units for them (DeviceInfo::matrix_lanes)
+  bool reads_texels = false;         ///< operands are texel buffers
+  bool has_halves = false;           ///< weights are float16 in a storage buffer
+  bool shuffles = false;             ///< lanes exchange rows by subgroup shuffles
+  bool multiplies_matrices = false;  ///< by the device's units for them (DeviceInfo::matrix_lanes)
+  bool reads_half_bits = false;      ///< of these: converted by integers, where the device's conversion isn't exact
   std::array<std::uint32_t, 2> constants = {};  ///< by constant_id, as many as the shader has; the rest is 0
   /// MaskExpressions::glsl; with it the kernel is compiled at run time. Only of shaders that include lib/mask.glsl.
   std::string expressions = {};
@@ -88,7 +90,8 @@ std::span<const ShaderText> shader_texts();
 /// Error when the build has no such module or it doesn't compile.
 gpu::KernelSource kernel_source(const KernelVariant& variant, const std::filesystem::path& folder = {});
 
-/// Every variant that the ops can ask for; `is_cpu`: on a device that is the processor (DeviceInfo::is_cpu).
+/// Every variant that the ops can ask for, but those with reads_half_bits, which differ in a few instructions; `is_cpu`: on
+/// a device that is the processor (DeviceInfo::is_cpu).
 std::vector<KernelVariant> kernel_variants(bool is_cpu);
 
 }  // namespace headlight::ops

@@ -1,7 +1,9 @@
 #include "ops/kernels.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "core/error.h"
 #include "ops/compile.h"
 
 namespace headlight::ops {
@@ -13,7 +15,7 @@ const gpu::Kernel& Kernels::operator[](const KernelVariant& variant) {
   if (kernel == loaded_.end()) {
     auto made = std::make_unique<gpu::Kernel>(context_, kernel_source(variant, context_.options().shader_folder),
                                               gpu::Kernel::Pipeline::Later);
-    if (is_listing_) listed_.push_back(made.get());
+    if (is_listing_ && !is_refused(variant)) listed_.push_back(made.get());
     kernel = loaded_.emplace(variant, Loaded{.kernel = std::move(made)}).first;
   }
   kernel->second.last_use = std::chrono::steady_clock::now();
@@ -21,11 +23,28 @@ const gpu::Kernel& Kernels::operator[](const KernelVariant& variant) {
     std::erase(expressions_, variant.expressions);
     expressions_.push_back(variant.expressions);
   }
-  if (!is_listing_ && !kernel->second.kernel->is_compiled()) {
-    kernel->second.kernel->compile();
+  const bool is_listed = is_listing_ && !is_refused(variant);
+  if (!is_listed && !kernel->second.kernel->is_compiled()) {
+    try {
+      kernel->second.kernel->compile();
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::DeviceLost) refused_.insert(variant);
+      forget(kernel);
+      throw;
+    }
     std::erase(listed_, kernel->second.kernel.get());
   }
   return *kernel->second.kernel;
+}
+
+const gpu::Kernel* Kernels::find(const KernelVariant& variant) {
+  if (is_refused(variant)) return nullptr;
+  try {
+    return &(*this)[variant];
+  } catch (const Error&) {
+    if (!is_refused(variant)) throw;
+    return nullptr;
+  }
 }
 
 Kernels::LoadedKernels::iterator Kernels::forget(LoadedKernels::iterator kernel) {
@@ -48,6 +67,11 @@ std::vector<std::string> Kernels::listed() const {
 
 void Kernels::compile_listed(const CompileObserver& observer) {
   compile_in_order(context_, listed_, {.observer = observer});
+  for (auto kernel = loaded_.begin(); kernel != loaded_.end();) {
+    const bool was_refused = !kernel->second.kernel->is_compiled();
+    if (was_refused) refused_.insert(kernel->first);
+    kernel = was_refused ? forget(kernel) : std::next(kernel);
+  }
   listed_.clear();
 }
 
@@ -60,6 +84,20 @@ void Kernels::forget_old_expressions() {
     const bool is_kept = text.empty() || std::ranges::find(expressions_, text) != expressions_.end();
     kernel = is_kept ? std::next(kernel) : forget(kernel);
   }
+}
+
+const HalfConversions& Kernels::half_conversions() {
+  if (!half_conversions_) {
+    const bool was_listing = std::exchange(is_listing_, false);  // a recording may ask, and needs the answer
+    try {
+      half_conversions_ = probe_halves(*this);
+    } catch (...) {
+      is_listing_ = was_listing;
+      throw;
+    }
+    is_listing_ = was_listing;
+  }
+  return *half_conversions_;
 }
 
 HostThreads& Kernels::host_threads() {

@@ -6,11 +6,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "gpu/context.h"
 #include "gpu/kernel.h"
+#include "ops/half_probe.h"
 #include "ops/host_threads.h"
 #include "ops/kernel_variant.h"
 #include "ops/tuning.h"
@@ -30,8 +33,14 @@ class Kernels {
 
   gpu::Context& context() const { return context_; }
 
-  /// Throws Error when the build has no module for the variant.
+  /// Throws Error when the build has no module for the variant, or the driver refuses to make its pipeline.
   const gpu::Kernel& operator[](const KernelVariant& variant);
+
+  /// The same where another kernel can take its place: null when the driver refuses this one, now or before. Drivers do so
+  /// for lack of registers, and some call that a lack of memory; a device that is lost is an Error.
+  const gpu::Kernel* find(const KernelVariant& variant);
+  /// Has the driver refused it?
+  bool is_refused(const KernelVariant& variant) const { return refused_.contains(variant); }
 
   /// While one exists, kernels that aren't compiled yet are only listed: streams skip their dispatches
   /// (gpu::Stream::is_complete), and the caller records the stream again after compile_listed().
@@ -48,7 +57,8 @@ class Kernels {
   /// Names (to_string) of kernels that were requested and aren't compiled, in order of request.
   std::vector<std::string> listed() const;
   bool has_listed() const { return !listed_.empty(); }
-  /// Compiles these, in their order, on as many threads as the processor has (ops/compile.h), and forgets the list.
+  /// Compiles these, in their order, on as many threads as the processor has (ops/compile.h), and forgets the list. What the
+  /// driver refuses is remembered: the next recording chooses other kernels, or throws what the driver says.
   void compile_listed(const CompileObserver& observer = {});
 
   /// Forgets kernels that nothing has asked for in so long; no recorded stream may hold one. On a processor each takes half
@@ -63,6 +73,9 @@ class Kernels {
 
   const Tuning& tuning() const { return tuning_; }
   void set_tuning(const Tuning& tuning) { tuning_ = tuning; }
+
+  /// How the device converts float16; asked at the first call.
+  const HalfConversions& half_conversions();
 
   /// Threads of the ops that compute on the host.
   HostThreads& host_threads();
@@ -92,10 +105,12 @@ class Kernels {
 
   gpu::Context& context_;
   LoadedKernels loaded_;
+  std::set<KernelVariant> refused_;
   std::vector<gpu::Kernel*> listed_;
   bool is_listing_ = false;
   std::vector<std::string> expressions_;  ///< of loaded kernels, in the order of their last use
   Tuning tuning_;
+  std::optional<HalfConversions> half_conversions_;
   std::unique_ptr<HostThreads> host_threads_;  ///< from the first use on
 };
 

@@ -25,52 +25,69 @@ constexpr std::uint32_t kGemvLanes = 256, kGemvSharedBytes = 16'384;  // of line
 
 constexpr std::uint32_t kMatrixLanes = 128, kMatrixRows = 64, kMatrixSharedBytes = 15'104;  // of linear_matrix.comp
 
-/// By the device's units for matrices, or the same numbers by plain code.
+/// By the device's units for matrices, or the same numbers by plain code; null where the driver refuses it.
 const gpu::Kernel* matrix_kernel(Kernels& kernels, Activation activation) {
   constexpr std::uint32_t kSubgroups = 4;
   const gpu::DeviceInfo& device = kernels.context().device();
   const bool has_units = multiplies_matrices(device) && kSubgroups * device.matrix_lanes <= device.max_invocations;
-  return &kernels[{
-      .shader = Shader::LinearMatrix,
-      .has_halves = true,
-      .multiplies_matrices = has_units,
-      .constants = {static_cast<std::uint32_t>(activation), has_units ? kSubgroups * device.matrix_lanes : kMatrixLanes}}];
+  return kernels.find(
+      {.shader = Shader::LinearMatrix,
+       .has_halves = true,
+       .multiplies_matrices = has_units,
+       .constants = {static_cast<std::uint32_t>(activation), has_units ? kSubgroups * device.matrix_lanes : kMatrixLanes}});
 }
 
-/// `rows` of x in all, `tiles` of the weight; weights as float16 or float32.
+KernelVariant sum_kernel(Activation activation) {
+  return {.shader = Shader::LinearSum, .constants = {static_cast<std::uint32_t>(activation)}};
+}
+
+/// `rows` of x in all, `tiles` of the weight; weights as float16 or float32. Where the driver refuses a kernel, another one.
 LinearChoice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& weight, Activation activation,
                     std::uint32_t rows, std::uint32_t tiles) {
   const bool has_halves = weight.has_halves;
   constexpr std::uint32_t kFewestToShuffle = 5;  // with fewer rows most lanes would have none to share
   const bool texel = is_texel(kind);             // texel buffers convert halves by themselves
-  const auto load = [&](Shader shader, std::uint32_t per_lane) {
-    return &kernels[{.shader = shader,
-                     .reads_texels = texel,
-                     .has_halves = has_halves && !texel,
-                     .constants = {static_cast<std::uint32_t>(activation), per_lane}}];
+  const auto variant = [&](Shader shader, std::uint32_t per_lane) {
+    return KernelVariant{.shader = shader,
+                         .reads_texels = texel,
+                         .has_halves = has_halves && !texel,
+                         .reads_half_bits = has_halves && !texel && !kernels.half_conversions().unpacking_keeps,
+                         .constants = {static_cast<std::uint32_t>(activation), per_lane}};
   };
+  const auto instead = [&](LinearKernel other) { return choose(kernels, other, weight, activation, rows, tiles); };
   if (is_shuffle(kind) && can_shuffle(kernels.context().device()) && rows >= kFewestToShuffle) {
     const std::uint32_t per_group = rows <= 8 ? 8 : 16;
-    return {load(Shader::LinearShuffle, per_group), per_group, 2};
+    if (const gpu::Kernel* kernel = kernels.find(variant(Shader::LinearShuffle, per_group))) return {kernel, per_group, 2};
   }
   switch (kind) {
     case LinearKernel::Naive:
-      return {load(Shader::LinearNaive, 0), 1};
+      return {&kernels[variant(Shader::LinearNaive, 0)], 1};
     case LinearKernel::Matrix:
-      if (has_halves && can_run(kernels.context().device(), kMatrixLanes, kMatrixSharedBytes)) {
-        return {matrix_kernel(kernels, activation), kMatrixRows};
+      // Its units, and what it stores of x, have no other conversion.
+      if (has_halves && can_run(kernels.context().device(), kMatrixLanes, kMatrixSharedBytes) &&
+          kernels.half_conversions().unpacking_keeps) {
+        if (const gpu::Kernel* kernel = matrix_kernel(kernels, activation)) return {kernel, kMatrixRows};
       }
-      return choose(kernels, LinearKernel::Tiled, weight, activation, rows, tiles);
+      return instead(LinearKernel::Tiled);
     case LinearKernel::Gemv:
       if (rows <= kFewRows && can_run(kernels.context().device(), kGemvLanes, kGemvSharedBytes)) {
         const std::uint32_t per_group = std::bit_ceil(rows);
-        return {load(Shader::LinearGemv, per_group), per_group, 4};
+        if (const gpu::Kernel* kernel = kernels.find(variant(Shader::LinearGemv, per_group))) return {kernel, per_group, 4};
       }
       [[fallthrough]];
-    case LinearKernel::Tiled: {
-      const LinearTiles division = choose_tiles(kernels.context().device(), rows, tiles, weight.inner4);
-      return {load(Shader::LinearTiled, division.lanes), division.rows, 1, division.bands, division.parts, division.split4};
-    }
+    case LinearKernel::Tiled:
+      for (LinearTileLimits limits; limits.lanes >= LinearTiles{}.lanes;) {
+        const LinearTiles division = choose_tiles(kernels.context().device(), rows, tiles, weight.inner4, limits);
+        if (division.parts > 1 && kernels.find(sum_kernel(activation)) == nullptr) {
+          limits.parts = 1;
+          continue;
+        }
+        if (const gpu::Kernel* kernel = kernels.find(variant(Shader::LinearTiled, division.lanes))) {
+          return {kernel, division.rows, 1, division.bands, division.parts, division.split4};
+        }
+        limits.lanes = division.lanes / 2;
+      }
+      return instead(LinearKernel::Vec4);
     case LinearKernel::Vec4:
     case LinearKernel::Vec4Texel:
     case LinearKernel::Shuffle:
@@ -79,7 +96,8 @@ LinearChoice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& wei
       break;
   }
   const std::uint32_t per_group = rows == 1 ? 1 : (rows <= 4 ? 4 : 8);
-  return {load(Shader::LinearVec4, per_group), per_group};
+  if (const gpu::Kernel* kernel = kernels.find(variant(Shader::LinearVec4, per_group))) return {kernel, per_group};
+  return instead(texel ? LinearKernel::Vec4 : LinearKernel::Naive);
 }
 
 /// The part of the weight that a call uses and the destination of its columns.
@@ -114,10 +132,11 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   }
   const std::size_t texel_range = kernels.max_binding(true);  // of vec4; a float16 element has half the bytes
   const std::size_t weight_texel_range = weight.has_halves ? texel_range / 2 : texel_range;
-  if (is_texel(kind) && (x.item_bytes() > texel_range || weight.tile_bytes() > weight_texel_range)) {
-    kind = is_shuffle(kind) ? LinearKernel::Shuffle
-                            : LinearKernel::Vec4;  // texel buffers may be far smaller than storage buffers
-  }
+  const auto can_read_texels = [&] {  // texel buffers may be far smaller than storage buffers
+    return x.item_bytes() <= texel_range && weight.tile_bytes() <= weight_texel_range &&
+           (!weight.has_halves || kernels.half_conversions().texels_keep);
+  };
+  if (is_texel(kind) && !can_read_texels()) kind = is_shuffle(kind) ? LinearKernel::Shuffle : LinearKernel::Vec4;
   const LinearChoice choice = choose(kernels, kind, weight, activation, all_rows, target.end_tile - target.first_tile);
   parameters.split4 = choice.parts > 1 ? choice.split4 : weight.inner4;
   const std::size_t in_range = kernels.max_binding(is_texel(kind));
@@ -163,8 +182,8 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
       stream.dispatch(*choice.kernel, {x.slice(item, items), weights, weight.bias, sums, sums, sums}, parameters, groups,
                       work);
       constexpr std::uint32_t kRows = 4;  // of a workgroup of linear_sum.comp
-      stream.dispatch(kernels[{.shader = Shader::LinearSum, .constants = {static_cast<std::uint32_t>(activation)}}],
-                      {sums, weight.bias, q, k, v}, parameters, {divide_up(parameters.rows, kRows), tiles, 1});
+      stream.dispatch(kernels[sum_kernel(activation)], {sums, weight.bias, q, k, v}, parameters,
+                      {divide_up(parameters.rows, kRows), tiles, 1});
     }
   }
 }

@@ -21,10 +21,10 @@ constexpr std::array<Tile, 3> kTiles{{{64, 16, 1, 5'376, 0.61}, {128, 64, 1, 8'4
 // The model counts multiply-adds of one lane after another, on a core that needs kCoreLanes to be busy: four subgroups of 64
 // on AMD, eight of 32 on NVIDIA.
 constexpr double kCoreLanes = 256.0;
-constexpr double kStart = 32.0;         // inner steps that pass before the first multiply-add and after the last
-constexpr double kDispatch = 4'000.0;   // a second dispatch and its barrier: some 4 µs at 1 GHz
-constexpr double kStoredNumber = 64.0;  // writing and reading a partial sum
-constexpr std::uint32_t kMostLinearParts = 8, kFewestInner4 = 32;  // of a part
+constexpr double kStart = 32.0;              // inner steps that pass before the first multiply-add and after the last
+constexpr double kDispatch = 4'000.0;        // a second dispatch and its barrier: some 4 µs at 1 GHz
+constexpr double kStoredNumber = 64.0;       // writing and reading a partial sum
+constexpr std::uint32_t kFewestInner4 = 32;  // of a part
 constexpr std::size_t kMostSplitBytes = std::size_t{16} << 20;
 
 double modelled_time(const gpu::DeviceInfo& device, const Tile& tile, std::uint32_t parts, std::uint32_t rows,
@@ -48,13 +48,14 @@ std::size_t split_bytes(std::uint32_t parts, std::uint32_t rows, std::uint32_t b
   return std::size_t{parts} * rows * bands * 64 * sizeof(float);
 }
 
-LinearTiles choose_tiles(const gpu::DeviceInfo& device, std::uint32_t rows, std::uint32_t bands, std::uint32_t inner4) {
+LinearTiles choose_tiles(const gpu::DeviceInfo& device, std::uint32_t rows, std::uint32_t bands, std::uint32_t inner4,
+                         const LinearTileLimits& limits) {
   constexpr std::uint32_t kSlice4 = 4;  // of linear_tiled.comp
   LinearTiles best;
   double best_time = std::numeric_limits<double>::infinity();
   for (const Tile& tile : kTiles) {
-    if (!can_run(device, tile.lanes, tile.shared_bytes)) continue;
-    for (std::uint32_t parts = 1; parts <= kMostLinearParts; ++parts) {
+    if (tile.lanes > limits.lanes || !can_run(device, tile.lanes, tile.shared_bytes)) continue;
+    for (std::uint32_t parts = 1; parts <= limits.parts; ++parts) {
       const std::uint32_t split4 = divide_up(divide_up(inner4, parts), kSlice4) * kSlice4;
       if (parts > 1 && (split4 < kFewestInner4 || divide_up(inner4, split4) != parts)) continue;
       if (parts > 1 && split_bytes(parts, rows, bands) > std::min(kMostSplitBytes, device.max_storage_range)) continue;

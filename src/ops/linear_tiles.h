@@ -17,10 +17,16 @@ struct LinearTiles {
   bool operator==(const LinearTiles&) const = default;
 };
 
+/// What is left to choose from where the driver refuses kernels.
+struct LinearTileLimits {
+  std::uint32_t lanes = 256, parts = 8;
+};
+
 /// The division that a model of the device's time calls the fastest, for `rows` of x, `bands` times 64 columns of y and
 /// `inner4` vec4 of the inner axis (none of them 0): large tiles read less and small ones, or parts of the inner axis, give
 /// every core something to do.
-LinearTiles choose_tiles(const gpu::DeviceInfo& device, std::uint32_t rows, std::uint32_t bands, std::uint32_t inner4);
+LinearTiles choose_tiles(const gpu::DeviceInfo& device, std::uint32_t rows, std::uint32_t bands, std::uint32_t inner4,
+                         const LinearTileLimits& limits = {});
 
 /// Bytes of the sums between linear_tiled.comp and linear_sum.comp.
 std::size_t split_bytes(std::uint32_t parts, std::uint32_t rows, std::uint32_t bands);

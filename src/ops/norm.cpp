@@ -45,10 +45,13 @@ void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const De
     const DeviceTensor& y = options.y != nullptr ? *options.y : x;
     if (norm_on_host(stream, kernels, x, y, weights.affine, result, parameters)) return;
   }
-  const bool texel = kernels.tuning().texel_reads && x.item_bytes() <= kernels.max_binding(true);
-  const bool is_wide = options.is_wide.value_or(!device.is_cpu);
-  const std::uint32_t lanes = is_wide ? 64 : kRowsPerGroup;
-  const KernelVariant variant{.shader = Shader::Norm, .reads_texels = texel, .constants = {lanes}};
+  bool texel = kernels.tuning().texel_reads && x.item_bytes() <= kernels.max_binding(true);
+  bool is_wide = options.is_wide.value_or(!device.is_cpu);
+  const auto variant = [&] {
+    return KernelVariant{.shader = Shader::Norm, .reads_texels = texel, .constants = {is_wide ? 64 : kRowsPerGroup}};
+  };
+  if (texel) texel = kernels.find(variant()) != nullptr;
+  if (kernels.find(variant()) == nullptr) is_wide = !is_wide;
   const std::uint32_t per_group = is_wide ? 1 : kRowsPerGroup;
   const std::size_t by_range =
       std::min(kernels.max_binding(texel) / x.item_bytes(), kernels.max_binding(false) / result.item_bytes());
@@ -64,7 +67,7 @@ void norm(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const De
     parameters.rows = items * x.heads * rows.count;
     const Kernels::Fold fold = kernels.fold(divide_up(parameters.rows, per_group));
     const DeviceTensor& y = options.y != nullptr ? *options.y : x;
-    stream.dispatch(kernels[variant],
+    stream.dispatch(kernels[variant()],
                     {x.slice(item, items), y.slice(item, items), weights.affine, result.slice(item, items)}, parameters,
                     {fold.groups, fold.rows, 1});
   }

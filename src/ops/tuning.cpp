@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <ctime>
 #include <limits>
 #include <vector>
@@ -40,24 +41,37 @@ struct Candidate {
   double best_ms = std::numeric_limits<double>::infinity();
 };
 
-/// Times the candidates in turn, so that other load on the machine affects all of them, and returns the fastest. Much slower
-/// ones are dropped early.
+/// The cost of one candidate; infinite where the driver refuses it or it fails. Throws Error of kind DeviceLost.
 template <typename Kernel, typename Record>
-Kernel fastest(gpu::Context& context, std::vector<Candidate<Kernel>> candidates, const Record& record) {
+double try_kernel(gpu::Context& context, Kernel kernel, const Record& record) {
+  try {
+    gpu::Stream stream(context);
+    record(stream, kernel);
+    return cost_ms(context.device(), std::move(stream));
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::DeviceLost) throw;
+    return std::numeric_limits<double>::infinity();
+  }
+}
+
+/// Times the candidates in turn, so that other load on the machine affects all of them, and returns the fastest. Much slower
+/// ones are dropped early. Nullopt where none can be run.
+template <typename Kernel, typename Record>
+std::optional<Kernel> fastest(gpu::Context& context, std::vector<Candidate<Kernel>> candidates, const Record& record) {
   constexpr int kRounds = 9;
   constexpr double kFarBehind = 1.5;
   const auto is_faster = [](const auto& left, const auto& right) { return left.best_ms < right.best_ms; };
-  for (int round = 0; round < kRounds; ++round) {
-    for (Candidate<Kernel>& candidate : candidates) {
-      gpu::Stream stream(context);
-      record(stream, candidate.kernel);
-      const double ms = cost_ms(context.device(), std::move(stream));
+  for (int round = 0; round < kRounds && !candidates.empty(); ++round) {
+    std::erase_if(candidates, [&](Candidate<Kernel>& candidate) {
+      const double ms = try_kernel(context, candidate.kernel, record);
       if (round > 0) candidate.best_ms = std::min(candidate.best_ms, ms);  // the first one compiles
-    }
-    if (round < 2) continue;
+      return std::isinf(ms);
+    });
+    if (round < 2 || candidates.empty()) continue;
     const double best_ms = std::min_element(candidates.begin(), candidates.end(), is_faster)->best_ms;
     std::erase_if(candidates, [&](const auto& candidate) { return candidate.best_ms > kFarBehind * best_ms; });
   }
+  if (candidates.empty()) return std::nullopt;
   return std::min_element(candidates.begin(), candidates.end(), is_faster)->kernel;
 }
 
@@ -92,15 +106,12 @@ std::vector<Kernel> candidates_of(const gpu::DeviceInfo& device, const std::arra
   return result;
 }
 
-/// One step of a trial: runs a candidate for the first time, or returns the fastest.
+/// One step of a trial: runs a candidate for the first time, or returns the fastest that can be run.
 template <typename Kernel, typename Record>
 std::optional<Kernel> step_of(gpu::Context& context, const std::vector<Kernel>& kernels, std::uint32_t step,
                               const Record& record) {
   if (step < kCandidates) {
-    if (step >= kernels.size()) return std::nullopt;
-    gpu::Stream stream(context);
-    record(stream, kernels[step]);
-    std::move(stream).submit().wait();
+    if (step < kernels.size()) try_kernel(context, kernels[step], record);
     return std::nullopt;
   }
   std::vector<Candidate<Kernel>> candidates;
@@ -108,22 +119,18 @@ std::optional<Kernel> step_of(gpu::Context& context, const std::vector<Kernel>& 
   return fastest(context, std::move(candidates), record);
 }
 
-/// Sizes of a small real layer: big enough that the kernels' structure decides, small enough for milliseconds.
-struct Trial {
-  static constexpr std::uint32_t kWidth = 256, kHeads = 4, kTokens = 64;
-};
-
 /// `use` makes a tuning choose the kernel for so many rows and such weights.
 template <typename Use>
 std::optional<LinearKernel> linear_step(Kernels& kernels, const std::vector<LinearKernel>& candidates, std::uint32_t step,
                                         std::uint32_t rows, bool has_halves, const Use& use) {
   gpu::Context& context = kernels.context();
-  const std::vector<float> weight(std::size_t{Trial::kWidth} * Trial::kWidth * 3, 0.01f);
-  const LinearSource source{.weight = weight, .bias = {}, .out = Trial::kWidth * 3, .in = Trial::kWidth};
+  const std::uint32_t width = trial_size(context.device()).width;
+  const std::vector<float> weight(std::size_t{width} * width * 3, 0.01f);
+  const LinearSource source{.weight = weight, .bias = {}, .out = width * 3, .in = width};
   const PackedLinear packed = pack(context, {&source, 1}, "a trial of kernels", has_halves);
   gpu::Stream setup(context);
-  const DeviceTensor x(setup, 1, 1, rows, Trial::kWidth, "a trial of kernels");
-  const DeviceTensor y(setup, 1, 1, rows, Trial::kWidth * 3, "a trial of kernels");
+  const DeviceTensor x(setup, 1, 1, rows, width, "a trial of kernels");
+  const DeviceTensor y(setup, 1, 1, rows, width * 3, "a trial of kernels");
   std::move(setup).submit().wait();
   // A pass has several layers of a few rows behind each other; what its start costs is shared by all of them.
   const int layers = rows <= kFewRows ? 8 : 1;
@@ -145,36 +152,37 @@ std::optional<LinearKernel> float_step(Kernels& kernels, std::uint32_t step, std
 /// What computes many rows of float32 weights against the units for matrices of float16; none where there are no such units.
 std::optional<LinearKernel> half_step(Kernels& kernels, std::uint32_t step, LinearKernel many_rows) {
   if (!multiplies_matrices(kernels.context().device())) return std::nullopt;
-  return linear_step(kernels, {many_rows, LinearKernel::Matrix}, step, Trial::kTokens, true,
+  return linear_step(kernels, {many_rows, LinearKernel::Matrix}, step, trial_size(kernels.context().device()).tokens, true,
                      [&](Tuning& tuning, LinearKernel kernel) { tuning.many_rows_of_halves = kernel; });
 }
 
 std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t step, Tuning tuning) {
   gpu::Context& context = kernels.context();
   gpu::Stream setup(context);
+  const TrialSize size = trial_size(context.device());
   const auto make = [&] {
-    return DeviceTensor(setup, 1, Trial::kHeads, Trial::kTokens, Trial::kWidth / Trial::kHeads, "a trial of kernels");
+    return DeviceTensor(setup, 1, size.heads, size.tokens, size.width / size.heads, "a trial of kernels");
   };
   const DeviceTensor q = make(), k = make(), v = make();
-  const DeviceTensor merged(setup, 1, 1, Trial::kTokens, Trial::kWidth, "a trial of kernels");
-  const DeviceTensor stats = make_stats(setup, 1, Trial::kHeads, Trial::kTokens);
+  const DeviceTensor merged(setup, 1, 1, size.tokens, size.width, "a trial of kernels");
+  const DeviceTensor stats = make_stats(setup, 1, size.heads, size.tokens);
   const gpu::Buffer words(context, 16, gpu::Memory::Device, "a trial of kernels");
   setup.clear(words);
   std::move(setup).submit().wait();
   const MaskData mask{.causal = true, .words = &words};
-  const AttentionScratch scratch(context, Trial::kHeads, Trial::kTokens, Trial::kTokens);
+  const AttentionScratch scratch(context, size.heads, size.tokens, size.tokens);
   return step_of(context, attention_candidates(context.device()), step, [&](gpu::Stream& stream, AttentionKernel kernel) {
     tuning.attention = kernel;
     kernels.set_tuning(tuning);
     attention(stream, kernels,
-              {.q = q, .k = k, .v = v, .mask = mask, .scale = 0.125f, .queries = q.all(), .keys = Trial::kTokens},
-              {merged, stats, concatenated(Trial::kHeads, v.width4())}, &scratch);
+              {.q = q, .k = k, .v = v, .mask = mask, .scale = 0.125f, .queries = q.all(), .keys = size.tokens},
+              {merged, stats, concatenated(size.heads, v.width4())}, &scratch);
   });
 }
 
 /// The key for which a tuning is valid.
 std::string cache_key(const gpu::DeviceInfo& device) {
-  constexpr int kGeneration = 9;  // of the kernels: increased when they change, so that older tunings are ignored
+  constexpr int kGeneration = 10;  // of the kernels: increased when they change, so that older tunings are ignored
   // A start with shaders alone neither uses nor replaces what was measured with the host's functions among them.
   const char* excluded = device.is_cpu && !device.runs_host_steps ? " | shaders" : "";
   return fmt::format("{} | {} | {} | kernels {}{}", device.name, device.driver, device.uuid, kGeneration, excluded);
@@ -233,29 +241,48 @@ std::vector<AttentionKernel> attention_candidates(const gpu::DeviceInfo& device)
   return candidates_of(device, kAttention);
 }
 
+bool can_measure(const gpu::DeviceInfo& device) { return device.is_cpu || device.timestamp_bits > 0; }
+
+TrialSize trial_size(const gpu::DeviceInfo& device) {
+  constexpr std::uint32_t kManyCores = 32;
+  if (device.is_cpu) return {};
+  if (device.cores < kManyCores) return {.width = 512, .heads = 8, .tokens = 128};
+  return {.width = 1'024, .heads = 16, .tokens = 256};
+}
+
 void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning) {
   const std::uint32_t trial = step / (kCandidates + 1), part = step % (kCandidates + 1);
+  // Trials change what the kernels use.
+  struct Restore {
+    Kernels& kernels;
+    const Tuning& tuning;
+    ~Restore() { kernels.set_tuning(tuning); }
+  } const restore{kernels, tuning};
   kernels.set_tuning(tuning);
-  if (trial == 0) {
-    tuning.few_rows = float_step(kernels, part, 1, &Tuning::few_rows).value_or(tuning.few_rows);
-  } else if (trial == 1) {
-    const auto fastest = float_step(kernels, part, Trial::kTokens, &Tuning::many_rows);
-    if (fastest) {
-      tuning.many_rows = *fastest;
-      tuning.texel_reads = reads_texels(*fastest);
+  try {
+    if (trial == 0) {
+      tuning.few_rows = float_step(kernels, part, 1, &Tuning::few_rows).value_or(tuning.few_rows);
+    } else if (trial == 1) {
+      const std::uint32_t rows = trial_size(kernels.context().device()).tokens;
+      if (const auto fastest = float_step(kernels, part, rows, &Tuning::many_rows)) {
+        tuning.many_rows = *fastest;
+        tuning.texel_reads = reads_texels(*fastest);
+      }
+    } else if (trial == 2) {
+      if (const auto fastest = half_step(kernels, part, tuning.many_rows)) {
+        tuning.many_rows_of_halves = *fastest == tuning.many_rows ? std::nullopt : fastest;
+      }
+    } else {
+      tuning.attention = attention_step(kernels, part, tuning).value_or(tuning.attention);
     }
-  } else if (trial == 2) {
-    if (const auto fastest = half_step(kernels, part, tuning.many_rows)) {
-      tuning.many_rows_of_halves = *fastest == tuning.many_rows ? std::nullopt : fastest;
-    }
-  } else {
-    tuning.attention = attention_step(kernels, part, tuning).value_or(tuning.attention);
+  } catch (const Error& error) {  // no memory for the trial's tensors: what is chosen stays
+    if (error.kind() == ErrorKind::DeviceLost) throw;
   }
-  kernels.set_tuning(tuning);
 }
 
 Tuning measure_tuning(Kernels& kernels) {
   Tuning tuning = default_tuning(kernels.context().device());
+  if (!can_measure(kernels.context().device())) return tuning;
   for (std::uint32_t step = 0; step < kTuningSteps; ++step) measure_step(kernels, step, tuning);
   return tuning;
 }
@@ -295,7 +322,7 @@ Tuning tune(Kernels& kernels, const std::filesystem::path& file) {
     return *known;
   }
   const Tuning tuning = measure_tuning(kernels);
-  save_tuning(device, file, tuning);
+  if (can_measure(device)) save_tuning(device, file, tuning);
   return tuning;
 }
 

@@ -74,17 +74,30 @@ std::vector<AttentionKernel> attention_candidates(const gpu::DeviceInfo& device)
 /// Can Matrix multiply by the device's own units? Elsewhere it computes the same numbers by plain code, for tests.
 bool multiplies_matrices(const gpu::DeviceInfo& device);
 
+/// Can the costs of kernels be measured? Not on a GPU without timestamps: there the defaults stay.
+bool can_measure(const gpu::DeviceInfo& device);
+
+/// Sizes of the layers and attentions that kernels are timed with: those of a small real model on a processor, of larger
+/// ones on GPUs, which finish a small one before all of their cores have begun.
+struct TrialSize {
+  std::uint32_t width = 256, heads = 4, tokens = 64;
+
+  bool operator==(const TrialSize&) const = default;
+};
+TrialSize trial_size(const gpu::DeviceInfo& device);
+
 /// The most candidates of a trial, and trials: few rows, many rows, many rows of float16 weights, attention.
 inline constexpr std::uint32_t kCandidates = 7, kTrials = 4;
 /// Measuring is split into steps that fit between other work: each compiles one candidate, the last of a trial compares
 /// them, which takes a few milliseconds per candidate.
 inline constexpr std::uint32_t kTuningSteps = kTrials * (kCandidates + 1);
 
-/// Step 0 … kTuningSteps − 1, in this order. The last step of a trial stores the fastest in `tuning`; after every step
-/// `kernels` uses `tuning`.
+/// Step 0 … kTuningSteps − 1, in this order, of a device that can be measured. The last step of a trial stores the fastest
+/// in `tuning`; after every step, also one that throws, `kernels` uses `tuning`. A candidate that the driver refuses, or
+/// that fails, is left out; throws Error of kind DeviceLost.
 void measure_step(Kernels& kernels, std::uint32_t step, Tuning& tuning);
 
-/// All steps.
+/// All steps; the defaults where the device can't be measured.
 Tuning measure_tuning(Kernels& kernels);
 
 /// The tuning of this device and driver, or nullopt when the file doesn't have it, can't be read or is invalid.
@@ -92,7 +105,7 @@ std::optional<Tuning> load_tuning(const gpu::DeviceInfo& device, const std::file
 /// Adds it to the file. Errors are ignored: the next start measures again.
 void save_tuning(const gpu::DeviceInfo& device, const std::filesystem::path& file, const Tuning& tuning);
 
-/// load_tuning(), else measure_tuning() and save_tuning(); the kernels use the result.
+/// load_tuning(), else measure_tuning() and save_tuning(); the kernels use the result. What can't be measured isn't saved.
 Tuning tune(Kernels& kernels, const std::filesystem::path& file);
 
 }  // namespace headlight::ops

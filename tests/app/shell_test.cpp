@@ -305,9 +305,10 @@ TEST_CASE("glyphs lie on whole pixels at fractional scales") {
 }
 
 TEST_CASE("what can't be drawn is refused in one line") {
-  CHECK_THROWS_WITH_AS(RenderDevice({.device = "no such device"}),
-                       doctest::Contains("no Vulkan device 'no such device' can draw; choose by number or name among 0: "),
-                       headlight::Error);
+  CHECK_THROWS_WITH_AS(
+      RenderDevice({.device = "no such device"}),
+      doctest::Contains("there is no Vulkan device 'no such device' to draw with; choose by number or name among 0: "),
+      headlight::Error);
   Stage stage;
   stage.size = {100000, 10};
   CHECK_THROWS_WITH_AS(stage.frame([] {}), doctest::Contains("can't draw an image of 100000 x 10 pixels"), headlight::Error);

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+
 #include "gpu/stream.h"
 #include "support/error_message.h"
 #include "support/gpu.h"
@@ -98,6 +100,25 @@ TEST_SUITE("gpu") {
     const std::uint64_t end = std::uint64_t{1} << 36;  // Intel's
     CHECK(timestamp_difference(end - 40, 2, 36) == 42);
     CHECK(timestamp_difference((std::uint64_t{5} << 36) + 1, (std::uint64_t{9} << 36) + 8, 36) == 7);
+  }
+
+  TEST_CASE("after the computer has slept, a device with memory of its own counts as lost") {
+    std::chrono::nanoseconds slept{0};
+    const auto read = [](Context& context) {
+      const Buffer buffer(context, 4096, Memory::Device, "a test");
+      Stream stream(context);
+      stream.clear(buffer);
+      std::move(stream).submit().wait();
+    };
+    test::WatchedContext own({.has_private_memory = true, .slept = [&] { return slept; }});
+    test::WatchedContext shared({.slept = [&] { return slept; }});
+    CHECK_NOTHROW(read(own));
+    slept = std::chrono::hours(8);
+    CHECK(error_message([&] { read(own); }) ==
+          "the device '" + own->device().name + "' may have lost its memory while the computer was asleep; start again");
+    if (!shared->device().loses_memory_asleep) CHECK_NOTHROW(read(shared));
+    test::WatchedContext again({.has_private_memory = true, .slept = [&] { return slept; }});
+    CHECK_NOTHROW(read(again));
   }
 
   TEST_CASE("with few timestamp bits no time is longer than the wrap-around period") {

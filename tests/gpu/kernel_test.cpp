@@ -119,6 +119,23 @@ void main() { result[gl_GlobalInvocationID.x] = kIsNegative ? -int(kValue) : int
     }
   }
 
+  TEST_CASE("no array of a kernel is sized by the workgroup, which Metal doesn't know when it compiles") {
+    for (const ops::KernelModule& module : ops::kernel_modules()) {
+      CAPTURE(module.shader);
+      // Results that the size of the workgroup decides: of SPIR-V's instructions for constants, in order.
+      std::set<std::uint32_t> from_size;
+      for (std::size_t at = 5; at < module.spirv.size() && module.spirv[at] >> 16 > 0; at += module.spirv[at] >> 16) {
+        constexpr std::uint32_t kDecorate = 71, kBuiltIn = 11, kWorkgroupSize = 25, kSpecConstantOp = 52, kTypeArray = 28;
+        const std::uint32_t op = module.spirv[at] & 0xffffu;
+        const auto words = module.spirv.subspan(at + 1, (module.spirv[at] >> 16) - 1);
+        if (op == kDecorate && words[1] == kBuiltIn && words[2] == kWorkgroupSize) from_size.insert(words[0]);
+        const auto is_from_size = [&](std::uint32_t id) { return from_size.contains(id); };
+        if (op == kSpecConstantOp && std::ranges::any_of(words.subspan(3), is_from_size)) from_size.insert(words[1]);
+        if (op == kTypeArray) CHECK_FALSE(is_from_size(words[2]));
+      }
+    }
+  }
+
   TEST_CASE("words that aren't SPIR-V are refused with the kernel's name") {
     const std::vector<std::uint32_t> garbage(16, 0xdeadbeef);
     CHECK(error_message([&] { reflect("garbled", garbage); }).starts_with("kernel garbled: "));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -204,6 +205,25 @@ TEST_SUITE("gpu") {
     }
     CAPTURE(worst);
     CHECK(worst.max_abs < 5e-5);  // observed 1.2e-6
+  }
+
+  TEST_CASE("a map whose kernel the driver refuses is computed by another one") {
+    for (const std::string_view refused : {"attention_cells_tiled", ".texel"}) {
+      CAPTURE(refused);
+      test::WatchedContext context({.refuses = [=](std::string_view kernel) {
+        return kernel.starts_with("attention_cells") && kernel.find(refused) != std::string_view::npos;
+      }});
+      Kernels kernels(context);
+      test::Random random(5);
+      const AttentionCase one = test::plain_attention(random, 1, 2, 40, 70, 20, 24);
+      for (const std::uint32_t pool : {1u, 4u}) {
+        const Look look{.heads = 2, .region = {.row = 3, .rows = 33, .column = 5, .columns = 60, .pool = pool}};
+        const Cells wanted = expected(one, look);
+        for (const Way way : {Way::Texel, Way::Tiles}) {
+          CHECK(test::deviation(run(kernels, one, look, way).values, wanted.values).max_abs < 5e-5);
+        }
+      }
+    }
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "a region that a causal mask hides is masked and has weight 0, whatever Q and K are") {

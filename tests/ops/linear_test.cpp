@@ -214,19 +214,23 @@ TEST_SUITE("gpu") {
         const test::Deviation rounded = check_all(test::shared_kernels(), one, 8e-8);  // observed 5.2e-8
         CHECK(rounded.nmse > 1e-10);                                                   // or float32 was kept
         test::widen(worst, rounded);
-        for (float& weight : one.weight.values) weight = from_half(to_half(weight));
-        for (const LinearKernel kind : test::kLinearKernels) {
-          CAPTURE(to_string(kind));
-          one.has_halves = false;
-          const Tensor exact = run(test::shared_kernels(), one, kind).y.values;
-          one.has_halves = true;
-          if (kind == LinearKernel::Matrix) {
-            // float32 weights are multiplied by another kernel, whose sums round elsewhere: held to double precision
-            // instead.
-            check_all(test::shared_kernels(), one, 1e-12, std::array{kind});  // observed 9.7e-14
-            continue;
+        // Numbers up to 1, then up to 2^-14, which are subnormal: a device may convert those to 0.
+        for (const float size : {1.0f, 0x1p-14f}) {
+          CAPTURE(size);
+          for (float& weight : one.weight.values) weight = from_half(to_half(weight * size));
+          for (const LinearKernel kind : test::kLinearKernels) {
+            CAPTURE(to_string(kind));
+            one.has_halves = false;
+            const Tensor exact = run(test::shared_kernels(), one, kind).y.values;
+            one.has_halves = true;
+            if (kind == LinearKernel::Matrix) {
+              // float32 weights are multiplied by another kernel, whose sums round elsewhere: held to double precision
+              // instead.
+              check_all(test::shared_kernels(), one, 1e-12, std::array{kind});  // observed 9.7e-14
+              continue;
+            }
+            CHECK(run(test::shared_kernels(), one, kind).y.values.values == exact.values);
           }
-          CHECK(run(test::shared_kernels(), one, kind).y.values.values == exact.values);
         }
       }
     }

@@ -5,9 +5,11 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "ops/parameters.h"
 #include "support/deviation.h"
+#include "support/gpu.h"
 #include "support/gpu_tensors.h"
 #include "support/random.h"
 
@@ -186,6 +188,18 @@ TEST_SUITE("gpu") {
     }
     CAPTURE(worst);
     CHECK(worst.max_abs < 5e-6);  // observed 3.0e-7
+  }
+
+  TEST_CASE("norm: where the driver refuses a kernel, another one computes the same") {
+    const NormCase one{.shape = {1, 1, 9, 300}};
+    const Numbers numbers = make_numbers(one);
+    for (const std::string_view refused : {".texel", "lanes=64", "lanes=8"}) {
+      CAPTURE(refused);
+      test::WatchedContext context(
+          {.refuses = [=](std::string_view kernel) { return kernel.find(refused) != std::string_view::npos; }});
+      Kernels kernels(context);
+      for (const Way way : kWays) CHECK(run(kernels, one, numbers, way).nmse < 1e-11);
+    }
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "norm: one column is its own mean: only the bias remains") {

@@ -40,6 +40,25 @@ TEST_SUITE("gpu") {
     CHECK(kernels.tuning() == tuning);
   }
 
+  TEST_CASE("a GPU without timestamps isn't measured, and trials grow with the device") {
+    gpu::DeviceInfo device;
+    device.is_cpu = true;
+    CHECK(can_measure(device));
+    CHECK(trial_size(device) == TrialSize{});
+    device.is_cpu = false;
+    CHECK_FALSE(can_measure(device));
+    device.timestamp_bits = 36;
+    CHECK(can_measure(device));
+    device.cores = 8;
+    const TrialSize small = trial_size(device);
+    device.cores = 128;
+    const TrialSize large = trial_size(device);
+    CHECK(small.tokens > TrialSize{}.tokens);
+    CHECK(large.tokens > small.tokens);
+    CHECK(large.width > small.width);
+    CHECK(large.width % large.heads == 0);
+  }
+
   TEST_CASE_FIXTURE(test::OnGpu, "every step leaves a tuning that works") {
     Kernels kernels(context);
     Tuning tuning = default_tuning(context.device());
