@@ -15,6 +15,7 @@
 #include "app/models/starter_view.h"
 #include "app/state/mask_file.h"
 #include "app/state/opened_file.h"
+#include "app/state/portable_state.h"
 #include "app/state/usage.h"
 #include "capture/capture_file.h"
 #include "core/atomic_file.h"
@@ -205,6 +206,7 @@ void ModelFlags::apply_model(State& state) {
   if (!model_.empty()) {
     const std::filesystem::path path = std::filesystem::absolute(inference::find_model(model_)).lexically_normal();
     opened_ = models_->open(path);
+    find_at(state, path.string());  // a figure may name its model without its folder
     if (model_path(state.source) != path) {
       select_model(state, path.string(), opened_->masks);
       select_first_head(state, *opened_);

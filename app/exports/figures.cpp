@@ -10,8 +10,10 @@
 #include "app/exports/figure_record.h"
 #include "app/exports/patch_thumbnails.h"
 #include "app/quantities/shown_map.h"
+#include "app/state/model_changes.h"
 #include "app/state/usage.h"
 #include "core/error.h"
+#include "model/hub_cache.h"
 #include "view/color_map.h"
 
 namespace headlight::app {
@@ -23,15 +25,6 @@ using attention::Stage;
 std::uint32_t heads_behind(const ExportBlocks& blocks) {
   if (blocks.mean == HeadMean::None) return 1;
   return blocks.shape.heads * (blocks.mean == HeadMean::Kind ? blocks.all_layers : 1);
-}
-
-/// Of its folder or file; of a snapshot in the Hugging Face cache (…/models--organisation--name/snapshots/revision) its own.
-std::string model_name(const Model& model) {
-  const std::filesystem::path path = model.path;
-  const std::filesystem::path repository = path.parent_path().parent_path();
-  constexpr std::string_view kPrefix = "models--";
-  const std::string name = repository.filename().string();
-  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : path.filename().string();
 }
 
 /// Tokens without the mark of those that begin a word; a token that is a space alone keeps it.
@@ -61,7 +54,7 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
         return fmt::format("d_model {}, seed {}", shape.d_model, playground.settings.seed);
       },
       [](const Notebook& notebook) { return notebook.name; },
-      [&](const Model& model) { return fmt::format("{}, d_model {}", model_name(model), shape.d_model); },
+      [&](const Model& model) { return fmt::format("{}, d_model {}", model::model_name(model.path), shape.d_model); },
       [&](const Capture& capture) {
         return fmt::format("captured in {}", std::filesystem::path(capture.path).filename().string());
       });
@@ -69,6 +62,17 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
   text += fmt::format(", {} head{}, d_k {}, d_v {}, scale {:.4g}", shape.heads, shape.heads == 1 ? "" : "s", shape.d_k,
                       shape.d_v, static_cast<double>(blocks.scale));
   return text + "; " + mask_in_words(inputs.masks[blocks.kind]) + less;
+}
+
+std::string changes_on_screen(const State& state, const EngineResult& result) {
+  if (!result.inputs || !result.network) return {};
+  const auto changes = [&](const RunInputs& inputs) { return run_changes(inputs, result.model.get(), *result.network); };
+  std::optional<std::string> compared;
+  if (const SharedValue<FrozenRun>& frozen = state.compare.frozen) {
+    // Of another model the name says what was changed: its training isn't known here.
+    compared = names_same(frozen->inputs.source, result.inputs->source) ? changes(frozen->inputs) : frozen->name;
+  }
+  return changes_note(result.inputs->source, changes(*result.inputs), compared);
 }
 
 std::uint32_t figure_pool(std::uint32_t rows, std::uint32_t columns, std::uint32_t edge) {

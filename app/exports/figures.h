@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/engine/engine.h"
 #include "app/exports/figure_numbers.h"
 #include "app/exports/job.h"
 #include "app/exports/numbers.h"
@@ -57,6 +58,9 @@ std::optional<exporting::ContactSheet> heads_figure(FigureNumbers& numbers, cons
 
 /// What was computed, in a line: "captions-gpt2, d_model 256, 8 heads, …; mask causal".
 std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options);
+
+/// changes_note() of the run on screen, beside the one that it is compared with.
+std::string changes_on_screen(const State& state, const EngineResult& result);
 
 /// "mask causal, padding masked, fill -inf": one line.
 std::string mask_in_words(const attention::MaskSpec& mask);

@@ -14,6 +14,7 @@
 #include "app/exports/plan.h"
 #include "app/exports/record.h"
 #include "app/exports/tiles.h"
+#include "app/state/model_changes.h"
 #include "capture/captured_run.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -90,6 +91,7 @@ class ExportRun {
   std::string record(const std::vector<exporting::WrittenStage>& stages) const {
     return encode_run_record({.options = options_,
                               .language_model = source_.model.get(),
+                              .network = *source_.network,
                               .input = *source_.input,
                               .device = runner_.device_name(),
                               .blocks = blocks_,
@@ -208,18 +210,30 @@ class ExportRun {
                                    .has_logits = run_->has_logits()};
     RunNumbers numbers(both_runs(), analysed, checkpoint());
     const std::unique_ptr<exporting::Drawing> drawing =
-        kind.draw({.input = *source_.input,
-                   .prompt = source_.prompt.get(),
-                   .model = source_.model.get(),
-                   .network = source_.network.get(),
-                   .reference_input = reference_ ? reference_->source.input.get() : nullptr,
-                   .capture = source_.capture.get(),
-                   .blocks = blocks,
-                   .matrix = matrix,
-                   .options = options_,
-                   .format = as},
-                  numbers);
+        draw_figure(kind,
+                    {.input = *source_.input,
+                     .prompt = source_.prompt.get(),
+                     .model = source_.model.get(),
+                     .network = source_.network.get(),
+                     .reference_input = reference_ ? reference_->source.input.get() : nullptr,
+                     .capture = source_.capture.get(),
+                     .blocks = blocks,
+                     .matrix = matrix,
+                     .options = options_,
+                     .format = as,
+                     .changes = changes()},
+                    numbers);
     write_file_atomically(path, exporting::encode(*drawing, as));
+  }
+
+  static std::string changes_in(const RunInputs& inputs, const RunSource::Source& source) {
+    return run_changes(inputs, source.model.get(), *source.network);
+  }
+  /// The line about them of figures and pages.
+  std::string changes() const {
+    std::optional<std::string> compared;
+    if (reference_ != nullptr) compared = changes_in(options_.reference->inputs, reference_->source);
+    return changes_note(options_.inputs.source, changes_in(options_.inputs, source_), compared);
   }
 
   std::string result_name(const std::string& result) const {
@@ -276,9 +290,9 @@ class ExportRun {
       return;
     }
     tasks_.push_back({container_name(ExportFormat::Html, options_), [this](const std::filesystem::path& path) {
-                        const std::string warning =
-                            write_attention_page(*run_, *source_.input, source_.capture.get(), blocks_, options_,
-                                                 runner_.device_name(), path, checkpoint());
+                        const std::string warning = write_attention_page(
+                            *run_, *source_.input, source_.capture.get(), blocks_, options_,
+                            {.changes = changes(), .device = runner_.device_name()}, path, checkpoint());
                         if (!warning.empty()) report_.notes.push_back(warning);
                       }});
   }

@@ -49,7 +49,8 @@ TEST_SUITE("gpu") {
     CHECK(read_file(first / "model.svg").find(">L1 H3  ") != std::string::npos);
     for (const char* name : {"model.svg", "predictions.svg"}) {
       CAPTURE(name);
-      const Outcome second = run_headlight({"export", "--from", (first / name).string(), "--out", again.string()});
+      const Outcome second = run_headlight(
+          {"export", "--from", (first / name).string(), "--model", golden_path("gpt2"), "--out", again.string()});
       INFO(second.err);
       CHECK(second.status == 0);
       CHECK(read_file(again / name) == read_file(first / name));
@@ -67,7 +68,7 @@ TEST_SUITE("gpu") {
         {"screenshot", "--model", golden_path("gpt2"), "--text", "the cat sat", "--tab", "neuron", "--out", first});
     INFO(drawn.err);
     REQUIRE(drawn.status == 0);
-    const Outcome second = run_headlight({"screenshot", "--session", first, "--out", again});
+    const Outcome second = run_headlight({"screenshot", "--session", first, "--model", golden_path("gpt2"), "--out", again});
     INFO(second.err);
     REQUIRE(second.status == 0);
     CHECK(read_file(again) == read_file(first));
