@@ -85,7 +85,7 @@ void FigurePreview::update(Frame& frame, const ExportOptions& options, const Fig
 
 std::string FigurePreview::remark() const {
   const std::uint32_t pool = trouble_.empty() ? numbers_.largest_pool() : 1;
-  return pool > 1 ? fmt::format("Here a square is the largest of {0} \u00D7 {0} cells. ", pool) : std::string();
+  return pool > 1 ? fmt::format("Here a point is the largest of up to {0} \u00D7 {0} cells. ", pool) : std::string();
 }
 
 void FigurePreview::draw_page(Frame& frame, const ExportOptions& options, glm::vec2 corner, glm::vec2 room) const {

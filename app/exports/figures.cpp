@@ -75,12 +75,6 @@ std::string changes_on_screen(const State& state, const EngineResult& result) {
   return changes_note(result.inputs->source, changes(*result.inputs), compared);
 }
 
-std::uint32_t figure_pool(std::uint32_t rows, std::uint32_t columns, std::uint32_t edge) {
-  std::uint32_t pool = 1;
-  while ((std::max(rows, columns) + pool - 1) / pool > edge) pool *= 2;
-  return pool;
-}
-
 std::string mask_in_words(const attention::MaskSpec& mask) {
   std::string text = "mask " + attention::to_string(mask.rule);
   if (mask.matrix) text += ", matrix";
@@ -97,9 +91,9 @@ std::optional<exporting::FigureMap> read_map(FigureNumbers& numbers, const Expor
                                              std::uint32_t edge, std::optional<QuantityId> instead) {
   std::vector<TileQuery> parts = selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   const auto [rows, columns] = extent_of(blocks, matrix.stage);
-  const std::uint32_t pool = figure_pool(rows, columns, edge);
-  if (parts.size() == 1) parts.front().pool = pool;
-  if (parts.size() > 1 && pool > 1) {
+  if (parts.size() == 1) {
+    pool_sides(parts.front(), glm::uvec2(edge));
+  } else if (std::max(rows, columns) > edge) {
     throw UsageError("a figure of single queries has at most {} rows and columns; choose fewer with --queries and --keys",
                      edge);
   }

@@ -19,11 +19,9 @@ namespace headlight::app {
 
 /// Values along an edge of one figure, and of one of a sheet's panels; more cells are pooled on the device.
 inline constexpr std::uint32_t kFigureEdge = 1024, kPanelEdge = 256;
-/// The power of two by which a matrix is pooled to have at most `edge` values an edge.
-std::uint32_t figure_pool(std::uint32_t rows, std::uint32_t columns, std::uint32_t edge);
-
-/// A matrix with at most `edge` values an edge, pooled on the device; `instead`: another quantity of the same places. Of
-/// several ranges of rows, which have no squares in common, every value is a cell. Nullopt: it isn't all known yet.
+/// A matrix with at most `edge` values an edge, each side pooled on the device as far as it needs; `instead`: another
+/// quantity of the same places. Of several ranges of rows, which have no squares in common, every value is a cell. Nullopt:
+/// it isn't all known yet.
 std::optional<exporting::FigureMap> read_map(FigureNumbers& numbers, const ExportBlocks& blocks, const MatrixRef& matrix,
                                              std::uint32_t edge, std::optional<QuantityId> instead = {});
 /// Cells that read_map() evaluates of a stage's matrix.
