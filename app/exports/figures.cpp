@@ -199,7 +199,8 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
 exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks,
                                        const MatrixRef& matrix, const ExportOptions& options) {
   RunNumbers numbers(runs);
-  return matrix_figure(*read_map(numbers, blocks, matrix, kFigureEdge), input, blocks, matrix, options);
+  std::optional<exporting::FigureMap> map = numbers.drawn([&] { return read_map(numbers, blocks, matrix, kFigureEdge); });
+  return matrix_figure(std::move(*map), input, blocks, matrix, options);
 }
 
 exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::ModelInput& input, const ExportBlocks& blocks,

@@ -6,6 +6,7 @@
 #include "app/engine/computed_run.h"
 #include "app/engine/run_source.h"
 #include "app/exports/arrays.h"
+#include "app/exports/before_run.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/exports/names.h"
@@ -38,6 +39,13 @@ std::shared_ptr<const model::Network> without_transpose(const model::Network& ne
   return std::make_shared<const model::Network>(std::move(copy));
 }
 
+/// A network's blocks are known before its run, which may be of its first layers alone.
+std::vector<ExportBlocks> selected_blocks(const RunSource::Source& source, const inference::Run& run,
+                                          const ExportOptions& options) {
+  if (source.capture) return select_blocks(run, *source.network, options);
+  return select_blocks(shapes_before_run(*source.network, *source.input), *source.network, options);
+}
+
 /// One export from the forward pass to run.json. Files are planned first, so that progress knows how many there are.
 class ExportRun {
  public:
@@ -52,7 +60,7 @@ class ExportRun {
         observer_(observer) {}
 
   ExportReport write() {
-    blocks_ = select_blocks(*run_, *source_.network, options_);
+    blocks_ = selected_blocks(source_, *run_, options_);
     plan();
     if (tasks_.empty()) throw Error("there is nothing to write: {}", report_.notes.front());
     make_directories(options_.directory);
@@ -101,10 +109,10 @@ class ExportRun {
   }
 
   void plan() {
+    const std::vector<model::BlockRef> there = source_.network->blocks();
     for (const auto& [head, pattern] : options_.inputs.patterns) {
-      const std::vector<model::BlockRef> blocks = run_->blocks();
-      const bool is_there =
-          std::ranges::find(blocks, head.first) != blocks.end() && head.second < run_->shape(head.first).heads;
+      const bool is_there = std::ranges::find(there, head.first) != there.end() &&
+                            head.second < source_.network->layer(head.first).config.heads;
       if (is_there) continue;
       report_.notes.push_back(fmt::format("the {} pattern of {} L{}H{} is left out: there is no such head",
                                           attention::to_string(pattern.kind), model::to_string(head.first.kind),
@@ -209,20 +217,19 @@ class ExportRun {
                                    .shapes = shapes_of(*run_),
                                    .has_logits = run_->has_logits()};
     RunNumbers numbers(both_runs(), analysed, checkpoint());
-    const std::unique_ptr<exporting::Drawing> drawing =
-        draw_figure(kind,
-                    {.input = *source_.input,
-                     .prompt = source_.prompt.get(),
-                     .model = source_.model.get(),
-                     .network = source_.network.get(),
-                     .reference_input = reference_ ? reference_->source.input.get() : nullptr,
-                     .capture = source_.capture.get(),
-                     .blocks = blocks,
-                     .matrix = matrix,
-                     .options = options_,
-                     .format = as,
-                     .changes = changes()},
-                    numbers);
+    const FigureSubject subject{.input = *source_.input,
+                                .prompt = source_.prompt.get(),
+                                .model = source_.model.get(),
+                                .network = source_.network.get(),
+                                .reference_input = reference_ ? reference_->source.input.get() : nullptr,
+                                .capture = source_.capture.get(),
+                                .blocks = blocks,
+                                .matrix = matrix,
+                                .options = options_,
+                                .format = as,
+                                .changes = changes()};
+    const std::unique_ptr<exporting::Drawing> drawing = numbers.drawn([&] { return draw_figure(kind, subject, numbers); });
+    if (!drawing) throw Error("{} can't be drawn: its numbers aren't known", path.filename().string());
     write_file_atomically(path, exporting::encode(*drawing, as));
   }
 
@@ -421,15 +428,22 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
   }
   RunSource sources(options.models ? options.models : std::make_shared<ModelCache>());
   const RunSource::Source& source = sources.build(options.inputs);
+  RunSource::Source computed = source;
+  if (!source.capture) {
+    const std::vector<ExportBlocks> blocks =
+        select_blocks(shapes_before_run(*source.network, *source.input), *source.network, options);
+    expect_room_for_figures(source, options, blocks);
+    computed.network = needed_network(source, options);
+  }
   if (source.model) {
     ExportProgress progress;
-    runner.load(source.network->layers, precision_of(options.inputs.source), [&](std::size_t done, std::size_t total) {
+    runner.load(computed.network->layers, precision_of(options.inputs.source), [&](std::size_t done, std::size_t total) {
       progress.loaded_bytes = done;
       progress.bytes_to_load = total;
       return !observer || observer(progress);
     });
   }
-  std::shared_ptr<const inference::Run> run = compute_run(runner, source, options.inputs, nullptr);
+  std::shared_ptr<const inference::Run> run = compute_run(runner, computed, options.inputs, nullptr);
   if (!options.reference) return export_run(runner, std::move(run), source, options, observer);
   const KnownRun reference = computed_reference(runner, options, sources, run);
   return ExportRun(runner, std::move(run), source, options, observer, &reference).write();

@@ -1,6 +1,7 @@
 #include "export/drawing.h"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,11 @@ class NotedDrawing final : public Drawing {
 std::unique_ptr<Drawing> with_note(std::unique_ptr<Drawing> drawing, std::string note, bool is_dark, bool is_shown) {
   if (note.empty() || !drawing) return drawing;
   return std::make_unique<NotedDrawing>(std::move(drawing), std::move(note), is_dark, is_shown);
+}
+
+double largest_edge(DrawingFormat format) {
+  if (format == DrawingFormat::Png) return kLargestImage;
+  return format == DrawingFormat::Pdf ? kMostPoints / kPointsPerUnit : std::numeric_limits<double>::infinity();
 }
 
 std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path) {

@@ -43,6 +43,9 @@ std::unique_ptr<Drawing> with_note(std::unique_ptr<Drawing> drawing, std::string
 
 enum class DrawingFormat : std::uint8_t { Svg, Pdf, Png };
 
+/// The longest side that a format allows: pixels of a PNG, units of a PDF's page and of an SVG.
+double largest_edge(DrawingFormat format);
+
 /// By the ending of a file's name; nullopt for any other.
 std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path);
 

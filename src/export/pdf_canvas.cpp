@@ -10,9 +10,6 @@
 namespace headlight::exporting {
 namespace {
 
-constexpr double kPointsPerUnit = 72.0 / 96.0;
-constexpr double kMostPoints = 14'400.0;  // of a page, by the format
-
 Surface make_page(double width, double height, const DrawingOutput& output, std::string& bytes) {
   if (!(width <= kMostPoints && height <= kMostPoints)) {
     throw Error("a page of {:.0f} × {:.0f} points is too large for PDF, at most {:.0f} on each side; save an SVG", width,
