@@ -171,8 +171,8 @@ ExportOptions options_of(const ExportFlags& flags, const State& state) {
 
 void check_input(ExportFlags& flags) {
   if (!flags.figure.empty()) {
-    if (flags.model.has_input() || !flags.texts.empty()) {
-      throw UsageError("--from brings its own session: leave out --text, --texts, --session, --preset and --capture");
+    if (flags.model.has_other_input() || !flags.texts.empty()) {
+      throw UsageError("--from brings its own session: leave out --text, --texts, --session and --preset");
     }
     flags.model.use_session(flags.figure);
   }

@@ -55,6 +55,8 @@ TEST_SUITE("gpu") {
       CHECK(second.status == 0);
       CHECK(read_file(again / name) == read_file(first / name));
     }
+    CHECK(complaint({"export", "--from", (first / "model.svg").string(), "--out", again.string()})
+              .find("names gpt2, which isn't beside it: say where it is with --model") != std::string::npos);
     // Alone it is refused where nothing is predicted.
     CHECK(complaint(
               {"export", "--preset", "notebook-001", "--views", "predictions", "--format", "svg", "--out", again.string()})
