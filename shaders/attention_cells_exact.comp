@@ -56,7 +56,7 @@ void main() {
     if (p.stage == kWeights) {
       vec2 ml = stats[stats_at(head, first + r)];
       value = ml.y == 0.0 ? vec4(0.0) : exp(value - ml.x) / ml.y;
-      if (p.has_finite_fill == 0u) value = mix(value, vec4(0.0), is_masked);
+      if (!has_finite_fill()) value = mix(value, vec4(0.0), is_masked);
     }
     [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
       if (j0 + uint(t) * 8u + lane <= j1) cells[out_at + r * p.columns + uint(t) * 8u] = vec2(value[t], is_masked[t] ? 1.0 : 0.0);

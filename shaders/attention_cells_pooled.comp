@@ -1,10 +1,10 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
-// The cells of one head's map, pooled: each value covers a pool × pool square of cells, the maximum for weights (peaks are
-// kept) unless their mean is asked for, the mean for the rest, without masked cells in the mean of masked scores. A lane owns one square in each
+// The cells of one head's map, pooled: each value covers a rectangle of pool × column_pool cells, the maximum for weights (peaks are
+// kept) unless their mean is asked for, the mean for the rest, without masked cells in the mean of masked scores. A lane owns one rectangle in each
 // of 4 tile rows and works through them 4 keys at a time. Workgroup z counts heads from first_head.
-// llvmpipe ends loops silently after 65,535 rounds of all loops of a shader together, and GPU drivers time out: large squares are
+// llvmpipe ends loops silently after 65,535 rounds of all loops of a shader together, and GPU drivers time out: large ones are
 // computed in strips of their rows, one dispatch after another.
 //   cells [head, tile row, tile column] (value, 1 where all its cells are masked); before the last strip (sum or
 //   maximum, cells shown)
@@ -20,14 +20,14 @@ const uint kKeys = 4u;
 
 void main() {
   uint head = p.first_head + gl_WorkGroupID.z;
-  uint tile_columns = (p.columns + p.pool - 1u) / p.pool;
+  uint tile_columns = (p.columns + p.column_pool - 1u) / p.column_pool;
   uint tile_rows = (p.rows + p.pool - 1u) / p.pool;
   uint tile_column = gl_GlobalInvocationID.x;
   uint tile_row = gl_WorkGroupID.y * kRows;
   if (tile_column >= tile_columns) return;
   uint row_end = p.row + p.rows, column_end = p.column + p.columns;
   uint first = p.row + tile_row * p.pool, last = min(first + kRows * p.pool, row_end) - 1u;
-  uint j0 = p.column + gl_WorkGroupID.x * 8u * p.pool, j1 = min(j0 + 8u * p.pool, column_end) - 1u;
+  uint j0 = p.column + gl_WorkGroupID.x * 8u * p.column_pool, j1 = min(j0 + 8u * p.column_pool, column_end) - 1u;
   MapMask map = load_map_mask(p.mask, p.batch_item, head, p.heads, p.keys);
   bool is_open = all_visible(p.mask, map, first, last, j0, j1);
   bool is_hidden = p.stage >= kMasked && !any_visited(map, first, last, j0, j1);
@@ -40,9 +40,9 @@ void main() {
     pooled[r] = before.x;
     shown_here[r] = before.y;
   }
-  for (uint dx = 0u; dx < p.pool; dx += kKeys) {
-    uint j = p.column + tile_column * p.pool + dx;
-    uint keys_here = min(min(kKeys, p.pool - dx), column_end - min(j, column_end));
+  for (uint dx = 0u; dx < p.column_pool; dx += kKeys) {
+    uint j = p.column + tile_column * p.column_pool + dx;
+    uint keys_here = min(min(kKeys, p.column_pool - dx), column_end - min(j, column_end));
     uint key_at[kKeys];
     [[unroll]] for (int t = 0; t < kKeys; ++t) key_at[t] = k_at(head, min(j + uint(t), p.keys - 1u));
     for (uint dy = p.strip_begin; dy < p.strip_end; ++dy) {
@@ -79,13 +79,13 @@ void main() {
           [[dont_unroll]] for (uint t = 0u; t < kKeys; ++t) value[t] = scaled_score(scores[r][t], map, i, j + t);
         }
         if (p.stage >= kWeights) {
-          value = mix(vec4(p.has_finite_fill != 0u ? p.fill : kHidden), value, equal(shows, vec4(1.0)));
+          value = mix(vec4(has_finite_fill() ? p.fill : kHidden), value, equal(shows, vec4(1.0)));
           value = mix(vec4(kHidden), value, equal(exists, vec4(1.0)));
           float top = max(max(value.x, value.y), max(value.z, value.w));  // the largest score has the largest weight
           vec2 ml = stats[stats_at(head, i)];
-          bool has_weights = ml.y != 0.0 && (p.has_finite_fill != 0u || shows != vec4(0.0));
+          bool has_weights = ml.y != 0.0 && (has_finite_fill() || shows != vec4(0.0));
           if (kMeansWeights) {
-            vec4 counts = p.has_finite_fill != 0u ? exists : shows;
+            vec4 counts = has_finite_fill() ? exists : shows;
             vec4 weights = mix(vec4(0.0), exp(value - ml.x), equal(counts, vec4(1.0))) / ml.y;
             if (has_weights) pooled[r] += is_nan(ml.y) ? not_a_number() : dot(weights, vec4(1.0));
           } else if (has_weights && !is_nan(pooled[r])) {
@@ -99,7 +99,7 @@ void main() {
       }
     }
   }
-  uint width = min(p.pool, column_end - (p.column + tile_column * p.pool));
+  uint width = min(p.column_pool, column_end - (p.column + tile_column * p.column_pool));
   [[dont_unroll]] for (uint r = 0u; r < kRows; ++r) {
     if (tile_row + r >= tile_rows) break;
     if (p.strip_end < p.pool) {

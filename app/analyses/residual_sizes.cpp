@@ -43,8 +43,12 @@ std::unique_ptr<AnalysisTask> begin_residual_sizes(const AnalysisQuery& query, c
   if (first == subject.shapes.end() || query.batch >= first->second.batch) throw Error("this run has no such layers");
   if (!first->second.has_input) throw Error("attention alone has no residual stream");
   ResidualSizes nothing_yet;
-  nothing_yet.layers = static_cast<std::uint32_t>(
+  const auto layers = static_cast<std::uint32_t>(
       std::ranges::count(subject.shapes, kind, [](const auto& shape) { return shape.first.kind; }));
+  // A last layer without an output projection leaves its heads as they are, and no state.
+  const bool ends_in_state = subject.shapes.at({.kind = kind, .layer = {layers - 1}}).d_output > 0;
+  nothing_yet.layers = ends_in_state ? layers : layers - 1;
+  if (nothing_yet.layers == 0) throw Error("without an output projection nothing is added to the token vectors");
   nothing_yet.tokens = first->second.queries;
   return std::make_unique<ResidualSizesTask>(is_encoder ? inference::Stack::Encoder : inference::Stack::Decoder, query.batch,
                                              nothing_yet);

@@ -184,7 +184,7 @@ class Teller {
 
   /// What was painted onto the cell; of several cells together nothing is told.
   void add_paint(const attention::MaskSpec& mask, const std::optional<attention::ReplacementPattern>& pattern) {
-    if (number_.pool > 1) return;
+    if (!number_.is_exact()) return;
     const attention::Cell cell{.query = number_.row, .key = number_.column};
     if (pattern && pattern->weights.has_row(cell.query)) {
       const float weight = pattern->weights.state(cell).value_or(0.0F);
@@ -209,12 +209,12 @@ class Teller {
   }
 
   void add_pooling(const Quantity& shown) {
-    if (number_.pool <= 1) return add("exact or pooled", "exact: one cell");
+    if (number_.is_exact()) return add("exact or pooled", "exact: one cell");
     const bool is_weight = shown.stage == Stage::Weights;
     const bool is_largest = is_weight && number_.pooling == attention::Pooling::Max;
     const char* of = shown.stage == Stage::Masked ? "the mean of the visible ones" : "the mean";
     add("exact or pooled", fmt::format("{} of {} × {} cells, each of them evaluated", is_largest ? "the largest" : of,
-                                       number_.pool, number_.pool));
+                                       number_.pool, number_.column_pool()));
   }
 
   std::uint32_t kv_head() const { return number_.head / std::max(shape_.heads / std::max(shape_.kv_heads, 1U), 1U); }

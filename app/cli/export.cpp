@@ -15,8 +15,8 @@
 #include "app/cli/progress_bar.h"
 #include "app/exports/figure_record.h"
 #include "app/exports/job.h"
+#include "app/state/portable_state.h"
 #include "app/state/session_file.h"
-#include "app/state/state_json.h"
 #include "app/state/usage.h"
 #include "core/json.h"
 
@@ -171,8 +171,8 @@ ExportOptions options_of(const ExportFlags& flags, const State& state) {
 
 void check_input(ExportFlags& flags) {
   if (!flags.figure.empty()) {
-    if (flags.model.has_input() || !flags.texts.empty()) {
-      throw UsageError("--from brings its own session: leave out --text, --texts, --session, --preset and --capture");
+    if (flags.model.has_other_input() || !flags.texts.empty()) {
+      throw UsageError("--from brings its own session: leave out --text, --texts, --session and --preset");
     }
     flags.model.use_session(flags.figure);
   }
@@ -199,7 +199,7 @@ int run_command(ExportFlags& flags) {
   }
   if (flags.threshold) state.view.lines.threshold = *flags.threshold;
   options.choice = figure_choice(state);
-  if (flags.has_session) options.session = to_text(to_json(state), -1);
+  if (flags.has_session) options.session = portable_state(state, options.directory);
   const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
   runner->watch_compiling(compile_bar());
   if (!flags.texts.empty()) return export_texts(*runner, flags, options, state);

@@ -14,7 +14,7 @@
 #include "app/exports/plan.h"
 #include "app/exports/record.h"
 #include "app/exports/text_index.h"
-#include "app/state/state_json.h"
+#include "app/state/portable_state.h"
 #include "app/state/usage.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -120,7 +120,7 @@ exporting::Json settings_of(const ExportOptions& options, const State& state) {
   State bare = state;
   bare.text().clear();
   exporting::Json settings = describe_settings(options);
-  settings["state"] = exporting::Json(to_json(bare));
+  settings["state"] = exporting::Json::parse(portable_state(bare, options.directory));
   return settings;
 }
 
@@ -148,9 +148,9 @@ int export_texts(Runner& runner, const ExportFlags& flags, const ExportOptions& 
     ExportOptions own = options;
     const State own_state = state_of(state, input);
     own.inputs = run_inputs(own_state);
-    if (flags.has_session) own.session = to_text(to_json(own_state), -1);
     IndexedText done{.line = number, .folder = folder_of(number, input.id), .text = input.key()};
     own.directory = options.directory / done.folder;
+    if (flags.has_session) own.session = portable_state(own_state, own.directory);
     try {
       const ExportReport report = run_export(runner, own);
       done.files = report.files.size();

@@ -15,6 +15,7 @@
 #include "app/models/starter_view.h"
 #include "app/state/mask_file.h"
 #include "app/state/opened_file.h"
+#include "app/state/portable_state.h"
 #include "app/state/usage.h"
 #include "capture/capture_file.h"
 #include "core/atomic_file.h"
@@ -207,6 +208,7 @@ void ModelFlags::apply_model(State& state) {
   if (!model_.empty()) {
     const std::filesystem::path path = std::filesystem::absolute(inference::find_model(model_)).lexically_normal();
     opened_ = models_->open(path);
+    find_at(state, path.string());  // a figure may name its model without its folder
     if (model_path(state.source) != path) {
       select_model(state, path.string(), opened_->masks);
       select_first_head(state, *opened_);
@@ -278,6 +280,7 @@ void ModelFlags::apply(State& state) {
   if (!preset_.empty()) select_preset(state, preset_);
   if (!capture_.empty()) {
     const std::filesystem::path path = std::filesystem::absolute(capture_).lexically_normal();
+    find_at(state, path.string());                 // a figure may name its capture without its folder
     const capture::CaptureFile file(path, false);  // what is wrong with it is told before anything is computed
     select_capture(state, path.string());
   }
@@ -293,6 +296,15 @@ void ModelFlags::apply(State& state) {
   apply_model(state);
   apply_masks(state);
   for (const StateEdit& edit : change_edits_) edit(state);
+  if (is_figure_path(session_file_)) expect_found(state);
+}
+
+void ModelFlags::expect_found(const State& state) const {
+  const std::string& name = is_model(state.source) ? model_path(state.source) : capture_path(state.source);
+  std::error_code failure;
+  if (name.empty() || std::filesystem::path(name).is_absolute() || std::filesystem::exists(name, failure)) return;
+  throw Error("{} names {}, which isn't beside it: say where it is with {}", session_file_, name,
+              is_model(state.source) ? "--model" : "--capture");
 }
 
 }  // namespace headlight::app

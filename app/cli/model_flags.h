@@ -28,6 +28,9 @@ class ModelFlags {
     return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !capture_.empty() || !session_file_.empty();
   }
 
+  /// Was an input given besides the place of a capture, which a figure may name without its folder?
+  bool has_other_input() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !session_file_.empty(); }
+
   /// Was more than a model or a session given?
   bool names_text() const { return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !capture_.empty(); }
 
@@ -73,6 +76,8 @@ class ModelFlags {
   void settle_sizes();
   void refuse_contradictions() const;
   void refuse_with_capture() const;
+  /// Throws Error where the model or the capture of a figure is a name that means nothing here.
+  void expect_found(const State& state) const;
   void apply_model(State& state);
   void apply_masks(State& state) const;
 

@@ -15,7 +15,7 @@
 #include "app/quantities/shown_map.h"
 #include "app/shell/desktop.h"
 #include "app/state/opened_file.h"
-#include "app/state/state_json.h"
+#include "app/state/portable_state.h"
 #include "core/error.h"
 #include "core/json.h"
 
@@ -138,7 +138,7 @@ void ExportDialog::copy_figure(const State& state, const Transient& transient, c
   if (writes_difference(wanted)) wanted.color_limits.clear();
   wanted.is_dark = state.view.theme != Theme::Light;
   wanted.directory = passing_folder();
-  wanted.session = to_text(to_json(state), -1);
+  wanted.session = portable_state(state, wanted.directory);
   is_copying_ = true;
   outcome_ = {};
   job_ = std::make_unique<ExportJob>(open_runner_, device, wanted, wake_, [folder = wanted.directory](ExportReport& report) {
@@ -208,7 +208,7 @@ void ExportDialog::begin(const Frame& frame, const std::string& device, std::str
   try {
     ExportOptions wanted = options(frame.state, frame.transient, frame.result);
     wanted.directory = expand_home(typed_directory_);
-    wanted.session = to_text(to_json(frame.state), -1);
+    wanted.session = portable_state(frame.state, wanted.directory);
     job_ = std::make_unique<ExportJob>(open_runner_, device, std::move(wanted), wake_);
     is_copying_ = false;
     directory = typed_directory_;

@@ -68,22 +68,24 @@ void FigurePreview::update(Frame& frame, const ExportOptions& options, const Fig
   const std::vector<MatrixRef> figures = figures_of(kind, blocks, stage);
   if (figures.empty()) throw Error("{}: there is one head, which has a figure of its own", kind.id);
   numbers_.begin(frame);
-  std::unique_ptr<exporting::Drawing> drawing = kind.draw({.input = *frame.result.input,
-                                                           .prompt = frame.result.prompt.get(),
-                                                           .model = frame.result.model.get(),
-                                                           .network = frame.result.network.get(),
-                                                           .reference_input = frame.result.reference_input.get(),
-                                                           .capture = frame.result.capture.get(),
-                                                           .blocks = blocks,
-                                                           .matrix = figures.front(),
-                                                           .options = shown},
-                                                          numbers_);
+  std::unique_ptr<exporting::Drawing> drawing = draw_figure(kind,
+                                                            {.input = *frame.result.input,
+                                                             .prompt = frame.result.prompt.get(),
+                                                             .model = frame.result.model.get(),
+                                                             .network = frame.result.network.get(),
+                                                             .reference_input = frame.result.reference_input.get(),
+                                                             .capture = frame.result.capture.get(),
+                                                             .blocks = blocks,
+                                                             .matrix = figures.front(),
+                                                             .options = shown,
+                                                             .changes = changes_on_screen(frame.state, frame.result)},
+                                                            numbers_);
   if (drawing) drawing_ = std::move(drawing);  // until then the one of before
 }
 
 std::string FigurePreview::remark() const {
   const std::uint32_t pool = trouble_.empty() ? numbers_.largest_pool() : 1;
-  return pool > 1 ? fmt::format("Here a square is the largest of {0} \u00D7 {0} cells. ", pool) : std::string();
+  return pool > 1 ? fmt::format("Here a point is the largest of up to {0} \u00D7 {0} cells. ", pool) : std::string();
 }
 
 void FigurePreview::draw_page(Frame& frame, const ExportOptions& options, glm::vec2 corner, glm::vec2 room) const {

@@ -64,7 +64,7 @@ std::uint32_t PreviewNumbers::edge(std::uint32_t most, std::size_t maps) const {
 
 std::uint32_t PreviewNumbers::largest_pool() const {
   std::uint32_t largest = 1;
-  for (const auto& [query, tile] : tiles_) largest = std::max(largest, query.pool);
+  for (const auto& [query, tile] : tiles_) largest = std::max({largest, query.pool, query.column_pool()});
   return largest;
 }
 

@@ -78,7 +78,7 @@ TileFacts make_tile_facts(const attention::Tile& tile) {
   facts.range = visible_range(tile);
   // A difference of weights has no row sums: its values are no distribution.
   if (request.stage != attention::Stage::Weights || tile.row_sum.empty()) return facts;
-  const bool has_means = request.pool > 1 && request.pooling == attention::Pooling::Mean;
+  const bool has_means = !request.is_exact() && request.pooling == attention::Pooling::Mean;
   facts.largest_weight = has_means ? facts.range.high : largest_weight(tile);
   facts.high_weight = high_weight(tile);
   facts.concentration = concentration(tile, request.rows, std::max(request.rows, 1U));

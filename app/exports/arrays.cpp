@@ -76,11 +76,16 @@ NumberArray stage_array(const Runs& runs, const ExportBlocks& blocks, attention:
       }
     }
   }
-  const std::size_t count = strips.size();
+  std::vector<std::size_t> ends;  // of the strips that are evaluated together
+  while (ends.empty() || ends.back() < strips.size()) ends.push_back(end_of_group(strips, ends.empty() ? 0 : ends.back()));
+  const std::size_t count = ends.size();
   const auto norms = std::make_shared<HeadNormsCache>();
-  const auto read = [&run = runs.run, reference = runs.reference, norms, strips = std::move(strips)](std::size_t part,
-                                                                                                     std::string& bytes) {
-    append_numbers(evaluate({.run = run, .reference = reference, .norms = norms}, strips.at(part)).values, bytes);
+  const auto read = [&run = runs.run, reference = runs.reference, norms, strips = std::move(strips), ends = std::move(ends)](
+                        std::size_t part, std::string& bytes) {
+    const std::size_t first = part == 0 ? 0 : ends.at(part - 1);
+    const std::span<const TileQuery> together = std::span(strips).subspan(first, ends.at(part) - first);
+    for (const attention::Tile& strip : evaluate({.run = run, .reference = reference, .norms = norms}, together))
+      append_numbers(strip.values, bytes);
   };
   return {.array = {.name = std::move(name), .shape = std::move(shape), .parts = count, .read = read},
           .axes = axis_names(written)};

@@ -38,6 +38,12 @@ std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks) {
   return kind.refusal == nullptr ? std::string() : kind.refusal(blocks);
 }
 
+std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const FigureSubject& subject,
+                                                FigureNumbers& numbers) {
+  const ExportOptions& options = subject.options;
+  return exporting::with_note(kind.draw(subject, numbers), subject.changes, options.is_dark, options.parts.settings);
+}
+
 std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage) {
   std::vector<std::uint32_t> heads = heads_of(blocks, stage);
   if (&kind == &kHeadsFigure && heads.size() < 2) return {};  // it would show what the head's own figure shows

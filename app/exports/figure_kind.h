@@ -34,6 +34,7 @@ struct FigureSubject {
   MatrixRef matrix;                                    ///< one of figures_of()
   const ExportOptions& options;
   exporting::DrawingFormat format = exporting::DrawingFormat::Svg;
+  std::string changes = {};  ///< changes_note() of the run
 };
 
 /// For what there is one figure.
@@ -60,7 +61,7 @@ struct FigureKind {
   bool takes_parts = false;        ///< of chosen rows and columns
   /// Why there is none beyond that; empty: there is one. Null: never.
   std::string (*refusal)(const ExportBlocks& blocks) = nullptr;
-  /// Null: its numbers aren't all known yet. Throws Error in one line where it can't be drawn.
+  /// As draw_figure(), which calls it, without what is said of every figure.
   std::unique_ptr<exporting::Drawing> (*draw)(const FigureSubject& subject, FigureNumbers& numbers);
 };
 
@@ -76,6 +77,10 @@ std::vector<const FigureKind*> figure_kinds_of(const ExportOptions& options);
 
 /// Why the selection has no such figure; empty: it has.
 std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks);
+/// The figure, with what its run was changed by in caption and metadata. Null: its numbers aren't all known yet. Throws
+/// Error in one line where it can't be drawn.
+std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const FigureSubject& subject,
+                                                FigureNumbers& numbers);
 /// The figures of a stage, by layer, batch item and head.
 std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage);
 /// The name of its file.

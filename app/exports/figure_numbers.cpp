@@ -18,16 +18,31 @@ void RunNumbers::tell(double more) const {
 }
 
 std::shared_ptr<const attention::Tile> RunNumbers::tile(const TileQuery& query) {
-  double asked = static_cast<double>(query.rows) * query.columns;
-  auto found = std::make_shared<attention::Tile>(evaluate(runs_, query, [&](std::size_t cells) {
-    tell(static_cast<double>(cells));
-    asked = std::max(asked, static_cast<double>(cells));
-  }));
-  read_ += asked;
-  return found;
+  const auto [found, is_new] = known_.try_emplace(query);
+  if (is_new) asked_.push_back(query);
+  return found->second;
+}
+
+bool RunNumbers::answer() {
+  const std::vector<TileQuery> asked = std::exchange(asked_, {});
+  for (std::size_t first = 0, end = 0; first < asked.size(); first = end) {
+    end = end_of_group(asked, first);
+    double cells = 0.0;
+    std::vector<attention::Tile> tiles =
+        evaluate(runs_, std::span(asked).subspan(first, end - first), [&](std::size_t evaluated) {
+          cells = static_cast<double>(evaluated);
+          tell(cells);
+        });
+    read_ += cells;
+    for (std::size_t i = 0; i < tiles.size(); ++i)
+      known_[asked[first + i]] = std::make_shared<const attention::Tile>(std::move(tiles[i]));
+  }
+  return !asked.empty();
 }
 
 std::shared_ptr<const AnalysisResult> RunNumbers::analysis(const AnalysisQuery& query) {
+  std::shared_ptr<const AnalysisResult>& result = analysed_[query];
+  if (result) return result;
   constexpr std::size_t kCellsAtOnce = std::size_t{1} << 21;
   const std::unique_ptr<AnalysisTask> task = query.analysis->begin(query, subject_);
   while (!task->is_done()) {
@@ -41,7 +56,7 @@ std::shared_ptr<const AnalysisResult> RunNumbers::analysis(const AnalysisQuery& 
     for (const attention::TileRequest& request : reads.tiles) read_ += static_cast<double>(request.cells());
     task->take({.tiles = tiles, .logits = {}, .residuals = {}});
   }
-  return task->result();
+  return result = task->result();
 }
 
 std::shared_ptr<const Prediction> RunNumbers::prediction(const PredictionQuery& query) {

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <vector>
 
 #include "app/analyses/analysis.h"
 #include "app/engine/predictions.h"
@@ -31,7 +33,8 @@ class FigureNumbers {
   FigureNumbers& operator=(const FigureNumbers&) = default;
 };
 
-/// Of runs that are computed. The run's network and input are needed by analyses alone.
+/// Of runs that are computed. The run's network and input are needed by analyses alone. Tiles are null until answer() has
+/// evaluated all that were asked for, together.
 class RunNumbers final : public FigureNumbers {
  public:
   explicit RunNumbers(Runs runs, AnalysisSubject subject = {}, Checkpoint checkpoint = {});
@@ -40,6 +43,15 @@ class RunNumbers final : public FigureNumbers {
   std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& query) override;
   std::shared_ptr<const Prediction> prediction(const PredictionQuery& query) override;
   void expect(double cells) override { expected_ = cells; }
+  /// Evaluates what was asked for and isn't known. False: there is nothing of that kind.
+  bool answer();
+  /// What `draw` returns once all that it asks for is known: a pointer or an optional.
+  template <typename Draw>
+  auto drawn(const Draw& draw) {
+    auto result = draw();
+    while (!result && answer()) result = draw();
+    return result;
+  }
 
  private:
   void tell(double more) const;
@@ -47,6 +59,9 @@ class RunNumbers final : public FigureNumbers {
   Runs runs_;
   AnalysisSubject subject_;
   Checkpoint checkpoint_;
+  std::map<TileQuery, std::shared_ptr<const attention::Tile>> known_;
+  std::map<AnalysisQuery, std::shared_ptr<const AnalysisResult>> analysed_;
+  std::vector<TileQuery> asked_;
   double expected_ = 0.0, read_ = 0.0;  ///< cells
 };
 

@@ -10,8 +10,10 @@
 #include "app/exports/figure_record.h"
 #include "app/exports/patch_thumbnails.h"
 #include "app/quantities/shown_map.h"
+#include "app/state/model_changes.h"
 #include "app/state/usage.h"
 #include "core/error.h"
+#include "model/hub_cache.h"
 #include "view/color_map.h"
 
 namespace headlight::app {
@@ -23,15 +25,6 @@ using attention::Stage;
 std::uint32_t heads_behind(const ExportBlocks& blocks) {
   if (blocks.mean == HeadMean::None) return 1;
   return blocks.shape.heads * (blocks.mean == HeadMean::Kind ? blocks.all_layers : 1);
-}
-
-/// Of its folder or file; of a snapshot in the Hugging Face cache (…/models--organisation--name/snapshots/revision) its own.
-std::string model_name(const Model& model) {
-  const std::filesystem::path path = model.path;
-  const std::filesystem::path repository = path.parent_path().parent_path();
-  constexpr std::string_view kPrefix = "models--";
-  const std::string name = repository.filename().string();
-  return name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : path.filename().string();
 }
 
 /// Tokens without the mark of those that begin a word; a token that is a space alone keeps it.
@@ -61,7 +54,7 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
         return fmt::format("d_model {}, seed {}", shape.d_model, playground.settings.seed);
       },
       [](const Notebook& notebook) { return notebook.name; },
-      [&](const Model& model) { return fmt::format("{}, d_model {}", model_name(model), shape.d_model); },
+      [&](const Model& model) { return fmt::format("{}, d_model {}", model::model_name(model.path), shape.d_model); },
       [&](const Capture& capture) {
         return fmt::format("captured in {}", std::filesystem::path(capture.path).filename().string());
       });
@@ -71,10 +64,15 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
   return text + "; " + mask_in_words(inputs.masks[blocks.kind]) + less;
 }
 
-std::uint32_t figure_pool(std::uint32_t rows, std::uint32_t columns, std::uint32_t edge) {
-  std::uint32_t pool = 1;
-  while ((std::max(rows, columns) + pool - 1) / pool > edge) pool *= 2;
-  return pool;
+std::string changes_on_screen(const State& state, const EngineResult& result) {
+  if (!result.inputs || !result.network) return {};
+  const auto changes = [&](const RunInputs& inputs) { return run_changes(inputs, result.model.get(), *result.network); };
+  std::optional<std::string> compared;
+  if (const SharedValue<FrozenRun>& frozen = state.compare.frozen) {
+    // Of another model the name says what was changed: its training isn't known here.
+    compared = names_same(frozen->inputs.source, result.inputs->source) ? changes(frozen->inputs) : frozen->name;
+  }
+  return changes_note(result.inputs->source, changes(*result.inputs), compared);
 }
 
 std::string mask_in_words(const attention::MaskSpec& mask) {
@@ -93,9 +91,9 @@ std::optional<exporting::FigureMap> read_map(FigureNumbers& numbers, const Expor
                                              std::uint32_t edge, std::optional<QuantityId> instead) {
   std::vector<TileQuery> parts = selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   const auto [rows, columns] = extent_of(blocks, matrix.stage);
-  const std::uint32_t pool = figure_pool(rows, columns, edge);
-  if (parts.size() == 1) parts.front().pool = pool;
-  if (parts.size() > 1 && pool > 1) {
+  if (parts.size() == 1) {
+    pool_sides(parts.front(), glm::uvec2(edge));
+  } else if (std::max(rows, columns) > edge) {
     throw UsageError("a figure of single queries has at most {} rows and columns; choose fewer with --queries and --keys",
                      edge);
   }
@@ -201,7 +199,8 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
 exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks,
                                        const MatrixRef& matrix, const ExportOptions& options) {
   RunNumbers numbers(runs);
-  return matrix_figure(*read_map(numbers, blocks, matrix, kFigureEdge), input, blocks, matrix, options);
+  std::optional<exporting::FigureMap> map = numbers.drawn([&] { return read_map(numbers, blocks, matrix, kFigureEdge); });
+  return matrix_figure(std::move(*map), input, blocks, matrix, options);
 }
 
 exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::ModelInput& input, const ExportBlocks& blocks,

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/engine/engine.h"
 #include "app/exports/figure_numbers.h"
 #include "app/exports/job.h"
 #include "app/exports/numbers.h"
@@ -18,11 +19,9 @@ namespace headlight::app {
 
 /// Values along an edge of one figure, and of one of a sheet's panels; more cells are pooled on the device.
 inline constexpr std::uint32_t kFigureEdge = 1024, kPanelEdge = 256;
-/// The power of two by which a matrix is pooled to have at most `edge` values an edge.
-std::uint32_t figure_pool(std::uint32_t rows, std::uint32_t columns, std::uint32_t edge);
-
-/// A matrix with at most `edge` values an edge, pooled on the device; `instead`: another quantity of the same places. Of
-/// several ranges of rows, which have no squares in common, every value is a cell. Nullopt: it isn't all known yet.
+/// A matrix with at most `edge` values an edge, each side pooled on the device as far as it needs; `instead`: another
+/// quantity of the same places. Of several ranges of rows, which have no squares in common, every value is a cell. Nullopt:
+/// it isn't all known yet.
 std::optional<exporting::FigureMap> read_map(FigureNumbers& numbers, const ExportBlocks& blocks, const MatrixRef& matrix,
                                              std::uint32_t edge, std::optional<QuantityId> instead = {});
 /// Cells that read_map() evaluates of a stage's matrix.
@@ -57,6 +56,9 @@ std::optional<exporting::ContactSheet> heads_figure(FigureNumbers& numbers, cons
 
 /// What was computed, in a line: "captions-gpt2, d_model 256, 8 heads, …; mask causal".
 std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options);
+
+/// changes_note() of the run on screen, beside the one that it is compared with.
+std::string changes_on_screen(const State& state, const EngineResult& result);
 
 /// "mask causal, padding masked, fill -inf": one line.
 std::string mask_in_words(const attention::MaskSpec& mask);

@@ -78,8 +78,8 @@ void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& mod
   for (const model::BlockRef layer : blocks.layers) {
     const std::string name = naming.contact_sheet(layer, 0, attention::Stage::Weights, "png");
     RunNumbers numbers({.run = *run});
-    write_file_atomically(directory / name, exporting::encode(*heads_figure(numbers, blocks, {.block = layer}, options),
-                                                              exporting::DrawingFormat::Png));
+    const auto sheet = numbers.drawn([&] { return heads_figure(numbers, blocks, {.block = layer}, options); });
+    write_file_atomically(directory / name, exporting::encode(*sheet, exporting::DrawingFormat::Png));
   }
   if (!has_target) return;
   write_file_atomically(directory / "alignment.png",

@@ -130,7 +130,7 @@ bool has_saved_weights(const capture::CaptureFile* capture) {
 
 std::string write_attention_page(const inference::Run& run, const model::ModelInput& input,
                                  const capture::CaptureFile* capture, const std::vector<ExportBlocks>& plan,
-                                 const ExportOptions& options, const std::string& device, const std::filesystem::path& path,
+                                 const ExportOptions& options, const PageOrigin& origin, const std::filesystem::path& path,
                                  const Checkpoint& checkpoint) {
   const Result<view::ColorMap> color_map = view::parse_color_map(options.color_map);
   if (!color_map) throw Error(color_map.error());
@@ -138,8 +138,9 @@ std::string write_attention_page(const inference::Run& run, const model::ModelIn
   page.title =
       options.title.empty() ? std::string(quantity(quantity_of(plan.front(), Stage::Weights)).figure_title) : options.title;
   page.subtitle = settings_in_words(plan.front(), options);
+  if (!origin.changes.empty()) page.subtitle += "; " + origin.changes;
   page.made = fmt::format("Headlight {}, {}", HEADLIGHT_VERSION,
-                          has_saved_weights(capture) ? "weights as they were saved" : "computed on " + device);
+                          has_saved_weights(capture) ? "weights as they were saved" : "computed on " + origin.device);
   page.color_map = *color_map;
   page.theme = options.is_dark ? exporting::PageTheme::Dark : exporting::PageTheme::Auto;
   PageReader reader(run, input, checkpoint);

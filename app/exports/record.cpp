@@ -5,6 +5,8 @@
 #include "app/exports/figure_kind.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/field_values.h"
+#include "app/state/model_changes.h"
+#include "app/state/portable_state.h"
 #include "app/state/state_json.h"
 #include "app/state/state_names.h"
 #include "export/json.h"
@@ -49,8 +51,9 @@ void describe_changes(const RunInputs& inputs, Json& about) {
   if (!inputs.changes.empty()) about["changes"] = Json(write_changes(inputs.changes));
 }
 
-/// The settings that rebuild the network, and what was changed about it.
-Json describe_source(const RunInputs& inputs, const inference::LanguageModel* language_model) {
+/// The settings that rebuild the network, and what was changed about it. `folder`: of the export.
+Json describe_source(const RunInputs& inputs, const inference::LanguageModel* language_model, const model::Network& network,
+                     const std::filesystem::path& folder) {
   Json about = match(
       inputs.source,
       [](const Playground& playground) {
@@ -62,16 +65,17 @@ Json describe_source(const RunInputs& inputs, const inference::LanguageModel* la
         return {{"preset", notebook.name}, {"about", inference::make_notebook(notebook.name).summary}};
       },
       [&](const Model& choice) { return describe_language_model(*language_model, choice); },
-      [](const Capture& capture) -> Json {
-        return {{"capture", capture.path}};
+      [&](const Capture& capture) -> Json {
+        return {{"capture", portable_path(capture.path, folder)}};
       });
   describe_changes(inputs, about);
+  if (const std::string words = run_changes(inputs, language_model, network); !words.empty()) about["differs"] = words;
   return about;
 }
 
 /// The source, and its sizes.
 Json describe_model(const RunRecord& record) {
-  Json model = describe_source(record.options.inputs, record.language_model);
+  Json model = describe_source(record.options.inputs, record.language_model, record.network, record.options.directory);
   for (const ExportBlocks& blocks : record.blocks) {
     const inference::BlockShape& shape = blocks.shape;
     Json& attention = model["attention"][std::string(model::to_string(blocks.kind))];
@@ -108,7 +112,8 @@ Json describe_reference(const RunRecord& record) {
   const FrozenRun& frozen = *record.options.reference;
   const model::ModelInput& input = *record.reference->input;
   Json about = {{"name", frozen.name},
-                {"model", describe_source(frozen.inputs, record.reference->model.get())},
+                {"model", describe_source(frozen.inputs, record.reference->model.get(), *record.reference->network,
+                                          record.options.directory)},
                 {"tokens", exporting::describe_tokens(input.source)}};
   if (input.target) about["target_tokens"] = exporting::describe_tokens(*input.target);
   if (is_capture(frozen.inputs.source)) return about;

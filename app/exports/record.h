@@ -14,6 +14,7 @@ namespace headlight::app {
 struct RunRecord {
   const ExportOptions& options;
   const inference::LanguageModel* language_model;  ///< null: playground or preset
+  const model::Network& network;                   ///< that was run
   const model::ModelInput& input;
   std::string device;
   const std::vector<ExportBlocks>& blocks;

@@ -6,6 +6,7 @@
 #include "app/engine/computed_run.h"
 #include "app/engine/run_source.h"
 #include "app/exports/arrays.h"
+#include "app/exports/before_run.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/exports/names.h"
@@ -15,6 +16,7 @@
 #include "app/exports/record.h"
 #include "app/exports/tiles.h"
 #include "app/state/run_interventions.h"
+#include "app/state/model_changes.h"
 #include "capture/captured_run.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -38,6 +40,13 @@ std::shared_ptr<const model::Network> without_transpose(const model::Network& ne
   return std::make_shared<const model::Network>(std::move(copy));
 }
 
+/// A network's blocks are known before its run, which may be of its first layers alone.
+std::vector<ExportBlocks> selected_blocks(const RunSource::Source& source, const inference::Run& run,
+                                          const ExportOptions& options) {
+  if (source.capture) return select_blocks(run, *source.network, options);
+  return select_blocks(shapes_before_run(*source.network, *source.input), *source.network, options);
+}
+
 /// One export from the forward pass to run.json. Files are planned first, so that progress knows how many there are.
 class ExportRun {
  public:
@@ -52,7 +61,7 @@ class ExportRun {
         observer_(observer) {}
 
   ExportReport write() {
-    blocks_ = select_blocks(*run_, *source_.network, options_);
+    blocks_ = selected_blocks(source_, *run_, options_);
     plan();
     if (tasks_.empty()) throw Error("there is nothing to write: {}", report_.notes.front());
     make_directories(options_.directory);
@@ -91,6 +100,7 @@ class ExportRun {
   std::string record(const std::vector<exporting::WrittenStage>& stages) const {
     return encode_run_record({.options = options_,
                               .language_model = source_.model.get(),
+                              .network = *source_.network,
                               .input = *source_.input,
                               .device = runner_.device_name(),
                               .blocks = blocks_,
@@ -100,10 +110,10 @@ class ExportRun {
   }
 
   void plan() {
+    const std::vector<model::BlockRef> there = source_.network->blocks();
     for (const auto& [head, pattern] : options_.inputs.patterns) {
-      const std::vector<model::BlockRef> blocks = run_->blocks();
-      const bool is_there =
-          std::ranges::find(blocks, head.first) != blocks.end() && head.second < run_->shape(head.first).heads;
+      const bool is_there = std::ranges::find(there, head.first) != there.end() &&
+                            head.second < source_.network->layer(head.first).config.heads;
       if (is_there) continue;
       report_.notes.push_back(fmt::format("the {} pattern of {} L{}H{} is left out: there is no such head",
                                           attention::to_string(pattern.kind), model::to_string(head.first.kind),
@@ -213,19 +223,30 @@ class ExportRun {
                                    .shapes = shapes_of(*run_),
                                    .has_logits = run_->has_logits()};
     RunNumbers numbers(both_runs(), analysed, checkpoint());
-    const std::unique_ptr<exporting::Drawing> drawing =
-        kind.draw({.input = *source_.input,
-                   .prompt = source_.prompt.get(),
-                   .model = source_.model.get(),
-                   .network = source_.network.get(),
-                   .reference_input = reference_ ? reference_->source.input.get() : nullptr,
-                   .capture = source_.capture.get(),
-                   .blocks = blocks,
-                   .matrix = matrix,
-                   .options = options_,
-                   .format = as},
-                  numbers);
+    const FigureSubject subject{.input = *source_.input,
+                                .prompt = source_.prompt.get(),
+                                .model = source_.model.get(),
+                                .network = source_.network.get(),
+                                .reference_input = reference_ ? reference_->source.input.get() : nullptr,
+                                .capture = source_.capture.get(),
+                                .blocks = blocks,
+                                .matrix = matrix,
+                                .options = options_,
+                                .format = as,
+                                .changes = changes()};
+    const std::unique_ptr<exporting::Drawing> drawing = numbers.drawn([&] { return draw_figure(kind, subject, numbers); });
+    if (!drawing) throw Error("{} can't be drawn: its numbers aren't known", path.filename().string());
     write_file_atomically(path, exporting::encode(*drawing, as));
+  }
+
+  static std::string changes_in(const RunInputs& inputs, const RunSource::Source& source) {
+    return run_changes(inputs, source.model.get(), *source.network);
+  }
+  /// The line about them of figures and pages.
+  std::string changes() const {
+    std::optional<std::string> compared;
+    if (reference_ != nullptr) compared = changes_in(options_.reference->inputs, reference_->source);
+    return changes_note(options_.inputs.source, changes_in(options_.inputs, source_), compared);
   }
 
   std::string result_name(const std::string& result) const {
@@ -282,9 +303,9 @@ class ExportRun {
       return;
     }
     tasks_.push_back({container_name(ExportFormat::Html, options_), [this](const std::filesystem::path& path) {
-                        const std::string warning =
-                            write_attention_page(*run_, *source_.input, source_.capture.get(), blocks_, options_,
-                                                 runner_.device_name(), path, checkpoint());
+                        const std::string warning = write_attention_page(
+                            *run_, *source_.input, source_.capture.get(), blocks_, options_,
+                            {.changes = changes(), .device = runner_.device_name()}, path, checkpoint());
                         if (!warning.empty()) report_.notes.push_back(warning);
                       }});
   }
@@ -415,15 +436,22 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
   }
   RunSource sources(options.models ? options.models : std::make_shared<ModelCache>());
   const RunSource::Source& source = sources.build(options.inputs);
+  RunSource::Source computed = source;
+  if (!source.capture) {
+    const std::vector<ExportBlocks> blocks =
+        select_blocks(shapes_before_run(*source.network, *source.input), *source.network, options);
+    expect_room_for_figures(source, options, blocks);
+    computed.network = needed_network(source, options);
+  }
   if (source.model) {
     ExportProgress progress;
-    runner.load(source.network->layers, precision_of(options.inputs.source), [&](std::size_t done, std::size_t total) {
+    runner.load(computed.network->layers, precision_of(options.inputs.source), [&](std::size_t done, std::size_t total) {
       progress.loaded_bytes = done;
       progress.bytes_to_load = total;
       return !observer || observer(progress);
     });
   }
-  std::shared_ptr<const inference::Run> run = compute_run(runner, source, options.inputs, nullptr);
+  std::shared_ptr<const inference::Run> run = compute_run(runner, computed, options.inputs, nullptr);
   if (!options.reference) return export_run(runner, std::move(run), source, options, observer);
   const KnownRun reference = computed_reference(runner, options, sources, run);
   return ExportRun(runner, std::move(run), source, options, observer, &reference).write();

@@ -96,8 +96,9 @@ class SizeOfPlan {
 
   void add_maps(Stage stage, ExportFormat format, inference::BlockShape::Extent extent, std::uint64_t matrices,
                 std::uint32_t edge) {
-    const std::uint64_t pool = figure_pool(extent.rows, extent.columns, edge);
-    const std::uint64_t values = ((extent.rows + pool - 1) / pool) * ((extent.columns + pool - 1) / pool);
+    TileQuery drawn{.rows = extent.rows, .columns = extent.columns, .pool = 1};
+    pool_sides(drawn, glm::uvec2(edge));
+    const std::uint64_t values = std::uint64_t{drawn.tile_rows()} * drawn.tile_columns();
     const bool is_drawn = format == ExportFormat::Svg && std::max(extent.rows, extent.columns) <= kMostSvgCells;
     const double value = is_drawn ? kSvgCell : stage == Stage::Weights ? kWeightValue : kSignedValue;
     bytes_ += static_cast<double>(matrices) * static_cast<double>(values) * value;

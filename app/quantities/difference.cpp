@@ -63,7 +63,7 @@ Difference::Difference(const TileQuery& query, const EvaluationSubject& subject)
     rows_there_ = reference_.run.pairs->queries(query_.block.kind).at(query_.batch);
     columns_there_ = reference_.run.pairs->keys(query_.block.kind).at(query_.batch);
   }
-  pools_itself_ = query.pool > 1 && (takes_farthest_ || !rows_there_.empty());
+  pools_itself_ = !query.is_exact() && (takes_farthest_ || !rows_there_.empty());
   begin_strip();
 }
 
@@ -77,7 +77,10 @@ void Difference::begin_strip() {
   strip.rows = rows_;
   strip.sampled_rows = 0;
   if (sampled > 0) strip.rows = std::min(sampled, rows_);
-  if (pools_itself_) strip.pool = 1;
+  if (pools_itself_) {
+    strip.pool = 1;
+    strip.pooled_columns = 0;
+  }
   const Quantity& base = quantity(query_.quantity);
   of_run_ = base.begin(strip, run_);
   of_reference_ = base.begin(strip, reference_);
@@ -99,16 +102,16 @@ void Difference::take(std::vector<attention::Tile> tiles) {
 }
 
 void Difference::end_strip(const attention::Tile& run, const attention::Tile& reference) {
-  const std::uint32_t pool = pools_itself_ ? query_.pool : 1;
+  const std::uint32_t pool = pools_itself_ ? query_.pool : 1, column_pool = pools_itself_ ? query_.column_pool() : 1;
   const std::uint32_t rows = run.request.tile_rows(), columns = run.request.tile_columns();
   for (std::uint32_t row = 0; row < rows; row += pool) {
-    for (std::uint32_t column = 0; column < columns; column += pool) {
+    for (std::uint32_t column = 0; column < columns; column += column_pool) {
       float farthest = 0.0F;
       double sum = 0.0;
       std::size_t count = 0;
       bool is_masked = true;
       for (std::uint32_t r = row; r < std::min(row + pool, rows); ++r) {
-        for (std::uint32_t c = column; c < std::min(column + pool, columns); ++c) {
+        for (std::uint32_t c = column; c < std::min(column + column_pool, columns); ++c) {
           if (!is_there(run.request.row + r, run.request.column + c)) continue;
           const float cell = difference(run.at(r, c), reference.at(r, c));
           // A NaN stays: no later cell is farther from 0 than it.

@@ -1,6 +1,7 @@
 #include "app/quantities/evaluation.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -12,6 +13,9 @@ namespace {
 
 /// Cells up to which a tile is asked for at once whatever the caller does: what a text of 1,024 tokens has.
 constexpr std::size_t kLeastCells = std::size_t{1} << 20;
+
+/// Cells of one submission, where the caller waits for it.
+constexpr std::size_t kCellsAtOnce = std::size_t{1} << 21;
 
 /// A tile of a run, of many cells in pieces: rows of squares, and columns of them where one row is too many cells.
 class StageEvaluation final : public Evaluation {
@@ -103,20 +107,59 @@ EvaluationSubject subject_of(const Runs& runs) {
 }
 
 attention::Tile evaluate(const Runs& runs, const TileQuery& query, const EvaluationObserver& observe) {
-  constexpr std::size_t kCellsAtOnce = std::size_t{1} << 21;
+  return std::move(evaluate(runs, std::span(&query, 1), observe).front());
+}
+
+std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuery> queries,
+                                      const EvaluationObserver& observe) {
   const EvaluationSubject subject = subject_of(runs);
-  if (!is_inside(query, subject.shapes)) throw Error("the run has no such tile of {}", quantity(query.quantity).title);
-  const std::unique_ptr<Evaluation> evaluation = quantity(query.quantity).begin(query, subject);
-  std::size_t cells = 0;
-  while (!evaluation->is_done()) {
-    if (observe) observe(cells);
-    const Evaluation::Step step = evaluation->next(kCellsAtOnce);
-    for (const attention::TileRequest& request : step.requests) cells += request.cells();
-    const inference::Run* run = step.of == Evaluation::Of::Run ? &runs.run : runs.reference;
-    if (run == nullptr) throw Error("{} need a run to compare with", quantity(query.quantity).title);
-    evaluation->take(run->evaluate(step.requests));
+  std::vector<std::unique_ptr<Evaluation>> evaluations;
+  for (const TileQuery& query : queries) {
+    if (!is_inside(query, subject.shapes)) throw Error("the run has no such tile of {}", quantity(query.quantity).title);
+    evaluations.push_back(quantity(query.quantity).begin(query, subject));
   }
-  return evaluation->result();
+  std::size_t cells = 0;
+  while (true) {
+    if (observe) observe(cells);
+    bool is_done = true;
+    for (const Evaluation::Of of : {Evaluation::Of::Run, Evaluation::Of::Reference}) {
+      std::vector<attention::TileRequest> requests;
+      std::vector<std::pair<Evaluation*, std::size_t>> asked;  // of how many requests
+      for (const auto& evaluation : evaluations) {
+        if (evaluation->is_done()) continue;
+        is_done = false;
+        const Evaluation::Step step = evaluation->next(kCellsAtOnce / evaluations.size());
+        if (step.of != of) continue;
+        for (const attention::TileRequest& request : step.requests) cells += request.cells();
+        asked.emplace_back(evaluation.get(), step.requests.size());
+        std::ranges::copy(step.requests, std::back_inserter(requests));
+      }
+      if (requests.empty()) continue;
+      const inference::Run* run = of == Evaluation::Of::Run ? &runs.run : runs.reference;
+      if (run == nullptr) throw Error("{} need a run to compare with", quantity(queries.front().quantity).title);
+      std::vector<attention::Tile> tiles = run->evaluate(requests);
+      auto next = std::make_move_iterator(tiles.begin());
+      for (const auto& [evaluation, count] : asked) {
+        const auto end = next + static_cast<std::ptrdiff_t>(count);
+        evaluation->take({next, end});
+        next = end;
+      }
+    }
+    if (is_done) break;
+  }
+  std::vector<attention::Tile> results;
+  for (const auto& evaluation : evaluations) results.push_back(evaluation->result());
+  return results;
+}
+
+std::size_t end_of_group(std::span<const TileQuery> queries, std::size_t first) {
+  constexpr std::size_t kCellsTogether = std::size_t{1} << 19;  // so that progress is told
+  std::size_t end = first, cells = 0;
+  while (end < queries.size() && (end == first || cells < kCellsTogether)) {
+    cells += std::size_t{queries[end].rows} * queries[end].columns;
+    ++end;
+  }
+  return end;
 }
 
 BlockShapes shapes_of(const inference::Run& run) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -72,6 +73,13 @@ using EvaluationObserver = std::function<void(std::size_t cells)>;
 /// A tile at once. The runs' network is needed by norms alone. Throws Error where the query isn't inside its matrix, or a
 /// difference has no reference.
 attention::Tile evaluate(const Runs& runs, const TileQuery& query, const EvaluationObserver& observe = {});
+
+/// Several tiles, whose steps are evaluated together: the device is waited for once a step and not once a tile.
+std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuery> queries,
+                                      const EvaluationObserver& observe = {});
+
+/// So that tiles of about as many cells are evaluated together: the first index behind the queries from `first` on.
+std::size_t end_of_group(std::span<const TileQuery> queries, std::size_t first);
 
 BlockShapes shapes_of(const inference::Run& run);
 

@@ -176,12 +176,12 @@ void MeanOfHeads::end_strip() {
   if (!has_norms_) add_row_statistics();
   const std::uint32_t first_column = request.column - column_, end_column = first_column + request.columns;
   for (std::uint32_t row = 0; row < rows_; row += request.pool) {
-    for (std::uint32_t column = first_column; column < end_column; column += request.pool) {
+    for (std::uint32_t column = first_column; column < end_column; column += request.column_pool()) {
       double largest = 0.0, sum = 0.0;
       std::uint32_t cells = 0;
       bool is_masked = true;
       for (std::uint32_t r = row; r < std::min(row + request.pool, rows_); ++r) {
-        for (std::uint32_t c = column; c < std::min(column + request.pool, end_column); ++c) {
+        for (std::uint32_t c = column; c < std::min(column + request.column_pool(), end_column); ++c) {
           const std::size_t cell = std::size_t{r} * columns_ + c;
           if (!(sums_[cell] <= largest) && !std::isnan(largest)) largest = sums_[cell];  // a NaN stays
           sum += sums_[cell];

@@ -32,17 +32,25 @@ bool is_inside(const TileQuery& part, const TileQuery& whole) {
          part.column + part.columns <= whole.column + whole.columns;
 }
 
-/// Of a query whose pool is a power of two.
+/// Of a query whose pools are powers of two.
 MapTile place_of(const TileQuery& query) {
-  static_assert(std::has_single_bit(kMapTileEdge));
-  const auto level = static_cast<std::uint32_t>(std::countr_zero(query.pool));
-  const std::uint32_t shift = level + static_cast<std::uint32_t>(std::countr_zero(kMapTileEdge));
-  return {.level = level, .y = query.row >> shift, .x = query.column >> shift};
+  const std::int32_t level = std::countr_zero(query.pool), columns = std::countr_zero(query.column_pool());
+  return {.level = static_cast<std::uint32_t>(level),
+          .y = query.row / (kMapTileEdge * query.pool),
+          .x = query.column / (kMapTileEdge * query.column_pool()),
+          .more_columns = columns - level};
+}
+
+/// Is a tile of this pool and that one's part sharper along one side, and as sharp along the other?
+bool is_finer(const TileQuery& part, const TileQuery& whole) {
+  const bool is_coarser = part.pool > whole.pool || part.column_pool() > whole.column_pool();
+  return !is_coarser && (part.pool < whole.pool || part.column_pool() < whole.column_pool());
 }
 
 bool is_map_tile(const TileQuery& query, std::uint32_t rows, std::uint32_t columns) {
   constexpr std::uint32_t kMostPool = 1U << 20;  // as in attention/evaluate.cpp: sums with edges don't overflow
-  if (query.sampled_rows != 0 || !std::has_single_bit(query.pool) || query.pool > kMostPool) return false;
+  const auto is_level = [](std::uint32_t pool) { return std::has_single_bit(pool) && pool <= kMostPool; };
+  if (query.sampled_rows != 0 || !is_level(query.pool) || !is_level(query.column_pool())) return false;
   return query.row < rows && query.column < columns && query == tile_query(query, rows, columns, place_of(query));
 }
 
@@ -66,7 +74,7 @@ class Division {
     double known_area = 0.0;  // what two levels know is counted twice: no harm, it is only a bound
     for (const TileQuery& candidate : known) {
       if (candidate == tile) return parts_.known.push_back(tile);
-      if (candidate.pool >= tile.pool || !is_inside(candidate, tile)) continue;
+      if (!is_finer(candidate, tile) || !is_inside(candidate, tile)) continue;
       inside.push_back(candidate);
       known_area += area(candidate);
     }
@@ -76,6 +84,7 @@ class Division {
     if (!below.empty()) return;
     TileQuery rest = tile;
     rest.pool = query_.pool;
+    rest.pooled_columns = query_.pooled_columns;
     rest.pooling = query_.pooling;
     parts_.missing.push_back(rest);
   }
@@ -120,40 +129,42 @@ class PartsEvaluation final : public Evaluation {
 TileQuery tile_query(const TileQuery& map, std::uint32_t rows, std::uint32_t columns, const MapTile& tile) {
   TileQuery query = map;
   query.pool = 1U << tile.level;
-  const std::uint32_t edge = kMapTileEdge * query.pool;
-  query.row = tile.y * edge;
-  query.column = tile.x * edge;
-  query.rows = std::min(edge, rows - query.row);
-  query.columns = std::min(edge, columns - query.column);
-  if (query.pool == 1) query.pooling = {};  // the same cells either way
+  const std::uint32_t column_pool =
+      1U << static_cast<std::uint32_t>(static_cast<std::int32_t>(tile.level) + tile.more_columns);
+  query.pooled_columns = tile.more_columns == 0 ? 0 : column_pool;
+  query.row = tile.y * kMapTileEdge * query.pool;
+  query.column = tile.x * kMapTileEdge * column_pool;
+  query.rows = std::min(kMapTileEdge * query.pool, rows - query.row);
+  query.columns = std::min(kMapTileEdge * column_pool, columns - query.column);
+  if (query.is_exact()) query.pooling = {};  // the same cells either way
   return query;
 }
 
 std::vector<MapTile> tiles_over(const TileQuery& rectangle) {
-  const auto level = static_cast<std::uint32_t>(std::bit_width(rectangle.pool) - 1);
-  const std::uint32_t edge = kMapTileEdge * rectangle.pool;
+  const std::uint32_t height = kMapTileEdge * rectangle.pool, width = kMapTileEdge * rectangle.column_pool();
+  MapTile tile = place_of(rectangle);
+  const std::uint32_t first_column = tile.x;
   std::vector<MapTile> tiles;
-  for (std::uint32_t y = rectangle.row / edge; y * edge < rectangle.row + rectangle.rows; ++y) {
-    for (std::uint32_t x = rectangle.column / edge; x * edge < rectangle.column + rectangle.columns; ++x) {
-      tiles.push_back({.level = level, .y = y, .x = x});
-    }
+  for (; tile.y * height < rectangle.row + rectangle.rows; ++tile.y) {
+    for (tile.x = first_column; tile.x * width < rectangle.column + rectangle.columns; ++tile.x) tiles.push_back(tile);
   }
   return tiles;
 }
 
 std::vector<TileQuery> tiles_below(const TileQuery& query, std::uint32_t rows, std::uint32_t columns) {
-  if (query.pool < 2) return {};
+  if (query.is_exact()) return {};
   const Quantity& asked = quantity(query.quantity);
   if (asked.base || asked.stage == attention::Stage::Masked) return {};  // pooled in other ways
   if (!is_map_tile(query, rows, columns)) return {};
-  const MapTile tile = place_of(query);
-  const std::uint32_t edge = kMapTileEdge * query.pool;
+  TileQuery first = query;  // of the level below; of a side at level 0 it is the same
+  first.pool = std::max(query.pool / 2, 1U);
+  first.pooled_columns = std::max(query.column_pool() / 2, 1U);
+  const MapTile upper_left = place_of(first);
   std::vector<TileQuery> below;
-  for (const std::uint32_t y : {0U, 1U}) {
-    for (const std::uint32_t x : {0U, 1U}) {
-      const MapTile part{.level = tile.level - 1, .y = 2 * tile.y + y, .x = 2 * tile.x + x};
-      const bool is_inside = part.y * (edge / 2) < rows && part.x * (edge / 2) < columns;
-      if (is_inside) below.push_back(tile_query(query, rows, columns, part));
+  MapTile part = upper_left;
+  for (; part.y * kMapTileEdge * first.pool < query.row + query.rows; ++part.y) {
+    for (part.x = upper_left.x; part.x * kMapTileEdge * first.column_pool() < query.column + query.columns; ++part.x) {
+      below.push_back(tile_query(query, rows, columns, part));
     }
   }
   return below;
@@ -179,10 +190,10 @@ attention::Tile reduce(const TileQuery& query, const std::vector<const attention
     for (std::uint32_t row = 0; row < from.tile_rows(); ++row) {
       const std::uint32_t y = (from.row - query.row + row * from.pool) / query.pool;
       for (std::uint32_t column = 0; column < from.tile_columns(); ++column) {
-        const std::uint32_t x = (from.column - query.column + column * from.pool) / query.pool;
+        const std::uint32_t x = (from.column - query.column + column * from.column_pool()) / query.column_pool();
         const std::size_t at = std::size_t{y} * width + x;
-        const double cells = cells_of(row, from.pool, from.rows) * cells_of(column, from.pool, from.columns);
-        const double all = cells_of(y, query.pool, query.rows) * cells_of(x, query.pool, query.columns);
+        const double cells = cells_of(row, from.pool, from.rows) * cells_of(column, from.column_pool(), from.columns);
+        const double all = cells_of(y, query.pool, query.rows) * cells_of(x, query.column_pool(), query.columns);
         put(values[at], double{part->at(row, column)}, takes_largest, cells / all);
         if (has_mask && !part->is_masked(row, column)) tile.masked[at] = 0;
       }

@@ -13,8 +13,10 @@ namespace headlight::app {
 inline constexpr std::uint32_t kMapTileEdge = 256;
 
 /// One tile of a map's pyramid: of level 0 a value is a cell, of each level above a square of 2 × 2 values of the one below.
+/// Where a map's sides are of very different lengths, its columns may be pooled by other levels than its rows.
 struct MapTile {
   std::uint32_t level = 0, y = 0, x = 0;  ///< row and column of the tile among its level's
+  std::int32_t more_columns = 0;          ///< levels by which columns are pooled more than rows; negative: less
 
   auto operator<=>(const MapTile&) const = default;
 };
@@ -26,7 +28,8 @@ TileQuery tile_query(const TileQuery& map, std::uint32_t rows, std::uint32_t col
 /// The tiles of the level with this pool, a power of two, that cover a rectangle of the map, row by row.
 std::vector<MapTile> tiles_over(const TileQuery& rectangle);
 
-/// The tiles of the level below that a tile consists of: four, or fewer at the map's edges. None for level 0, for queries
+/// The tiles of the level below that a tile consists of: four, or fewer at the map's edges and where one side is at level 0
+/// already. None for level 0 of both sides, for queries
 /// that aren't a tile of a map of rows × columns cells, for samples, for differences, and for masked scores, whose mean is
 /// over visible cells alone.
 std::vector<TileQuery> tiles_below(const TileQuery& query, std::uint32_t rows, std::uint32_t columns);

@@ -1,6 +1,24 @@
 #include "app/quantities/tile_query.h"
 
+#include <algorithm>
+
 namespace headlight::app {
+namespace {
+
+/// The least power of two by which `cells` are at most `most` values.
+std::uint32_t pool_of(std::uint32_t cells, std::uint32_t most) {
+  std::uint32_t pool = 1;
+  while ((cells + pool - 1) / pool > std::max(most, 1U)) pool *= 2;
+  return pool;
+}
+
+}  // namespace
+
+void pool_sides(TileQuery& query, glm::uvec2 most) {
+  query.pool = pool_of(query.rows, most.y);
+  const std::uint32_t columns = pool_of(query.columns, most.x);
+  query.pooled_columns = columns == query.pool ? 0 : columns;
+}
 
 bool is_inside(const TileQuery& query, const BlockShapes& shapes) {
   const auto found = shapes.find(query.block);
@@ -12,7 +30,6 @@ bool is_inside(const TileQuery& query, const BlockShapes& shapes) {
   const bool can_sample = query.quantity == QuantityId(attention::Stage::Weights) ||
                           query.quantity == difference_of(QuantityId(attention::Stage::Weights));
   if (query.sampled_rows != 0 && (!can_sample || query.pool < attention::kLeastSampledPool)) return false;
-  if (query.pooled_columns != 0 && attention::is_map(asked.stage)) return false;
   return extent && has_head && query.batch < shape.batch && query.rows > 0 && query.columns > 0 && query.pool > 0 &&
          query.row < extent->rows && query.rows <= extent->rows - query.row && query.column < extent->columns &&
          query.columns <= extent->columns - query.column;

@@ -3,6 +3,8 @@
 #include <compare>
 #include <cstdint>
 
+#include <glm/vec2.hpp>
+
 #include "app/quantities/quantity.h"
 
 namespace headlight::app {
@@ -23,7 +25,7 @@ struct TileQuery {
   attention::Pooling pooling = attention::Pooling::Max;  ///< of weights and their means
   /// As attention::TileRequest::sampled_rows: not 0 only where a thumbnail says so; of weights and their differences.
   std::uint32_t sampled_rows = 0;
-  /// As attention::TileRequest::pooled_columns, of quantities that are no maps and their differences.
+  /// As attention::TileRequest::pooled_columns.
   std::uint32_t pooled_columns = 0;
 
   auto operator<=>(const TileQuery&) const = default;
@@ -33,6 +35,10 @@ struct TileQuery {
   bool is_exact() const { return pool == 1 && column_pool() == 1; }
   std::uint32_t tile_columns() const { return (columns + column_pool() - 1) / column_pool(); }
 };
+
+/// Pools each side of the query's rectangle by the least power of two that leaves at most `most` values: x along the
+/// columns, y along the rows. At least 1 of each.
+void pool_sides(TileQuery& query, glm::uvec2 most);
 
 /// Does the query lie inside its matrix, in runs of these shapes?
 bool is_inside(const TileQuery& query, const BlockShapes& shapes);

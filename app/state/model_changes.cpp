@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "inference/stretch_positions.h"
+
 namespace headlight::app {
 namespace {
 
@@ -56,21 +58,50 @@ void compare(const MaskSpec& now, const MaskSpec& trained, std::vector<std::stri
   if (now.documents != trained.documents) add(now.documents ? "documents apart" : "documents joined");
 }
 
-}  // namespace
-
-std::string model_changes(const State& state) {
+/// What a pass is changed by, of a state or of a run's inputs.
+template <typename Changed>
+std::vector<std::string> changes_of(const Changed& changed, const attention::MaskSet& trained) {
   std::vector<std::string> parts;
   const auto knocked_out = static_cast<std::size_t>(
-      std::ranges::count_if(state.gains, [](const auto& head_and_gain) { return head_and_gain.second == 0.0F; }));
+      std::ranges::count_if(changed.gains, [](const auto& head_and_gain) { return head_and_gain.second == 0.0F; }));
   if (knocked_out > 0) parts.push_back(counted(knocked_out, "head") + " knocked out");
-  if (state.gains.size() > knocked_out) parts.push_back(counted(state.gains.size() - knocked_out, "head") + " scaled");
-  if (!state.patterns.empty()) parts.push_back(counted(state.patterns.size(), "head") + " replaced");
-  if (!state.changes.empty()) parts.push_back(counted(state.changes.size(), "activation") + " kept");
-  const attention::MaskSet& trained = trained_masks(state);
+  if (changed.gains.size() > knocked_out) parts.push_back(counted(changed.gains.size() - knocked_out, "head") + " scaled");
+  if (!changed.patterns.empty()) parts.push_back(counted(changed.patterns.size(), "head") + " replaced");
+  if (!changed.changes.empty()) parts.push_back(counted(changed.changes.size(), "activation") + " kept");
   for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
-    compare(state.masks.by_kind[kind], trained.by_kind[kind], parts);
+    compare(changed.masks.by_kind[kind], trained.by_kind[kind], parts);
   }
-  return fmt::format("{}", fmt::join(parts, " \u00B7 "));
+  return parts;
+}
+
+std::string joined_parts(const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, " \u00B7 ")); }
+
+}  // namespace
+
+std::string model_changes(const State& state) { return joined_parts(changes_of(state, trained_masks(state.source))); }
+
+std::string run_changes(const RunInputs& inputs, const inference::LanguageModel* model, const model::Network& network) {
+  if (is_capture(inputs.source)) return {};  // nothing is computed that could be changed
+  std::vector<std::string> parts = changes_of(inputs, model != nullptr ? model->masks : trained_masks(inputs.source));
+  const std::string stretched = model != nullptr ? stretch_in_words(*model->network, network) : std::string();
+  if (!stretched.empty()) parts.push_back(stretched);
+  if (precision_of(inputs.source) == inference::Precision::F16) parts.emplace_back("weights rounded to float16");
+  return joined_parts(parts);
+}
+
+std::string changes_note(const Source& source, const std::string& changes, const std::optional<std::string>& compared) {
+  const std::string& other = compared ? *compared : changes;
+  if (changes.empty() && other.empty()) return {};
+  const auto words = [](const std::string& text) { return text.empty() ? std::string("nothing") : text; };
+  std::string note = (is_model(source) ? "Differs from the trained model: " : "Changed: ") + words(changes);
+  if (other != changes) note += "; in the compared run: " + words(other);
+  return note;
+}
+
+std::string stretch_in_words(const model::Network& trained, const model::Network& used) {
+  const inference::PositionStretch stretch = inference::stretch_between(trained, used);
+  const std::uint32_t factor = std::max(stretch.source, stretch.target);
+  return factor > 1 ? fmt::format("positions stretched {}\u00D7", factor) : std::string();
 }
 
 }  // namespace headlight::app

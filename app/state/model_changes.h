@@ -1,13 +1,26 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "app/state/state.h"
 
 namespace headlight::app {
 
-/// How masks, head gains and replaced patterns differ from those the model was trained with, or the playground's and the
-/// notebook's own: "1 head knocked out · padding off". Empty where they are equal.
+/// How masks, head gains, replaced patterns and kept activations differ from those the model was trained with, or the
+/// playground's and the notebook's own: "1 head knocked out · padding off". Empty where they are equal.
 std::string model_changes(const State& state);
+
+/// The same of a run, with its stretched positions and rounded weights, which no state knows: "window 4 · positions
+/// stretched 2×". `model`: of the inputs' source; null where that is none. `network`: that was run.
+std::string run_changes(const RunInputs& inputs, const inference::LanguageModel* model, const model::Network& network);
+
+/// A line for a figure or a page: "Differs from the trained model: 1 head knocked out". `changes`: run_changes();
+/// `compared`: those of the run that is compared with, if any. Empty where neither run was changed.
+std::string changes_note(const Source& source, const std::string& changes,
+                         const std::optional<std::string>& compared = std::nullopt);
+
+/// "positions stretched 128×"; empty where `used` has the positions of `trained`.
+std::string stretch_in_words(const model::Network& trained, const model::Network& used);
 
 }  // namespace headlight::app

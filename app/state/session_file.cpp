@@ -6,6 +6,7 @@
 
 #include "app/state/chosen_json.h"
 #include "app/state/opened_file.h"
+#include "app/state/portable_state.h"
 #include "app/state/state_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -82,7 +83,10 @@ Result<State> load_session(const std::filesystem::path& path) {
         return Failure{path.string() + ": " + error.what()};
       }
     }
-    return state;
+    if (!is_figure_path(path)) return state;
+    State shown = std::move(state).value();
+    find_beside(shown, path.parent_path());
+    return shown;
   } catch (const Error& error) {
     return Failure{error.what()};
   }

@@ -216,16 +216,16 @@ std::optional<attention::ReplacementPattern> fixed_pattern(const State& state, m
 attention::MaskSpec& selected_mask(State& state) { return state.masks[state.selection.block.kind]; }
 const attention::MaskSpec& selected_mask(const State& state) { return state.masks[state.selection.block.kind]; }
 
-const attention::MaskSet& trained_masks(const State& state) {
+const attention::MaskSet& trained_masks(const Source& source) {
   static const attention::MaskSet kPlayground;
   return match(
-      state.source, [](const Playground&) -> const attention::MaskSet& { return kPlayground; },
+      source, [](const Playground&) -> const attention::MaskSet& { return kPlayground; },
       [](const Notebook& notebook) -> const attention::MaskSet& { return notebook_masks(notebook.name); },
       [](const Model& model) -> const attention::MaskSet& { return model.trained_masks; },
       [](const Capture&) -> const attention::MaskSet& { return kPlayground; });
 }
 
-void reset_masks(State& state) { state.masks = trained_masks(state); }
+void reset_masks(State& state) { state.masks = trained_masks(state.source); }
 
 void restore_training(State& state) {
   reset_masks(state);

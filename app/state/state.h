@@ -397,9 +397,9 @@ std::optional<attention::ReplacementPattern> fixed_pattern(const State& state, m
 attention::MaskSpec& selected_mask(State& state);
 const attention::MaskSpec& selected_mask(const State& state);
 
-/// The masks that reset_masks() restores: no rule, no matrix, nothing painted, and key padding (playground), or the
-/// notebook's or the model's own masks.
-const attention::MaskSet& trained_masks(const State& state);
+/// The masks of a source that reset_masks() restores: no rule, no matrix, nothing painted, and key padding (playground), or
+/// the notebook's or the model's own masks.
+const attention::MaskSet& trained_masks(const Source& source);
 void reset_masks(State& state);
 /// The model's trained masks, no gains and no replaced patterns: the initial state of a new start, a preset and an opened
 /// model.

@@ -31,7 +31,7 @@ TileFacts summarise(const std::vector<ShownTile>& tiles, const ShownTile& column
 /// The range of means over squares isn't that of the weights.
 bool has_range_of_rows(const TileQuery& whole) {
   return quantity(whole.quantity).stage == attention::Stage::Weights && !quantity(whole.quantity).base &&
-         (whole.pool == 1 || whole.pooling == attention::Pooling::Max);
+         (whole.is_exact() || whole.pooling == attention::Pooling::Max);
 }
 
 }  // namespace
@@ -56,6 +56,7 @@ MapLayers find_layers(Frame& frame, const MapView& view) {
     query.row = query.column = 0;
     query.rows = view.rows;
     query.columns = query.pool = 1;
+    query.pooled_columns = 0;
     query.pooling = {};
     column = find_tile(frame, query);
   }
@@ -63,7 +64,8 @@ MapLayers find_layers(Frame& frame, const MapView& view) {
     const TileQuery query = tile_query(view.whole, view.rows, view.columns, tile);
     if (const ShownTile shown = find_tile(frame, query); shown.tile) coarse.push_back(shown);
   }
-  std::ranges::sort(covers, std::greater(), [](const ShownTile& tile) { return tile.query.pool; });
+  std::ranges::sort(covers, std::greater(),
+                    [](const ShownTile& tile) { return tile.query.pool * tile.query.column_pool(); });
 
   MapLayers layers;
   layers.facts = std::make_shared<const TileFacts>(summarise(coarse.empty() ? sharp : coarse, column));

@@ -31,13 +31,14 @@ std::string value_of(Frame& frame, const NumberRef& number) {
                   .column = number.column,
                   .columns = 1,
                   .pool = number.pool,
-                  .pooling = number.pool > 1 ? number.pooling : attention::Pooling::Max};
+                  .pooling = number.is_exact() ? attention::Pooling::Max : number.pooling,
+                  .pooled_columns = number.pooled_columns};
   if (scope == Scope::Kind) query.block.layer = LayerIndex{0};
   const auto shape = frame.result.shapes.find(query.block);
   const auto extent = shape == frame.result.shapes.end() ? std::nullopt : quantity(*id).shape(shape->second);
   if (!extent || query.row >= extent->rows || query.column >= extent->columns) return {};
   query.rows = std::min(number.pool, extent->rows - query.row);
-  query.columns = std::min(number.pool, extent->columns - query.column);
+  query.columns = std::min(number.column_pool(), extent->columns - query.column);
   const EngineTile* known = frame.ask(query);
   return known && known->run == frame.result.run ? fmt::format("{:.9g}", known->tile->values.front()) : std::string();
 }

@@ -22,6 +22,9 @@ bool covers(const TileQuery& tile, const TileQuery& region) {
          tile.column + tile.columns >= region.column + region.columns;
 }
 
+/// Cells behind one value.
+std::uint64_t cells_of(const TileQuery& query) { return std::uint64_t{query.pool} * query.column_pool(); }
+
 bool is_of_same_map(const TileQuery& one, const TileQuery& other) {
   return one.quantity == other.quantity && one.block == other.block && one.batch == other.batch && one.head == other.head;
 }
@@ -43,7 +46,6 @@ ShownTile find_covering_tile(const EngineResult& result, const TileQuery& wanted
   TileQuery first = wanted;
   first.row = first.rows = first.column = first.columns = first.pool = first.sampled_rows = first.pooled_columns = 0;
   first.pooling = {};
-  const auto cells = [](const TileQuery& query) { return std::uint64_t{query.pool} * query.column_pool(); };
   ShownTile best;
   for (auto found = result.tiles.lower_bound(first); found != result.tiles.end(); ++found) {
     const TileQuery& query = found->first;
@@ -52,8 +54,8 @@ ShownTile find_covering_tile(const EngineResult& result, const TileQuery& wanted
     const bool is_sample = query.sampled_rows != 0 && query.sampled_rows != wanted.sampled_rows;
     if (!tells_the_same || is_sample || !covers(query, wanted)) continue;
     // A tile of this run is preferred to one of the previous run, then the sharper one.
-    const bool is_better =
-        !best.tile || found->second.run > best.run || (found->second.run == best.run && cells(query) < cells(best.query));
+    const bool is_better = !best.tile || found->second.run > best.run ||
+                           (found->second.run == best.run && cells_of(query) < cells_of(best.query));
     if (is_better) best = show(query, found->second);
   }
   return best;
@@ -64,18 +66,22 @@ std::vector<ShownTile> find_finer_tiles(const EngineResult& result, const TileQu
   std::vector<ShownTile> tiles;
   if (wanted.pooling != attention::Pooling::Max) return tiles;  // the renderer would show the largest of the means
   TileQuery first = wanted;
-  first.rows = first.column = first.columns = first.pool = first.sampled_rows = 0;
+  first.rows = first.column = first.columns = first.pool = first.sampled_rows = first.pooled_columns = 0;
   first.pooling = {};
+  const auto is_finer_side = [](std::uint32_t pool, std::uint32_t wider) {
+    return pool <= wider && pool * kFinest >= wider;
+  };
   for (auto found = result.tiles.lower_bound(first); found != result.tiles.end(); ++found) {
     const TileQuery& query = found->first;
     if (!is_of_same_map(query, wanted) || query.row >= wanted.row + wanted.rows) break;
     const bool is_current = found->second.run == result.run && query.sampled_rows == 0;
-    const bool is_finer = query.pool < wanted.pool && query.pool * kFinest >= wanted.pool;
+    const bool is_finer = is_finer_side(query.pool, wanted.pool) &&
+                          is_finer_side(query.column_pool(), wanted.column_pool()) && cells_of(query) < cells_of(wanted);
     if (is_current && is_finer && query.pooling == attention::Pooling::Max && covers(wanted, query)) {
       tiles.push_back(show(query, found->second));
     }
   }
-  std::ranges::sort(tiles, std::greater(), [](const ShownTile& tile) { return tile.query.pool; });
+  std::ranges::sort(tiles, std::greater(), [](const ShownTile& tile) { return cells_of(tile.query); });
   return tiles;
 }
 

@@ -65,35 +65,42 @@ ShownCells shown_cells(const Frame& frame, model::BlockRef block) {
 TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge) {
   const auto [rows, columns] = shown_cells(frame, block);
   const auto pixels = static_cast<std::uint32_t>(std::max(edge * frame.ui.scale(), 1.0F));
-  std::uint32_t pool = std::min(pool_for(rows, columns, pixels), most_pool(std::max(rows, columns)));
+  TileQuery query{.quantity = attention::Stage::Weights,
+                  .block = block,
+                  .batch = frame.state.selection.batch,
+                  .head = head,
+                  .row = 0,
+                  .rows = rows,
+                  .column = 0,
+                  .columns = columns,
+                  .pool = 1};
+  pool_sides(query, glm::uvec2(pixels));
+  const std::uint32_t pooled_columns = std::min(query.column_pool(), most_pool(columns));
+  query.pool = std::min(query.pool, most_pool(rows));
+  query.pooled_columns = pooled_columns == query.pool ? 0 : pooled_columns;
   const std::size_t cells = std::size_t{rows} * columns;
-  const bool is_sampled = cells > kMostThumbnailCells;
-  if (is_sampled) pool = std::max(pool, attention::kLeastSampledPool);
-  return {.quantity = attention::Stage::Weights,
-          .block = block,
-          .batch = frame.state.selection.batch,
-          .head = head,
-          .row = 0,
-          .rows = rows,
-          .column = 0,
-          .columns = columns,
-          .pool = pool,
-          .sampled_rows = is_sampled ? sampled_rows(cells, pool) : 0};
+  // Where there are few queries each of them counts.
+  constexpr std::uint32_t kLeastSquares = 32;
+  if (cells <= kMostThumbnailCells || rows < kLeastSquares * attention::kLeastSampledPool) return query;
+  query.pool = std::max(query.pool, attention::kLeastSampledPool);
+  query.sampled_rows = sampled_rows(cells, query.pool);
+  return query;
 }
 
 NumberRef number_under_pointer(const TileQuery& shown, const view::Rect& box) {
   const glm::vec2 at = glm::clamp((to_glm(ImGui::GetIO().MousePos) - box.origin) / glm::max(box.size, 1.0F), 0.0F, 1.0F);
-  const auto first_of = [&](float part, std::uint32_t cells) {
+  const auto first_of = [](float part, std::uint32_t cells, std::uint32_t pool) {
     const auto cell = static_cast<std::uint32_t>(part * static_cast<float>(cells));
-    return std::min(cell, std::max(cells, 1U) - 1) / shown.pool * shown.pool;
+    return std::min(cell, std::max(cells, 1U) - 1) / pool * pool;
   };
   return {.of = std::string(quantity(shown.quantity).id),
           .block = shown.block,
           .batch = shown.batch,
           .head = shown.head,
-          .row = first_of(at.y, shown.rows),
-          .column = first_of(at.x, shown.columns),
+          .row = first_of(at.y, shown.rows, shown.pool),
+          .column = first_of(at.x, shown.columns, shown.column_pool()),
           .pool = shown.pool,
+          .pooled_columns = shown.pooled_columns,
           .pooling = shown.pooling};
 }
 

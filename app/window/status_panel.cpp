@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 
 #include "app/analyses/head_verification.h"
+#include "app/state/model_changes.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/size_text.h"
-#include "inference/stretch_positions.h"
 
 namespace headlight::app {
 namespace {
@@ -39,14 +39,6 @@ std::string reuse_text(const inference::RunTiming& timing) {
   if (timing.reused_tokens > 0 && timing.reused_layers > 0) text += ", ";
   if (timing.reused_layers > 0) text += count(timing.reused_layers, "layer");
   return text;
-}
-
-/// "positions stretched 128×"; empty where they are as they were trained.
-std::string stretch_text(const EngineResult& result) {
-  if (!result.model || !result.network) return {};
-  const inference::PositionStretch stretch = inference::stretch_between(*result.model->network, *result.network);
-  const std::uint32_t factor = std::max(stretch.source, stretch.target);
-  return factor > 1 ? fmt::format("positions stretched {}×", factor) : std::string();
 }
 
 class StatusLine {
@@ -150,7 +142,9 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
         "Time of the last forward pass on the device, by its own clock, with the program's part where the device is the "
         "processor");
     if (result.input) line.part(tokens_of(*result.input), theme.text_dim, kTokensExplained);
-    if (const std::string stretched = stretch_text(result); !stretched.empty()) {
+    const bool has_model = result.model && result.network;
+    const std::string stretched = has_model ? stretch_in_words(*result.model->network, *result.network) : std::string();
+    if (!stretched.empty()) {
       line.part(stretched, theme.warning,
                 "The text is longer than the model's table of positions, which was interpolated: the model wasn't trained "
                 "for that");

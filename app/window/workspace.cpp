@@ -10,12 +10,13 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/exports/figures.h"
 #include "app/models/starter_view.h"
 #include "app/shell/shaped_text.h"
 #include "app/state/comparison.h"
 #include "app/state/run_interventions.h"
+#include "app/state/portable_state.h"
 #include "app/state/session_file.h"
-#include "app/state/state_json.h"
 #include "app/views/view_table.h"
 #include "app/window/png_file.h"
 #include "core/atomic_file.h"
@@ -366,15 +367,18 @@ std::string Workspace::error_of(ErrorSection section) const {
 
 void Workspace::write_figure(const std::filesystem::path& path) const {
   const auto panel = open_views_.find(find_view(state_.view.tab).id);
-  const std::unique_ptr<exporting::Drawing> figure = panel == open_views_.end() ? nullptr : panel->second->figure();
+  std::unique_ptr<exporting::Drawing> figure = panel == open_views_.end() ? nullptr : panel->second->figure();
   const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
   if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", path.string());
   if (!figure) throw Error("this view has no figure now: it shows nothing, or what it shows is being computed");
-  exporting::DrawingOutput output = figure->output();
-  output.session =
-      fmt::format(R"({{"headlight": 1, "version": {}, "state": {}}})", kSessionVersion, to_text(to_json(state_), -1));
-  const auto draw = [&](exporting::Canvas& canvas) { figure->draw(canvas); };
-  write_file_atomically(path, exporting::encode(figure->size(), output, *format, draw));
+  const bool is_dark = state_.view.theme != Theme::Light;
+  const std::unique_ptr<exporting::Drawing> noted =
+      exporting::with_note(std::move(figure), changes_on_screen(state_, result_), is_dark);
+  exporting::DrawingOutput output = noted->output();
+  output.session = fmt::format(R"({{"headlight": 1, "version": {}, "state": {}}})", kSessionVersion,
+                               portable_state(state_, path.parent_path()));
+  const auto draw = [&](exporting::Canvas& canvas) { noted->draw(canvas); };
+  write_file_atomically(path, exporting::encode(noted->size(), output, *format, draw));
 }
 
 void Workspace::save_screenshot() {

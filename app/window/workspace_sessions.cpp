@@ -7,6 +7,7 @@
 #include "app/models/starter_view.h"
 #include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
+#include "app/state/portable_state.h"
 #include "app/window/workspace.h"
 #include "capture/capture_file.h"
 #include "core/error.h"
@@ -41,6 +42,7 @@ void Workspace::show_session(const fs::path& path) {
   stop_generating();  // and what was done before is a step of its own
   state_ = *loaded;
   find_moved_model(state_);
+  for (const std::string& recent : settings_.recent_models) find_at(state_, recent);
   session_.reset();  // a figure is no place to save to
   if (!is_figure_path(path)) session_ = OpenSession{.path = path, .saved = state_};
   record_use_ = RecordUse::Compare;

@@ -18,6 +18,8 @@ uint q_at(uint head, uint i) { return (head * p.q_tokens + i) * p.d_k4; }
 uint k_at(uint head, uint j) { return (head / p.group * p.k_tokens + j) * p.d_k4; }
 uint stats_at(uint head, uint i) { return (p.batch_item * p.heads + head) * p.q_tokens + i; }
 
+bool has_finite_fill() { return p.fill != kHidden; }
+
 const uint kScores = 0u, kMasked = 2u, kWeights = 3u, kMeanWeights = 4u;  // MapStage
 
 // Can any query of [first, last] see a key of [j0, j1]? If not, no masked score and no weight there needs q·k.

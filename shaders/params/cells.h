@@ -15,14 +15,14 @@ struct CellsParameters {
   uint rows;
   uint column;  // first key
   uint columns;
-  uint pool;         // edge of the square of cells behind one value …
-  uint strip_begin;  // … and the first of its rows in this dispatch: partial sums stay in the output until the last strip
+  uint pool;         // rows of the rectangle of cells behind one value …
+  uint column_pool;  // … and its columns
+  uint strip_begin;  // the first of its rows in this dispatch: partial sums stay in the output until the last strip
   uint strip_end;
   uint out_at;  // index (vec2) of the first head's tile in the output
   float scale;
   float softcap;
   uint bias_at;
-  uint has_finite_fill;
-  float fill;
+  float fill;  // the least float32 where it isn't finite
   MaskParameters mask;
 };

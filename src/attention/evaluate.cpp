@@ -25,9 +25,6 @@ void check(const BlockRun& block, const TileRequest& request) {
         "{} rows",
         request.sampled_rows, request.pool, to_string(request.stage), kLeastSampledPool);
   }
-  if (request.pooled_columns != 0 && is_map(request.stage)) {
-    throw Error("squares of stage '{}' have as many columns as rows", to_string(request.stage));
-  }
   const auto extent = block.shape.extent(request.stage);
   if (!extent)
     throw Error("the block {} {} has no stage '{}'", to_string(block.ref.kind), block.ref.layer.value,
@@ -84,7 +81,7 @@ Stored stored(const BlockRun& block, const TileRequest& request) {
 }
 
 ops::MapStage map_stage(const TileRequest& request) {
-  const bool is_mean = request.stage == Stage::Weights && request.pool > 1 && request.pooling == Pooling::Mean;
+  const bool is_mean = request.stage == Stage::Weights && !request.is_exact() && request.pooling == Pooling::Mean;
   if (is_mean) return ops::MapStage::MeanWeights;
   return static_cast<ops::MapStage>(static_cast<std::uint32_t>(request.stage) - static_cast<std::uint32_t>(Stage::Scores));
 }

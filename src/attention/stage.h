@@ -53,16 +53,17 @@ struct TileRequest {
   std::uint32_t rows = 0;     ///< at least 1
   std::uint32_t column = 0;   ///< first column
   std::uint32_t columns = 0;  ///< at least 1
-  /// Edge of the square of cells behind one value of the tile: 1 is exact; above, weights are pooled as `pooling` says,
-  /// every other stage by the mean; of masked scores the mean of those that are visible.
+  /// Rows of the rectangle of cells behind one value of the tile, and its columns where `pooled_columns` gives no others: 1
+  /// is exact; above, weights are pooled as `pooling` says, every other stage by the mean; of masked scores the mean of
+  /// those that are visible.
   std::uint32_t pool = 1;
   Pooling pooling = Pooling::Max;
   /// Of each square only its first rows, so many: a sample of the queries with all of their keys. 0: every row, and only
   /// that is exact. For the largest weights of squares of at least kLeastSampledPool rows; (m, l) are of every row all the
   /// same.
   std::uint32_t sampled_rows = 0;
-  /// Of stages that are no maps: columns behind one value, so that vectors of a long text needn't be pooled as much as its
-  /// tokens. 0: as many as rows.
+  /// Columns behind one value, so that the long side of a matrix isn't the reason to pool its short one: vectors of a long
+  /// text, few queries with many keys. 0: as many as rows.
   std::uint32_t pooled_columns = 0;
 
   auto operator<=>(const TileRequest&) const = default;

@@ -152,9 +152,6 @@ void CapturedRun::check(const attention::TileRequest& request) const {
   const attention::BlockShape& shape = block(request.block).captured->shape;
   const std::optional<attention::BlockShape::Extent> extent = shape.extent(request.stage);
   if (!extent) throw Error("the capture has no {}", attention::to_string(request.stage));
-  if (request.pooled_columns != 0 && attention::is_map(request.stage)) {
-    throw Error("squares of {} have as many columns as rows", attention::to_string(request.stage));
-  }
   const bool is_inside = request.batch < shape.batch && request.head < shape.heads && request.pool > 0 && request.rows > 0 &&
                          request.columns > 0 && std::uint64_t{request.row} + request.rows <= extent->rows &&
                          std::uint64_t{request.column} + request.columns <= extent->columns;
@@ -290,7 +287,7 @@ attention::Tile CapturedRun::evaluate_on_host(const attention::TileRequest& requ
       tile.row_sum.push_back(scale.sum);
       if (!is_in_sample) continue;
       for (std::uint32_t c = 0; c < request.columns; ++c) {
-        if (visible.holds(c) || (request.stage == Stage::Weights && line[c] != 0.0F)) masked[c / request.pool] = 0;
+        if (visible.holds(c) || (request.stage == Stage::Weights && line[c] != 0.0F)) masked[c / request.column_pool()] = 0;
       }
     }
     for (std::uint32_t at = 0; at < width; ++at) {

@@ -22,15 +22,15 @@ std::string png_of(cairo_surface_t* surface) {
 }
 
 Surface make_surface(double width, double height, cairo_format_t format = CAIRO_FORMAT_RGB24) {
-  constexpr double kLargest = 32'767.0;
-  if (!(width <= kLargest && height <= kLargest)) {
-    throw Error("an image of {:.0f} × {:.0f} pixels is too large, at most {:.0f} on each side; use a smaller scale", width,
-                height, kLargest);
+  if (!(width <= kLargestImage && height <= kLargestImage)) {
+    throw Error(
+        "an image of {:.0f} × {:.0f} pixels is too large, at most {:.0f} on each side; lower its resolution, or draw less",
+        width, height, kLargestImage);
   }
   Surface surface(
       cairo_image_surface_create(format, static_cast<int>(std::ceil(width)), static_cast<int>(std::ceil(height))));
   if (cairo_surface_status(surface.get()) != CAIRO_STATUS_SUCCESS) {
-    throw Error("no memory for an image of {:.0f} × {:.0f} pixels; use a smaller scale", width, height);
+    throw Error("no memory for an image of {:.0f} × {:.0f} pixels; lower its resolution, or draw less", width, height);
   }
   return surface;
 }

@@ -9,6 +9,8 @@
 
 namespace headlight::exporting {
 
+inline constexpr double kLargestImage = 32'767.0;  ///< pixels along a side, of cairo
+
 /// Draws with antialiased text and sharp cells into pixels.
 class CairoCanvas : public Canvas {
  public:

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,7 @@ namespace headlight::exporting {
 /// What a file says and shows besides its drawing.
 struct DrawingOutput {
   std::string title = {};
+  std::string description = {};    ///< what readers of the file's metadata should know besides; may be empty
   std::optional<Rgb> ground = {};  ///< none: transparent
   double png_scale = 2.0;          ///< pixels a unit
   FigureFont font = FigureFont::Sans;
@@ -35,7 +37,14 @@ class Drawing {
   Drawing& operator=(const Drawing&) = default;
 };
 
+/// The drawing with a line of text under it, wrapped to its width, which its metadata has as well. As it is where the note
+/// is empty. Not `is_shown`: in the metadata alone.
+std::unique_ptr<Drawing> with_note(std::unique_ptr<Drawing> drawing, std::string note, bool is_dark, bool is_shown = true);
+
 enum class DrawingFormat : std::uint8_t { Svg, Pdf, Png };
+
+/// The longest side that a format allows: pixels of a PNG, units of a PDF's page and of an SVG.
+double largest_edge(DrawingFormat format);
 
 /// By the ending of a file's name; nullopt for any other.
 std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path);

@@ -65,9 +65,9 @@ void TitleBlock::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) co
 }
 
 std::string pooling_note(const FigureMap& map) {
-  if (map.pool == 1) return "";
+  if (map.is_exact()) return "";
   return fmt::format("Each point is the {} of {} × {} cells.", map.pools_by_maximum ? "largest" : "mean", map.pool,
-                     map.pool);
+                     map.column_pool());
 }
 
 Legend::Legend(std::string masked_title, std::string remark, float width, const TextMetrics& metrics)

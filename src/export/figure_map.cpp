@@ -52,18 +52,20 @@ FigureMap make_map(const attention::Tile& tile) {
   return {.rows = tile.request.rows,
           .columns = tile.request.columns,
           .pool = tile.request.pool,
+          .pooled_columns = tile.request.pooled_columns,
           .pools_by_maximum = tile.request.stage == attention::Stage::Weights,
           .values = tile.values,
           .masked = tile.masked};
 }
 
 FigureMap pooled(const FigureMap& map, std::uint32_t max_edge) {
-  const std::uint32_t longest = std::max(map.value_rows(), map.value_columns());
-  if (longest <= max_edge) return map;
-  const std::uint32_t factor = (longest + max_edge - 1) / max_edge;
+  const auto factor_of = [&](std::uint32_t values) { return std::max((values + max_edge - 1) / max_edge, 1U); };
+  const std::uint32_t row_factor = factor_of(map.value_rows()), column_factor = factor_of(map.value_columns());
+  if (row_factor == 1 && column_factor == 1) return map;
   FigureMap coarse{.rows = map.rows,
                    .columns = map.columns,
-                   .pool = map.pool * factor,
+                   .pool = map.pool * row_factor,
+                   .pooled_columns = map.column_pool() * column_factor,
                    .pools_by_maximum = map.pools_by_maximum,
                    .values = {},
                    .masked = {}};
@@ -71,10 +73,10 @@ FigureMap pooled(const FigureMap& map, std::uint32_t max_edge) {
   std::vector<Collected> line;
   for (std::uint32_t row = 0; row < coarse.value_rows(); ++row) {
     line.assign(coarse.value_columns(), {});
-    const std::uint32_t end = std::min((row + 1) * factor, map.value_rows());
-    for (std::uint32_t fine = row * factor; fine < end; ++fine) {
+    const std::uint32_t end = std::min((row + 1) * row_factor, map.value_rows());
+    for (std::uint32_t fine = row * row_factor; fine < end; ++fine) {
       for (std::uint32_t column = 0; column < map.value_columns(); ++column) {
-        line[column / factor].add(map.at(fine, column), map.is_masked(fine, column));
+        line[column / column_factor].add(map.at(fine, column), map.is_masked(fine, column));
       }
     }
     for (const Collected& each : line) {
@@ -89,8 +91,8 @@ void check(const FigureMap& map) {
   if (map.rows == 0 || map.columns == 0 || map.pool == 0) throw Error("a figure needs at least one row and one column");
   const std::size_t expected = std::size_t{map.value_rows()} * map.value_columns();
   if (map.values.size() != expected || (!map.masked.empty() && map.masked.size() != expected)) {
-    throw Error("a figure of {} × {} cells with pool {} needs {} values, it got {} values and {} mask cells", map.rows,
-                map.columns, map.pool, expected, map.values.size(), map.masked.size());
+    throw Error("a figure of {} × {} cells pooled by {} × {} needs {} values, it got {} values and {} mask cells", map.rows,
+                map.columns, map.pool, map.column_pool(), expected, map.values.size(), map.masked.size());
   }
 }
 

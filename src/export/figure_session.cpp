@@ -115,6 +115,13 @@ std::string png_with_session(std::string png, std::string_view session) {
   return with_chunk(std::move(png), chunk);
 }
 
+std::string png_with_text(std::string png, std::string_view keyword, std::string_view text) {
+  // Of UTF-8, not compressed, in no language: keyword, 0, flag, method, language, 0, translated keyword, 0, text.
+  std::string chunk = "iTXt";
+  chunk.append(keyword).append(5, '\0').append(text);
+  return with_chunk(std::move(png), chunk);
+}
+
 std::string png_with_resolution(std::string png, double dots_per_inch) {
   const std::string pixels_a_metre = big_endian(static_cast<std::uint32_t>(std::lround(dots_per_inch / 0.0254)));
   return with_chunk(std::move(png), "pHYs" + pixels_a_metre + pixels_a_metre + '\x01');

@@ -13,6 +13,8 @@ namespace headlight::exporting {
 std::string marked_session(std::string_view session);
 /// A PNG with the session in it.
 std::string png_with_session(std::string png, std::string_view session);
+/// A PNG with a text, UTF-8, that viewers show under a keyword of the format: "Description".
+std::string png_with_text(std::string png, std::string_view keyword, std::string_view text);
 /// A PNG that says how large it is on paper, by which documents place it.
 std::string png_with_resolution(std::string png, double dots_per_inch);
 

@@ -33,6 +33,18 @@ float cell_edge(std::uint32_t values, float chosen) {
   return count <= longest ? std::floor(longest / count) : 0.5F;
 }
 
+/// The size of a value: a square, but where a map is much longer than wide its short side's cells are large enough to tell
+/// them apart, and to be named.
+glm::vec2 value_size(const FigureMap& map, float chosen) {
+  const glm::vec2 counts(map.value_columns(), map.value_rows());
+  const float longest = std::max(counts.x, counts.y), edge = cell_edge(static_cast<std::uint32_t>(longest), chosen);
+  constexpr float kLong = 4.0F;
+  const auto of_side = [&](float count) {
+    return longest < kLong * count ? edge : std::max(edge, std::min(kMinCell, edge * longest / (kLong * count)));
+  };
+  return {of_side(counts.x), of_side(counts.y)};
+}
+
 std::string index_list(const std::vector<std::uint32_t>& indices) {
   constexpr std::size_t kMost = 12;
   const std::size_t shown = std::min(indices.size(), kMost);
@@ -87,11 +99,9 @@ HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_va
   for (std::uint32_t row = 0; figure.marks_empty_rows && map_.pool == 1 && row < map_.rows; ++row) {
     if (map_.is_without_weights(row)) empty_rows_.push_back(row);
   }
-  const float edge = cell_edge(std::max(map_.value_rows(), map_.value_columns()), figure.style.map_edge);
-  const float cell = edge / static_cast<float>(map_.pool);
-  if (figure.style.parts.labels) lay_out_labels(cell);
-  grid_ = {.area = {.origin = {}, .size = edge * glm::vec2(map_.value_columns(), map_.value_rows())},
-           .value = glm::vec2(edge)};
+  const glm::vec2 value = value_size(map_, figure.style.map_edge);
+  if (figure.style.parts.labels) lay_out_labels(value / glm::vec2(map_.column_pool(), map_.pool));
+  grid_ = {.area = {.origin = {}, .size = value * glm::vec2(map_.value_columns(), map_.value_rows())}, .value = value};
   numbers_ = figure.style.parts.numbers ? fit_numbers(map_, grid_, metrics_) : std::nullopt;
   bar_.emplace(scale_, figure.style, figure.value_title, grid_.area.size.y, metrics_);
 
@@ -114,16 +124,16 @@ HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_va
                       std::max(grid_.area.size.y + legend_->height(), parts.bar ? bar_->height() : 0.0F) + kMargin);
 }
 
-void HeatmapDrawing::lay_out_labels(float cell) {
-  row_labels_ = lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell, metrics_);
-  column_labels_ = lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell, metrics_);
-  if (row_labels_.shows_indices && column_labels_.shows_indices) {
+void HeatmapDrawing::lay_out_labels(glm::vec2 cell) {
+  row_labels_ = lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell.y, metrics_);
+  column_labels_ = lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell.x, metrics_);
+  if (row_labels_.shows_indices && column_labels_.shows_indices && cell.x == cell.y) {
     const std::uint32_t step = std::max(row_labels_.step, column_labels_.step);  // one for both: they can be compared
-    row_labels_ = lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell, metrics_, step);
-    column_labels_ = lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell, metrics_, step);
+    row_labels_ = lay_out(figure_.rows, view::AxisSide::Rows, map_.rows, cell.y, metrics_, step);
+    column_labels_ = lay_out(figure_.columns, view::AxisSide::Columns, map_.columns, cell.x, metrics_, step);
   }
-  row_thumbnails_ = thumbnail_edge(figure_.rows, row_labels_, cell);
-  column_thumbnails_ = thumbnail_edge(figure_.columns, column_labels_, cell);
+  row_thumbnails_ = thumbnail_edge(figure_.rows, row_labels_, cell.y);
+  column_thumbnails_ = thumbnail_edge(figure_.columns, column_labels_, cell.x);
 }
 
 float HeatmapDrawing::thumbnail_edge(const FigureAxis& axis, const view::AxisLabels& labels, float cell) {
@@ -205,7 +215,7 @@ void HeatmapDrawing::draw_empty_rows(Canvas& canvas) const {
   const float size = std::min(kTextSize, 0.7F * grid_.value.y);
   const float width = metrics_.width(kNote, size) + 12.0F;
   for (const std::uint32_t row : empty_rows_) {
-    const Rect whole = grid_.rect(row, 0, map_.columns);
+    const Rect whole = grid_.rect(row, 0, map_.value_columns());
     const glm::vec2 middle = whole.center();
     canvas.fill({{whole.origin.x + (whole.size.x - width) / 2, middle.y - 0.62F * size}, {width, 1.24F * size}},
                 paper_.blank);

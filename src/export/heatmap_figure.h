@@ -26,7 +26,7 @@ class HeatmapDrawing {
   void draw(Canvas& canvas) const;
 
  private:
-  void lay_out_labels(float cell);
+  void lay_out_labels(glm::vec2 cell);
   /// The edge of an axis' thumbnails, whose labels are laid out; 0: there are none, or no room.
   static float thumbnail_edge(const FigureAxis& axis, const view::AxisLabels& labels, float cell);
   static void draw_thumbnail(Canvas& canvas, const FigureAxis& axis, std::uint32_t index, glm::vec2 center, float edge);

@@ -121,7 +121,7 @@ void paint_cells(Canvas& canvas, const FigureMap& map, const CellGrid& grid, con
 std::optional<CellNumbers> fit_numbers(const FigureMap& map, const CellGrid& grid, const TextMetrics& metrics) {
   constexpr float kMinSize = 7.5F, kMaxSize = 11.0F, kPadding = 5.0F;
   const float size = std::min({kMaxSize, 0.30F * grid.value.x, 0.55F * grid.value.y});
-  if (map.pool != 1 || size < kMinSize) return std::nullopt;
+  if (!map.is_exact() || size < kMinSize) return std::nullopt;
   std::vector<float> numbers;
   for (std::uint32_t row = 0; row < map.rows; ++row) {
     for (std::uint32_t column = 0; column < map.columns; ++column) {

@@ -13,6 +13,7 @@
 #include "core/json.h"
 #include "export/base64.h"
 #include "export/json.h"
+#include "export/markup.h"
 #include "export/page_template.h"
 #include "export/pixels_png.h"
 #include "view/head_palette.h"
@@ -133,42 +134,6 @@ std::string color_bytes(view::ColorMap map) {
   return base64(bytes);
 }
 
-/// Inside of an element whose content a browser reads as text: no "<" begins an end tag or a comment.
-std::string json_in_html(const Json& json) {
-  std::string text;
-  for (const char letter : to_text(json, -1)) {
-    if (letter == '<') {
-      text += "\\u003c";
-    } else {
-      text += letter;
-    }
-  }
-  return text;
-}
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += static_cast<unsigned char>(letter) < 0x20 ? ' ' : letter;
-    }
-  }
-  return result;
-}
-
 /// The template with every "{{NAME}}" replaced once; what is inserted isn't looked at again.
 std::string filled(std::string_view text, const std::map<std::string_view, std::string>& parts) {
   std::string result;
@@ -214,10 +179,10 @@ std::string encode_page(const AttentionPage& page) {
   for (const PageSet& set : page.sets) data["sets"].push_back(describe(set, numbers));
   const char* theme = page.theme == PageTheme::Auto ? "auto" : page.theme == PageTheme::Dark ? "dark" : "light";
   return filled(kPageHtml, {{"THEME", theme},
-                            {"GENERATOR", escaped(page.made)},
-                            {"TITLE", escaped(page.title)},
+                            {"GENERATOR", markup_text(page.made)},
+                            {"TITLE", markup_text(page.title)},
                             {"STYLE", std::string(kPageStyle)},
-                            {"DATA", json_in_html(data)},
+                            {"DATA", json_in_markup(to_text(data, -1))},
                             {"SCRIPT", fmt::format("\"use strict\";\n(() => {{\n{}}})();\n", kPageScript)}});
 }
 

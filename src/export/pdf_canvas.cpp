@@ -10,9 +10,6 @@
 namespace headlight::exporting {
 namespace {
 
-constexpr double kPointsPerUnit = 72.0 / 96.0;
-constexpr double kMostPoints = 14'400.0;  // of a page, by the format
-
 Surface make_page(double width, double height, const DrawingOutput& output, std::string& bytes) {
   if (!(width <= kMostPoints && height <= kMostPoints)) {
     throw Error("a page of {:.0f} × {:.0f} points is too large for PDF, at most {:.0f} on each side; save an SVG", width,
@@ -28,6 +25,7 @@ Surface make_page(double width, double height, const DrawingOutput& output, std:
     if (!text.empty()) cairo_pdf_surface_set_metadata(surface.get(), key, text.c_str());
   };
   describe(CAIRO_PDF_METADATA_TITLE, output.title);
+  describe(CAIRO_PDF_METADATA_SUBJECT, output.description);
   describe(CAIRO_PDF_METADATA_CREATOR, "headlight");
   describe(CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z");  // the same figure is the same file
   if (!output.session.empty()) describe(CAIRO_PDF_METADATA_KEYWORDS, marked_session(output.session));

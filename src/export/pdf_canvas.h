@@ -8,6 +8,9 @@
 
 namespace headlight::exporting {
 
+inline constexpr double kPointsPerUnit = 72.0 / 96.0;
+inline constexpr double kMostPoints = 14'400.0;  ///< along a side of a page, by the format
+
 /// Writes a PDF of one page: lines stay lines, text is selectable and has its fonts embedded.
 class PdfCanvas : public CairoCanvas {
  public:

@@ -9,6 +9,7 @@
 #include "export/base64.h"
 #include "export/cairo_canvas.h"
 #include "export/figure_session.h"
+#include "export/markup.h"
 
 namespace headlight::exporting {
 namespace {
@@ -18,29 +19,6 @@ std::string hex(Rgb color) { return fmt::format("#{:02x}{:02x}{:02x}", color.r, 
 // Hundredths of a unit are finer than any printer, and "{:g}" drops the zeros.
 std::string number(float value) { return fmt::format("{:.6g}", std::round(static_cast<double>(value) * 100.0) / 100.0); }
 
-std::string escape(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
 }  // namespace
 
 SvgCanvas::SvgCanvas(float width, float height, const DrawingOutput& output)
@@ -49,9 +27,10 @@ SvgCanvas::SvgCanvas(float width, float height, const DrawingOutput& output)
           "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" version=\"1.1\" "
           "width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
           "font-family=\"{3}\">\n<title>{2}</title>\n",
-          number(width), number(height), escape(output.title),
+          number(width), number(height), markup_text(output.title),
           output.font == FigureFont::Serif ? "'Latin Modern Roman', 'LM Roman 10', 'CMU Serif', 'DejaVu Serif', serif"
                                            : "Inter, Helvetica, Arial, 'DejaVu Sans', sans-serif")) {
+  if (!output.description.empty()) head_ += fmt::format("<desc>{}</desc>\n", markup_text(output.description));
   if (!output.session.empty()) head_ += fmt::format("<metadata>{}</metadata>\n", marked_session(output.session));
   if (output.ground) fill({{0.0F, 0.0F}, {width, height}}, *output.ground);
 }
@@ -113,7 +92,7 @@ void SvgCanvas::text(glm::vec2 anchor, std::string_view text, const TextStyle& s
   if (style.degrees != 0.0F) {
     fmt::format_to(out, " transform=\"rotate({} {} {})\"", number(-style.degrees), number(anchor.x), number(anchor.y));
   }
-  fmt::format_to(out, ">{}</text>\n", escape(text));
+  fmt::format_to(out, ">{}</text>\n", markup_text(text));
 }
 
 std::string SvgCanvas::finish() const {

@@ -197,7 +197,7 @@ Tile AlignedRun::evaluate_map(const TileRequest& request) const {
         for (std::uint32_t column = 0; column < request.columns; ++column) {
           if (columns[column] == kNoCounterpart) continue;
           const std::uint32_t key = columns[column] - across.first;
-          line_of_squares[column / request.pool].add(cells.at(at, key), cells.is_masked(at, key));
+          line_of_squares[column / request.column_pool()].add(cells.at(at, key), cells.is_masked(at, key));
         }
       }
     }

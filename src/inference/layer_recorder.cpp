@@ -6,6 +6,7 @@
 #include "attention/mask_words.h"
 #include "inference/apply_operation.h"
 #include "inference/mask_tokens.h"
+#include "inference/run.h"
 
 namespace headlight::inference {
 namespace {
@@ -89,17 +90,8 @@ attention::BlockRun LayerRecorder::begin_block(const LayerPosition& place, const
   block.ref = ref;
   block.config = config;
   block.x = x;
-  block.shape = {.batch = queries.batch,
-                 .heads = config.heads,
-                 .queries = queries.length,
-                 .keys = keys.length,
-                 .d_model = config.d_model,
-                 .d_k = config.d_k,
-                 .d_v = config.d_v,
-                 .kv_heads = config.kv_head_count(),
-                 .d_merged = config.heads * config.d_v,
-                 .d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0,
-                 .has_input = x != nullptr};
+  block.shape = shape_of(layer, ref.kind, pass_.input);
+  block.shape.has_input = x != nullptr;
   if (const attention::BlockRun* same = same_block(place, block.shape)) {
     block.mask = same->mask;
     block.version = same->version;

@@ -6,6 +6,22 @@
 
 namespace headlight::inference {
 
+BlockShape shape_of(const model::AttentionLayer& layer, model::BlockKind kind, const model::ModelInput& input) {
+  const model::TokenBatch &queries = input.queries(kind), &keys = input.keys(kind);
+  const model::AttentionConfig& config = layer.config;
+  return {.batch = queries.batch,
+          .heads = config.heads,
+          .queries = queries.length,
+          .keys = keys.length,
+          .d_model = config.d_model,
+          .d_k = config.d_k,
+          .d_v = config.d_v,
+          .kv_heads = config.kv_head_count(),
+          .d_merged = config.heads * config.d_v,
+          .d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0,
+          .has_input = layer.weights.has_value()};
+}
+
 Tensor Run::stage(model::BlockRef block, attention::Stage stage) const {
   const BlockShape shape = this->shape(block);
   const auto extent = shape.extent(stage);

@@ -16,6 +16,9 @@ namespace headlight::inference {
 
 using BlockShape = attention::BlockShape;
 
+/// The shape that a block of this layer has in a run of the input, before there is one.
+BlockShape shape_of(const model::AttentionLayer& layer, model::BlockKind kind, const model::ModelInput& input);
+
 /// Measured cost of a forward pass.
 struct RunTiming {
   double gpu_ms = 0.0;           ///< by timestamps, first to last command of the pass

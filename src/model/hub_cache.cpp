@@ -102,6 +102,14 @@ void add_models(const std::string& name, const fs::path& folder, bool is_reposit
 
 }  // namespace
 
+std::string model_name(const fs::path& path) {
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  const fs::path folder = whole.has_filename() ? whole : whole.parent_path();
+  const std::string repository = folder.parent_path().parent_path().filename().string();
+  const bool is_snapshot = folder.parent_path().filename() == "snapshots" && repository.starts_with(kRepository);
+  return is_snapshot ? repository_name(repository) : folder.filename().string();
+}
+
 fs::path hub_cache_folder() {
   if (const auto cache = path_variable("HF_HUB_CACHE")) return *cache;
   if (const auto home = path_variable("HF_HOME")) return *home / "hub";

@@ -20,6 +20,9 @@ struct FoundModel {
 /// ~/.cache/huggingface/hub, the first that is set. The folder may not exist.
 std::filesystem::path hub_cache_folder();
 
+/// "openai-community/gpt2" for …/models--openai-community--gpt2/snapshots/607a30d…, else the last part of the path.
+std::string model_name(const std::filesystem::path& path);
+
 /// The models in a folder, sorted by name: of a Hugging Face cache each model's revision "main" (else
 /// the newest); of any other folder itself and the folders and .gguf files in it. A model is a folder with config.json and
 /// .safetensors files, or a .gguf file. Unreadable entries and broken links are skipped.

@@ -7,22 +7,10 @@
 #include "model/architectures/families.h"
 #include "model/architectures/gguf_settings.h"
 #include "model/architectures/network_builder.h"
+#include "model/hub_cache.h"
 
 namespace headlight::model {
 namespace {
-
-/// "openai-community/gpt2" for …/models--openai-community--gpt2/snapshots/607a30d…, else the last part of the path.
-std::string name_of(const std::filesystem::path& path) {
-  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
-  const std::filesystem::path folder = whole.has_filename() ? whole : whole.parent_path();
-  const std::string repository = folder.parent_path().parent_path().filename().string();
-  constexpr std::string_view kModels = "models--";
-  if (folder.parent_path().filename() != "snapshots" || !repository.starts_with(kModels)) return folder.filename().string();
-  const std::string_view name = std::string_view(repository).substr(kModels.size());
-  const std::size_t middle = name.find("--");
-  if (middle == std::string_view::npos) return std::string(name);
-  return fmt::format("{}/{}", name.substr(0, middle), name.substr(middle + 2));
-}
 
 /// Ids that aren't in the vocabulary are those of no token: a small vocabulary keeps the defaults of its family, such as
 /// GPT-2's 50256. They are listed in `strangers`.
@@ -72,7 +60,7 @@ void add_ends(SpecialIds& ids, const std::filesystem::path& folder, std::uint32_
 ModelDescription describe(const Family& family, const Settings& settings, const Sizes& sizes, const Checkpoint& checkpoint) {
   ModelDescription description{.family = std::string(family.name),
                                .model_type = printable(settings.text("model_type", "")),
-                               .name = name_of(checkpoint.path()),
+                               .name = model_name(checkpoint.path()),
                                .layers = sizes.encoder.layers,
                                .heads = sizes.encoder.heads,
                                .kv_heads = sizes.encoder.kv_heads,

@@ -13,36 +13,40 @@ namespace {
 struct Choice {
   KernelVariant variant;
   std::uint32_t columns, rows;  ///< pooled values of a workgroup
-  std::uint32_t strip;          ///< rows of a pool × pool square that one dispatch may walk through
+  std::uint32_t strip;          ///< rows of a pooled rectangle that one dispatch may walk through
 };
 
 /// Tiles where attention is computed with tiles as well.
-Choice choose(const Tuning& tuning, std::uint32_t pool, std::uint32_t sampled_rows, std::uint32_t d_k4) {
-  constexpr std::uint32_t kFewRows = 8;  // of a sample: tiles would compute 32
-  const bool is_thin = sampled_rows > 0 && sampled_rows <= kFewRows;
+Choice choose(const Tuning& tuning, const Region& region, std::uint32_t d_k4) {
+  const std::uint32_t pool = region.pool, column_pool = region.column_pool();
+  constexpr std::uint32_t kFewRows = 8;  // of a sample, or of rectangles that are long: tiles would compute 32
+  const bool has_sample = region.sampled_rows > 0 && region.sampled_rows <= kFewRows;
+  const bool is_thin = has_sample || (std::min(pool, column_pool) <= kFewRows && std::max(pool, column_pool) > 16);
   if (tuning.attention == AttentionKernel::Tiled && !is_thin) {
     constexpr std::uint32_t kEdge = 32;   // of the cells that a workgroup computes at a time …
     constexpr std::uint32_t kTiles = 90;  // … and how often in one dispatch: a millisecond of a GPU's core, roughly
-    const std::uint32_t squares = pool < kEdge ? kEdge / pool : 1;
-    return {
-        {.shader = Shader::AttentionCellsTiled}, squares, squares, kEdge * std::max(1u, kTiles / divide_up(pool, kEdge))};
+    const bool has_one = std::max(pool, column_pool) > kEdge / 2;  // as in the shader
+    return {{.shader = Shader::AttentionCellsTiled},
+            has_one ? 1 : kEdge / column_pool,
+            has_one ? 1 : kEdge / pool,
+            kEdge * std::max(1u, kTiles / divide_up(column_pool, kEdge))};
   }
-  if (pool == 1) return {{.shader = Shader::AttentionCellsExact, .reads_texels = tuning.texel_reads}, 32, 8, 1};
+  if (pool == 1 && column_pool == 1)
+    return {{.shader = Shader::AttentionCellsExact, .reads_texels = tuning.texel_reads}, 32, 8, 1};
   constexpr std::uint32_t kRounds =
       60'000;  // llvmpipe ends loops silently after 65,535 rounds of all loops of a shader together
   // A step: so many keys, and 4 rows · (mask and score of each key), with the round in which each of these loops ends.
   constexpr std::uint32_t kKeys = 4, kRoundsOfMask = 48;
-  const std::uint32_t rounds = divide_up(pool, kKeys) * (d_k4 + kRoundsOfMask);  // of a row
+  const std::uint32_t rounds = divide_up(column_pool, kKeys) * (d_k4 + kRoundsOfMask);  // of a row
   return {
       {.shader = Shader::AttentionCellsPooled, .reads_texels = tuning.texel_reads}, 8, 4, std::max(1u, kRounds / rounds)};
 }
 
 /// choose(), or what computes the same where the driver refuses that kernel; `complete` sets what else its variant has.
 template <typename Complete>
-Choice choose_made(Kernels& kernels, Tuning tuning, std::uint32_t pool, std::uint32_t sampled_rows, std::uint32_t d_k4,
-                   const Complete& complete) {
+Choice choose_made(Kernels& kernels, Tuning tuning, const Region& region, std::uint32_t d_k4, const Complete& complete) {
   const auto next = [&] {
-    Choice choice = choose(tuning, pool, sampled_rows, d_k4);
+    Choice choice = choose(tuning, region, d_k4);
     complete(choice.variant);
     return choice;
   };
@@ -74,10 +78,10 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
   parameters.column = region.column;
   parameters.columns = region.columns;
   parameters.pool = region.pool;
+  parameters.column_pool = region.column_pool();
   parameters.scale = inputs.scale;
   parameters.softcap = inputs.softcap;
   parameters.bias_at = inputs.mask.bias_at;
-  parameters.has_finite_fill = inputs.mask.has_finite_fill ? 1 : 0;
   parameters.fill = inputs.mask.fill;
   parameters.mask = mask_parameters(inputs.mask);
   Tuning tuning = kernels.tuning();
@@ -90,7 +94,7 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
                             (inputs.mask.expressions && inputs.mask.expressions->changes_scores);
     variant.constants = {has_extras ? 1u : 0u, stage == MapStage::MeanWeights ? 1u : 0u};
   };
-  const Choice choice = choose_made(kernels, tuning, region.pool, region.sampled_rows, parameters.d_k4, complete);
+  const Choice choice = choose_made(kernels, tuning, region, parameters.d_k4, complete);
   const gpu::Kernel& kernel = kernels[choice.variant];
   const std::uint32_t group_columns = choice.columns, group_rows = choice.rows, strip = choice.strip;
   // Some heads per dispatch, or some rows of one head, where all of them would occupy the device for too long.
@@ -121,7 +125,7 @@ void map_cells(gpu::Stream& stream, Kernels& kernels, MapStage stage, const Atte
 }
 
 void ask_for_map_cells(Kernels& kernels) {
-  static_cast<void>(kernels[choose_made(kernels, kernels.tuning(), 1, 0, 1, [](KernelVariant&) {}).variant]);
+  static_cast<void>(kernels[choose_made(kernels, kernels.tuning(), Region(), 1, [](KernelVariant&) {}).variant]);
 }
 
 void matrix_cells(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& tensor, std::uint32_t item,

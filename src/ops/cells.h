@@ -9,11 +9,11 @@
 
 namespace headlight::ops {
 
-/// A rectangle of a matrix and the edge of the squares it is pooled by, of stored matrices perhaps of rectangles.
+/// A rectangle of a matrix, and the squares or rectangles that it is pooled by.
 struct Region {
   std::uint32_t row = 0, rows = 0, column = 0, columns = 0, pool = 1;
   std::uint32_t sampled_rows = 0;    ///< of each square, its first; 0: all. See map_cells()
-  std::uint32_t pooled_columns = 0;  ///< of a rectangle, which has `pool` rows; 0: it is a square. See matrix_cells()
+  std::uint32_t pooled_columns = 0;  ///< of a rectangle, which has `pool` rows; 0: it is a square
 
   std::uint32_t column_pool() const { return pooled_columns > 0 ? pooled_columns : pool; }
   std::uint32_t tile_rows() const { return divide_up(rows, pool); }

@@ -7,6 +7,7 @@ namespace headlight::view {
 namespace {
 
 constexpr float kMaxAspect = 4.0F;
+constexpr float kNamedCell = 18.0F;  // pixels along a side whose cells have room for names
 
 // Pixels of a cell at most when the whole matrix fits: few may be large as long as their map is no larger than that of five.
 float largest_cell(std::uint32_t rows, std::uint32_t columns) {
@@ -20,8 +21,8 @@ glm::vec2 fit(const Rect& area, std::uint32_t rows, std::uint32_t columns) {
   const glm::vec2 full = area.size / glm::vec2(columns, rows);
   const float largest = largest_cell(rows, columns);
   const float square = std::min({full.x, full.y, largest});
-  const float longest = square * kMaxAspect;
-  return glm::mix(glm::vec2(square), glm::vec2(std::min(longest, largest)), glm::greaterThan(full, glm::vec2(longest)));
+  const float free = square * kMaxAspect, longest = std::min(std::max(free, kNamedCell), largest);
+  return glm::mix(glm::vec2(square), glm::min(full, glm::vec2(longest)), glm::greaterThan(full, glm::vec2(free)));
 }
 
 }  // namespace
@@ -30,6 +31,8 @@ Viewport::Viewport(const Rect& area, std::uint32_t rows, std::uint32_t columns, 
     : area_(area), rows_(rows), columns_(columns), zoom_(zoom), pan_(pan), fit_cell_(fit(area, rows, columns)) {
   clamp();
 }
+
+glm::vec2 Viewport::cell_size() const { return glm::max(fit_cell_, std::min(fit_cell_.x, fit_cell_.y) * zoom_); }
 
 float Viewport::max_zoom() const {
   const float smaller = std::min(fit_cell_.x, fit_cell_.y);
@@ -66,7 +69,7 @@ Viewport Viewport::zoomed_at(glm::vec2 point, float factor) const {
   result.zoom_ = std::clamp(zoom_ * factor, 1.0F, max_zoom());
   const Rect before = matrix();
   if (before.is_empty()) return result;
-  const glm::vec2 wanted = point - (point - before.origin) * (result.zoom_ / zoom_);
+  const glm::vec2 wanted = point - (point - before.origin) * (result.cell_size() / cell_size());
   result.pan_ += (result.matrix().origin - wanted) / result.cell_size();
   result.clamp();
   return result;
@@ -91,13 +94,22 @@ Region Viewport::visible_region(float pixels_per_unit) const {
   const Rect seen = visible();
   if (seen.is_empty()) return {};
   const glm::vec2 cell = cell_size(), start = matrix().origin;
-  std::uint32_t pool = 1;
-  while (static_cast<float>(pool) * std::min(cell.x, cell.y) * pixels_per_unit < 0.999F) pool *= 2;
+  const auto pool_of = [&](float length) {
+    std::uint32_t pool = 1;
+    while (static_cast<float>(pool) * length * pixels_per_unit < 0.999F) pool *= 2;
+    return pool;
+  };
+  const glm::uvec2 pool(pool_of(cell.x), pool_of(cell.y));
   const glm::vec2 first = glm::clamp(glm::floor((seen.origin - start) / cell), glm::vec2(0.0F), count());
   const glm::vec2 last = glm::clamp(glm::ceil((seen.end() - start) / cell), first, count());
   const glm::uvec2 begin = glm::uvec2(first) / pool * pool;
-  const glm::uvec2 end = glm::min((glm::uvec2(last) + (pool - 1)) / pool * pool, glm::uvec2(columns_, rows_));
-  return {.row = begin.y, .rows = end.y - begin.y, .column = begin.x, .columns = end.x - begin.x, .pool = pool};
+  const glm::uvec2 end = glm::min((glm::uvec2(last) + (pool - 1U)) / pool * pool, glm::uvec2(columns_, rows_));
+  return {.row = begin.y,
+          .rows = end.y - begin.y,
+          .column = begin.x,
+          .columns = end.x - begin.x,
+          .pool = pool.y,
+          .pooled_columns = pool.x == pool.y ? 0 : pool.x};
 }
 
 }  // namespace headlight::view

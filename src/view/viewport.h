@@ -13,10 +13,13 @@ struct CellPosition {
   auto operator<=>(const CellPosition&) const = default;
 };
 
-/// Part of a matrix, in cells, and the edge in cells of the square behind one value: the region of a TileRequest.
+/// Part of a matrix, in cells, and the rectangle of cells behind one value: the region of a TileRequest.
 struct Region {
   std::uint32_t row = 0, rows = 0, column = 0, columns = 0;
-  std::uint32_t pool = 1;
+  std::uint32_t pool = 1;            ///< its rows …
+  std::uint32_t pooled_columns = 0;  ///< … and its columns; 0: as many
+
+  std::uint32_t column_pool() const { return pooled_columns > 0 ? pooled_columns : pool; }
 
   auto operator<=>(const Region&) const = default;
 };
@@ -27,8 +30,9 @@ class Viewport {
  public:
   Viewport() = default;
   /// The whole matrix: square cells, centred; where squares would use less than a quarter of the longer free side (a column
-  /// of 400 rows), cells become rectangles of at most 4:1. `zoom` ≥ 1 enlarges; `pan` is how far, in
-  /// cells, the point of the matrix at the rectangle's centre is from the matrix's own centre.
+  /// of 400 rows, 9 rows of 1,500 keys), cells become rectangles: of at most 4:1, or large enough on one side to be told
+  /// apart and named. `zoom` ≥ 1 enlarges, of such rectangles first the short side, until they are squares; `pan` is how
+  /// far, in cells, the point of the matrix at the rectangle's centre is from the matrix's own centre.
   Viewport(const Rect& area, std::uint32_t rows, std::uint32_t columns, float zoom = 1.0F, glm::vec2 pan = {});
 
   const Rect& area() const { return area_; }
@@ -37,7 +41,7 @@ class Viewport {
   float zoom() const { return zoom_; }
   glm::vec2 pan() const { return pan_; }
   /// Width and height of a cell.
-  glm::vec2 cell_size() const { return fit_cell_ * zoom_; }
+  glm::vec2 cell_size() const;
 
   /// All cells on the screen; larger than area() when zoomed in.
   Rect matrix() const;
@@ -61,9 +65,9 @@ class Viewport {
   float max_zoom() const;
   static constexpr float kMaxCell = 160.0F;
 
-  /// The region to evaluate to fill the visible part at its resolution. `pool` is a power of two such that a value covers
-  /// at least one of `pixels_per_unit`⁻¹ pixels and less than two; the region begins at multiples of it and covers partly
-  /// visible cells, so panning asks for the same values again.
+  /// The region to evaluate to fill the visible part at its resolution. Each side is pooled by a power of two such that a
+  /// value covers at least one of `pixels_per_unit`⁻¹ pixels and less than two; the region begins at multiples of it and
+  /// covers partly visible cells, so panning asks for the same values again.
   Region visible_region(float pixels_per_unit = 1.0F) const;
 
  private:

@@ -48,9 +48,9 @@ struct Matrix {
         float largest = -std::numeric_limits<float>::infinity();
         bool is_masked = true;
         const std::uint32_t row_end = std::min((y + 1) * request.pool, request.rows);
-        const std::uint32_t column_end = std::min((x + 1) * request.pool, request.columns);
+        const std::uint32_t column_end = std::min((x + 1) * request.column_pool(), request.columns);
         for (std::uint32_t r = request.row + y * request.pool; r < request.row + row_end; ++r) {
-          for (std::uint32_t c = request.column + x * request.pool; c < request.column + column_end; ++c) {
+          for (std::uint32_t c = request.column + x * request.column_pool(); c < request.column + column_end; ++c) {
             const float value = values[std::size_t{r} * width + c];
             sum += double{value};
             cells += 1.0;
@@ -189,13 +189,16 @@ TEST_CASE("a tile from finer tiles of any level and the rest is what a device wo
   for (int i = 0; i < 40; ++i) {
     const Pooling pooling = random.chance(0.5) ? Pooling::Max : Pooling::Mean;
     const TileQuery map = map_of(Stage::Weights, pooling);
-    const TileQuery query =
-        tile_query(map, kRows, kColumns, random.pick({MapTile{1, 1, 0}, {2, 0, 0}, {2, 1, 0}, {3, 0, 0}}));
+    const TileQuery query = tile_query(
+        map, kRows, kColumns,
+        random.pick({MapTile{1, 1, 0}, {2, 0, 0}, {2, 1, 0}, {3, 0, 0}, {0, 2, 0, 2}, {1, 0, 0, 1}, {3, 0, 1, -2}}));
     // Tiles of all finer levels, of which some are known.
     std::vector<TileQuery> known;
     std::vector<std::shared_ptr<const attention::Tile>> tiles;
-    for (TileQuery finer = query; finer.pool > 1;) {
-      finer.pool /= 2;
+    for (TileQuery finer = query; !finer.is_exact();) {
+      finer.pool = std::max(finer.pool / 2, 1U);
+      finer.pooled_columns = std::max(finer.column_pool() / 2, 1U);
+      if (query.pooled_columns == 0) finer.pooled_columns = 0;
       for (const MapTile& tile : tiles_over(finer)) {
         if (random.chance(0.6)) known.push_back(tile_query(map, kRows, kColumns, tile));
       }
@@ -206,6 +209,7 @@ TEST_CASE("a tile from finer tiles of any level and the rest is what a device wo
     for (const TileQuery& part : parts.missing) {
       covered += static_cast<double>(part.rows) * part.columns;
       CHECK(part.pool == query.pool);
+      CHECK(part.column_pool() == query.column_pool());
     }
     REQUIRE(covered == static_cast<double>(query.rows) * query.columns);
     for (const TileQuery& part : parts.known) {
@@ -234,6 +238,26 @@ TEST_CASE("a tile from finer tiles of any level and the rest is what a device wo
   other.rows = other.columns = 400;  // as large as a tile, but none
   CHECK(parts_of(above, kRows, kColumns, {other}).missing == std::vector{above});
   CHECK(parts_of(map_of(Stage::Masked, Pooling::Max), kRows, kColumns, {}).known.empty());
+}
+
+TEST_CASE("where columns alone are pooled, a tile's halves are side by side") {
+  const TileQuery map = map_of(Stage::Weights, Pooling::Max);
+  const MapTile tile{.level = 0, .y = 2, .x = 0, .more_columns = 1};
+  const TileQuery query = tile_query(map, kRows, kColumns, tile);
+  CHECK(query.pool == 1);
+  CHECK(query.column_pool() == 2);
+  CHECK(query.row == 512);
+  CHECK(query.rows == 256);
+  CHECK(query.columns == 512);
+  CHECK(tiles_over(query) == std::vector{tile});
+  const std::vector<TileQuery> below = tiles_below(query, kRows, kColumns);
+  REQUIRE(below.size() == 2);
+  for (std::uint32_t half = 0; half < 2; ++half) {
+    CHECK(below[half].is_exact());
+    CHECK(below[half].row == 512);
+    CHECK(below[half].column == 256 * half);
+    CHECK(below[half] == tile_query(map, kRows, kColumns, {.level = 0, .y = 2, .x = half}));
+  }
 }
 
 TEST_CASE("a sample of each square's rows is no part of a pyramid, and costs what its rows do") {

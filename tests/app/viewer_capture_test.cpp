@@ -11,6 +11,7 @@
 #include "app/state/session_file.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
+#include "capture/captures.h"
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
 
@@ -19,6 +20,7 @@ namespace viewer_capture_test {
 using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
+using shell::kControlShift;
 using shell::Key;
 namespace fs = std::filesystem;
 
@@ -132,6 +134,40 @@ TEST_SUITE("gpu") {
     ui.press(Key::Z, kControl);
     CHECK(is_capture(ui.state().source));
     CHECK(ui.sees("capture.name"));
+  }
+
+  TEST_CASE("nine rows of 1,500 keys can be told apart in map, thumbnails and figure, and the pointer finds its cell") {
+    const TemporaryDirectory folder;
+    test::MadeTensor made{.name = "cross_attention.0", .shape = {1, 2, 9, 1500}, .values = {}};
+    for (std::uint32_t row = 0; row < 2 * 9; ++row) {
+      for (std::uint32_t key = 0; key < 1500; ++key)
+        made.values.push_back(key == 100 + 150 * (row % 9) ? 0.5F : 0.5F / 1499.0F);
+    }
+    UiDriver ui;
+    open_file(ui, test::write_capture(folder.path() / "speech.safetensors", {made}));
+    REQUIRE(is_capture(ui.state().source));
+    const view::Rect map = ui.rect("head.map");
+    CHECK(map.size.y >= 9.0F * 14.0F);
+    bool has_map = false, has_thumbnail = false;
+    for (const auto& [query, known] : ui.result().tiles) {
+      if (query.rows != 9 || query.columns != 1500) continue;
+      CHECK(known.tile->request.tile_rows() == 9);
+      has_map = has_map || (query.column_pool() > 1 && query.column_pool() <= 2);
+      has_thumbnail = has_thumbnail || query.column_pool() > 2;
+      for (std::uint32_t row = 0; row < 9; ++row)
+        CHECK(known.tile->at(row, (100 + 150 * row) / query.column_pool()) == 0.5F);
+    }
+    CHECK(has_map);
+    CHECK(has_thumbnail);
+    ui.click_within("head.map", (100.5F + 150.0F * 4.0F) / 1500.0F, 4.5F / 9.0F);
+    REQUIRE(ui.state().view.pinned);
+    CHECK(ui.state().view.pinned->query == 4);
+    CHECK(std::abs(static_cast<int>(ui.state().view.pinned->key) - 700) <= 3)  // of which one is half a unit wide;
+    ui.press(Key::S, kControlShift);
+    ui.fill_in("screenshot.path", (folder.path() / "speech.svg").string());
+    ui.click("screenshot.save");
+    const std::string svg = read_file(folder.path() / "speech.svg");
+    CHECK(svg.find("Each point is the largest of 1 × 2 cells.") != std::string::npos);
   }
 
   TEST_CASE("queries and keys have maps of scores, and an encoder and a decoder their three kinds") {

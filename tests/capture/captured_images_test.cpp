@@ -191,6 +191,11 @@ TEST_SUITE("cpu") {
           std::string::npos);
     CHECK(refused(folder.path(), signature + std::string("\xff\xff\xff\xffIHDR", 8) + std::string(20, 'x'))
               .find("it ends before its last chunk") != std::string::npos);
+    const std::string size = chunk("IHDR", std::string("\0\0\0\1\0\0\0\1\x08\x02\0\0\0", 13));
+    for (const std::string& pixels : {std::string(), chunk("IDAT", "")}) {
+      CHECK(refused(folder.path(), signature + size + pixels + chunk("IEND", ""))
+                .find("is no usable PNG file: its pixels are missing or damaged; save it again") != std::string::npos);
+    }
     const std::string whole = exporting::encode_png(flat(40, 30));
     CHECK(refused(folder.path(), whole.substr(0, whole.size() / 2)).find("is no usable PNG file") != std::string::npos);
     std::string damaged = whole;

@@ -65,11 +65,11 @@ MadeTensor uneven(std::uint32_t heads, std::uint32_t tokens) {
 std::vector<float> pooled(const std::vector<float>& exact, const attention::TileRequest& request) {
   std::vector<float> values;
   for (std::uint32_t top = 0; top < request.rows; top += request.pool) {
-    for (std::uint32_t left = 0; left < request.columns; left += request.pool) {
+    for (std::uint32_t left = 0; left < request.columns; left += request.column_pool()) {
       double sum = 0.0, largest = -1.0, count = 0.0;
       const std::uint32_t looked_at = request.sampled_rows > 0 ? request.sampled_rows : request.pool;
       for (std::uint32_t row = top; row < std::min(top + looked_at, request.rows); ++row) {
-        for (std::uint32_t column = left; column < std::min(left + request.pool, request.columns); ++column) {
+        for (std::uint32_t column = left; column < std::min(left + request.column_pool(), request.columns); ++column) {
           const double value = exact[std::size_t{row} * request.columns + column];
           sum += value;
           largest = std::max(largest, value);
@@ -110,6 +110,8 @@ TEST_SUITE("cpu") {
           const attention::Tile tile = tile_of(*run, request);
           CHECK(tile.values == pooled(exact, request));
           CHECK(tile.row_sum.size() == kTokens);
+          request.pooled_columns = pool == 2 ? 1 : 7;
+          CHECK(tile_of(*run, request).values == pooled(exact, request));
         }
       }
       for (const std::uint32_t sampled_rows : {1U, 3U}) {

@@ -112,8 +112,12 @@ TEST_SUITE("gpu") {
           request.pool = 32;
           for (const attention::Pooling pooling : {attention::Pooling::Max, attention::Pooling::Mean}) {
             request.pooling = pooling;
-            raise_to(of_weights, difference(tile_of(runs.on_device, request), tile_of(runs.on_host, request)));
+            for (const std::uint32_t columns : {0U, 1U, 5U}) {
+              request.pooled_columns = columns;
+              raise_to(of_weights, difference(tile_of(runs.on_device, request), tile_of(runs.on_host, request)));
+            }
           }
+          request.pooled_columns = 0;
           request.pooling = attention::Pooling::Max;
           request.sampled_rows = 3;
           raise_to(of_weights, difference(tile_of(runs.on_device, request), tile_of(runs.on_host, request)));

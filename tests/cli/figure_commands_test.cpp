@@ -49,11 +49,14 @@ TEST_SUITE("gpu") {
     CHECK(read_file(first / "model.svg").find(">L1 H3  ") != std::string::npos);
     for (const char* name : {"model.svg", "predictions.svg"}) {
       CAPTURE(name);
-      const Outcome second = run_headlight({"export", "--from", (first / name).string(), "--out", again.string()});
+      const Outcome second = run_headlight(
+          {"export", "--from", (first / name).string(), "--model", golden_path("gpt2"), "--out", again.string()});
       INFO(second.err);
       CHECK(second.status == 0);
       CHECK(read_file(again / name) == read_file(first / name));
     }
+    CHECK(complaint({"export", "--from", (first / "model.svg").string(), "--out", again.string()})
+              .find("names gpt2, which isn't beside it: say where it is with --model") != std::string::npos);
     // Alone it is refused where nothing is predicted.
     CHECK(complaint(
               {"export", "--preset", "notebook-001", "--views", "predictions", "--format", "svg", "--out", again.string()})
@@ -67,7 +70,7 @@ TEST_SUITE("gpu") {
         {"screenshot", "--model", golden_path("gpt2"), "--text", "the cat sat", "--tab", "neuron", "--out", first});
     INFO(drawn.err);
     REQUIRE(drawn.status == 0);
-    const Outcome second = run_headlight({"screenshot", "--session", first, "--out", again});
+    const Outcome second = run_headlight({"screenshot", "--session", first, "--model", golden_path("gpt2"), "--out", again});
     INFO(second.err);
     REQUIRE(second.status == 0);
     CHECK(read_file(again) == read_file(first));

@@ -3,12 +3,14 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/exports/names.h"
 #include "app/quantities/evaluation.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "engine/fake_runner.h"
+#include "engine/reference_runner.h"
 #include "engine/small_export.h"
 #include "export/npy.h"
 #include "support/temporary_directory.h"
@@ -61,6 +63,95 @@ std::string message_of(const std::function<void()>& act) {
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("maps of an array are evaluated together, and those of a sheet") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.stages = {Stage::Weights};
+    for (const ExportFormat format : {ExportFormat::Npz, ExportFormat::Npy, ExportFormat::Safetensors}) {
+      options.formats = {format};
+      exporter.log->evaluations = 0;
+      exporter.log->tiles = 0;
+      run_export(exporter.runner, options);
+      CHECK(exporter.log->tiles == 12);  // two lines, two layers, three heads
+      CHECK(exporter.log->evaluations == 1);
+    }
+    options.formats = {ExportFormat::Svg};
+    options.views = {&kGridFigure};
+    exporter.log->evaluations = 0;
+    exporter.log->tiles = 0;
+    CHECK(run_export(exporter.runner, options).files.size() == 3);  // of each line, and run.json
+    CHECK(exporter.log->tiles == 12);
+    CHECK(exporter.log->evaluations == 2);
+  }
+
+  TEST_CASE("layers that nothing is written of aren't computed, and the others' numbers and names are the same") {
+    Exporter exporter;
+    ReferenceRunner reference;
+    ExportOptions options = small_options(exporter.directory.path() / "whole");
+    options.stages = {Stage::Weights, Stage::Output};
+    options.formats = {ExportFormat::Csv};
+    run_export(reference, options);
+    options.layers = IndexSet(0);
+    options.directory = exporter.path("first");
+    const ExportReport report = run_export(reference, options);
+    CHECK(report.files.size() == 2 * 3 + 2 + 1);
+    for (const fs::path& file : report.files) {
+      CAPTURE(file.filename().string());
+      if (file.extension() == ".csv") CHECK(read_file(file) == read_file(exporter.path("whole") / file.filename()));
+    }
+    const auto computed = [&] {
+      run_export(exporter.runner, options);
+      return exporter.runner.newest->inputs().network->layers;
+    };
+    const auto first = computed();
+    CHECK(first->encoder.size() == 1);
+    CHECK_FALSE(first->encoder.front().feed_forward);
+    CHECK_FALSE(first->unembedding);
+    for (const char* name : {"gpt2", "bert", "gpt_neox", "gemma2", "opt-post-norm"}) {  // MLPs of all kinds
+      CAPTURE(name);
+      ExportOptions of_model = options;
+      State state;
+      select_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + name, {});
+      state.model().ids = {{5, 9, 2, 7}};
+      of_model.inputs = run_inputs(state);
+      run_export(exporter.runner, of_model);
+      CHECK(exporter.runner.newest->inputs().network->layers->encoder.size() == 1);
+    }
+    options.formats = {ExportFormat::Svg};
+    options.views = {&kMetricsFigure};  // of all layers
+    CHECK(computed()->encoder.size() == 2);
+    options.views = {&kHeadFigure};
+    CHECK(computed()->encoder.size() == 1);
+    options.formats = {ExportFormat::Npy};
+    options.hidden = true;
+    static_cast<void>(message_of([&] { computed(); }));  // the fake has no such numbers
+    CHECK(exporter.runner.newest->inputs().network->layers->encoder.size() == 2);
+  }
+
+  TEST_CASE("a sheet that no image has room for is refused before anything is computed, with what makes it smaller") {
+    Exporter exporter;
+    State state;
+    state.text() = "one two three";
+    state.playground().settings.d_model = 64;
+    state.playground().settings.heads = 64;
+    state.playground().settings.layers = 6;
+    ExportOptions options;
+    options.inputs = run_inputs(state);
+    options.formats = {ExportFormat::Png};
+    options.views = {&kGridFigure};
+    options.directory = exporter.directory.path();
+    options.dpi = kMostDpi;
+    const std::string why = message_of([&] { run_export(exporter.runner, options); });
+    CAPTURE(why);
+    CHECK(why.find("--dpi ") != std::string::npos);
+    CHECK(why.find("--layers") != std::string::npos);
+    CHECK(exporter.log->runs == 0);
+    CHECK(exporter.file_count() == 0);
+    options.dpi = 96;
+    options.layers = IndexSet(3);
+    CHECK(run_export(exporter.runner, options).files.size() == 2);
+  }
+
   TEST_CASE("one .npy a stage, with every axis in its place") {
     Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());

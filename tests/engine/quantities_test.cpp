@@ -192,7 +192,7 @@ TEST_CASE("weights of the frozen run, and their means, are the reference's own")
   CHECK_THROWS_AS(evaluate({.run = *run}, whole(frozen_of(Stage::Weights), *run, kFirst)), Error);
 }
 
-TEST_CASE("matrices that are no maps are pooled by rows and columns apart, their differences too") {
+TEST_CASE("matrices are pooled by rows and columns apart, their differences too") {
   const std::shared_ptr<const inference::Run> run = run_of(other_weights());
   const std::shared_ptr<const inference::Run> reference = run_of(playground());
   for (const QuantityId id : {QuantityId(Stage::Q), difference_of(Stage::Q)}) {
@@ -207,9 +207,22 @@ TEST_CASE("matrices that are no maps are pooled by rows and columns apart, their
       CHECK(pooled.at(2, column) == exact.at(4, column));
     }
   }
-  TileQuery map = whole(Stage::Weights, *run, kSecond, 1);
-  map.pooled_columns = 2;
-  CHECK_FALSE(is_inside(map, shapes_of(*run)));
+  // Of maps: the largest, or of differences the farthest from 0, of two columns of one row.
+  for (const QuantityId id : {QuantityId(Stage::Weights), kMeanOfLayer, kNorms, difference_of(Stage::Weights)}) {
+    CAPTURE(quantity(id).id);
+    TileQuery map = whole(id, *run, kSecond, quantity(id).scope == Scope::Head ? 1 : 0);
+    const attention::Tile exact = evaluate({.run = *run, .reference = reference.get()}, map);
+    map.pooled_columns = 2;
+    const attention::Tile pooled = evaluate({.run = *run, .reference = reference.get()}, map);
+    REQUIRE(pooled.request.tile_rows() == map.rows);
+    REQUIRE(pooled.values.size() == std::size_t{map.rows} * ((map.columns + 1) / 2));
+    for (std::uint32_t row = 0; row < map.rows; ++row) {
+      for (std::uint32_t column = 0; column < map.columns; column += 2) {
+        const float left = exact.at(row, column), right = column + 1 < map.columns ? exact.at(row, column + 1) : left;
+        CHECK(pooled.at(row, column / 2) == (std::abs(right) > std::abs(left) ? right : left));
+      }
+    }
+  }
 }
 
 TEST_CASE("a pooled difference of weights is the farthest from 0, with its sign") {

@@ -244,6 +244,34 @@ TEST_SUITE("cpu") {
     CHECK(pooled(map, 4).values == map.values);
   }
 
+  TEST_CASE("few rows of many columns are pooled by columns alone, can be told apart and are named") {
+    HeatmapFigure figure;
+    figure.map = {.rows = 9, .columns = 1500, .values = {}, .masked = {}};
+    figure.rows.title = "output token";
+    figure.columns.title = "frame";
+    for (std::uint32_t row = 0; row < 9; ++row) {
+      figure.rows.tokens.push_back("row " + std::to_string(row));
+      for (std::uint32_t column = 0; column < 1500; ++column)
+        figure.map.values.push_back(column == 100 * row + 50 ? 1.0F : 0.01F * static_cast<float>(row));
+    }
+    const FigureMap coarse = pooled(figure.map, 1000);
+    CHECK(coarse.pool == 1);
+    CHECK(coarse.column_pool() == 2);
+    CHECK(coarse.value_rows() == 9);
+    CHECK(coarse.value_columns() == 750);
+    for (std::uint32_t row = 0; row < 9; ++row) CHECK(coarse.at(row, (100 * row + 50) / 2) == 1.0F);
+    const HeatmapDrawing drawing(figure, 1000);
+    CHECK(drawing.grid().value.y >= 14.0F);
+    CHECK(drawing.grid().area.size.x <= 1000.0F);
+    const std::string svg = encode(figure, DrawingFormat::Svg);
+    for (const std::string& token : figure.rows.tokens) CHECK(svg.find(">" + token + "</text>") != std::string::npos);
+    ContactSheet sheet;
+    sheet.panels = {{"head 0", figure.map}, {"head 1", figure.map}};
+    const std::string png = encode(sheet, DrawingFormat::Png);
+    CHECK(png.starts_with("\x89PNG"));
+    CHECK(encode(sheet, DrawingFormat::Svg).find("Each point is the largest of 1 × ") != std::string::npos);
+  }
+
   TEST_CASE("a tile from the GPU is drawn as it is, pooled or not") {
     attention::Tile tile;
     tile.request = {.rows = 5, .columns = 4, .pool = 2};

@@ -53,6 +53,7 @@ TEST_SUITE("cpu") {
                                               std::string("\x01\x1F\0", 3),
                                               "\xFF broken",
                                               "·猫",
+                                              "a\uFFFE\uFFFF\uFDD0\U0001FFFE\u0085",
                                               "\u2028]]>"};
     AttentionPage page;
     page.title = "</title><img src=x onerror=alert(1)>";
@@ -75,6 +76,9 @@ TEST_SUITE("cpu") {
     CHECK(data["sets"][0]["rows"][0] == hostile[0]);
     CHECK(data["sets"][0]["rows"][4] == hostile[4]);
     CHECK(data["sets"][0]["rows"][5] == "\uFFFD broken");
+    CHECK(data["sets"][0]["rows"][7] == hostile[7]);  // as escapes: the file itself has characters alone
+    for (const char* odd : {"\uFFFE", "\uFFFF", "\uFDD0", "\U0001FFFE", "\u0085"})
+      CHECK(text.find(odd) == std::string::npos);
   }
 
   TEST_CASE("numbers are exact, in float16 or in 256 steps, by how many there are") {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "export/drawing.h"
 #include "export/figure.h"
 #include "export/text_layout.h"
 #include "export/text_metrics.h"
@@ -27,6 +28,7 @@ std::string malformed(std::string_view xml) {
       if (!is_entity) return "raw & at " + std::string(xml.substr(i, 20));
     }
     if (static_cast<unsigned char>(xml[i]) < 0x20 && xml[i] != '\n') return "control character";
+    if (xml.substr(i, 3) == "\xEF\xBF\xBE" || xml.substr(i, 3) == "\xEF\xBF\xBF") return "a code point that XML has not";
     if (xml[i] != '<') {
       ++i;
       continue;
@@ -80,6 +82,21 @@ TEST_SUITE("cpu") {
       CHECK(svg.find(label) != std::string::npos);
     }
     CHECK(svg.find("<pattern id=") != std::string::npos);
+  }
+
+  TEST_CASE("characters that XML has not are replaced, wherever a text comes from") {
+    const std::string odd = "a\uFFFEb\uFFFFc\u0001d\u0085e\xFF";
+    HeatmapFigure figure = make_figure(3);
+    figure.title = figure.subtitle = figure.value_title = odd;
+    figure.rows = {.title = odd, .tokens = {odd, odd, odd}};
+    figure.columns = figure.rows;
+    for (std::uint32_t i = 0; i < 3; ++i) figure.map.masked.insert(figure.map.masked.end(), {0, 0, 1});
+    figure.masked_title = odd;
+    std::unique_ptr<Drawing> noted = with_note(make_drawing(figure, DrawingFormat::Svg), odd, false);
+    const std::string svg = encode(*noted, DrawingFormat::Svg);
+    CHECK(malformed(svg) == "");
+    CHECK(svg.find("\u0085") == std::string::npos);
+    CHECK(svg.find("<desc>a\uFFFDb\uFFFDc\uFFFDd\uFFFDe\uFFFD</desc>") != std::string::npos);
   }
 
   TEST_CASE("small maps are rectangles, large ones an image") {

@@ -72,13 +72,13 @@ Cells expected(const AttentionCase& one, const Look& look) {
   Cells cells;
   for (std::uint32_t head = look.first_head; head < look.first_head + look.heads; ++head) {
     for (std::uint32_t top = 0; top < region.rows; top += region.pool) {
-      for (std::uint32_t left = 0; left < region.columns; left += region.pool) {
+      for (std::uint32_t left = 0; left < region.columns; left += region.column_pool()) {
         double sum = 0.0, largest = 0.0, fill = 0.0;
         std::uint32_t count = 0;
         bool is_masked = true;
         for (std::uint32_t i = region.row + top; i < region.row + std::min(region.rows, top + square_rows); ++i) {
-          for (std::uint32_t j = region.column + left; j < region.column + std::min(region.columns, left + region.pool);
-               ++j) {
+          const std::uint32_t end = region.column + std::min(region.columns, left + region.column_pool());
+          for (std::uint32_t j = region.column + left; j < end; ++j) {
             const bool is_visible = one.is_visible(look.item, head, {i, j});
             const double value = cell(one, result, look, head, i, j, is_visible);
             is_masked = is_masked && !is_visible;
@@ -153,8 +153,8 @@ void check(const AttentionCase& one, const Look& look, test::Deviation& worst) {
   const Region& region = look.region;
   for (const Way way : {Way::Storage, Way::Texel, Way::Tiles}) {
     INFO("stage ", static_cast<int>(look.stage), ", way ", static_cast<int>(way), ", ", test::describe(one));
-    INFO(fmt::format("rows {}+{}, columns {}+{}, pool {}, heads {}+{}", region.row, region.rows, region.column,
-                     region.columns, region.pool, look.first_head, look.heads));
+    INFO(fmt::format("rows {}+{}, columns {}+{}, pool {} × {}, heads {}+{}", region.row, region.rows, region.column,
+                     region.columns, region.pool, region.column_pool(), look.first_head, look.heads));
     const Evaluated result = run(test::shared_kernels(), one, look, way);
     const test::Deviation values = test::deviation(result.values, wanted.values);
     CHECK(values.max_abs < 5e-5);  // observed 2.8e-6: sums of 200 products up to 4, not scaled
@@ -176,6 +176,9 @@ Look random_look(test::Random& random, const AttentionCase& one) {
   region.column = random.below(one.keys);
   region.columns = random.between(1, one.keys - region.column);
   region.pool = random.chance(0.4) ? 1 : random.between(2, 17);
+  if (random.chance(0.4)) region.pooled_columns = random.pick({1u, 2u, 5u, 16u, 17u, 33u, 70u});
+  const bool is_pooled = region.pool > 1 || region.column_pool() > 1;
+  if (is_pooled && look.stage == MapStage::Weights && random.chance(0.5)) look.stage = MapStage::MeanWeights;
   return look;
 }
 
@@ -324,6 +327,23 @@ TEST_SUITE("gpu") {
       }
     }
     CHECK(worst < 2e-6);  // observed 4.4e-8
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu,
+                    "rectangles of any shape, and means of weights, are those of plain loops however they are computed") {
+    test::Random random(96);
+    AttentionCase one = test::plain_attention(random, 1, 2, 90, 150, 16, 4);
+    one.mask.rule.window = 60;
+    test::Deviation worst;
+    for (const auto& [pool, columns] :
+         {std::pair{1u, 2u}, {1u, 64u}, {2u, 1u}, {64u, 1u}, {9u, 33u}, {33u, 9u}, {3u, 7u}, {16u, 16u}}) {
+      for (const MapStage stage :
+           {MapStage::Scores, MapStage::Scaled, MapStage::Masked, MapStage::Weights, MapStage::MeanWeights}) {
+        check(one, {.stage = stage, .heads = 2, .region = {1, 88, 3, 147, pool, 0, columns}}, worst);
+      }
+    }
+    CAPTURE(worst);
+    CHECK(worst.max_abs < 2e-6);  // observed 5.3e-7
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "squares of more cells than one dispatch may loop over are complete") {

@@ -48,10 +48,28 @@ TEST_SUITE("cpu") {
     CHECK(Viewport(room, 20, 20).cell_size().x == 50.0F);
   }
 
-  TEST_CASE("cells are rectangles of at most 4:1 where squares would leave most of the area empty") {
+  TEST_CASE("cells are rectangles where squares would leave most of the area empty, of 4:1 or with room for a name") {
     const Viewport tall(kArea, 400, 8);
     CHECK(tall.cell_size().y == doctest::Approx(1.0F));
-    CHECK(tall.cell_size().x == doctest::Approx(4.0F));
+    CHECK(tall.cell_size().x == doctest::Approx(18.0F));
+    const Viewport speech(kArea, 9, 1500);
+    CHECK(speech.cell_size().x == doctest::Approx(0.4F));
+    CHECK(speech.cell_size().y == doctest::Approx(18.0F));
+    // Each side is pooled by itself.
+    CHECK(speech.visible_region() == Region{0, 9, 0, 1500, 1, 4});
+    CHECK(speech.visible_region(2.0F) == Region{0, 9, 0, 1500, 1, 2});
+    // Zooming widens the narrow side, until cells are squares; what is under the pointer stays there.
+    const glm::vec2 point(200.0F, 220.0F);
+    const auto under = speech.cell_at(point);
+    REQUIRE(under);
+    for (const float factor : {2.0F, 10.0F, 45.0F, 100.0F}) {
+      CAPTURE(factor);
+      const Viewport closer = speech.zoomed_at(point, factor);
+      CHECK(closer.cell_size().x == doctest::Approx(0.4F * factor));
+      CHECK(closer.cell_size().y == doctest::Approx(std::max(18.0F, 0.4F * factor)));
+      CHECK(closer.cell_at(point) == under);
+    }
+    CHECK(speech.max_zoom() == doctest::Approx(400.0F));
     const Viewport wide(kArea, 4, 40);
     CHECK(wide.cell_size().x == doctest::Approx(15.0F));
     CHECK(wide.cell_size().y == doctest::Approx(60.0F));

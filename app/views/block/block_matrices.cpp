@@ -297,14 +297,10 @@ TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockN
   }
   TileQuery query = stage_query(frame, source, node);
   const glm::uvec2 pixels(glm::max(area * frame.ui.scale(), glm::vec2(1.0F)));
-  if (attention::is_map(*node.stage)) {
-    query.pool = std::min(pool_for(query.rows, query.columns, std::max(pixels.x, pixels.y)), kSafePool);
-    return query;
-  }
-  // Vectors of a long text are few columns beside many tokens: each side is pooled as far as it needs.
-  query.pool = std::min(pool_for(query.rows, 1, pixels.y), kSafePool);
-  const std::uint32_t columns = std::min(pool_for(1, query.columns, pixels.x), kSafePool);
-  if (columns != query.pool) query.pooled_columns = columns;  // a square's tile is the one that other views ask for
+  pool_sides(query, pixels);  // vectors of a long text are few columns beside many tokens
+  const std::uint32_t columns = std::min(query.column_pool(), kSafePool);
+  query.pool = std::min(query.pool, kSafePool);
+  query.pooled_columns = columns == query.pool ? 0 : columns;  // a square's tile is the one that other views ask for
   return query;
 }
 

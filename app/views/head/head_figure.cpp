@@ -36,7 +36,6 @@ ExportOptions options_of(const State& state, const EngineResult& result, bool is
   options.color_spread = view.color_spread;
   if (!is_difference) options.color_limits = view.color_limits;  // those are of one run
   if (options.is_row_normalized) options.color_limits.erase(Stage::Weights);
-  options.is_dark = view.theme != Theme::Light;
   return options;
 }
 
@@ -56,14 +55,15 @@ void HeadFigure::keep(Frame& frame, const GroupedHead& grouped) {
     for (const std::string& label : grouped.keys().labels) columns_.push_back(frame.ui.unshaped(label));
     return;
   }
-  is_too_large_ = std::max(shape.queries, shape.keys) > kFigureEdge;
+  is_too_large_ = std::uint64_t{shape.queries} * shape.keys > std::uint64_t{kFigureEdge} * kFigureEdge;
   if (is_too_large_) return;
-  const TileQuery all{.quantity = shown_stage(frame.state),
-                      .block = selection.block,
-                      .batch = selection.batch,
-                      .head = selection.head,
-                      .rows = shape.queries,
-                      .columns = shape.keys};
+  TileQuery all{.quantity = shown_stage(frame.state),
+                .block = selection.block,
+                .batch = selection.batch,
+                .head = selection.head,
+                .rows = shape.queries,
+                .columns = shape.keys};
+  pool_sides(all, glm::uvec2(kFigureEdge));
   TileQuery asked = shown_map(selection, all, shows_norms(frame.state));
   if (is_difference_) asked.quantity = difference_of(asked.quantity);
   const EngineTile* known = frame.ask(asked);
@@ -72,7 +72,7 @@ void HeadFigure::keep(Frame& frame, const GroupedHead& grouped) {
 
 std::unique_ptr<exporting::Drawing> HeadFigure::draw() const {
   if (is_too_large_) {
-    throw Error("a figure from this view has at most {} tokens a side; Export (Ctrl+E) writes larger maps", kFigureEdge);
+    throw Error("a figure from this view has at most {0} × {0} cells; Export (Ctrl+E) writes larger maps", kFigureEdge);
   }
   if (!tile_ || !result_->network || !result_->input) return nullptr;
   ExportOptions options = options_of(*state_, *result_, is_difference_);

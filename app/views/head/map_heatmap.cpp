@@ -21,14 +21,14 @@ constexpr float kLeastDifference = 1e-4F;  // that has the strongest colour: rou
 
 /// Widened to multiples of kSnap values, so that panning by a few cells asks for the same tile again.
 view::Region snapped(view::Region region, std::uint32_t rows, std::uint32_t columns) {
-  const auto widen = [&](std::uint32_t& first, std::uint32_t& count, std::uint32_t all) {
-    const std::uint32_t snap = kSnap * region.pool;
+  const auto widen = [](std::uint32_t& first, std::uint32_t& count, std::uint32_t all, std::uint32_t pool) {
+    const std::uint32_t snap = kSnap * pool;
     const std::uint32_t end = std::min((first + count + snap - 1) / snap * snap, all);
     first = first / snap * snap;
     count = end - first;
   };
-  widen(region.row, region.rows, rows);
-  widen(region.column, region.columns, columns);
+  widen(region.row, region.rows, rows, region.pool);
+  widen(region.column, region.columns, columns, region.column_pool());
   return region;
 }
 
@@ -62,7 +62,7 @@ bool MapHeatmap::has_odd_cells() const { return known().tile && known().facts->h
 
 TileQuery MapHeatmap::query(const view::Region& region) const {
   const Selection& selection = frame_.state.selection;
-  const bool has_pooling = region.pool > 1 && shown_stage(frame_.state) == Stage::Weights;
+  const bool has_pooling = std::max(region.pool, region.column_pool()) > 1 && shown_stage(frame_.state) == Stage::Weights;
   TileQuery query = shown_map(selection,
                               {.quantity = shown_stage(frame_.state),
                                .block = selection.block,
@@ -73,7 +73,8 @@ TileQuery MapHeatmap::query(const view::Region& region) const {
                                .column = region.column,
                                .columns = std::max(region.columns, 1U),
                                .pool = region.pool,
-                               .pooling = has_pooling ? frame_.state.view.pooling : attention::Pooling::Max},
+                               .pooling = has_pooling ? frame_.state.view.pooling : attention::Pooling::Max,
+                               .pooled_columns = region.pooled_columns},
                               shows_norms(frame_.state));
   if (head_map_shows_difference(frame_)) query.quantity = difference_of(query.quantity);
   return query;
@@ -119,7 +120,7 @@ view::Rect MapHeatmap::area_of(const ShownTile& shown_tile) const {
   const TileQuery& shown = shown_tile.query;
   const glm::vec2 cell = viewport_.cell_size();
   return {.origin = viewport_.matrix().origin + glm::vec2(shown.column, shown.row) * cell,
-          .size = glm::vec2(shown.tile_columns() * shown.pool, shown.tile_rows() * shown.pool) * cell};
+          .size = glm::vec2(shown.tile_columns() * shown.column_pool(), shown.tile_rows() * shown.pool) * cell};
 }
 
 bool MapHeatmap::covers_all(const ShownTile& shown) const {

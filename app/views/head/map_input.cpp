@@ -220,10 +220,8 @@ class MapInput {
 }  // namespace
 
 view::Viewport MapRoom::viewport(float zoom, glm::vec2 pan) const {
-  const view::Viewport fitted(area, rows, columns);
-  const float grown = std::clamp(zoom, 1.0F, fitted.max_zoom());
   view::Rect used = area;
-  used.size.y = std::min(area.size.y, std::max(fitted.matrix().size.y * grown, 1.0F));
+  used.size.y = std::min(area.size.y, std::max(view::Viewport(area, rows, columns, zoom).matrix().size.y, 1.0F));
   return {used, rows, columns, zoom, pan};
 }
 

@@ -4,6 +4,7 @@
 
 #include <imgui.h>
 #include <glm/common.hpp>
+#include <glm/vector_relational.hpp>
 
 #include "app/shell/click_area.h"
 #include "app/shell/imgui_vectors.h"
@@ -13,9 +14,9 @@ namespace headlight::app {
 namespace {
 
 constexpr float kEdge = 132.0F;             // of the longer side
-constexpr float kLeastEdge = 12.0F;         // of the shorter side
+constexpr float kLeastEdge = 24.0F;         // of the shorter side
 constexpr float kInset = 10.0F;             // from the map's corner
-constexpr float kLeastRoom = 3.0F * kEdge;  // of the map: less would be covered by it
+constexpr float kLeastRoom = 3.0F;          // times its size, of the map: less would be covered by it
 constexpr std::uint32_t kLeastCells = 128;  // of a side: a smaller map is easily overlooked as it is
 constexpr float kLeastZoom = 1.05F;
 
@@ -26,9 +27,10 @@ Minimap::Minimap(Frame& frame, const MapRoom& room) : frame_(frame), count_(room
   const view::Viewport viewport = room.viewport(transient.zoom, transient.pan);
   const view::Rect seen = viewport.visible();
   const std::uint32_t longest = std::max(room.rows, room.columns);
-  is_shown_ = viewport.zoom() > kLeastZoom && longest >= kLeastCells && std::min(seen.size.x, seen.size.y) >= kLeastRoom;
-  if (!is_shown_) return;
   const glm::vec2 size = glm::max(glm::round(kEdge * count_ / static_cast<float>(longest)), glm::vec2(kLeastEdge));
+  const bool has_room = glm::all(glm::greaterThanEqual(seen.size, kLeastRoom * size));
+  is_shown_ = viewport.zoom() > kLeastZoom && longest >= kLeastCells && has_room;
+  if (!is_shown_) return;
   area_ = {.origin = glm::round(glm::vec2(seen.end().x - kInset - size.x, seen.origin.y + kInset)), .size = size};
   ImGui::SetCursorScreenPos(to_imgui(area_.origin));
   click_area("minimap", to_imgui(area_.size));
@@ -42,7 +44,7 @@ Minimap::Minimap(Frame& frame, const MapRoom& room) : frame_(frame), count_(room
 view::Rect Minimap::area_of(const TileQuery& tile) const {
   const glm::vec2 cell = area_.size / count_;
   return {.origin = area_.origin + glm::vec2(tile.column, tile.row) * cell,
-          .size = glm::vec2(tile.tile_columns() * tile.pool, tile.tile_rows() * tile.pool) * cell};
+          .size = glm::vec2(tile.tile_columns() * tile.column_pool(), tile.tile_rows() * tile.pool) * cell};
 }
 
 void Minimap::draw_marks(const view::Viewport& viewport) const {

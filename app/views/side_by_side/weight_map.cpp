@@ -31,7 +31,8 @@ TileQuery WeightMap::query(const view::Region& region) const {
   asked.column = region.column;
   asked.columns = std::max(region.columns, 1U);
   asked.pool = region.pool;
-  asked.pooling = region.pool > 1 ? frame_.state.view.pooling : attention::Pooling::Max;
+  asked.pooled_columns = region.pooled_columns;
+  asked.pooling = !asked.is_exact() ? frame_.state.view.pooling : attention::Pooling::Max;
   return asked;
 }
 
@@ -72,7 +73,7 @@ void WeightMap::draw_tile(const ShownTile& shown, float largest) {
   shell::HeatmapImage image = heatmap_of(shown, place_, frame_.ui.theme());
   set_colors(image, largest);
   image.area = {.origin = viewport_.matrix().origin + glm::vec2(query.column, query.row) * cell,
-                .size = glm::vec2(query.tile_columns() * query.pool, query.tile_rows() * query.pool) * cell};
+                .size = glm::vec2(query.tile_columns() * query.column_pool(), query.tile_rows() * query.pool) * cell};
   image.clip = cells;
   frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   if (!query.is_exact()) return;

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headlight::exporting {
+
+/// A text as the content of an element or a quoted attribute, in XML and in HTML: what those formats use for themselves is
+/// an entity, and what no such file may hold (control characters but newline and tab, code points that are no characters,
+/// invalid UTF-8) is U+FFFD.
+std::string markup_text(std::string_view text);
+
+/// JSON as the content of an HTML element that a browser reads as text: no "<" begins an end tag or a comment, and code
+/// points that are no characters are escaped. `json` is valid.
+std::string json_in_markup(std::string_view json);
+
+}  // namespace headlight::exporting
