@@ -45,11 +45,9 @@ std::vector<std::uint32_t> spread_rows(const model::TokenBatch& tokens, std::uin
 
 /// One item's vectors [1, 1, token, d], rotated by its tokens' positions.
 Array rotated(const model::Rotary& rotary, const model::TokenBatch& tokens, std::uint32_t item, Array x) {
-  model::TokenBatch one{.batch = 1, .length = tokens.length};
+  model::TokenBatch one{.batch = 1, .length = tokens.length, .starts = {tokens.start(item)}};
+  if (!tokens.lengths.empty()) one.lengths = {tokens.lengths[item]};
   for (std::uint32_t token = 0; token < tokens.length; ++token) one.positions.push_back(tokens.position(item, token));
-  if (rotary.is_long(one.position_count()) != rotary.is_long(tokens.position_count())) {
-    throw Error("this line is rotated by the frequencies of a longer one: show the longest line, or this one alone");
-  }
   return reference::rotate(rotary, one, std::move(x));
 }
 

@@ -213,8 +213,8 @@ std::vector<float> before_rotation(const model::Rotary& rotary, std::span<const 
                                    std::uint32_t length) {
   std::vector<float> vector(rotated.begin(), rotated.end());
   const bool is_long = rotary.is_long(length);
-  const std::vector<double>& frequencies = is_long ? rotary.long_inverse_frequencies : rotary.inverse_frequencies;
-  const double factor = is_long ? rotary.long_attention_factor : rotary.attention_factor;
+  const std::vector<double>& frequencies = rotary.frequencies(is_long);
+  const double factor = rotary.factor(is_long);
   const std::size_t half = std::min<std::size_t>(rotary.dimensions / 2, frequencies.size());
   for (std::size_t i = 0; i < half; ++i) {
     const std::size_t first = rotary.is_interleaved ? 2 * i : i;

@@ -113,7 +113,7 @@ void describe(CLI::App& app) {
       "infinite (or become so with --precision f16); the reason is one line on standard error.\n\n"
       "Examples:\n"
       "  headlight\n"
-      "  headlight export --text \"the cat sat on the mat\" --mask causal --format png,svg --out figures\n"
+      "  headlight export --text \"a cat sits on a mat\" --format png,svg --out figures\n"
       "  headlight export --model openai-community/gpt2 --text \"the cat sat\" --stages weights --format npy --out numbers\n"
       "  headlight export --preset notebook-004 --stages q,k,v,weights,output --format npy --out numbers");
   set_help_layout(app);

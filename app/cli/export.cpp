@@ -15,6 +15,7 @@
 #include "app/cli/progress_bar.h"
 #include "app/exports/figure_record.h"
 #include "app/exports/job.h"
+#include "app/models/bundled_models.h"
 #include "app/state/portable_state.h"
 #include "app/state/session_file.h"
 #include "app/state/usage.h"
@@ -53,8 +54,8 @@ constexpr const char* kExportFooter =
     "the\n"
     "names. A stage that a network doesn't have is left out and noted in run.json. Rows of padding mean nothing.\n\n"
     "Examples:\n"
-    "  headlight export --text \"the cat sat on the mat\" --mask causal --format png,svg --out figures\n"
-    "  headlight export --text \"one line\" --text \"and a longer one\" --layer 0 --head 3 --format csv --out numbers\n"
+    "  headlight export --text \"a cat sits on a mat\" --format png,svg --out figures\n"
+    "  headlight export --text \"a dog\" --text \"a man in a red shirt\" --layer 0 --head 3 --format csv --out numbers\n"
     "  headlight export --model bert-folder --text \"one sentence\" --pair \"and another\" --stages weights,hidden --format "
     "npy "
     "--out numbers\n"
@@ -73,7 +74,7 @@ constexpr const char* kExportFooter =
     "changed\n"
     "  headlight export --session notes.headlight.json --format svg --out figures\n"
     "  headlight export --preset notebook-004 --stages x,q,k,v,scores,weights,merged --format npy --out notebook-004\n"
-    "  headlight export --text \"a b c\" --mask-file mask.json --fill -1e9 --format json --out masked";
+    "  headlight export --preset playground --text \"a b c\" --mask-file mask.json --fill -1e9 --format json --out masked";
 
 constexpr const char* kCompareFlags = "--compare-with, --compare-text and --compare-mask";
 
@@ -219,7 +220,9 @@ Subcommand add_export_command(CLI::App& app) {
   CLI::App* command = add_subcommand(app, "export", kExportDescription);
   const auto flags = std::make_shared<ExportFlags>();
   add_export_flags(*command, *flags);
-  flags->model.add_to(*command, "--scale,--score-scale", "the playground's seeded weights");
+  flags->model.add_to(*command, "--scale,--score-scale",
+                      fmt::format("{}; any flag of the playground's computes that instead", kCaptionWriter));
+  flags->model.use_default_model(kCaptionWriter);
   add_device_flag(*command, flags->device);
   set_footer(*command, kExportFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};

@@ -48,6 +48,8 @@ const std::vector<std::string>& expect_utf8(const std::string& flag, const std::
   return texts;
 }
 
+constexpr const char* kPlayground = "playground";
+
 std::vector<std::uint32_t> read_ids(const std::string& flag, const std::string& text) {
   try {
     return parse_ids(text);
@@ -85,11 +87,19 @@ void ModelFlags::add_text_flags(CLI::App& app) {
   add_flag(app, "--session", "FILE",
            "a session that the window saved (File, Save session), or a figure that carries one; other flags change it",
            kText, [this](const std::string& file) { session_file_ = file; });
-  std::vector<std::string> presets;
+  std::vector<std::string> presets{kPlayground};
   for (const std::string_view name : inference::notebook_names()) presets.emplace_back(name);
-  add_flag(app, "--preset", "NAME",
-           "a notebook's exact computation instead of text and model: " + fmt::format("{}", fmt::join(presets, ", ")), kText,
-           [this, presets](const std::string& name) { preset_ = presets[parse_choice("--preset", name, presets)]; });
+  add_flag(
+      app, "--preset", "NAME",
+      fmt::format("playground, a small network with random weights for --text, or a notebook's exact computation instead "
+                  "of text and model: {}",
+                  fmt::join(presets.begin() + 1, presets.end(), ", ")),
+      kText, [this, presets](const std::string& name) {
+        preset_ = presets[parse_choice("--preset", name, presets)];
+        if (preset_ != kPlayground) return;
+        preset_.clear();
+        if (first_playground_flag_.empty()) first_playground_flag_ = "--preset playground";
+      });
   offer_words(app, "--preset", presets);
   add_flag(app, "--capture", "FILE",
            "attention that was saved from a network, in a .safetensors or .npz file, instead of text and model", kText,
@@ -252,9 +262,10 @@ void ModelFlags::apply_masks(State& state) const {
   for (attention::MaskSpec& mask : state.masks.by_kind) mask.matrix = matrix;
 }
 
-/// A number selects where nothing else could be meant; a list has selected already.
+/// A number selects unless it is the playground's; a list has selected already.
 void ModelFlags::settle_sizes() {
-  const bool is_selection = !model_.empty() || !preset_.empty() || !capture_.empty();
+  const bool is_selection = !model_.empty() || !preset_.empty() || !capture_.empty() ||
+                            (!default_model_.empty() && first_playground_flag_.empty());
   for (const auto& [field, text] : std::exchange(sizes_, {})) {
     if (is_selection) {
       select_(field->flag.name, text);
@@ -267,6 +278,9 @@ void ModelFlags::settle_sizes() {
 
 void ModelFlags::apply(State& state) {
   settle_sizes();
+  const bool names_other =
+      !session_file_.empty() || !preset_.empty() || !capture_.empty() || !first_playground_flag_.empty();
+  if (model_.empty() && !names_other && !default_model_.empty()) model_ = chosen_model("", default_model_).string();
   refuse_contradictions();
   if (!session_file_.empty()) {
     const Result<State> loaded = load_session(session_file_);

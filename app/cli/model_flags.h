@@ -42,6 +42,9 @@ class ModelFlags {
            !first_playground_flag_.empty() || !first_model_flag_.empty();
   }
 
+  /// Without any of them, apply() opens this bundled model: the playground's random weights are asked for.
+  void use_default_model(std::string name) { default_model_ = std::move(name); }
+
   /// As --session does.
   void use_session(std::string file) { session_file_ = std::move(file); }
 
@@ -49,8 +52,8 @@ class ModelFlags {
   /// such file or it is no text, and UsageError beside a flag that names another one.
   void open_file(const std::string& file);
 
-  /// Makes --layers and --heads, the sizes of a playground, a selection where they can't be sizes: of a model, and as a
-  /// list.
+  /// Makes --layers and --heads, the sizes of a playground, a selection unless another flag asks for the playground, and
+  /// always as a list.
   void let_select(std::function<void(const std::string& flag, const std::string& text)> select) {
     select_ = std::move(select);
   }
@@ -85,7 +88,7 @@ class ModelFlags {
   std::optional<OpenSession> session_;
   std::string preset_;
   std::string capture_;
-  std::string model_;
+  std::string model_, default_model_;
   std::vector<std::string> texts_, key_texts_, pairs_, targets_;
   std::vector<std::vector<std::uint32_t>> ids_, target_ids_;
   std::string text_flag_;              ///< "--text" or "--text-file", whichever was given

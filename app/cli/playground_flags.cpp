@@ -28,22 +28,25 @@ void ModelFlags::add_playground_flags(CLI::App& app, const std::string& score_sc
 }
 
 void ModelFlags::add_size_or_selection(CLI::App& app, const Field& field) {
-  add_flag(app, field.flag.name, field.flag.value_name,
-           field.flag.help + fmt::format("; of a model, and as a list, the same as {}",
-                                         field.flag.name.substr(0, field.flag.name.size() - 1)),
-           "Playground", [this, &field](const std::string& text) {
-             if (is_index_list(text)) {
-               select_(field.flag.name, text);
-             } else {
-               sizes_.emplace_back(&field, text);
-             }
-           });
+  add_flag(
+      app, field.flag.name, field.flag.value_name,
+      field.flag.help + fmt::format(", beside another flag of the playground; of a model, and as a list, the same as {}",
+                                    field.flag.name.substr(0, field.flag.name.size() - 1)),
+      "Playground", [this, &field](const std::string& text) {
+        if (is_index_list(text)) {
+          select_(field.flag.name, text);
+        } else {
+          sizes_.emplace_back(&field, text);
+        }
+      });
 }
 
 void ModelFlags::add_mask_flags(CLI::App& app) {
   add_flag(app, "--mask", "RULE",
            "none, causal, window:N (N tokens to each side, itself included), prefix:N, or several joined by +, as "
-           "causal+window:4; replaces a preset's own mask and joins a model's, which none takes away (default: the own one)",
+           "causal+window:4; replaces a preset's own mask; of a model, none switches the causal rule off, and others are "
+           "added to it "
+           "(default: the own one)",
            "Mask", [this](const std::string& text) {
              const Result<attention::MaskRule> rule = attention::parse_rule(text);
              if (!rule) throw UsageError("--mask: {}", rule.error());

@@ -61,8 +61,8 @@ class Run(collections.abc.Mapping):
 def run(text=None, *, model=None, target=None, mask=None, stages=("weights",), layer=None, head=None, device=None, flags=()):
     """Computes a text with the program and returns its arrays, a Run.
 
-    text: a text, or a list of texts, the lines of a batch; model: a folder, a .gguf file or a name, such as
-    "captions-gpt2" (default: the playground); mask: "causal", "none", … or a boolean array, True where a query sees a key;
+    text: a text, or a list of texts, the lines of a batch; model: a folder, a .gguf file or a name (default: "captions-gpt2",
+    a bundled model; flags=["--preset", "playground"] computes with random weights); mask: "causal", "none", … or a boolean array, True where a query sees a key;
     stages: any of x, q, k, v, scores, scaled, masked, weights, heads, merged, output, hidden, logits; layer, head: only
     these; flags: further flags of `headlight export`, as ["--preset", "notebook-004"].
     """

@@ -39,9 +39,14 @@ class Runs(unittest.TestCase):
         self.assertEqual(run["logits"].shape[:2], (1, n))
         self.assertTrue(np.isfinite(run["logits"]).all())
 
+    def test_without_a_model_it_is_the_bundled_one(self):
+        run, named = headlight.run(text="a man"), headlight.run(text="a man", model="captions-gpt2")
+        self.assertEqual(run.info["model"], named.info["model"])
+        np.testing.assert_array_equal(run["weights"], named["weights"])
+
     def test_a_mask_is_an_array(self):
         mask = np.eye(3, dtype=bool)
-        run = headlight.run(text="one two three", mask=mask)
+        run = headlight.run(text="one two three", mask=mask, flags=["--preset", "playground"])
         for layer in run["weights"]:
             np.testing.assert_array_equal(layer[0, 0], np.eye(3, dtype=np.float32))
 

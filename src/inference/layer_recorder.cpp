@@ -169,11 +169,18 @@ ops::RotaryAngles LayerRecorder::angles(std::uint32_t number, const model::Token
   const auto found = angles_.find({number, &tokens});
   if (found != angles_.end()) return found->second;
   const model::Rotary& rotary = pass_.network->layers->rotaries[number];
+  // LongRoPE's lines read one of two tables, the long one behind the short one.
+  const std::uint32_t count = tokens.position_count();
+  Tensor table = rotary.angles(count, false);
+  if (!rotary.long_inverse_frequencies.empty()) {
+    const Tensor long_table = rotary.angles(count, true);
+    table.values.insert(table.values.end(), long_table.values.begin(), long_table.values.end());
+  }
   std::vector<std::uint32_t> positions;
   for (std::uint32_t item = 0; item < tokens.batch; ++item) {
-    for (std::uint32_t token = 0; token < tokens.length; ++token) positions.push_back(tokens.position(item, token));
+    const std::uint32_t first = rotary.is_long(tokens.position_count(item)) ? count : 0;
+    for (std::uint32_t token = 0; token < tokens.length; ++token) positions.push_back(first + tokens.position(item, token));
   }
-  const Tensor table = rotary.angles(tokens.position_count());
   const auto upload = [&]<typename T>(const std::vector<T>& values, const char* purpose) -> const gpu::Buffer& {
     auto buffer =
         std::make_shared<const gpu::Buffer>(stream_.context(), values.size() * sizeof(T), gpu::Memory::Transient, purpose);

@@ -113,6 +113,13 @@ std::uint32_t TokenBatch::position(std::uint32_t item, std::uint32_t token) cons
   return token - std::min(token, start(item));
 }
 
+std::uint32_t TokenBatch::position_count(std::uint32_t item) const {
+  const std::uint32_t end = lengths.empty() ? length : start(item) + lengths[item];
+  std::uint32_t count = 0;
+  for (std::uint32_t token = start(item); token < end; ++token) count = std::max(count, position(item, token) + 1);
+  return count;
+}
+
 std::uint32_t TokenBatch::position_count() const {
   if (!positions.empty()) return *std::max_element(positions.begin(), positions.end()) + 1;
   return length - (starts.empty() ? 0 : *std::min_element(starts.begin(), starts.end()));

@@ -109,8 +109,10 @@ struct TokenBatch {
   std::uint32_t start(std::uint32_t item) const { return starts.empty() ? 0 : starts[item]; }
   /// Position of a token; padding before the first real one has position 0.
   std::uint32_t position(std::uint32_t item, std::uint32_t token) const;
-  /// One more than the largest position.
+  /// One more than the largest position, padding included.
   std::uint32_t position_count() const;
+  /// Likewise of one line's own tokens, without its padding: what LongRoPE depends on.
+  std::uint32_t position_count(std::uint32_t item) const;
 };
 inline constexpr std::uint32_t kPaddingId = 0xffffffffu;
 

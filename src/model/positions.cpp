@@ -28,15 +28,13 @@ std::uint32_t bucket(std::int64_t distance, std::uint32_t buckets, const Positio
 
 }  // namespace
 
-Tensor Rotary::angles(std::uint32_t length) const {
-  const std::vector<double>& frequencies = is_long(length) ? long_inverse_frequencies : inverse_frequencies;
-  const double factor = is_long(length) ? long_attention_factor : attention_factor;
+Tensor Rotary::angles(std::uint32_t length, bool is_long) const {
   Tensor angles({length, dimensions / 2, 2});
   auto to = angles.values.begin();
   for (std::uint32_t position = 0; position < length; ++position) {
-    for (const double frequency : frequencies) {
-      *to++ = static_cast<float>(std::cos(position * frequency) * factor);
-      *to++ = static_cast<float>(std::sin(position * frequency) * factor);
+    for (const double frequency : frequencies(is_long)) {
+      *to++ = static_cast<float>(std::cos(position * frequency) * factor(is_long));
+      *to++ = static_cast<float>(std::sin(position * frequency) * factor(is_long));
     }
   }
   return angles;

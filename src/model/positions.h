@@ -15,16 +15,21 @@ struct Rotary {
   std::uint32_t dimensions = 0;                  ///< even, at most d_k
   bool is_interleaved = false;                   ///< GPT-J; Llama in GGUF files, whose rows are rearranged
   std::vector<double> inverse_frequencies = {};  ///< [dimensions / 2]
-  /// LongRoPE (Ding et al. 2024): other frequencies for inputs longer than `original_length`; empty: none.
+  /// LongRoPE (Ding et al. 2024): other frequencies for lines longer than `original_length`; empty: none.
   std::vector<double> long_inverse_frequencies = {};
   std::uint32_t original_length = 0;
   double attention_factor = 1.0;       ///< cosines and sines are multiplied by it (YaRN, LongRoPE)
   double long_attention_factor = 1.0;  ///< likewise, with the long frequencies
 
-  /// Do inputs of `length` positions use the long frequencies?
+  /// Does a line of `length` positions use the long frequencies? transformers asks this of a batch's longest line.
   bool is_long(std::uint32_t length) const { return !long_inverse_frequencies.empty() && length > original_length; }
+  const std::vector<double>& frequencies(bool is_long) const {
+    return is_long ? long_inverse_frequencies : inverse_frequencies;
+  }
+  /// Of cosines and sines.
+  double factor(bool is_long) const { return is_long ? long_attention_factor : attention_factor; }
   /// [position, dimensions/2, 2] (cos, sin) for positions 0 … length − 1, in double until rounded.
-  Tensor angles(std::uint32_t length) const;
+  Tensor angles(std::uint32_t length, bool is_long) const;
   bool operator==(const Rotary&) const = default;
 };
 

@@ -134,14 +134,14 @@ Array merge_heads(const Array& split, MergeOrder order) {
 }
 
 Array rotate(const Rotary& rotary, const TokenBatch& tokens, Array x) {
-  const bool is_long = rotary.is_long(tokens.position_count());
-  const std::vector<double>& frequencies = is_long ? rotary.long_inverse_frequencies : rotary.inverse_frequencies;
-  const double factor = is_long ? rotary.long_attention_factor : rotary.attention_factor;
   const std::uint32_t heads = x.shape[1];
   const std::size_t width = x.shape[3];
   const std::size_t half = rotary.dimensions / 2;
   double* row = x.values.data();
   for (std::uint32_t b = 0; b < tokens.batch; ++b) {
+    const bool is_long = rotary.is_long(tokens.position_count(b));
+    const std::vector<double>& frequencies = rotary.frequencies(is_long);
+    const double factor = rotary.factor(is_long);
     for (std::uint32_t h = 0; h < heads; ++h) {
       for (std::uint32_t t = 0; t < tokens.length; ++t, row += width) {
         for (std::size_t i = 0; i < half; ++i) {

@@ -142,7 +142,7 @@ TEST_SUITE("cpu") {
                                  std::uint32_t of_head) {
           const std::vector<float> rotated = *numbers.row(stage, token);
           const std::vector<float> found =
-              before_rotation(rotary, rotated, tokens.position(0, token), tokens.position_count());
+              before_rotation(rotary, rotated, tokens.position(0, token), tokens.position_count(0));
           const std::vector<double> expected = head_vector(linear, norm, of_head, d_k, x);
           REQUIRE(found.size() == expected.size());
           for (std::size_t i = 0; i < expected.size(); ++i) {

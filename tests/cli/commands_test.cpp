@@ -70,7 +70,7 @@ TEST_SUITE("cpu") {
       for (std::string word; help >> word;) text += word + " ";
       return text.find(words) != std::string::npos;
     };
-    CHECK(says("export", "(default: the playground's seeded weights)"));
+    CHECK(says("export", "(default: captions-gpt2; any flag of the playground's computes that instead)"));
     CHECK(says("screenshot", "(default: captions-gpt2; any flag of the playground's"));
     CHECK_FALSE(says("screenshot", "(default: the playground's seeded weights)"));
     CHECK(says("view", "(default: what was open last, captions-gpt2 at the first start)"));
@@ -140,11 +140,13 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("numbers outside their range are refused with the range") {
     CHECK(usage_complaint(exporting({"--d-model", "0"})) == "--d-model: expected a whole number from 1 to 8192, found '0'");
-    CHECK(usage_complaint(exporting({"--heads", "65"})) == "--heads: expected a whole number from 1 to 64, found '65'");
-    CHECK(usage_complaint(exporting({"--layers", "7"})) == "--layers: expected a whole number from 1 to 6, found '7'");
+    CHECK(usage_complaint(exporting({"--preset", "playground", "--heads", "65"})) ==
+          "--heads: expected a whole number from 1 to 64, found '65'");
+    CHECK(usage_complaint(exporting({"--preset", "playground", "--layers", "7"})) ==
+          "--layers: expected a whole number from 1 to 6, found '7'");
     CHECK(usage_complaint(exporting({"--seed", "-1"})).find("--seed: expected a whole number from 0") == 0);
-    CHECK(usage_complaint(exporting({"--heads", "4x"})).find("--heads: expected") == 0);
-    CHECK(usage_complaint(exporting({"--heads", ""})).find("--heads: expected") == 0);
+    CHECK(usage_complaint(exporting({"--preset", "playground", "--heads", "4x"})).find("--heads: expected") == 0);
+    CHECK(usage_complaint(exporting({"--preset", "playground", "--heads", ""})).find("--heads: expected") == 0);
     CHECK(usage_complaint(exporting({"--scale", "nan"})).find("--scale: expected a number") == 0);
     CHECK(usage_complaint(exporting({"--bias", "yes"})) == "--bias: expected on or off, found 'yes'");
   }

@@ -102,6 +102,25 @@ TEST_SUITE("gpu") {
     CHECK(complaint({"--session", (folder.path() / "missing.json").string()}, 1).find("missing.json") != std::string::npos);
   }
 
+  TEST_CASE("export without a model computes with the bundled captions-gpt2; the playground is asked for") {
+    const std::vector<std::string> numbers = {"--format", "npy", "--stages", "weights"};
+    const auto with = [&](std::vector<std::string> flags) {
+      flags.insert(flags.end(), numbers.begin(), numbers.end());
+      return Exported(flags);
+    };
+    const Exported plain = with({"--text", "a man in a red shirt"});
+    CHECK(plain.json("run.json")["model"]["family"] == "GPT-2");
+    const Exported named = with({"--model", "captions-gpt2", "--text", "a man in a red shirt"});
+    CHECK(plain.npy("weights").values == named.npy("weights").values);
+    CHECK(with({"--ids", "5,6,7"}).npy("weights").shape == Shape{4, 1, 8, 3, 3});
+    CHECK(with({"--text", "a man", "--layers", "1", "--heads", "3"}).npy("weights").shape[2] == 1);  // a selection
+    const Exported random = with({"--preset", "playground", "--text", "a b c", "--layers", "1", "--heads", "4"});
+    CHECK(random.npy("weights").shape == Shape{1, 1, 4, 3, 3});  // sizes
+    CHECK(with({"--text", "a b c", "--d-model", "16"}).npy("weights").shape == Shape{2, 1, 8, 3, 3});
+    CHECK(complaint({"--preset", "playground", "--model", "captions-gpt2", "--text", "a"}, 2) ==
+          "--preset playground and --model exclude each other: --preset playground belongs to the playground\n");
+  }
+
   TEST_CASE("export names the kept changes that the network or the text has no place for") {
     const TemporaryDirectory folder;
     const std::string file = (folder.path() / "s.headlight.json").string();
@@ -179,8 +198,9 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory directory;
     const std::string mask = (directory.path() / "mask.json").string();
     write_file_atomically(mask, "[[1, 0, 1], [0, 0, 0], [1, 1, 1]]");
-    const std::vector<std::string> arguments = {"--text",   "a b c", "--mask-file", mask, "--stages", "weights,masked",
-                                                "--format", "npy",   "--layer",     "0",  "--head",   "1"};
+    const std::vector<std::string> arguments = {"--preset", "playground", "--text",         "a b c",    "--mask-file",
+                                                mask,       "--stages",   "weights,masked", "--format", "npy",
+                                                "--layer",  "0",          "--head",         "1"};
     const Exported without(arguments);
     const Tensor weights = without.npy("weights");
     REQUIRE(weights.shape == Shape{1, 1, 1, 3, 3});
@@ -197,14 +217,14 @@ TEST_SUITE("gpu") {
     }
 
     write_file_atomically(mask, "[[1, 0], [1, 1]]");
-    const std::string message = complaint({"--text", "a b c", "--mask-file", mask}, 1);
+    const std::string message = complaint({"--preset", "playground", "--text", "a b c", "--mask-file", mask}, 1);
     CHECK(message.find("the mask is [1, 1, 2, 2]") != std::string::npos);
     CHECK(message.find("queries 3, keys 3") != std::string::npos);
   }
 
   TEST_CASE("expressions hide cells and change scores, and the session has them") {
-    const std::vector<std::string> plain = {"--text",   "a b c d", "--stages", "weights,scaled",
-                                            "--format", "npy",     "--layer",  "0"};
+    const std::vector<std::string> plain = {"--preset",       "playground", "--text", "a b c d", "--stages",
+                                            "weights,scaled", "--format",   "npy",    "--layer", "0"};
     std::vector<std::string> expressed = plain;
     expressed.insert(expressed.end(), {"--mask-expr", "k <= q && q - k < slider(width, 1, 4)", "--slider", "width=2",
                                        "--score-expr", "score + float(k)"});
@@ -224,9 +244,9 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("replaced patterns are computed, and the session has them") {
-    const std::vector<std::string> plain = {"--text",           "a b c d", "--stages", "weights", "--mask",  "causal",
-                                            "--heads",          "2",       "--format", "npy",     "--layer", "0",
-                                            "--replace-pattern"};
+    const std::vector<std::string> plain = {"--preset", "playground", "--text",  "a b c d", "--stages",
+                                            "weights",  "--mask",     "causal",  "--heads", "2",
+                                            "--format", "npy",        "--layer", "0",       "--replace-pattern"};
     std::vector<std::string> replaced = plain;
     replaced.emplace_back("L0H0=uniform,encoder:L0H1=previous");
     const Exported exported(replaced);
@@ -267,8 +287,9 @@ TEST_SUITE("gpu") {
     CHECK(complaint({"--text", "a b", "--d-model", "64", "--heads", "7"}, 1).find('7') != std::string::npos);
     CHECK(complaint({"--text", ""}, 1).find("text") != std::string::npos);
     CHECK(complaint({"--text", "a \xff b"}, 1).find("UTF-8") != std::string::npos);
-    CHECK(complaint({"--text", "a b", "--head", "8"}, 2) == "--head 8: there are heads 0 to 7\n");
-    CHECK(complaint({"--text", "a b", "--layer", "2"}, 2) == "--layer 2: there are layers 0 to 1\n");
+    CHECK(complaint({"--preset", "playground", "--text", "a b", "--head", "8"}, 2) == "--head 8: there are heads 0 to 7\n");
+    CHECK(complaint({"--preset", "playground", "--text", "a b", "--layer", "2"}, 2) ==
+          "--layer 2: there are layers 0 to 1\n");
     CHECK(complaint({"--text", "a b", "--device", "no such device"}, 1).find("no such device") != std::string::npos);
     CHECK(complaint({"--preset", "notebook-001", "--stages", "output", "--format", "npy"}, 1)
               .find("there is nothing to write: output is left out") == 0);
@@ -304,8 +325,8 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("figures carry tokens, title and settings, on one sheet too") {
-    const Exported exported(
-        {"--text", "alpha beta gamma", "--mask", "causal", "--heads", "2", "--layers", "1", "--format", "png,svg"});
+    const Exported exported({"--preset", "playground", "--text", "alpha beta gamma", "--mask", "causal", "--heads", "2",
+                             "--layers", "1", "--format", "png,svg"});
     for (const char* name :
          {"layer-00_batch-0_head-00_weights.png", "layer-00_batch-0_head-01_weights.png", "layer-00_heads.png"}) {
       INFO(name);
@@ -321,9 +342,11 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("figures of views are written in every format, and are made again from their files") {
-    const Exported exported({"--text", "alpha beta gamma", "--mask", "causal", "--heads", "2", "--layers", "1", "--views",
-                             "grid,lines,text,steps,metrics", "--threshold", "0.125", "--theme", "dark", "--size", "120mm",
-                             "--format", "png,svg,pdf"});
+    const Exported exported({"--preset",    "playground", "--text",   "alpha beta gamma",
+                             "--mask",      "causal",     "--heads",  "2",
+                             "--layers",    "1",          "--views",  "grid,lines,text,steps,metrics",
+                             "--threshold", "0.125",      "--theme",  "dark",
+                             "--size",      "120mm",      "--format", "png,svg,pdf"});
     for (const char* name :
          {"grid", "layer-00_lines", "layer-00_batch-0_head-01_text", "layer-00_batch-0_head-01_steps", "metrics"}) {
       CAPTURE(name);
@@ -337,7 +360,7 @@ TEST_SUITE("gpu") {
     CHECK(exported.text("layer-00_lines.svg").find("weights from 0.125 on") != std::string::npos);
     CHECK(exported.text("layer-00_batch-0_head-01_text.svg").find(">gamma<") != std::string::npos);
     CHECK_FALSE(exported.has("layer-00_heads.svg"));
-    const std::vector<std::string> text = {"--text", "alpha beta", "--views"};
+    const std::vector<std::string> text = {"--preset", "playground", "--text", "alpha beta", "--views"};
     const auto with = [&](std::vector<std::string> more) {
       more.insert(more.begin(), text.begin(), text.end());
       return more;

@@ -99,7 +99,8 @@ TEST_SUITE("gpu") {
   TEST_CASE("--out names one file") {
     const TemporaryDirectory directory;
     const std::string path = (directory.path() / "run.npz").string();
-    const Outcome outcome = run_headlight({"export", "--text", "a b c", "--layers", "1", "--out", path});
+    const Outcome outcome =
+        run_headlight({"export", "--preset", "playground", "--text", "a b c", "--layers", "1", "--out", path});
     CHECK(outcome.status == 0);
     CHECK(outcome.out == path + "\n");
     CHECK(fs::exists(path));
@@ -107,7 +108,7 @@ TEST_SUITE("gpu") {
     CHECK(complaint_of(run_headlight({"export", "--text", "a", "--format", "csv", "--out", path}), 2).find("one format") !=
           std::string::npos);
     CHECK(complaint_of(run_headlight({"export", "--text", "a b", "--layers", "0-9", "--out", path}), 2) ==
-          "--layer 0-9: there are layers 0 to 1");
+          "--layer 0-9: there are layers 0 to 3");
   }
 }
 

@@ -223,7 +223,7 @@ TEST_SUITE("cpu") {
           "--target: GPT-2 has no decoder beside an encoder");
     CHECK(export_complaint("gpt2", {"--text", "a", "--pair", "b"}, 2) ==
           "--pair: GPT-2 isn't trained on pairs of sentences");
-    CHECK(complaint({"export", "--text", "a", "--pair", "b", "--out", "x"}, 2) ==
+    CHECK(complaint({"export", "--preset", "playground", "--text", "a", "--pair", "b", "--out", "x"}, 2) ==
           "--pair is for trained models: name one with --model");
     CHECK(export_complaint("nothing here", {"--text", "a"}, 1).find("there is no such file or folder") != std::string::npos);
   }

@@ -110,7 +110,7 @@ std::optional<std::filesystem::path> software_driver() {
 TEST_SUITE("gpu") {
   TEST_CASE("export on a failing device succeeds or ends in one line") {
     const TemporaryDirectory folder;
-    sweep({"export", "--text", "a b", "--out", (folder.path() / "out").string()}, 2, 3);
+    sweep({"export", "--preset", "playground", "--text", "a b", "--out", (folder.path() / "out").string()}, 2, 3);
   }
 
   TEST_CASE("screenshot on a failing device succeeds or ends in one line") {

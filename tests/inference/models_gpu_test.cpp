@@ -1,8 +1,11 @@
 // Whole models against transformers, on the device.
 #include <doctest/doctest.h>
 
+#include "inference/desk.h"
 #include "inference/golden_run.h"
+#include "support/deviation.h"
 #include "support/gpu.h"
+#include "support/running_session.h"
 
 namespace models_gpu_test {
 
@@ -44,6 +47,35 @@ TEST_SUITE("gpu") {
       const auto cases = test::read_golden_cases(path.string() + ".reference.safetensors");
       CHECK(cases.size() == 2);
       check_exact(path.filename(), test::run_golden(context, loaded, cases, Precision::F32));
+    }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "LongRoPE: each line of a batch is rotated by its own length's factors, as alone") {
+    const test::OpenModel model = test::open_golden_model("phi3-longrope");  // long beyond 16 positions
+    test::Random random(5);
+    test::Desk desk = test::make_desk(random, model);
+    const auto brief = test::random_text(random, 6, model.description.vocabulary);
+    const auto lengthy = test::random_text(random, 21, model.description.vocabulary);
+    test::RunningSession session(context);
+    const auto logits_of = [&](std::vector<std::vector<std::uint32_t>> lines) {
+      desk.source = std::move(lines);
+      session.run(model.network, desk.input(), desk.masks);
+      return session.logits();
+    };
+    for (const bool pads_left : {false, true}) {
+      desk.pads_left = false;
+      const Tensor alone = logits_of({brief}), alone_long = logits_of({lengthy});
+      desk.pads_left = pads_left;
+      const Tensor both = logits_of({brief, lengthy});
+      double largest = 0.0;
+      const auto compare = [&](const Tensor& one, std::size_t first) {
+        for (std::size_t i = 0; i < one.values.size(); ++i) {
+          test::widen(largest, one.values[i], both.values[first * one.axis(2) + i]);
+        }
+      };
+      compare(alone, pads_left ? 21 - 6 : 0);
+      compare(alone_long, 21);
+      CHECK(largest < 1e-5);  // observed 9.6e-7
     }
   }
 

@@ -1,6 +1,8 @@
 // Every family against transformers: the reference on the golden models' folders.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/atomic_file.h"
@@ -101,6 +103,53 @@ TEST_SUITE("cpu") {
       ++count;
     }
     CHECK(count == 19);
+  }
+
+  TEST_CASE("Phi-3's early files call LongRoPE yarn or su") {
+    std::string config = read_file(golden_model_path("phi3-longrope") / "config.v4.json");
+    const std::size_t at = config.find("\"longrope\"");
+    REQUIRE(at != std::string::npos);
+    for (const char* type : {"\"yarn\"", "\"su\""}) {
+      std::string early = config;
+      check_all(load_network(Checkpoint(golden_model_path("phi3-longrope")), early.replace(at, 10, type)),
+                load_golden_cases("phi3-longrope"));
+    }
+  }
+
+  TEST_CASE("LongRoPE: a line of a batch has the numbers that it has alone, on either side of the original length") {
+    // transformers chooses the factors by the batch's longest line; here 16 positions are the original length.
+    const LoadedNetwork model = load_network(golden_model_path("phi3-longrope"));
+    const auto batch_of = [](const std::vector<std::uint32_t>& lengths, bool pads_left) {
+      const std::uint32_t longest = *std::ranges::max_element(lengths);
+      TokenBatch tokens{.batch = static_cast<std::uint32_t>(lengths.size()), .length = longest, .lengths = lengths};
+      for (const std::uint32_t length : lengths) {
+        tokens.starts.push_back(pads_left ? longest - length : 0);
+        for (std::uint32_t token = 0; token < longest; ++token) {
+          const std::uint32_t at = token - tokens.starts.back();
+          tokens.ids.push_back(token >= tokens.starts.back() && at < length ? 3 + at * 7 % 80 : kPaddingId);
+        }
+      }
+      return GoldenCase{.name = "batch", .input = {.source = tokens}};
+    };
+    const auto run = [&](const GoldenCase& one) {
+      return reference::run(model.network, one.input, trained_mask(model.description, one), -kInfinity);
+    };
+    for (const bool pads_left : {false, true}) {
+      const GoldenCase both = batch_of({5, 20}, pads_left);
+      const reference::Run together = run(both);
+      const reference::Array& logits = together.logits;
+      for (std::uint32_t item = 0; item < 2; ++item) {
+        const std::uint32_t length = both.input.source.lengths[item], start = both.input.source.starts[item];
+        const reference::Run alone = run(batch_of({length}, false));
+        const std::size_t width = logits.shape[2];
+        const auto from = logits.values.begin() + static_cast<std::ptrdiff_t>((std::size_t{item} * 20 + start) * width);
+        double largest = 0.0;
+        for (std::size_t i = 0; i < alone.logits.values.size(); ++i) {
+          largest = std::max(largest, std::abs(alone.logits.values[i] - from[static_cast<std::ptrdiff_t>(i)]));
+        }
+        CHECK(largest < 1e-12);  // observed 0
+      }
+    }
   }
 
   TEST_CASE("a model in two files equals the model in one") {

@@ -72,12 +72,12 @@ TEST_SUITE("cpu") {
                         .original_length = 2,
                         .attention_factor = 2.0,
                         .long_attention_factor = 3.0};
-    const Tensor brief = rotary.angles(2);
+    const Tensor brief = rotary.angles(2, rotary.is_long(2));
     CHECK(brief.shape == Shape{2, 2, 2});
     CHECK(brief.at({0, 0, 0}) == 2.0f);
     CHECK(brief.at({1, 0, 1}) == 2.0f);  // sin(π/2)
     CHECK(brief.at({1, 1, 0}) == doctest::Approx(2.0 * std::cos(0.1)));
-    const Tensor lengthy = rotary.angles(3);
+    const Tensor lengthy = rotary.angles(3, rotary.is_long(3));
     CHECK(lengthy.at({2, 0, 1}) == 3.0f);
     CHECK(lengthy.at({1, 1, 1}) == doctest::Approx(3.0 * std::sin(0.05)));
     CHECK(rotary.is_long(3));

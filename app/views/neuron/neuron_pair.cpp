@@ -12,7 +12,8 @@ namespace {
 /// A vector of a token before RoPE.
 std::vector<float> unrotated(const Frame& frame, const model::Rotary& rotary, const model::TokenBatch& tokens,
                              std::uint32_t token, std::span<const float> rotated) {
-  return before_rotation(rotary, rotated, tokens.position(frame.state.selection.batch, token), tokens.position_count());
+  const std::uint32_t item = frame.state.selection.batch;
+  return before_rotation(rotary, rotated, tokens.position(item, token), tokens.position_count(item));
 }
 
 }  // namespace
