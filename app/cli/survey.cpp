@@ -34,9 +34,9 @@ constexpr const char* kSurveyDescription =
     "was. Memory doesn't grow with the corpus.";
 
 constexpr const char* kSurveyFooter =
-    "Metrics: previous, duplicate and induction are shares of attention on a pattern; sink, concentration, relative, "
-    "entropy\n"
-    "and distance are means over queries (headlight evaluate heads --help has the formulas).\n"
+    "Metrics: previous, duplicate and induction are the mean weight on a pattern's keys, over the queries that have one;\n"
+    "sink, concentration, evenness, entropy and distance are means over queries (headlight evaluate heads --help has the\n"
+    "formulas).\n"
     "As ranks of MPI, on one machine or several with the same files: results are the same to the last bit.\n\n"
     "Examples:\n"
     "  headlight survey corpus.txt --model captions-gpt2 --metrics induction,entropy --top 20 --out survey\n"
@@ -54,14 +54,6 @@ struct SurveyFlags {
   std::vector<std::string> devices;
   bool restarts = false, is_quiet = false;
 };
-
-std::vector<std::string> metric_names() {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < evaluation::kHeadMetrics; ++i) {
-    names.emplace_back(evaluation::metric_name(static_cast<HeadMetric>(i)));
-  }
-  return names;
-}
 
 /// The size of a model's files and the time of their last change, for telling whether it is the same.
 std::string fingerprint(const std::filesystem::path& path) {
@@ -154,17 +146,17 @@ Subcommand add_survey_command(CLI::App& app) {
   add_repeatable_flag(
       *command, "--metrics", "LIST",
       fmt::format("what to measure, joined by commas: {} (default previous,duplicate,induction,sink,entropy)",
-                  fmt::join(metric_names(), ", ")),
+                  fmt::join(evaluation::metric_names(), ", ")),
       "Corpus", [flags = flags.get()](const std::vector<std::string>& values) {
         flags->metrics.clear();
         for (const std::string& name : split_list("--metrics", values)) {
-          const auto metric = static_cast<HeadMetric>(parse_choice("--metrics", name, metric_names()));
+          const auto metric = static_cast<HeadMetric>(parse_choice("--metrics", name, evaluation::metric_names()));
           if (std::ranges::find(flags->metrics, metric) == flags->metrics.end()) {
             flags->metrics.push_back(metric);
           }
         }
       });
-  offer_words(*command, "--metrics", metric_names(), Offer::List);
+  offer_words(*command, "--metrics", evaluation::metric_names(), Offer::List);
   add_flag(*command, "--top", "N", "texts to keep of each head and metric, 1 to 1000 (default 20)", "Corpus",
            [flags = flags.get()](const std::string& text) {
              flags->top = static_cast<std::uint32_t>(parse_integer("--top", text, 1, kMostTop));

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "evaluation/corpus_survey.h"
+#include "evaluation/head_maps.h"
 #include "export/npy.h"
 #include "inference/prompt.h"
 
@@ -101,6 +102,7 @@ std::string description(const SurveyResults& results) {
   const double outside = found.busy_seconds > 0.0 ? 1.0 - found.device_seconds / found.busy_seconds : 0.0;
   const Json json = {
       {"program", "headlight " HEADLIGHT_VERSION},
+      {"version", kSurveyVersion},
       {"device", results.device},
       {"model", results.model.path.string()},
       {"corpus", results.corpus.path().string()},
@@ -126,7 +128,7 @@ std::vector<ShownExample> SurveyResults::examples(std::size_t cell) const {
   std::vector<ShownExample> shown;
   for (const evaluation::HeadExample& example : statistics.examples[cell].best()) {
     std::string text = corpus.line_at(example.offset);
-    std::vector<std::uint32_t> ids = evaluation::corpus_ids(model, text);
+    std::vector<std::uint32_t> ids = evaluation::text_ids(model, text);
     if (ids.size() > measures.most_tokens) ids.resize(measures.most_tokens);
     if (std::max(example.query, example.key) >= ids.size()) {
       throw Error("the text at byte {} of {} isn't the one that was measured; measure again with --restart", example.offset,

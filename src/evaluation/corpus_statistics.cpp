@@ -149,12 +149,6 @@ void CorpusStatistics::merge(const CorpusStatistics& next) {
   }
 }
 
-std::string_view metric_name(HeadMetric metric) {
-  constexpr std::array<std::string_view, kHeadMetrics> kNames = {"previous",      "duplicate", "induction", "sink",
-                                                                 "concentration", "relative",  "entropy",   "distance"};
-  return kNames[static_cast<std::size_t>(metric)];
-}
-
 std::string encode(const CorpusStatistics& statistics) {
   ByteWriter writer;
   const auto put = [&](const auto& value) { writer.put(value); };

@@ -87,10 +87,6 @@ struct CorpusStatistics {
   void merge(const CorpusStatistics& next);
 };
 
-/// Names as flags and files have them: "previous", "duplicate", "induction", "sink", "concentration", "relative", "entropy",
-/// "distance".
-std::string_view metric_name(HeadMetric metric);
-
 /// Bytes of the machine that wrote them, for a file beside the corpus and for other ranks.
 std::string encode(const CorpusStatistics& statistics);
 /// Throws Error where the bytes are no statistics of these measures.

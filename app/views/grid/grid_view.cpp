@@ -117,8 +117,7 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
   draw_thumbnail(frame, request, box, kThumbnailPlace);
   draw_lit_cell(frame, head.block, box);
   draw_gain_mark(frame, head.block, head.head, box);
-  const evaluation::PatternScoring& scoring = frame.state.heads.scoring;
-  const std::string badge = style.metrics ? badge_text(*style.metrics, scoring) : std::string();
+  const std::string badge = style.metrics ? badge_text(*style.metrics) : std::string();
   const bool is_on_badge = !badge.empty() && draw_badge(frame, name, box, badge);
   if (is_selected || is_hovered) {
     const float margin = is_selected ? 2.5F : 1.5F;
@@ -130,10 +129,9 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
   if (!is_hovered) return;
   const HeadRef shown{.block = head.block, .head = head.head};
   frame.transient.pointed_number =
-      is_on_badge ? number_of(shown, selection.batch, *strongest_metric(*style.metrics, scoring), *style.metrics, scoring)
+      is_on_badge ? number_of(shown, selection.batch, *strongest_metric(*style.metrics), *style.metrics, {})
                   : number_under_pointer(frame.compared(request), box);
-  draw_thumbnail_tooltip(frame, head.block, head.head,
-                         style.metrics ? head_sentence(shown, *style.metrics, scoring) : std::string());
+  draw_thumbnail_tooltip(frame, head.block, head.head, style.metrics ? head_sentence(shown, *style.metrics) : std::string());
 }
 
 void draw_layer_label(Frame& frame, model::BlockRef block, ImVec2 at, float map_height, bool is_selected) {
