@@ -9,6 +9,7 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/state/chosen_token.h"
+#include "export/float_text.h"
 
 namespace headlight::app {
 namespace {
@@ -69,7 +70,7 @@ std::string to_table(std::span<const std::string> rows, std::span<const std::str
   for (std::size_t row = 0; row < rows.size(); ++row) {
     append_label(table, rows[row]);
     for (std::size_t column = 0; column < columns.size(); ++column) {
-      table += fmt::format("\t{:.9g}", values[row * columns.size() + column]);
+      table += "\t" + exporting::table_number(values[row * columns.size() + column]);
     }
     table += '\n';
   }
