@@ -99,6 +99,7 @@ void HeadMeter::add(std::uint32_t query, std::span<const double> weights, std::u
   relative_entropy_ += spoilt;
   sink_ += weights.empty() ? 0.0 : weights[0];
   concentration_ += largest;
+  if (largest > 0.0) ++attending_queries_;
   entropy_ += entropy;
   distance_ += distance;
   ++queries_;
@@ -145,8 +146,8 @@ HeadMetrics HeadMeter::metrics() const {
   HeadMetrics metrics;
   if (queries_ == 0) return metrics;
   const double queries = queries_;
-  metrics.means_ = {sink_ / queries, concentration_ / queries, relative_entropy_ / std::max(choosing_queries_, 1u),
-                    entropy_ / queries, distance_ / queries};
+  metrics.means_ = {sink_ / queries, concentration_ / std::max(attending_queries_, 1u),
+                    relative_entropy_ / std::max(choosing_queries_, 1u), entropy_ / queries, distance_ / queries};
   metrics.is_defined_.fill(true);
   metrics.is_defined_[static_cast<std::size_t>(HeadMetric::RelativeEntropy)] = choosing_queries_ > 0;
   metrics.is_defined_[static_cast<std::size_t>(HeadMetric::Distance)] = repeats_ != nullptr;

@@ -74,8 +74,8 @@ class HeadMeter {
   double pattern_number(std::size_t pattern, const PatternScoring& scoring) const;
 
   const TokenRepeats* repeats_ = nullptr;
-  std::uint32_t queries_ = 0, choosing_queries_ = 0;  ///< all, and those that see two keys or more
-  std::array<double, kExclusions> all_ = {};          ///< Σ A
+  std::uint32_t queries_ = 0, attending_queries_ = 0, choosing_queries_ = 0;  ///< all, with weights, seeing two keys or more
+  std::array<double, kExclusions> all_ = {};                                  ///< Σ A
   std::array<PatternSums, kPatternMetrics> patterns_ = {};
   double sink_ = 0.0, concentration_ = 0.0, relative_entropy_ = 0.0, entropy_ = 0.0, distance_ = 0.0;
 };

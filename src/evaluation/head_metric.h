@@ -16,7 +16,7 @@ enum class HeadMetric : std::uint8_t {
   DuplicateToken,  ///< of the pattern j < i, token j = token i
   Induction,  ///< of the pattern 1 ≤ j ≤ i, token j − 1 = token i, j − 1 < i: what followed an earlier occurrence
   Sink,       ///< Aᵢ₀, the weight on the first token
-  Concentration,    ///< maxⱼ Aᵢⱼ
+  Concentration,    ///< maxⱼ Aᵢⱼ, over the queries that have weights
   RelativeEntropy,  ///< entropy ÷ ln(visible keys), over the queries that see two keys or more
   Entropy,          ///< −Σⱼ Aᵢⱼ ln Aᵢⱼ in nats
   Distance,         ///< Σⱼ Aᵢⱼ |i − j| in tokens

@@ -45,7 +45,8 @@ void sort_by_concentration(Frame& frame, std::vector<Head>& heads, float edge) {
   for (std::size_t i = 0; i < heads.size(); ++i) {
     const ShownTile shown = find_tile(frame, thumbnail_request(frame, heads[i].block, heads[i].head, edge));
     const attention::KeyRange queries = query_range(frame, heads[i].block.kind);
-    keys.emplace_back(shown.tile ? -shown_concentration(shown, queries, kSampledRows) : 0.0F, i);
+    const float known = shown.tile ? shown_concentration(shown, queries, kSampledRows) : 0.0F;
+    keys.emplace_back(std::isnan(known) ? 1.0F : -known, i);  // what isn't a number comes last
   }
   std::ranges::sort(keys);
   std::vector<Head> sorted;
