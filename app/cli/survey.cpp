@@ -19,6 +19,8 @@
 #include "app/survey/survey_files.h"
 #include "app/survey/survey_run.h"
 #include "core/error.h"
+#include "inference/run_findings.h"
+#include "inference/weight_findings.h"
 
 namespace headlight::app {
 namespace {
@@ -118,6 +120,11 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
                                        .ranks = ranks.size()});
   std::cout << fmt::format("{} texts, {} tokens", found.texts, found.tokens);
   if (found.cut > 0) std::cout << fmt::format(", {} cut to {} tokens", found.cut, measures.most_tokens);
+  if (found.odd > 0) {
+    std::cout << fmt::format(", {} with attention that isn't a number", found.odd);
+    inference::note_run_warning(fmt::format("{} of {} texts have attention that isn't a number: heads aren't measured there",
+                                            found.odd, found.texts));
+  }
   if (found.skipped > 0) std::cout << fmt::format(", {} lines skipped", found.skipped);
   std::cout << fmt::format("; {} shows what heads do\n", (flags.directory / "report.html").string());
   return 0;
@@ -128,7 +135,12 @@ int run_command(SurveyFlags& flags) {
   if (flags.devices.empty() && !flags.device.empty()) flags.devices = {flags.device};
   const std::unique_ptr<Ranks> ranks = join_ranks();
   try {
-    return survey(flags, *ranks);
+    const int status = survey(flags, *ranks);
+    if (ranks->rank() == 0) return status;
+    // Rank 0 reports what all have found. A status that isn't 0 would end it.
+    inference::forget_run_warning();
+    inference::forget_weight_findings();
+    return status;
   } catch (const std::exception& error) {
     if (ranks->size() == 1) throw;
     std::cerr << "headlight: " << one_line(error.what()) << '\n' << std::flush;

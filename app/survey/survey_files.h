@@ -20,7 +20,7 @@ struct ShownExample {
 };
 
 /// The version of survey.json, which says what the names of metrics mean. 1, or none: previous, duplicate and induction are
-/// shares of all attention (PatternMeasure::Mul), and evenness is called relative.
+/// shares of all attention (PatternMeasure::Mul), evenness is called relative, and the mean of no text is 0.
 inline constexpr std::uint64_t kSurveyVersion = 2;
 
 /// A survey's results.

@@ -75,7 +75,7 @@ Json page_data(const SurveyResults& results) {
         const evaluation::MetricStatistics& found = results.statistics.metrics[cell];
         Json examples = Json::array();
         for (const ShownExample& shown : results.examples(cell)) examples.push_back(page_example(shown));
-        heads.push_back({{"mean", found.mean()},
+        heads.push_back({{"mean", found.texts > 0 ? Json(found.mean()) : Json(nullptr)},
                          {"spread", found.spread()},
                          {"texts", found.texts},
                          {"histogram", found.histogram},

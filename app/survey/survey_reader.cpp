@@ -146,9 +146,10 @@ Survey read_survey(const fs::path& directory) {
   std::vector<bool> is_there(cells);
   read_lines_of(heads, survey, [&](const json& line, std::size_t cell) {
     is_there[cell] = true;
+    survey.found[cell].texts = count_of(line.at("texts"), "texts");
+    if (survey.found[cell].texts == 0) return;  // there is no mean
     survey.found[cell].mean = member<double>(line, "mean");
     survey.found[cell].spread = member<double>(line, "spread");
-    survey.found[cell].texts = count_of(line.at("texts"), "texts");
   });
   if (std::ranges::find(is_there, false) != is_there.end()) {
     throw Error("{} has no line for some heads; write it again with headlight survey", heads.string());

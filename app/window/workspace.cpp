@@ -211,7 +211,7 @@ void Workspace::take_engine_update() {
     const bool has_changed_model = update->model_changes != result_.model_changes && update->model;
     result_ = std::move(*update);
     if (is_other_run) prepare_token_texts();
-    if (is_other_run) warn_of_weights();
+    if (is_other_run) warn_of_numbers();
     if (result_.input && drawn_input_.of == result_.input) result_.input = drawn_input_.as_drawn;
     if (is_reopened) tell_of_reopening(result_.device);
     if (has_changed_model) {
@@ -260,11 +260,17 @@ void Workspace::tell_of_reopening(const std::string& device) {
   ui_.request_redraw();
 }
 
-void Workspace::warn_of_weights() {
-  std::string warning = result_.network ? inference::weight_warning(*result_.network) : std::string();
-  if (warning == weight_warning_) return;
-  weight_warning_ = std::move(warning);
-  if (!weight_warning_.empty()) notice_ = {.text = "Weights aren't finite. " + weight_warning_, .is_warning = true};
+void Workspace::warn_of_numbers() {
+  const std::string weights = result_.network ? inference::weight_warning(*result_.network) : std::string();
+  // What weights cause isn't said twice.
+  std::string warning = weights.empty() ? result_.run_warning : "Weights aren't finite. " + weights;
+  if (warning == number_warning_) return;
+  if (!warning.empty()) {
+    notice_ = {.text = warning, .is_warning = true};
+  } else if (notice_.text == number_warning_) {
+    notice_ = {};
+  }
+  number_warning_ = std::move(warning);
 }
 
 void Workspace::settle_device() {

@@ -148,8 +148,8 @@ class Workspace final : private CommandHost {
   void take_engine_update();
   /// Makes sure that the tokens of the run can be drawn.
   void prepare_token_texts();
-  /// Says which weights aren't finite, once for each model and precision.
-  void warn_of_weights();
+  /// Says which weights or scores of the run aren't finite, when that changes, and takes it back when all are.
+  void warn_of_numbers();
   /// Remembers a chosen device once it works, or goes without one that is gone.
   void settle_device();
   /// Is the run on screen what the state asks for, and of the whole network?
@@ -382,7 +382,7 @@ class Workspace final : private CommandHost {
   Toast toast_;
   State told_before_, told_after_;          ///< around the command that the toast tells of
   std::optional<std::uint64_t> told_step_;  ///< of the history, by id, as soon as the command is in it
-  std::string weight_warning_;              ///< of the model on show
+  std::string number_warning_;              ///< of the run on show
   WelcomeMemory welcome_memory_;
   OriginMemory origin_memory_;
   ExportDialog export_dialog_;

@@ -79,14 +79,11 @@ CorpusStatistics survey_corpus(inference::Session& session, const inference::Lan
   }
   found.texts = lines.size();
   const std::vector<TokenRepeats> repeats(lines.begin(), lines.end());
+  std::vector<std::uint8_t> is_odd(lines.size(), 0);
   const auto visit = [&](std::uint32_t layer, std::uint32_t head, std::size_t line, const WeightMap& map) {
     const HeadMetrics metrics = measure_map(map, repeats[line]);
     // The mean distance is a sum over all weights, and isn't finite where one of them is not.
-    if (!std::isfinite(metrics.number(HeadMetric::Distance))) {
-      throw Error(
-          "layer {}, head {}: attention over the text at byte {} holds numbers that are none; the weights are damaged",
-          layer, head, offsets[line]);
-    }
+    if (!metrics.value(HeadMetric::Distance)) is_odd[line] = 1;
     for (std::size_t i = 0; i < measures.metrics.size(); ++i) {
       const HeadMetric metric = measures.metrics[i];
       const std::optional<double> value = metrics.value(metric);
@@ -100,6 +97,7 @@ CorpusStatistics survey_corpus(inference::Session& session, const inference::Lan
     }
   };
   found.device_seconds = visit_maps(session, model, lines, visit);
+  found.odd = static_cast<std::uint64_t>(std::ranges::count(is_odd, std::uint8_t{1}));
   found.busy_seconds = std::chrono::duration<double>(Clock::now() - began).count();
   return found;
 }

@@ -1,6 +1,7 @@
 #include "evaluation/head_survey.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <set>
 #include <utility>
@@ -104,7 +105,8 @@ std::vector<HeadScore> survey_random(inference::Session& session, const inferenc
   const auto measure = [&](const WeightMap& map, std::size_t sequence) {
     MetricValues values = values_of(measure_map(map, repeats[sequence]), {});
     const StripeScores stripes = stripe_scores(map);
-    std::ranges::copy(std::array{stripes.previous_token, stripes.duplicate_token, stripes.induction}, values.begin());
+    std::ranges::transform(std::array{stripes.previous_token, stripes.duplicate_token, stripes.induction}, values.begin(),
+                           [](double mean) { return std::isfinite(mean) ? std::optional(mean) : std::nullopt; });
     return values;
   };
   return survey(session, model, sequences, measure, progress);
@@ -120,7 +122,8 @@ std::vector<HeadScore> survey_texts(inference::Session& session, const inference
   for (std::size_t i = 0; i < lines.size(); ++i) {
     Ids ids = text_ids(model, lines[i]);
     if (limit != 0 && ids.size() > limit) {
-      throw Error("line {}: {} tokens, but the model has positions for {}: cut it into shorter lines", i + 1, ids.size(), limit);
+      throw Error("line {}: {} tokens, but the model has positions for {}: cut it into shorter lines", i + 1, ids.size(),
+                  limit);
     }
     if (!ids.empty()) texts.push_back(std::move(ids));
   }

@@ -40,9 +40,9 @@ std::vector<std::vector<std::uint32_t>> random_repeats(const inference::Language
 std::vector<HeadScore> survey_random(inference::Session& session, const inference::LanguageModel& model,
                                      const RandomTokens& settings, const Progress& progress = {});
 
-/// Every head's metrics (head_metric.h) on texts, each separately as text_ids() (head_maps.h) gives it; lines without a token
-/// are left out. Throws Error in one line for encoder–decoders, models without a tokenizer and lines that don't fit (with
-/// their number).
+/// Every head's metrics (head_metric.h) on texts, each separately as text_ids() (head_maps.h) gives it; lines without a
+/// token are left out. Throws Error in one line for encoder–decoders, models without a tokenizer and lines that don't fit
+/// (with their number).
 std::vector<HeadScore> survey_texts(inference::Session& session, const inference::LanguageModel& model,
                                     std::span<const std::string> lines, const PatternScoring& scoring,
                                     const Progress& progress = {});

@@ -27,6 +27,7 @@ enum class Shader : std::uint8_t {
   AttentionNaive,
   AttentionTiled,  ///< lanes, rolled
   AverageHead,
+  CountOddNumbers,
   LinearGemv,     ///< activation, rows
   LinearMatrix,   ///< activation, lanes
   LinearNaive,    ///< activation
@@ -40,7 +41,7 @@ enum class Shader : std::uint8_t {
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 24;
+inline constexpr std::size_t kShaders = 25;
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {
