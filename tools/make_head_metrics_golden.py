@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Makes tests/golden/head_metrics.json: head metrics of the maps in tests/golden/bundled, by whole matrices in numpy.
 
-The definitions of patterns and measures are TransformerLens' (head_detector.py): a detection pattern D [query, key], "mul"
-sum(A*D) / sum(A), "abs" 1 - round(mean over queries of sum|A - D|, 3), after the excluded cells of A and D were set to 0.
+The definitions of patterns and of two measures are TransformerLens' (head_detector.py): a detection pattern D [query, key],
+"mul" sum(A*D) / sum(A), "abs" 1 - round(mean over queries of sum|A - D|, 3), after the excluded cells of A and D were set to
+0. "mean" is ours: the mean, over the queries with a key in D, of the weight on these keys.
 Needs numpy and safetensors.
 """
 
@@ -27,8 +28,11 @@ def patterns(ids):
 
 
 def scores(attention, pattern):
-    """Mul and abs for no exclusion, the first token, the current token and both."""
+    """The mean where D has a cell; mul and abs for no exclusion, the first token, the current token and both."""
     found = {"mul": [], "abs": []}
+    has_key = pattern.any(axis=1)
+    if has_key.any():
+        found["mean"] = float((attention * pattern).sum(axis=1)[has_key].mean())
     for excludes_current in (False, True):
         for excludes_first in (False, True):
             kept = np.ones_like(attention)
@@ -53,7 +57,7 @@ def metrics(attention, visible, ids):
         "sink": attention[:, 0].mean(),
         "concentration": attention.max(axis=1).mean(),
         "entropy": entropy.mean(),
-        "relative": (entropy[chooses] / np.log(choices[chooses])).mean(),
+        "evenness": (entropy[chooses] / np.log(choices[chooses])).mean(),
     }
     if ids is not None:
         distances = np.abs(np.subtract.outer(np.arange(n_queries), np.arange(n_keys)))

@@ -58,7 +58,7 @@ std::string head_caption(const HeadRef& head, const HeadMetrics* metrics, const 
   std::string text = head_name(head);
   if (metrics == nullptr) return text;
   if (choices.order) return text + "  " + metric_number(*choices.order, metrics->value(*choices.order, choices.scoring));
-  const std::string badge = choices.shows_badges ? badge_text(*metrics, choices.scoring) : std::string();
+  const std::string badge = choices.shows_badges ? badge_text(*metrics) : std::string();
   return badge.empty() ? text : text + "  " + badge;
 }
 

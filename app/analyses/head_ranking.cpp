@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,7 +25,7 @@ constexpr std::size_t kLongRankingWork = std::size_t{1} << 25;
 /// Rows of all heads' maps, some rows at a time, so that a pattern is computed once for all heads.
 class RankingTask final : public AnalysisTask {
  public:
-  /// Of the cells of `queries` and `keys`. `pattern`: null where every cell counts.
+  /// Of the cells of `queries` and `keys`. `pattern`: null where it has every cell.
   RankingTask(const AnalysisQuery& query, const AnalysisSubject& subject, attention::KeyRange queries,
               attention::KeyRange keys, std::unique_ptr<const PatternRows> pattern);
 
@@ -36,16 +37,18 @@ class RankingTask final : public AnalysisTask {
  private:
   attention::TileRequest request_at(std::size_t head) const;
   void add(std::size_t head, const attention::Tile& tile);
+  /// The keys of the pattern in each row of a tile, counted from its first column.
+  std::vector<std::vector<std::uint32_t>> keys_of(std::size_t head, const attention::TileRequest& request) const;
 
   std::uint32_t batch_;
   bool is_even_;  ///< compares with uniform attention
   attention::KeyRange keys_{0};
   std::unique_ptr<const PatternRows> pattern_;
   std::vector<HeadRef> heads_;
-  std::vector<evaluation::PatternMeter> meters_;  ///< [head]
-  std::vector<RowStrip> parts_;                   ///< rows that are read together
-  std::size_t part_ = 0, head_ = 0;               ///< what is read next
-  std::vector<std::uint8_t> cells_;               ///< [row, key] of the part; empty: not computed yet
+  std::vector<evaluation::PatternMeter> meters_;          ///< [head]
+  std::vector<RowStrip> parts_;                           ///< rows that are read together
+  std::size_t part_ = 0, head_ = 0;                       ///< what is read next
+  std::vector<std::vector<std::uint32_t>> keys_of_rows_;  ///< [row] of the part; empty: not computed yet
   HeadRanking found_;
   std::size_t all_cells_ = 0;
 };
@@ -97,23 +100,36 @@ AnalysisTask::Reads RankingTask::next(std::size_t most_cells) {
   return reads;
 }
 
+std::vector<std::vector<std::uint32_t>> RankingTask::keys_of(std::size_t head, const attention::TileRequest& request) const {
+  const std::size_t columns = request.columns;
+  const std::vector<std::uint8_t> cells = pattern_ ? pattern_->rows(heads_[head], request.row, request.rows)
+                                                   : std::vector<std::uint8_t>(request.rows * columns, 1);
+  std::vector<std::vector<std::uint32_t>> keys(request.rows);
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    if (cells[cell] != 0) keys[cell / columns].push_back(static_cast<std::uint32_t>(cell % columns));
+  }
+  return keys;
+}
+
 void RankingTask::add(std::size_t head, const attention::Tile& tile) {
   const bool has_own_pattern = pattern_ && pattern_->depends_on_head();
-  if (pattern_ && !is_even_ && (cells_.empty() || has_own_pattern)) {
-    cells_ = pattern_->rows(heads_[head], tile.request.row, tile.request.rows);
-  }
+  if (!is_even_ && (keys_of_rows_.empty() || has_own_pattern)) keys_of_rows_ = keys_of(head, tile.request);
   const std::size_t columns = tile.request.columns;
   for (std::size_t row = 0; row < tile.request.rows; ++row) {
-    const auto weights = std::span(tile.values).subspan(row * columns, columns);
+    const auto values = std::span(tile.values).subspan(row * columns, columns);
+    const std::vector<double> weights(values.begin(), values.end());
     const auto masked = tile.masked.empty() ? std::span<const std::uint8_t>()
                                             : std::span<const std::uint8_t>(tile.masked).subspan(row * columns, columns);
-    if (!pattern_) {
-      meters_[head].add_part(weights);
-    } else if (is_even_) {
+    if (is_even_) {
       meters_[head].add_evenness(weights, masked);
-    } else {
-      meters_[head].add(weights, masked, std::span<const std::uint8_t>(cells_).subspan(row * columns, columns));
+      continue;
     }
+    const auto is_visible = [&](std::uint32_t key) { return masked.empty() || masked[key] == 0; };
+    const auto hidden = std::ranges::count_if(masked, [](std::uint8_t is) { return is != 0; });
+    const auto visible = static_cast<double>(columns) - static_cast<double>(hidden);
+    const std::vector<std::uint32_t>& keys = keys_of_rows_[row];
+    const auto seen = static_cast<double>(std::ranges::count_if(keys, is_visible));
+    meters_[head].add(weights, std::reduce(weights.begin(), weights.end()), keys, seen / std::max(visible, 1.0));
   }
 }
 
@@ -126,7 +142,7 @@ void RankingTask::take(const Answers& answers) {
   }
   head_ = 0;
   ++part_;
-  cells_.clear();
+  keys_of_rows_.clear();
 }
 
 std::shared_ptr<const AnalysisResult> RankingTask::result() const {

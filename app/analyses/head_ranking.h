@@ -22,7 +22,7 @@ extern const Analysis kFromTo;
 extern const Analysis kPatternRanking;
 
 struct HeadRanking final : AnalysisResult {
-  /// By the queries so far; none: no query of this head counts.
+  /// By the queries so far; none: no query has a key of the pattern, or a weight isn't a number.
   std::map<HeadRef, std::optional<evaluation::PatternMatch>> heads;
   std::uint32_t queries = 0;         ///< that are to be compared
   std::uint32_t ranked_queries = 0;  ///< that are compared so far; of a long text fewer in the end

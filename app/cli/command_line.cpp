@@ -16,6 +16,7 @@
 #include "app/state/usage.h"
 #include "core/error.h"
 #include "core/utf8.h"
+#include "inference/run_findings.h"
 #include "inference/weight_findings.h"
 
 namespace headlight::app {
@@ -23,7 +24,7 @@ namespace {
 
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
-constexpr int kOddWeights = 3;
+constexpr int kOddNumbers = 3;
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -110,7 +111,8 @@ void describe(CLI::App& app) {
   app.footer(
       "`headlight COMMAND --help` or `headlight help COMMAND` lists a command's flags.\n\n"
       "Exit status: 0 done, 1 something failed, 2 the command line is wrong, 3 done, but weights of the model are NaN or\n"
-      "infinite (or become so with --precision f16); the reason is one line on standard error.\n\n"
+      "infinite (or become so with --precision f16), or numbers computed from them are; the reason is one line on standard\n"
+      "error.\n\n"
       "Examples:\n"
       "  headlight\n"
       "  headlight export --text \"a cat sits on a mat\" --format png,svg --out figures\n"
@@ -132,10 +134,17 @@ void complain(std::string_view message) {
 /// Runs the command. A text that stretched positions would take is refused with the flag that stretches them, where the
 /// command has it; the window has a button instead.
 int run(const Subcommand& command) {
+  constexpr const char* kWriters[] = {"generate", "translate"};
   constexpr const char* kStretch = "--stretch-positions";
   try {
     return command.run();
   } catch (const Error& error) {
+    // Of logits without a number no token can be chosen: what was written until then is done.
+    const bool is_writer = std::ranges::find(kWriters, command.app->get_name()) != std::end(kWriters);
+    if (is_writer && !inference::noted_run_warning().empty()) {
+      complain(error.what());
+      return 0;
+    }
     const bool may_stretch =
         error.kind() == ErrorKind::TooFewPositions && command.app->get_option_no_throw(kStretch) != nullptr;
     if (!may_stretch) throw;
@@ -171,9 +180,12 @@ int parse_and_run(std::vector<std::string> arguments) {
     if (!command.app->parsed()) continue;
     refuse_leftovers(*command.app, "headlight " + command.app->get_name());
     const int status = run(command);
-    const std::vector<std::string> warnings = inference::all_weight_warnings();
+    std::vector<std::string> warnings = inference::all_weight_warnings();
+    // A window has said it of each run; what weights cause isn't said twice.
+    const bool asks_runs = warnings.empty() && command.app->get_name() != "view";
+    if (const std::string of_run = inference::noted_run_warning(); asks_runs && !of_run.empty()) warnings.push_back(of_run);
     for (const std::string& warning : warnings) std::cerr << "headlight: warning: " << warning << '\n';
-    return status == 0 && !warnings.empty() ? kOddWeights : status;
+    return status == 0 && !warnings.empty() ? kOddNumbers : status;
   }
   return 0;
 }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/evaluation_flags.h"
@@ -19,58 +21,73 @@
 namespace headlight::app {
 namespace {
 
+using evaluation::HeadMetric;
 using evaluation::HeadScore;
+using evaluation::kHeadMetrics;
+using evaluation::kPatternMetrics;
 using evaluation::PatternMeasure;
 
 constexpr const char* kHeadsDescription =
     "Which heads look at the token before, at the same token, or at what followed it\n\n"
-    "Scores every head of a model with one stack, by default on random tokens repeated once, where nothing but a token's\n"
-    "place and its last occurrence tells what comes next: the mean weights A[i, i-1] (previous), A[i, i-S] (duplicate) and\n"
-    "A[i, i-(S-1)] (induction; Olsson et al. 2022), without a begin token.";
+    "Scores every head of a model with one stack, by default on S random tokens repeated once, where nothing but a token's\n"
+    "place and its last occurrence tells what comes next. Its patterns are stripes, the mean weights A[i, i-1]\n"
+    "(previous_stripe), A[i, i-S] (duplicate_stripe) and A[i, i-(S-1)] (induction_stripe; Olsson et al. 2022), without a\n"
+    "begin token.";
 
 constexpr const char* kHeadsFooter =
-    "With --text-file a score compares a head's map A with the map D of what such a head would do (TransformerLens'\n"
-    "detect_head): mul is sum(A*D) / sum(A), abs is 1 - sum|A - D| / n; the begin token is in front. --exclude leaves out\n"
-    "the first key, where idle heads rest, or each token itself.\n"
-    "Entropy is in nats, relative entropy its share of ln(visible keys), sink the mean weight on the first token, distance\n"
-    "the mean number of tokens between query and key. All are means over texts.\n\n"
+    "With --text-file, previous, duplicate and induction are those of the window and of surveys: the mean, over the\n"
+    "queries that have a key of the pattern, of the weight on these keys, over the texts that have such a query. --measure\n"
+    "compares a head's map A with the map D of the pattern as TransformerLens' detect_head does instead: mul is\n"
+    "sum(A*D) / sum(A), abs is 1 - sum|A - D| / n, and --exclude leaves out the first key, where idle heads rest, or each\n"
+    "token itself. The begin token is in front.\n"
+    "Sink is the mean weight on the first token, concentration the mean of each query's largest weight, entropy is in\n"
+    "nats, evenness its share of ln(visible keys), distance the mean number of tokens between query and key. All are\n"
+    "means over texts.\n\n"
     "Examples:\n"
     "  headlight evaluate heads\n"
-    "  headlight evaluate heads --text-file sentences.txt --exclude both --sort previous\n"
+    "  headlight evaluate heads --text-file sentences.txt --sort previous\n"
+    "  headlight evaluate heads --text-file sentences.txt --measure mul --exclude both\n"
     "  headlight evaluate heads --model openai-community/gpt2 --span 100 --format json";
-
-struct Column {
-  const char* name;   ///< of --sort
-  const char* title;  ///< of the table
-  const char* key;    ///< of JSON
-  double (*value)(const HeadScore&);
-};
-constexpr Column kColumns[] = {
-    {"previous", "previous", "previous_token", [](const HeadScore& score) { return score.previous_token; }},
-    {"duplicate", "duplicate", "duplicate_token", [](const HeadScore& score) { return score.duplicate_token; }},
-    {"induction", "induction", "induction", [](const HeadScore& score) { return score.induction; }},
-    {"entropy", "entropy", "entropy", [](const HeadScore& score) { return score.spread.entropy; }},
-    {"relative", "relative", "relative_entropy", [](const HeadScore& score) { return score.spread.relative_entropy; }},
-    {"sink", "sink", "sink_share", [](const HeadScore& score) { return score.spread.sink_share; }},
-    {"distance", "distance", "distance", [](const HeadScore& score) { return score.spread.distance; }},
-};
-constexpr std::size_t kPatterns = 3;  ///< the first columns are scores of patterns, whose best heads are named
-constexpr std::size_t kInduction = 2;
 
 struct HeadsFlags {
   EvaluationFlags common;
   std::string text;
   evaluation::RandomTokens random;
   evaluation::PatternScoring scoring;
-  std::size_t sort = kInduction;
+  HeadMetric sort = HeadMetric::Induction;
   std::string random_flag, text_flag;  ///< the first given flag that is valid only for random tokens or only for texts
 };
 
 std::string head_name(const HeadScore& score) { return fmt::format("L{}H{}", score.layer, score.head); }
 
-const HeadScore& best(const std::vector<HeadScore>& scores, const Column& column) {
-  return *std::ranges::max_element(scores, {}, column.value);
+/// What a column and a key of JSON are called: scores of patterns by how they are computed.
+std::string name_of(HeadMetric metric, const HeadsFlags& flags) {
+  const std::string name(evaluation::metric_name(metric));
+  if (!evaluation::is_of_pattern(metric)) return name;
+  if (flags.text.empty()) return name + "_stripe";
+  switch (flags.scoring.measure) {
+    case PatternMeasure::Mean:
+      break;
+    case PatternMeasure::Mul:
+      return name + "_mul";
+    case PatternMeasure::Abs:
+      return name + "_abs";
+  }
+  return name;
 }
+
+/// Below every number where there is none.
+double key_of(const HeadScore& score, HeadMetric metric) {
+  return score.mean(metric).value_or(-std::numeric_limits<double>::infinity());
+}
+
+/// The best head by a pattern; null where no text has any key of it.
+const HeadScore* best(const std::vector<HeadScore>& scores, HeadMetric metric) {
+  const auto found = std::ranges::max_element(scores, {}, [&](const HeadScore& score) { return key_of(score, metric); });
+  return found->mean(metric) ? &*found : nullptr;
+}
+
+std::string number_text(std::optional<double> number) { return number ? fmt::format("{:.4f}", *number) : "-"; }
 
 std::string heading(const HeadsFlags& flags, const std::string& model, std::size_t texts) {
   if (flags.text.empty()) {
@@ -82,39 +99,61 @@ std::string heading(const HeadsFlags& flags, const std::string& model, std::size
                          : exclusions.first_token                           ? ", without the first token"
                          : exclusions.current_token                         ? ", without the current token"
                                                                             : "";
-  return fmt::format("{} on {} texts: {} of each pattern{}", model, texts,
-                     flags.scoring.measure == PatternMeasure::Share ? "share (mul)" : "agreement (abs)", left_out);
+  const PatternMeasure measure = flags.scoring.measure;
+  const char* how = measure == PatternMeasure::Mean  ? "mean weight on each pattern"
+                    : measure == PatternMeasure::Mul ? "mul of each pattern"
+                                                     : "abs of each pattern";
+  return fmt::format("{} on {} texts: {}{}", model, texts, how, left_out);
 }
 
-std::string table(const std::vector<HeadScore>& scores) {
+template <typename Use>
+void for_each_metric(std::size_t count, const Use& use) {
+  for (std::size_t metric = 0; metric < count; ++metric) use(static_cast<HeadMetric>(metric));
+}
+
+std::string table(const std::vector<HeadScore>& scores, const HeadsFlags& flags) {
   std::string text = fmt::format("{:<8}", "head");
-  for (const Column& column : kColumns) text += fmt::format("{:>11}", column.title);
+  constexpr std::size_t kLeastWidth = 9;
+  std::vector<std::size_t> widths;
+  for_each_metric(kHeadMetrics, [&](HeadMetric metric) {
+    const std::string name = name_of(metric, flags);
+    widths.push_back(std::max(name.size() + 2, kLeastWidth));
+    text += fmt::format("{:>{}}", name, widths.back());
+  });
   for (const HeadScore& score : scores) {
     text += fmt::format("\n{:<8}", head_name(score));
-    for (const Column& column : kColumns) text += fmt::format("{:>11.4f}", column.value(score));
+    for_each_metric(kHeadMetrics, [&](HeadMetric metric) {
+      text += fmt::format("{:>{}}", number_text(score.mean(metric)), widths[static_cast<std::size_t>(metric)]);
+    });
   }
   return text;
 }
 
-std::string best_heads(const std::vector<HeadScore>& scores) {
+std::string best_heads(const std::vector<HeadScore>& scores, const HeadsFlags& flags) {
   std::string text;
-  for (std::size_t i = 0; i < kPatterns; ++i) {
-    const HeadScore& head = best(scores, kColumns[i]);
-    text +=
-        fmt::format("{}{} {} {:.4f}", i == 0 ? "best: " : ", ", kColumns[i].title, head_name(head), kColumns[i].value(head));
-  }
+  for_each_metric(kPatternMetrics, [&](HeadMetric metric) {
+    const HeadScore* head = best(scores, metric);
+    text += fmt::format("{}{} {}", text.empty() ? "best: " : ", ", name_of(metric, flags),
+                        head ? fmt::format("{} {:.4f}", head_name(*head), *head->mean(metric)) : "-");
+  });
   return text;
 }
 
-nlohmann::ordered_json scores_json(const std::vector<HeadScore>& scores) {
+nlohmann::ordered_json number_json(std::optional<double> number) {
+  return number ? nlohmann::ordered_json(*number) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json scores_json(const std::vector<HeadScore>& scores, const HeadsFlags& flags) {
   nlohmann::ordered_json json = {{"best", nlohmann::ordered_json::object()}, {"heads", nlohmann::ordered_json::array()}};
-  for (std::size_t i = 0; i < kPatterns; ++i) {
-    const HeadScore& head = best(scores, kColumns[i]);
-    json["best"][kColumns[i].key] = {{"layer", head.layer}, {"head", head.head}, {"score", kColumns[i].value(head)}};
-  }
+  for_each_metric(kPatternMetrics, [&](HeadMetric metric) {
+    nlohmann::ordered_json& entry = json["best"][name_of(metric, flags)];
+    if (const HeadScore* head = best(scores, metric)) {
+      entry = {{"layer", head->layer}, {"head", head->head}, {"score", *head->mean(metric)}};
+    }
+  });
   for (const HeadScore& score : scores) {
     nlohmann::ordered_json row = {{"layer", score.layer}, {"head", score.head}};
-    for (const Column& column : kColumns) row[column.key] = column.value(score);
+    for_each_metric(kHeadMetrics, [&](HeadMetric metric) { row[name_of(metric, flags)] = number_json(score.mean(metric)); });
     json["heads"].push_back(std::move(row));
   }
   return json;
@@ -127,6 +166,9 @@ int run_command(const HeadsFlags& flags) {
   if (flags.text.empty() && !flags.text_flag.empty()) {
     throw UsageError("{} is for texts: name some with --text-file", flags.text_flag);
   }
+  if (flags.scoring.measure == PatternMeasure::Mean && flags.scoring.exclusions != evaluation::Exclusions()) {
+    throw UsageError("--exclude leaves out cells of mul and abs: add --measure mul or --measure abs");
+  }
   const auto model = flags.common.open_model(kCaptionWriter);
   const std::vector<std::string> lines =
       flags.text.empty() ? std::vector<std::string>() : evaluation::read_lines(flags.text);
@@ -137,13 +179,16 @@ int run_command(const HeadsFlags& flags) {
     return flags.text.empty() ? evaluation::survey_random(runner->session(), *model, flags.random, progress)
                               : evaluation::survey_texts(runner->session(), *model, lines, flags.scoring, progress);
   }();
-  std::ranges::stable_sort(scores, std::ranges::greater(), kColumns[flags.sort].value);
+  std::ranges::stable_sort(scores, std::ranges::greater(),
+                           [&](const HeadScore& score) { return key_of(score, flags.sort); });
+  const auto texts =
+      static_cast<std::size_t>(std::ranges::count_if(lines, [](const std::string& line) { return !line.empty(); }));
   if (flags.common.writes_json) {
-    std::cout << to_text(scores_json(scores), -1) << '\n';
+    std::cout << to_text(scores_json(scores, flags), -1) << '\n';
   } else {
-    std::cout << heading(flags, model->description.name, lines.size()) << '\n'
-              << best_heads(scores) << "\n\n"
-              << table(scores) << '\n';
+    std::cout << heading(flags, model->description.name, texts) << '\n'
+              << best_heads(scores, flags) << "\n\n"
+              << table(scores, flags) << '\n';
   }
   return 0;
 }
@@ -164,12 +209,6 @@ void add_random_flags(CLI::App& app, HeadsFlags* flags) {
       [=](std::uint64_t value) { flags->random.seed = value; });
 }
 
-std::vector<std::string> column_names() {
-  std::vector<std::string> names;
-  for (const Column& column : kColumns) names.emplace_back(column.name);
-  return names;
-}
-
 void add_text_flags(CLI::App& app, HeadsFlags* flags) {
   add_flag(app, "--text-file", "FILE", "texts, one a line, plain or .gz, instead of random tokens", "Text",
            [=](const std::string& text) { flags->text = text; });
@@ -181,9 +220,9 @@ void add_text_flags(CLI::App& app, HeadsFlags* flags) {
     });
     offer_words(app, flag, names);
   };
-  add("--measure", "NAME", "mul or abs (default mul)", {"mul", "abs"},
-      [=](std::size_t choice) { flags->scoring.measure = choice == 0 ? PatternMeasure::Share : PatternMeasure::Agreement; });
-  add("--exclude", "WHICH", "cells that don't count: none, first, current or both (default none)",
+  add("--measure", "NAME", "mean, or TransformerLens' mul or abs (default mean)", {"mean", "mul", "abs"},
+      [=](std::size_t choice) { flags->scoring.measure = static_cast<PatternMeasure>(choice); });
+  add("--exclude", "WHICH", "cells that mul and abs leave out: none, first, current or both (default none)",
       {"none", "first", "current", "both"}, [=](std::size_t choice) {
         flags->scoring.exclusions = {.first_token = (choice & 1u) != 0, .current_token = (choice & 2u) != 0};
       });
@@ -197,10 +236,11 @@ Subcommand add_evaluate_heads_command(CLI::App& evaluate) {
   add_random_flags(*command, flags.get());
   add_text_flags(*command, flags.get());
   add_flag(*command, "--sort", "COLUMN",
-           "previous, duplicate, induction, entropy, relative, sink or distance, the largest first (default induction)",
-           "Output",
-           [flags = flags.get()](const std::string& text) { flags->sort = parse_choice("--sort", text, column_names()); });
-  offer_words(*command, "--sort", column_names());
+           fmt::format("{}: the largest first (default induction)", fmt::join(evaluation::metric_names(), ", ")), "Output",
+           [flags = flags.get()](const std::string& text) {
+             flags->sort = static_cast<HeadMetric>(parse_choice("--sort", text, evaluation::metric_names()));
+           });
+  offer_words(*command, "--sort", evaluation::metric_names());
   flags->common.add_to(*command, kCaptionWriter);
   set_footer(*command, kHeadsFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};

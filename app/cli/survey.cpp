@@ -19,6 +19,8 @@
 #include "app/survey/survey_files.h"
 #include "app/survey/survey_run.h"
 #include "core/error.h"
+#include "inference/run_findings.h"
+#include "inference/weight_findings.h"
 
 namespace headlight::app {
 namespace {
@@ -34,9 +36,9 @@ constexpr const char* kSurveyDescription =
     "was. Memory doesn't grow with the corpus.";
 
 constexpr const char* kSurveyFooter =
-    "Metrics: previous, duplicate and induction are shares of attention on a pattern; sink, concentration, relative, "
-    "entropy\n"
-    "and distance are means over queries (headlight evaluate heads --help has the formulas).\n"
+    "Metrics: previous, duplicate and induction are the mean weight on a pattern's keys, over the queries that have one;\n"
+    "sink, concentration, evenness, entropy and distance are means over queries (headlight evaluate heads --help has the\n"
+    "formulas).\n"
     "As ranks of MPI, on one machine or several with the same files: results are the same to the last bit.\n\n"
     "Examples:\n"
     "  headlight survey corpus.txt --model captions-gpt2 --metrics induction,entropy --top 20 --out survey\n"
@@ -54,14 +56,6 @@ struct SurveyFlags {
   std::vector<std::string> devices;
   bool restarts = false, is_quiet = false;
 };
-
-std::vector<std::string> metric_names() {
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < evaluation::kHeadMetrics; ++i) {
-    names.emplace_back(evaluation::metric_name(static_cast<HeadMetric>(i)));
-  }
-  return names;
-}
 
 /// The size of a model's files and the time of their last change, for telling whether it is the same.
 std::string fingerprint(const std::filesystem::path& path) {
@@ -126,6 +120,11 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
                                        .ranks = ranks.size()});
   std::cout << fmt::format("{} texts, {} tokens", found.texts, found.tokens);
   if (found.cut > 0) std::cout << fmt::format(", {} cut to {} tokens", found.cut, measures.most_tokens);
+  if (found.odd > 0) {
+    std::cout << fmt::format(", {} with attention that isn't a number", found.odd);
+    inference::note_run_warning(fmt::format("{} of {} texts have attention that isn't a number: heads aren't measured there",
+                                            found.odd, found.texts));
+  }
   if (found.skipped > 0) std::cout << fmt::format(", {} lines skipped", found.skipped);
   std::cout << fmt::format("; {} shows what heads do\n", (flags.directory / "report.html").string());
   return 0;
@@ -136,7 +135,12 @@ int run_command(SurveyFlags& flags) {
   if (flags.devices.empty() && !flags.device.empty()) flags.devices = {flags.device};
   const std::unique_ptr<Ranks> ranks = join_ranks();
   try {
-    return survey(flags, *ranks);
+    const int status = survey(flags, *ranks);
+    if (ranks->rank() == 0) return status;
+    // Rank 0 reports what all have found. A status that isn't 0 would end it.
+    inference::forget_run_warning();
+    inference::forget_weight_findings();
+    return status;
   } catch (const std::exception& error) {
     if (ranks->size() == 1) throw;
     std::cerr << "headlight: " << one_line(error.what()) << '\n' << std::flush;
@@ -154,17 +158,17 @@ Subcommand add_survey_command(CLI::App& app) {
   add_repeatable_flag(
       *command, "--metrics", "LIST",
       fmt::format("what to measure, joined by commas: {} (default previous,duplicate,induction,sink,entropy)",
-                  fmt::join(metric_names(), ", ")),
+                  fmt::join(evaluation::metric_names(), ", ")),
       "Corpus", [flags = flags.get()](const std::vector<std::string>& values) {
         flags->metrics.clear();
         for (const std::string& name : split_list("--metrics", values)) {
-          const auto metric = static_cast<HeadMetric>(parse_choice("--metrics", name, metric_names()));
+          const auto metric = static_cast<HeadMetric>(parse_choice("--metrics", name, evaluation::metric_names()));
           if (std::ranges::find(flags->metrics, metric) == flags->metrics.end()) {
             flags->metrics.push_back(metric);
           }
         }
       });
-  offer_words(*command, "--metrics", metric_names(), Offer::List);
+  offer_words(*command, "--metrics", evaluation::metric_names(), Offer::List);
   add_flag(*command, "--top", "N", "texts to keep of each head and metric, 1 to 1000 (default 20)", "Corpus",
            [flags = flags.get()](const std::string& text) {
              flags->top = static_cast<std::uint32_t>(parse_integer("--top", text, 1, kMostTop));

@@ -21,10 +21,9 @@ constexpr std::array kWanted = {
            "Selects the head that looks most at what followed an earlier occurrence of the query's token."},
     Wanted{HeadMetric::DuplicateToken, "head.find.duplicate", "Find the duplicate-token head", "Duplicate-token head",
            "Selects the head that looks most at earlier occurrences of the query's token."},
-    Wanted{HeadMetric::Sink, "head.find.sink", "Find the head that rests on the first token",
-           "Head that rests on the first token",
-           "Selects the head that gives the most of its attention to the first token, where heads rest that have nothing to "
-           "do."},
+    Wanted{HeadMetric::Sink, "head.find.sink", "Find the sink head", "Sink head",
+           "Selects the head that gives the most of its attention to the first token (sink), as heads do that have nothing "
+           "to do."},
 };
 
 struct WantedMode {

@@ -57,6 +57,7 @@ constexpr std::array kWords = {
     GlossaryEntry{"RoPE",
                   "Rotary position embedding: queries and keys are turned by angles that grow with the position, so that "
                   "scores depend on distances."},
+    GlossaryEntry{"sink", "The first token, which heads attend to that have nothing to do."},
     GlossaryEntry{"induction", "Looking at what followed the same token earlier, from which a model copies what came next."},
     GlossaryEntry{"unembedding", "The matrix that turns a token's last vector into logits, a row for each token."},
     GlossaryEntry{"logit",

@@ -90,6 +90,7 @@ void EarlyRun::describe(EngineResult& result) const {
   result.model = source_.model;
   result.capture.reset();
   result.capture_warning.clear();
+  result.run_warning.clear();
   result.prompt = source_.prompt;
   result.inputs = inputs_;
   result.translated.reset();

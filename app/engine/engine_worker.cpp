@@ -143,6 +143,7 @@ void EngineWorker::run(const RunSource::Source& source, const RunInputs& inputs)
   const bool is_other_network = !result_.network || result_.network->layers != source.network->layers;
   if (is_other_network) result_.analyses.clear();
   result_.timing = run_->timing();
+  result_.run_warning = inference::run_warning(run_->findings());
   result_.network = source.network;
   result_.input = source.input;
   result_.model = source.model;

@@ -125,8 +125,8 @@ float concentration(const attention::Tile& tile, attention::KeyRange queries, st
   const std::size_t rows = end > queries.begin ? end - queries.begin : 0;
   const std::size_t step = rows > max_rows ? rows / max_rows : 1;
   for (std::size_t row = queries.begin; row < end; row += step) {
-    if (!(tile.row_sum[row] > 0.0F)) continue;
-    total += 1.0 / double{tile.row_sum[row]};
+    if (tile.row_sum[row] == 0.0F) continue;
+    total += 1.0 / double{tile.row_sum[row]};  // NaN stays
     ++count;
   }
   return count > 0 ? static_cast<float>(total / count) : 0.0F;

@@ -57,7 +57,8 @@ float largest_weight(const attention::Tile& tile);
 std::vector<float> row_normalizers(const attention::Tile& tile);
 
 /// Mean of the `queries` rows' largest weights, 1/l: 1 when every query attends to one key, 1/n when it attends to
-/// all equally. Rows without weights are skipped. Of longer inputs about `max_rows` evenly spaced rows are sampled.
+/// all equally: HeadMetric::Concentration. Rows without weights are skipped; NaN where a row's aren't numbers. Of longer
+/// inputs about `max_rows` evenly spaced rows are sampled.
 float concentration(const attention::Tile& tile, attention::KeyRange queries, std::uint32_t max_rows);
 
 }  // namespace headlight::app

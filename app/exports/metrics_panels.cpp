@@ -98,11 +98,11 @@ exporting::PanelsFigure draw_metrics(const MetricsFigure& figure) {
     if (!map) continue;
     const HeadMetricText& text = text_of(metric);
     exporting::HeatmapFigure& panel = drawn.panels.emplace_back();
-    panel.title = text.title;
+    panel.title = metric_title(metric, figure.scoring);
     panel.map = std::move(*map);
     panel.rows = {.title = "layer", .tokens = names_of(axes.layers)};
     panel.columns = {.title = "head", .tokens = names_of(axes.heads)};
-    panel.value_title = *text.unit == '\0' ? text.title : fmt::format("{},{}", text.title, text.unit);
+    panel.value_title = panel.title + (*text.unit == '\0' ? "" : fmt::format(",{}", text.unit));
     panel.masked_title = "not defined";
     panel.marks_empty_rows = false;
     panel.style = figure.style;

@@ -36,10 +36,11 @@ std::size_t maps_across(const ModelSheet& shown) {
 std::string order_in_words(const HeadChoices& choices) {
   std::string text;
   if (choices.order) {
-    text += fmt::format("; ordered by {}, the {} first", text_of(*choices.order).title,
+    text += fmt::format("; ordered by {}, the {} first", metric_title(*choices.order, choices.scoring),
                         choices.lowest_first ? "lowest" : "highest");
   }
-  if (choices.filter) text += fmt::format("; {} from {:.3g} on", text_of(*choices.filter).title, choices.least);
+  if (choices.filter)
+    text += fmt::format("; {} from {:.3g} on", metric_title(*choices.filter, choices.scoring), choices.least);
   if (choices.only_pinned) text += "; pinned heads alone";
   return text;
 }
@@ -56,8 +57,8 @@ exporting::ContactSheet model_sheet(ModelSheet shown) {
     // What no badge names is told by its entropy, so that every head has a number.
     if (metrics != nullptr && caption == head_name(map.head)) {
       constexpr evaluation::HeadMetric kEntropy = evaluation::HeadMetric::Entropy;
-      caption += fmt::format("  {} {}", text_of(kEntropy).title,
-                             metric_number(kEntropy, metrics->value(kEntropy, shown.choices.scoring)));
+      caption +=
+          fmt::format("  {} {}", evaluation::metric_name(kEntropy), metric_number(kEntropy, metrics->value(kEntropy)));
     }
     sheet.panels.push_back({.title = std::move(caption), .map = std::move(map.map)});
   }

@@ -23,6 +23,7 @@ void draw_surveyed_metric(Frame& frame, const Survey& survey, std::size_t index,
   mark_last_item(frame, name, "Mean and spread over the corpus, and the head's rank among all; a click lists its texts.");
   if (index == metric) frame.ui.keyboard().prefer_last();
   ImGui::SameLine(left + std::floor(width * kMeanColumn));
+  if (head.texts == 0) return ImGui::TextUnformatted("\u2013");  // no text has what it measures
   ImGui::TextUnformatted(fmt::format("{:.3f} \u00B1 {:.3f}", head.mean, head.spread).c_str());
   ImGui::SameLine(left + std::floor(width * kRankColumn));
   ImGui::TextUnformatted(fmt::format("{}.", head.place).c_str());

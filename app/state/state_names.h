@@ -35,14 +35,18 @@ inline constexpr std::array<EnumName<HeadMean>, 3> kMeans = {
     {{HeadMean::None, "none"}, {HeadMean::Layer, "layer"}, {HeadMean::Kind, "kind"}}};
 inline constexpr std::array<EnumName<GridOrder>, 2> kOrders = {
     {{GridOrder::ByLayer, "layer"}, {GridOrder::ByConcentration, "concentration"}}};
-inline constexpr std::array<EnumName<evaluation::PatternMeasure>, 2> kPatternMeasures = {
-    {{evaluation::PatternMeasure::Share, "mul"}, {evaluation::PatternMeasure::Agreement, "abs"}}};
-inline constexpr std::array<EnumName<evaluation::HeadMetric>, evaluation::kHeadMetrics> kHeadMetricNames = {
+inline constexpr std::array<EnumName<evaluation::PatternMeasure>, 3> kPatternMeasures = {
+    {{evaluation::PatternMeasure::Mean, "mean"},
+     {evaluation::PatternMeasure::Mul, "mul"},
+     {evaluation::PatternMeasure::Abs, "abs"}}};
+/// As evaluation::metric_name(), and what files of older versions call one of them.
+inline constexpr std::array<EnumName<evaluation::HeadMetric>, evaluation::kHeadMetrics + 1> kHeadMetricNames = {
     {{evaluation::HeadMetric::PreviousToken, "previous"},
      {evaluation::HeadMetric::DuplicateToken, "duplicate"},
      {evaluation::HeadMetric::Induction, "induction"},
      {evaluation::HeadMetric::Sink, "sink"},
      {evaluation::HeadMetric::Concentration, "concentration"},
+     {evaluation::HeadMetric::RelativeEntropy, "evenness"},
      {evaluation::HeadMetric::RelativeEntropy, "relative"},
      {evaluation::HeadMetric::Entropy, "entropy"},
      {evaluation::HeadMetric::Distance, "distance"}}};

@@ -226,7 +226,8 @@ void add_head_views(std::vector<Field>& fields) {
   const auto metric_field = [](const char* key, const char* label, const Member<std::optional<evaluation::HeadMetric>>& at) {
     return value_field("heads", key, label, at, write_metric, read_metric);
   };
-  fields.push_back(choice_field("heads", "measure", "Choose how heads are scored",
+  // Not "measure", by which older files name what scores were there: their users didn't choose it.
+  fields.push_back(choice_field("heads", "score", "Choose how heads are scored",
                                 in_heads<&HeadChoices::scoring, &PatternScoring::measure>(), kPatternMeasures));
   fields.push_back(
       switch_field("heads", "excludes_first", "Choose how heads are scored", in_exclusions<&Exclusions::first_token>()));

@@ -1,6 +1,7 @@
 #include "app/survey/survey_files.h"
 
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "evaluation/corpus_survey.h"
+#include "evaluation/head_maps.h"
 #include "export/npy.h"
 #include "inference/prompt.h"
 
@@ -31,6 +33,9 @@ void for_each_cell(const SurveyResults& results, Use&& use) {
   }
 }
 
+/// A number over texts; null without one.
+Json number_of(const MetricStatistics& found, double number) { return found.texts > 0 ? Json(number) : Json(nullptr); }
+
 std::string heads_lines(const SurveyResults& results) {
   std::string lines;
   for_each_cell(results, [&](std::size_t metric, std::uint32_t layer, std::uint32_t head, std::size_t cell) {
@@ -40,10 +45,10 @@ std::string heads_lines(const SurveyResults& results) {
                        {"layer", layer},
                        {"head", head},
                        {"texts", found.texts},
-                       {"mean", found.mean()},
-                       {"spread", found.spread()},
-                       {"least", found.least},
-                       {"most", found.most},
+                       {"mean", number_of(found, found.mean())},
+                       {"spread", number_of(found, found.spread())},
+                       {"least", number_of(found, found.least)},
+                       {"most", number_of(found, found.most)},
                        {"histogram", found.histogram},
                        {"histogram_top", results.measures.histogram_top(which)}};
     lines += to_text(line, -1) + "\n";
@@ -83,8 +88,9 @@ void write_arrays(const std::filesystem::path& directory, const SurveyResults& r
   Tensor histogram(Shape{metrics, layers, heads, evaluation::kHistogramBins});
   for_each_cell(results, [&](std::size_t, std::uint32_t, std::uint32_t, std::size_t cell) {
     const MetricStatistics& found = results.statistics.metrics[cell];
-    mean.values[cell] = static_cast<float>(found.mean());
-    spread.values[cell] = static_cast<float>(found.spread());
+    constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+    mean.values[cell] = found.texts > 0 ? static_cast<float>(found.mean()) : kNone;
+    spread.values[cell] = found.texts > 0 ? static_cast<float>(found.spread()) : kNone;
     for (std::size_t bin = 0; bin < evaluation::kHistogramBins; ++bin) {
       histogram.values[cell * evaluation::kHistogramBins + bin] = static_cast<float>(found.histogram[bin]);
     }
@@ -101,6 +107,7 @@ std::string description(const SurveyResults& results) {
   const double outside = found.busy_seconds > 0.0 ? 1.0 - found.device_seconds / found.busy_seconds : 0.0;
   const Json json = {
       {"program", "headlight " HEADLIGHT_VERSION},
+      {"version", kSurveyVersion},
       {"device", results.device},
       {"model", results.model.path.string()},
       {"corpus", results.corpus.path().string()},
@@ -112,6 +119,7 @@ std::string description(const SurveyResults& results) {
       {"texts", found.texts},
       {"tokens", found.tokens},
       {"cut_texts", found.cut},
+      {"odd_texts", found.odd},
       {"skipped_lines", found.skipped},
       {"ranks", results.ranks},
       {"seconds", results.seconds},
@@ -126,7 +134,7 @@ std::vector<ShownExample> SurveyResults::examples(std::size_t cell) const {
   std::vector<ShownExample> shown;
   for (const evaluation::HeadExample& example : statistics.examples[cell].best()) {
     std::string text = corpus.line_at(example.offset);
-    std::vector<std::uint32_t> ids = evaluation::corpus_ids(model, text);
+    std::vector<std::uint32_t> ids = evaluation::text_ids(model, text);
     if (ids.size() > measures.most_tokens) ids.resize(measures.most_tokens);
     if (std::max(example.query, example.key) >= ids.size()) {
       throw Error("the text at byte {} of {} isn't the one that was measured; measure again with --restart", example.offset,

@@ -19,6 +19,10 @@ struct ShownExample {
   std::vector<std::string> tokens;  ///< their texts
 };
 
+/// The version of survey.json, which says what the names of metrics mean. 1, or none: previous, duplicate and induction are
+/// shares of all attention (PatternMeasure::Mul), evenness is called relative, and the mean of no text is 0.
+inline constexpr std::uint64_t kSurveyVersion = 2;
+
 /// A survey's results.
 struct SurveyResults {
   const evaluation::CorpusMeasures& measures;

@@ -12,7 +12,9 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::string_view kSurveyMagic = "headlight survey 1\n";
+constexpr std::string_view kAnySurvey = "headlight survey ";
+/// Files of version 1 have other numbers by the same names (survey_files.h).
+constexpr std::string_view kSurveyMagic = "headlight survey 2\n";
 
 }  // namespace
 
@@ -29,7 +31,12 @@ SurveyFold::SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::files
   if (!std::filesystem::exists(file_)) return;
   const std::string bytes = read_file(file_);
   const std::string head = std::string(kSurveyMagic) + identity_.text() + "\n";
-  if (!bytes.starts_with(kSurveyMagic)) throw Error("{} is no survey's; remove it, or choose another --out", file_.string());
+  if (!bytes.starts_with(kAnySurvey)) throw Error("{} is no survey's; remove it, or choose another --out", file_.string());
+  if (!bytes.starts_with(kSurveyMagic)) {
+    throw Error(
+        "{} is of another version of headlight, whose metrics are other numbers; add --restart, or choose another --out",
+        file_.string());
+  }
   if (!bytes.starts_with(head)) {
     const std::size_t end = bytes.find('\n', kSurveyMagic.size());
     throw Error("{} is of another survey ({}); choose another --out, or --restart", file_.string(),

@@ -24,17 +24,18 @@ struct MetricWords {
 MetricWords words_of(HeadMetric metric) {
   switch (metric) {
     case HeadMetric::PreviousToken:
-      return {"previous token", "The share of attention on the token before."};
+      return {"previous", "The mean weight on the token before, over the queries that have one."};
     case HeadMetric::DuplicateToken:
-      return {"duplicate token", "The share of attention on earlier occurrences of the same token."};
+      return {"duplicate", "The mean weight on earlier occurrences of the same token, over the queries that have one."};
     case HeadMetric::Induction:
-      return {"induction", "The share of attention on what followed an earlier occurrence of the same token."};
+      return {"induction",
+              "The mean weight on what followed an earlier occurrence of the same token, over the queries that have one."};
     case HeadMetric::Sink:
       return {"sink", "The mean weight on the first token, where idle heads rest."};
     case HeadMetric::Concentration:
       return {"concentration", "The mean of each query's largest weight."};
     case HeadMetric::RelativeEntropy:
-      return {"relative entropy", "Entropy as a share of that of even attention: 1 attends to all keys alike."};
+      return {"evenness", "Entropy as a share of that of even attention: 1 attends to all keys alike."};
     case HeadMetric::Entropy:
       return {"entropy", "Mean entropy of a query's attention, in nats."};
     case HeadMetric::Distance:
@@ -74,7 +75,7 @@ Json page_data(const SurveyResults& results) {
         const evaluation::MetricStatistics& found = results.statistics.metrics[cell];
         Json examples = Json::array();
         for (const ShownExample& shown : results.examples(cell)) examples.push_back(page_example(shown));
-        heads.push_back({{"mean", found.mean()},
+        heads.push_back({{"mean", found.texts > 0 ? Json(found.mean()) : Json(nullptr)},
                          {"spread", found.spread()},
                          {"texts", found.texts},
                          {"histogram", found.histogram},

@@ -67,7 +67,7 @@ function drawMetrics() {
 }
 
 function drawHeads() {
-  const heads = data.metrics[metric].heads, means = heads.map(head => head.mean);
+  const heads = data.metrics[metric].heads, means = heads.map(head => head.mean).filter(mean => mean !== null);
   const low = Math.min(...means), high = Math.max(...means), rows = [make("tr")];
   rows[0].append(make("th"));
   for (let h = 0; h < data.heads; ++h) rows[0].append(make("th", "head " + h));
@@ -75,11 +75,13 @@ function drawHeads() {
     const row = make("tr");
     row.append(make("th", "layer " + l));
     for (let h = 0; h < data.heads; ++h) {
-      const i = l * data.heads + h, part = high > low ? (heads[i].mean - low) / (high - low) : 0;
-      const place = make("td"), button = make("button", heads[i].mean.toFixed(3));
+      const i = l * data.heads + h, mean = heads[i].mean, isKnown = mean !== null;
+      const part = isKnown && high > low ? (mean - low) / (high - low) : 0;
+      const place = make("td"), button = make("button", isKnown ? mean.toFixed(3) : "–");
       button.style.background = "rgba(33, 102, 172, " + (0.06 + 0.84 * part).toFixed(3) + ")";
       if (part > 0.5) button.style.color = "#fff";
-      button.title = "L" + l + "H" + h + ": mean " + heads[i].mean.toPrecision(6) + ", spread " + heads[i].spread.toPrecision(4);
+      button.title = "L" + l + "H" + h + (isKnown ? ": mean " + mean.toPrecision(6) + ", spread " + heads[i].spread.toPrecision(4)
+        : ": no text has what this measures");
       button.ariaPressed = String(i === cell);
       button.onclick = () => { cell = i; draw(); };
       place.append(button);
@@ -134,7 +136,7 @@ function draw() {
 }
 
 function showBest() {
-  const means = data.metrics[metric].heads.map(head => head.mean);
+  const means = data.metrics[metric].heads.map(head => head.mean ?? -1);
   cell = means.indexOf(Math.max(...means));
   draw();
 }

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/survey/survey_files.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -88,7 +89,14 @@ void read_lines_of(const fs::path& file, const Survey& survey, Use&& use) {
   }
 }
 
-void read_description(Survey& survey) {
+/// What a metric of an older file is called today.
+std::string today(const std::string& metric) {
+  const bool is_share = metric == "previous" || metric == "duplicate" || metric == "induction";
+  return is_share ? metric + "_mul" : metric == "relative" ? "evenness" : metric;
+}
+
+/// Returns the file's version.
+std::uint64_t read_description(Survey& survey) {
   const fs::path file = survey.directory / "survey.json";
   const json description = read_json(file);
   try {
@@ -99,6 +107,10 @@ void read_description(Survey& survey) {
     survey.heads = index_of(description, "heads", model::kMaxModelHeads + 1);
     if (survey.layers == 0 || survey.heads == 0) throw Error("it has no heads");
     if (survey.metrics.empty() || survey.metrics.size() > kMostSurveyMetrics) throw Error("it has no metrics, or too many");
+    const std::uint64_t version = description.contains("version") ? count_of(description.at("version"), "version") : 1;
+    if (version > kSurveyVersion)
+      throw Error("it is of version {}, and this Headlight reads up to {}", version, kSurveyVersion);
+    return version;
   } catch (const std::exception& error) {
     throw Error("{}: {}; write it again with headlight survey", file.string(), error.what());
   }
@@ -123,7 +135,7 @@ void rank_heads(Survey& survey) {
 Survey read_survey(const fs::path& directory) {
   Survey survey;
   survey.directory = directory;
-  read_description(survey);
+  const std::uint64_t version = read_description(survey);
   const fs::path heads = directory / "heads.jsonl";
   const std::size_t cells = survey.metrics.size() * survey.layers * survey.heads;
   std::error_code ignored;  // a file that isn't there is named when it is read
@@ -134,15 +146,17 @@ Survey read_survey(const fs::path& directory) {
   std::vector<bool> is_there(cells);
   read_lines_of(heads, survey, [&](const json& line, std::size_t cell) {
     is_there[cell] = true;
+    survey.found[cell].texts = count_of(line.at("texts"), "texts");
+    if (survey.found[cell].texts == 0) return;  // there is no mean
     survey.found[cell].mean = member<double>(line, "mean");
     survey.found[cell].spread = member<double>(line, "spread");
-    survey.found[cell].texts = count_of(line.at("texts"), "texts");
   });
   if (std::ranges::find(is_there, false) != is_there.end()) {
     throw Error("{} has no line for some heads; write it again with headlight survey", heads.string());
   }
   read_lines_of(directory / "examples.jsonl", survey,
                 [&](const json& line, std::size_t cell) { survey.found[cell].examples.push_back(example_of(line)); });
+  if (version < kSurveyVersion) std::ranges::transform(survey.metrics, survey.metrics.begin(), today);
   rank_heads(survey);
   return survey;
 }

@@ -17,7 +17,7 @@ struct SurveyExample {
 
 /// What a survey found of one head by one metric.
 struct SurveyedHead {
-  double mean = 0.0, spread = 0.0;
+  double mean = 0.0, spread = 0.0;  ///< where there are texts
   std::uint64_t texts = 0;
   std::uint32_t place = 0;  ///< among all heads, from 1 on: the one with the highest mean is first
   std::vector<SurveyExample> examples;

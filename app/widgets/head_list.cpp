@@ -42,12 +42,11 @@ std::string coverage_text(const ShownMetrics& metrics) {
   return text;
 }
 
-std::optional<HeadRef> best_head(const HeadMetricsFound& found, HeadMetric metric,
-                                 const evaluation::PatternScoring& scoring) {
+std::optional<HeadRef> best_head(const HeadMetricsFound& found, HeadMetric metric) {
   std::optional<HeadRef> best;
   double most = 0.0;
   for (const auto& [head, metrics] : found.heads) {
-    const std::optional<double> value = metrics.value(metric, scoring);
+    const std::optional<double> value = metrics.value(metric);
     if (!value || (best && *value <= most)) continue;
     best = head;
     most = *value;
@@ -61,8 +60,7 @@ std::optional<std::string> seek_head(Frame& frame) {
   if (!metrics.is_current) return std::nullopt;  // they come with a later frame
   const HeadMetric metric = *std::exchange(frame.transient.seeks_head, std::nullopt);
   if (!metrics.found) return metrics.error;
-  const evaluation::PatternScoring& scoring = frame.state.heads.scoring;
-  const std::optional<HeadRef> best = best_head(*metrics.found, metric, scoring);
+  const std::optional<HeadRef> best = best_head(*metrics.found, metric);
   if (!best) {
     return metric == HeadMetric::PreviousToken
                ? "This text has one token: nothing comes before it"
@@ -71,7 +69,7 @@ std::optional<std::string> seek_head(Frame& frame) {
   select_head(frame.state.selection, best->block, best->head);
   frame.ui.request_redraw(2);
   return fmt::format("L{}H{} {}: {}", best->block.layer.value, best->head, text_of(metric).sentence,
-                     metric_number(metric, metrics.of(*best)->value(metric, scoring)));
+                     metric_number(metric, metrics.of(*best)->value(metric)));
 }
 
 }  // namespace headlight::app

@@ -26,9 +26,8 @@ ShownMetrics ask_metrics(Frame& frame);
 /// yet; empty where they are of everything.
 std::string coverage_text(const ShownMetrics& metrics);
 
-/// The head with the largest value; none: it is defined for none.
-std::optional<HeadRef> best_head(const HeadMetricsFound& found, evaluation::HeadMetric metric,
-                                 const evaluation::PatternScoring& scoring);
+/// The head with the largest value, of patterns by the mean; none: it is defined for none.
+std::optional<HeadRef> best_head(const HeadMetricsFound& found, evaluation::HeadMetric metric);
 
 /// What Transient::seeks_head asks: asks for the metrics, and when they are known selects the head and clears the question.
 /// Returns what to tell the user then: "L3H1 looks at the previous token: 0.98".

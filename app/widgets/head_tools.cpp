@@ -35,7 +35,7 @@ struct Find {
 constexpr std::array kFinds = {Find{"previous token", "head.find.previous", HeadMetric::PreviousToken},
                                Find{"induction", "head.find.induction", HeadMetric::Induction},
                                Find{"duplicate token", "head.find.duplicate", HeadMetric::DuplicateToken},
-                               Find{"first token", "head.find.sink", HeadMetric::Sink}};
+                               Find{"sink", "head.find.sink", HeadMetric::Sink}};
 
 void draw_label(Frame& frame, const char* text) {
   ImGui::AlignTextToFramePadding();
@@ -63,7 +63,7 @@ void draw_finds(Frame& frame, const std::string& name) {
 void choose_scoring(Frame& frame, const std::string& name) {
   if (frame.state.selection.block.kind == model::BlockKind::Cross) return;  // no patterns
   evaluation::PatternScoring& scoring = frame.state.heads.scoring;
-  const std::vector<std::string> measures = {"share", "agreement"};
+  const std::vector<std::string> measures = {"mean", "mul", "abs"};
   const std::vector<std::string> exclusions = {"all", "no first", "no current", "neither"};
   continue_line(label_width(frame, "Score") + segmented_width(frame, measures), kToolGap);
   draw_label(frame, "Score");
@@ -71,6 +71,7 @@ void choose_scoring(Frame& frame, const std::string& name) {
   if (draw_segmented(frame, (name + ".measure").c_str(), measures, measure)) {
     scoring.measure = static_cast<evaluation::PatternMeasure>(measure);
   }
+  if (scoring.measure == evaluation::PatternMeasure::Mean) return;  // of which no cell is left out
   continue_line(label_width(frame, "Keys") + segmented_width(frame, exclusions), kToolGap);
   draw_label(frame, "Keys");
   std::size_t bits = (scoring.exclusions.first_token ? 1U : 0U) + (scoring.exclusions.current_token ? 2U : 0U);
@@ -80,10 +81,10 @@ void choose_scoring(Frame& frame, const std::string& name) {
 }
 
 /// The largest value that a filter may ask for.
-float most_of(HeadMetric metric, const ShownMetrics& metrics, const evaluation::PatternScoring& scoring) {
+float most_of(HeadMetric metric, const ShownMetrics& metrics) {
   if (text_of(metric).is_share || !metrics.found) return 1.0F;
-  const std::optional<HeadRef> best = best_head(*metrics.found, metric, scoring);
-  return best ? static_cast<float>(metrics.of(*best)->value(metric, scoring).value_or(1.0)) : 1.0F;
+  const std::optional<HeadRef> best = best_head(*metrics.found, metric);
+  return best ? static_cast<float>(metrics.of(*best)->value(metric).value_or(1.0)) : 1.0F;
 }
 
 void choose_filter(Frame& frame, const std::string& name, const ShownMetrics& metrics) {
@@ -96,7 +97,7 @@ void choose_filter(Frame& frame, const std::string& name, const ShownMetrics& me
   if (choices.filter) {
     continue_line(kLeastWidth, kToolGap);
     ImGui::SetNextItemWidth(kLeastWidth);
-    const float most = most_of(*choices.filter, metrics, choices.scoring);
+    const float most = most_of(*choices.filter, metrics);
     ImGui::SliderFloat(("##" + name + ".least").c_str(), &choices.least, 0.0F, std::max(most, 1e-3F), "at least %.2f");
     mark_last_item(frame, name + ".least", "The least value of the heads that are shown; Ctrl+click types it.");
     step_by_keys(frame, choices.least, 0.0F, std::max(most, 1e-3F), 0.01F);
@@ -113,18 +114,19 @@ void select(Frame& frame, const HeadRef& head) { select_head(frame.state.selecti
 bool choose_metric(Frame& frame, const std::string& name, const char* none, std::optional<HeadMetric>& metric,
                    const char* explanation) {
   const std::optional<HeadMetric> before = metric;
-  const bool is_open = ImGui::BeginCombo(("##" + name).c_str(), metric ? text_of(*metric).title : none);
+  const bool is_open =
+      ImGui::BeginCombo(("##" + name).c_str(), metric ? std::string(evaluation::metric_name(*metric)).c_str() : none);
   mark_last_item(frame, name, explanation);
   if (!is_open) return false;
-  const auto entry = [&](const char* title, std::optional<HeadMetric> value, const char* help) {
-    if (ImGui::Selectable(title, metric == value)) metric = value;
+  const auto entry = [&](const std::string& title, std::optional<HeadMetric> value, const char* help) {
+    if (ImGui::Selectable(title.c_str(), metric == value)) metric = value;
     mark_last_item(frame, fmt::format("{}.{}", name, title), help);
     if (metric == value) frame.ui.keyboard().prefer_last();
   };
   entry(none, std::nullopt, "Without a metric.");
   for (std::size_t i = 0; i < kHeadMetrics; ++i) {
     const auto value = static_cast<HeadMetric>(i);
-    entry(text_of(value).title, value, text_of(value).help);
+    entry(std::string(evaluation::metric_name(value)), value, text_of(value).help);
   }
   ImGui::EndCombo();
   return metric != before;
@@ -145,7 +147,7 @@ void draw_head_sentence(Frame& frame, const char* name, const ShownMetrics& metr
   const Selection& selection = frame.state.selection;
   const HeadRef head = hovered.value_or(HeadRef{.block = selection.block, .head = selection.head});
   const evaluation::HeadMetrics* known = metrics.of(head);
-  const std::string sentence = known ? head_sentence(head, *known, frame.state.heads.scoring) : std::string("\u2013");
+  const std::string sentence = known ? head_sentence(head, *known) : std::string("\u2013");
   const std::string coverage = coverage_text(metrics);
   {
     const Ink ink(frame.ui.fonts().strong, theme.text);

@@ -11,6 +11,7 @@
 #include "app/quantities/quantity.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "view/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -227,7 +228,8 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
     if (!sample.empty()) ImGui::TextUnformatted(fmt::format("sampled: {}", sample).c_str());
     const ShownTile preview = find_tile(frame, query);
     if (preview.tile) {
-      ImGui::Text("concentration %.3f", double{shown_concentration(preview, query_range(frame, block.kind), ~0U)});
+      const float concentration = shown_concentration(preview, query_range(frame, block.kind), ~0U);
+      ImGui::TextUnformatted(fmt::format("concentration {}", view::format_fixed(concentration, 3)).c_str());
       ImGui::TextUnformatted("mean of the rows' largest weights");
     }
   }

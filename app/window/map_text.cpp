@@ -10,6 +10,7 @@
 #include "app/quantities/shown_map.h"
 #include "app/state/chosen_token.h"
 #include "app/widgets/thumbnail.h"
+#include "export/float_text.h"
 
 namespace headlight::app {
 namespace {
@@ -70,7 +71,7 @@ std::string to_table(std::span<const std::string> rows, std::span<const std::str
   for (std::size_t row = 0; row < rows.size(); ++row) {
     append_label(table, rows[row]);
     for (std::size_t column = 0; column < columns.size(); ++column) {
-      table += fmt::format("\t{:.9g}", values[row * columns.size() + column]);
+      table += "\t" + exporting::table_number(values[row * columns.size() + column]);
     }
     table += '\n';
   }

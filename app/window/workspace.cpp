@@ -216,7 +216,7 @@ void Workspace::take_engine_update() {
     result_ = std::move(*update);
     if (is_other_run) prepare_token_texts();
     if (is_other_run) warn_of_fonts();
-    if (is_other_run) warn_of_weights();
+    if (is_other_run) warn_of_numbers();
     if (is_other_run) warn_of_changes();
     if (result_.input && drawn_input_.of == result_.input) result_.input = drawn_input_.as_drawn;
     if (is_reopened) tell_of_reopening(result_.device);
@@ -280,11 +280,17 @@ void Workspace::warn_of_fonts() {
   if (!font_warning_.empty()) notice_ = {.text = font_warning_, .is_warning = true};
 }
 
-void Workspace::warn_of_weights() {
-  std::string warning = result_.network ? inference::weight_warning(*result_.network) : std::string();
-  if (warning == weight_warning_) return;
-  weight_warning_ = std::move(warning);
-  if (!weight_warning_.empty()) notice_ = {.text = "Weights aren't finite. " + weight_warning_, .is_warning = true};
+void Workspace::warn_of_numbers() {
+  const std::string weights = result_.network ? inference::weight_warning(*result_.network) : std::string();
+  // What weights cause isn't said twice.
+  std::string warning = weights.empty() ? result_.run_warning : "Weights aren't finite. " + weights;
+  if (warning == number_warning_) return;
+  if (!warning.empty()) {
+    notice_ = {.text = warning, .is_warning = true};
+  } else if (notice_.text == number_warning_) {
+    notice_ = {};
+  }
+  number_warning_ = std::move(warning);
 }
 
 void Workspace::warn_of_changes() {

@@ -152,8 +152,8 @@ class Workspace final : private CommandHost {
   void prepare_token_texts();
   /// Says which scripts of the run's tokens have no font, as long as there are such tokens.
   void warn_of_fonts();
-  /// Says which weights aren't finite, once for each model and precision.
-  void warn_of_weights();
+  /// Says which weights or scores of the run aren't finite, when that changes, and takes it back when all are.
+  void warn_of_numbers();
   /// Says which kept changes the run leaves out, once for each text and model.
   void warn_of_changes();
   /// Remembers a chosen device once it works, or goes without one that is gone.
@@ -420,7 +420,7 @@ class Workspace final : private CommandHost {
   } before_typed_row_;
   int frames_until_text_field_ = 0;  ///< that a key has just asked for
   std::string font_warning_;         ///< of the run on show
-  std::string weight_warning_;       ///< of the model on show
+  std::string number_warning_;       ///< of the run on show
   std::string changes_warning_;      ///< kept changes that the run on show leaves out
   WelcomeMemory welcome_memory_;
   OriginMemory origin_memory_;

@@ -30,7 +30,7 @@ def reason(stderr, status):
     return wrong[-1][len("headlight: ") :] if wrong else f"headlight ended with status {status}"
 
 
-# 3: done, but some weights of the model aren't finite.
+# 3: done, but weights of the model, or numbers computed from them, aren't finite.
 _DONE = (0, 3)
 
 

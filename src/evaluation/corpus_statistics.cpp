@@ -140,6 +140,7 @@ void CorpusStatistics::merge(const CorpusStatistics& next) {
   texts += next.texts;
   tokens += next.tokens;
   cut += next.cut;
+  odd += next.odd;
   skipped += next.skipped;
   device_seconds += next.device_seconds;
   busy_seconds += next.busy_seconds;
@@ -147,12 +148,6 @@ void CorpusStatistics::merge(const CorpusStatistics& next) {
     metrics[cell].merge(next.metrics[cell]);
     examples[cell].merge(next.examples[cell]);
   }
-}
-
-std::string_view metric_name(HeadMetric metric) {
-  constexpr std::array<std::string_view, kHeadMetrics> kNames = {"previous",      "duplicate", "induction", "sink",
-                                                                 "concentration", "relative",  "entropy",   "distance"};
-  return kNames[static_cast<std::size_t>(metric)];
 }
 
 std::string encode(const CorpusStatistics& statistics) {
@@ -164,6 +159,7 @@ std::string encode(const CorpusStatistics& statistics) {
     put(static_cast<std::uint32_t>(examples.best().size()));
     for (const HeadExample& example : examples.best()) code_example(put, example);
   }
+  writer.put(statistics.odd);
   return writer.take();
 }
 
@@ -189,6 +185,7 @@ CorpusStatistics decode_statistics(std::string_view bytes, const CorpusMeasures&
       examples.add(example);
     }
   }
+  take(statistics.odd);
   if (!reader.is_at_end()) throw Error("the survey's statistics go on behind their end");
   return statistics;
 }

@@ -25,7 +25,7 @@ struct MetricStatistics {
   /// As if the other's texts had come behind these, but that sums are added as wholes.
   void merge(const MetricStatistics& other);
 
-  double mean() const;
+  double mean() const;  ///< 0 without a text
   /// The standard deviation over texts, √(Σ x² / n − mean²).
   double spread() const;
 
@@ -78,6 +78,7 @@ struct CorpusStatistics {
 
   std::uint64_t texts = 0, tokens = 0;
   std::uint64_t cut = 0;      ///< texts that had more tokens than are measured
+  std::uint64_t odd = 0;      ///< texts over which a head's attention isn't a number: that head isn't measured there
   std::uint64_t skipped = 0;  ///< lines without a token, too long, or not UTF-8
   double device_seconds = 0.0, busy_seconds = 0.0;
   std::vector<MetricStatistics> metrics;  ///< [metric][layer][head]
@@ -86,10 +87,6 @@ struct CorpusStatistics {
   /// Adds the statistics of the part of the corpus that comes next.
   void merge(const CorpusStatistics& next);
 };
-
-/// Names as flags and files have them: "previous", "duplicate", "induction", "sink", "concentration", "relative", "entropy",
-/// "distance".
-std::string_view metric_name(HeadMetric metric);
 
 /// Bytes of the machine that wrote them, for a file beside the corpus and for other ranks.
 std::string encode(const CorpusStatistics& statistics);

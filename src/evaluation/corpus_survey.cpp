@@ -57,16 +57,6 @@ CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vecto
           .top = top};
 }
 
-std::vector<std::uint32_t> corpus_ids(const inference::LanguageModel& model, const std::string& text) {
-  std::vector<std::uint32_t> ids;
-  std::optional<std::uint32_t> begin = model.description.ids.bos;
-  if (!begin) begin = model.tokenizer->special().beginning;
-  for (const text::Token& token : model.tokenizer->encode(text)) ids.push_back(token.id);
-  if (ids.empty()) return ids;
-  if (begin && ids.front() != *begin) ids.insert(ids.begin(), *begin);
-  return ids;
-}
-
 CorpusStatistics survey_corpus(inference::Session& session, const inference::LanguageModel& model,
                                const CorpusMeasures& measures, std::span<const CorpusText> texts) {
   const Clock::time_point began = Clock::now();
@@ -74,7 +64,7 @@ CorpusStatistics survey_corpus(inference::Session& session, const inference::Lan
   std::vector<std::vector<std::uint32_t>> lines;
   std::vector<std::uint64_t> offsets;
   for (const CorpusText& text : texts) {
-    std::vector<std::uint32_t> ids = corpus_ids(model, text.text);
+    std::vector<std::uint32_t> ids = text_ids(model, text.text);
     if (ids.empty()) {
       ++found.skipped;
       continue;
@@ -89,14 +79,11 @@ CorpusStatistics survey_corpus(inference::Session& session, const inference::Lan
   }
   found.texts = lines.size();
   const std::vector<TokenRepeats> repeats(lines.begin(), lines.end());
+  std::vector<std::uint8_t> is_odd(lines.size(), 0);
   const auto visit = [&](std::uint32_t layer, std::uint32_t head, std::size_t line, const WeightMap& map) {
-    const HeadMetrics metrics = measure_map(model, map, repeats[line]);
+    const HeadMetrics metrics = measure_map(map, repeats[line]);
     // The mean distance is a sum over all weights, and isn't finite where one of them is not.
-    if (!std::isfinite(metrics.number(HeadMetric::Distance))) {
-      throw Error(
-          "layer {}, head {}: attention over the text at byte {} holds numbers that are none; the weights are damaged",
-          layer, head, offsets[line]);
-    }
+    if (!metrics.value(HeadMetric::Distance)) is_odd[line] = 1;
     for (std::size_t i = 0; i < measures.metrics.size(); ++i) {
       const HeadMetric metric = measures.metrics[i];
       const std::optional<double> value = metrics.value(metric);
@@ -110,6 +97,7 @@ CorpusStatistics survey_corpus(inference::Session& session, const inference::Lan
     }
   };
   found.device_seconds = visit_maps(session, model, lines, visit);
+  found.odd = static_cast<std::uint64_t>(std::ranges::count(is_odd, std::uint8_t{1}));
   found.busy_seconds = std::chrono::duration<double>(Clock::now() - began).count();
   return found;
 }

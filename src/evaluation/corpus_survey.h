@@ -22,12 +22,10 @@ struct CorpusText {
 CorpusMeasures corpus_measures(const inference::LanguageModel& model, std::vector<HeadMetric> metrics,
                                std::uint32_t most_tokens, std::uint32_t top);
 
-/// Measures every head on these texts, each by itself behind the model's begin token. Longer texts are cut and counted, and
-/// texts without a token skipped. Equal texts give equal bits on equal devices, whatever was measured before.
+/// Measures every head on these texts, each by itself as text_ids() (head_maps.h) gives it. Longer texts are cut and
+/// counted, and texts without a token skipped; a head isn't measured on texts over which its attention isn't a number, and
+/// these are counted. Equal texts give equal bits on equal devices, whatever was measured before.
 CorpusStatistics survey_corpus(inference::Session& session, const inference::LanguageModel& model,
                                const CorpusMeasures& measures, std::span<const CorpusText> texts);
-
-/// The tokens of a text as survey_corpus() measures it, but for the cut; none where it has none but the begin token.
-std::vector<std::uint32_t> corpus_ids(const inference::LanguageModel& model, const std::string& text);
 
 }  // namespace headlight::evaluation

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
+#include "attention/mask.h"
 #include "core/error.h"
 #include "evaluation/batches.h"
-#include "evaluation/scored_line.h"
 #include "inference/prompt.h"
 
 namespace headlight::evaluation {
@@ -29,6 +30,16 @@ void copy_map(const Tensor& weights, std::uint32_t item, std::uint32_t head, std
   }
 }
 
+/// How many keys each query of a text of `size` tokens sees in one layer.
+std::vector<std::uint32_t> visible_keys(const inference::LanguageModel& model, model::BlockRef block, std::uint32_t size) {
+  const attention::MaskRule rule = attention::in_layer(model.masks[block.kind], model.network->layer(block).config).rule;
+  std::vector<std::uint32_t> visible(size, 0);
+  for (std::uint32_t query = 0; query < size; ++query) {
+    for (std::uint32_t key = 0; key < size; ++key) visible[query] += rule.is_visible(query, key, size) ? 1U : 0U;
+  }
+  return visible;
+}
+
 }  // namespace
 
 double visit_maps(inference::Session& session, const inference::LanguageModel& model,
@@ -49,13 +60,15 @@ double visit_maps(inference::Session& session, const inference::LanguageModel& m
     run = session.run({.network = model.network, .input = inference::make_prompt(model, text).input, .masks = model.masks},
                       std::move(run));
     for (std::uint32_t layer = 0; layer < layers; ++layer) {
-      const Tensor weights = run->stage({model::BlockKind::EncoderSelf, LayerIndex{layer}}, attention::Stage::Weights);
+      const model::BlockRef block{model::BlockKind::EncoderSelf, LayerIndex{layer}};
+      const Tensor weights = run->stage(block, attention::Stage::Weights);
       device += Clock::now() - began;
       for (std::uint32_t item = 0; item < batch.size(); ++item) {
         const auto size = static_cast<std::uint32_t>(lengths[batch[item]]);
+        const std::vector<std::uint32_t> visible = visible_keys(model, block, size);
         for (std::uint32_t head = 0; head < heads; ++head) {
           copy_map(weights, item, head, size, map);
-          visit(layer, head, batch[item], WeightMap{map, size});
+          visit(layer, head, batch[item], WeightMap{map, size, visible});
         }
       }
       began = Clock::now();
@@ -72,19 +85,22 @@ void check_has_one_stack(const inference::LanguageModel& model) {
               model.description.family);
 }
 
-HeadMetrics measure_map(const inference::LanguageModel& model, const WeightMap& map, const TokenRepeats& repeats) {
+HeadMetrics measure_map(const WeightMap& map, const TokenRepeats& repeats) {
   HeadMeter meter(repeats);
   for (std::uint32_t query = 0; query < map.size; ++query) {
-    const std::uint32_t visible = model.description.is_causal ? query + 1 : map.size;
-    meter.add(query, map.weights.subspan(std::size_t{query} * map.size, map.size), visible);
+    meter.add(query, map.weights.subspan(std::size_t{query} * map.size, map.size), map.visible[query]);
   }
   return meter.metrics();
 }
 
 std::vector<std::uint32_t> text_ids(const inference::LanguageModel& model, const std::string& text) {
-  ScoredLine line = scored_line(model, text);
-  if (line.ends) line.tokens.pop_back();
-  return std::move(line.tokens);
+  std::vector<std::uint32_t> ids;
+  std::optional<std::uint32_t> begin = model.description.ids.bos;
+  if (!begin) begin = model.tokenizer->special().beginning;
+  for (const text::Token& token : model.tokenizer->encode(text)) ids.push_back(token.id);
+  if (ids.empty()) return ids;
+  if (begin && ids.front() != *begin) ids.insert(ids.begin(), *begin);
+  return ids;
 }
 
 }  // namespace headlight::evaluation

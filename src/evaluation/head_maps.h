@@ -28,10 +28,10 @@ double visit_maps(inference::Session& session, const inference::LanguageModel& m
 void check_has_one_stack(const inference::LanguageModel& model);
 
 /// The metrics of a head's attention over a text whose tokens are `repeats`.
-HeadMetrics measure_map(const inference::LanguageModel& model, const WeightMap& map, const TokenRepeats& repeats);
+HeadMetrics measure_map(const WeightMap& map, const TokenRepeats& repeats);
 
-/// A text after the model's begin token, if it has one, without an end token. Throws Error where it has more tokens than the
-/// model has positions.
+/// The tokens of a text whose heads are measured: as the model's tokenizer gives them, after its begin token, if it has one;
+/// empty where the text has none.
 std::vector<std::uint32_t> text_ids(const inference::LanguageModel& model, const std::string& text);
 
 }  // namespace headlight::evaluation

@@ -48,13 +48,23 @@ std::vector<std::uint32_t> TokenRepeats::keys(HeadMetric metric, std::uint32_t q
   return keys;
 }
 
-bool TokenRepeats::has_cells(HeadMetric metric) const {
-  if (metric == HeadMetric::PreviousToken) return size() > 1;
-  return std::ranges::any_of(earlier_, [](std::uint32_t key) { return key != kNone; });
+std::string_view metric_name(HeadMetric metric) {
+  constexpr std::array<std::string_view, kHeadMetrics> kNames = {"previous",      "duplicate", "induction", "sink",
+                                                                 "concentration", "evenness",  "entropy",   "distance"};
+  return kNames[static_cast<std::size_t>(metric)];
+}
+
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names;
+  for (std::size_t metric = 0; metric < kHeadMetrics; ++metric) {
+    names.emplace_back(metric_name(static_cast<HeadMetric>(metric)));
+  }
+  return names;
 }
 
 std::size_t HeadMetrics::index(const PatternScoring& scoring) {
-  return exclusion_bits(scoring.exclusions) * 2 + (scoring.measure == PatternMeasure::Agreement ? 1 : 0);
+  if (scoring.measure == PatternMeasure::Mean) return 0;
+  return 1 + exclusion_bits(scoring.exclusions) * 2 + (scoring.measure == PatternMeasure::Abs ? 1 : 0);
 }
 
 double HeadMetrics::number(HeadMetric metric, const PatternScoring& scoring) const {
@@ -89,6 +99,7 @@ void HeadMeter::add(std::uint32_t query, std::span<const double> weights, std::u
   relative_entropy_ += spoilt;
   sink_ += weights.empty() ? 0.0 : weights[0];
   concentration_ += largest;
+  if (largest > 0.0) ++attending_queries_;
   entropy_ += entropy;
   distance_ += distance;
   ++queries_;
@@ -109,7 +120,9 @@ void HeadMeter::add_patterns(std::uint32_t query, std::span<const double> weight
   }
   for (std::size_t pattern = 0; pattern < kPatternMetrics; ++pattern) {
     PatternSums& sums = patterns_[pattern];
-    for (const std::uint32_t key : repeats_->keys(static_cast<HeadMetric>(pattern), query)) {
+    const std::vector<std::uint32_t> keys = repeats_->keys(static_cast<HeadMetric>(pattern), query);
+    sums.mean.add(weights, sum, keys);
+    for (const std::uint32_t key : keys) {
       for (std::size_t bits = 0; bits < kExclusions; ++bits) {
         if (is_excluded(bits, query, key)) continue;
         sums.on[bits] += weights[key];
@@ -120,11 +133,12 @@ void HeadMeter::add_patterns(std::uint32_t query, std::span<const double> weight
 }
 
 double HeadMeter::pattern_number(std::size_t pattern, const PatternScoring& scoring) const {
+  if (scoring.measure == PatternMeasure::Mean) return patterns_[pattern].mean.mass();
   const std::size_t bits = exclusion_bits(scoring.exclusions);
   const double all = all_[bits], on = patterns_[pattern].on[bits];
   // What is left of a row's sum after its only weight was taken out is rounding, not attention.
   constexpr double kNothing = 1e-9;
-  if (scoring.measure == PatternMeasure::Share) return all <= kNothing ? 0.0 : on / all;
+  if (scoring.measure == PatternMeasure::Mul) return all <= kNothing ? 0.0 : on / all;
   return 1.0 - to_three_decimals((all - on + patterns_[pattern].miss[bits]) / queries_);
 }
 
@@ -132,15 +146,15 @@ HeadMetrics HeadMeter::metrics() const {
   HeadMetrics metrics;
   if (queries_ == 0) return metrics;
   const double queries = queries_;
-  metrics.means_ = {sink_ / queries, concentration_ / queries, relative_entropy_ / std::max(choosing_queries_, 1u),
-                    entropy_ / queries, distance_ / queries};
+  metrics.means_ = {sink_ / queries, concentration_ / std::max(attending_queries_, 1u),
+                    relative_entropy_ / std::max(choosing_queries_, 1u), entropy_ / queries, distance_ / queries};
   metrics.is_defined_.fill(true);
   metrics.is_defined_[static_cast<std::size_t>(HeadMetric::RelativeEntropy)] = choosing_queries_ > 0;
   metrics.is_defined_[static_cast<std::size_t>(HeadMetric::Distance)] = repeats_ != nullptr;
   for (std::size_t pattern = 0; pattern < kPatternMetrics; ++pattern) {
-    metrics.is_defined_[pattern] = repeats_ && repeats_->has_cells(static_cast<HeadMetric>(pattern));
+    metrics.is_defined_[pattern] = patterns_[pattern].mean.match().has_value();
     if (!repeats_) continue;
-    for (const PatternMeasure measure : {PatternMeasure::Share, PatternMeasure::Agreement}) {
+    for (const PatternMeasure measure : {PatternMeasure::Mean, PatternMeasure::Mul, PatternMeasure::Abs}) {
       for (std::size_t bits = 0; bits < kExclusions; ++bits) {
         const PatternScoring scoring{.measure = measure,
                                      .exclusions = {.first_token = (bits & 1u) != 0, .current_token = (bits & 2u) != 0}};

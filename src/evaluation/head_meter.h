@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "evaluation/head_metric.h"
+#include "evaluation/pattern_meter.h"
 
 namespace headlight::evaluation {
 
@@ -21,8 +22,6 @@ class TokenRepeats {
   std::uint32_t size() const { return static_cast<std::uint32_t>(ids_.size()); }
   /// The keys j of a query's pattern where D[query, j] = 1, in ascending order. `metric`: one of a pattern.
   std::vector<std::uint32_t> keys(HeadMetric metric, std::uint32_t query) const;
-  /// Does the pattern hold any cell of the map? Without one its scores say nothing of a head.
-  bool has_cells(HeadMetric metric) const;
 
  private:
   std::vector<std::uint32_t> ids_;
@@ -32,15 +31,15 @@ class TokenRepeats {
 /// What a head does with the queries of a text that were measured, by every metric, measure and exclusion.
 class HeadMetrics {
  public:
-  /// None where the metric isn't defined: for attention between two texts, for a text without any cell of the pattern, and
-  /// where weights aren't finite. `scoring` is for metrics of a pattern.
+  /// None where the metric isn't defined: for attention between two texts, where no measured query has a key of the pattern,
+  /// and where weights aren't finite. `scoring` is for metrics of a pattern.
   std::optional<double> value(HeadMetric metric, const PatternScoring& scoring = {}) const;
   /// The number that the formula gives in any case: 0 for a share of nothing.
   double number(HeadMetric metric, const PatternScoring& scoring = {}) const;
 
  private:
   friend class HeadMeter;
-  static constexpr std::size_t kScorings = 8;  ///< two measures times four exclusions
+  static constexpr std::size_t kScorings = 9;  ///< the mean, and two measures times four exclusions
   static std::size_t index(const PatternScoring& scoring);
 
   std::array<std::array<double, kScorings>, kPatternMetrics> patterns_ = {};
@@ -69,13 +68,14 @@ class HeadMeter {
   struct PatternSums {
     std::array<double, kExclusions> on = {};    ///< Σ A∘D
     std::array<double, kExclusions> miss = {};  ///< Σ |A − D| over the cells of D
+    PatternMeter mean = {};
   };
   void add_patterns(std::uint32_t query, std::span<const double> weights, double sum);
   double pattern_number(std::size_t pattern, const PatternScoring& scoring) const;
 
   const TokenRepeats* repeats_ = nullptr;
-  std::uint32_t queries_ = 0, choosing_queries_ = 0;  ///< all, and those that see two keys or more
-  std::array<double, kExclusions> all_ = {};          ///< Σ A
+  std::uint32_t queries_ = 0, attending_queries_ = 0, choosing_queries_ = 0;  ///< all, with weights, seeing two keys or more
+  std::array<double, kExclusions> all_ = {};                                  ///< Σ A
   std::array<PatternSums, kPatternMetrics> patterns_ = {};
   double sink_ = 0.0, concentration_ = 0.0, relative_entropy_ = 0.0, entropy_ = 0.0, distance_ = 0.0;
 };

@@ -2,17 +2,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace headlight::evaluation {
 
-/// What a head does with a text, as a number. Means over the queries, but for the first three, which PatternMeasure
-/// defines (TransformerLens' head_detector). A is the head's attention, [query, key].
+/// What a head does with a text, as a number: the only definitions of these names, in the window, in surveys and in files.
+/// The first three are scores of a detection pattern D (PatternMeasure), the others means over all queries. A is the head's
+/// attention, [query, key]; it and the tokens suffice to compute each of them but RelativeEntropy, which knows the mask.
 enum class HeadMetric : std::uint8_t {
   PreviousToken,   ///< of the pattern j = i − 1
   DuplicateToken,  ///< of the pattern j < i, token j = token i
   Induction,  ///< of the pattern 1 ≤ j ≤ i, token j − 1 = token i, j − 1 < i: what followed an earlier occurrence
   Sink,       ///< Aᵢ₀, the weight on the first token
-  Concentration,    ///< maxⱼ Aᵢⱼ
+  Concentration,    ///< maxⱼ Aᵢⱼ, over the queries that have weights
   RelativeEntropy,  ///< entropy ÷ ln(visible keys), over the queries that see two keys or more
   Entropy,          ///< −Σⱼ Aᵢⱼ ln Aᵢⱼ in nats
   Distance,         ///< Σⱼ Aᵢⱼ |i − j| in tokens
@@ -20,16 +24,24 @@ enum class HeadMetric : std::uint8_t {
 inline constexpr std::size_t kHeadMetrics = 8;
 inline constexpr std::size_t kPatternMetrics = 3;  ///< those of a pattern come first
 
+/// Its name in the window, in flags and in files: "previous", "duplicate", "induction", "sink", "concentration", "evenness",
+/// "entropy", "distance".
+std::string_view metric_name(HeadMetric metric);
+/// Of all, in the order of HeadMetric.
+std::vector<std::string> metric_names();
+
 /// Is it the score of a detection pattern?
 constexpr bool is_of_pattern(HeadMetric metric) { return static_cast<std::size_t>(metric) < kPatternMetrics; }
 
-/// How a detection pattern D is compared with a head's attention A.
+/// How a detection pattern D [query, key] is compared with a head's attention A. A score without another name is Mean;
+/// Mul and Abs are TransformerLens' (head_detector.py), and are called so wherever they are shown.
 enum class PatternMeasure : std::uint8_t {
-  Share,      ///< "mul" of TransformerLens: Σ A∘D / Σ A
-  Agreement,  ///< "abs": 1 − Σ |A − D| / n, rounded to three decimals
+  Mean,  ///< the mean, over the queries i with D[i, j] = 1 for any key j, of the weight Σⱼ A∘D; hidden keys have none
+  Mul,   ///< Σ A∘D / Σ A
+  Abs,   ///< 1 − Σ |A − D| / n, rounded to three decimals
 };
 
-/// Cells that the score of a pattern leaves out on both sides.
+/// Cells that Mul and Abs leave out on both sides.
 struct Exclusions {
   bool first_token = false;    ///< A[·, 0]: the attention sink
   bool current_token = false;  ///< A[i, i]
@@ -39,8 +51,8 @@ struct Exclusions {
 
 /// How patterns are scored.
 struct PatternScoring {
-  PatternMeasure measure = PatternMeasure::Share;
-  Exclusions exclusions = {};
+  PatternMeasure measure = PatternMeasure::Mean;
+  Exclusions exclusions = {};  ///< of Mul and Abs
 
   bool operator==(const PatternScoring&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "evaluation/head_survey.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <set>
 #include <utility>
@@ -16,34 +17,43 @@ namespace {
 
 using Ids = std::vector<std::uint32_t>;
 
-/// Means over texts of the scores that `measure(map, ids, score)` adds to.
+/// Means over texts of what `measure(map, line)` returns, each over those in which it is defined.
 template <typename Measure>
 std::vector<HeadScore> survey(inference::Session& session, const inference::LanguageModel& model, std::span<const Ids> lines,
                               const Measure& measure, const Progress& progress) {
+  struct Sum {
+    double sum = 0.0;
+    std::size_t texts = 0;
+  };
   const std::uint32_t layers = model.description.layers, heads = model.description.heads;
-  std::vector<HeadScore> scores;
-  for (std::uint32_t layer = 0; layer < layers; ++layer) {
-    for (std::uint32_t head = 0; head < heads; ++head) scores.push_back({.layer = layer, .head = head});
-  }
+  std::vector<std::array<Sum, kHeadMetrics>> sums(std::size_t{layers} * heads);
   const auto visit = [&](std::uint32_t layer, std::uint32_t head, std::size_t line, const WeightMap& map) {
-    measure(map, line, scores[std::size_t{layer} * heads + head]);
+    const MetricValues values = measure(map, line);
+    for (std::size_t metric = 0; metric < kHeadMetrics; ++metric) {
+      Sum& sum = sums[std::size_t{layer} * heads + head][metric];
+      sum.sum += values[metric].value_or(0.0);
+      if (values[metric]) ++sum.texts;
+    }
   };
   visit_maps(session, model, lines, visit, progress);
-  const auto count = static_cast<double>(lines.size());
-  for (HeadScore& score : scores) {
-    for (double* sum : {&score.previous_token, &score.duplicate_token, &score.induction, &score.spread.entropy,
-                        &score.spread.relative_entropy, &score.spread.sink_share, &score.spread.distance}) {
-      *sum /= count;
+  std::vector<HeadScore> scores;
+  for (std::uint32_t layer = 0; layer < layers; ++layer) {
+    for (std::uint32_t head = 0; head < heads; ++head) {
+      HeadScore& score = scores.emplace_back(HeadScore{.layer = layer, .head = head});
+      std::ranges::transform(sums[std::size_t{layer} * heads + head], score.means.begin(), [](const Sum& sum) {
+        return sum.texts > 0 ? std::optional(sum.sum / static_cast<double>(sum.texts)) : std::nullopt;
+      });
     }
   }
   return scores;
 }
 
-void add_spread(const HeadMetrics& metrics, HeadScore& score) {
-  score.spread.entropy += metrics.number(HeadMetric::Entropy);
-  score.spread.relative_entropy += metrics.number(HeadMetric::RelativeEntropy);
-  score.spread.sink_share += metrics.number(HeadMetric::Sink);
-  score.spread.distance += metrics.number(HeadMetric::Distance);
+MetricValues values_of(const HeadMetrics& metrics, const PatternScoring& scoring) {
+  MetricValues values;
+  for (std::size_t metric = 0; metric < kHeadMetrics; ++metric) {
+    values[metric] = metrics.value(static_cast<HeadMetric>(metric), scoring);
+  }
+  return values;
 }
 
 std::set<std::uint32_t> special_ids(const inference::LanguageModel& model) {
@@ -92,12 +102,12 @@ std::vector<HeadScore> survey_random(inference::Session& session, const inferenc
   check_has_one_stack(model);
   const std::vector<Ids> sequences = random_repeats(model, settings);
   const std::vector<TokenRepeats> repeats(sequences.begin(), sequences.end());
-  const auto measure = [&](const WeightMap& map, std::size_t sequence, HeadScore& score) {
+  const auto measure = [&](const WeightMap& map, std::size_t sequence) {
+    MetricValues values = values_of(measure_map(map, repeats[sequence]), {});
     const StripeScores stripes = stripe_scores(map);
-    score.previous_token += stripes.previous_token;
-    score.duplicate_token += stripes.duplicate_token;
-    score.induction += stripes.induction;
-    add_spread(measure_map(model, map, repeats[sequence]), score);
+    std::ranges::transform(std::array{stripes.previous_token, stripes.duplicate_token, stripes.induction}, values.begin(),
+                           [](double mean) { return std::isfinite(mean) ? std::optional(mean) : std::nullopt; });
+    return values;
   };
   return survey(session, model, sequences, measure, progress);
 }
@@ -107,25 +117,22 @@ std::vector<HeadScore> survey_texts(inference::Session& session, const inference
                                     const Progress& progress) {
   check_has_one_stack(model);
   if (!model.tokenizer) throw Error("{}; texts can't be read without it", model.tokenizer_problem);
+  const std::uint32_t limit = inference::position_limit(model, model.network->source_embedding.get());
   std::vector<Ids> texts;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    try {
-      texts.push_back(text_ids(model, lines[i]));
-    } catch (const Error& error) {
-      throw Error("line {}: {}", i + 1, error.what());
+    Ids ids = text_ids(model, lines[i]);
+    if (limit != 0 && ids.size() > limit) {
+      throw Error("line {}: {} tokens, but the model has positions for {}: cut it into shorter lines", i + 1, ids.size(),
+                  limit);
     }
-    if (texts.back().empty()) throw Error("line {} has no token", i + 1);
+    if (!ids.empty()) texts.push_back(std::move(ids));
   }
   if (texts.empty()) throw Error("there is no text: give a line at least");
   const std::vector<TokenRepeats> repeats(texts.begin(), texts.end());
-  const auto add = [&](const WeightMap& map, std::size_t line, HeadScore& score) {
-    const HeadMetrics metrics = measure_map(model, map, repeats[line]);
-    score.previous_token += metrics.number(HeadMetric::PreviousToken, scoring);
-    score.duplicate_token += metrics.number(HeadMetric::DuplicateToken, scoring);
-    score.induction += metrics.number(HeadMetric::Induction, scoring);
-    add_spread(metrics, score);
+  const auto measure = [&](const WeightMap& map, std::size_t line) {
+    return values_of(measure_map(map, repeats[line]), scoring);
   };
-  return survey(session, model, texts, add, progress);
+  return survey(session, model, texts, measure, progress);
 }
 
 }  // namespace headlight::evaluation

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,16 +14,15 @@
 
 namespace headlight::evaluation {
 
-/// Metrics of a head that need no pattern (head_metric.h).
-struct Spread {
-  double entropy = 0.0, relative_entropy = 0.0, sink_share = 0.0, distance = 0.0;
-};
+/// A number for each metric, in the order of HeadMetric; none where it isn't defined.
+using MetricValues = std::array<std::optional<double>, kHeadMetrics>;
 
-/// One head of a model with a single stack: means over texts.
+/// One head of a model with a single stack: means over the texts in which a metric is defined.
 struct HeadScore {
   std::uint32_t layer = 0, head = 0;
-  double previous_token = 0.0, duplicate_token = 0.0, induction = 0.0;
-  Spread spread = {};
+  MetricValues means = {};
+
+  std::optional<double> mean(HeadMetric metric) const { return means[static_cast<std::size_t>(metric)]; }
 };
 
 /// Random tokens repeated once, without a begin token: all ids except the model's special tokens are equally
@@ -34,13 +35,14 @@ struct RandomTokens {
 /// [sequence][2 S]. Throws Error when the model has too few positions or too few ids.
 std::vector<std::vector<std::uint32_t>> random_repeats(const inference::LanguageModel& model, const RandomTokens& settings);
 
-/// Every head's stripe scores (head_scores.h) on random tokens, layer by layer. Throws Error in one line for
-/// encoder–decoders.
+/// Every head's metrics on random tokens, layer by layer, with stripe scores (head_scores.h) in the place of those of
+/// patterns. Throws Error in one line for encoder–decoders.
 std::vector<HeadScore> survey_random(inference::Session& session, const inference::LanguageModel& model,
                                      const RandomTokens& settings, const Progress& progress = {});
 
-/// Every head's scores of patterns (head_metric.h) on texts, each separately after the model's begin token, if it has one.
-/// Throws Error in one line for encoder–decoders, models without a tokenizer and lines that don't fit (with their number).
+/// Every head's metrics (head_metric.h) on texts, each separately as text_ids() (head_maps.h) gives it; lines without a
+/// token are left out. Throws Error in one line for encoder–decoders, models without a tokenizer and lines that don't fit
+/// (with their number).
 std::vector<HeadScore> survey_texts(inference::Session& session, const inference::LanguageModel& model,
                                     std::span<const std::string> lines, const PatternScoring& scoring,
                                     const Progress& progress = {});

@@ -37,7 +37,19 @@ std::string_view name_of(PageNumbers numbers) {
 std::string_view note_of(PageNumbers numbers) {
   if (numbers == PageNumbers::F32) return "Numbers are as they were computed or captured, in float32.";
   if (numbers == PageNumbers::F16) return "Numbers are rounded to float16, to make the page smaller: three digits count.";
-  return "Numbers are rounded to 256 steps from 0 to each map's largest, to make the page smaller: two digits count.";
+  return "Numbers are rounded to 253 steps from 0 to each map's largest, to make the page smaller: two digits count.";
+}
+
+/// How many cells are magenta, because what they hold isn't a number.
+std::string note_of_odd(const AttentionPage& page) {
+  std::uint64_t odd = 0;
+  for (const PageSet& set : page.sets) {
+    for (std::size_t cell = 0; cell < set.values.size(); ++cell) {
+      const bool is_masked = !set.masked.empty() && set.masked[cell] != 0;
+      odd += is_masked || std::isfinite(set.values[cell]) ? 0U : 1U;
+    }
+  }
+  return odd == 0 ? "" : fmt::format(" {} cells are NaN or infinite: magenta.", odd);
 }
 
 template <typename Value>
@@ -45,7 +57,10 @@ std::string_view bytes_of(const std::vector<Value>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(Value)};
 }
 
-/// Every number in 256 steps up to the largest finite one of its map, which is added to `most`.
+/// Bytes of numbers in steps: the largest of a map, and then what isn't a number.
+constexpr std::uint8_t kLastStep = 252, kMinusInfinity = 253, kInfinity = 254, kNotANumber = 255;
+
+/// Every number in steps up to the largest finite one of its map, which is added to `most`.
 std::vector<std::uint8_t> in_steps(std::span<const float> values, std::size_t cells, std::vector<float>& most) {
   std::vector<std::uint8_t> steps;
   steps.reserve(values.size());
@@ -57,8 +72,10 @@ std::vector<std::uint8_t> in_steps(std::span<const float> values, std::size_t ce
     }
     most.push_back(largest);
     for (const float value : map) {
-      const float share = largest > 0.0F && !std::isnan(value) ? std::clamp(value / largest, 0.0F, 1.0F) : 0.0F;
-      steps.push_back(static_cast<std::uint8_t>(std::lround(share * 255.0F)));
+      const float share = largest > 0.0F ? std::clamp(value / largest, 0.0F, 1.0F) : 0.0F;
+      steps.push_back(std::isnan(value)   ? kNotANumber
+                      : std::isinf(value) ? (value > 0.0F ? kInfinity : kMinusInfinity)
+                                          : static_cast<std::uint8_t>(std::lround(share * kLastStep)));
     }
   }
   return steps;
@@ -169,8 +186,9 @@ std::string encode_page(const AttentionPage& page) {
   Json data = {{"title", page.title},
                {"subtitle", page.subtitle},
                {"made", page.made},
-               {"note", note_of(numbers)},
+               {"note", std::string(note_of(numbers)) + note_of_odd(page)},
                {"encoding", name_of(numbers)},
+               {"lastStep", kLastStep},
                {"colors", color_bytes(page.color_map)},
                {"headColors", std::move(colors)},
                {"images", Json::array()},

@@ -52,9 +52,9 @@ void copy_rows(const Tensor& logits, StatesByRow::const_iterator first, StatesBy
 
 }  // namespace
 
-DeviceRun::DeviceRun(PassInputs inputs, const RunTiming& timing, ops::Kernels& kernels,
+DeviceRun::DeviceRun(PassInputs inputs, const RunTiming& timing, const RunFindings& findings, ops::Kernels& kernels,
                      std::shared_ptr<const DeviceLayers> layers, attention::AttentionRun blocks, RunTensors tensors)
-    : Run(std::move(inputs), timing),
+    : Run(std::move(inputs), timing, findings),
       kernels_(kernels),
       layers_(std::move(layers)),
       run_(std::move(blocks)),

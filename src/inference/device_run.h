@@ -17,8 +17,8 @@ namespace headlight::inference {
 /// A run whose tensors are on a session's device. The session must outlive it.
 class DeviceRun final : public Run {
  public:
-  DeviceRun(PassInputs inputs, const RunTiming& timing, ops::Kernels& kernels, std::shared_ptr<const DeviceLayers> layers,
-            attention::AttentionRun blocks, RunTensors tensors);
+  DeviceRun(PassInputs inputs, const RunTiming& timing, const RunFindings& findings, ops::Kernels& kernels,
+            std::shared_ptr<const DeviceLayers> layers, attention::AttentionRun blocks, RunTensors tensors);
 
   const ops::Kernels* kernels() const { return &kernels_; }
   const std::shared_ptr<const DeviceLayers>& layers() const { return layers_; }

@@ -10,6 +10,7 @@
 #include "attention/stage.h"
 #include "core/tensor.h"
 #include "inference/reuse.h"
+#include "inference/run_findings.h"
 #include "model/network.h"
 
 namespace headlight::inference {
@@ -57,13 +58,16 @@ struct ResidualRows {
 /// whatever is run later, until the last handle goes. Not thread-safe: it is used by the thread that uses its session.
 class Run {
  public:
-  Run(PassInputs inputs, const RunTiming& timing) : inputs_(std::move(inputs)), timing_(timing) {}
+  Run(PassInputs inputs, const RunTiming& timing, const RunFindings& findings = {})
+      : inputs_(std::move(inputs)), timing_(timing), findings_(findings) {}
   virtual ~Run() = default;
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
   const PassInputs& inputs() const { return inputs_; }
   const RunTiming& timing() const { return timing_; }
+  /// What of the pass isn't a number; of runs that no pass computed nothing is known.
+  const RunFindings& findings() const { return findings_; }
 
   /// In the order of computation.
   virtual std::vector<model::BlockRef> blocks() const = 0;
@@ -122,6 +126,7 @@ class Run {
  private:
   PassInputs inputs_;
   RunTiming timing_;
+  RunFindings findings_;
 };
 
 }  // namespace headlight::inference

@@ -13,6 +13,7 @@
 #include "inference/device_run.h"
 #include "inference/forward.h"
 #include "inference/given_run.h"
+#include "inference/recorded_findings.h"
 #include "ops/cells.h"
 #include "ops/kernels.h"
 
@@ -135,6 +136,7 @@ struct Session::State {
       kernels.compile_listed(compile_observer);
       run = forward_if_compiled(pass, usable(base), overwrites_base);
     }
+    note_run_warning(run_warning(run->findings()));
     return run;
   }
 
@@ -176,7 +178,9 @@ struct Session::State {
     std::optional<RunTensors> tensors = {};
     Forward forward = {};
     std::optional<gpu::Stream> stream = {};
+    std::optional<RecordedFindings> recorded = {};  ///< on the last stream
     RunTiming timing = {};
+    RunFindings findings = {};
     attention::DeviceTensorPtr copied_source = {}, copied_target = {};  ///< of a pass of copies: see PassTensors
     std::uint32_t copied_item = 0;
   };
@@ -202,6 +206,7 @@ struct Session::State {
     if (!record(attempt, pass, base, overwrites_base, {})) return nullptr;
     if (pass_observer && attempt.stream->multiply_adds() >= long_pass) {
       attempt.stream.reset();  // what was recorded makes room
+      attempt.recorded.reset();
       attempt.forward = {};
       attempt.tensors.reset();
       run_by_layer(attempt, pass, base, overwrites_base);
@@ -214,8 +219,8 @@ struct Session::State {
     attempt.timing.device_bytes = kernels.context().allocated_bytes();
     attempt.timing.reused_tokens = attempt.plan.reused_tokens();
     attempt.timing.reused_layers = attempt.plan.reused_layers();
-    return std::make_shared<DeviceRun>(std::move(pass), attempt.timing, kernels, layers, std::move(attempt.forward.run),
-                                       std::move(*attempt.tensors));
+    return std::make_shared<DeviceRun>(std::move(pass), attempt.timing, attempt.findings, kernels, layers,
+                                       std::move(attempt.forward.run), std::move(*attempt.tensors));
   }
 
   /// False when kernels are missing.
@@ -235,6 +240,7 @@ struct Session::State {
                                       .copied_target = attempt.copied_target,
                                       .copied_item = attempt.copied_item},
                                      end_layer);
+    attempt.recorded.emplace(*attempt.stream, kernels, attempt.forward.run);
     ops::ask_for_map_cells(kernels);  // what computes the first heatmap is compiled with it
     return attempt.stream->is_complete() && !kernels.has_listed();
   }
@@ -246,6 +252,7 @@ struct Session::State {
       submission.wait();
       attempt.timing.gpu_ms += submission.gpu_ms();
       attempt.timing.dispatches += submission.dispatches();
+      if (attempt.recorded) attempt.findings = attempt.recorded->read(submission);
     } catch (...) {
       if (attempt.tensors->destroys_base()) base->destroy();  // it is unknown how far the pass came
       throw;

@@ -137,6 +137,11 @@ std::vector<WeightFinding> weight_findings(const model::Network& network) {
 
 std::string weight_warning(const model::Network& network) { return describe(weight_findings(network)); }
 
+void forget_weight_findings() {
+  const std::scoped_lock lock(known().mutex);
+  known().owners.clear();
+}
+
 std::vector<std::string> all_weight_warnings() {
   std::vector<std::string> lines;
   const std::scoped_lock lock(known().mutex);

@@ -48,5 +48,7 @@ std::vector<WeightFinding> weight_findings(const model::Network& network);
 std::string weight_warning(const model::Network& network);
 /// A line for each owner that this process has uploaded and found something in.
 std::vector<std::string> all_weight_warnings();
+/// For a process whose results another one reports.
+void forget_weight_findings();
 
 }  // namespace headlight::inference

@@ -37,6 +37,7 @@ const std::array<ShaderFacts, kShaders>& shader_facts() {
        {"attention_naive", {}},
        {"attention_tiled", {{"lanes", {64, 256}}, {"rolled", {0}, {}, {1}}}},
        {"average_head", {}},
+       {"count_odd_numbers", {}},
        {"half_probe", {}},
        {"linear_gemv", {activation, {"rows", {1, 2, 4, 8}}}},
        {"linear_matrix", {activation, {"lanes", {128, 256}}}},

@@ -27,6 +27,7 @@ enum class Shader : std::uint8_t {
   AttentionNaive,
   AttentionTiled,  ///< lanes, rolled
   AverageHead,
+  CountOddNumbers,
   HalfProbe,
   LinearGemv,     ///< activation, rows
   LinearMatrix,   ///< activation, lanes

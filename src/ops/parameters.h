@@ -15,6 +15,7 @@ using uint = std::uint32_t;
 #include "params/linear.h"
 #include "params/matrix_region.h"
 #include "params/norm.h"
+#include "params/odd_numbers.h"
 #include "params/rotate.h"
 
 }  // namespace headlight::ops

@@ -76,27 +76,41 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("the best head of a metric, and none where it is defined for none") {
-    CHECK(best_head(found(), HeadMetric::PreviousToken, {}) == HeadRef{kFirst, 1});
-    CHECK_FALSE(best_head(found(), HeadMetric::Induction, {}).has_value());
-    CHECK_FALSE(best_head(HeadMetricsFound(), HeadMetric::Sink, {}).has_value());
+    CHECK(best_head(found(), HeadMetric::PreviousToken) == HeadRef{kFirst, 1});
+    CHECK_FALSE(best_head(found(), HeadMetric::Induction).has_value());
+    CHECK_FALSE(best_head(HeadMetricsFound(), HeadMetric::Sink).has_value());
   }
 
   TEST_CASE("what is said of a head names what it does most, and where it does nothing clearly says so") {
-    // Two of three queries give all to the token before: 2 / 3 of the attention.
-    CHECK(head_sentence({kFirst, 1}, head_with(1.0), {}) == "L0H1 looks at the previous token: 0.67");
-    CHECK(badge_text(head_with(1.0), {}) == "prev 0.67");
-    CHECK(head_sentence({kFirst, 0}, head_with(0.3), {}) ==
-          "L0H0 shows no clear pattern: previous token 0.20, first token 0.43");
-    CHECK(badge_text(head_with(0.3), {}).empty());
-    const evaluation::PatternScoring without_current{.exclusions = {.current_token = true}};
-    CHECK(badge_text(head_with(0.3), without_current) == "prev 1.00");
+    // Both queries that have a token before them give all to it.
+    CHECK(head_sentence({kFirst, 1}, head_with(1.0)) == "L0H1 looks at the previous token: 1.00");
+    CHECK(badge_text(head_with(1.0)) == "prev 1.00");
+    CHECK(head_sentence({kFirst, 0}, head_with(0.3)) == "L0H0 shows no clear pattern: previous 0.30, sink 0.43");
+    CHECK(badge_text(head_with(0.3)).empty());
     CHECK(metrics_text(head_with(1.0), {}) ==
-          "previous 0.67 \u00B7 duplicate \u2013 \u00B7 induction \u2013 \u00B7 sink 0.67 \u00B7 peak 1.00 \u00B7 evenness "
-          "0.00 "
-          "\u00B7 entropy 0.00 nats \u00B7 distance 0.7 tokens");
+          "previous 1.00 \u00B7 duplicate \u2013 \u00B7 induction \u2013 \u00B7 sink 0.67 \u00B7 concentration 1.00 "
+          "\u00B7 evenness 0.00 \u00B7 entropy 0.00 nats \u00B7 distance 0.7 tokens");
+    const evaluation::PatternScoring mul{.measure = evaluation::PatternMeasure::Mul};
+    CHECK(metrics_text(head_with(1.0), mul).starts_with("previous mul 0.67 \u00B7 duplicate mul \u2013 \u00B7 "));
     CHECK(metric_number(HeadMetric::Distance, 12.345) == "12.3");
     CHECK(metric_number(HeadMetric::Sink, -0.001) == "0.00");
     CHECK(metric_number(HeadMetric::Sink, std::nullopt) == "\u2013");
+  }
+
+  TEST_CASE("a head that looks at its pattern where it can, and at the first token elsewhere, does what its pattern says") {
+    // Only the last of eight queries has seen its token before; the head gives 0.784 to what followed it.
+    const evaluation::TokenRepeats tokens(std::vector<std::uint32_t>{9, 1, 2, 3, 4, 5, 6, 1});
+    evaluation::HeadMeter meter(tokens);
+    for (std::uint32_t query = 0; query < 8; ++query) {
+      std::vector<double> row(8, 0.0);
+      row[0] = query == 7 ? 0.216 : 1.0;
+      row[2] += query == 7 ? 0.784 : 0.0;
+      meter.add(query, row, query + 1);
+    }
+    const evaluation::HeadMetrics metrics = meter.metrics();
+    CHECK(metrics.value(HeadMetric::Sink).value() == doctest::Approx(7.216 / 8.0).epsilon(1e-12));
+    CHECK(badge_text(metrics) == "ind 0.78");
+    CHECK(head_sentence({kFirst, 0}, metrics) == "L0H0 looks at what followed the same token earlier: 0.78");
   }
 
   TEST_CASE("coverage says what isn't measured") {
@@ -116,8 +130,8 @@ TEST_SUITE("cpu") {
     const ShownMetrics now{.found = &measured};
     const std::string csv = head_table_csv({{kFirst, 1}, {kSecond, 1}}, {.now = now}, {});
     CHECK(csv ==
-          "kind,layer,head,previous,duplicate,induction,sink,peak,evenness,entropy,distance\n"
-          "encoder,0,1,0.666667,,,0.666667,1.000000,0.000000,0.000000,0.666667\n"
+          "kind,layer,head,previous,duplicate,induction,sink,concentration,evenness,entropy,distance\n"
+          "encoder,0,1,1.000000,,,0.666667,1.000000,0.000000,0.000000,0.666667\n"
           "encoder,1,1,,,,,,,,\n");
   }
 }

@@ -88,7 +88,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(repeating_text());
     ui.click("heads.order.3");
     CHECK(ui.state().heads.order == HeadMetric::Sink);
-    const HeadRef best = best_head(metrics_of(ui), HeadMetric::Sink, {}).value();
+    const HeadRef best = best_head(metrics_of(ui), HeadMetric::Sink).value();
     const auto top = [&] {
       const std::vector<HeadRef> heads =
           listed_heads(ui.result().shapes, model::BlockKind::EncoderSelf, ui.state().heads, &metrics_of(ui));
@@ -144,7 +144,7 @@ TEST_SUITE("gpu") {
     const std::pair<const char*, HeadMetric> wanted[] = {{"Find the previous-token head", HeadMetric::PreviousToken},
                                                          {"Find the induction head", HeadMetric::Induction},
                                                          {"Find the duplicate-token head", HeadMetric::DuplicateToken},
-                                                         {"Find the head that rests", HeadMetric::Sink}};
+                                                         {"Find the sink head", HeadMetric::Sink}};
     State state = repeating_text();
     state.view.tab = "head";
     UiDriver ui(state);
@@ -152,13 +152,13 @@ TEST_SUITE("gpu") {
       ui.press(Key::P, shell::kControl);
       ui.type(command.first);
       ui.press(Key::Enter);
-      CHECK(selected(ui) == best_head(metrics_of(ui), command.second, {}).value());
+      CHECK(selected(ui) == best_head(metrics_of(ui), command.second).value());
       CHECK(ui.window().toast().text.find(": 0.") != std::string::npos);
     }
     ui.click("tab.heads");
     for (std::size_t i = 0; i < 4; ++i) {
       ui.click(fmt::format("heads.find.{}", i));
-      CHECK(selected(ui) == best_head(metrics_of(ui), wanted[i].second, {}).value());
+      CHECK(selected(ui) == best_head(metrics_of(ui), wanted[i].second).value());
     }
   }
 
@@ -174,7 +174,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a thumbnail says what its head does, until badges are switched off") {
     UiDriver ui(resting_on_the_first("one two three four", 4));
-    const HeadRef best = best_head(metrics_of(ui), HeadMetric::Sink, {}).value();
+    const HeadRef best = best_head(metrics_of(ui), HeadMetric::Sink).value();
     CHECK(metrics_of(ui).find(best)->value(HeadMetric::Sink).value() >= 0.7);
     const std::string badge = fmt::format("grid.encoder.0.{}.badge", best.head);
     CHECK(ui.sees(badge));

@@ -1,4 +1,5 @@
 // Thumbnails: their layout, and which tiles they show.
+#include <cmath>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -105,6 +106,10 @@ TEST_CASE("pooled rows are normalised by their largest weight, and empty rows do
   CHECK(largest_weight(tile) == 0.5F);
   CHECK(concentration(tile, 5, ~0U) == doctest::Approx((0.5 + 0.25 + 0.125) / 3.0));
   CHECK(concentration(tile, 1, ~0U) == 0.5F);
+  attention::Tile odd = tile;
+  odd.row_sum[1] = std::numeric_limits<float>::quiet_NaN();
+  CHECK(std::isnan(concentration(odd, 5, ~0U)));
+  CHECK(concentration(odd, 1, ~0U) == 0.5F);
   tile.row_sum = {0.0F};
   CHECK(largest_weight(tile) == 0.0F);
 }

@@ -120,8 +120,8 @@ TEST_SUITE("gpu") {
     const auto csv = cells_of(clipboard_of(ui, "heads.copy"));
     REQUIRE(csv.size() == now->heads.size() + 1);
     const std::size_t column = 3 + 3 * metric;
-    CHECK(csv[0][column + 1] == "peak frozen");
-    CHECK(csv[0][column + 2] == "peak change");
+    CHECK(csv[0][column + 1] == "concentration frozen");
+    CHECK(csv[0][column + 2] == "concentration change");
     for (std::size_t line = 1; line < csv.size(); ++line) {
       const double difference = std::stod(csv[line][column]) - std::stod(csv[line][column + 1]);
       CHECK(std::abs(std::stod(csv[line][column + 2]) - difference) <= 2e-6);  // six decimals are written

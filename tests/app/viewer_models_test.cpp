@@ -48,6 +48,23 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().model);
   }
 
+  TEST_CASE("a run with scores that aren't finite is said in a notice, which the next clean run takes back") {
+    const auto log = std::make_shared<FakeLog>();
+    UiDriver ui(with_text("the cat"), fake_factory(log));
+    CHECK(ui.window().notice().text == "");
+    log->odd_rows = 3;
+    ui.fill_in("text.edit", "the cat sat");
+    ui.settle();
+    CHECK(ui.window().notice().text.starts_with("3 of 12 rows of attention have scores that aren't finite, the first in "));
+    CHECK(ui.window().notice().is_warning);
+    CHECK(ui.sees("notice.close"));
+    log->odd_rows = 0;
+    ui.fill_in("text.edit", "the cat sat down");
+    ui.settle();
+    CHECK(ui.window().notice().text == "");
+    CHECK_FALSE(ui.sees("notice.close"));
+  }
+
   TEST_CASE("a text dropped on the window is read by the model on screen") {
     const TemporaryDirectory directory;
     const std::string file = (directory.path() / "text.txt").string();

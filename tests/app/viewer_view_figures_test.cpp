@@ -313,7 +313,7 @@ TEST_SUITE("gpu") {
       REQUIRE(found.heads.size() == 12);
       std::size_t named = 0;
       for (const auto& [head, metrics] : found.heads) {
-        const std::string badge = badge_text(metrics, ui.state().heads.scoring);
+        const std::string badge = badge_text(metrics);
         const std::string entropy = metric_number(HeadMetric::Entropy, metrics.value(HeadMetric::Entropy));
         named += count(first, fmt::format(">{}  {}</text>", head_name(head), badge.empty() ? "entropy " + entropy : badge));
       }

@@ -10,7 +10,7 @@
 namespace headlight::test {
 namespace {
 
-constexpr std::array kTypes = {"bleu", "perplexity", "previous_token", "duplicate_token", "induction"};
+constexpr std::array kTypes = {"bleu", "perplexity", "previous_stripe", "duplicate_stripe", "induction_stripe"};
 
 /// From "model-index:" to the end of the front matter, which is between lines of three dashes.
 std::string index_of(std::string_view card) {

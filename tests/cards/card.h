@@ -8,7 +8,7 @@ namespace headlight::test {
 
 /// A measured number that a model's card claims.
 struct CardFigure {
-  std::string type;   ///< "bleu", "perplexity", "previous_token", "duplicate_token", "induction"
+  std::string type;   ///< "bleu", "perplexity", "previous_stripe", "duplicate_stripe", "induction_stripe"
   std::string split;  ///< of the data set it was measured on; empty where the card names none
   std::string name;   ///< for readers: "induction head L2H5"
   double value = 0.0;

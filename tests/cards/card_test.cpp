@@ -83,7 +83,11 @@ double measured_perplexity(Bundled& bundled, const std::string& split) {
 }
 
 double score_of(const evaluation::HeadScore& head, const std::string& type) {
-  return type == "previous_token" ? head.previous_token : type == "duplicate_token" ? head.duplicate_token : head.induction;
+  using evaluation::HeadMetric;
+  const HeadMetric metric = type == "previous_stripe"    ? HeadMetric::PreviousToken
+                            : type == "duplicate_stripe" ? HeadMetric::DuplicateToken
+                                                         : HeadMetric::Induction;
+  return head.mean(metric).value();
 }
 
 /// Of the head in the number's name ("L2H5"), else of the best one.
@@ -118,7 +122,7 @@ model-index:
     - type: perplexity
       value: 5.4
       name: perplexity per word
-    - {type: induction, value: 1, name: head L2H5}
+    - {type: induction_stripe, value: 1, name: head L2H5}
 ---
 
 A text with type: bleu in it.
@@ -147,7 +151,7 @@ TEST_SUITE("cpu") {
     CHECK(figures[1].split == "val");
     CHECK(figures[1].value == 5.4);
     CHECK(figures[1].name == "perplexity per word");
-    CHECK(figures[2].type == "induction");
+    CHECK(figures[2].type == "induction_stripe");
     CHECK(figures[2].value == 1.0);
     CHECK(figures[2].name == "head L2H5");
   }
@@ -166,11 +170,11 @@ TEST_SUITE("heads") {
   TEST_CASE_FIXTURE(test::OnGpu, "captions-gpt2's heads do what its card says, on random tokens repeated once") {
     Bundled writer(context, "captions-gpt2");
     const auto heads = evaluation::survey_random(writer.session, *writer.model, {});
-    for (const char* type : {"previous_token", "induction"}) {
+    for (const char* type : {"previous_stripe", "induction_stripe"}) {
       CAPTURE(type);
       CHECK_FALSE(writer.of_type(type).empty());
     }
-    for (const char* type : {"previous_token", "duplicate_token", "induction"}) {
+    for (const char* type : {"previous_stripe", "duplicate_stripe", "induction_stripe"}) {
       for (const CardFigure& figure : writer.of_type(type)) {
         CAPTURE(figure.name);
         CHECK(std::abs(measured_head(heads, figure) - figure.value) <= 0.002);

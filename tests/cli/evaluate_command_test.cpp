@@ -125,6 +125,8 @@ TEST_SUITE("cpu") {
     CHECK(complaint({"heads", "--measure", "abs"}, 2) == "--measure is for texts: name some with --text-file");
     CHECK(complaint({"heads", "--text-file", "x", "--span", "5"}, 2) ==
           "--span is for random tokens: it doesn't go with --text-file");
+    CHECK(complaint({"heads", "--text-file", "x", "--exclude", "first"}, 2) ==
+          "--exclude leaves out cells of mul and abs: add --measure mul or --measure abs");
     CHECK(complaint({"heads", "--sort", "head"}, 2).find("--sort: there is no 'head'") == 0);
     CHECK(complaint({"bleu", "--format", "xml"}, 2).find("--format: there is no 'xml'") == 0);
     CHECK(evaluate({"bleu", "--help"}).out.find("\nUsage: headlight evaluate bleu [FLAG VALUE]...\n") != std::string::npos);
@@ -190,27 +192,42 @@ TEST_SUITE("gpu") {
     const nlohmann::json json = answer(random);
     const nlohmann::json& heads = json["heads"];
     REQUIRE(heads.size() == 12);
-    for (std::size_t i = 1; i < heads.size(); ++i) CHECK(heads[i]["induction"] <= heads[i - 1]["induction"]);
-    CHECK(json["best"]["induction"]["layer"] == heads[0]["layer"]);
-    CHECK(json["best"]["induction"]["score"] == heads[0]["induction"]);
+    for (std::size_t i = 1; i < heads.size(); ++i) CHECK(heads[i]["induction_stripe"] <= heads[i - 1]["induction_stripe"]);
+    CHECK(json["best"]["induction_stripe"]["layer"] == heads[0]["layer"]);
+    CHECK(json["best"]["induction_stripe"]["score"] == heads[0]["induction_stripe"]);
     std::vector<std::string> sorted = random;
     sorted.insert(sorted.end(), {"--sort", "sink"});
     const nlohmann::json by_sink = answer(sorted);
-    for (std::size_t i = 1; i < 12; ++i) CHECK(by_sink["heads"][i]["sink_share"] <= by_sink["heads"][i - 1]["sink_share"]);
+    for (std::size_t i = 1; i < 12; ++i) CHECK(by_sink["heads"][i]["sink"] <= by_sink["heads"][i - 1]["sink"]);
     CHECK(by_sink["best"] == json["best"]);
     sorted.insert(sorted.end(), {"--seed", "2"});
     CHECK(answer(sorted)["best"] != json["best"]);
 
     const Texts texts;
     const std::string file = texts.add("texts", "the cat sat on the mat\nthe cat the cat\n");
-    const Outcome table = evaluate({"heads", "--model", golden_path("gpt2"), "--text-file", file, "--exclude", "first"});
-    CHECK(table.status == 0);
-    CHECK(table.out.starts_with("gpt2 on 2 texts: share (mul) of each pattern, without the first token\nbest: previous L"));
-    CHECK(std::count(table.out.begin(), table.out.end(), '\n') == 3 + 1 + 12);
-    const auto score = [&](const char* measure) {
-      return answer({"heads", "--model", golden_path("gpt2"), "--text-file", file, "--measure", measure})["best"];
+    const std::vector<std::string> heads_of = {"heads", "--model", golden_path("gpt2"), "--text-file", file};
+    const auto with = [&](const std::vector<std::string>& flags) {
+      std::vector<std::string> all = heads_of;
+      all.insert(all.end(), flags.begin(), flags.end());
+      return all;
     };
-    CHECK(score("mul") != score("abs"));
+    const Outcome table = evaluate(with({"--measure", "mul", "--exclude", "first"}));
+    CHECK(table.status == 0);
+    CHECK(table.out.starts_with("gpt2 on 2 texts: mul of each pattern, without the first token\nbest: previous_mul L"));
+    CHECK(std::count(table.out.begin(), table.out.end(), '\n') == 3 + 1 + 12);
+    CHECK(evaluate(heads_of).out.starts_with("gpt2 on 2 texts: mean weight on each pattern\nbest: previous L"));
+    const nlohmann::json mean = answer(heads_of), mul = answer(with({"--measure", "mul"})),
+                         abs = answer(with({"--measure", "abs"}));
+    CHECK(mean["best"].contains("induction"));
+    CHECK(mul["best"].contains("induction_mul"));
+    CHECK(mul["best"]["induction_mul"]["score"] != abs["best"]["induction_abs"]["score"]);
+    CHECK(mean["best"]["induction"]["score"] > mul["best"]["induction_mul"]["score"]);  // of fewer queries
+    // No token comes twice: there is no number, and that isn't 0.
+    const std::string other = texts.add("other", "the cat\n");
+    const nlohmann::json none = answer({"heads", "--model", golden_path("gpt2"), "--text-file", other});
+    CHECK(none["best"]["induction"].is_null());
+    CHECK(none["heads"][0]["induction"].is_null());
+    CHECK(none["heads"][0]["previous"].is_number());
   }
 }
 

@@ -323,6 +323,46 @@ TEST_SUITE("gpu") {
     CHECK(refusal.find("choose a smaller model") != std::string::npos);
   }
 
+  TEST_CASE("finite weights whose scores overflow: every command that computes says it in one line and ends with 3") {
+    const TemporaryDirectory scratch;
+    const std::string model = (scratch.path() / "odd").string(), out = (scratch.path() / "out").string();
+    test::write_scaled_model(model, "gpt2", "transformer.h.1.attn.c_attn.weight", 1e22F);
+    write_file_atomically(scratch.path() / "texts", "the cat sat on the mat the cat\nthe mat\n");
+    const std::string texts = (scratch.path() / "texts").string(), text = "the cat sat on the mat";
+    const std::vector<std::vector<std::string>> commands = {
+        {"export", "--model", model, "--text", text, "--stages", "weights", "--format", "csv,npy", "--out", out},
+        {"screenshot", "--model", model, "--text", text, "--size", "640x480", "--out", out + "/window.png"},
+        {"generate", "--model", model, "--text", text},
+        {"evaluate", "heads", "--model", model, "--text-file", texts, "--quiet"},
+        {"evaluate", "perplexity", "--model", model, "--text-file", texts, "--quiet"},
+        {"survey", texts, "--model", model, "--out", out + "/survey", "--quiet"}};
+    for (const std::vector<std::string>& arguments : commands) {
+      CAPTURE(arguments.front());
+      const Outcome outcome = run_headlight(arguments);
+      CAPTURE(outcome.err);
+      CHECK(outcome.status == 3);
+      const std::size_t warning = outcome.err.find("headlight: warning: ");
+      REQUIRE(warning != std::string::npos);
+      CHECK(outcome.err.find("headlight: warning: ", warning + 1) == std::string::npos);
+      const bool names_layer =
+          outcome.err.find("rows of attention have scores that aren't finite, the first in encoder layer 1;") !=
+          std::string::npos;
+      CHECK(names_layer);
+    }
+    const std::string csv = read_file(fs::path(out) / "layer-01_batch-0_head-00_weights.csv");
+    CHECK(csv.find("nan") != std::string::npos);
+    CHECK(csv.find("-nan") == std::string::npos);
+    CHECK(read_file(fs::path(out) / "layer-00_batch-0_head-00_weights.csv").find("nan") == std::string::npos);
+    const nlohmann::json survey = nlohmann::json::parse(read_file(fs::path(out) / "survey" / "survey.json"));
+    CHECK(survey["odd_texts"] == 2);
+    CHECK(survey["texts"] == 2);
+    // The model as it is.
+    const Outcome clean = run_headlight({"export", "--model", test::golden_model_path("gpt2").string(), "--text", text,
+                                         "--stages", "weights", "--format", "csv", "--out", out});
+    CHECK(clean.status == 0);
+    CHECK(clean.err == "");
+  }
+
   TEST_CASE("weights that aren't finite are said in one line, the files are written, and the status is 3") {
     const TemporaryDirectory scratch;
     const auto export_with = [&](const char* tensor, float number, const std::vector<std::string>& more) {

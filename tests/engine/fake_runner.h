@@ -40,6 +40,7 @@ struct FakeLog {
   std::atomic<int> logit_rows{0};               ///< read in all
   std::atomic<bool> is_held{false};             ///< evaluations wait while this is set
   std::atomic<int> run_ms{0};                   ///< a pass takes at least so long
+  std::atomic<std::uint64_t> odd_rows{0};       ///< of the next runs: rows of attention whose scores aren't finite
 };
 
 struct FakeDevice {
@@ -58,7 +59,8 @@ struct FakeDevice {
 class FakeRun final : public inference::Run {
  public:
   FakeRun(inference::PassInputs inputs, int number, std::shared_ptr<FakeLog> log, std::shared_ptr<FakeDevice> device)
-      : Run(std::move(inputs), {.gpu_ms = 1.5, .wall_ms = 2.0, .dispatches = 3, .device_bytes = 4}),
+      : Run(std::move(inputs), {.gpu_ms = 1.5, .wall_ms = 2.0, .dispatches = 3, .device_bytes = 4},
+            {.rows = log->odd_rows, .all_rows = 12}),
         number_(number),
         log_(std::move(log)),
         device_(std::move(device)) {}

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <string>
 
+#include "app/analyses/head_metrics.h"
 #include "engine/asked_analysis.h"
 
 namespace head_ranking_test {
@@ -44,12 +45,15 @@ Expected measure(const inference::Run& run, const HeadRef& head, const InPattern
   for (std::uint32_t query = 0; query < n; ++query) {
     double mass = 0.0;
     std::uint32_t meant = 0;
-    for (std::uint32_t key = 0; key <= query; ++key) {
+    bool has_key = false;
+    for (std::uint32_t key = 0; key < n; ++key) {
       if (!in_pattern(query, key)) continue;
+      has_key = true;
+      if (key > query) continue;
       ++meant;
       mass += double{maps.at({0, head.head, query, key})};
     }
-    if (meant == 0) continue;
+    if (!has_key) continue;
     ++expected.queries;
     expected.mass += mass;
     expected.chance += double{static_cast<float>(meant)} / (query + 1.0);
@@ -117,12 +121,38 @@ TEST_SUITE("cpu") {
     const std::vector<std::uint32_t> ids = asked.result.input->source.ids;
     const InPattern is_duplicate = [&](auto q, auto k) { return k < q && ids[k] == ids[q]; };
     check_pattern(asked, HeadPattern::DuplicateToken, "", is_duplicate);
-    check_pattern(asked, HeadPattern::Induction, "", [&](auto q, auto k) { return k > 0 && ids[k - 1] == ids[q]; });
+    check_pattern(asked, HeadPattern::Induction, "",
+                  [&](auto q, auto k) { return k > 0 && k <= q && ids[k - 1] == ids[q]; });
     check_pattern(asked, HeadPattern::Typed, "k == q - 1", [](auto q, auto k) { return k + 1 == q; });
     check_pattern(asked, HeadPattern::Typed, "k < q && id_k == id_q", is_duplicate);
     check_pattern(asked, HeadPattern::Typed, "q - k < 3 && k % 2 == 0",
                   [](auto q, auto k) { return q - k < 3 && k % 2 == 0; });
     check_pattern(asked, HeadPattern::Typed, "k < 0", [](auto, auto) { return false; });
+  }
+
+  TEST_CASE("a head's metric and its place by the same pattern are one number, whatever the mask hides") {
+    const std::pair<HeadPattern, evaluation::HeadMetric> same[] = {
+        {HeadPattern::PreviousToken, evaluation::HeadMetric::PreviousToken},
+        {HeadPattern::DuplicateToken, evaluation::HeadMetric::DuplicateToken},
+        {HeadPattern::Induction, evaluation::HeadMetric::Induction},
+        {HeadPattern::FirstToken, evaluation::HeadMetric::Sink}};
+    AskedAnalysis asked("gpt2", "the cat sat and the cat sat");
+    for (const std::uint32_t window : {0U, 3U}) {
+      CAPTURE(window);
+      asked.state.masks[model::BlockKind::EncoderSelf].rule.window = window;
+      const HeadMetricsFound metrics = found_in<HeadMetricsFound>(
+          asked.ask({.analysis = &kHeadMetricAnalysis, .block = {.kind = model::BlockKind::EncoderSelf, .layer = {}}}));
+      for (const auto& [pattern, metric] : same) {
+        CAPTURE(evaluation::metric_name(metric));
+        const HeadRanking ranked = found_in<HeadRanking>(asked.ask(pattern_query(kSelection, pattern, "")));
+        for (const auto& [head, match] : ranked.heads) {
+          REQUIRE(match);
+          REQUIRE(metrics.find(head));
+          // Sums of the same numbers (observed: 0).
+          CHECK(std::abs(match->mass - metrics.find(head)->value(metric).value()) < 1e-12);
+        }
+      }
+    }
   }
 
   TEST_CASE("an expression with the head in it is another pattern for each head") {

@@ -60,7 +60,7 @@ Difference compare(const HeadMetrics& found, const nlohmann::json& expected) {
                                                       {HeadMetric::Induction, "induction"},
                                                       {HeadMetric::Sink, "sink"},
                                                       {HeadMetric::Concentration, "concentration"},
-                                                      {HeadMetric::RelativeEntropy, "relative"},
+                                                      {HeadMetric::RelativeEntropy, "evenness"},
                                                       {HeadMetric::Entropy, "entropy"},
                                                       {HeadMetric::Distance, "distance"}};
   for (const auto& name : names) {
@@ -73,15 +73,17 @@ Difference compare(const HeadMetrics& found, const nlohmann::json& expected) {
       note(worst.value, found.value(name.first), *number);
       continue;
     }
+    if (number->contains("mean")) note(worst.value, found.value(name.first), number->at("mean"));
     for (std::size_t bits = 0; bits < 4; ++bits) {
-      PatternScoring scoring{.exclusions = {.first_token = (bits & 1u) != 0, .current_token = (bits & 2u) != 0}};
+      PatternScoring scoring{.measure = PatternMeasure::Mul,
+                             .exclusions = {.first_token = (bits & 1u) != 0, .current_token = (bits & 2u) != 0}};
       const bool has_cells = number->at("mul").at(0).get<double>() > 0.0;
       if (!has_cells) {
         CHECK_FALSE(found.value(name.first, scoring).has_value());
         continue;
       }
       note(worst.value, found.value(name.first, scoring), number->at("mul").at(bits));
-      scoring.measure = PatternMeasure::Agreement;
+      scoring.measure = PatternMeasure::Abs;
       note(worst.agreement, found.value(name.first, scoring), number->at("abs").at(bits));
     }
   }

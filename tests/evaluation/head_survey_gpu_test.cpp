@@ -1,6 +1,8 @@
 // Head scores of whole models: means over texts of the pure functions' scores of each map.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include <doctest/doctest.h>
@@ -60,30 +62,61 @@ TEST_SUITE("cpu") {
 }
 
 TEST_SUITE("gpu") {
-  TEST_CASE_FIXTURE(test::OnGpu, "a survey is the mean over texts, regardless of the batches they are in") {
+  TEST_CASE_FIXTURE(test::OnGpu, "a survey is the mean over texts that have the pattern, regardless of their batches") {
     const std::vector<std::string> lines = {"the cat sat on the mat the cat", "the cat", "on the mat on the mat"};
-    for (const char* name : {"gpt2", "llama", "bert"}) {
-      CAPTURE(name);
-      const auto model = golden(name);
-      test::RunningSession session(context);
-      const auto scores = survey_texts(session, *model, lines, {.exclusions = {.first_token = true}});
-      REQUIRE(scores.size() == std::size_t{model->description.layers} * model->description.heads);
-      std::vector<HeadScore> sums = scores;
-      for (HeadScore& sum : sums) sum = {.layer = sum.layer, .head = sum.head};
-      for (const std::string& line : lines) {
-        const auto one = survey_texts(session, *model, std::span(&line, 1), {.exclusions = {.first_token = true}});
-        for (std::size_t i = 0; i < one.size(); ++i) {
-          sums[i].previous_token += one[i].previous_token / 3.0;
-          sums[i].induction += one[i].induction / 3.0;
-          sums[i].spread.entropy += one[i].spread.entropy / 3.0;
+    for (const PatternScoring scoring :
+         {PatternScoring{}, PatternScoring{.measure = PatternMeasure::Mul, .exclusions = {.first_token = true}}}) {
+      for (const char* name : {"gpt2", "llama", "bert"}) {
+        CAPTURE(name);
+        const auto model = golden(name);
+        test::RunningSession session(context);
+        const auto scores = survey_texts(session, *model, lines, scoring);
+        REQUIRE(scores.size() == std::size_t{model->description.layers} * model->description.heads);
+        std::vector<std::array<std::vector<double>, kHeadMetrics>> found(scores.size());
+        for (const std::string& line : lines) {
+          const auto one = survey_texts(session, *model, std::span(&line, 1), scoring);
+          for (std::size_t i = 0; i < one.size(); ++i) {
+            for (std::size_t metric = 0; metric < kHeadMetrics; ++metric) {
+              if (one[i].means[metric]) found[i][metric].push_back(*one[i].means[metric]);
+            }
+          }
+        }
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          CHECK(found[i][static_cast<std::size_t>(HeadMetric::Induction)].size() == 2);  // "the cat" has no repeats
+          for (std::size_t metric = 0; metric < kHeadMetrics; ++metric) {
+            const std::vector<double>& values = found[i][metric];
+            REQUIRE(scores[i].means[metric]);
+            const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+            CHECK(std::abs(*scores[i].means[metric] - mean) < 1e-5);
+          }
         }
       }
-      for (std::size_t i = 0; i < sums.size(); ++i) {
-        CHECK(std::abs(scores[i].previous_token - sums[i].previous_token) < 1e-6);
-        CHECK(std::abs(scores[i].induction - sums[i].induction) < 1e-6);
-        CHECK(std::abs(scores[i].spread.entropy - sums[i].spread.entropy) < 1e-5);
-      }
     }
+  }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "evenness counts the keys that a layer's own window leaves") {
+    const auto model = golden("mistral");
+    const model::AttentionConfig& config = model->network->layer({model::BlockKind::EncoderSelf, LayerIndex{0}}).config;
+    REQUIRE(config.window > 0);
+    test::RunningSession session(context);
+    const RandomTokens settings = {.sequences = 1, .span = 10, .seed = 5};
+    const auto scores = survey_random(session, *model, settings);
+    const inference::PromptText text = {.lines = {}, .ids = random_repeats(*model, settings)};
+    session.run(model->network, inference::make_prompt(*model, text).input, model->masks);
+    const Tensor weights = session.stage({model::BlockKind::EncoderSelf, LayerIndex{0}}, attention::Stage::Weights);
+    const std::uint32_t n = 20;
+    REQUIRE(n > config.window);
+    const std::vector<double> map = map_of(weights, 0);
+    double sum = 0.0;
+    for (std::uint32_t query = 1; query < n; ++query) {
+      double entropy = 0.0;
+      for (std::uint32_t key = 0; key < n; ++key) {
+        const double weight = map[std::size_t{query} * n + key];
+        if (weight > 0.0) entropy -= weight * std::log(weight);
+      }
+      sum += entropy / std::log(std::min(query + 1, config.window));
+    }
+    CHECK(std::abs(*scores[0].mean(HeadMetric::RelativeEntropy) - sum / (n - 1)) < 1e-6);
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "a head's stripes are those of its own map") {
@@ -99,10 +132,13 @@ TEST_SUITE("gpu") {
           session.stage({model::BlockKind::EncoderSelf, LayerIndex{score.layer}}, attention::Stage::Weights);
       const std::vector<double> map = map_of(weights, score.head);
       const StripeScores stripes = stripe_scores({map, 14});
-      CHECK(score.previous_token == doctest::Approx(stripes.previous_token).epsilon(1e-9));
-      CHECK(score.duplicate_token == doctest::Approx(stripes.duplicate_token).epsilon(1e-9));
-      CHECK(score.induction == doctest::Approx(stripes.induction).epsilon(1e-9));
-      CHECK(score.spread.sink_share == doctest::Approx(sink_share(map, 14)).epsilon(1e-9));
+      const auto is_near = [&](HeadMetric metric, double expected) {
+        return score.mean(metric) && std::abs(*score.mean(metric) - expected) < 1e-9;
+      };
+      CHECK(is_near(HeadMetric::PreviousToken, stripes.previous_token));
+      CHECK(is_near(HeadMetric::DuplicateToken, stripes.duplicate_token));
+      CHECK(is_near(HeadMetric::Induction, stripes.induction));
+      CHECK(is_near(HeadMetric::Sink, sink_share(map, 14)));
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -81,7 +82,44 @@ TEST_SUITE("cpu") {
       CHECK(text.find(odd) == std::string::npos);
   }
 
-  TEST_CASE("numbers are exact, in float16 or in 256 steps, by how many there are") {
+  TEST_CASE("what isn't a number keeps a value of its own, however large the page is") {
+    const float infinity = std::numeric_limits<float>::infinity();
+    for (const std::uint32_t heads : {1U, 66U, 440U}) {  // of 128 x 128 cells
+      CAPTURE(heads);
+      AttentionPage page;
+      page.sets = {set_of(std::vector<std::string>(128, "t"), heads)};
+      std::vector<float>& values = page.sets.front().values;
+      values[3] = std::numeric_limits<float>::quiet_NaN();
+      values[4] = infinity;
+      values[5] = -infinity;
+      values[6] = 0.0F;
+      page.sets.front().masked[5] = 1;
+      const nlohmann::json data = data_of(encode_page(page));
+      CHECK(data["note"].get<std::string>().ends_with(" 2 cells are NaN or infinite: magenta."));
+      const std::string bytes = from_base64(data["sets"][0]["data"].get<std::string>()).value();
+      const auto number = [&](std::size_t at) {
+        float found = 0.0F;
+        const auto byte = [&](std::size_t index) { return static_cast<unsigned char>(bytes.at(index)); };
+        const PageNumbers numbers = page_numbers(values.size());
+        if (numbers == PageNumbers::F32) {
+          std::memcpy(&found, bytes.data() + 4 * at, sizeof(found));
+          return found;
+        }
+        if (numbers == PageNumbers::F16) return from_half(static_cast<std::uint16_t>(byte(2 * at) | byte(2 * at + 1) << 8));
+        const int step = byte(at), last = data["lastStep"];
+        if (step > last) return step == last + 1 ? -infinity : step == last + 2 ? infinity : std::nanf("");
+        return static_cast<float>(step) / static_cast<float>(last) * data["sets"][0]["most"][0].get<float>();
+      };
+      CHECK(std::isnan(number(3)));
+      CHECK(number(4) == infinity);
+      CHECK(number(5) == -infinity);
+      CHECK(number(6) == 0.0F);
+      const std::size_t largest = std::size_t{128} * 128 - 1;
+      CHECK(number(largest) == doctest::Approx(values[largest]).epsilon(1e-3));
+    }
+  }
+
+  TEST_CASE("numbers are exact, in float16 or in 253 steps, by how many there are") {
     CHECK(page_numbers(1U << 20) == PageNumbers::F32);
     CHECK(page_numbers((1U << 20) + 1) == PageNumbers::F16);
     CHECK(page_numbers(7'000'000) == PageNumbers::F16);
@@ -104,7 +142,8 @@ TEST_SUITE("cpu") {
         } else if (numbers == PageNumbers::F16) {
           found = from_half(static_cast<std::uint16_t>(byte(2 * i) | byte(2 * i + 1) << 8));
         } else {
-          found = static_cast<float>(byte(i)) / 255.0F * data["sets"][0]["most"][i / (128 * 128)].get<float>();
+          found = static_cast<float>(byte(i)) / data["lastStep"].get<float>() *
+                  data["sets"][0]["most"][i / (128 * 128)].get<float>();
         }
         const double difference = std::abs(static_cast<double>(found) - static_cast<double>(set.values[i]));
         largest = std::isnan(difference) ? difference : std::max(largest, difference);

@@ -36,6 +36,19 @@ TEST_SUITE("cpu") {
     CHECK(text == "0.1 -inf");
   }
 
+  TEST_CASE("what isn't a number has no sign") {
+    // Processors make NaN with the sign bit set, which "%g" writes.
+    for (const float none : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::quiet_NaN()}) {
+      std::string text;
+      append_float(text, none);
+      CHECK(text == "nan");
+      CHECK(table_number(double{none}) == "nan");
+    }
+    CHECK(table_number(0.1) == "0.1");
+    CHECK(table_number(double{-kInfinity}) == "-inf");
+    CHECK(table_number(1.0 / 3.0) == "0.333333333");
+  }
+
   TEST_CASE("a CSV names rows and columns and quotes what needs quotes") {
     const std::vector<std::string> rows = {"say \"hi\"", "b"}, columns = {"x,y", "注意", "line\nbreak"};
     const std::vector<float> values = {0.1F, 1.0F, -kInfinity, -1e9F, 1e-7F, 0.0F};

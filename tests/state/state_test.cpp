@@ -142,6 +142,20 @@ TEST_SUITE("cpu") {
     CHECK(state_from_json(json::parse(to_json(chosen).dump())).value() == chosen);
   }
 
+  TEST_CASE("files of before neither choose another score of patterns than the mean nor lose the metric of their order") {
+    const auto read = [](const char* text) { return state_from_json(json::parse(text)).value().heads; };
+    const HeadChoices old = read(R"({"heads": {"measure": "mul", "order": "relative"}})");
+    CHECK(old.scoring.measure == evaluation::PatternMeasure::Mean);
+    CHECK(old.order == evaluation::HeadMetric::RelativeEntropy);
+    CHECK(to_json(State())["heads"]["score"] == "mean");
+    CHECK(read(R"({"heads": {"score": "mul"}})").scoring.measure == evaluation::PatternMeasure::Mul);
+    for (std::size_t metric = 0; metric < evaluation::kHeadMetrics; ++metric) {
+      State state;
+      state.heads.order = static_cast<evaluation::HeadMetric>(metric);
+      CHECK(to_json(state)["heads"]["order"] == evaluation::metric_name(*state.heads.order));
+    }
+  }
+
   TEST_CASE("missing keys keep their defaults and unknown ones are ignored") {
     const Result<State> read = state_from_json(json::parse(R"({"text": "a b", "from_the_future": [1], "view": {"x": 1}})"));
     REQUIRE(read);

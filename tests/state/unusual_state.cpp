@@ -99,22 +99,22 @@ State unusual_state() {
                 .shows_marginals = true};
   state.neuron = {.form = NeuronForm::AllKeys, .order = ProductOrder::BySize};
   state.block = {.opened = "scores", .reduces_motion = true, .speed = 2.5f};
-  state.heads = {.scoring = {.measure = evaluation::PatternMeasure::Agreement,
-                             .exclusions = {.first_token = true, .current_token = true}},
-                 .order = evaluation::HeadMetric::Induction,
-                 .lowest_first = true,
-                 .filter = evaluation::HeadMetric::Distance,
-                 .least = 2.5f,
-                 .only_pinned = true,
-                 .shows_badges = false,
-                 .pinned = {{.block = {.kind = model::BlockKind::DecoderSelf, .layer = {1}}, .head = 3},
-                            {.block = {.kind = model::BlockKind::Cross, .layer = {0}}, .head = 4}},
-                 .mode = HeadsMode::Similarity,
-                 .pattern = HeadPattern::Typed,
-                 .typed_pattern = "k == q - ",
-                 .subtracts_chance = true,
-                 .groups_similar = false,
-                 .circuit_score = CircuitScore::Copying};
+  state.heads = {
+      .scoring = {.measure = evaluation::PatternMeasure::Abs, .exclusions = {.first_token = true, .current_token = true}},
+      .order = evaluation::HeadMetric::Induction,
+      .lowest_first = true,
+      .filter = evaluation::HeadMetric::Distance,
+      .least = 2.5f,
+      .only_pinned = true,
+      .shows_badges = false,
+      .pinned = {{.block = {.kind = model::BlockKind::DecoderSelf, .layer = {1}}, .head = 3},
+                 {.block = {.kind = model::BlockKind::Cross, .layer = {0}}, .head = 4}},
+      .mode = HeadsMode::Similarity,
+      .pattern = HeadPattern::Typed,
+      .typed_pattern = "k == q - ",
+      .subtracts_chance = true,
+      .groups_similar = false,
+      .circuit_score = CircuitScore::Copying};
   state.logits = {.token = 17, .other = 4, .sums_heads = false};
   const FrozenRun frozen{.inputs = run_inputs(state), .name = "1 head scaled"};
   state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;

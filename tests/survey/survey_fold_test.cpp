@@ -111,6 +111,9 @@ TEST_SUITE("cpu") {
     write_file_atomically(file, bytes.substr(0, bytes.size() - 5));
     CHECK(message(identity()).find("end too early") != std::string::npos);
     CHECK(message(identity(), 0).find("is damaged") != std::string::npos);
+    write_file_atomically(file, "headlight survey 1\n" + identity().text() + "\n");
+    CHECK(message(identity()).find("is of another version of headlight, whose metrics are other numbers; add --restart") !=
+          std::string::npos);
     write_file_atomically(file, "something else");
     CHECK(message(identity()).find("is no survey's") != std::string::npos);
   }

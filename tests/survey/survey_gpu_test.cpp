@@ -2,10 +2,13 @@
 // corpus was cut.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "evaluation/corpus_survey.h"
+#include "evaluation/head_maps.h"
 #include "evaluation/head_survey.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"
@@ -34,14 +37,19 @@ std::vector<CorpusText> texts_of(std::size_t first, std::size_t count) {
   return texts;
 }
 
+bool is_pattern_of_repeats(HeadMetric metric) {
+  return metric == HeadMetric::DuplicateToken || metric == HeadMetric::Induction;
+}
+
 }  // namespace
 
 TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "means over a corpus are those of evaluate heads") {
     const auto model = golden("gpt2");
     test::RunningSession session(context);
-    const CorpusMeasures measures = corpus_measures(
-        *model, {HeadMetric::Sink, HeadMetric::Entropy, HeadMetric::RelativeEntropy, HeadMetric::Distance}, 512, 3);
+    std::vector<HeadMetric> all;
+    for (std::size_t metric = 0; metric < kHeadMetrics; ++metric) all.push_back(static_cast<HeadMetric>(metric));
+    const CorpusMeasures measures = corpus_measures(*model, all, 512, 3);
     CHECK(measures.most_tokens == 32);
     const CorpusStatistics found = survey_corpus(session, *model, measures, texts_of(0, kLines.size()));
     CHECK(found.texts == kLines.size());
@@ -49,13 +57,21 @@ TEST_SUITE("gpu") {
     CHECK(found.busy_seconds >= found.device_seconds);
     const std::vector<HeadScore> expected = survey_texts(session, *model, kLines, {});
     REQUIRE(expected.size() == std::size_t{measures.layers} * measures.heads);
+    const auto repeating = static_cast<std::size_t>(std::ranges::count_if(kLines, [&](const std::string& line) {
+      const std::vector<std::uint32_t> ids = text_ids(*model, line);
+      return std::set<std::uint32_t>(ids.begin(), ids.end()).size() < ids.size();
+    }));
+    REQUIRE(repeating < kLines.size());
+    REQUIRE(repeating > 0);
     for (std::size_t head = 0; head < expected.size(); ++head) {
-      const std::size_t heads = expected.size();
-      // Sums of the same numbers: the order is the same too (observed: 0).
-      CHECK(std::abs(found.metrics[head].mean() - expected[head].spread.sink_share) <= 1e-12);
-      CHECK(std::abs(found.metrics[heads + head].mean() - expected[head].spread.entropy) <= 1e-12);
-      CHECK(std::abs(found.metrics[2 * heads + head].mean() - expected[head].spread.relative_entropy) <= 1e-12);
-      CHECK(std::abs(found.metrics[3 * heads + head].mean() - expected[head].spread.distance) <= 1e-12);
+      for (const HeadMetric metric : all) {
+        CAPTURE(metric_name(metric));
+        const MetricStatistics& of_head = found.metrics[static_cast<std::size_t>(metric) * expected.size() + head];
+        REQUIRE(expected[head].mean(metric));
+        // Sums of the same numbers: the order is the same too (observed: 0).
+        CHECK(std::abs(of_head.mean() - *expected[head].mean(metric)) <= 1e-12);
+        CHECK(of_head.texts == (is_pattern_of_repeats(metric) ? repeating : kLines.size()));
+      }
     }
   }
 
@@ -76,7 +92,7 @@ TEST_SUITE("gpu") {
     for (std::size_t head = 0; head < std::size_t{measures.layers} * measures.heads; ++head) {
       REQUIRE(again.examples[head].best().size() == 2);
       for (const HeadExample& example : again.examples[head].best()) {
-        const std::vector<std::uint32_t> ids = corpus_ids(*model, kLines[example.offset / 100]);
+        const std::vector<std::uint32_t> ids = text_ids(*model, kLines[example.offset / 100]);
         CHECK(example.key < example.query);
         CHECK(ids.at(example.key) == ids.at(example.query));
         CHECK(example.weight > 0.0);
@@ -104,10 +120,17 @@ TEST_SUITE("gpu") {
       std::filesystem::copy_file(test::golden_model_path("gpt2") / file, folder.path() / file);
     }
     const auto odd = inference::open_model(folder.path());
-    const std::string said = test::error_message([&] { survey_corpus(session, *odd, measures, texts_of(2, 3)); });
-    CAPTURE(said);
-    CHECK(said.starts_with("layer 0, head "));
-    CHECK(said.find("holds numbers that are none") != std::string::npos);
+    const CorpusStatistics without = survey_corpus(session, *odd, measures, texts_of(2, 3));
+    CHECK(without.texts == 3);
+    CHECK(without.odd == 3);
+    // One head of the first layer reads the number, and all heads of the layers that follow what it wrote.
+    const std::size_t heads = measures.heads, odd_heads = 1 + (measures.layers - 1) * heads;
+    const auto of_texts = [&](std::uint64_t count) {
+      return static_cast<std::size_t>(std::ranges::count(without.metrics, count, &MetricStatistics::texts));
+    };
+    CHECK(of_texts(0) == odd_heads);
+    CHECK(of_texts(3) == measures.layers * heads - odd_heads);
+    CHECK(decode_statistics(encode(without), measures).odd == 3);
   }
 }
 

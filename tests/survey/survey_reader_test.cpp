@@ -27,6 +27,20 @@ TEST_SUITE("cpu") {
     CHECK(survey.head(0, 1, 0).examples[0].ids == std::vector<std::uint32_t>{5, 6, 7});
   }
 
+  TEST_CASE("a survey of an older version keeps its numbers, by the names that they have today") {
+    const TemporaryDirectory folder;
+    test::write_small_survey(folder.path(), "model");
+    CHECK(read_survey(folder.path()).metrics == std::vector<std::string>{"induction"});
+    const std::string version = "\"version\": 2, ";
+    std::string text = read_file(folder.path() / "survey.json");
+    text.erase(text.find(version), version.size());
+    write_file_atomically(folder.path() / "survey.json", text);
+    const Survey survey = read_survey(folder.path());
+    CHECK(survey.metrics == std::vector<std::string>{"induction_mul"});
+    CHECK(survey.head(0, 0, 1).mean == 0.2);
+    CHECK(survey.head(0, 1, 0).examples.size() == 1);
+  }
+
   TEST_CASE("what lies about itself is refused with file and line") {
     const auto complaint = [](const std::string& file, const std::string& from, const std::string& to) {
       const TemporaryDirectory folder;
@@ -39,6 +53,8 @@ TEST_SUITE("cpu") {
       return test::error_message([&] { read_survey(folder.path()); });
     };
     CHECK(complaint("survey.json", "\"layers\": 2", "\"layers\": 4294967295").find("survey.json: 'layers' is") !=
+          std::string::npos);
+    CHECK(complaint("survey.json", "\"version\": 2", "\"version\": 3").find("survey.json: it is of version 3") !=
           std::string::npos);
     CHECK(complaint("survey.json", "\"texts\": 7", "\"texts\": \"x\"").find("survey.json: ") != std::string::npos);
     CHECK(complaint("survey.json", "\"texts\": 7", "\"texts\": 1e60").find("survey.json: 'texts' is no count") !=

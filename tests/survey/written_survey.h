@@ -14,7 +14,8 @@ namespace headlight::test {
 inline void write_small_survey(const std::filesystem::path& folder, const std::string& model) {
   write_file_atomically(
       folder / "survey.json",
-      fmt::format(R"({{"model": "{}", "texts": 7, "metrics": ["induction"], "layers": 2, "heads": 2}})", model));
+      fmt::format(R"({{"version": 2, "model": "{}", "texts": 7, "metrics": ["induction"], "layers": 2, "heads": 2}})",
+                  model));
   std::string heads, examples;
   for (int i = 0; i < 4; ++i) {
     heads += fmt::format(R"({{"metric": "induction", "layer": {}, "head": {}, "texts": 7, "mean": 0.{}, "spread": 0.1}})",

@@ -8,6 +8,7 @@
 #include "app/cells/provenance.h"
 #include "app/widgets/frozen_numbers.h"
 #include "app/widgets/position_header.h"
+#include "export/float_text.h"
 
 namespace headlight::app {
 namespace {
@@ -26,9 +27,10 @@ std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t
     for (const attribution::HeadShare& head : edge.heads) {
       heads += fmt::format("{}{}:{:.6g}", heads.empty() ? "" : " ", head.head, head.share);
     }
-    text += fmt::format("{},{},{},{},{:.9g},{}", edge.layer, edge.from, edge.to, edge.is_residual ? "residual" : "attention",
-                        edge.share, heads);
-    if (const auto before = layout.frozen_share(edge)) text += fmt::format(",{:.9g},{:.9g}", *before, edge.share - *before);
+    text += fmt::format("{},{},{},{},{},{}", edge.layer, edge.from, edge.to, edge.is_residual ? "residual" : "attention",
+                        exporting::table_number(edge.share), heads);
+    if (const auto before = layout.frozen_share(edge))
+      text += fmt::format(",{},{}", exporting::table_number(*before), exporting::table_number(edge.share - *before));
     text += '\n';
   }
   text += "token,text\n";

@@ -45,7 +45,8 @@ void sort_by_concentration(Frame& frame, std::vector<Head>& heads, float edge) {
   for (std::size_t i = 0; i < heads.size(); ++i) {
     const ShownTile shown = find_tile(frame, thumbnail_request(frame, heads[i].block, heads[i].head, edge));
     const attention::KeyRange queries = query_range(frame, heads[i].block.kind);
-    keys.emplace_back(shown.tile ? -shown_concentration(shown, queries, kSampledRows) : 0.0F, i);
+    const float known = shown.tile ? shown_concentration(shown, queries, kSampledRows) : 0.0F;
+    keys.emplace_back(std::isnan(known) ? 1.0F : -known, i);  // what isn't a number comes last
   }
   std::ranges::sort(keys);
   std::vector<Head> sorted;
@@ -117,8 +118,7 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
   draw_thumbnail(frame, request, box, kThumbnailPlace);
   draw_lit_cell(frame, head.block, box);
   draw_gain_mark(frame, head.block, head.head, box);
-  const evaluation::PatternScoring& scoring = frame.state.heads.scoring;
-  const std::string badge = style.metrics ? badge_text(*style.metrics, scoring) : std::string();
+  const std::string badge = style.metrics ? badge_text(*style.metrics) : std::string();
   const bool is_on_badge = !badge.empty() && draw_badge(frame, name, box, badge);
   if (is_selected || is_hovered) {
     const float margin = is_selected ? 2.5F : 1.5F;
@@ -130,10 +130,9 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
   if (!is_hovered) return;
   const HeadRef shown{.block = head.block, .head = head.head};
   frame.transient.pointed_number =
-      is_on_badge ? number_of(shown, selection.batch, *strongest_metric(*style.metrics, scoring), *style.metrics, scoring)
+      is_on_badge ? number_of(shown, selection.batch, *strongest_metric(*style.metrics), *style.metrics, {})
                   : number_under_pointer(frame.compared(request), box);
-  draw_thumbnail_tooltip(frame, head.block, head.head,
-                         style.metrics ? head_sentence(shown, *style.metrics, scoring) : std::string());
+  draw_thumbnail_tooltip(frame, head.block, head.head, style.metrics ? head_sentence(shown, *style.metrics) : std::string());
 }
 
 void draw_layer_label(Frame& frame, model::BlockRef block, ImVec2 at, float map_height, bool is_selected) {

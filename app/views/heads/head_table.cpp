@@ -31,15 +31,15 @@ constexpr float kComparedRow = 40.0F;  // two lines: the change, and below it bo
 constexpr float kHeader = 26.0F;
 
 /// The value of a full bar, for each metric: 1 for shares, else the largest of all heads.
-std::array<double, kHeadMetrics> full_bars(const ShownMetrics& metrics, const evaluation::PatternScoring& scoring) {
+std::array<double, kHeadMetrics> full_bars(const ShownMetrics& metrics) {
   std::array<double, kHeadMetrics> full{};
   full.fill(1.0);
   if (!metrics.found) return full;
   for (std::size_t i = 0; i < kHeadMetrics; ++i) {
     const auto metric = static_cast<HeadMetric>(i);
     if (text_of(metric).is_share) continue;
-    const std::optional<HeadRef> best = best_head(*metrics.found, metric, scoring);
-    if (best) full[i] = std::max(metrics.of(*best)->value(metric, scoring).value_or(1.0), 1e-9);
+    const std::optional<HeadRef> best = best_head(*metrics.found, metric);
+    if (best) full[i] = std::max(metrics.of(*best)->value(metric).value_or(1.0), 1e-9);
   }
   return full;
 }
@@ -75,8 +75,7 @@ class TablePainter {
         metrics_(metrics),
         column_(column),
         row_(row_height(metrics)),
-        full_(metrics.frozen ? full_changes(metrics, heads, frame.state.heads.scoring)
-                             : full_bars(metrics.now, frame.state.heads.scoring)) {}
+        full_(metrics.frozen ? full_changes(metrics, heads, frame.state.heads.scoring) : full_bars(metrics.now)) {}
 
   static float row_height(const ComparedMetrics& metrics) { return metrics.frozen ? kComparedRow : kRow; }
 
@@ -92,10 +91,10 @@ class TablePainter {
       const std::string help =
           metrics_.frozen
               ? fmt::format("Orders by how much this metric ({}) changed since the run was frozen, in either direction.",
-                            text_of(metric).title)
+                            metric_title(metric, choices.scoring))
               : std::string(text_of(metric).help);
-      draw_title(text_of(metric).title, fmt::format("heads.order.{}", i), help.c_str(), column_x(start.x, i), column_,
-                 is_chosen);
+      draw_title(metric_title(metric, choices.scoring), fmt::format("heads.order.{}", i), help.c_str(), column_x(start.x, i),
+                 column_, is_chosen);
       if (is_chosen) frame_.ui.keyboard().prefer_last();
       if (!was_clicked_) continue;
       choices.lowest_first = is_chosen && !choices.lowest_first;
@@ -162,7 +161,7 @@ class TablePainter {
   }
 
   /// Sets `was_clicked_`.
-  void draw_title(const char* title, const std::string& name, const char* help, float x, float room, bool is_chosen) {
+  void draw_title(const std::string& title, const std::string& name, const char* help, float x, float room, bool is_chosen) {
     const shell::Theme& theme = frame_.ui.theme();
     const float y = ImGui::GetCursorScreenPos().y;
     ImFont* font = frame_.ui.fonts().small;
@@ -199,7 +198,6 @@ class TablePainter {
 
   void draw_cell(const evaluation::HeadMetrics* known, std::size_t column, ImVec2 at) {
     const shell::Theme& theme = frame_.ui.theme();
-    const HeadMetricText& text = text_of(static_cast<HeadMetric>(column));
     const auto metric = static_cast<HeadMetric>(column);
     const std::optional<double> value = known ? known->value(metric, frame_.state.heads.scoring) : std::nullopt;
     ImDrawList* list = ImGui::GetWindowDrawList();
@@ -212,8 +210,8 @@ class TablePainter {
       list->AddRectFilled({at.x, at.y + kRow - 4.0F}, {end, at.y + kRow - 2.0F}, theme.output, 1.0F);
     }
     ImFont* font = frame_.ui.fonts().mono;
-    const bool is_clear = value && text.threshold && *value >= *text.threshold;
-    list->AddText(font, font_size(font), {at.x + 5.0F, text_y(font, at.y, kRow)}, is_clear ? theme.text : theme.text_dim,
+    const bool is_strong = known && is_clear(metric, *known);
+    list->AddText(font, font_size(font), {at.x + 5.0F, text_y(font, at.y, kRow)}, is_strong ? theme.text : theme.text_dim,
                   metric_number(metric, value).c_str());
   }
 
@@ -323,7 +321,7 @@ std::string head_table_csv(const std::vector<HeadRef>& heads, const ComparedMetr
                            const evaluation::PatternScoring& scoring) {
   std::string csv = "kind,layer,head";
   for (std::size_t i = 0; i < kHeadMetrics; ++i) {
-    const char* title = text_of(static_cast<HeadMetric>(i)).title;
+    const std::string title = metric_title(static_cast<HeadMetric>(i), scoring);
     csv += metrics.frozen ? fmt::format(",{},{} frozen,{} change", title, title, title) : fmt::format(",{}", title);
   }
   const auto add = [&](std::optional<double> value) { csv += value ? fmt::format(",{:.6f}", *value) : ","; };

@@ -37,11 +37,11 @@ struct PatternText {
 constexpr std::array<PatternText, 8> kPatterns = {{
     {"previous token", "that come right before the query, k = q \u2212 1", "k == q - 1"},
     {"the token itself", "that are the query itself, k = q", "k == q"},
-    {"first token", "that begin the text, k = 0", "k == 0"},
+    {"sink", "that begin the text, k = 0", "k == 0"},
     {"next token", "that come right behind the query, k = q + 1", "k == q + 1"},
     {"duplicate token", "before the query that hold the same token", "k < q && id_k == id_q"},
     {"induction", "that come right behind an earlier occurrence of the query's token", ""},
-    {"evenly", "", ""},
+    {"uniform", "", ""},
     {"typed \u2026", "where the formula is true", "k == q - 1"},
 }};
 
@@ -195,7 +195,8 @@ class PatternPanel final : public FindPanel {
     matches_ = matches_of(found_);
     frozen_matches_ = matches_of(frozen);
     is_compared_ = found_ != nullptr && frozen != nullptr;
-    if (!found_) return;
+    is_hidden_ = std::ranges::all_of(matches_, [](const auto& match) { return match.second.chance == 0.0; });
+    if (!found_ || is_hidden_) return;
     const auto score = [&](const evaluation::PatternMatch& match) {
       return match.mass - (subtracts(choices) ? match.chance : 0.0);
     };
@@ -249,14 +250,12 @@ class PatternPanel final : public FindPanel {
     if (answer && !answer->error.empty()) return draw(answer->error, theme.warning);
     if (!found_) return draw("computing\u2026", theme.text_dim);
     if (matches_.empty()) {
-      return draw(
-          "No query sees a key of this pattern: the mask hides them, or the text has none. Try another pattern, or a text "
-          "that repeats itself.",
-          theme.text);
+      return draw("This text has no key of this pattern. Try another pattern, or a text that repeats itself.", theme.text);
     }
     if (is_compared_ && frozen_matches_.empty()) {
-      return draw("In the frozen run no query sees a key of this pattern: there is nothing to subtract.", theme.text);
+      return draw("The frozen run's text has no key of this pattern: there is nothing to subtract.", theme.text);
     }
+    if (is_hidden_) return draw("The mask hides every key of this pattern: all scores are 0.", theme.text);
     const bool is_even = choices.pattern == HeadPattern::Uniform;
     std::string text =
         is_even
@@ -264,7 +263,7 @@ class PatternPanel final : public FindPanel {
               "head looks at all keys alike."
             : fmt::format(
                   "Score: \u03A3 of \u03B1[q][k] over the keys k {}, averaged over the queries that "
-                  "see such a key{}.",
+                  "have such a key{}.",
                   text_of(choices.pattern).where, choices.subtracts_chance ? ", minus their share of the visible keys" : "");
     if (found_->is_sampled || found_->ranked_queries < found_->queries) {
       text += fmt::format(" {} of {} queries so far{}.", found_->ranked_queries, found_->queries,
@@ -280,6 +279,7 @@ class PatternPanel final : public FindPanel {
   const HeadRanking* found_ = nullptr;  ///< in draw() only
   std::vector<ScoredHead> heads_;       ///< drawn last
   Matches matches_, frozen_matches_;
+  bool is_hidden_ = false;    ///< the mask hides all cells of the pattern
   bool is_compared_ = false;  ///< numbers drawn last are differences to the frozen run
 };
 

@@ -14,6 +14,7 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
+#include "export/float_text.h"
 
 namespace headlight::app {
 namespace {
@@ -180,11 +181,12 @@ std::string scored_heads_csv(std::span<const ScoredHead> heads, const std::strin
                        scored.head.head);
     if (scored.both) {
       const auto [now, frozen] = *scored.both;
-      csv += fmt::format("{:.9g},{:.9g},{:.9g}", now, frozen, now - frozen);
+      csv += fmt::format("{},{},{}", exporting::table_number(now), exporting::table_number(frozen),
+                         exporting::table_number(now - frozen));
     } else if (compares) {
       csv += ",,";
     } else if (scored.value) {
-      csv += fmt::format("{:.9g}", *scored.value);
+      csv += exporting::table_number(*scored.value);
     }
   }
   return csv + '\n';

@@ -1,4 +1,5 @@
 #include "app/views/logits/explained_logit.h"
+#include "export/float_text.h"
 
 #include <fmt/format.h>
 
@@ -100,8 +101,9 @@ std::string logit_csv(const ExplainedLogit& logit, const std::vector<std::string
   const LogitAttribution &now = logit.now, *frozen = logit.frozen;
   std::string text = frozen ? "part,layer,head,token,value,frozen,change\n" : "part,layer,head,token,value\n";
   const auto add = [&](const std::string& names, double value, double before) {
-    text += frozen ? fmt::format("{},{:.9g},{:.9g},{:.9g}\n", names, value, before, value - before)
-                   : fmt::format("{},{:.9g}\n", names, value);
+    text += fmt::format("{},{}", names, exporting::table_number(value));
+    text +=
+        frozen ? fmt::format(",{},{}\n", exporting::table_number(before), exporting::table_number(value - before)) : "\n";
   };
   add("logit,,,", now.logit, frozen ? frozen->logit : 0.0);
   add("embedding,,,", now.embedding, frozen ? frozen->embedding : 0.0);
@@ -119,7 +121,7 @@ std::string logit_csv(const ExplainedLogit& logit, const std::vector<std::string
     const std::string name = token < tokens.size() ? quoted(tokens[token]) : std::to_string(token);
     const double value = logit.sources->tokens[token];
     if (frozen && !logit.frozen_sources) {
-      text += fmt::format("source token,,,{},{:.9g},,\n", name, value);  // not known yet
+      text += fmt::format("source token,,,{},{},,\n", name, exporting::table_number(value));  // not known yet
     } else {
       add(fmt::format("source token,,,{}", name), value, frozen ? logit.frozen_sources->tokens[token] : 0.0);
     }

@@ -268,12 +268,11 @@ class ModelView final : public ViewPanel {
                                                    const evaluation::HeadMetrics* metrics) {
     if (!metrics) return std::nullopt;
     const HeadChoices& choices = frame.state.heads;
-    const bool has_badge = choices.shows_badges && !badge_text(*metrics, choices.scoring).empty();
-    const auto metric = choices.order ? choices.order
-                        : has_badge   ? strongest_metric(*metrics, choices.scoring)
-                                      : std::nullopt;
+    const bool has_badge = choices.shows_badges && !badge_text(*metrics).empty();
+    const auto metric = choices.order ? choices.order : has_badge ? strongest_metric(*metrics) : std::nullopt;
     if (!metric) return std::nullopt;
-    return number_of(head, frame.state.selection.batch, *metric, *metrics, choices.scoring);
+    const evaluation::PatternScoring scoring = choices.order ? choices.scoring : evaluation::PatternScoring();
+    return number_of(head, frame.state.selection.batch, *metric, *metrics, scoring);
   }
 
   /// The ring in the upper right corner; returns whether the pointer is on it.

@@ -12,6 +12,7 @@
 #include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/tile_numbers.h"
+#include "export/float_text.h"
 
 namespace headlight::app {
 namespace {
@@ -262,8 +263,9 @@ std::optional<std::string> write_key_rows(Frame& frame, const HeadSubject& subje
     has_all = has_all && !row.empty() && block.run == frame.result.run;
     if (!has_all) continue;
     text += fmt::format("{}\t{}", key, table_cell(token_name(frame, frame.result.input->keys(subject.block.kind), key)));
-    for (std::uint32_t i = 0; i < shape.d_k; ++i) text += fmt::format("\t{:.9g}", double{(*vector)[i]} * double{row[i]});
-    text += fmt::format("\t{:.9g}\t{:.9g}\n", (*scores)[key], (*weights)[key]);
+    for (std::uint32_t i = 0; i < shape.d_k; ++i)
+      text += "\t" + exporting::table_number(double{(*vector)[i]} * double{row[i]});
+    text += fmt::format("\t{}\t{}\n", exporting::table_number((*scores)[key]), exporting::table_number((*weights)[key]));
   }
   if (!has_all) return std::nullopt;
   return text;

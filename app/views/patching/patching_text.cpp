@@ -7,6 +7,7 @@
 
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
+#include "export/float_text.h"
 
 namespace headlight::app {
 namespace {
@@ -73,8 +74,8 @@ std::string patching_csv(const PatchEffects& effects, bool is_heads, const std::
       if (!is_heads) text += fmt::format(",{}", quoted(label(column)));
       for (const PatchMeasure measure : kMeasures) {
         const std::optional<double> recovered = effects.recovery_at(row, column, measure);
-        text += fmt::format(",{:.9g},", numbers->of(measure));
-        if (recovered) text += fmt::format("{:.9g}", *recovered);
+        text += fmt::format(",{},", exporting::table_number(numbers->of(measure)));
+        if (recovered) text += exporting::table_number(*recovered);
       }
       text += '\n';
     }

@@ -1,4 +1,5 @@
 #include "app/views/what_if/knockout_list.h"
+#include "export/float_text.h"
 
 #include <algorithm>
 #include <cmath>
@@ -61,10 +62,11 @@ std::string knockout_csv(const ShownKnockouts& found, KnockoutMeasure measure) {
     text += fmt::format("{},{},{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
     for (const auto& [name, column] : columns) {
       const double value = numbers.of(column);
-      text += fmt::format(",{:.9g},{:.9g}", value, value - found.now.present.of(column));
+      text += fmt::format(",{},{}", exporting::table_number(value),
+                          exporting::table_number(value - found.now.present.of(column)));
       if (!found.frozen) continue;
       const std::optional<double> before = found.frozen->change(head, column);
-      text += before ? fmt::format(",{:.9g}", *before) : ",";
+      text += before ? "," + exporting::table_number(*before) : ",";
     }
     text += '\n';
   }

@@ -29,7 +29,11 @@ function valuesOf(set) {
   } else {
     const cells = set.rows.length * set.columns.length;
     set.values = new Float32Array(bytes.length);
-    for (let i = 0; i < bytes.length; ++i) set.values[i] = bytes[i] / 255 * set.most[Math.floor(i / cells)];
+    const notNumbers = [-Infinity, Infinity, NaN], last = page.lastStep;
+    for (let i = 0; i < bytes.length; ++i) {
+      const step = bytes[i];
+      set.values[i] = step <= last ? step / last * set.most[Math.floor(i / cells)] : notNumbers[step - last - 1];
+    }
   }
   set.hidden = set.masks.map(bytesOf);
   set.largest = [];
