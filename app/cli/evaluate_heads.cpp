@@ -14,7 +14,6 @@
 #include "app/state/usage.h"
 #include "core/json.h"
 #include "evaluation/head_survey.h"
-#include "evaluation/text_file.h"
 
 namespace headlight::app {
 namespace {
@@ -128,8 +127,7 @@ int run_command(const HeadsFlags& flags) {
     throw UsageError("{} is for texts: name some with --text-file", flags.text_flag);
   }
   const auto model = flags.common.open_model(kCaptionWriter);
-  const std::vector<std::string> lines =
-      flags.text.empty() ? std::vector<std::string>() : evaluation::read_lines(flags.text);
+  const std::vector<std::string> lines = flags.text.empty() ? std::vector<std::string>() : flags.common.texts_of(flags.text);
   const std::unique_ptr<GpuRunner> runner = flags.common.open_runner(*model);
   std::vector<HeadScore> scores = [&] {
     ProgressBar bar(flags.text.empty() ? "sequences" : "lines", flags.common.is_quiet);
@@ -141,7 +139,7 @@ int run_command(const HeadsFlags& flags) {
   if (flags.common.writes_json) {
     std::cout << to_text(scores_json(scores), -1) << '\n';
   } else {
-    std::cout << heading(flags, model->description.name, lines.size()) << '\n'
+    std::cout << heading(flags, one_line(model->description.name), lines.size()) << '\n'
               << best_heads(scores) << "\n\n"
               << table(scores) << '\n';
   }
