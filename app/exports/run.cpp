@@ -406,7 +406,9 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
     return ExportRun(runner, known->run, known->source, options, observer, known_other ? &*known_other : nullptr).write();
   }
   RunSource sources(options.models ? options.models : std::make_shared<ModelCache>());
-  const RunSource::Source& source = sources.build(options.inputs);
+  const RunSource::Source& source = sources.build(
+      options.inputs,
+      [&](const model::Network& network, const model::ModelInput& input) { runner.expect_room(network, input); });
   if (source.model) {
     ExportProgress progress;
     runner.load(source.network->layers, precision_of(options.inputs.source), [&](std::size_t done, std::size_t total) {
