@@ -172,7 +172,7 @@ int parse_and_run(std::vector<std::string> arguments) {
     refuse_leftovers(*command.app, "headlight " + command.app->get_name());
     const int status = run(command);
     const std::vector<std::string> warnings = inference::all_weight_warnings();
-    for (const std::string& warning : warnings) std::cerr << "headlight: warning: " << warning << '\n';
+    for (const std::string& warning : warnings) std::cerr << "headlight: warning: " << one_line(warning) << '\n';
     return status == 0 && !warnings.empty() ? kOddWeights : status;
   }
   return 0;
