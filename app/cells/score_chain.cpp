@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/cells/stage_text.h"
+#include "export/csv.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -238,21 +239,16 @@ std::optional<std::uint32_t> rotation_partner(const model::Rotary& rotary, std::
   return component < half ? component + half : component - half;
 }
 
-std::string table_cell(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');
-  return text;
-}
-
 std::string write_score_table(const ScoreChain& chain, std::string_view query, std::string_view key) {
-  std::string text = fmt::format("query\t{}\nkey\t{}\ncomponent\tq\tk\tq·k\n", query, key);
+  std::string text =
+      fmt::format("query\t{}\nkey\t{}\ncomponent\tq\tk\tq·k\n", exporting::tab_field(query), exporting::tab_field(key));
   for (std::size_t i = 0; i < chain.products.size(); ++i) {
     const Product& product = chain.products[i];
     text += fmt::format("{}\t{}\t{}\t{}\n", i, exact(double{product.left}), exact(double{product.right}),
                         exact(product.value()));
   }
   for (const ChainLine& line : chain.lines) {
-    text += fmt::format("{}\t{}\t{}\n", line.name, line.formula, line.value ? exact(*line.value) : "");
+    text += fmt::format("{}\t{}\t{}\n", line.name, exporting::tab_field(line.formula), line.value ? exact(*line.value) : "");
   }
   return text;
 }

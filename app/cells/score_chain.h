@@ -48,9 +48,6 @@ std::vector<float> before_rotation(const model::Rotary& rotary, std::span<const 
 /// The other component of the pair that RoPE turns; nullopt for those that it leaves as they are.
 std::optional<std::uint32_t> rotation_partner(const model::Rotary& rotary, std::uint32_t component);
 
-/// The text as one cell of tab-separated text: tabs and line ends become spaces.
-std::string table_cell(std::string text);
-
 /// The products and the lines as tab-separated text: "component q k product", one a line, then the chain's.
 std::string write_score_table(const ScoreChain& chain, std::string_view query, std::string_view key);
 

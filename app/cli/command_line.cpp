@@ -184,7 +184,7 @@ int parse_and_run(std::vector<std::string> arguments) {
     // A window has said it of each run; what weights cause isn't said twice.
     const bool asks_runs = warnings.empty() && command.app->get_name() != "view";
     if (const std::string of_run = inference::noted_run_warning(); asks_runs && !of_run.empty()) warnings.push_back(of_run);
-    for (const std::string& warning : warnings) std::cerr << "headlight: warning: " << warning << '\n';
+    for (const std::string& warning : warnings) std::cerr << "headlight: warning: " << one_line(warning) << '\n';
     return status == 0 && !warnings.empty() ? kOddNumbers : status;
   }
   return 0;

@@ -12,7 +12,6 @@
 #include "app/state/usage.h"
 #include "core/json.h"
 #include "evaluation/bleu.h"
-#include "evaluation/text_file.h"
 #include "evaluation/words.h"
 #include "inference/decoding.h"
 
@@ -99,16 +98,16 @@ int run_command(const BleuFlags& flags) {
     return names_files ? fs::path(given) : flags.common.multi30k(text, "--source and --reference");
   };
   const fs::path reference_file = file_of(flags.reference, "test_2016_flickr.en");
-  const Lines references = evaluation::read_lines(reference_file);
+  const Lines references = flags.common.texts_of(reference_file);
   Lines hypotheses;
   if (!flags.source.empty() || !names_files) {
     const fs::path source_file = file_of(flags.source, "test_2016_flickr.de");
-    const Lines sources = evaluation::read_lines(source_file);
+    const Lines sources = flags.common.texts_of(source_file);
     check_same_count(source_file, sources.size(), reference_file, references.size());
     if (flags.hypothesis.empty()) hypotheses = translate(flags.common, sources);
   }
   if (!flags.hypothesis.empty()) {
-    hypotheses = evaluation::read_lines(flags.hypothesis);
+    hypotheses = flags.common.texts_of(flags.hypothesis);
     check_same_count(flags.hypothesis, hypotheses.size(), reference_file, references.size());
   }
   const Bleu bleu = evaluation::corpus_bleu(in_words(hypotheses), in_words(references));

@@ -16,7 +16,6 @@
 #include "app/state/usage.h"
 #include "core/json.h"
 #include "evaluation/head_survey.h"
-#include "evaluation/text_file.h"
 
 namespace headlight::app {
 namespace {
@@ -170,8 +169,7 @@ int run_command(const HeadsFlags& flags) {
     throw UsageError("--exclude leaves out cells of mul and abs: add --measure mul or --measure abs");
   }
   const auto model = flags.common.open_model(kCaptionWriter);
-  const std::vector<std::string> lines =
-      flags.text.empty() ? std::vector<std::string>() : evaluation::read_lines(flags.text);
+  const std::vector<std::string> lines = flags.text.empty() ? std::vector<std::string>() : flags.common.texts_of(flags.text);
   const std::unique_ptr<GpuRunner> runner = flags.common.open_runner(*model);
   std::vector<HeadScore> scores = [&] {
     ProgressBar bar(flags.text.empty() ? "sequences" : "lines", flags.common.is_quiet);
@@ -186,7 +184,7 @@ int run_command(const HeadsFlags& flags) {
   if (flags.common.writes_json) {
     std::cout << to_text(scores_json(scores, flags), -1) << '\n';
   } else {
-    std::cout << heading(flags, model->description.name, texts) << '\n'
+    std::cout << heading(flags, one_line(model->description.name), texts) << '\n'
               << best_heads(scores, flags) << "\n\n"
               << table(scores, flags) << '\n';
   }

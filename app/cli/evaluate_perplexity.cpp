@@ -11,7 +11,6 @@
 #include "app/state/usage.h"
 #include "core/json.h"
 #include "evaluation/perplexity.h"
-#include "evaluation/text_file.h"
 
 namespace headlight::app {
 namespace {
@@ -49,14 +48,14 @@ Texts read_texts(const PerplexityFlags& flags, bool is_encoder_decoder) {
   const bool names_files = !flags.text.empty() || !flags.source.empty();
   if (!is_encoder_decoder) {
     return {.sources = {},
-            .texts = evaluation::read_lines(names_files ? fs::path(flags.text)
-                                                        : flags.common.multi30k("test_2016_flickr.en", "--text-file"))};
+            .texts = flags.common.texts_of(names_files ? fs::path(flags.text)
+                                                       : flags.common.multi30k("test_2016_flickr.en", "--text-file"))};
   }
   const auto file_of = [&](const std::string& given, const char* text) {
     return names_files ? fs::path(given) : flags.common.multi30k(text, "--source and --target");
   };
   const fs::path source_file = file_of(flags.source, "val.de"), target_file = file_of(flags.target, "val.en");
-  Texts texts{.sources = evaluation::read_lines(source_file), .texts = evaluation::read_lines(target_file)};
+  Texts texts{.sources = flags.common.texts_of(source_file), .texts = flags.common.texts_of(target_file)};
   check_same_count(source_file, texts.sources.size(), target_file, texts.texts.size());
   return texts;
 }

@@ -8,6 +8,8 @@
 #include "app/cli/progress_bar.h"
 #include "app/models/bundled_models.h"
 #include "app/state/usage.h"
+#include "core/atomic_file.h"
+#include "core/line_reader.h"
 #include "evaluation/multi30k.h"
 
 namespace headlight::app {
@@ -20,6 +22,7 @@ void EvaluationFlags::add_to(CLI::App& app, const std::string& default_model) {
     writes_json = parse_choice("--format", text, kNames) == 1;
   });
   offer_words(app, "--format", {"text", "json"});
+  add_field_flag(app, field, "Text");
   add_plain_flag(app, "--quiet", "no progress on standard error", "Output", [this] { is_quiet = true; });
   expressions.add_to(app);
   add_device_flag(app, device);
@@ -34,6 +37,10 @@ void EvaluationFlags::add_data_to(CLI::App& app) {
 
 std::shared_ptr<const inference::LanguageModel> EvaluationFlags::open_model(std::string_view bundled) const {
   return with_expressions(inference::open_model(chosen_model(model, bundled)), expressions);
+}
+
+std::vector<std::string> EvaluationFlags::texts_of(const std::filesystem::path& file) const {
+  return headlight::read_texts(file, kLargestFile, field);
 }
 
 std::filesystem::path EvaluationFlags::multi30k(std::string_view text, std::string_view missing) const {

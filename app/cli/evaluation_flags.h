@@ -15,7 +15,7 @@ namespace headlight::app {
 
 /// The flags of every evaluation: model, device, Multi30k's folder, output format.
 struct EvaluationFlags {
-  std::string model, device, data;
+  std::string model, device, data, field = "text";
   bool writes_json = false, is_quiet = false;
   ExpressionFlags expressions;
 
@@ -29,6 +29,9 @@ struct EvaluationFlags {
 
   /// The device of --device with the model's weights as 32-bit floats.
   std::unique_ptr<GpuRunner> open_runner(const inference::LanguageModel& of) const;
+
+  /// The lines of a text file, or the texts of JSON lines. Throws Error in one line.
+  std::vector<std::string> texts_of(const std::filesystem::path& file) const;
 
   /// A text of Multi30k, in the folder of --data or of the environment's variable. `missing` names the flags to give
   /// instead: "--source and --reference". Throws UsageError when there is no folder, Error when it lacks the text.

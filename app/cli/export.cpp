@@ -205,11 +205,11 @@ int run_command(ExportFlags& flags) {
   runner->watch_compiling(compile_bar());
   if (!flags.texts.empty()) return export_texts(*runner, flags, options, state);
   const ExportReport report = export_with_progress(*runner, options);
-  for (const std::string& note : report.notes) std::cerr << "headlight: note: " << note << '\n';
+  for (const std::string& note : report.notes) std::cerr << "headlight: note: " << one_line(note) << '\n';
   if (options.file.empty()) {
-    std::cout << fmt::format("{} files in {}\n", report.files.size(), options.directory.string());
+    std::cout << fmt::format("{} files in {}\n", report.files.size(), one_line(options.directory.string()));
   } else {
-    std::cout << fmt::format("{}\n", report.files.front().string());
+    std::cout << fmt::format("{}\n", one_line(report.files.front().string()));
   }
   return 0;
 }

@@ -178,12 +178,14 @@ void add_output_flags(CLI::App& app, ExportOptions* options) {
 
 void add_text_list_flags(CLI::App& app, ExportFlags* flags) {
   add_flag(app, "--texts", "FILE",
-           "a text a line, each into a folder of its own; - reads standard input; the same call goes on where it was "
-           "interrupted",
+           "a text a line, plain or .gz, each into a folder of its own; - reads standard input; the same call goes on where "
+           "it was interrupted",
            kExportOutput, [=](const std::string& path) { flags->texts = path; });
   add_plain_flag(app, "--jsonl",
-                 "lines of --texts are objects: text, id, pair, target (default: where the file ends in .jsonl)",
+                 "lines of --texts are objects: text, id, pair, target (default: where the file's name ends in .jsonl, "
+                 ".ndjson or .json, .gz aside)",
                  kExportOutput, [=] { flags->is_jsonl = true; });
+  add_field_flag(app, flags->field, kExportOutput);
 }
 
 /// Millimetres, from 10 to 1000.

@@ -19,6 +19,7 @@ struct ExportFlags {
   std::vector<StateEdit> comparisons;      ///< each freezes what is subtracted; one at most
   std::string texts;                       ///< file of --texts; "-": standard input; empty: one export
   bool is_jsonl = false;                   ///< its lines are objects
+  std::string field = "text";              ///< of these objects, with the text
   std::string figure;                      ///< file of --from; empty: none
   bool has_session = true;                 ///< figures carry what they are made from
   std::string device;

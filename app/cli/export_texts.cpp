@@ -1,16 +1,13 @@
 #include "app/cli/export_texts.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/progress_bar.h"
-#include "app/cli/text_lines.h"
 #include "app/exports/plan.h"
 #include "app/exports/record.h"
 #include "app/exports/text_index.h"
@@ -19,12 +16,12 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/line_reader.h"
 #include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr std::size_t kLongestLine = std::size_t{16} << 20;
 constexpr std::size_t kLongestId = 80;  // bytes of a folder's name
 
 /// A line of the input.
@@ -35,36 +32,15 @@ struct InputText {
   std::string key() const { return pair.empty() && target.empty() ? text : text + "\t" + pair + "\t" + target; }
 };
 
-/// The lines of a file, or of standard input.
-class InputLines {
- public:
-  explicit InputLines(const std::string& path) : path_(path), reads_input_(path == "-") {
-    if (reads_input_) return;
-    std::error_code failure;
-    if (!std::filesystem::is_regular_file(path_, failure)) throw Error("can't read {}: it is not a file", path_);
-    file_.open(path_, std::ios::binary);
-    if (!file_) throw Error("can't read {}: it can't be opened", path_);
-    while (std::getline(file_, line_)) ++count_;
-    file_.clear();
-    file_.seekg(0);
-  }
-
-  /// 0: not known yet.
-  std::size_t count() const { return count_; }
-
-  std::optional<std::string> next() {
-    if (reads_input_ ? !read_input_line(line_) : !std::getline(file_, line_)) return std::nullopt;
-    if (line_.size() > kLongestLine) throw Error("it has more than {} bytes", kLongestLine);
-    if (line_.ends_with('\r')) line_.pop_back();
-    return line_;
-  }
-
- private:
-  std::string path_, line_;
-  bool reads_input_ = false;
-  std::ifstream file_;
-  std::size_t count_ = 0;
-};
+/// How many lines a file has, for the progress: 0 of standard input. What can't be read ends the export here, before
+/// anything is computed.
+std::size_t count_lines(const std::string& path) {
+  if (path == kStandardInput) return 0;
+  LineReader lines(path);
+  std::size_t count = 0;
+  for (std::string line; lines.next(line);) ++count;
+  return count;
+}
 
 std::string member(const nlohmann::json& object, const char* name) {
   const auto found = object.find(name);
@@ -74,20 +50,18 @@ std::string member(const nlohmann::json& object, const char* name) {
   return found->get<std::string>();
 }
 
-InputText parse_line(const std::string& line, bool is_jsonl) {
+InputText parse_line(const std::string& line, bool is_jsonl, const std::string& field) {
   const std::size_t broken = find_invalid_utf8(line);
   if (broken != std::string::npos) throw Error("byte {} is not UTF-8: convert the text", broken);
   if (!is_jsonl) return {.text = line, .pair = {}, .target = {}, .id = {}};
-  const Result<nlohmann::json> object = parse_json(line, {.bytes = kLongestLine, .values = 4096, .depth = 16});
-  if (!object) throw Error("{}", object.error());
-  if (!object->is_object() || !object->contains("text")) {
-    throw Error("found {}; expected an object as {{\"text\": \"…\"}}", shown(*object));
-  }
-  return {.text = member(*object, "text"),
-          .pair = member(*object, "pair"),
-          .target = member(*object, "target"),
-          .id = member(*object, "id")};
+  const nlohmann::json object = parse_json_line(line, field);
+  return {.text = member(object, field.c_str()),
+          .pair = member(object, "pair"),
+          .target = member(object, "target"),
+          .id = member(object, "id")};
 }
+
+bool is_blank_input(const std::string& text) { return text.find_first_not_of(" \t\n\r") == std::string::npos; }
 
 /// "000012", or "000012_q-17": what isn't a letter, a digit or one of "._-" in an id is a "-".
 std::string folder_of(std::uint64_t line, const std::string& id) {
@@ -132,15 +106,19 @@ struct Counts {
 }  // namespace
 
 int export_texts(Runner& runner, const ExportFlags& flags, const ExportOptions& options, const State& state) {
-  InputLines lines(flags.texts);
-  const bool is_jsonl = flags.is_jsonl || flags.texts.ends_with(".jsonl");
+  const std::size_t line_count = count_lines(flags.texts);
+  LineReader lines(flags.texts);
+  const bool is_jsonl = flags.is_jsonl || is_json_lines(flags.texts);
   TextIndex index(options.directory, settings_of(options, state));
   ProgressBar bar("texts", false);
   Counts counts;
   std::uint64_t number = 0;
   const auto answer = [&](const std::string& line) {
-    const InputText input = parse_line(line, is_jsonl);
-    if (input.text.find_first_not_of(" \t\n\r") == std::string::npos) return;
+    if (is_blank_input(line)) return;
+    const InputText input = parse_line(line, is_jsonl, flags.field);
+    if (is_blank_input(input.text)) return;
+    const std::string folder = folder_of(number, input.id);
+    index.move(number, folder);
     if (index.has(number, input.key())) {
       ++counts.known;
       return;
@@ -148,7 +126,7 @@ int export_texts(Runner& runner, const ExportFlags& flags, const ExportOptions& 
     ExportOptions own = options;
     const State own_state = state_of(state, input);
     own.inputs = run_inputs(own_state);
-    IndexedText done{.line = number, .folder = folder_of(number, input.id), .text = input.key()};
+    IndexedText done{.line = number, .folder = folder, .text = input.key()};
     own.directory = options.directory / done.folder;
     if (flags.has_session) own.session = portable_state(own_state, own.directory);
     try {
@@ -158,7 +136,7 @@ int export_texts(Runner& runner, const ExportFlags& flags, const ExportOptions& 
       for (const std::string& note : report.notes) {
         if (counts.written > 1) break;  // the same of every text
         bar.clear();
-        std::cerr << "headlight: note: " << note << '\n';
+        std::cerr << "headlight: note: " << one_line(note) << '\n';
       }
     } catch (const NoSuchToken&) {
       done.folder.clear();
@@ -167,21 +145,18 @@ int export_texts(Runner& runner, const ExportFlags& flags, const ExportOptions& 
     }
     index.add(done);
   };
-  while (true) {
-    bar.show(number, lines.count());
+  for (std::string line; lines.next(line); ++number) {
+    bar.show(number, line_count);
     try {
-      const std::optional<std::string> line = lines.next();
-      if (!line) break;
-      answer(*line);
+      answer(line);
     } catch (const UsageError& error) {
       throw UsageError("line {}: {}", number + 1, error.what());
     } catch (const Error& error) {
       throw Error(error.kind(), "line {}: {}", number + 1, error.what());
     }
-    ++number;
   }
   bar.clear();
-  std::cout << fmt::format("{} texts in {}{}{}\n", counts.written + counts.known, options.directory.string(),
+  std::cout << fmt::format("{} texts in {}{}{}\n", counts.written + counts.known, one_line(options.directory.string()),
                            counts.known > 0 ? fmt::format(", {} of them from before", counts.known) : "",
                            counts.left_out > 0 ? fmt::format("; {} without the tokens", counts.left_out) : "");
   return 0;

@@ -177,6 +177,11 @@ void add_argument(CLI::App& app, const std::string& name, const std::string& val
   app.add_option(name, value, help)->type_name(value_name)->group(group);
 }
 
+void add_field_flag(CLI::App& app, std::string& field, const std::string& group) {
+  add_flag(app, "--field", "NAME", "the member with the text in each object of JSON lines (default text)", group,
+           [&field](const std::string& name) { field = name; });
+}
+
 void add_device_flag(CLI::App& app, std::string& device) {
   add_flag(
       app, "--device", "DEVICE",

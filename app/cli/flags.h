@@ -51,6 +51,9 @@ void offer_model_names(CLI::App& app);
 void add_argument(CLI::App& app, const std::string& name, const std::string& value_name, const std::string& help,
                   const std::string& group, std::string& value);
 
+/// --field NAME of the commands that read JSON lines.
+void add_field_flag(CLI::App& app, std::string& field, const std::string& group);
+
 /// --device NAME, which every command has, and --kernels, which says how to compute there.
 void add_device_flag(CLI::App& app, std::string& device);
 

@@ -63,7 +63,8 @@ int run_info(const InfoFlags& flags) {
   if (!flags.lists_tensors) return 0;
   std::cout << '\n';
   for (const std::string& name : checkpoint.names()) {
-    std::cout << fmt::format("{} {} {}\n", name, headlight::to_string(checkpoint.shape(name)), checkpoint.type(name));
+    std::cout << fmt::format("{} {} {}\n", one_line(name), headlight::to_string(checkpoint.shape(name)),
+                             checkpoint.type(name));
   }
   return 0;
 }
@@ -72,10 +73,10 @@ int run_info(const InfoFlags& flags) {
 std::string line_of(const model::FoundModel& found, std::size_t name_width) {
   try {
     const model::ModelDescription about = model::load_network(found.path).description;
-    return fmt::format("{:<{}}  {:<14} {:<17} {:>9}  {}", found.name, name_width, about.family, layers_by_heads(about),
-                       count_in_words(about.parameter_count), bytes_in_words(found.bytes));
+    return fmt::format("{:<{}}  {:<14} {:<17} {:>9}  {}", one_line(found.name), name_width, about.family,
+                       layers_by_heads(about), count_in_words(about.parameter_count), bytes_in_words(found.bytes));
   } catch (const Error& error) {
-    return fmt::format("{:<{}}  can't be shown: {}", found.name, name_width, error.what());
+    return fmt::format("{:<{}}  can't be shown: {}", one_line(found.name), name_width, error.what());
   }
 }
 
@@ -130,11 +131,11 @@ int run_models(const ModelsFlags& flags) {
     return 0;
   }
   if (found.empty()) {
-    std::cout << fmt::format("no models in {} (hf download puts models into the cache)\n", folder.string());
+    std::cout << fmt::format("no models in {} (hf download puts models into the cache)\n", one_line(folder.string()));
     return 0;
   }
   std::size_t width = 0;
-  for (const model::FoundModel& one : found) width = std::max(width, one.name.size());
+  for (const model::FoundModel& one : found) width = std::max(width, one_line(one.name).size());
   for (const model::FoundModel& one : found) std::cout << line_of(one, width) << std::endl;
   return 0;
 }

@@ -1,9 +1,7 @@
 #include "app/cli/model_flags.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <iostream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,27 +16,16 @@
 #include "app/state/portable_state.h"
 #include "app/state/usage.h"
 #include "capture/capture_file.h"
-#include "core/atomic_file.h"
+#include "core/line_reader.h"
 #include "core/utf8.h"
 #include "inference/notebooks.h"
 
 namespace headlight::app {
 namespace {
 
-std::string joined(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, "\n")); }
+constexpr std::size_t kLargestText = std::size_t{16} << 20;  // bytes of --text-file
 
-/// A file's text, or standard input's for "-".
-std::string text_of_file(const std::string& path) {
-  constexpr std::size_t kLargest = std::size_t{16} << 20;
-  if (path != "-") return read_file(path, kLargest);
-  std::string content;
-  std::array<char, 4096> part{};
-  while (std::cin.read(part.data(), part.size()) || std::cin.gcount() > 0) {
-    content.append(part.data(), static_cast<std::size_t>(std::cin.gcount()));
-    if (content.size() > kLargest) throw Error("standard input has more than {} bytes of text", kLargest);
-  }
-  return content;
-}
+std::string joined(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, "\n")); }
 
 const std::vector<std::string>& expect_utf8(const std::string& flag, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
@@ -76,8 +63,11 @@ void ModelFlags::add_text_flags(CLI::App& app) {
   add_repeatable_flag(app, "--text", "TEXT",
                       "the sentence; given several times (or with several lines) a batch, padded to the longest", kText,
                       [=](const std::vector<std::string>& texts) { use_texts("--text", texts); });
-  add_flag(app, "--text-file", "FILE", "the same from a file, one batch item a line; - reads standard input", kText,
-           [=](const std::string& path) { use_texts("--text-file", {text_of_file(path)}); });
+  add_flag(
+      app, "--text-file", "FILE",
+      "the same from a file, plain or .gz, one batch item a line (or a JSON object, where its name ends in .jsonl); - reads "
+      "standard input",
+      kText, [=](const std::string& path) { use_texts("--text-file", {read_text_file(path, kLargestText)}); });
   add_repeatable_flag(app, "--key-text", "TEXT",
                       "a second text to attend to: the first one's tokens become queries, this one's keys and values", kText,
                       [this](const std::vector<std::string>& texts) {

@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "core/utf8.h"
 #include "inference/memory_estimate.h"
 
 namespace headlight::app {
@@ -111,8 +112,10 @@ std::string types_in_words(const model::ModelDescription& about) {
 
 std::string model_report(const LanguageModel& model, std::uint32_t tokens) {
   const model::ModelDescription& about = model.description;
-  std::string text = about.name + "\n";
-  const auto add = [&](const char* name, const std::string& value) { text += fmt::format("  {:<12}{}\n", name, value); };
+  std::string text = one_line(about.name) + "\n";
+  const auto add = [&](const char* name, const std::string& value) {
+    text += fmt::format("  {:<12}{}\n", name, one_line(value));
+  };
   add("family", fmt::format("{} (model_type {})", about.family, about.model_type));
   add("path", model.path.string());
   add("attention", attention_in_words(about));

@@ -66,8 +66,8 @@ void export_view(const RunFlags& flags, const State& state, const std::shared_pt
   const std::unique_ptr<Runner> runner = open_gpu_runner(flags.device);
   runner->watch_compiling(compile_bar());
   const ExportReport report = run_export(*runner, options);
-  for (const std::string& note : report.notes) std::cerr << "headlight: note: " << note << '\n';
-  std::cout << fmt::format("{} files in {}\n", report.files.size(), options.directory.string());
+  for (const std::string& note : report.notes) std::cerr << "headlight: note: " << one_line(note) << '\n';
+  std::cout << fmt::format("{} files in {}\n", report.files.size(), one_line(options.directory.string()));
 }
 
 int run_session(const RunFlags& flags) {
@@ -88,7 +88,7 @@ int run_session(const RunFlags& flags) {
   const SessionRecord computed = record_of(*numbers, result.device);
 
   const std::string changed = model_changes(state);
-  std::cout << fmt::format("{}: {} tokens{}{}\n", session_name(path),
+  std::cout << fmt::format("{}: {} tokens{}{}\n", one_line(session_name(path)),
                            result.input->queries(result.blocks.back().kind).length, changed.empty() ? "" : ", ", changed);
   std::cout << fmt::format("device: {}\n", result.device);
   bool is_as_saved = true;

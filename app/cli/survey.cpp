@@ -18,7 +18,9 @@
 #include "app/state/usage.h"
 #include "app/survey/survey_files.h"
 #include "app/survey/survey_run.h"
+#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/line_reader.h"
 #include "inference/run_findings.h"
 #include "inference/weight_findings.h"
 
@@ -48,13 +50,13 @@ constexpr const char* kSurveyFooter =
 constexpr std::uint32_t kMostTop = 1'000, kMostTextTokens = 32'768;
 
 struct SurveyFlags {
-  std::string corpus, model, device;
+  std::string corpus, model, device, field = "text";
   std::filesystem::path directory = "survey";
   std::vector<HeadMetric> metrics = {HeadMetric::PreviousToken, HeadMetric::DuplicateToken, HeadMetric::Induction,
                                      HeadMetric::Sink, HeadMetric::Entropy};
   std::uint32_t top = 20, tokens = 512;
   std::vector<std::string> devices;
-  bool restarts = false, is_quiet = false;
+  bool is_jsonl = false, restarts = false, is_quiet = false;
 };
 
 /// The size of a model's files and the time of their last change, for telling whether it is the same.
@@ -77,14 +79,15 @@ std::string fingerprint(const std::filesystem::path& path) {
 
 int survey(SurveyFlags& flags, Ranks& ranks) {
   const auto model = inference::open_model(chosen_model(flags.model, kCaptionWriter));
-  const CorpusFile corpus(std::filesystem::absolute(flags.corpus));
+  const bool is_input = flags.corpus == kStandardInput;
+  if (is_input && ranks.size() > 1) throw UsageError("- is rank 0's standard input alone: name a file");
+  const std::filesystem::path file =
+      is_input ? std::filesystem::path(kStandardInput) : std::filesystem::absolute(flags.corpus);
+  const CorpusFile corpus(file, flags.directory, {.is_json = flags.is_jsonl || is_json_lines(file), .field = flags.field});
   const evaluation::CorpusMeasures measures = evaluation::corpus_measures(*model, flags.metrics, flags.tokens, flags.top);
   if (flags.restarts && ranks.rank() == 0) std::filesystem::remove(flags.directory / "survey.state");
   SurveyOptions options{.directory = flags.directory,
-                        .identity = {.corpus = fmt::format("{} ({} bytes, changed {})", corpus.path().string(),
-                                                           corpus.bytes(), corpus.changed()),
-                                     .model = fingerprint(model->path),
-                                     .measures = measures},
+                        .identity = {.corpus = corpus.identity(), .model = fingerprint(model->path), .measures = measures},
                         .devices = flags.devices,
                         .progress = {},
                         .tell = {},
@@ -97,7 +100,8 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
     const std::lock_guard lock(device_lock);
     devices.insert(name);
   };
-  if (!flags.is_quiet) options.tell = [](const std::string& line) { std::cerr << "headlight: note: " << line << '\n'; };
+  if (!flags.is_quiet)
+    options.tell = [](const std::string& line) { std::cerr << "headlight: note: " << one_line(line) << '\n'; };
   options.progress = [&](const SurveyProgress& progress) {
     if (!texts_before) texts_before = progress.texts;
     bar.show(progress.done, progress.shards);
@@ -126,7 +130,7 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
                                             found.odd, found.texts));
   }
   if (found.skipped > 0) std::cout << fmt::format(", {} lines skipped", found.skipped);
-  std::cout << fmt::format("; {} shows what heads do\n", (flags.directory / "report.html").string());
+  std::cout << fmt::format("; {} shows what heads do\n", one_line((flags.directory / "report.html").string()));
   return 0;
 }
 
@@ -154,7 +158,12 @@ int run_command(SurveyFlags& flags) {
 Subcommand add_survey_command(CLI::App& app) {
   CLI::App* command = add_subcommand(app, "survey", kSurveyDescription);
   const auto flags = std::make_shared<SurveyFlags>();
-  add_argument(*command, "corpus", "FILE", "the corpus: a text a line, UTF-8", "Corpus", flags->corpus);
+  add_argument(*command, "corpus", "FILE", "the corpus: a text a line, UTF-8, plain or .gz; - reads standard input",
+               "Corpus", flags->corpus);
+  add_plain_flag(*command, "--jsonl",
+                 "lines are JSON objects (default: where the file's name ends in .jsonl, .ndjson or .json, .gz aside)",
+                 "Corpus", [flags = flags.get()] { flags->is_jsonl = true; });
+  add_field_flag(*command, flags->field, "Corpus");
   add_repeatable_flag(
       *command, "--metrics", "LIST",
       fmt::format("what to measure, joined by commas: {} (default previous,duplicate,induction,sink,entropy)",

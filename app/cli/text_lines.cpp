@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include <poll.h>
 #include <unistd.h>
 
 #include "app/engine/prompt_lines.h"
@@ -14,13 +13,6 @@
 namespace headlight::app {
 namespace {
 
-/// Can standard input be read without blocking (more input, or its end)?
-bool has_input() {
-  if (std::cin.rdbuf()->in_avail() > 0) return true;
-  pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-  return poll(&input, 1, 0) > 0;
-}
-
 void check_utf8(const std::string& line) {
   const std::size_t broken = find_invalid_utf8(line);
   if (broken != std::string::npos) throw Error("byte {} is not UTF-8: convert the text", broken);
@@ -28,40 +20,24 @@ void check_utf8(const std::string& line) {
 
 }  // namespace
 
-bool read_input_line(std::string& line) {
-  constexpr std::size_t kLongestText = std::size_t{16} << 20;
-  line.clear();
-  std::streambuf& buffer = *std::cin.rdbuf();
-  constexpr int kEnd = std::streambuf::traits_type::eof();
-  for (int letter = buffer.sbumpc(); letter != '\n'; letter = buffer.sbumpc()) {
-    if (letter == kEnd) {
-      std::cin.setstate(std::ios::eofbit);
-      return !line.empty();
-    }
-    if (line.size() == kLongestText) throw Error("a line of standard input has more than {} bytes", kLongestText);
-    line += static_cast<char>(letter);
-  }
-  return true;
-}
-
 TextLines::TextLines(const std::vector<std::string>& given, bool reads_input)
-    : reads_input_(reads_input), is_interactive_(reads_input && isatty(STDIN_FILENO) != 0) {
+    : is_interactive_(reads_input && isatty(STDIN_FILENO) != 0) {
   for (const std::string& text : given) {
     for (const LineRange line : line_ranges(text)) given_.push_back(text.substr(line.begin, line.end - line.begin));
   }
-  if (!reads_input_) return;
+  if (!reads_input) return;
+  input_.emplace(kStandardInput);
   std::ios::sync_with_stdio(false);
-  std::cin.tie(nullptr);
 }
 
 bool TextLines::read(std::string& line) {
-  if (!reads_input_) {
+  if (input_) {
+    if (!input_->next(line)) return false;
+  } else {
     if (count_ == given_.size()) return false;
     line = given_[count_];
-  } else if (!read_input_line(line)) {
-    return false;
+    strip_line_end(line);
   }
-  if (line.ends_with('\r')) line.pop_back();
   ++count_;
   return true;
 }
@@ -70,7 +46,7 @@ std::vector<std::string> TextLines::next(std::size_t most) {
   std::vector<std::string> lines;
   if (is_interactive_) most = 1;
   std::string line;
-  while (lines.size() < most && (lines.empty() || !reads_input_ || has_input()) && read(line)) lines.push_back(line);
+  while (lines.size() < most && (lines.empty() || !input_ || input_->is_ready()) && read(line)) lines.push_back(line);
   return lines;
 }
 

@@ -2,14 +2,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-namespace headlight::app {
+#include "core/line_reader.h"
 
-/// The next line of standard input, without its end; false at the end of the input. Throws Error for a line of more than
-/// 16 MiB: the input may have no end.
-bool read_input_line(std::string& line);
+namespace headlight::app {
 
 /// The lines that a command processes one by one: the given ones, else standard input's.
 class TextLines {
@@ -30,8 +29,9 @@ class TextLines {
   bool read(std::string& line);
 
   std::vector<std::string> given_;
+  std::optional<LineReader> input_;  ///< where standard input is read
   std::size_t count_ = 0;
-  bool reads_input_ = false, is_interactive_ = false;
+  bool is_interactive_ = false;
 };
 
 /// Calls `answer` with lines, at most `most` together, and the number of the first of them, from 0. `check` throws Error for

@@ -16,6 +16,7 @@
 #include "app/state/usage.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/line_reader.h"
 #include "inference/language_model.h"
 
 namespace headlight::app {
@@ -49,11 +50,10 @@ void answer_lines(const std::vector<std::string>& given, const std::function<std
   for (const std::string& line : given) write(line, ++number);
   if (given.empty()) {
     std::ios::sync_with_stdio(false);
-    std::cin.tie(nullptr);
-    std::string line;
-    while (read_input_line(line)) {
+    LineReader lines(kStandardInput, true);
+    for (std::string line; lines.next(line);) {
       write(line, ++number);
-      if (std::cin.rdbuf()->in_avail() <= 0) std::cout.flush();
+      if (!lines.is_ready()) std::cout.flush();
     }
   }
   std::cout.flush();

@@ -55,7 +55,7 @@ int run_view(ViewFlags& flags) {
   } catch (const Error& error) {  // no folder for settings: the window starts without them
     loaded.warning = error.what();
   }
-  if (loaded.warning) std::cerr << "headlight: " << *loaded.warning << '\n';
+  if (loaded.warning) std::cerr << "headlight: " << one_line(*loaded.warning) << '\n';
   options.settings = std::move(loaded.settings);
   options.warning = std::move(loaded.warning);
   State& state = options.settings.state;

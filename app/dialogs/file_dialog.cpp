@@ -57,7 +57,7 @@ const Words& words_of(FilePurpose purpose) {
                                .prefix = "text_file.",
                                .hint = "~/text.txt",
                                .new_name = "",
-                               .extensions = {".txt", ".md", ".text", ".csv", ".tsv", ".py", ".cpp", ".h"}};
+                               .extensions = {".txt", ".md", ".text", ".jsonl", ".csv", ".tsv", ".py", ".cpp", ".h", ".gz"}};
   static const Words kOpenCapture{
       .title = "Open capture",
       .help =

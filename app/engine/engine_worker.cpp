@@ -122,7 +122,9 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
       lost_reference_ = request_->reference;
       compared_.clear();
     }
-    const RunSource::Source& source = source_.build(inputs);
+    const RunSource::Source& source = source_.build(
+        inputs,
+        [this](const model::Network& network, const model::ModelInput& input) { runner().expect_room(network, input); });
     load_weights(source, inputs);
     run(source, inputs);
     result_.inputs = std::make_shared<const RunInputs>(inputs);

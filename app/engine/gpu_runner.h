@@ -39,6 +39,9 @@ class GpuRunner final : public Runner {
     session_.unload();
     warm_up_ = {};
   }
+  void expect_room(const model::Network& network, const model::ModelInput& input) const override {
+    session_.expect_room(network, input);
+  }
   std::shared_ptr<const inference::Run> run(inference::PassInputs pass,
                                             std::shared_ptr<const inference::Run>&& base) override {
     std::shared_ptr<const inference::Run> run = session_.run(std::move(pass), std::move(base));

@@ -7,12 +7,12 @@
 
 namespace headlight::app {
 
-const RunSource::Source& RunSource::build(const RunInputs& inputs) {
+const RunSource::Source& RunSource::build(const RunInputs& inputs, const RoomCheck& expect_room) {
   if (source_.network && inputs.source == inputs_.source) return source_;
   source_ = match(
       inputs.source, [&](const Playground& playground) { return build(playground); },
-      [&](const Notebook& notebook) { return build(notebook); }, [&](const Model& model) { return build(model); },
-      [&](const Capture& capture) { return build(capture); });
+      [&](const Notebook& notebook) { return build(notebook); },
+      [&](const Model& model) { return build(model, expect_room); }, [&](const Capture& capture) { return build(capture); });
   inputs_ = inputs;
   reopened_.reset();
   return source_;
@@ -46,11 +46,12 @@ RunSource::Source RunSource::build(const Notebook& choice) {
           .prompt = nullptr};
 }
 
-RunSource::Source RunSource::build(const Model& choice) {
+RunSource::Source RunSource::build(const Model& choice, const RoomCheck& expect_room) {
   std::shared_ptr<const inference::LanguageModel> model = models_->open(choice.path);
   const model::ModelDescription& description = model->description;
   auto prompt = std::make_shared<const inference::Prompt>(inference::make_prompt(
       *model, prompt_text(choice, inference::takes_pairs(description), description.is_encoder_decoder)));
+  if (expect_room) expect_room(*model->network, prompt->input);
   std::shared_ptr<const model::Network> network = network_of(*model, choice, prompt->input);
   return {.network = std::move(network), .input = {prompt, &prompt->input}, .model = std::move(model), .prompt = prompt};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "app/engine/model_cache.h"
@@ -28,9 +29,13 @@ class RunSource {
 
   explicit RunSource(std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>()) : models_(std::move(models)) {}
 
+  /// Has the device room for a run? Throws Error where it hasn't.
+  using RoomCheck = std::function<void(const model::Network& network, const model::ModelInput& input)>;
+
   /// Throws Error in one line (see inference::open_model, inference::make_prompt, inference::make_playground,
-  /// inference::make_notebook); then the last source stays.
-  const Source& build(const RunInputs& inputs);
+  /// inference::make_notebook); then the last source stays. `expect_room` is called for a model's text before anything is
+  /// made for its length, as a longer table of positions is.
+  const Source& build(const RunInputs& inputs, const RoomCheck& expect_room = {});
 
   /// Are the inputs of the last source's model, and has it been written or replaced on disk since it was opened? Then it is
   /// forgotten, and build() takes it as it is now. Throws Error in one line when it can't be opened any more; then the last
@@ -43,7 +48,7 @@ class RunSource {
  private:
   Source build(const Playground& choice);
   Source build(const Notebook& choice);
-  Source build(const Model& choice);
+  Source build(const Model& choice, const RoomCheck& expect_room);
   Source build(const Capture& choice);
   /// The model's network, with its positions stretched where the choice says so and the input needs it.
   std::shared_ptr<const model::Network> network_of(const inference::LanguageModel& model, const Model& choice,

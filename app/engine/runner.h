@@ -36,6 +36,8 @@ class Runner {
     load(std::move(layers), precision, observer);
   }
   virtual void unload() = 0;
+  /// Session::expect_room; fakes have room for everything.
+  virtual void expect_room(const model::Network& /*network*/, const model::ModelInput& /*input*/) const {}
   /// The caller gives `base` away, as to Session::run.
   virtual std::shared_ptr<const inference::Run> run(inference::PassInputs pass,
                                                     std::shared_ptr<const inference::Run>&& base) = 0;

@@ -435,7 +435,9 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
     return ExportRun(runner, known->run, known->source, options, observer, known_other ? &*known_other : nullptr).write();
   }
   RunSource sources(options.models ? options.models : std::make_shared<ModelCache>());
-  const RunSource::Source& source = sources.build(options.inputs);
+  const RunSource::Source& source = sources.build(
+      options.inputs,
+      [&](const model::Network& network, const model::ModelInput& input) { runner.expect_room(network, input); });
   RunSource::Source computed = source;
   if (!source.capture) {
     const std::vector<ExportBlocks> blocks =

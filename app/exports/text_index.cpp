@@ -66,6 +66,22 @@ void TextIndex::read(const std::string& content, const Json& settings) {
   }
 }
 
+void TextIndex::move(std::uint64_t line, const std::string& folder) {
+  const auto found = texts_.find(line);
+  if (found == texts_.end() || found->second.folder.empty() || found->second.folder == folder) return;
+  std::error_code failure;
+  if (std::filesystem::is_directory(folder_ / found->second.folder, failure)) {
+    std::filesystem::rename(folder_ / found->second.folder, folder_ / folder, failure);
+    if (failure) {
+      throw Error("can't rename {} to {}: {}; name another folder", (folder_ / found->second.folder).string(), folder,
+                  failure.message());
+    }
+  }
+  IndexedText moved = found->second;
+  moved.folder = folder;
+  add(moved);
+}
+
 bool TextIndex::has(std::uint64_t line, const std::string& text) const {
   const auto found = texts_.find(line);
   if (found == texts_.end() || found->second.text != text) return false;

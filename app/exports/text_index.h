@@ -27,6 +27,9 @@ class TextIndex {
   /// Opens the folder's index, or begins one. Throws Error where it is damaged, or of other settings.
   TextIndex(const std::filesystem::path& folder, const exporting::Json& settings);
 
+  /// The line's folder has this name now: where it was written under another one, it is renamed. Throws Error where it
+  /// can't be.
+  void move(std::uint64_t line, const std::string& folder);
   /// Was this text finished on this line, and are its files there?
   bool has(std::uint64_t line, const std::string& text) const;
   /// Throws Error where the line can't be written.

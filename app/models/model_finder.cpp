@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "app/models/bundled_models.h"
+#include "core/error.h"
 #include "model/hub_cache.h"
 #include "model/load_network.h"
 
@@ -54,7 +55,16 @@ class Search {
   void add_folder(const fs::path& folder, ListedModel::Origin origin) {
     std::error_code failure;
     if (!fs::is_directory(folder, failure)) return;
-    for (const model::FoundModel& found : model::find_models(folder)) add(found, origin);
+    try {
+      for (const model::FoundModel& found : model::find_models(folder)) add(found, origin);
+    } catch (const Error& error) {
+      ListedModel unread;
+      unread.origin = origin;
+      unread.path = folder;
+      unread.name = name_of(folder);
+      unread.problem = error.what();
+      models_.push_back(std::move(unread));
+    }
   }
 
   void add(const model::FoundModel& found, ListedModel::Origin origin) {

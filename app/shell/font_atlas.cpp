@@ -75,7 +75,7 @@ ImFont* add_file(ImFontAtlas& atlas, const FontFile& file, float em_pixels, cons
 #endif
   const float line_pixels = std::round(em_pixels * file.line_per_em);
   // ImGui takes the data as void* but only reads it: it isn't the owner.
-  void* data = const_cast<unsigned char*>(file.data.data());
+  void* data = const_cast<char*>(file.data.data());
   return atlas.AddFontFromMemoryTTF(data, static_cast<int>(file.data.size()), line_pixels, &config, ranges);
 }
 

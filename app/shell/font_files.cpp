@@ -1,7 +1,6 @@
 #include "app/shell/font_files.h"
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <string_view>
 
@@ -9,6 +8,7 @@
 #include <ft2build.h>
 #include FT_FREETYPE_H
 
+#include "core/atomic_file.h"
 #include "core/error.h"
 
 namespace headlight::shell {
@@ -49,22 +49,14 @@ std::vector<bool> coverage(FcPattern* font) {
   return covered;
 }
 
-std::vector<unsigned char> read_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary | std::ios::ate);
-  const std::streamoff size = stream ? static_cast<std::streamoff>(stream.tellg()) : 0;
-  std::vector<unsigned char> data(static_cast<std::size_t>(std::max<std::streamoff>(size, 0)));
-  stream.seekg(0);
-  stream.read(reinterpret_cast<char*>(data.data()), size);
-  return data;
-}
-
 float measure_line_per_em(const FontFile& file) {
   FT_Library library = nullptr;
   FT_Face face = nullptr;
   float result = 0.0F;
   if (FT_Init_FreeType(&library) == 0) {
     const auto bytes = static_cast<FT_Long>(file.data.size());
-    if (FT_New_Memory_Face(library, file.data.data(), bytes, file.index, &face) == 0 && face->units_per_EM > 0) {
+    const auto* data = reinterpret_cast<const FT_Byte*>(file.data.data());
+    if (FT_New_Memory_Face(library, data, bytes, file.index, &face) == 0 && face->units_per_EM > 0) {
       result = static_cast<float>(face->ascender - face->descender) / static_cast<float>(face->units_per_EM);
       FT_Done_Face(face);
     }

@@ -13,10 +13,10 @@ namespace headlight::shell {
 /// A font file in memory, as the atlas reads it.
 struct FontFile {
   std::string path;
-  int index = 0;                    ///< of the face in a collection
-  std::vector<unsigned char> data;  ///< the whole file
-  float line_per_em = 1.2F;         ///< (ascender + descender) / em: ImGui measures fonts by lines, typography by the em
-  std::vector<bool> covered;        ///< [0x10000], which code points it has
+  int index = 0;              ///< of the face in a collection
+  std::string data;           ///< the whole file
+  float line_per_em = 1.2F;   ///< (ascender + descender) / em: ImGui measures fonts by lines, typography by the em
+  std::vector<bool> covered;  ///< [0x10000], which code points it has
 };
 
 /// Finds installed fonts through fontconfig and keeps their files.

@@ -5,24 +5,13 @@
 
 #include "app/state/session_file.h"
 #include "capture/capture_file.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
-#include "core/utf8.h"
+#include "core/line_reader.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr std::uintmax_t kLargestText = std::uintmax_t{1} << 20;
-
-/// Windows' line ends and the newlines at the end would be empty lines of the batch.
-std::string tidy_lines(const std::string& content) {
-  std::string text;
-  for (const char c : content) {
-    if (c != '\r') text += c;
-  }
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
 
 }  // namespace
 
@@ -33,17 +22,10 @@ FileKind kind_of_file(const std::filesystem::path& path) {
 }
 
 std::string read_text(const std::filesystem::path& path) {
-  std::error_code failure;
-  const std::uintmax_t size = std::filesystem::file_size(path, failure);
-  if (!failure && size > kLargestText) {
-    throw Error("{}: {} MiB is more than the 1 MiB that a text may have", path.string(), (size >> 20) + 1);
-  }
-  const std::string content = read_file(path, kLargestText);
-  const std::size_t broken = find_invalid_utf8(content);
-  if (broken != std::string_view::npos) {
-    throw Error("{}: byte {} is not UTF-8; only text files can be opened", path.string(), broken);
-  }
-  return tidy_lines(content);
+  std::string text = read_text_file(path, kLargestText);
+  // Newlines at the end would be empty lines of the batch.
+  text.resize(text.find_last_not_of('\n') + 1);
+  return text;
 }
 
 void open_text(const std::filesystem::path& path, State& state) {

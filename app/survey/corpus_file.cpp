@@ -1,59 +1,113 @@
 #include "app/survey/corpus_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/file_stamp.h"
+#include "core/line_reader.h"
 #include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
 
-void strip_line_end(std::string& line) {
-  if (!line.empty() && line.back() == '\r') line.pop_back();
+namespace fs = std::filesystem;
+
+constexpr std::size_t kCopiedAtOnce = std::size_t{64} << 10;
+
+[[noreturn]] void fail_to_copy(const fs::path& folder, const std::string& name) {
+  throw Error("can't write the unpacked text of {} into {}: {}; choose another --out or free some space", name,
+              folder.string(), std::strerror(errno));
+}
+
+void write_all(int descriptor, std::string_view bytes, const fs::path& folder, const std::string& name) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) fail_to_copy(folder, name);
+    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
 }
 
 }  // namespace
 
-CorpusFile::CorpusFile(std::filesystem::path path) : path_(std::move(path)) {
-  if (path_.extension() == ".gz") {
-    throw Error("{} is compressed; unpack it: a survey reads parts of a corpus, from wherever it goes on", path_.string());
+CorpusFile::CorpusFile(const fs::path& path, const fs::path& folder, CorpusFormat format)
+    : path_(path == kStandardInput ? "standard input" : path), format_(std::move(format)), file_(-1) {
+  TextBytes text(path);
+  std::string part(kCopiedAtOnce, '\0');
+  const std::size_t first = text.read(part.data(), part.size());  // refuses what is no text
+  if (first == 0) throw Error("{} is empty; give a text file with a text a line", path_.string());
+  const bool is_input = path == kStandardInput;
+  if (is_input || text.is_packed()) {
+    copy(text, std::string_view(part).substr(0, first), folder);
+  } else {
+    file_ = open_to_read(path);
+    bytes_ = fs::file_size(path);
   }
-  descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor_ < 0) throw Error("can't open {}: {}", path_.string(), std::strerror(errno));
-  struct stat found = {};
-  const bool is_file = ::fstat(descriptor_, &found) == 0 && S_ISREG(found.st_mode);
-  bytes_ = is_file ? static_cast<std::uint64_t>(found.st_size) : 0;
-  if (bytes_ == 0) {
-    ::close(std::exchange(descriptor_, -1));
-    throw Error("{} {}; give a text file with a text a line", path_.string(), is_file ? "is empty" : "is no regular file");
+  if (!is_input) {
+    const std::optional<FileStamp> stamp = stamp_of(path);
+    identity_ = fmt::format("{} ({} bytes, changed {})", path_.string(), bytes_, stamp ? stamp->written_ns : 0);
   }
-  constexpr std::int64_t kNanoseconds = 1'000'000'000;
-  changed_ = std::int64_t{found.st_mtim.tv_sec} * kNanoseconds + found.st_mtim.tv_nsec;
+  if (!format_.is_json) return;
+  identity_ += fmt::format(", \"{}\" of JSON lines", format_.field);
+  check_first_object();
 }
 
-CorpusFile::~CorpusFile() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+void CorpusFile::copy(TextBytes& text, std::string_view first, const fs::path& folder) {
+  make_directories(folder);
+  std::string pattern = (folder / "corpus-XXXXXX").string();
+  file_ = Descriptor(::mkostemp(pattern.data(), O_CLOEXEC));
+  if (file_.number() < 0) fail_to_copy(folder, text.name());
+  ::unlink(pattern.c_str());
+  uLong checksum = ::crc32(0, nullptr, 0);
+  std::string part(first);
+  part.resize(kCopiedAtOnce);
+  for (std::size_t count = first.size(); count > 0; count = text.read(part.data(), part.size())) {
+    write_all(file_.number(), {part.data(), count}, folder, text.name());
+    checksum = ::crc32(checksum, reinterpret_cast<const Bytef*>(part.data()), static_cast<uInt>(count));
+    bytes_ += count;
+  }
+  identity_ = fmt::format("{} ({} bytes, CRC-32 {:08x})", text.name(), bytes_, checksum);
+}
+
+/// A field that no object has would be found out after hours, as lines that were all skipped.
+void CorpusFile::check_first_object() const {
+  for (std::uint64_t offset = 0; offset < bytes_;) {
+    const std::string line = line_at(offset);
+    if (line.find_first_not_of(" \t\r") == std::string::npos) {
+      offset += line.size() + 1;
+      continue;
+    }
+    try {
+      text_of_json_line(tidy(line, offset), format_.field);
+    } catch (const Error& error) {
+      throw Error("{}: {}", path_.string(), error.what());
+    }
+    return;
+  }
 }
 
 std::string CorpusFile::read(std::uint64_t offset, std::uint64_t size) const {
   std::string bytes(std::min(size, bytes_ - std::min(offset, bytes_)), '\0');
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t count = ::pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      throw Error("{} can't be read at byte {}: {}", path_.string(), offset + done,
-                  count == 0 ? "it became shorter" : std::strerror(errno));
-    }
-    done += static_cast<std::size_t>(count);
-  }
+  const std::size_t count = read_at(file_.number(), bytes.data(), bytes.size(), offset, path_.string());
+  if (count < bytes.size()) throw Error("can't read {} at byte {}: it became shorter", path_.string(), offset + count);
   return bytes;
+}
+
+/// Without what isn't the line's: the file's byte order mark, the rest of the line's end.
+std::string CorpusFile::tidy(std::string line, std::uint64_t offset) {
+  strip_line_end(line);
+  if (offset == 0) strip_byte_order_mark(line);
+  return line;
 }
 
 CorpusShard CorpusFile::shard(std::uint64_t index) const {
@@ -71,29 +125,39 @@ CorpusShard CorpusFile::shard(std::uint64_t index) const {
   }
   while (from + at < end) {
     std::size_t line_end = bytes.find('\n', at);
-    while (line_end == std::string::npos && read_to < bytes_ && bytes.size() - at <= kLongestLine) {
+    while (line_end == std::string::npos && read_to < bytes_ && bytes.size() - at <= kLongestCorpusLine) {
       const std::size_t before = bytes.size();
       bytes += read(read_to, kShardBytes);
       read_to = from + bytes.size();
       line_end = bytes.find('\n', before);
     }
     const bool is_whole = line_end != std::string::npos || read_to >= bytes_;
-    evaluation::CorpusText text{.offset = from + at, .text = bytes.substr(at, line_end - at)};
-    if (!is_whole || text.text.size() > kLongestLine || find_invalid_utf8(text.text) != std::string::npos) {
-      ++found.skipped;
-    } else {
-      strip_line_end(text.text);
-      found.texts.push_back(std::move(text));
-    }
+    add_line(bytes.substr(at, line_end - at), from + at, is_whole, found);
     if (line_end == std::string::npos) break;
     at = line_end + 1;
   }
   return found;
 }
 
+void CorpusFile::add_line(std::string line, std::uint64_t offset, bool is_whole, CorpusShard& shard) const {
+  const bool is_text = is_whole && line.size() <= kLongestCorpusLine && find_invalid_utf8(line) == std::string::npos;
+  std::string text = is_text ? tidy(std::move(line), offset) : std::string();
+  if (!is_text) {
+    ++shard.skipped;
+  } else if (!format_.is_json) {
+    shard.texts.push_back({.offset = offset, .text = std::move(text)});
+  } else if (text.find_first_not_of(" \t") != std::string::npos) {
+    try {
+      shard.texts.push_back({.offset = offset, .text = text_of_json_line(text, format_.field)});
+    } catch (const Error&) {
+      ++shard.skipped;
+    }
+  }
+}
+
 std::string CorpusFile::line_at(std::uint64_t offset) const {
   std::string line;
-  while (line.size() < kLongestLine && offset + line.size() < bytes_) {
+  while (line.size() < kLongestCorpusLine && offset + line.size() < bytes_) {
     const std::size_t before = line.size();
     line += read(offset + before, kShardBytes);
     if (const std::size_t end = line.find('\n', before); end != std::string::npos) {
@@ -101,8 +165,12 @@ std::string CorpusFile::line_at(std::uint64_t offset) const {
       break;
     }
   }
-  strip_line_end(line);
   return line;
+}
+
+std::string CorpusFile::text_at(std::uint64_t offset) const {
+  std::string line = tidy(line_at(offset), offset);
+  return format_.is_json ? text_of_json_line(line, format_.field) : line;
 }
 
 }  // namespace headlight::app

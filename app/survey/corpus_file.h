@@ -3,8 +3,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/descriptor.h"
+#include "core/text_bytes.h"
 #include "evaluation/corpus_survey.h"
 
 namespace headlight::app {
@@ -12,42 +15,57 @@ namespace headlight::app {
 /// Bytes of a shard: some 4,000 tokens of English.
 inline constexpr std::uint64_t kShardBytes = std::uint64_t{16} << 10;
 /// Longer lines are skipped.
-inline constexpr std::uint64_t kLongestLine = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kLongestCorpusLine = std::uint64_t{1} << 20;
 
 /// Lines of one shard.
 struct CorpusShard {
   std::vector<evaluation::CorpusText> texts;
-  std::uint64_t skipped = 0;  ///< lines that are too long or not UTF-8
+  std::uint64_t skipped = 0;  ///< lines that are too long, not UTF-8, or of JSON lines no object with a text
 };
 
-/// A text file, a text a line, of any size: only the shard that is read is in memory. Shard s has the lines whose first byte
-/// is in [s, s + 1) · kShardBytes, so that it is found without reading what is before it. Not thread-safe.
+/// How a corpus is read.
+struct CorpusFormat {
+  bool is_json = false;        ///< a JSON object a line, whatever the file's name is
+  std::string field = "text";  ///< of these objects
+};
+
+/// A corpus of any size, a text a line or a JSON object a line: only the shard that is read is in memory. Shard s has the
+/// lines whose first byte is in [s, s + 1) · kShardBytes, so that it is found without reading what is before it. What gzip
+/// compressed can't be read from any place on, and standard input only once: both are first copied, unpacked, into a file
+/// without a name, which is gone when this is; offsets and shards are those of the unpacked text. Any thread may
+/// read shards.
 class CorpusFile {
  public:
-  /// Throws Error where it isn't a regular file that can be read, or holds nothing.
-  explicit CorpusFile(std::filesystem::path path);
-  ~CorpusFile();
-  CorpusFile(const CorpusFile&) = delete;
-  CorpusFile& operator=(const CorpusFile&) = delete;
+  /// `path`: "-" is standard input. `folder` has room for a copy. Throws Error where it isn't a text that can be read (and
+  /// then what it is), holds nothing, or of JSON lines the first is no object with a text.
+  CorpusFile(const std::filesystem::path& path, const std::filesystem::path& folder, CorpusFormat format = {});
 
+  /// The file's path, or "standard input".
   const std::filesystem::path& path() const { return path_; }
+  /// Of the unpacked text.
   std::uint64_t bytes() const { return bytes_; }
-  /// When it was changed last, in nanoseconds since 1970.
-  std::int64_t changed() const { return changed_; }
+  /// What tells this corpus from others: its path, size, time of the last change and format; of standard input a check sum.
+  const std::string& identity() const { return identity_; }
   std::uint64_t shards() const { return (bytes_ + kShardBytes - 1) / kShardBytes; }
 
   /// Throws Error naming the file where it can't be read any more.
   CorpusShard shard(std::uint64_t index) const;
-  /// The line that begins there, cut after kLongestLine bytes.
-  std::string line_at(std::uint64_t offset) const;
+  /// The text of the line that begins there, which is cut after kLongestCorpusLine bytes.
+  std::string text_at(std::uint64_t offset) const;
 
  private:
+  void copy(TextBytes& text, std::string_view first, const std::filesystem::path& folder);
+  void check_first_object() const;
   std::string read(std::uint64_t offset, std::uint64_t size) const;
+  std::string line_at(std::uint64_t offset) const;
+  static std::string tidy(std::string line, std::uint64_t offset);
+  void add_line(std::string line, std::uint64_t offset, bool is_whole, CorpusShard& shard) const;
 
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  CorpusFormat format_;
+  Descriptor file_;
   std::uint64_t bytes_ = 0;
-  std::int64_t changed_ = 0;
+  std::string identity_;
 };
 
 }  // namespace headlight::app

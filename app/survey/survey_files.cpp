@@ -133,7 +133,7 @@ std::string description(const SurveyResults& results) {
 std::vector<ShownExample> SurveyResults::examples(std::size_t cell) const {
   std::vector<ShownExample> shown;
   for (const evaluation::HeadExample& example : statistics.examples[cell].best()) {
-    std::string text = corpus.line_at(example.offset);
+    std::string text = corpus.text_at(example.offset);
     std::vector<std::uint32_t> ids = evaluation::text_ids(model, text);
     if (ids.size() > measures.most_tokens) ids.resize(measures.most_tokens);
     if (std::max(example.query, example.key) >= ids.size()) {

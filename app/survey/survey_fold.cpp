@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <zlib.h>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -12,9 +13,34 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::string_view kAnySurvey = "headlight survey ";
-/// Files of version 1 have other numbers by the same names (survey_files.h).
+constexpr std::string_view kAnySurveyMagic = "headlight survey ";
 constexpr std::string_view kSurveyMagic = "headlight survey 2\n";
+
+using Checksum = std::uint32_t;
+
+/// CRC-32 of all that is before it in the file.
+Checksum checksum_of(std::string_view bytes) {
+  return static_cast<Checksum>(
+      ::crc32_z(::crc32(0, nullptr, 0), reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+/// The file's bytes without its check sum.
+std::string read_checked(const std::filesystem::path& file) {
+  std::string bytes = read_file(file);
+  if (!bytes.starts_with(kSurveyMagic)) {
+    const bool is_older = bytes.starts_with(kAnySurveyMagic);
+    throw Error("{} is {}", file.string(),
+                is_older ? "of another version of headlight, whose metrics are other numbers; measure again with --restart"
+                         : "no survey's; remove it, or choose another --out");
+  }
+  Checksum written = 0;
+  if (bytes.size() >= kSurveyMagic.size() + sizeof(written)) {
+    std::memcpy(&written, bytes.data() + bytes.size() - sizeof(written), sizeof(written));
+    bytes.resize(bytes.size() - sizeof(written));
+    if (written == checksum_of(bytes)) return bytes;
+  }
+  throw Error("{} is damaged: its check sum is wrong; measure again with --restart", file.string());
+}
 
 }  // namespace
 
@@ -29,14 +55,8 @@ std::string SurveyIdentity::text() const {
 SurveyFold::SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::filesystem::path file)
     : identity_(std::move(identity)), shards_(shards), file_(std::move(file)), sum_(identity_.measures) {
   if (!std::filesystem::exists(file_)) return;
-  const std::string bytes = read_file(file_);
+  const std::string bytes = read_checked(file_);
   const std::string head = std::string(kSurveyMagic) + identity_.text() + "\n";
-  if (!bytes.starts_with(kAnySurvey)) throw Error("{} is no survey's; remove it, or choose another --out", file_.string());
-  if (!bytes.starts_with(kSurveyMagic)) {
-    throw Error(
-        "{} is of another version of headlight, whose metrics are other numbers; add --restart, or choose another --out",
-        file_.string());
-  }
   if (!bytes.starts_with(head)) {
     const std::size_t end = bytes.find('\n', kSurveyMagic.size());
     throw Error("{} is of another survey ({}); choose another --out, or --restart", file_.string(),
@@ -65,7 +85,10 @@ void SurveyFold::give(std::uint64_t shard, evaluation::CorpusStatistics&& found)
 void SurveyFold::save() const {
   std::string bytes = std::string(kSurveyMagic) + identity_.text() + "\n";
   bytes.append(reinterpret_cast<const char*>(&folded_), sizeof(folded_));  // NOLINT: as the statistics, of this machine
-  write_file_atomically(file_, bytes + encode(sum_));
+  bytes += encode(sum_);
+  const Checksum checksum = checksum_of(bytes);
+  bytes.append(reinterpret_cast<const char*>(&checksum), sizeof(checksum));  // NOLINT
+  write_file_atomically(file_, bytes);
 }
 
 }  // namespace headlight::app

@@ -27,7 +27,7 @@ class SurveyFold {
  public:
   static constexpr std::uint64_t kMostAhead = 256;
 
-  /// Goes on from `file` where it is there and whole. Throws Error where it is another survey's.
+  /// Goes on from `file` where it is there. Throws Error where it is another survey's, or isn't as save() wrote it.
   SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::filesystem::path file);
 
   /// The next shard that was not handed out; none: all were, or too many are under way.

@@ -7,6 +7,7 @@ namespace headlight::app {
 /// The report around its data: what is before the JSON, and behind it.
 inline constexpr std::string_view kPageStart = R"page(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 <title>What heads do</title>
 <style>
 :root { color-scheme: light dark; --ink: #1c1e21; --quiet: #5c6370; --ground: #fff; --line: #d8dce2; --query: #2166ac; --key: #b2182b; }

@@ -10,6 +10,7 @@
 #include "app/quantities/shown_map.h"
 #include "app/state/chosen_token.h"
 #include "app/widgets/thumbnail.h"
+#include "export/csv.h"
 #include "export/float_text.h"
 
 namespace headlight::app {
@@ -54,10 +55,6 @@ TileQuery wanted_tile(const Frame& frame, ShownCells cells, CopiedNumbers what) 
   return shown_map(state.selection, query, shows_norms(state));
 }
 
-void append_label(std::string& table, const std::string& label) {
-  for (const char c : label) table += c == '\t' || c == '\n' || c == '\r' ? ' ' : c;
-}
-
 }  // namespace
 
 std::string to_table(std::span<const std::string> rows, std::span<const std::string> columns,
@@ -65,11 +62,11 @@ std::string to_table(std::span<const std::string> rows, std::span<const std::str
   std::string table = "query";
   for (const std::string& column : columns) {
     table += '\t';
-    append_label(table, column);
+    table += exporting::tab_field(column);
   }
   table += '\n';
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    append_label(table, rows[row]);
+    table += exporting::tab_field(rows[row]);
     for (std::size_t column = 0; column < columns.size(); ++column) {
       table += "\t" + exporting::table_number(values[row * columns.size() + column]);
     }

@@ -8,10 +8,13 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <optional>
 #include <random>
 #include <system_error>
 
+#include "core/descriptor.h"
 #include "core/error.h"
+#include "core/file_stamp.h"
 #include "core/lfs_pointer.h"
 
 namespace headlight {
@@ -57,22 +60,6 @@ void remove_leftovers(const fs::path& path) {
     if (is_old) ::unlink(entry->path().c_str());
   }
 }
-
-/// Closes the descriptor in its destructor.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 /// A new name is on the disk once its folder is synced. Errors are ignored: not every file system supports this.
 void sync_folder(const fs::path& path) {
@@ -148,31 +135,29 @@ void write_file_atomically(const fs::path& path, std::span<const std::byte> cont
 }
 
 std::string read_file(const fs::path& path, std::uint64_t largest) {
-  const auto fail_to_read = [&](const char* reason) { throw Error("can't read {}: {}", path.string(), reason); };
-  // Without O_NONBLOCK, opening a pipe without a writer would block.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
-  if (file.number() < 0 || ::fstat(file.number(), &status) != 0) fail_to_read(std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) fail_to_read(std::strerror(EISDIR));
-  if (!S_ISREG(status.st_mode)) fail_to_read("it is a pipe or a device, not a file");
+  const Descriptor file = open_to_read(path);
+  const std::optional<FileStamp> stamp = stamp_of(file.number());
   const auto refuse_size = [&] { throw Error("can't read {}: it has more than {} bytes", path.string(), largest); };
-  const auto size = static_cast<std::uint64_t>(status.st_size);
+  const std::uint64_t size = stamp ? stamp->bytes : 0;
   if (size > largest) refuse_size();
   // Files of /proc report no size, so reading continues to the end.
   std::string content;
   content.resize(size + 1);
   std::size_t end = 0;
-  while (true) {
-    const ssize_t bytes = ::read(file.number(), content.data() + end, content.size() - end);
-    if (bytes < 0 && errno == EINTR) continue;
-    if (bytes < 0) fail_to_read(std::strerror(errno));
-    end += static_cast<std::size_t>(bytes);
+  while (const std::size_t bytes = read_some(file.number(), content.data() + end, content.size() - end, path.string())) {
+    end += bytes;
     if (end > largest) refuse_size();
-    if (bytes == 0) break;
     if (end == content.size()) content.resize(std::min<std::uint64_t>(2 * end, largest + 1));
   }
   content.resize(end);
   refuse_lfs_pointer(content, path);
+  return content;
+}
+
+std::string read_beginning(const fs::path& path, std::size_t most) {
+  const Descriptor file = open_to_read(path);
+  std::string content(most, '\0');
+  content.resize(read_at(file.number(), content.data(), most, 0, path.string()));
   return content;
 }
 

@@ -53,6 +53,9 @@ inline constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;  ///< byte
 /// pointer is refused too.
 std::string read_file(const std::filesystem::path& path, std::uint64_t largest = kLargestFile);
 
+/// The first bytes of a regular file, `most` if it has so many. Throws as read_file().
+std::string read_beginning(const std::filesystem::path& path, std::size_t most);
+
 /// Creates the folder and its parents. Throws Error naming the folder and the system's reason.
 void make_directories(const std::filesystem::path& directory);
 

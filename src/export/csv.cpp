@@ -1,22 +1,29 @@
 #include "export/csv.h"
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
 #include "core/error.h"
 #include "export/float_text.h"
 
 namespace headlight::exporting {
 namespace {
 
-void append_field(std::string& line, std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
-    line += field;
-    return;
-  }
-  line += '"';
-  for (const char c : field) {
-    if (c == '"') line += '"';
-    line += c;
-  }
-  line += '"';
+/// Would a spreadsheet compute the text? The wide forms are those of Japanese keyboards.
+bool is_computed(std::string_view text) {
+  static constexpr std::array<std::string_view, 11> kBeginnings = {"=",  "+",  "-",  "@",  "\t", "\r",
+                                                                   "\n", "＝", "＋", "－", "＠"};
+  const auto begins = [&](std::string_view beginning) {
+    return text.size() > beginning.size() && text.starts_with(beginning);
+  };
+  if (std::ranges::none_of(kBeginnings, begins)) return false;
+  double number = 0.0;
+  const std::string_view digits = text.substr(text.front() == '+' ? 1 : 0);
+  const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return failure != std::errc() || end != digits.data() + digits.size() || !std::isfinite(number);
 }
 
 void write_rows(const Sink& sink, std::string_view corner, std::span<const std::string> rows,
@@ -31,19 +38,35 @@ void write_rows(const Sink& sink, std::string_view corner, std::span<const std::
 
 }  // namespace
 
+std::string csv_field(std::string_view text) {
+  std::string field = is_computed(text) ? "'" : "";
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return field.append(text);
+  field.insert(0, 1, '"');
+  for (const char c : text) {
+    if (c == '"') field += '"';
+    field += c;
+  }
+  return field + '"';
+}
+
+std::string tab_field(std::string_view text) {
+  std::string field = is_computed(text) ? "'" : "";
+  for (const char c : text) field += c == '\t' || c == '\n' || c == '\r' ? ' ' : c;
+  return field;
+}
+
 CsvWriter::CsvWriter(Sink sink, std::string_view corner, std::span<const std::string> columns) : sink_(std::move(sink)) {
-  append_field(line_, corner);
+  line_ = csv_field(corner);
   for (const std::string& column : columns) {
     line_ += ',';
-    append_field(line_, column);
+    line_ += csv_field(column);
   }
   line_ += "\r\n";
   sink_(line_);
 }
 
 void CsvWriter::append_row(std::string_view name, std::span<const float> values) {
-  line_.clear();
-  append_field(line_, name);
+  line_ = csv_field(name);
   for (const float value : values) {
     line_ += ',';
     append_float(line_, value);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/error.h"
 #include "inference/device_layers.h"
 #include "ops/attention_blocks.h"
 
@@ -52,6 +53,27 @@ MemoryEstimate estimate_memory(const model::Network& network, Precision precisio
   }
   return {.weights = device_bytes(*network.layers, precision == Precision::F16),
           .run = numbers * sizeof(float) + std::accumulate(shared_bytes.begin(), shared_bytes.end(), std::uint64_t{0})};
+}
+
+std::uint64_t least_run_bytes(const model::Network& network, const model::ModelInput& input) {
+  std::uint64_t numbers = 0;
+  for (const model::BlockRef block : network.blocks()) {
+    const model::TokenBatch &queries = input.queries(block.kind), &keys = input.keys(block.kind);
+    numbers += std::uint64_t{queries.batch} * std::min(queries.length, keys.length) * block_numbers(network.layer(block));
+  }
+  return numbers * sizeof(float);
+}
+
+void expect_room(const model::Network& network, const model::ModelInput& input, const gpu::DeviceInfo& device) {
+  const std::uint64_t bytes = least_run_bytes(network, input);
+  if (bytes <= device.memory_bytes) return;
+  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+  const std::uint32_t lines = input.source.batch;
+  const std::uint32_t tokens = std::max(input.source.length, input.target ? input.target->length : 0);
+  throw Error(ErrorKind::OutOfDeviceMemory, "{} take {:.1f} GiB of memory at least, but '{}' has {:.1f} GiB: give {}",
+              lines == 1 ? fmt::format("{} tokens", tokens) : fmt::format("{} lines of {} tokens", lines, tokens),
+              static_cast<double>(bytes) / kGiB, device.name, static_cast<double>(device.memory_bytes) / kGiB,
+              lines == 1 ? "a shorter text" : "fewer or shorter lines");
 }
 
 }  // namespace headlight::inference

@@ -30,4 +30,11 @@ struct RunDevice {
 MemoryEstimate estimate_memory(const model::Network& network, Precision precision, std::uint32_t tokens,
                                const std::optional<RunDevice>& device = std::nullopt);
 
+/// What a run of this input certainly takes on a device, in bytes: the tensors that each block keeps until the run is gone.
+std::uint64_t least_run_bytes(const model::Network& network, const model::ModelInput& input);
+
+/// Throws Error of kind OutOfDeviceMemory where that is more than the device has, before anything is allocated for it: a
+/// text of millions of tokens would fill the memory first.
+void expect_room(const model::Network& network, const model::ModelInput& input, const gpu::DeviceInfo& device);
+
 }  // namespace headlight::inference

@@ -69,8 +69,8 @@ class Side {
       padded = std::max(padded, line.size());
     }
     if (padded > kMaxPromptTokens / lines.size()) {
-      throw Error("{} of up to {} are too many for one batch: give fewer or shorter lines", count_of(lines.size(), "line"),
-                  count_of(padded, "token"));
+      throw Error("{} of up to {} are more than the {} tokens that one batch may have: give fewer or shorter lines",
+                  count_of(lines.size(), "line"), count_of(padded, "token"), kMaxPromptTokens);
     }
   }
 

@@ -1,6 +1,7 @@
 #include "inference/reuse.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace headlight::inference {
 namespace {
@@ -38,10 +39,11 @@ bool is_stack_causal(const PassInputs& pass, BlockKind kind) {
   });
 }
 
-/// Room for typing on: doubling up to 1,024 tokens, then in steps of 512.
-std::uint32_t roomy(std::uint32_t length) {
-  constexpr std::uint32_t kLeast = 64, kDoubling = 1024, kStep = 512;
-  std::uint32_t capacity = kLeast;
+/// Room for typing on: doubling up to 1,024 tokens, then in steps of 512. Few lines have room for 64 tokens at least; a
+/// file's thousands of short lines would take many times the memory that they need.
+std::uint32_t roomy(std::uint32_t length, std::uint32_t batch) {
+  constexpr std::uint32_t kLeast = 64, kDoubling = 1024, kStep = 512, kMostSpare = 4096;
+  std::uint32_t capacity = std::bit_floor(std::clamp(kMostSpare / std::max(batch, 1U), 1U, kLeast));
   while (capacity < length && capacity < kDoubling) capacity *= 2;
   return capacity >= length ? capacity : (length + kStep - 1) / kStep * kStep;
 }
@@ -140,13 +142,13 @@ StackPlan plan_stack(const PassInputs& now, const PassInputs* before, bool is_de
   const std::size_t count = is_decoder ? layers.decoder.size() : layers.encoder.size();
   const bool is_causal = !now.input.qkv && is_stack_causal(now, kind);
   StackPlan plan;
-  plan.capacity = is_causal ? roomy(tokens.length) : tokens.length;
+  plan.capacity = is_causal ? roomy(tokens.length, tokens.batch) : tokens.length;
   std::uint32_t same = 0, unchanged_layers = 0;
   if (before != nullptr && is_memory_same && !now.input.qkv && !before->input.qkv) {
     const model::TokenBatch& was = is_decoder ? *before->input.target : before->input.source;
     const auto& embedding = is_decoder ? now.network->target_embedding : now.network->source_embedding;
     const auto& old_embedding = is_decoder ? before->network->target_embedding : before->network->source_embedding;
-    const std::uint32_t old_capacity = is_stack_causal(*before, kind) ? roomy(was.length) : was.length;
+    const std::uint32_t old_capacity = is_stack_causal(*before, kind) ? roomy(was.length, was.batch) : was.length;
     if (embedding != nullptr && embedding == old_embedding && old_capacity == plan.capacity &&
         has_same_angles(layers, tokens, was)) {
       same = first_difference(tokens, was);

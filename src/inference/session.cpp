@@ -13,6 +13,7 @@
 #include "inference/device_run.h"
 #include "inference/forward.h"
 #include "inference/given_run.h"
+#include "inference/memory_estimate.h"
 #include "inference/recorded_findings.h"
 #include "ops/cells.h"
 #include "ops/kernels.h"
@@ -30,6 +31,13 @@ void check_masks(const model::Network& network, const model::ModelInput& input, 
     attention::check(masks[block.kind], queries.batch, network.layer(block).config.heads, queries.length,
                      input.keys(block.kind).length);
   }
+}
+
+void check_pass(const PassInputs& pass, const gpu::DeviceInfo& device) {
+  model::check(*pass.network, pass.input);
+  check_masks(*pass.network, pass.input, pass.masks);
+  check(*pass.network, pass.interventions);
+  expect_room(*pass.network, pass.input, device);
 }
 
 }  // namespace
@@ -312,17 +320,17 @@ void Session::watch_passes(PassObserver observer, double long_pass) {
   state_->long_pass = long_pass;
 }
 
+void Session::expect_room(const model::Network& network, const model::ModelInput& input) const {
+  inference::expect_room(network, input, state_->kernels.context().device());
+}
+
 std::shared_ptr<const Run> Session::run(PassInputs pass, const std::shared_ptr<const Run>& base) {
-  model::check(*pass.network, pass.input);
-  check_masks(*pass.network, pass.input, pass.masks);
-  check(*pass.network, pass.interventions);
+  check_pass(pass, state_->kernels.context().device());
   return state_->forward(pass, base.get(), false);
 }
 
 std::shared_ptr<const Run> Session::run(PassInputs pass, std::shared_ptr<const Run>&& base) {
-  model::check(*pass.network, pass.input);
-  check_masks(*pass.network, pass.input, pass.masks);
-  check(*pass.network, pass.interventions);
+  check_pass(pass, state_->kernels.context().device());
   std::shared_ptr<const Run> result;
   try {
     result = state_->forward(pass, base.get(), base.use_count() == 1);

@@ -75,6 +75,10 @@ class Session {
   /// Frees weights that no run has, and scratch.
   void unload();
 
+  /// Throws Error where the device has less memory than a run of this input takes (inference/memory_estimate.h). run() asks
+  /// it too.
+  void expect_room(const model::Network& network, const model::ModelInput& input) const;
+
   /// One forward pass: a single submission, or a few where it is long. Weights go up once for each model::Layers object, in
   /// the precision that load() chose last. `base` is an earlier run of this session: what the new one would compute again,
   /// it shares with it – the tokens before the first edit of a causal model, the layers before the first changed mask or

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <fstream>
 #include <limits>
 
+#include "core/atomic_file.h"
 #include "core/error.h"
 #include "model/gguf_cursor.h"
 #include "model/gguf_types.h"
@@ -152,11 +152,8 @@ std::vector<StoredTensor> place(const GgufCursor& cursor, std::vector<PlacedTens
 }  // namespace
 
 bool GgufFile::is_gguf(const std::filesystem::path& path) {
-  std::array<char, 4> begin{};
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // opening a pipe may block forever
-  return std::ifstream(path, std::ios::binary).read(begin.data(), begin.size()) &&
-         std::string_view(begin.data(), begin.size()) == kMagic;
+  return std::filesystem::is_regular_file(path, ignored) && read_beginning(path, kMagic.size()) == kMagic;
 }
 
 GgufFile::GgufFile(const std::filesystem::path& path) : file_(std::make_shared<const MappedFile>(path)) {

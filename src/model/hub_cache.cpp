@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iomanip>
 #include <optional>
 #include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
+
+#include "core/atomic_file.h"
 
 namespace headlight::model {
 namespace {
@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kRepository = "models--";
+constexpr std::size_t kLongestRevision = 256;
 
 /// An environment variable as a path, "~" being the home folder; none when it isn't set.
 std::optional<fs::path> path_variable(const char* name) {
@@ -64,7 +65,10 @@ std::string repository_name(std::string folder) {
 /// The snapshot that the cache calls "main", else the newest; empty when there is none.
 fs::path snapshot(const fs::path& repository) {
   std::string revision;
-  if (file_bytes(repository / "refs" / "main")) std::ifstream(repository / "refs" / "main") >> std::setw(256) >> revision;
+  if (const fs::path main = repository / "refs" / "main"; file_bytes(main)) {
+    revision = read_beginning(main, kLongestRevision);
+    revision.resize(std::min(revision.find_first_of(" \t\r\n"), revision.size()));
+  }
   const fs::path named = repository / "snapshots" / fs::path(revision).filename();
   if (!revision.empty() && is_folder(named)) return named;
   fs::path newest;

@@ -9,11 +9,11 @@
 
 #include "cards/card.h"
 #include "core/atomic_file.h"
+#include "core/line_reader.h"
 #include "evaluation/bleu.h"
 #include "evaluation/head_survey.h"
 #include "evaluation/multi30k.h"
 #include "evaluation/perplexity.h"
-#include "evaluation/text_file.h"
 #include "evaluation/words.h"
 #include "inference/decoding.h"
 #include "support/error_message.h"
@@ -37,7 +37,7 @@ fs::path models_folder() {
 Lines multi30k_lines(const std::string& text) {
   const char* folder = std::getenv(evaluation::kMulti30kVariable);
   REQUIRE_MESSAGE(folder != nullptr, evaluation::kMulti30kVariable, " names no folder");
-  return evaluation::read_lines(evaluation::find_multi30k(folder, text));
+  return read_texts(evaluation::find_multi30k(folder, text), kLargestFile);
 }
 
 /// A bundled model on the device, and its card.

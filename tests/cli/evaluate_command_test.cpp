@@ -83,18 +83,18 @@ TEST_SUITE("cpu") {
     const auto bleu = [&](const std::string& hypothesis, const std::string& reference) {
       return complaint({"bleu", "--hypothesis", hypothesis, "--reference", reference}, 1);
     };
-    CHECK(bleu(missing, two) == missing + " can't be read: No such file or directory");
+    CHECK(bleu(missing, two) == "can't read " + missing + ": No such file or directory");
     CHECK(bleu(two, three) == two + " has 2 lines and " + three + " has 3: line by line they must belong together");
     CHECK(bleu(empty, two) == empty + " is empty: it needs a line of text at least");
-    CHECK(bleu(broken, two) == broken + " line 2 is not UTF-8: convert the file");
+    CHECK(bleu(broken, two) == broken + " line 2: byte 0 is not UTF-8: convert the file");
     CHECK(complaint({"bleu", "--source", two, "--reference", three, "--model", golden_path("marian")}, 1)
               .find("has 2 lines and") != std::string::npos);
     CHECK(complaint({"bleu", "--source", two, "--reference", two, "--model", golden_path("gpt2")}, 1) ==
           "GPT-2 translates nothing: BLEU needs an encoder-decoder");
     CHECK(complaint({"perplexity", "--model", golden_path("bert"), "--text-file", two}, 1) ==
           "BERT sees tokens on both sides: perplexity needs a model that predicts the next token");
-    CHECK(complaint({"perplexity", "--model", golden_path("gpt2"), "--text-file", broken}, 1).find("line 2 is not UTF-8") !=
-          std::string::npos);
+    CHECK(complaint({"perplexity", "--model", golden_path("gpt2"), "--text-file", broken}, 1)
+              .find("line 2: byte 0 is not UTF-8") != std::string::npos);
     CHECK(complaint({"heads", "--model", golden_path("gpt2"), "--text-file", missing}, 1).find("No such file") !=
           std::string::npos);
     CHECK(complaint({"heads", "--model", "/nonexistent"}, 1).find("/nonexistent: there is no such file or folder") == 0);

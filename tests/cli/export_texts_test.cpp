@@ -64,13 +64,37 @@ TEST_SUITE("gpu") {
     std::vector<std::string> flags = kSmall;
     flags.emplace_back("--jsonl");
     const Outcome outcome = texts.run("-", flags, "{\"text\": \"a b\", \"id\": \"../x y\"}\n{\"txt\": 1}\n");
-    CHECK(complaint_of(outcome, 1).starts_with("line 2: found "));
+    CHECK(complaint_of(outcome, 1).starts_with("line 2: the object has no \"text\", but txt: "));
     CHECK(texts.npy("000000_..-x-y/weights.npy").shape == Shape{1, 1, 2, 2, 2});
     CHECK(complaint_of(texts.run("-", flags, "{\"text\": \"a\\nb\"}\n"), 1).find("--join-lines") != std::string::npos);
     CHECK(complaint_of(texts.run("-", kSmall, "a \xFF\n"), 1) == "line 1: byte 2 is not UTF-8: convert the text");
     CHECK(complaint_of(texts.run("/nonexistent", kSmall), 1).find("/nonexistent") != std::string::npos);
     flags.insert(flags.end(), {"--text", "more"});
     CHECK(complaint_of(texts.run("-", flags), 2).find("--texts brings the texts") != std::string::npos);
+  }
+
+  TEST_CASE("JSON lines with texts in another field, compressed; a changed id renames the folder") {
+    const TextExport texts;
+    const auto export_lines = [&](const std::string& lines) {
+      std::vector<std::string> flags = kSmall;
+      flags.insert(flags.end(), {"--field", "body"});
+      return texts.run(texts.file("t.jsonl", lines), flags);
+    };
+    const std::string first = "{\"body\": \"a b\", \"id\": \"x\"}\n", other = "{\"body\": \"c\", \"id\": \"y\"}\n";
+    REQUIRE(export_lines(first + "\n" + other).status == 0);
+    CHECK(texts.npy("000000_x/weights.npy").shape == Shape{1, 1, 2, 2, 2});
+    CHECK(texts.npy("000002_y/weights.npy").shape == Shape{1, 1, 2, 1, 1});
+    const auto before = fs::last_write_time(texts.out / "000000_x" / "weights.npy");
+    const Outcome renamed = export_lines("{\"body\": \"a b\", \"id\": \"z\"}\n\n{\"body\": \"c d e\"}\n");
+    CHECK(renamed.out == "2 texts in " + texts.out.string() + ", 1 of them from before\n");
+    CHECK_FALSE(fs::exists(texts.out / "000000_x"));
+    CHECK_FALSE(fs::exists(texts.out / "000002_y"));
+    CHECK(fs::last_write_time(texts.out / "000000_z" / "weights.npy") == before);
+    CHECK(texts.npy("000002/weights.npy").shape == Shape{1, 1, 2, 3, 3});
+    CHECK(export_lines("{\"body\": \"a b\", \"id\": \"z\"}\n\n{\"body\": \"c d e\"}\n").out ==
+          "2 texts in " + texts.out.string() + ", 2 of them from before\n");
+    CHECK(complaint_of(export_lines("{\"text\": \"a\"}\n"), 1).find("the object has no \"body\", but text") !=
+          std::string::npos);
   }
 
   TEST_CASE("a model's layers, heads and tokens in one file; a text without the token has none") {

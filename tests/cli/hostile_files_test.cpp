@@ -145,9 +145,11 @@ TEST_SUITE("cpu") {
                    "is a pipe or a device"));
     // Standard input may be either, but not without end.
     const std::string endless = kSoon + " sh -c '\"$@\" < /dev/zero' sh";
-    CHECK(contains(complaint(exporting({"--text-file", "-"}, out), "", endless), "standard input has more than"));
+    CHECK(contains(complaint(exporting({"--text-file", "-"}, out), "", endless), "standard input is a binary file"));
+    const std::string endless_text = kSoon + " sh -c 'yes | \"$@\"' sh";
+    CHECK(contains(complaint(exporting({"--text-file", "-"}, out), "", endless_text), "standard input has more than"));
     CHECK(contains(complaint({"tokenize", "--model", golden_path("gpt2")}, "", endless),
-                   "a line of standard input has more than"));
+                   "standard input line 1 has more than"));
   }
 
   TEST_CASE("an answer that can't be written is a failure") {

@@ -192,6 +192,22 @@ TEST_SUITE("cpu") {
     CHECK(complaint({"info", "--model", golden_path("gpt2"), "--tokens", "0"}, 2).find("--tokens: expected") == 0);
   }
 
+  TEST_CASE("a folder's name with control characters is printed as escapes") {
+    const TemporaryDirectory directory;
+    const fs::path odd = directory.path() / "a\x1B[31mb";
+    fs::create_directory(odd);
+    fs::copy(golden_path("gpt2"), odd / "gpt2\x07");
+    for (const std::vector<std::string>& arguments : {std::vector<std::string>{"models", "--folder", odd.string()},
+                                                      {"info", "--model", (odd / "gpt2\x07").string()},
+                                                      exporting("gpt2", {"--ids", "5"}, odd / "out")}) {
+      const Outcome outcome = run_headlight(arguments);
+      INFO(outcome.out);
+      CHECK(outcome.status == 0);
+      CHECK(outcome.out.find("\\x") != std::string::npos);
+      CHECK(outcome.out.find_first_of("\x1B\x07") == std::string::npos);
+    }
+  }
+
   TEST_CASE("models lists a folder and the cache") {
     const Outcome listed = run_headlight({"models", "--folder", golden_path("")});
     CHECK(listed.status == 0);

@@ -61,6 +61,24 @@ TEST_SUITE("cpu") {
     CHECK(index_names(3) == std::vector<std::string>{"0", "1", "2"});
   }
 
+  TEST_CASE("what a spreadsheet would compute is text in it; numbers stay numbers") {
+    for (const char* text : {"=1+1", "@SUM(A1)", "+cmd", "-1+1", "--", "\t=1", "\r=1", "\n=1", "＝1+1", "-inf", "+ 1"}) {
+      CAPTURE(text);
+      CHECK(tab_field(text).starts_with('\''));
+      CHECK(csv_field(text).find('\'') <= 1);
+    }
+    CHECK(csv_field("=1,\"a\"") == "\"'=1,\"\"a\"\"\"");
+    CHECK(csv_field("@a") == "'@a");
+    CHECK(tab_field("=a\tb") == "'=a b");
+    for (const char* text : {"-5", "+5", "-0.25", "-1e-9", "5", "-", "=", "a=b", " =1", "", "·+", "L0 H1"}) {
+      CAPTURE(text);
+      CHECK(csv_field(text) == text);
+      CHECK(tab_field(text) == text);
+    }
+    const std::vector<std::string> rows = {"=1+1"}, columns = {"-", "+cmd"};
+    CHECK(encode_csv("@", rows, columns, std::vector<float>{-1.0F, 2.0F}) == "@,-,'+cmd\r\n'=1+1,-1,2\r\n");
+  }
+
   TEST_CASE("JSON nests its values by shape and stays strict") {
     const Tensor tensor({2, 1, 3}, {0.1F, -kInfinity, 1.0F, std::numeric_limits<float>::quiet_NaN(), 1e-7F, kInfinity});
     const Json head = {{"axes", {"head", "query", "key"}}, {"tokens", {"a\"b", "c\xff"}}};

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/atomic_file.h"
+#include "core/line_reader.h"
 #include "fuzz/readers.h"
 #include "text/regex.h"
 #include "text/tokenizer.h"
@@ -134,9 +136,19 @@ void read_regex(std::string_view bytes) {
   });
 }
 
+/// Lines, JSON lines and what gzip compressed.
+void read_lines(std::string_view bytes) {
+  const bool is_packed = bytes.starts_with("\x1F\x8B");
+  for (const char* name : {"lines.txt", "lines.jsonl"}) {
+    const fs::path path = write_scratch(is_packed ? std::string(name) + ".gz" : name, bytes);
+    expect_error_at_most([&] { (void)read_texts(path, kLargestFile); });
+    expect_error_at_most([&] { (void)read_text_file(path, kLargestFile); });
+  }
+}
+
 constexpr std::array kTextReaders{Reader{"tokenizer", read_tokenizer}, Reader{"sentencepiece", read_sentence_piece},
-                                  Reader{"folder", read_folder}, Reader{"vocabulary", read_vocabulary},
-                                  Reader{"regex", read_regex}};
+                              Reader{"folder", read_folder},       Reader{"vocabulary", read_vocabulary},
+                              Reader{"regex", read_regex},         Reader{"lines", read_lines}};
 
 }  // namespace
 

@@ -221,6 +221,17 @@ TEST_SUITE("cpu") {
          {std::pair{1u, 64u}, {64u, 64u}, {65u, 128u}, {129u, 256u}, {1024u, 1024u}, {1025u, 1536u}, {1537u, 2048u}}) {
       CHECK(plan_pass(causal_pass(length), nullptr).encoder.capacity == room);
     }
+    // Many lines have room as they need it: 2,000 of one token took 64 tokens each.
+    const auto room_of_lines = [](std::uint32_t length, std::uint32_t batch) {
+      PassInputs pass = causal_pass(length);
+      pass.input.source = tokens(length, batch);
+      return plan_pass(pass, nullptr).encoder.capacity;
+    };
+    CHECK(room_of_lines(1, 64) == 64);
+    CHECK(room_of_lines(1, 65) == 32);
+    CHECK(room_of_lines(1, 2000) == 2);
+    CHECK(room_of_lines(3, 2000) == 4);
+    CHECK(room_of_lines(1, 1u << 20) == 1);
     PassInputs all_see_all = causal_pass(9);
     mask(all_see_all).rule.causal = false;
     CHECK(plan_pass(all_see_all, nullptr).encoder.capacity == 9);

@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <regex>
+#include <set>
+#include <sstream>
 #include <string>
 
 #include "project/source_tree.h"
@@ -82,6 +84,25 @@ TEST_SUITE("cpu") {
       CHECK(is_bare == (file.path == "app/shell/click_area.h"));
     }
     CHECK(uses > 20);
+  }
+
+  TEST_CASE("files are read through core/, whose readers tell a read error from the end") {
+    // Streams of the library stop at either; those of /proc may.
+    const std::regex stream(R"(std::(cin|ifstream)|\b(fopen|fread|gzopen|gzread)\()");
+    const std::regex call(R"([\s(=!]::p?read(v|64)?\()");
+    const std::set<std::string> callers = {"src/core/descriptor.cpp", "src/model/mapped_file.cpp",
+                                           "app/window/end_signals.cpp"};
+    for (const auto& file : source_tree()) {
+      if (!is_cpp(file) || !(file.path.starts_with("src/") || file.path.starts_with("app/"))) continue;
+      CAPTURE(file.path);
+      std::istringstream lines(file.text);
+      for (std::string line; std::getline(lines, line);) {
+        CAPTURE(line);
+        const bool writes = line.find("\"wbe\"") != std::string::npos;
+        CHECK((!std::regex_search(line, stream) || writes || line.find("\"/proc/") != std::string::npos));
+      }
+      CHECK(std::regex_search(file.text, call) <= callers.contains(file.path));
+    }
   }
 
   TEST_CASE("text files end in one newline and have no carriage returns") {

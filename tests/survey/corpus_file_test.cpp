@@ -1,5 +1,6 @@
 // Shards of a corpus: together they have each line once, wherever lines end.
 #include <doctest/doctest.h>
+#include <zlib.h>
 
 #include <random>
 
@@ -58,26 +59,26 @@ TEST_SUITE("cpu") {
       if (round % 3 == 0 && has_returns) text.pop_back();
       if (expected.back().text.empty() && round % 3 == 0) expected.pop_back();  // nothing behind the last line end
       write_file_atomically(folder.path() / "corpus.txt", text);
-      const CorpusFile corpus(folder.path() / "corpus.txt");
+      const CorpusFile corpus(folder.path() / "corpus.txt", folder.path());
       std::uint64_t skipped = 0;
       CHECK(all_lines(corpus, skipped) == expected);
       CHECK(skipped == 0);
-      for (const Line& line : expected) CHECK(corpus.line_at(line.offset) == line.text);
+      for (const Line& line : expected) CHECK(corpus.text_at(line.offset) == line.text);
     }
   }
 
   TEST_CASE("lines that are too long or not UTF-8 are skipped and counted") {
     const TemporaryDirectory folder;
-    const std::string text =
-        "one\n\xFF\xFE\n" + std::string(kLongestLine + 1, 'x') + "\ntwo\n" + std::string(kLongestLine, 'y') + "\nthree";
+    const std::string text = "one\n\xFF\xFE\n" + std::string(kLongestCorpusLine + 1, 'x') + "\ntwo\n" +
+                             std::string(kLongestCorpusLine, 'y') + "\nthree";
     write_file_atomically(folder.path() / "corpus.txt", text);
-    const CorpusFile corpus(folder.path() / "corpus.txt");
+    const CorpusFile corpus(folder.path() / "corpus.txt", folder.path());
     std::uint64_t skipped = 0;
     const std::vector<Line> lines = all_lines(corpus, skipped);
     CHECK(skipped == 2);
     REQUIRE(lines.size() == 4);
     CHECK(lines[1].text == "two");
-    CHECK(lines[2].text.size() == kLongestLine);
+    CHECK(lines[2].text.size() == kLongestCorpusLine);
     CHECK(lines[3].text == "three");
   }
 
@@ -85,12 +86,62 @@ TEST_SUITE("cpu") {
     const TemporaryDirectory folder;
     write_file_atomically(folder.path() / "empty.txt", "");
     const auto message = [&](const std::string& name) {
-      return test::error_message([&] { const CorpusFile corpus(folder.path() / name); });
+      return test::error_message([&] { const CorpusFile corpus(folder.path() / name, folder.path()); });
     };
-    CHECK(message("none.txt").find("can't open") == 0);
+    CHECK(message("none.txt").find("can't read") == 0);
     CHECK(message("empty.txt").find("is empty; give a text file") != std::string::npos);
-    CHECK(message(".").find("is no regular file") != std::string::npos);
-    CHECK(message("a.gz").find("is compressed") != std::string::npos);
+    CHECK(message(".").find("Is a directory") != std::string::npos);
+    using namespace std::string_literals;
+    write_file_atomically(folder.path() / "c.arrow", "\xFF\xFF\xFF\xFF\x10\0\0\0text"s);
+    CHECK(message("c.arrow").find("c.arrow is an Arrow file, not a text") != std::string::npos);
+  }
+
+  TEST_CASE("a compressed corpus has the shards and offsets of the unpacked one, and leaves no file") {
+    const TemporaryDirectory folder;
+    std::string text = "\xEF\xBB\xBF";
+    for (int i = 0; i < 5'000; ++i) text += "line " + std::to_string(i * 7919) + (i % 3 == 0 ? "\r\n" : "\n");
+    write_file_atomically(folder.path() / "corpus.txt", text);
+    gzFile file = gzopen((folder.path() / "corpus.txt.gz").c_str(), "wb");
+    REQUIRE(gzwrite(file, text.data(), static_cast<unsigned>(text.size())) == static_cast<int>(text.size()));
+    gzclose(file);
+    const CorpusFile plain(folder.path() / "corpus.txt", folder.path());
+    const CorpusFile packed(folder.path() / "corpus.txt.gz", folder.path() / "out");
+    CHECK(std::filesystem::is_empty(folder.path() / "out"));
+    CHECK(packed.bytes() == text.size());
+    std::uint64_t skipped = 0;
+    const std::vector<Line> lines = all_lines(plain, skipped);
+    CHECK(all_lines(packed, skipped) == lines);
+    CHECK(skipped == 0);
+    CHECK(lines.front() == Line{0, "line 0"});
+    CHECK(lines.size() == 5'000);
+    for (const Line& line : lines) CHECK(packed.text_at(line.offset) == line.text);
+    std::filesystem::resize_file(folder.path() / "corpus.txt.gz", 1000);
+    CHECK(test::error_message([&] { CorpusFile(folder.path() / "corpus.txt.gz", folder.path()); }).find("cut off") !=
+          std::string::npos);
+  }
+
+  TEST_CASE("of JSON lines the texts are measured, and lines without one are counted") {
+    const TemporaryDirectory folder;
+    const std::filesystem::path path = folder.path() / "corpus.jsonl";
+    write_file_atomically(path, "\n{\"text\": \"a\\nb\", \"body\": \"c\"}\r\n{\"body\": \"d\"}\n\nno object\n");
+    const auto texts = [&](const char* field, std::uint64_t& skipped) {
+      std::vector<std::string> found;
+      for (const Line& line : all_lines(CorpusFile(path, folder.path(), {.is_json = true, .field = field}), skipped)) {
+        found.push_back(line.text);
+      }
+      return found;
+    };
+    std::uint64_t skipped = 0;
+    CHECK(texts("text", skipped) == std::vector<std::string>{"a\nb"});
+    CHECK(skipped == 2);
+    CHECK(texts("body", skipped) == std::vector<std::string>{"c", "d"});
+    CHECK(skipped == 3);
+    CHECK(CorpusFile(path, folder.path(), {.is_json = true}).text_at(1) == "a\nb");
+    CHECK(test::error_message([&] { texts("content", skipped); }) ==
+          path.string() +
+              ": the object has no \"content\", but body, text: name the one with the text (--field), or call it "
+              "\"content\"");
+    CHECK(CorpusFile(path, folder.path(), {.is_json = true}).identity() != CorpusFile(path, folder.path()).identity());
   }
 }
 

@@ -25,10 +25,15 @@ survey() { # survey OUT ARGS…
   shift
   "$program" survey "${flags[@]}" --out "$out" "$@" >"$out.said" 2>"$out.err" || fail "survey: $(cat "$out.err")"
 }
-same() { # all files but those that say how long it took
-  for file in heads.jsonl examples.jsonl mean.npy spread.npy histogram.npy report.html; do
-    cmp "$folder/one/$file" "$folder/$1/$file" || fail "$1/$file differs"
+same() { # all files but those that say how long it took, or those that are named: same OUT FILES…
+  local out=$1 file
+  shift
+  for file in "${@:-heads.jsonl examples.jsonl mean.npy spread.npy histogram.npy report.html}"; do
+    for file in $file; do cmp "$folder/one/$file" "$folder/$out/$file" || fail "$out/$file differs"; done
   done
+}
+same_numbers() { # but for the report, which names the corpus
+  same "$1" heads.jsonl examples.jsonl mean.npy spread.npy histogram.npy
 }
 
 survey one
@@ -56,6 +61,22 @@ survey killed
 grep -q "in the last run rank 0 of 1 (.*) died in shard" "$folder/killed.err" || fail "nobody is said to have died: $(cat "$folder/killed.err")"
 same killed
 
+# Compressed, and from standard input: the same shards and offsets; an interrupted one goes on.
+gzip -k "$folder/corpus.txt"
+plain=("${flags[@]}")
+flags=("$folder/corpus.txt.gz" "${plain[@]:1}")
+survey packed
+same_numbers packed
+survey packed
+grep -q "5 of 5 shards are measured already" "$folder/packed.err" || fail "a compressed corpus is measured again"
+flags=(- "${plain[@]:1}")
+survey piped <"$folder/corpus.txt"
+same_numbers piped
+survey piped <"$folder/corpus.txt"
+grep -q "5 of 5 shards are measured already" "$folder/piped.err" || fail "standard input is measured again"
+[ -z "$(find "$folder/packed" "$folder/piped" -name 'corpus-*')" ] || fail "a copy of the corpus is left over"
+flags=("${plain[@]}")
+
 if ! command -v mpirun >/dev/null; then
   echo "without mpirun nothing is tested with ranks (Debian: apt install openmpi-bin)"
   exit 0
@@ -70,6 +91,12 @@ if ! ranks 2 two; then
   fail "two ranks: $(cat "$folder/two.err")"
 fi
 same two
+flags=("$folder/corpus.txt.gz" "${plain[@]:1}")
+ranks 2 packed-two || fail "two ranks with a compressed corpus: $(cat "$folder/packed-two.err")"
+same_numbers packed-two
+flags=(- "${plain[@]:1}")
+if ranks 2 piped-two; then fail "ranks share a standard input that one of them has"; fi
+flags=("${plain[@]}")
 ranks 3 three || fail "three ranks: $(cat "$folder/three.err")"
 same three
 

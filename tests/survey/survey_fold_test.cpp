@@ -108,12 +108,18 @@ TEST_SUITE("cpu") {
     other.corpus = "another.txt";
     CHECK(message(other).find("choose another --out, or --restart") != std::string::npos);
     const std::string bytes = read_file(file);
-    write_file_atomically(file, bytes.substr(0, bytes.size() - 5));
-    CHECK(message(identity()).find("end too early") != std::string::npos);
     CHECK(message(identity(), 0).find("is damaged") != std::string::npos);
-    write_file_atomically(file, "headlight survey 1\n" + identity().text() + "\n");
-    CHECK(message(identity()).find("is of another version of headlight, whose metrics are other numbers; add --restart") !=
-          std::string::npos);
+    write_file_atomically(file, bytes.substr(0, bytes.size() - 5));
+    CHECK(message(identity()) == file.string() + " is damaged: its check sum is wrong; measure again with --restart");
+    // Every bit counts: of the identity, the count of shards, the sums and the check sum itself.
+    for (std::size_t bit = 8 * 19; bit < 8 * bytes.size(); ++bit) {
+      std::string flipped = bytes;
+      flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+      write_file_atomically(file, flipped);
+      CHECK(message(identity()).find("check sum is wrong") != std::string::npos);
+    }
+    write_file_atomically(file, "headlight survey 1\ncorpus");
+    CHECK(message(identity()).find("of another version of headlight") != std::string::npos);
     write_file_atomically(file, "something else");
     CHECK(message(identity()).find("is no survey's") != std::string::npos);
   }

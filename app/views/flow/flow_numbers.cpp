@@ -1,6 +1,5 @@
 #include "app/views/flow/flow_numbers.h"
 
-#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -8,6 +7,7 @@
 #include "app/cells/provenance.h"
 #include "app/widgets/frozen_numbers.h"
 #include "app/widgets/position_header.h"
+#include "export/csv.h"
 #include "export/float_text.h"
 
 namespace headlight::app {
@@ -35,9 +35,7 @@ std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t
   }
   text += "token,text\n";
   for (const auto& [token, column] : layout.columns) {
-    std::string name = predicted_token_text(frame.result, batch, token);
-    std::ranges::replace(name, '"', '\'');
-    text += fmt::format("{},\"{}\"\n", token, name);
+    text += fmt::format("{},{}\n", token, exporting::csv_field(predicted_token_text(frame.result, batch, token)));
   }
   return text;
 }

@@ -3,17 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "export/csv.h"
+
 namespace headlight::app {
-namespace {
-
-std::string quoted(std::string text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2) text.insert(at, 1, '"');
-  return "\"" + text + "\"";
-}
-
-}  // namespace
-
 AnalysisQuery parts_of(const ChosenLogit& logit) {
   return {.analysis = &kLogitAttribution,
           .batch = logit.position.batch,
@@ -118,7 +110,7 @@ std::string logit_csv(const ExplainedLogit& logit, const std::vector<std::string
     add(fmt::format("mlp,{},,", layer), parts.mlp, before.mlp);
   }
   for (std::size_t token = 0; logit.sources && token < logit.sources->tokens.size(); ++token) {
-    const std::string name = token < tokens.size() ? quoted(tokens[token]) : std::to_string(token);
+    const std::string name = token < tokens.size() ? exporting::csv_field(tokens[token]) : std::to_string(token);
     const double value = logit.sources->tokens[token];
     if (frozen && !logit.frozen_sources) {
       text += fmt::format("source token,,,{},{},,\n", name, exporting::table_number(value));  // not known yet

@@ -12,6 +12,7 @@
 #include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/tile_numbers.h"
+#include "export/csv.h"
 #include "export/float_text.h"
 
 namespace headlight::app {
@@ -262,7 +263,8 @@ std::optional<std::string> write_key_rows(Frame& frame, const HeadSubject& subje
     const std::span<const float> row = key_vector(block, key, shape.d_k);
     has_all = has_all && !row.empty() && block.run == frame.result.run;
     if (!has_all) continue;
-    text += fmt::format("{}\t{}", key, table_cell(token_name(frame, frame.result.input->keys(subject.block.kind), key)));
+    text += fmt::format("{}\t{}", key,
+                        exporting::tab_field(token_name(frame, frame.result.input->keys(subject.block.kind), key)));
     for (std::uint32_t i = 0; i < shape.d_k; ++i)
       text += "\t" + exporting::table_number(double{(*vector)[i]} * double{row[i]});
     text += fmt::format("\t{}\t{}\n", exporting::table_number((*scores)[key]), exporting::table_number((*weights)[key]));

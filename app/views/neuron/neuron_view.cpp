@@ -214,8 +214,8 @@ void copy_when_known(Frame& frame, const HeadSubject& subject, const NeuronPair&
   if (!memory.copies || !pair.is_known() || !pair.chain.weight) return;
   std::string text;
   if (frame.state.neuron.form == NeuronForm::Pair) {
-    text = write_score_table(pair.chain, fmt::format("{} {}", pair.cell.query, table_cell(pair.query_name)),
-                             fmt::format("{} {}", pair.cell.key, table_cell(pair.key_name)));
+    text = write_score_table(pair.chain, fmt::format("{} {}", pair.cell.query, pair.query_name),
+                             fmt::format("{} {}", pair.cell.key, pair.key_name));
   } else {
     const std::uint32_t most = std::max(kMostCopiedProducts / std::max(subject.geometry.shape.d_k, 1U), 1U);
     const std::optional<std::string> rows = write_key_rows(frame, subject, pair.cell.query, most);

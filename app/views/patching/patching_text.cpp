@@ -7,23 +7,10 @@
 
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
+#include "export/csv.h"
 #include "export/float_text.h"
 
 namespace headlight::app {
-namespace {
-
-/// A field of a CSV line: in quotes, those within doubled.
-std::string quoted(const std::string& text) {
-  std::string field = "\"";
-  for (const char letter : text) {
-    if (letter == '"') field += '"';
-    field += letter;
-  }
-  return field + '"';
-}
-
-}  // namespace
-
 std::string patched_thing(PatchMap map) {
   constexpr std::array kNames = {"residual stream", "attention output", "MLP output", "head outputs", "paths of heads"};
   return kNames.at(static_cast<std::size_t>(map));
@@ -71,7 +58,7 @@ std::string patching_csv(const PatchEffects& effects, bool is_heads, const std::
       const std::optional<PatchedNumbers>& numbers = effects.at(row, column);
       if (!numbers) continue;
       text += fmt::format("{},{}", effects.layers[row], effects.first + column);
-      if (!is_heads) text += fmt::format(",{}", quoted(label(column)));
+      if (!is_heads) text += fmt::format(",{}", exporting::csv_field(label(column)));
       for (const PatchMeasure measure : kMeasures) {
         const std::optional<double> recovered = effects.recovery_at(row, column, measure);
         text += fmt::format(",{},", exporting::table_number(numbers->of(measure)));
