@@ -220,11 +220,11 @@ class MapInput {
 }  // namespace
 
 view::Viewport MapRoom::viewport(float zoom, glm::vec2 pan) const {
-  const view::Viewport fitted(area, rows, columns);
+  const view::Viewport fitted(area, rows, columns, 1.0F, {}, first);
   const float grown = std::clamp(zoom, 1.0F, fitted.max_zoom());
   view::Rect used = area;
-  used.size.y = std::min(area.size.y, std::max(fitted.matrix().size.y * grown, 1.0F));
-  return {used, rows, columns, zoom, pan};
+  used.size.y = std::min(area.size.y, std::max(fitted.shown().size.y * grown, 1.0F));
+  return {used, rows, columns, zoom, pan, first};
 }
 
 view::Viewport handle_map_input(Frame& frame, const MapRoom& room, const view::Rect& covered) {
