@@ -137,8 +137,13 @@ void set_difference_colors(shell::HeatmapImage& image, const ValueRange& range, 
 }
 
 float shown_concentration(const ShownTile& shown, attention::KeyRange queries, std::uint32_t max_rows) {
-  const bool is_of_all = queries.begin == 0 && queries.end == shown.tile->request.rows;
-  return is_of_all ? shown.facts->concentration : concentration(*shown.tile, queries, max_rows);
+  const attention::TileRequest& request = shown.tile->request;
+  const auto in_tile = [&](std::uint32_t query) {
+    return std::clamp(query, request.row, request.row + request.rows) - request.row;
+  };
+  const attention::KeyRange rows(in_tile(queries.begin), in_tile(queries.end));
+  const bool is_of_all = rows.begin == 0 && rows.end == request.rows;
+  return is_of_all ? shown.facts->concentration : concentration(*shown.tile, rows, max_rows);
 }
 
 void name_image(shell::HeatmapImage& image, const ShownTile& shown_tile, std::uint32_t place) {

@@ -52,27 +52,31 @@ attention::KeyRange key_range(const Frame& frame, model::BlockKind kind) {
   return real_tokens(tokens, frame.state.selection.batch, tokens.length);
 }
 
-ShownCells shown_cells(const Frame& frame, model::BlockRef block) {
+view::Region shown_cells(const Frame& frame, model::BlockRef block) {
   const inference::BlockShape& shape = frame.result.shapes.at(block);
-  ShownCells cells{.rows = shape.queries, .columns = shape.keys};
+  view::Region cells{.rows = shape.queries, .columns = shape.keys};
   const bool is_typed = is_playground(frame.state.source) || is_model(frame.state.source);
   if (!is_typed || !frame.result.input) return cells;
-  const auto cut = [](std::uint32_t count, attention::KeyRange real) { return std::clamp(real.end, 1U, count); };
-  cells.rows = cut(cells.rows, query_range(frame, block.kind));
-  if (frame.state.masks[block.kind].rule.key_padding) cells.columns = cut(cells.columns, key_range(frame, block.kind));
+  const auto cut = [](std::uint32_t& first, std::uint32_t& count, attention::KeyRange real) {
+    first = std::min(real.begin, count - 1);
+    count = std::clamp(real.end, first + 1, count) - first;
+  };
+  cut(cells.row, cells.rows, query_range(frame, block.kind));
+  if (frame.state.masks[block.kind].rule.key_padding) cut(cells.column, cells.columns, key_range(frame, block.kind));
   return cells;
 }
 
 TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge) {
-  const auto [rows, columns] = shown_cells(frame, block);
+  const view::Region shown = shown_cells(frame, block);
+  const std::uint32_t rows = shown.rows, columns = shown.columns;
   const auto pixels = static_cast<std::uint32_t>(std::max(edge * frame.ui.scale(), 1.0F));
   TileQuery query{.quantity = attention::Stage::Weights,
                   .block = block,
                   .batch = frame.state.selection.batch,
                   .head = head,
-                  .row = 0,
+                  .row = shown.row,
                   .rows = rows,
-                  .column = 0,
+                  .column = shown.column,
                   .columns = columns,
                   .pool = 1};
   pool_sides(query, glm::uvec2(pixels));
@@ -98,8 +102,8 @@ NumberRef number_under_pointer(const TileQuery& shown, const view::Rect& box) {
           .block = shown.block,
           .batch = shown.batch,
           .head = shown.head,
-          .row = first_of(at.y, shown.rows, shown.pool),
-          .column = first_of(at.x, shown.columns, shown.column_pool()),
+          .row = shown.row + first_of(at.y, shown.rows, shown.pool),
+          .column = shown.column + first_of(at.x, shown.columns, shown.column_pool()),
           .pool = shown.pool,
           .pooled_columns = shown.pooled_columns,
           .pooling = shown.pooling};
@@ -155,13 +159,13 @@ void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& 
     const float low = std::floor(from + static_cast<float>(at) * cell);
     return std::pair(low, std::max(std::ceil(from + static_cast<float>(at + 1) * cell), low + 2.0F));
   };
-  const ShownCells cells = shown_cells(frame, block);
-  if (query && *query < cells.rows) {
-    const auto [low, high] = side(box.origin.y, box.size.y, *query, cells.rows);
+  const view::Region cells = shown_cells(frame, block);
+  if (query && *query - cells.row < cells.rows) {  // an earlier one wraps around
+    const auto [low, high] = side(box.origin.y, box.size.y, *query - cells.row, cells.rows);
     list->AddRect({box.origin.x, low}, {box.end().x, high}, color);
   }
-  if (key && *key < cells.columns) {
-    const auto [low, high] = side(box.origin.x, box.size.x, *key, cells.columns);
+  if (key && *key - cells.column < cells.columns) {
+    const auto [low, high] = side(box.origin.x, box.size.x, *key - cells.column, cells.columns);
     list->AddRect({low, box.origin.y}, {high, box.end().y}, color);
   }
 }

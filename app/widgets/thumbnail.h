@@ -7,16 +7,14 @@
 #include "app/frame.h"
 #include "app/state/number_ref.h"
 #include "app/widgets/shown_tile.h"
+#include "view/viewport.h"
 
 namespace headlight::app {
 
-/// The rows and columns of a block's maps that are drawn. Padding at the end of a line is left out where the text was typed:
-/// its rows mean nothing, and its columns are hidden by the padding mask; without that mask they are drawn, because weights
-/// go to them.
-struct ShownCells {
-  std::uint32_t rows = 0, columns = 0;
-};
-ShownCells shown_cells(const Frame& frame, model::BlockRef block);
+/// The rows and columns of a block's maps that are drawn. Padding before or after a line is left out where the text was
+/// typed: its rows mean nothing, and its columns are hidden by the padding mask; without that mask they are drawn, because
+/// weights go to them.
+view::Region shown_cells(const Frame& frame, model::BlockRef block);
 
 /// The tile of a head's weights, of its shown_cells(), for a thumbnail of at most `edge` UI units. Of maps of more than
 /// kMostThumbnailCells it looks at a sample of the query rows, so that all heads of a long text cost as much as those of a

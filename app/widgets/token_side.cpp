@@ -34,15 +34,18 @@ std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
   const Selection& selection = frame.state.selection;
   const auto shape = frame.result.shapes.find(selection.block);
   if (shape == frame.result.shapes.end() || query >= shape->second.queries) return {};
-  const ShownCells cells = shown_cells(frame, selection.block);
+  const view::Region cells = shown_cells(frame, selection.block);
+  if (query < cells.row || query >= cells.row + cells.rows) return {};
   TileQuery wanted = shown_map(selection, {.quantity = attention::Stage::Weights,
                                            .block = selection.block,
                                            .batch = selection.batch,
                                            .head = selection.head,
+                                           .row = cells.row,
                                            .rows = cells.rows,
+                                           .column = cells.column,
                                            .columns = cells.columns});
   const attention::Tile* tile = frame.result.tile(wanted);  // as the map shows a short text
-  std::uint32_t row = query;
+  std::uint32_t row = query - cells.row;
   if (tile == nullptr) {
     wanted.row = query;
     wanted.rows = 1;
@@ -50,8 +53,9 @@ std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
     const EngineTile* known = frame.ask(wanted);
     tile = known ? known->tile.get() : nullptr;
   }
-  std::vector<float> weights;
-  for (std::uint32_t key = 0; tile != nullptr && key < wanted.columns; ++key) weights.push_back(tile->at(row, key));
+  if (tile == nullptr) return {};
+  std::vector<float> weights(cells.column, 0.0F);  // of padding
+  for (std::uint32_t key = 0; key < wanted.columns; ++key) weights.push_back(tile->at(row, key));
   return weights;
 }
 

@@ -31,22 +31,25 @@ std::vector<std::string> labels_of(const model::TokenBatch& tokens, std::uint32_
 }
 
 /// The rectangle that is to be copied, of the shown map.
-TileQuery wanted_tile(const Frame& frame, ShownCells cells, CopiedNumbers what) {
+TileQuery wanted_tile(const Frame& frame, const view::Region& cells, CopiedNumbers what) {
   const State& state = frame.state;
   TileQuery query{.quantity = shown_stage(state),
                   .block = state.selection.block,
                   .batch = state.selection.batch,
                   .head = state.selection.head,
+                  .row = cells.row,
                   .rows = cells.rows,
+                  .column = cells.column,
                   .columns = cells.columns};
+  const std::uint32_t last_row = cells.row + cells.rows - 1, last_column = cells.column + cells.columns - 1;
   if (what == CopiedNumbers::Row) {
-    query.row = std::min(chosen_token(state.view, MapSide::Query).value_or(0), cells.rows - 1);
+    query.row = std::min(chosen_token(state.view, MapSide::Query).value_or(0), last_row);
     query.rows = 1;
   } else if (what == CopiedNumbers::Column) {
-    query.column = std::min(chosen_token(state.view, MapSide::Key).value_or(0), cells.columns - 1);
+    query.column = std::min(chosen_token(state.view, MapSide::Key).value_or(0), last_column);
     query.columns = 1;
   } else if (const std::optional<CellRange>& range = frame.transient.range;
-             range && range->last.query < cells.rows && range->last.key < cells.columns) {
+             range && range->last.query <= last_row && range->last.key <= last_column) {
     query.row = range->first.query;
     query.rows = range->last.query - range->first.query + 1;
     query.column = range->first.key;

@@ -52,7 +52,7 @@ void TypedRow::erase_last() {
 
 bool TypedRow::may_run(double now_s) const {
   const bool is_repeated = count_ > 1 && different_.size() == 1;
-  return !is_text_ && (is_repeated || now_s - letter_s_ >= kSecondLetter_s);
+  return !is_text_ && (is_repeated || !has_letter_ || now_s - letter_s_ >= kSecondLetter_s);
 }
 
 double TypedRow::wait_s(double now_s) const {

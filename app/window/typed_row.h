@@ -15,7 +15,7 @@ namespace headlight::app {
 /// - a character that is no shortcut, or one after a space, less than kRow_s before or after another one, or
 /// - three different characters less than kQuickRow_s apart.
 ///
-/// Digits alone are never a text, and neither is one character repeated, as a key that is held.
+/// Digits alone are never a text and don't wait; one character repeated, as by a key that is held, is no text either.
 class TypedRow {
  public:
   static constexpr double kSecondLetter_s = 0.2, kQuickRow_s = 0.5, kRow_s = 1.0;

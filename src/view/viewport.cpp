@@ -27,8 +27,15 @@ glm::vec2 fit(const Rect& area, std::uint32_t rows, std::uint32_t columns) {
 
 }  // namespace
 
-Viewport::Viewport(const Rect& area, std::uint32_t rows, std::uint32_t columns, float zoom, glm::vec2 pan)
-    : area_(area), rows_(rows), columns_(columns), zoom_(zoom), pan_(pan), fit_cell_(fit(area, rows, columns)) {
+Viewport::Viewport(const Rect& area, std::uint32_t rows, std::uint32_t columns, float zoom, glm::vec2 pan,
+                   CellPosition first)
+    : area_(area),
+      rows_(rows),
+      columns_(columns),
+      first_{.row = std::min(first.row, rows), .column = std::min(first.column, columns)},
+      zoom_(zoom),
+      pan_(pan),
+      fit_cell_(fit(area, rows_ - first_.row, columns_ - first_.column)) {
   clamp();
 }
 
@@ -47,12 +54,14 @@ void Viewport::clamp() {
   pan_ = glm::mix(glm::clamp(pan_, -room, room), glm::vec2(0.0F), is_infinite);
 }
 
-Rect Viewport::matrix() const {
+Rect Viewport::shown() const {
   const glm::vec2 size = cell_size() * count();
   return {area_.origin + (area_.size - size) / 2.0F - pan_ * cell_size(), size};
 }
 
-Rect Viewport::visible() const { return intersection(matrix(), area_); }
+Rect Viewport::matrix() const { return {shown().origin - first() * cell_size(), cell_size() * glm::vec2(columns_, rows_)}; }
+
+Rect Viewport::visible() const { return intersection(shown(), area_); }
 
 std::optional<CellPosition> Viewport::cell_at(glm::vec2 point) const {
   if (!visible().contains(point)) return std::nullopt;
@@ -77,11 +86,11 @@ Viewport Viewport::zoomed_at(glm::vec2 point, float factor) const {
 
 Viewport Viewport::moved(glm::vec2 distance) const {
   if (fit_cell_.x <= 0) return *this;
-  return {area_, rows_, columns_, zoom_, pan_ - distance / cell_size()};
+  return {area_, rows_, columns_, zoom_, pan_ - distance / cell_size(), first_};
 }
 
 Viewport Viewport::resized(const Rect& area, std::uint32_t rows, std::uint32_t columns) const {
-  return {area, rows, columns, zoom_, pan_};
+  return {area, rows, columns, zoom_, pan_, first_};
 }
 
 Viewport Viewport::revealing(CellPosition cell) const {
@@ -100,9 +109,10 @@ Region Viewport::visible_region(float pixels_per_unit) const {
     return pool;
   };
   const glm::uvec2 pool(pool_of(cell.x), pool_of(cell.y));
-  const glm::vec2 first = glm::clamp(glm::floor((seen.origin - start) / cell), glm::vec2(0.0F), count());
-  const glm::vec2 last = glm::clamp(glm::ceil((seen.end() - start) / cell), first, count());
-  const glm::uvec2 begin = glm::uvec2(first) / pool * pool;
+  const glm::vec2 end_of_all(columns_, rows_);
+  const glm::vec2 begins = glm::clamp(glm::floor((seen.origin - start) / cell), glm::vec2(0.0F), end_of_all);
+  const glm::vec2 last = glm::clamp(glm::ceil((seen.end() - start) / cell), begins, end_of_all);
+  const glm::uvec2 begin = glm::uvec2(begins) / pool * pool;
   const glm::uvec2 end = glm::min((glm::uvec2(last) + (pool - 1U)) / pool * pool, glm::uvec2(columns_, rows_));
   return {.row = begin.y,
           .rows = end.y - begin.y,

@@ -32,8 +32,12 @@ class Viewport {
   /// The whole matrix: square cells, centred; where squares would use less than a quarter of the longer free side (a column
   /// of 400 rows, 9 rows of 1,500 keys), cells become rectangles: of at most 4:1, or large enough on one side to be told
   /// apart and named. `zoom` ≥ 1 enlarges, of such rectangles first the short side, until they are squares; `pan` is how
-  /// far, in cells, the point of the matrix at the rectangle's centre is from the matrix's own centre.
-  Viewport(const Rect& area, std::uint32_t rows, std::uint32_t columns, float zoom = 1.0F, glm::vec2 pan = {});
+  /// far, in cells, the point of the matrix at the rectangle's centre is from the matrix's own centre. Rows and columns
+  /// before `first` aren't shown; all others keep their indices.
+  Viewport(const Rect& area, std::uint32_t rows, std::uint32_t columns, float zoom = 1.0F, glm::vec2 pan = {},
+           CellPosition first = {});
+  /// The same at zoom 1.
+  Viewport fitted() const { return {area_, rows_, columns_, 1.0F, {}, first_}; }
 
   const Rect& area() const { return area_; }
   std::uint32_t rows() const { return rows_; }
@@ -43,9 +47,11 @@ class Viewport {
   /// Width and height of a cell.
   glm::vec2 cell_size() const;
 
-  /// All cells on the screen; larger than area() when zoomed in.
+  /// Where the matrix is from its cell 0, 0 on, as far as area() shows it or not; larger than area() when zoomed in.
   Rect matrix() const;
-  /// The visible part of matrix().
+  /// Its part from `first` on.
+  Rect shown() const;
+  /// The visible part of shown().
   Rect visible() const;
 
   /// Cell under a visible point, or nullopt.
@@ -72,11 +78,13 @@ class Viewport {
 
  private:
   void clamp();
-  /// Columns and rows.
-  glm::vec2 count() const { return {columns_, rows_}; }
+  glm::vec2 first() const { return {first_.column, first_.row}; }
+  /// Columns and rows that are shown.
+  glm::vec2 count() const { return glm::vec2(columns_, rows_) - first(); }
 
   Rect area_;
   std::uint32_t rows_ = 0, columns_ = 0;
+  CellPosition first_;
   float zoom_ = 1.0F;
   glm::vec2 pan_{0.0F};       // cells
   glm::vec2 fit_cell_{0.0F};  // pixels at zoom 1

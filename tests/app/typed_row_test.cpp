@@ -56,6 +56,7 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(typed("nnnnnnn", 0.03).is_text());
     CHECK(typed("nn", 0.03).may_run(100.03));  // without another wait
     CHECK_FALSE(typed("2741", 0.1).is_text());
+    CHECK(typed("7", 0.1).may_run(100.0));
     CHECK_FALSE(typed("kd", 0.3).is_text());
     CHECK_FALSE(typed("cpk", 0.6).is_text());
     CHECK(typed("kd", 0.1).is_text());   // faster than anyone chooses two shortcuts

@@ -120,6 +120,27 @@ TEST_SUITE("gpu") {
     keep(ui, "batch-with-padding");
   }
 
+  TEST_CASE("padding before a line is left out as that after it is") {
+    State state;
+    state.source = Model{.path = kGoldenModels + "gpt2"};
+    state.model().padding = inference::PaddingSide::Left;
+    state.text() = "the cat\nthe cat sat on the mat and the dog";
+    UiDriver ui(state);
+    const model::TokenBatch tokens = ui.result().input->source;
+    const std::uint32_t own = tokens.lengths[0], first = tokens.start(0);
+    REQUIRE(first > 0);
+    ui.click_within("head.map", 0.01F, 0.01F);
+    CHECK(ui.state().view.pinned == attention::Cell{.query = first, .key = first});
+    ui.click_within("head.map", 0.99F, 0.99F);
+    CHECK(ui.state().view.pinned == attention::Cell{.query = first + own - 1, .key = first + own - 1});
+    CHECK_FALSE(ui.sees(fmt::format("chips.source.0.{}", first - 1)));
+    CHECK(ui.sees(fmt::format("chips.source.0.{}", first)));
+    keep(ui, "batch-left");
+    ui.press(Key::Escape);
+    ui.move_to("grid.encoder.0.0");
+    CHECK(ui.result().error == "");
+  }
+
   TEST_CASE("what is on screen is dimmed under the reason while its text is not the one that was typed") {
     UiDriver ui;
     show_golden_model(ui, "gpt2");

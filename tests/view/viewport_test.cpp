@@ -134,6 +134,22 @@ TEST_SUITE("cpu") {
     CHECK(Viewport(kArea, 10, 10).revealing({9, 9}).pan().x == 0.0F);
   }
 
+  TEST_CASE("rows and columns before the first one take no room, and the others keep their indices") {
+    const Viewport all(kArea, 10, 12);
+    const Viewport part(kArea, 14, 15, 1.0F, {}, {.row = 4, .column = 3});
+    CHECK(part.shown() == all.matrix());
+    CHECK(part.cell_size() == all.cell_size());
+    CHECK(part.rect_of({4, 3}).origin == all.rect_of({0, 0}).origin);
+    CHECK(part.visible() == all.visible());
+    CHECK(part.cell_at(all.rect_of({2, 5}).center()) == CellPosition{.row = 6, .column = 8});
+    CHECK(part.visible_region() == Region{4, 10, 3, 12, 1});
+    const Viewport zoomed = part.zoomed_at(all.visible().center(), 3.0F);
+    CHECK(zoomed.zoom() == doctest::Approx(all.zoomed_at(all.visible().center(), 3.0F).zoom()));
+    CHECK(zoomed.fitted().shown() == part.shown());
+    CHECK(zoomed.moved({1e4F, 1e4F}).visible_region().row == 4);  // nothing before it comes into sight
+    CHECK(zoomed.moved({1e4F, 1e4F}).visible_region().column == 3);
+  }
+
   TEST_CASE("the region is the visible part, pooled to the screen's resolution and aligned") {
     CHECK(Viewport(kArea, 10, 10).visible_region() == Region{0, 10, 0, 10, 1});
     const Viewport large(kArea, 4096, 4096);

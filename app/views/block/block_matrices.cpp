@@ -291,6 +291,7 @@ TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockN
     TileQuery query = compared(frame, thumbnail_request(frame, source.subject.block, frame.state.selection.head, edge));
     query.sampled_rows = 0;  // one map is exact at any length
     const inference::BlockShape& shape = frame.result.shapes.at(source.subject.block);
+    query.row = query.column = 0;
     query.rows = shape.queries;  // with padding, as the matrices beside it have
     query.columns = shape.keys;
     return query;

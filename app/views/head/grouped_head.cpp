@@ -53,13 +53,14 @@ GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {
   }
   for (auto i = static_cast<std::uint32_t>(labels.size()); i < count; ++i) labels.push_back(fmt::format("{}", i));
   const std::vector<TokenPlace> places = token_places(labels, prompt, tokens.start(selection.batch));
-  const ShownCells cells = shown_cells(frame, selection.block);
-  const std::uint32_t shown = is_query ? cells.rows : cells.columns;
+  const view::Region cells = shown_cells(frame, selection.block);
+  const std::uint32_t first = is_query ? cells.row : cells.column;
+  const attention::KeyRange shown(first, first + (is_query ? cells.rows : cells.columns));
   std::vector<GroupedToken> grouped;
   for (std::uint32_t token = 0; token < count; ++token) {
     grouped.push_back({.begins_word = places[token].begins_word,
                        .is_special = places[token].is_special || !real.holds(token),
-                       .is_left_out = token >= shown});
+                       .is_left_out = !shown.holds(token)});
   }
   GroupedHead::Side side{.groups = group_tokens(grouped, view.groups_words, view.special_tokens != SpecialTokens::Shown),
                          .labels = {}};

@@ -142,7 +142,7 @@ void choose_stage(Frame& frame, float padding) {
 /// What the map is, in parts.
 HeadAbout about_map(const Frame& frame, const inference::BlockShape& shape) {
   const Selection& selection = frame.state.selection;
-  const ShownCells cells = shown_cells(frame, selection.block);
+  const view::Region cells = shown_cells(frame, selection.block);
   HeadAbout about{.kind = kind_name(frame.result, selection.block.kind),
                   .sizes = fmt::format("{} × {}", cells.rows, cells.columns)};
   if (shape.batch > 1) about.line = fmt::format("line {} of {}", selection.batch + 1, shape.batch);

@@ -99,15 +99,17 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   const float bars = frame.state.view.shows_marginals && can_group(frame) ? kMarginalRoom : 0.0F;
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F) - bars;
   const glm::vec2 margins = measure_axes(frame, queries, keys, room);
+  const view::Region cells = shown_cells(frame, frame.state.selection.block);
   const MapRoom map_room{
       .area = {.origin = glm::round(to_glm(ImGui::GetCursorScreenPos()) + margins), .size = glm::max(room - margins, 16.0F)},
       .rows = queries.count,
-      .columns = keys.count};
+      .columns = keys.count,
+      .first = {.row = cells.row, .column = cells.column}};
   follow_strongest(frame, map_room.rows, map_room.columns);
   const Minimap minimap(frame, map_room);
   const view::Viewport viewport = handle_map_input(frame, map_room, minimap.area());
-  const view::Rect cells = viewport.visible();
-  frame.mark("head.map", cells);
+  const view::Rect seen = viewport.visible();
+  frame.mark("head.map", seen);
   frame.transient.visible = visible_cells(viewport);
   handle_axis_clicks(frame, viewport, margins);
 
@@ -129,12 +131,12 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   if (minimap.is_shown()) heatmap.draw_small(minimap);
   draw_axes(frame, viewport, margins, queries, keys, marked_labels(frame));
   if (heatmap.is_known()) {
-    const float x = std::round(cells.end().x + 18.0F + bars);
-    const float top = cells.origin.y + kBarDrop;
+    const float x = std::round(seen.end().x + 18.0F + bars);
+    const float top = seen.origin.y + kBarDrop;
     MapLegend legend(frame, heatmap, viewport.zoom());
     // As high as the map, but the legend stays in the window.
     const float room_below = map_room.area.end().y - top - kLegendDrop - legend.height();
-    const float height = std::clamp(std::min(cells.size.y - kBarDrop, room_below), 60.0F, 340.0F);
+    const float height = std::clamp(std::min(seen.size.y - kBarDrop, room_below), 60.0F, 340.0F);
     heatmap.draw_bar({.origin = {x, top}, .size = {kBarWidth, height}});
     legend.draw({x, top + height + kLegendDrop});
   }
@@ -150,8 +152,8 @@ void draw_head_panel(Frame& frame, HeadMemory& memory) {
   if (shape == frame.result.shapes.end() || !frame.result.input) return;
   const model::BlockKind kind = selection.block.kind;
   draw_head_header(frame);
-  const ShownCells cells = shown_cells(frame, selection.block);
-  AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), cells.rows, query_range(frame, kind));
+  const view::Region cells = shown_cells(frame, selection.block);
+  AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), cells.row + cells.rows, query_range(frame, kind));
   rows.name = rows_write_tokens(frame, kind) ? "reads" : "query";
   if (is_grouped(frame)) return draw_grouped_map(frame, memory.grouped, rows.name);  // words are those that are read
   const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
@@ -159,7 +161,7 @@ void draw_head_panel(Frame& frame, HeadMemory& memory) {
     rows.texts = &*written;
     rows.name = "writes";
   }
-  AxisTokens keys = axis_tokens(frame, frame.result.input->keys(kind), cells.columns, key_range(frame, kind));
+  AxisTokens keys = axis_tokens(frame, frame.result.input->keys(kind), cells.column + cells.columns, key_range(frame, kind));
   const std::optional<PatchImage> query_image = patch_image(frame, MapSide::Query);
   const std::optional<PatchImage> key_image = patch_image(frame, MapSide::Key);
   if (query_image) rows.patches = &*query_image;

@@ -36,7 +36,7 @@ view::Region snapped(view::Region region, std::uint32_t rows, std::uint32_t colu
 
 MapHeatmap::MapHeatmap(Frame& frame, const view::Viewport& viewport) : frame_(frame), viewport_(viewport) {
   const float scale = frame.ui.scale();
-  const view::Viewport fitted(viewport.area(), viewport.rows(), viewport.columns());
+  const view::Viewport fitted = viewport.fitted();
   if (is_large_map(viewport.rows(), viewport.columns())) {
     layers_ = find_layers(frame, {.visible = query(viewport.visible_region(scale)),
                                   .whole = query(fitted.visible_region(scale)),

@@ -221,8 +221,8 @@ class MapInput {
 
 view::Viewport MapRoom::viewport(float zoom, glm::vec2 pan) const {
   view::Rect used = area;
-  used.size.y = std::min(area.size.y, std::max(view::Viewport(area, rows, columns, zoom).matrix().size.y, 1.0F));
-  return {used, rows, columns, zoom, pan};
+  used.size.y = std::min(area.size.y, std::max(view::Viewport(area, rows, columns, zoom, {}, first).shown().size.y, 1.0F));
+  return {used, rows, columns, zoom, pan, first};
 }
 
 view::Viewport handle_map_input(Frame& frame, const MapRoom& room, const view::Rect& covered) {

@@ -9,6 +9,7 @@ namespace headlight::app {
 struct MapRoom {
   view::Rect area;
   std::uint32_t rows = 0, columns = 0;
+  view::CellPosition first = {};  ///< that is shown; padding may be before it
 
   /// The map at a zoom and pan. One lower than its room hangs from the top, below its head's name, instead of floating in
   /// the middle; zooming in lets it grow down to the bottom.

@@ -22,7 +22,8 @@ constexpr float kLeastZoom = 1.05F;
 
 }  // namespace
 
-Minimap::Minimap(Frame& frame, const MapRoom& room) : frame_(frame), count_(room.columns, room.rows) {
+Minimap::Minimap(Frame& frame, const MapRoom& room)
+    : frame_(frame), first_(room.first.column, room.first.row), count_(glm::vec2(room.columns, room.rows) - first_) {
   Transient& transient = frame.transient;
   const view::Viewport viewport = room.viewport(transient.zoom, transient.pan);
   const view::Rect seen = viewport.visible();
@@ -43,7 +44,7 @@ Minimap::Minimap(Frame& frame, const MapRoom& room) : frame_(frame), count_(room
 
 view::Rect Minimap::area_of(const TileQuery& tile) const {
   const glm::vec2 cell = area_.size / count_;
-  return {.origin = area_.origin + glm::vec2(tile.column, tile.row) * cell,
+  return {.origin = area_.origin + (glm::vec2(tile.column, tile.row) - first_) * cell,
           .size = glm::vec2(tile.tile_columns() * tile.column_pool(), tile.tile_rows() * tile.pool) * cell};
 }
 
@@ -51,7 +52,7 @@ void Minimap::draw_marks(const view::Viewport& viewport) const {
   const shell::Theme& theme = frame_.ui.theme();
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRect(to_imgui(area_.origin - 1.0F), to_imgui(area_.end() + 1.0F), theme.border, 0.0F, 0, 2.0F);
-  const view::Rect matrix = viewport.matrix(), seen = viewport.visible();
+  const view::Rect matrix = viewport.shown(), seen = viewport.visible();
   const glm::vec2 scale = area_.size / matrix.size;
   const glm::vec2 low = area_.origin + (seen.origin - matrix.origin) * scale;
   const glm::vec2 size = glm::max(seen.size * scale, glm::vec2(4.0F));  // a small part of a long text is still seen

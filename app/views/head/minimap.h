@@ -25,7 +25,7 @@ class Minimap {
 
  private:
   Frame& frame_;
-  glm::vec2 count_;  ///< columns and rows
+  glm::vec2 first_, count_;  ///< columns and rows: before those that are shown, and of these
   view::Rect area_;
   bool is_shown_ = false;
 };

@@ -146,8 +146,9 @@ void FilmStrip::draw(Frame& frame, float height) {
 
 void FilmStrip::cover(Frame& frame, model::BlockRef block, const view::Rect& box) const {
   if (!token_) return;
-  const std::uint32_t rows = shown_cells(frame, block).rows;
-  const float y = box.origin.y + std::round(box.size.y * static_cast<float>(*token_ + 1) / static_cast<float>(rows));
+  const view::Region cells = shown_cells(frame, block);
+  const std::uint32_t rows = *token_ + 1 - std::min(cells.row, *token_ + 1);
+  const float y = box.origin.y + std::round(box.size.y * static_cast<float>(rows) / static_cast<float>(cells.rows));
   if (y >= box.end().y) return;
   const shell::Theme& theme = frame.ui.theme();
   ImDrawList* list = ImGui::GetWindowDrawList();
