@@ -44,7 +44,7 @@ inline constexpr float kRailWidth = 28.0F;
 inline constexpr float kTabsHeight = 40.0F;
 inline constexpr float kStatusHeight = 28.0F;
 inline constexpr float kNoticeHeight = 36.0F;
-inline constexpr float kBodyMin = 460.0F;    ///< of the panes and the status line, before the welcome gives way
+inline constexpr float kBodyMin = 440.0F;    ///< of the panes and the status line, before the welcome gives way
 inline constexpr float kBodyLeast = 280.0F;  ///< before the texts give way
 inline constexpr float kLessonMost = 0.6F;   ///< part of the sidebar's column that a lesson takes
 

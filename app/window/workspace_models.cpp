@@ -30,12 +30,10 @@ std::vector<WelcomeCard> Workspace::welcome_cards() {
     if (!path) return;
     cards.push_back({.kind = kind, .title = title, .summary = summary, .is_shown = model_path(state_.source) == *path});
   };
-  add_model(Kind::Captions, kCaptionsStarter, "Repeated captions",
-            "One sentence twice: a head finds what followed each word before");
+  add_model(Kind::Captions, kCaptionsStarter, "Repeated captions", "One sentence twice: what a head finds again");
   add_model(Kind::Translator, kTranslatorStarter, "Translate German", "Which German word each English word comes from");
   cards.push_back({.kind = Kind::Lessons, .title = "Lessons", .summary = "From what a query is to induction heads"});
-  WelcomeCard notebooks{
-      .kind = Kind::Notebooks, .title = "Notebooks", .summary = "Networks of published notebooks, with their numbers"};
+  WelcomeCard notebooks{.kind = Kind::Notebooks, .title = "Notebooks", .summary = "Networks of published notebooks"};
   for (const PresetInfo& preset : catalog_.presets()) {
     const std::size_t split = preset.title.find(" · ");
     const bool is_numbered = split != std::string::npos;
