@@ -304,7 +304,7 @@ TEST_SUITE("gpu") {
     std::string text;
     for (int word = 0; word < 100'000; ++word) text += fmt::format("w{} ", word);
     write_file_atomically(path, text);
-    const std::string message = complaint({"--text-file", path}, 1);
+    const std::string message = complaint({"--preset", "playground", "--text-file", path}, 1);
     CHECK(message.find("100") != std::string::npos);
     CHECK(message.find("token") != std::string::npos);
   }
