@@ -93,7 +93,8 @@ bool ExportDialog::writes_other_figures(const State& state, const EngineResult& 
 bool ExportDialog::has_choice(const State& state, const EngineResult& result) const {
   const auto is_on = [](bool is_chosen) { return is_chosen; };
   if (writes_other_figures(state, result)) return true;
-  if (std::any_of(matrices_.begin(), matrices_.begin() + kHiddenStates, is_on)) return std::ranges::any_of(formats_, is_on);
+  const bool has_stage = std::any_of(matrices_.begin(), matrices_.begin() + kHiddenStates, is_on);
+  if (has_stage || matrices_[kNormNumbers]) return std::ranges::any_of(formats_, is_on);
   return (matrices_[kHiddenStates] || matrices_[kLogitNumbers]) && holds_chosen_arrays();
 }
 
@@ -110,9 +111,18 @@ std::vector<const FigureKind*> ExportDialog::chosen_kinds(const State& state, co
   return kinds;
 }
 
+void ExportDialog::open_picture(const State& state, const ExportContents& contents, const std::string& folder,
+                                ScreenshotArea area) {
+  open(state, contents);
+  picture_.open(folder, area);
+  shows_picture_ = true;
+}
+
 void ExportDialog::open(const State& state, const ExportContents& contents) {
   if (is_open_) return;
   is_open_ = true;
+  shows_picture_ = false;
+  matrices_[kNormNumbers] = state.view.weighs_values;
   propose(contents);
   writes_differences_ = state.compare.frozen && state.compare.shows_difference;
   const FigureChoices shown = figure_choices(state.view);
@@ -136,7 +146,6 @@ void ExportDialog::copy_figure(const State& state, const Transient& transient, c
   if (!is_open_) apply(figure_choices(state.view), wanted);
   take_ranges(state.view, wanted);
   if (writes_difference(wanted)) wanted.color_limits.clear();
-  wanted.is_dark = state.view.theme != Theme::Light;
   wanted.directory = passing_folder();
   wanted.session = portable_state(state, wanted.directory);
   is_copying_ = true;
@@ -174,7 +183,8 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
   options.inputs = inputs_on_screen(state, result);
   options.stages.clear();
   for (std::size_t i = 0; i < attention::kStages; ++i) {
-    if (matrices_[i]) options.stages.push_back(static_cast<attention::Stage>(i));
+    const bool is_of_norms = static_cast<attention::Stage>(i) == attention::Stage::Weights && matrices_[kNormNumbers];
+    if (matrices_[i] || is_of_norms) options.stages.push_back(static_cast<attention::Stage>(i));
   }
   options.hidden = matrices_[kHiddenStates];
   options.logits = matrices_[kLogitNumbers];
@@ -200,6 +210,7 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
   options.choice = figure_choice(state);
   apply(figure_, options);
   take_ranges(state.view, options);
+  options.weighs_values = matrices_[kNormNumbers];
   if (writes_difference(options)) options.color_limits.clear();  // those are of one run
   return options;
 }

@@ -8,6 +8,7 @@
 
 #include "app/dialogs/figure_form.h"
 #include "app/dialogs/figure_preview.h"
+#include "app/dialogs/picture_form.h"
 #include "app/dialogs/region_form.h"
 #include "app/exports/job.h"
 #include "app/frame.h"
@@ -24,7 +25,8 @@ static_assert(kOfferedFormats.size() == kExportFormats);
 /// Room for the switches of figure_kinds().
 inline constexpr std::size_t kMostFigureKinds = 16;
 /// The matrices behind the stages.
-inline constexpr std::size_t kHiddenStates = attention::kStages, kLogitNumbers = kHiddenStates + 1;
+inline constexpr std::size_t kHiddenStates = attention::kStages, kLogitNumbers = kHiddenStates + 1,
+                             kNormNumbers = kLogitNumbers + 1;
 
 /// What to write (this head, this layer, everything; which part of the maps; which stages and formats), where to, what the
 /// files will be called and how much it is.
@@ -36,6 +38,8 @@ class ExportDialog {
   /// Figures look as the window does until they are told otherwise, and differences are written where it shows them.
   /// `contents`: of the view on screen; they replace what was chosen before where they differ from those of the last time.
   void open(const State& state, const ExportContents& contents);
+  /// The same where what is on screen is to be saved, with the name of a file in `folder`.
+  void open_picture(const State& state, const ExportContents& contents, const std::string& folder, ScreenshotArea area);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
   bool is_running() const { return job_ != nullptr && !job_->is_done(); }
@@ -45,6 +49,10 @@ class ExportDialog {
 
   /// Puts the selected head's map on the clipboard as an image; the result comes as of an export.
   void copy_figure(const State& state, const Transient& transient, const EngineResult& result, const std::string& device);
+
+  /// The picture that was asked for, once the dialog is gone from the window.
+  std::optional<Picture> take_picture() { return picture_.take(); }
+  bool is_picture_waiting() const { return picture_.is_waiting(); }
 
   /// "Exporting 3 of 12"; empty when nothing runs.
   std::string status() const;
@@ -71,6 +79,9 @@ class ExportDialog {
   /// Is there anything to write?
   bool has_choice(const State& state, const EngineResult& result) const;
   void begin(const Frame& frame, const std::string& device, std::string& directory);
+  /// What is written: numbers and figures of some heads, or what is on screen.
+  void draw_reach(Frame& frame, const std::string& directory);
+  void draw_files(Frame& frame, const std::string& device, std::string& directory);
   void draw_choices(Frame& frame);
   void draw_look(Frame& frame);
   void draw_folder(Frame& frame);
@@ -84,7 +95,8 @@ class ExportDialog {
   bool is_open_ = false;
   Reach reach_ = Reach::ThisHead;
   RegionChoice region_;
-  std::array<bool, attention::kStages + 2> matrices_{};  ///< the stages, then hidden states and logits
+  /// The stages, then hidden states, logits, and whether weights are written as norms.
+  std::array<bool, attention::kStages + 3> matrices_{};
   std::array<bool, kExportFormats> formats_{};
   std::array<bool, kMostFigureKinds> views_{};  ///< of figure_kinds(), in their order
   std::optional<ExportContents> proposed_;      ///< the last time
@@ -96,7 +108,9 @@ class ExportDialog {
   NumberBeingTyped typed_;
   std::string typed_directory_;
   FolderList folders_;
-  Notice outcome_;  ///< of the last job; also why a job can't begin
+  PictureForm picture_;
+  bool shows_picture_ = false;  ///< in place of files
+  Notice outcome_;              ///< of the last job; also why a job can't begin
   bool is_outcome_seen_ = true;
   std::unique_ptr<ExportJob> job_;
   bool is_copying_ = false;  ///< the job's figure is for the clipboard

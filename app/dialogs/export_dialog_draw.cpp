@@ -24,7 +24,8 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::array<const char*, 3> kReaches = {"This head", "This layer", "All"};
+constexpr std::array<const char*, 4> kReaches = {"This head", "This layer", "All", "On screen"};
+constexpr int kOnScreen = 3;
 constexpr std::array<const char*, 2> kNumbers = {"This run", "Minus the frozen run"};
 constexpr float kRoomForAll = 720.0F;                         // in a lower window the buttons go first
 constexpr float kPlainWidth = 600.0F, kLookWidth = 1'200.0F;  // of the dialog, without and with a preview
@@ -34,6 +35,7 @@ constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
 
 std::string_view matrix_name(std::size_t i) {
   if (i == kHiddenStates) return "hidden";
+  if (i == kNormNumbers) return "norms";
   return i == kLogitNumbers ? "logits" : to_string(static_cast<attention::Stage>(i));
 }
 
@@ -106,10 +108,6 @@ std::string size_in_words(const ExportOptions& options, std::size_t files, const
 void ExportDialog::draw_choices(Frame& frame) {
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "export");
-  int reach = static_cast<int>(reach_);
-  std::array<const char*, 3> reaches = kReaches;
-  if (frame.state.selection.mean != HeadMean::None) reaches[0] = "This mean";
-  if (form.segments("reach", "What", reaches, reach)) reach_ = static_cast<Reach>(reach);
   draw_region_form(frame, form, region_, part(frame.state, frame.transient, frame.result));
   if (has_frozen(frame.state, frame.result)) {
     int numbers = writes_differences_ ? 1 : 0;
@@ -272,6 +270,31 @@ void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::st
   ImGui::EndDisabled();
 }
 
+void ExportDialog::draw_reach(Frame& frame, const std::string& directory) {
+  NumberBeingTyped no_numbers;
+  Form form(frame, no_numbers, "export");
+  int reach = shows_picture_ ? kOnScreen : static_cast<int>(reach_);
+  std::array<const char*, 4> reaches = kReaches;
+  if (frame.state.selection.mean != HeadMean::None) reaches[0] = "This mean";
+  if (!form.segments("reach", "What", reaches, reach)) return;
+  shows_picture_ = reach == kOnScreen;
+  if (shows_picture_) {
+    picture_.open(directory, ScreenshotArea::Window);
+  } else {
+    reach_ = static_cast<Reach>(reach);
+  }
+}
+
+void ExportDialog::draw_files(Frame& frame, const std::string& device, std::string& directory) {
+  ImGui::BeginDisabled(job_ != nullptr);
+  draw_choices(frame);
+  draw_folder(frame);
+  draw_names(frame);
+  ImGui::EndDisabled();
+  draw_progress(frame);
+  draw_buttons(frame, device, directory);
+}
+
 void ExportDialog::draw(Frame& frame, const std::string& device, std::string& directory) {
   take_end_of_job();
   if (is_open_ && typed_directory_.empty()) typed_directory_ = directory.empty() ? "~/headlight" : directory;
@@ -286,18 +309,18 @@ void ExportDialog::draw(Frame& frame, const std::string& device, std::string& di
     } else if (dialog.is_visible() && shows_look_) {
       draw_look(frame);
     } else if (dialog.is_visible()) {
-      ImGui::BeginDisabled(job_ != nullptr);
-      draw_choices(frame);
-      draw_folder(frame);
-      draw_names(frame);
-      ImGui::EndDisabled();
-      draw_progress(frame);
-      draw_buttons(frame, device, directory);
+      draw_reach(frame, directory);
+      if (!shows_picture_) {
+        draw_files(frame, device, directory);
+      } else if (picture_.draw(frame)) {
+        is_open_ = false;
+      }
       if (!is_open_) ImGui::CloseCurrentPopup();
     }
   }
   if (is_open_) return;
   folders_.close();
+  picture_.close();
   shows_look_ = false;
   if (was_open && !job_) outcome_ = {};
 }

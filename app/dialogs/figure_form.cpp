@@ -74,11 +74,16 @@ void draw_figure_details(Frame& frame, NumberBeingTyped& typed, FigureChoices& c
     const auto size = static_cast<double>(choices.size_mm);
     form.note(fmt::format("{} mm are {:.1f} cm or {:.2f} inches.", choices.size_mm, size / 10.0, size / 25.4));
   }
-  constexpr std::array<const char*, 2> kGrounds = {"paper", "transparent"}, kFonts = {"sans", "serif"};
-  int ground = choices.is_transparent ? 1 : 0, font = choices.font == exporting::FigureFont::Serif ? 1 : 0;
+  constexpr std::array<const char*, 3> kGrounds = {"white", "dark", "transparent"};
+  constexpr std::array<const char*, 2> kFonts = {"sans", "serif"};
+  int ground = choices.is_transparent ? 2
+               : choices.is_dark      ? 1
+                                      : 0,
+      font = choices.font == exporting::FigureFont::Serif ? 1 : 0;
   form.segments("ground", "Ground", kGrounds, ground, "Transparent: slides and pages show through beside the cells.");
   form.segments("font", "Letters", kFonts, font, "Serif: those of LaTeX, Latin Modern, where they are installed.");
-  choices.is_transparent = ground == 1;
+  choices.is_transparent = ground == 2;
+  choices.is_dark = ground == 1;
   choices.font = font == 1 ? exporting::FigureFont::Serif : exporting::FigureFont::Sans;
   exporting::FigureParts& parts = choices.parts;
   form.toggle("part.title", "Title", parts.title);
@@ -98,6 +103,7 @@ void apply(const FigureChoices& choices, ExportOptions& options) {
   options.color_map = choices.color_map;
   options.is_row_normalized = choices.is_row_normalized;
   options.is_transparent = choices.is_transparent;
+  options.is_dark = choices.is_dark;
   options.font = choices.font;
   options.parts = choices.parts;
 }

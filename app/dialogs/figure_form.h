@@ -14,7 +14,7 @@ struct FigureChoices {
   std::uint32_t dpi = 192;     ///< of PNGs
   std::string color_map = {};  ///< as files name it
   bool is_row_normalized = false;
-  bool is_transparent = false;
+  bool is_transparent = false, is_dark = false;
   exporting::FigureFont font = exporting::FigureFont::Sans;
   exporting::FigureParts parts = {};
 };

@@ -111,7 +111,9 @@ ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& c
     }
     return choice;
   }
+  recent_folders_.clear();
   for (const ListedModel& model : context.models) {
+    if (model.origin == ListedModel::Origin::Recent) recent_folders_.push_back(model.path.parent_path());
     frame.ui.ensure_glyphs(model.name);
     frame.ui.ensure_glyphs(model.problem);
   }
@@ -135,7 +137,7 @@ ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& c
 
 void ModelBrowser::browse() {
   try {
-    files_.open(typed_.empty() ? expand_home("~") : expand_home(typed_));
+    files_.open(typed_.empty() ? expand_home("~") : expand_home(typed_), recent_folders_);
   } catch (const Error& error) {
     trouble_ = error.what();
   }

@@ -51,6 +51,7 @@ class ModelBrowser {
   std::string typed_;
   std::string trouble_;
   FolderList files_{{".gguf", ".safetensors"}};
+  std::vector<std::filesystem::path> recent_folders_;  ///< of recent models
   shell::FieldFocus focus_ = shell::FieldFocus::None;  ///< of the path's field, in the next frame
 };
 

@@ -78,6 +78,7 @@ std::shared_ptr<const model::Network> needed_network(const RunSource::Source& so
   model::AttentionLayer& last = first->encoder.back();
   last.feed_forward.reset();
   last.feed_forward_norms = {};
+  last.is_parallel = false;
   first->encoder_norm.reset();
   first->unembedding.reset();
   auto network = std::make_shared<model::Network>(*source.network);

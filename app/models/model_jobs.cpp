@@ -46,7 +46,9 @@ void ModelJobs::open(const std::string& path) {
   opening_ = std::async(std::launch::async, [this, path] {
     Opened opened{.path = path, .model = nullptr, .error = {}};
     try {
-      opened.model = models_->open_newest(path);
+      // A folder may hold the model further in, and a name be one of the hub's cache.
+      opened.path = std::filesystem::absolute(inference::find_model(path)).lexically_normal().string();
+      opened.model = models_->open_newest(opened.path);
     } catch (const std::exception& error) {
       opened.error = first_line(error.what());
       opened.holds_models = holds_models(path);

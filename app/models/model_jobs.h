@@ -18,7 +18,7 @@ class ModelJobs {
  public:
   /// The result of a request to open a path.
   struct Opened {
-    std::string path;
+    std::string path;                                       ///< of the model; as it was asked for where there is none
     std::shared_ptr<const inference::LanguageModel> model;  ///< null: it can't be shown
     std::string error;                                      ///< why, in one line
     bool holds_models = false;                              ///< not a model, but a folder with models in it

@@ -18,7 +18,7 @@ class ViewPanel {
   virtual ~ViewPanel() = default;
   /// Draws into the whole current child region. Called only while View::is_available().
   virtual void draw(Frame& frame) = 0;
-  /// What was drawn last as a figure for a paper; null: this view has none. May throw Error.
+  /// What was drawn last as a figure for a paper, on white; null: this view has none. May throw Error.
   virtual std::unique_ptr<exporting::Drawing> figure() const { return nullptr; }
 
  protected:

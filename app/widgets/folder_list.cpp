@@ -1,13 +1,17 @@
 #include "app/widgets/folder_list.h"
 
 #include <algorithm>
+#include <cctype>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "app/state/opened_file.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "core/error.h"
+#include "model/hub_cache.h"
 
 namespace headlight::app {
 
@@ -15,28 +19,70 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool draw_entry(Frame& frame, std::size_t index, const std::string& name, shell::Color color) {
-  frame.ui.ensure_glyphs(name);
-  const Ink ink(frame.ui.fonts().body, color);
-  ImGui::PushID(static_cast<int>(index));
-  const bool is_clicked = ImGui::Selectable(name.c_str());
-  ImGui::PopID();
-  return is_clicked;
+constexpr std::size_t kMostRecentFolders = 3;
+
+bool is_hidden_name(const std::string& name) { return name.starts_with('.'); }
+
+/// Does a folder hold a model: as Hugging Face writes it, or as its cache keeps it?
+bool holds_model(const fs::path& folder) {
+  std::error_code failure;
+  return fs::exists(folder / "config.json", failure) || fs::is_directory(folder / "snapshots", failure);
 }
 
-}  // namespace
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
 
-void FolderList::open(const fs::path& folder) {
-  is_open_ = true;
+/// Folders that something was chosen in since the program was started, the newest first.
+std::vector<fs::path>& chosen_before() {
+  static std::vector<fs::path> folders;
+  return folders;
+}
+
+void remember_folder(const fs::path& folder) {
+  std::vector<fs::path>& folders = chosen_before();
+  std::erase(folders, folder);
+  folders.insert(folders.begin(), folder);
+  folders.resize(std::min(folders.size(), kMostRecentFolders));
+}
+
+fs::path nearest_folder(const fs::path& folder) {
   std::error_code failure;
   fs::path at = fs::absolute(folder, failure).lexically_normal();
   if (!at.has_filename()) at = at.parent_path();
   while (at.has_relative_path() && !fs::is_directory(at, failure)) at = at.parent_path();
-  enter(at);
+  return at;
+}
+
+}  // namespace
+
+void FolderList::open(const fs::path& folder, const std::vector<fs::path>& recent) {
+  is_open_ = true;
+  focus_ = shell::FieldFocus::AtEnd;
+  places_.clear();
+  const auto add = [&](std::string name, const fs::path& place) {
+    std::error_code failure;
+    const bool is_new = std::ranges::none_of(places_, [&](const Place& known) { return known.folder == place; });
+    if (is_new && fs::is_directory(place, failure)) places_.push_back({.name = std::move(name), .folder = place});
+  };
+  try {
+    add("Home", expand_home("~"));
+  } catch (const Error&) {  // without HOME there is no such place
+  }
+  std::error_code failure;
+  add("Working folder", fs::current_path(failure));
+  add("Model cache", model::hub_cache_folder());
+  std::vector<fs::path> folders = chosen_before();
+  folders.insert(folders.end(), recent.begin(), recent.end());
+  for (const fs::path& one : folders) {
+    if (places_.size() < 3 + kMostRecentFolders && !one.empty()) add(one.filename().string(), one.lexically_normal());
+  }
+  enter(nearest_folder(folder));
 }
 
 void FolderList::enter(const fs::path& folder) {
-  std::vector<std::string> names, files;
+  std::vector<Entry> folders, files;
   std::error_code failure;
   fs::directory_iterator entries(folder, failure);
   if (failure) {
@@ -47,34 +93,109 @@ void FolderList::enter(const fs::path& folder) {
     const fs::path& path = entries->path();
     std::error_code unreadable;
     if (entries->is_directory(unreadable)) {
-      names.push_back(path.filename().string());
+      folders.push_back({.name = path.filename().string(), .is_model = holds_model(path)});
     } else if (std::ranges::find(extensions_, path.extension().string()) != extensions_.end()) {
-      files.push_back(path.filename().string());
+      files.push_back({.name = path.filename().string(), .is_folder = false});
     }
     if (failure) break;
   }
-  std::ranges::sort(names, {}, [](const std::string& name) { return std::pair(name.starts_with('.'), name); });
-  std::ranges::sort(files);
-  names_ = std::move(names);
-  files_ = std::move(files);
+  std::ranges::sort(folders, {}, &Entry::name);
+  std::ranges::sort(files, {}, &Entry::name);
+  entries_ = std::move(folders);
+  entries_.insert(entries_.end(), files.begin(), files.end());
   folder_ = folder;
   trouble_.clear();
+  typed_.clear();
+  marked_ = 0;
 }
 
-std::optional<fs::path> FolderList::draw(Frame& frame, float height) {
+bool FolderList::is_path_typed() const {
+  return typed_.find('/') != std::string::npos || typed_.starts_with('~') || typed_ == ".." || typed_ == ".";
+}
+
+std::vector<std::size_t> FolderList::listed() const {
+  const std::string wanted = is_path_typed() ? std::string() : lower_case(typed_);
+  const bool shows_hidden = shows_hidden_ || is_hidden_name(wanted);
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const bool is_found = lower_case(entries_[i].name).find(wanted) != std::string::npos;
+    if (is_found && (shows_hidden || !is_hidden_name(entries_[i].name))) shown.push_back(i);
+  }
+  return shown;
+}
+
+std::optional<fs::path> FolderList::take_path() {
+  try {
+    const fs::path path = (folder_ / expand_home(typed_)).lexically_normal();
+    std::error_code failure;
+    if (fs::is_directory(path, failure)) {
+      enter(nearest_folder(path));
+    } else if (fs::exists(path, failure)) {
+      return path;
+    } else {
+      trouble_ = fmt::format("{} isn't there", path.string());
+    }
+  } catch (const Error& error) {
+    trouble_ = error.what();
+  }
+  return std::nullopt;
+}
+
+std::optional<fs::path> FolderList::take(const Entry& entry, bool takes_models) {
+  const fs::path path = folder_ / entry.name;
+  if (!entry.is_folder || (takes_models && entry.is_model)) return path;
+  enter(path);
+  return std::nullopt;
+}
+
+void FolderList::draw_places(Frame& frame) {
+  for (const Place& place : places_) {
+    frame.ui.ensure_glyphs(place.name);
+    if (ImGui::Button(place.name.c_str())) {
+      enter(place.folder);
+      focus_ = shell::FieldFocus::AtEnd;
+    }
+    mark_last_item(frame, "folder.place." + place.name, fmt::format("Goes to {}.", place.folder.string()).c_str());
+    ImGui::SameLine();
+  }
+  ImGui::Checkbox("Hidden", &shows_hidden_);
+  mark_last_item(frame, "folder.hidden", "Shows names that begin with a dot as well.");
+}
+
+std::optional<fs::path> FolderList::draw_field(Frame& frame, const std::vector<std::size_t>& shown) {
+  const std::string before = typed_;
+  const bool is_entered = frame.ui.text_field("##folder.typed", typed_,
+                                              {.focus = std::exchange(focus_, shell::FieldFocus::None),
+                                               .passes_escape = true,
+                                               .passes_list_keys = true,
+                                               .hint = "Type to find a name, or a path",
+                                               .enter_confirms = true});
+  mark_last_item(
+      frame, "folder.typed",
+      "Finds what has this in its name; a path goes there. Arrows move, Enter opens, Ctrl+Enter takes the folder.");
+  if (typed_ != before) {
+    marked_ = 0;
+    trouble_.clear();
+  }
+  const std::size_t last = shown.empty() ? 0 : shown.size() - 1;
+  const std::size_t marked = marked_;
+  if (frame.ui.is_pressed(shell::Key::Down)) marked_ = std::min(marked_ + 1, last);
+  if (frame.ui.is_pressed(shell::Key::Up)) marked_ -= std::min<std::size_t>(marked_, 1);
+  if (frame.ui.is_pressed(shell::Key::PageDown)) marked_ = std::min(marked_ + 10, last);
+  if (frame.ui.is_pressed(shell::Key::PageUp)) marked_ -= std::min<std::size_t>(marked_, 10);
+  follows_mark_ = marked != marked_;
+  if (!is_entered) return std::nullopt;
+  focus_ = shell::FieldFocus::AtEnd;  // Enter ends the editing
+  if (is_path_typed()) return take_path();
+  if (marked_ >= shown.size()) return std::nullopt;
+  const bool takes_models = std::ranges::find(extensions_, ".gguf") != extensions_.end();
+  const Entry entry = entries_[shown[marked_]];
+  return take(entry, takes_models);
+}
+
+std::optional<fs::path> FolderList::draw_entries(Frame& frame, const std::vector<std::size_t>& shown, float height) {
   const shell::Theme& theme = frame.ui.theme();
   std::optional<fs::path> next, chosen;
-  frame.ui.ensure_glyphs(folder_.string());
-  {
-    const Ink ink(frame.ui.fonts().strong, theme.text);
-    ImGui::TextUnformatted(fit_text(frame.ui.fonts().strong, folder_.string(), ImGui::GetContentRegionAvail().x).c_str());
-  }
-  if (!trouble_.empty()) {
-    const Ink ink(frame.ui.fonts().small, theme.warning);
-    ImGui::PushTextWrapPos(0.0F);
-    ImGui::TextUnformatted(trouble_.c_str());
-    ImGui::PopTextWrapPos();
-  }
   ImGui::PushStyleColor(ImGuiCol_ChildBg, theme.field);
   ImGui::BeginChild("folders", {0.0F, height}, true);
   {
@@ -83,29 +204,65 @@ std::optional<fs::path> FolderList::draw(Frame& frame, float height) {
       if (ImGui::Selectable("..")) next = folder_.parent_path();
       mark_last_item(frame, "folder.up");
     }
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      if (draw_entry(frame, i, names_[i] + "/", theme.text)) next = folder_ / names_[i];
-      mark_last_item(frame, fmt::format("folder.{}", i));
-    }
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      if (draw_entry(frame, names_.size() + i, files_[i], theme.accent)) chosen = folder_ / files_[i];
-      mark_last_item(frame, fmt::format("folder.file.{}", i));
+    std::size_t folders = 0, files = 0;
+    for (std::size_t row = 0; row < shown.size(); ++row) {
+      const Entry& entry = entries_[shown[row]];
+      frame.ui.ensure_glyphs(entry.name);
+      const float right = ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x;
+      {
+        const Ink ink(frame.ui.fonts().body, entry.is_folder ? theme.text : theme.accent);
+        ImGui::PushID(static_cast<int>(row));
+        const bool is_clicked = ImGui::Selectable((entry.name + (entry.is_folder ? "/" : "")).c_str(), row == marked_);
+        ImGui::PopID();
+        if (is_clicked) (entry.is_folder ? next : chosen) = folder_ / entry.name;
+      }
+      if (row == marked_ && follows_mark_) ImGui::SetScrollHereY();
+      mark_last_item(frame, entry.is_folder ? fmt::format("folder.{}", folders++) : fmt::format("folder.file.{}", files++));
+      if (!entry.is_model) continue;
+      const Ink ink(frame.ui.fonts().small, theme.text_dim);
+      ImGui::SameLine(right - text_width(frame.ui.fonts().small, "model"));
+      ImGui::TextUnformatted("model");
     }
   }
-  if (names_.empty() && files_.empty()) {
+  if (shown.empty()) {
     const Ink ink(frame.ui.fonts().small, theme.text_dim);
-    ImGui::TextUnformatted("Nothing to choose in here");
+    ImGui::TextUnformatted(typed_.empty() ? "Nothing to choose in here" : "Nothing has this in its name");
   }
   ImGui::EndChild();
   ImGui::PopStyleColor();
   if (next) enter(*next);
+  return chosen;
+}
+
+std::optional<fs::path> FolderList::draw(Frame& frame, float height) {
+  const shell::Theme& theme = frame.ui.theme();
+  frame.ui.ensure_glyphs(folder_.string());
+  {
+    const Ink ink(frame.ui.fonts().strong, theme.text);
+    ImGui::TextUnformatted(fit_text(frame.ui.fonts().strong, folder_.string(), ImGui::GetContentRegionAvail().x).c_str());
+  }
+  draw_places(frame);
+  const bool is_taken = frame.ui.is_pressed(shell::Key::Enter, shell::kControl);
+  const fs::path here = folder_;
+  std::optional<fs::path> chosen = draw_field(frame, listed());
+  if (!trouble_.empty()) {
+    const Ink ink(frame.ui.fonts().small, theme.warning);
+    ImGui::PushTextWrapPos(0.0F);
+    ImGui::TextUnformatted(trouble_.c_str());
+    ImGui::PopTextWrapPos();
+  }
+  if (const std::optional<fs::path> clicked =
+          draw_entries(frame, listed(), height - ImGui::GetFrameHeightWithSpacing() * 2.0F))
+    chosen = clicked;
 
   constexpr float kWidth = 140.0F;
   if (ImGui::Button("Use this folder", {kWidth, 0.0F})) chosen = folder_;
+  if (is_taken) chosen = here;
   mark_last_item(frame, "folder.use");
   ImGui::SameLine();
   const bool is_cancelled = ImGui::Button("Back", {96.0F, 0.0F});
   mark_last_item(frame, "folder.back");
+  if (chosen) remember_folder(folder_);
   if (chosen || is_cancelled) is_open_ = false;
   return chosen;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -7,17 +8,20 @@
 #include <vector>
 
 #include "app/frame.h"
+#include "app/shell/ui.h"
 
 namespace headlight::app {
 
-/// A list of a folder's folders, and optionally its files, to browse to the wanted one. Draws into the current window.
+/// A list of a folder's folders, and optionally its files, to browse to the wanted one, by pointer or by keys: what is typed
+/// finds names or is a path, arrows move, Enter opens, Ctrl+Enter takes the folder. Draws into the current window.
 class FolderList {
  public:
   /// Shows files with one of these extensions (".gguf") as well.
   explicit FolderList(std::vector<std::string> extensions = {}) : extensions_(std::move(extensions)) {}
 
-  /// Starts at `folder`, or at its nearest existing parent.
-  void open(const std::filesystem::path& folder);
+  /// Starts at `folder`, or at its nearest existing parent. `recent`: folders to offer beside the home folder, the working
+  /// folder and the cache of models.
+  void open(const std::filesystem::path& folder, const std::vector<std::filesystem::path>& recent = {});
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
   const std::filesystem::path& folder() const { return folder_; }
@@ -26,14 +30,38 @@ class FolderList {
   std::optional<std::filesystem::path> draw(Frame& frame, float height);
 
  private:
+  struct Entry {
+    std::string name;
+    bool is_folder = true;
+    bool is_model = false;  ///< a folder that holds a model
+  };
+  struct Place {
+    std::string name;
+    std::filesystem::path folder;
+  };
   void enter(const std::filesystem::path& folder);
+  /// Entries that are shown: those that what is typed finds.
+  std::vector<std::size_t> listed() const;
+  bool is_path_typed() const;
+  void draw_places(Frame& frame);
+  /// Returns what Enter chose in the field.
+  std::optional<std::filesystem::path> draw_field(Frame& frame, const std::vector<std::size_t>& shown);
+  std::optional<std::filesystem::path> draw_entries(Frame& frame, const std::vector<std::size_t>& shown, float height);
+  /// Goes to what was typed as a path, or takes it where it is a file.
+  std::optional<std::filesystem::path> take_path();
+  /// Enters a folder; a file, and where models are looked for a model's folder, is the choice.
+  std::optional<std::filesystem::path> take(const Entry& entry, bool takes_models);
 
   bool is_open_ = false;
+  bool shows_hidden_ = false;
   std::filesystem::path folder_;
-  std::vector<std::string> names_;  ///< of the folders inside, sorted, hidden ones last
-  std::vector<std::string> files_;  ///< with one of the extensions, sorted
+  std::vector<Entry> entries_;  ///< folders, then files, each sorted
   std::vector<std::string> extensions_;
-  std::string trouble_;
+  std::vector<Place> places_;
+  std::string typed_, trouble_;
+  std::size_t marked_ = 0;  ///< of what is shown
+  bool follows_mark_ = false;
+  shell::FieldFocus focus_ = shell::FieldFocus::None;
 };
 
 }  // namespace headlight::app

@@ -36,7 +36,7 @@ exporting::HeatmapFigure panel_of(const HeadMapFigure& shown, std::span<const He
   panel.value_title = shown.value_title;
   panel.masked_title = "no value";
   panel.marks_empty_rows = false;
-  panel.style = {.color_map = shown.color_map, .scale = view::ScaleKind::Maximum, .is_dark = shown.is_dark};
+  panel.style = {.color_map = shown.color_map, .scale = view::ScaleKind::Maximum};
   if (shown.is_signed) panel.style = exporting::diverging(panel.style);
   return panel;
 }
@@ -44,8 +44,7 @@ exporting::HeatmapFigure panel_of(const HeadMapFigure& shown, std::span<const He
 }  // namespace
 
 std::unique_ptr<exporting::Drawing> make_head_map_figure(const HeadMapFigure& shown) {
-  exporting::PanelsFigure figure{
-      .title = shown.title, .subtitle = shown.subtitle, .panels = {}, .style = {.is_dark = shown.is_dark}};
+  exporting::PanelsFigure figure{.title = shown.title, .subtitle = shown.subtitle, .panels = {}, .style = {}};
   std::vector<model::BlockKind> kinds;
   for (auto begin = shown.layers.begin(); begin != shown.layers.end();) {
     const model::BlockKind kind = begin->block.kind;

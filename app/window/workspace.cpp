@@ -388,7 +388,7 @@ void Workspace::write_figure(const std::filesystem::path& path) const {
 }
 
 void Workspace::save_screenshot() {
-  const std::optional<Screenshot> screenshot = screenshot_dialog_.take();
+  const std::optional<Picture> screenshot = export_dialog_.take_picture();
   if (!screenshot) return;
   try {
     if (screenshot->is_figure) {
@@ -423,7 +423,7 @@ std::string Workspace::pending() const {
   if (!waiting_.empty()) return "a key waits for a second one";
   if (ui_.redraw_after_s() <= 0.0) return "a view moves: " + ui_.redraw_reason();
   if (export_dialog_.is_running()) return "an export is written";
-  if (screenshot_dialog_.is_waiting()) return "a screenshot waits";
+  if (export_dialog_.is_picture_waiting()) return "a screenshot waits";
   if (model_jobs_.is_opening()) return "a model is opened";
   if (model_jobs_.is_looking()) return "models are looked for";
   if (generation_.is_running()) return "text is generated";

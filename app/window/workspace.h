@@ -15,7 +15,6 @@
 #include "app/dialogs/file_dialog.h"
 #include "app/dialogs/help_dialogs.h"
 #include "app/dialogs/model_browser.h"
-#include "app/dialogs/screenshot_dialog.h"
 #include "app/dialogs/welcome_panel.h"
 #include "app/engine/engine.h"
 #include "app/engine/generation.h"
@@ -195,7 +194,9 @@ class Workspace final : private CommandHost {
   bool is_loading_model() const override { return is_arriving(); }
   void browse_models() override;
   void open_export_dialog() override { export_dialog_.open(state_, find_view(state_.view.tab).exported(state_)); }
-  void open_screenshot_dialog(ScreenshotArea area) override { screenshot_dialog_.open(settings_.export_directory, area); }
+  void open_screenshot_dialog(ScreenshotArea area) override {
+    export_dialog_.open_picture(state_, find_view(state_.view.tab).exported(state_), settings_.export_directory, area);
+  }
   void save_session() override;
   void save_session_as() override;
   void open_session() override;
@@ -425,7 +426,6 @@ class Workspace final : private CommandHost {
   WelcomeMemory welcome_memory_;
   OriginMemory origin_memory_;
   ExportDialog export_dialog_;
-  ScreenshotDialog screenshot_dialog_;
   FileDialog file_dialog_;
   std::optional<FileDialog::Choice> chosen_file_;  ///< in the last frame
   CommandPalette palette_;

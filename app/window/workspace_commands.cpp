@@ -180,13 +180,11 @@ void Workspace::focus_second_text() {
 
 void Workspace::dismiss() {
   const bool has_dialog = shows_help_ || shows_history_ || shows_about_ || transient_.asked_number || palette_.is_open() ||
-                          export_dialog_.is_open() || screenshot_dialog_.is_open() || file_dialog_.is_open() ||
-                          model_browser_.is_open();
+                          export_dialog_.is_open() || file_dialog_.is_open() || model_browser_.is_open();
   shows_help_ = shows_about_ = shows_history_ = false;
   transient_.asked_number.reset();
   palette_.close();
   export_dialog_.close();
-  screenshot_dialog_.close();
   file_dialog_.close();
   model_browser_.close();
   if (close_popups() || has_dialog) return;

@@ -437,7 +437,6 @@ void Workspace::draw_dialogs(Frame& frame) {
     draw_about_dialog(frame, shows_about_, renderer_);
     draw_origin_dialog(frame, origin_memory_);
     export_dialog_.draw(frame, result_.device, settings_.export_directory);
-    screenshot_dialog_.draw(frame);
     draw_file_dialog(frame);
     draw_model_browser(frame);
     draw_palette(frame);

@@ -36,7 +36,7 @@ void put_recent_first(std::vector<PaletteEntry>& entries, const std::vector<std:
 
 void Workspace::toggle_palette() {
   if (palette_.is_open()) return palette_.close();
-  if (model_browser_.is_open() || export_dialog_.is_open() || screenshot_dialog_.is_open()) return;
+  if (model_browser_.is_open() || export_dialog_.is_open()) return;
   shows_help_ = shows_about_ = false;
   if (model_jobs_.found().empty()) look_for_models();
   palette_.open(palette_entries());

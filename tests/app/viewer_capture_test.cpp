@@ -162,7 +162,7 @@ TEST_SUITE("gpu") {
     ui.click_within("head.map", (100.5F + 150.0F * 4.0F) / 1500.0F, 4.5F / 9.0F);
     REQUIRE(ui.state().view.pinned);
     CHECK(ui.state().view.pinned->query == 4);
-    CHECK(std::abs(static_cast<int>(ui.state().view.pinned->key) - 700) <= 3)  // of which one is half a unit wide;
+    CHECK(std::abs(static_cast<int>(ui.state().view.pinned->key) - 700) <= 3);
     ui.press(Key::S, kControlShift);
     ui.fill_in("screenshot.path", (folder.path() / "speech.svg").string());
     ui.click("screenshot.save");

@@ -353,6 +353,32 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(fs::exists(folder.path() / "patching.svg"));
   }
 
+  TEST_CASE("a screenshot is a part of Export: its name is selected, Enter saves, and figures are on white") {
+    const TemporaryDirectory folder;
+    State state;
+    state.text() = "one two three";
+    REQUIRE(state.view.theme == Theme::Dark);
+    UiDriver ui(state);
+    ui.press(Key::S, kControlShift);
+    CHECK(ui.sees("export.reach.3"));
+    CHECK(ui.sees("screenshot.browse"));
+    ui.type((folder.path() / "window.png").string());
+    ui.press(Key::Enter);
+    CHECK_FALSE(ui.window().notice().is_warning);
+    CHECK(fs::exists(folder.path() / "window.png"));
+    ui.click("notice.close");
+    ui.press(Key::E, kControl);
+    CHECK(ui.sees("export.start"));
+    ui.click("export.reach.3");
+    CHECK_FALSE(ui.sees("export.start"));
+    ui.click("screenshot.area.2");
+    ui.type((folder.path() / "view.svg").string());
+    ui.press(Key::Enter);
+    const std::string svg = read_file(folder.path() / "view.svg");
+    CHECK(svg.find("fill=\"#ffffff\"") != std::string::npos);
+    CHECK(svg.find("fill=\"#14161a\"") == std::string::npos);  // the ground of dark paper
+  }
+
   TEST_CASE("steps, heads and two heads side by side are figures of several maps") {
     const TemporaryDirectory folder;
     for (const auto& one : std::vector<std::pair<std::string, std::vector<std::string>>>{

@@ -141,6 +141,56 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().settings().recent_models == std::vector<std::string>{model_path(ui.state().source)});
   }
 
+  TEST_CASE("a folder that holds one model is opened as that model, which the panel and the recent ones name") {
+    const TemporaryDirectory directory;
+    const std::string model = (directory.path() / "models" / "gpt2").string();
+    std::filesystem::create_directories(directory.path() / "models");
+    std::filesystem::copy(kGoldenModels + "gpt2", model);
+    UiDriver ui(with_text("the cat"));
+    ui.window().open_model((directory.path() / "models").string());
+    ui.settle();
+    CHECK(model_path(ui.state().source) == model);
+    CHECK(ui.window().settings().recent_models == std::vector<std::string>{model});
+    REQUIRE(ui.result().model);
+    CHECK(ui.result().model->path.string() == model);
+  }
+
+  TEST_CASE("a model is found by keys alone, hidden folders are out of the way, and places are a click away") {
+    const TemporaryDirectory directory;
+    const std::filesystem::path folder = directory.path() / "models";
+    for (const char* name : {"other", ".hidden"}) std::filesystem::create_directories(folder / name);
+    std::filesystem::copy(kGoldenModels + "gpt2", folder / "gpt2");
+    std::filesystem::remove(folder / "gpt2" / "reference.safetensors");
+    UiDriver ui(with_text("the cat"));
+    ui.press(Key::O, kControl);
+    ui.type(folder.string());
+    ui.click("browser.browse");
+    CHECK(ui.sees("folder.1"));
+    CHECK_FALSE(ui.sees("folder.2"));
+    ui.click("folder.hidden");
+    CHECK(ui.sees("folder.2"));
+    ui.click("folder.hidden");
+    ui.click("folder.typed");
+    ui.type("oth");
+    CHECK(ui.sees("folder.0"));
+    CHECK_FALSE(ui.sees("folder.1"));
+    ui.press(Key::Enter);
+    CHECK_FALSE(ui.sees("folder.0"));  // it is empty
+    ui.type("..");
+    ui.press(Key::Enter);
+    CHECK(ui.sees("folder.1"));
+    ui.press(Key::Down);
+    ui.press(Key::Enter);  // the second one
+    CHECK_FALSE(ui.sees("folder.0"));
+    CHECK(ui.sees("folder.place.Working folder"));
+    ui.type(folder.string());
+    ui.press(Key::Enter);
+    ui.type("gpt");
+    ui.press(Key::Enter);
+    CHECK_FALSE(ui.window().model_browser().is_open());
+    CHECK(model_path(ui.state().source) == (folder / "gpt2").string());
+  }
+
   TEST_CASE("a model is found by going through folders") {
     const TemporaryDirectory directory;
     std::filesystem::create_directories(directory.path() / "models" / "other");

@@ -46,7 +46,7 @@ std::string window_in_words(const BlockSource& source, const BlockPlan& plan) {
 
 BlockFigure keep_block(Frame& frame, const BlockSource& source, const BlockPlan& plan, glm::vec2 room) {
   BlockFigure kept{.plan = plan, .tiles = {}, .reasons = {}, .colors = {}, .source = source, .title = {}};
-  const shell::Theme& theme = frame.ui.theme();
+  const shell::Theme& theme = shell::theme_of(shell::ThemeKind::Light);  // the paper is white
   const BlockLayout layout = lay_out_block(plan, {.origin = {0.0F, 0.0F}, .size = room});
   for (const PlacedNode& placed : layout.nodes) {
     const BlockNode& node = plan.nodes[placed.node];
@@ -66,18 +66,13 @@ BlockFigure keep_block(Frame& frame, const BlockSource& source, const BlockPlan&
   }
   kept.color_map = frame.state.view.color_map;
   kept.arrow = view::unpack(theme.text_dim);
-  kept.is_dark = frame.state.view.theme != Theme::Light;
   return kept;
 }
 
 std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
   if (kept.plan.nodes.empty()) return nullptr;
-  exporting::DiagramFigure figure{.title = kept.title,
-                                  .subtitle = kept.subtitle,
-                                  .area = kDiagram,
-                                  .nodes = {},
-                                  .arrows = {},
-                                  .style = {.is_dark = kept.is_dark}};
+  exporting::DiagramFigure figure{
+      .title = kept.title, .subtitle = kept.subtitle, .area = kDiagram, .nodes = {}, .arrows = {}, .style = {}};
   const BlockLayout layout = lay_out_block(kept.plan, {.origin = {0.0F, 0.0F}, .size = kDiagram});
   for (const PlacedNode& placed : layout.nodes) {
     const BlockNode& node = kept.plan.nodes[placed.node];

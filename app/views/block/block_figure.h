@@ -21,7 +21,6 @@ struct BlockFigure {
   BlockSource source;                                         ///< of the states
   std::string title = {}, subtitle = {}, color_map = {};
   view::Rgb arrow{};  ///< of the residual stream past a branch
-  bool is_dark = false;
 };
 
 /// Asks for the layer's matrices as they are drawn in a flow of this size.

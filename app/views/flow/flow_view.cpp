@@ -155,12 +155,8 @@ class FlowView final : public ViewPanel {
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (!is_drawn_ || layout_.edges.empty()) return nullptr;
     const double reach = std::max(layout_.largest_change(), 1e-6);
-    exporting::FlowFigure figure{.title = title_,
-                                 .subtitle = subtitle_,
-                                 .layers = layout_.layers,
-                                 .tokens = tokens_,
-                                 .edges = {},
-                                 .style = {.is_dark = is_dark_}};
+    exporting::FlowFigure figure{
+        .title = title_, .subtitle = subtitle_, .layers = layout_.layers, .tokens = tokens_, .edges = {}, .style = {}};
     for (const attribution::FlowEdge& edge : layout_.edges) {
       figure.edges.push_back({.layer = edge.layer,
                               .from = layout_.columns.at(edge.from),
@@ -190,7 +186,6 @@ class FlowView final : public ViewPanel {
                               about(choices_.method), threshold_, kDifferenceCaption,
                               frame.ui.unshaped(frame.state.compare.frozen->name));
     }
-    is_dark_ = frame.state.view.theme != Theme::Light;
     tokens_.assign(layout_.columns.size(), {});
     for (const auto& [token, column] : layout_.columns) {
       tokens_[column] = frame.ui.unshaped(predicted_token_text(frame.result, position.batch, token));
@@ -419,9 +414,8 @@ class FlowView final : public ViewPanel {
   FlowLayout layout_;
   /// [place in kLeastShares] has_enough() of the last finding.
   std::array<std::pair<std::shared_ptr<const AnalysisResult>, bool>, kLeastShares.size()> enough_;
-  std::string title_, subtitle_;     ///< of the figure
-  std::vector<std::string> tokens_;  ///< [column]
-  bool is_dark_ = true;
+  std::string title_, subtitle_;                          ///< of the figure
+  std::vector<std::string> tokens_;                       ///< [column]
   bool is_drawn_ = false;                                 ///< in the last frame
   std::optional<FlowNode> chosen_;                        ///< by the keyboard
   std::optional<std::pair<std::uint32_t, float>> shown_;  ///< the graph's token and width that its start was revealed for

@@ -34,7 +34,6 @@ class FindPanel {
   struct Look {
     std::string title = {}, subtitle = {};
     view::ColorMap color_map = view::ColorMap::Viridis;
-    bool is_dark = false;
   };
   /// What was drawn last as a figure for a paper; null: this mode has none, or nothing was drawn.
   virtual std::unique_ptr<exporting::Drawing> figure(const Look& /*look*/) const { return nullptr; }

@@ -78,7 +78,6 @@ class HeadsView final : public ViewPanel {
                          .subtitle = kind_ + ", " + metrics_subtitle(*found)};
     if (figure.frozen) figure.subtitle += fmt::format("; {} \u201C{}\u201D", kDifferenceCaption, frozen_name_);
     figure.style.color_map = look_.color_map;
-    figure.style.is_dark = look_.is_dark;
     return exporting::make_drawing(draw_metrics(figure));
   }
 
@@ -115,7 +114,6 @@ class HeadsView final : public ViewPanel {
       look_.subtitle += fmt::format("{}{} \u201C{}\u201D", look_.subtitle.empty() ? "" : "; ", kDifferenceCaption, name);
     }
     if (const auto map = view::parse_color_map(frame.state.view.color_map)) look_.color_map = *map;
-    look_.is_dark = frame.state.view.theme != Theme::Light;
   }
 
   void draw_title(Frame& frame) {

@@ -207,7 +207,6 @@ std::unique_ptr<exporting::Drawing> make_scored_figure(std::span<const ScoredHea
                        .subtitle = look.subtitle,
                        .value_title = std::move(value_title),
                        .layers = {},
-                       .is_dark = look.is_dark,
                        .is_signed = has_signs || compares,
                        .color_map = look.color_map};
   for (auto& [block, layer] : layers) figure.layers.push_back(std::move(layer));

@@ -94,7 +94,7 @@ class SimilarityPanel final : public FindPanel {
     figure.columns.tokens = figure.rows.tokens;
     figure.value_title = "difference, bits";
     figure.marks_empty_rows = false;
-    figure.style = {.color_map = look.color_map, .scale = view::ScaleKind::Maximum, .is_dark = look.is_dark};
+    figure.style = {.color_map = look.color_map, .scale = view::ScaleKind::Maximum};
     if (shown.frozen) {
       figure.value_title += fmt::format(", {}", kDifferenceCaption);
       figure.style = exporting::diverging(figure.style);

@@ -55,7 +55,6 @@ class LinesView final : public ViewPanel {
     if (!frame.result.shapes.contains(frame.state.selection.block) || !frame.result.input) return;
     const LineSides& sides = sides_of(frame);
     ui_ = &frame.ui;
-    is_dark_ = frame.state.view.theme != Theme::Light;
     const model::BlockRef block = frame.state.selection.block;
     title_ = fmt::format("Layer {} · {}", block.layer.value, kind_name(frame.result, block.kind));
     const bool has_pair = !sides.queries.sentences.empty() && !sides.keys.sentences.empty();
@@ -80,7 +79,7 @@ class LinesView final : public ViewPanel {
                                                  .threshold = inputs_.threshold,
                                                  .is_difference = inputs_.is_difference,
                                                  .token = inputs_.token,
-                                                 .style = {.is_dark = is_dark_}}));
+                                                 .style = {}}));
   }
 
  private:
@@ -320,7 +319,6 @@ class LinesView final : public ViewPanel {
   // Of the last frame, for the vector image.
   std::vector<std::uint32_t> heads_;
   std::string title_;
-  bool is_dark_ = false;
   const shell::Ui* ui_ = nullptr;
 };
 

@@ -281,7 +281,6 @@ class LogitsView final : public ViewPanel {
         "Direct logit attribution: a head's output through W_O, times the final norm's scale and the token's "
         "row of the unembedding.";
     figure_.value_title = "part of the logit" + compared;
-    figure_.is_dark = frame.state.view.theme != Theme::Light;
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override { return make_head_map_figure(figure_); }

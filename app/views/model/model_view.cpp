@@ -133,7 +133,6 @@ class ModelView final : public ViewPanel {
     kept_.value_title = frame.shows_difference() ? kDifferenceCaption : quantity(attention::Stage::Weights).value_title;
     if (const auto map = view::parse_color_map(state.view.color_map)) kept_.style.color_map = *map;
     kept_.style.scale = view::ScaleKind::Maximum;
-    kept_.style.is_dark = state.view.theme != Theme::Light;
     if (frame.shows_difference()) kept_.style = exporting::diverging(kept_.style);
   }
 

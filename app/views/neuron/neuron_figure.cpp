@@ -29,7 +29,7 @@ exporting::ScoreFigure::Vector vector_of(const NeuronPair& pair, const char* tit
 
 NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
   const Selection& selection = frame.state.selection;
-  const shell::Theme& theme = frame.ui.theme();
+  const shell::Theme& theme = shell::theme_of(shell::ThemeKind::Light);  // the paper is white
   return {.title = fmt::format("Layer {}, head {}: query {} \u201C{}\u201D and key {} \u201C{}\u201D",
                                selection.block.layer.value, selection.head, pair.cell.query,
                                frame.ui.unshaped(pair.query_name), pair.cell.key, frame.ui.unshaped(pair.key_name)),
@@ -41,8 +41,7 @@ NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
                                        kind_name(frame.result, selection.block.kind), pair.chain.products.size()),
           .query = view::unpack(theme.query),
           .key = view::unpack(theme.key),
-          .output = view::unpack(theme.output),
-          .is_dark = frame.state.view.theme != Theme::Light};
+          .output = view::unpack(theme.output)};
 }
 
 std::unique_ptr<exporting::Drawing> make_neuron_figure(const NeuronPair& pair, const NeuronLook& look) {
@@ -59,7 +58,7 @@ std::unique_ptr<exporting::Drawing> make_neuron_figure(const NeuronPair& pair, c
                                 .product_title = "product q\u00B7k",
                                 .lines = {},
                                 .output_color = look.output,
-                                .style = {.is_dark = look.is_dark}};
+                                .style = {}};
   for (const std::size_t component : pair.order) {
     figure.components.push_back(fmt::format("{}", component));
     figure.products.push_back(pair.chain.products[component].value());
@@ -120,7 +119,7 @@ std::unique_ptr<exporting::Drawing> make_keys_figure(const NeuronPair& pair, con
                                    .rows = {},
                                    .key_color = look.key,
                                    .output_color = look.output,
-                                   .style = {.is_dark = look.is_dark}};
+                                   .style = {}};
   for (const std::size_t component : pair.order) figure.components.push_back(fmt::format("{}", component));
   for (std::uint32_t key = 0; key < shown.names.size(); ++key) {
     exporting::ProductsFigure::Row& row = figure.rows.emplace_back();

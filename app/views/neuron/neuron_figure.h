@@ -16,7 +16,6 @@ struct NeuronLook {
   std::string title, subtitle;
   std::string keys_title, keys_subtitle;  ///< of the figure of all keys
   view::Rgb query{}, key{}, output{};     ///< the roles' colours
-  bool is_dark = false;
 };
 NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair);
 

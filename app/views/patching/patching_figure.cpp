@@ -31,7 +31,7 @@ std::unique_ptr<exporting::Drawing> make_patching_figure(const PatchingFigure& s
   figure.columns = is_heads ? of_others : of_layers;
   figure.value_title = "recovery";
   figure.marks_empty_rows = false;
-  figure.style = exporting::diverging({.is_dark = shown.is_dark});
+  figure.style = exporting::diverging({});
   return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
 }
 

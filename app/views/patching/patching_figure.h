@@ -16,7 +16,6 @@ struct PatchingFigure {
   PatchingChoices choices;
   std::vector<std::string> labels;  ///< of the tokens; empty: heads by their numbers
   std::string title, subtitle;
-  bool is_dark = false;
 };
 
 /// Layers as columns and tokens as rows, or layers as rows and heads as columns. Throws Error where it is too large.

@@ -82,12 +82,8 @@ class PatchingView final : public ViewPanel {
 
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (!effects_) return nullptr;
-    return make_patching_figure({.effects = *effects_,
-                                 .choices = choices_,
-                                 .labels = labels_,
-                                 .title = title_,
-                                 .subtitle = summary_,
-                                 .is_dark = is_dark_});
+    return make_patching_figure(
+        {.effects = *effects_, .choices = choices_, .labels = labels_, .title = title_, .subtitle = summary_});
   }
 
  private:
@@ -141,7 +137,6 @@ class PatchingView final : public ViewPanel {
     kind_ = frame.state.selection.block.kind;
     position_ = logit.position;
     token_ = logit.token;
-    is_dark_ = frame.state.view.theme != Theme::Light;
     measured_ = measure == PatchMeasure::Logit
                     ? logit_title(frame, logit)
                     : fmt::format("{} of \u201C{}\u201D", measure == PatchMeasure::Loss ? "loss" : "probability",
@@ -440,7 +435,6 @@ class PatchingView final : public ViewPanel {
   std::string measured_, title_, summary_;
   std::string receiver_;  ///< of paths: "L3 H5's queries"
   FoundReceiver search_;  ///< of paths, while no receiver is chosen
-  bool is_dark_ = true;
 };
 
 }  // namespace

@@ -253,7 +253,6 @@ void keep_layers(Frame& frame, const PredictionPosition& position, ShownPredicti
     kept.layers.push_back({.layer = passed, .candidates = {likeliest.begin(), likeliest.end()}});
   }
   if (const auto map = view::parse_color_map(frame.state.view.color_map)) kept.style.color_map = *map;
-  kept.style.is_dark = frame.state.view.theme != Theme::Light;
 }
 
 /// Bars and generation in the left column, the selected head and the logit lens in the right one.

@@ -112,8 +112,7 @@ class SideBySideView final : public ViewPanel {
   /// Both maps on one scale; none where they aren't known cell by cell.
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (!kept_.tiles[0] || !kept_.tiles[1]) return nullptr;
-    exporting::PanelsFigure figure{
-        .title = "Side by side", .subtitle = {}, .panels = {}, .style = {.is_dark = kept_.is_dark}};
+    exporting::PanelsFigure figure{.title = "Side by side", .subtitle = {}, .panels = {}, .style = {}};
     for (std::size_t side = 0; side < 2; ++side) {
       exporting::HeatmapFigure& panel = figure.panels.emplace_back();
       panel.title = kept_.titles[side];
@@ -136,8 +135,7 @@ class SideBySideView final : public ViewPanel {
              .tiles = {},
              .queries = {texts(queries_[0]), texts(queries_[1])},
              .keys = {texts(keys_[0]), texts(keys_[1])},
-             .color_map = frame.state.view.color_map,
-             .is_dark = frame.state.view.theme != Theme::Light};
+             .color_map = frame.state.view.color_map};
     for (std::size_t side = 0; side < 2; ++side) {
       TileQuery whole = side == 0 ? left.map : right.map;
       whole.row = whole.column = 0;
@@ -327,7 +325,6 @@ class SideBySideView final : public ViewPanel {
     std::array<std::shared_ptr<const attention::Tile>, 2> tiles;
     std::array<std::vector<std::string>, 2> queries, keys;
     std::string color_map;
-    bool is_dark = false;
   };
 
   Kept kept_;                                 ///< of the frame that was drawn last

@@ -303,7 +303,6 @@ std::unique_ptr<ViewPanel> open_steps_view() {
       draw_steps_panel(frame, memory_);
       const Selection& selection = frame.state.selection;
       title_ = fmt::format("The steps of layer {}, head {}", selection.block.layer.value, selection.head);
-      is_dark_ = frame.state.view.theme != Theme::Light;
     }
     std::unique_ptr<exporting::Drawing> figure() const override {
       if (memory_.drawn.empty()) return nullptr;
@@ -312,13 +311,12 @@ std::unique_ptr<ViewPanel> open_steps_view() {
         panels.push_back(drawn.panel);
         panels.back().map = exporting::make_map(*drawn.tile);
       }
-      exporting::PanelsFigure page{.title = title_, .subtitle = {}, .panels = {}, .style = {.is_dark = is_dark_}};
+      exporting::PanelsFigure page{.title = title_, .subtitle = {}, .panels = {}, .style = {}};
       return exporting::make_drawing(steps_figure(std::move(panels), std::move(page)));
     }
 
     StepsMemory memory_;
     std::string title_;
-    bool is_dark_ = false;
   };
   return std::make_unique<StepsView>();
 }

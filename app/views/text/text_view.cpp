@@ -59,12 +59,8 @@ class TextView final : public ViewPanel {
     const LockedToken chosen = choose(frame, is_cross);
     const TextShades shades = shades_of(frame, chosen);
     draw_header(frame, is_cross, chosen, shades);
-    shown_ = {.ui = &frame.ui,
-              .is_dark = frame.state.view.theme != Theme::Light,
-              .is_cross = is_cross,
-              .chosen = chosen,
-              .shades = shades,
-              .title = title(frame.state.selection)};
+    shown_ = {
+        .ui = &frame.ui, .is_cross = is_cross, .chosen = chosen, .shades = shades, .title = title(frame.state.selection)};
     frame.transient.hovered.reset();
     const std::optional<LockedToken> before = std::exchange(hovered_, std::nullopt);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
@@ -96,7 +92,6 @@ class TextView final : public ViewPanel {
                       .is_difference = shown_.shades.is_difference};
     figure.query_image = queries_.image;
     figure.key_image = shown_.is_cross ? keys_.image : std::nullopt;
-    figure.style.is_dark = shown_.is_dark;
     return exporting::make_drawing(text_figure(figure));
   }
 
@@ -111,7 +106,7 @@ class TextView final : public ViewPanel {
   /// Of the last frame, for the figure.
   struct Shown {
     const shell::Ui* ui = nullptr;
-    bool is_dark = false, is_cross = false;
+    bool is_cross = false;
     LockedToken chosen = {};
     TextShades shades = {};
     std::string title = {};

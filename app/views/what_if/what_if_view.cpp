@@ -342,7 +342,6 @@ class WhatIfView final : public ViewPanel {
     }
     figure_.value_title = unit.empty() ? "change of the logit" : fmt::format("change, {}", unit);
     if (shown.frozen) figure_.value_title += fmt::format(", {}", kDifferenceCaption);
-    figure_.is_dark = frame.state.view.theme != Theme::Light;
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override { return make_head_map_figure(figure_); }
