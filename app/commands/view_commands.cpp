@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,16 +31,20 @@ float previous_scale(float scale) {
 
 /// One command for each line of the table of views.
 void add_views(std::vector<Command>& list) {
+  std::string_view group = views().front().group;
+  int section = -static_cast<int>(views().size());  // of the menu, one for each group, before all others
   for (const View& view : views()) {
+    if (std::exchange(group, view.group) != view.group) ++section;
     const std::string id(view.id);
     Command& command = list.emplace_back();
     command.id = "view." + id;
     command.label = "Show the " + id;
-    command.group = "View";
+    command.group = fmt::format("View: {}", view.group);
     command.help = view.help;
     command.keys = {view.key};
     command.menu.menu = "View";
     command.menu.label = view.title;
+    command.menu.section = section;
     command.run = [id](const CommandContext& context) { context.state.view.tab = id; };
     command.is_checked = [id](const CommandContext& context) { return context.state.view.tab == id; };
   }

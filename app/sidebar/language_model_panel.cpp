@@ -12,17 +12,19 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::array<const char*, 2> kPrecisions = {"f32", "f16"};
+constexpr std::array<const char*, 2> kPrecisions = {"32 bit", "16 bit"};
 constexpr std::array<const char*, 2> kSides = {"right", "left"};
+
+/// "GPT-2 · 4 layers × 8 heads".
+std::string in_short(const model::ModelDescription& about) {
+  const std::string encoder = fmt::format("{} layers × {} heads", about.layers, about.heads);
+  if (!about.is_encoder_decoder) return fmt::format("{} · {}", about.family, encoder);
+  return fmt::format("{} · encoder {}, decoder {} layers × {} heads", about.family, encoder, about.decoder_layers,
+                     about.decoder_heads);
+}
 
 void draw_facts(Form& form, const inference::LanguageModel& model) {
   const model::ModelDescription& about = model.description;
-  if (about.is_encoder_decoder) {
-    form.value("Encoder", fmt::format("{} layers × {} heads", about.layers, about.heads));
-    form.value("Decoder", fmt::format("{} layers × {} heads", about.decoder_layers, about.decoder_heads));
-  } else {
-    form.value("Layers", fmt::format("{} × {} heads", about.layers, about.heads));
-  }
   if (about.kv_heads != 0 && about.kv_heads != about.heads) {
     form.value("Key heads", std::to_string(about.kv_heads), "Several heads share the keys and values of one of these.");
   }
@@ -47,6 +49,12 @@ bool has_position_table(const inference::LanguageModel& model) {
   return !model.network->source_embedding->positions.is_empty();
 }
 
+void draw_stretch(Form& form, Model& choice) {
+  form.toggle("stretch", "Longer texts", choice.stretches_positions, {},
+              "Takes texts that are longer than the model's table of positions, by interpolating the table (stretched "
+              "positions). The model wasn't trained for that.");
+}
+
 }  // namespace
 
 std::string model_name(const inference::LanguageModel* model, const std::string& path) {
@@ -56,7 +64,7 @@ std::string model_name(const inference::LanguageModel* model, const std::string&
 }
 
 bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const inference::LanguageModel* model,
-                               const std::string& error) {
+                               const std::string& error, bool& shows_details) {
   Form form(frame, typed, "model");
   Model& choice = frame.state.model();
   const std::string name = model_name(model, choice.path);
@@ -68,22 +76,23 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const infe
   }
   frame.mark("model.name", last_item_rect());
   explain_last_item(frame, choice.path.c_str());
-  if (model) form.note(model->description.family);
+  if (model) form.note(in_short(model->description));
   ImGui::PopTextWrapPos();
   if (!error.empty()) form.warning(error);
   ImGui::Spacing();
-  if (model) draw_facts(form, *model);
-  int precision = static_cast<int>(choice.precision);
-  if (form.segments(
-          "precision", "Weights", kPrecisions, precision,
-          "How weights are kept on the device: f16 takes half the memory and rounds them. Sums are f32 with either.")) {
-    choice.precision = static_cast<inference::Precision>(precision);
-  }
-  // Also where the first text was too long for a run, which alone has the model.
-  if (model ? has_position_table(*model) : !error.empty()) {
-    form.toggle("stretch", "Stretch positions", choice.stretches_positions, {},
-                "Takes texts that are longer than the model's table of positions: the table is interpolated. The model "
-                "wasn't trained for that.");
+  // Where a text is too long for the table of positions, what helps is in sight.
+  const bool may_stretch = model ? has_position_table(*model) : !error.empty();
+  const bool is_wanted = choice.stretches_positions || !error.empty() || !frame.result.error.empty();
+  if (may_stretch && is_wanted) draw_stretch(form, choice);
+  if (form.fold("details", "Sizes and precision", shows_details)) {
+    if (model) draw_facts(form, *model);
+    int precision = static_cast<int>(choice.precision);
+    if (form.segments("precision", "Weights", kPrecisions, precision,
+                      "How weights are kept on the device: 16 bit (float16) takes half the memory and rounds them. Sums are "
+                      "float32 with either.")) {
+      choice.precision = static_cast<inference::Precision>(precision);
+    }
+    if (may_stretch && !is_wanted) draw_stretch(form, choice);
   }
   if (frame.result.input && frame.result.input->source.batch > 1) {
     int side = static_cast<int>(choice.padding);

@@ -8,9 +8,10 @@
 namespace headlight::app {
 
 /// The chosen model: what it is, how its weights and batches are kept, and the way back. `model`: null until its files are
-/// open. `error`: why it can't be shown; empty when it can. Returns whether "Open another" was clicked.
+/// open. `error`: why it can't be shown; empty when it can. `shows_details`: are its facts and rarely changed settings
+/// unfolded? Returns whether "Open another" was clicked.
 bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const inference::LanguageModel* model,
-                               const std::string& error);
+                               const std::string& error, bool& shows_details);
 
 /// How the model of a path is called: its own name, else the end of its path. `model` may be null or another one.
 std::string model_name(const inference::LanguageModel* model, const std::string& path);

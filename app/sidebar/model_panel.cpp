@@ -74,7 +74,7 @@ void draw_scale(Form& form, model::Scale& scale) {
   }
 }
 
-void draw_playground(Frame& frame, NumberBeingTyped& typed, const std::string& error) {
+void draw_playground(Frame& frame, NumberBeingTyped& typed, const std::string& error, bool& shows_details) {
   PlaygroundSettings& settings = frame.state.playground().settings;
   Form form(frame, typed, "model");
   const std::string automatic = settings.heads > 0 && settings.d_model % settings.heads == 0
@@ -87,16 +87,17 @@ void draw_playground(Frame& frame, NumberBeingTyped& typed, const std::string& e
                .below = heads_beside(settings, false),
                .above = heads_beside(settings, true)},
               "Attentions side by side in each layer. Stepping goes through the numbers that divide d_model.");
-  form.number("d_k", "d_k", settings.d_k, width_range(settings.d_k, automatic.c_str()),
-              "Width of a head's queries and keys; empty: d_model / heads.");
-  form.number("d_v", "d_v", settings.d_v, width_range(settings.d_v, automatic.c_str()),
-              "Width of a head's values; empty: d_model / heads.");
   // Below the sizes, so that the field being typed in stays where it is.
   if (!error.empty()) form.warning(error);
   form.number("layers", "Layers", settings.layers,
               {.low = 1, .high = inference::kMaxLayers, .below = settings.layers - 1U, .above = settings.layers + 1U},
               "More than one add residuals and LayerNorm.");
   draw_seed(form, settings);
+  if (!form.fold("details", "Widths, scale, biases", shows_details)) return;
+  form.number("d_k", "d_k", settings.d_k, width_range(settings.d_k, automatic.c_str()),
+              "Width of a head's queries and keys; empty: d_model / heads.");
+  form.number("d_v", "d_v", settings.d_v, width_range(settings.d_v, automatic.c_str()),
+              "Width of a head's values; empty: d_model / heads.");
   draw_scale(form, settings.scale);
   int merge = static_cast<int>(settings.merge);
   if (form.choose("merge", "Merge", kMerges, merge, kMergeExplanation))
@@ -113,7 +114,8 @@ std::string scale_text(const model::Scale& scale, std::uint32_t d_k) {
   return fmt::format("1/\u221A{} = {:.4g}", d_k, scale.factor(d_k));
 }
 
-void draw_preset(Frame& frame, NumberBeingTyped& typed, const PresetInfo& preset, const std::string& error) {
+void draw_preset(Frame& frame, NumberBeingTyped& typed, const PresetInfo& preset, const std::string& error,
+                 bool& shows_details) {
   Form form(frame, typed, "model");
   ImGui::PushTextWrapPos(0.0F);
   {
@@ -126,7 +128,8 @@ void draw_preset(Frame& frame, NumberBeingTyped& typed, const PresetInfo& preset
   ImGui::Spacing();
 
   const auto shape = frame.result.shapes.find(frame.state.selection.block);
-  if (shape != frame.result.shapes.end() && frame.result.network) {
+  const bool is_known = shape != frame.result.shapes.end() && frame.result.network;
+  if (is_known && form.fold("details", "Sizes", shows_details)) {
     const inference::BlockShape& block = shape->second;
     const model::AttentionLayer& layer = frame.result.network->layer(shape->first);
     if (block.d_model > 0) form.value("d_model", std::to_string(block.d_model));
@@ -148,12 +151,13 @@ void draw_preset(Frame& frame, NumberBeingTyped& typed, const PresetInfo& preset
 
 }  // namespace
 
-bool draw_model_panel(Frame& frame, NumberBeingTyped& typed, const PresetInfo* preset, const std::string& error) {
+bool draw_model_panel(Frame& frame, NumberBeingTyped& typed, const PresetInfo* preset, const std::string& error,
+                      bool& shows_details) {
   if (preset) {
-    draw_preset(frame, typed, *preset, error);
+    draw_preset(frame, typed, *preset, error, shows_details);
     return false;
   }
-  draw_playground(frame, typed, error);
+  draw_playground(frame, typed, error, shows_details);
   ImGui::Spacing();
   Form form(frame, typed, "model");
   return form.button("open", "Open a language model\u2026", ImGui::GetContentRegionAvail().x);

@@ -14,7 +14,8 @@ struct PresetInfo {
 
 /// The playground's sizes and switches, or, while a notebook is shown, what it is, with its sizes to read.
 /// `error`: why the model can't be built; empty when it can. `preset`: of the notebook on screen; nullptr without one.
-/// Returns whether the user wants to open a model.
-bool draw_model_panel(Frame& frame, NumberBeingTyped& typed, const PresetInfo* preset, const std::string& error);
+/// `shows_details`: are sizes and rarely changed settings unfolded? Returns whether the user wants to open a model.
+bool draw_model_panel(Frame& frame, NumberBeingTyped& typed, const PresetInfo* preset, const std::string& error,
+                      bool& shows_details);
 
 }  // namespace headlight::app

@@ -60,7 +60,8 @@ json panes_to_json(const Panes& panes) {
           {"is_text_open", panes.is_text_open},
           {"is_model_open", panes.is_model_open},
           {"is_mask_open", panes.is_mask_open},
-          {"is_compare_open", panes.is_compare_open}};
+          {"is_compare_open", panes.is_compare_open},
+          {"shows_details", panes.shows_details}};
 }
 
 Panes panes_from_json(const json& value, const std::string& path) {
@@ -76,6 +77,7 @@ Panes panes_from_json(const json& value, const std::string& path) {
   reader.read("is_model_open", panes.is_model_open);
   reader.read("is_mask_open", panes.is_mask_open);
   reader.read("is_compare_open", panes.is_compare_open);
+  reader.read("shows_details", panes.shows_details);
   return panes;
 }
 

@@ -39,6 +39,7 @@ struct Panes {
   bool is_model_open = true;
   bool is_mask_open = true;
   bool is_compare_open = true;
+  bool shows_details = false;  ///< of the model: sizes, and settings that are rarely changed
 
   bool operator==(const Panes&) const = default;
 };

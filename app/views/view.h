@@ -16,7 +16,7 @@ namespace headlight::app {
 class ViewPanel {
  public:
   virtual ~ViewPanel() = default;
-  /// Draws into the whole current child region. Called only while View::is_available().
+  /// Draws into the whole current child region. Called only of runs that View::why_empty() has nothing against.
   virtual void draw(Frame& frame) = 0;
   /// What was drawn last as a figure for a paper, on white; null: this view has none. May throw Error.
   virtual std::unique_ptr<exporting::Drawing> figure() const { return nullptr; }
@@ -31,13 +31,11 @@ class ViewPanel {
 struct View {
   std::string_view id;     ///< lower-case words: "steps". Settings, sessions and --tab name the view by it
   std::string_view title;  ///< of its tab: "Steps"
+  std::string_view group;  ///< heading of its tab, its keys and its part of the View menu; a group's views follow each other
   std::string_view help;   ///< one sentence: the tab's tooltip
   shell::Shortcut key;     ///< shows it
   /// What it takes from the state for itself, by the names of a session file: "view.heatmap_stage".
   std::span<const std::string_view> settings;
-  /// Has it something to draw? What the window shows instead says that nothing is computed yet, or of a capture that the
-  /// view needs a network.
-  bool (*is_available)(const Frame&);
   std::unique_ptr<ViewPanel> (*open)();
   /// The matrices that it shows: what the export dialog proposes.
   ExportContents (*exported)(const State&);
@@ -45,8 +43,9 @@ struct View {
   bool takes_arrows = false;
   /// What Esc takes back in it: folds what is unfolded. Returns whether there was something. Null: Esc does nothing in it.
   bool (*fold)(State&) = nullptr;
-  /// What it needs that a capture lacks, in a sentence: shown where it isn't available.
-  std::string_view needs = "This view needs the network's weights; a capture holds attention alone.";
+  /// What it needs that the source of this run lacks, in a sentence that dims its tab and takes the view's place; empty: it
+  /// draws. Null: it draws any run.
+  std::string (*why_empty)(const Frame&) = nullptr;
 };
 
 }  // namespace headlight::app

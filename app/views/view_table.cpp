@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "app/quantities/shown_map.h"
 #include "app/views/block/block_view.h"
 #include "app/views/flow/flow_view.h"
@@ -18,6 +20,7 @@
 #include "app/views/steps/steps_view.h"
 #include "app/views/text/text_view.h"
 #include "app/views/what_if/what_if_view.h"
+#include "attribution/additive_stack.h"
 
 namespace headlight::app {
 namespace {
@@ -61,16 +64,45 @@ constexpr std::array<std::string_view, 7> kSideBySideSettings = {
     "selection.mean",    "side_by_side.right", "side_by_side.layer", "side_by_side.head",
     "view.color_spread", "view.show_numbers",  "view.pinned"};
 
-bool has_run(const Frame& frame) { return frame.result.run != 0; }
-/// Not of a capture, which holds attention alone.
-bool has_network(const Frame& frame) { return has_run(frame) && !frame.result.capture; }
 /// Of a capture what was saved decides.
 bool has_stage(const Frame& frame, attention::Stage stage) {
   const auto shape = frame.result.shapes.find(frame.state.selection.block);
   return !frame.result.capture || (shape != frame.result.shapes.end() && shape->second.extent(stage));
 }
-bool has_scores(const Frame& frame) { return has_run(frame) && has_stage(frame, attention::Stage::Scores); }
-bool has_steps(const Frame& frame) { return has_scores(frame) || (has_run(frame) && has_stage(frame, attention::Stage::V)); }
+
+std::string why_no_steps(const Frame& frame) {
+  if (has_stage(frame, attention::Stage::Scores) || has_stage(frame, attention::Stage::V)) return {};
+  return "The steps need queries and keys (q.0, k.0, \u2026) or values (v.0, \u2026); this capture has weights alone.";
+}
+
+std::string why_no_products(const Frame& frame) {
+  if (has_stage(frame, attention::Stage::Scores)) return {};
+  return "Products need queries and keys (q.0, k.0, \u2026); this capture has weights alone.";
+}
+
+std::string why_no_network(const Frame& frame) {
+  if (!frame.result.capture) return {};
+  return "This view needs the network's weights; a capture holds attention alone.";
+}
+
+std::string why_no_predictions(const Frame& frame) {
+  if (frame.result.capture || frame.result.has_logits) return why_no_network(frame);
+  return is_model(frame.state.source)
+             ? "This model predicts no tokens: its files have no head over the vocabulary. Open a language model (Ctrl+O), "
+               "such as captions-gpt2."
+             : "This network ends with its last attention and predicts no tokens. Open a language model (Ctrl+O), such as "
+               "captions-gpt2.";
+}
+
+std::string why_no_parts_of_logits(const Frame& frame) {
+  if (const std::string why = why_no_predictions(frame); !why.empty()) return why;
+  const std::string why = frame.result.network ? attribution::why_not_attributable(*frame.result.network) : std::string();
+  if (why.empty()) return {};
+  return fmt::format(
+      "A logit of this model has no parts: {}. Open a decoder with norms before its branches, such as "
+      "captions-gpt2 (Ctrl+O).",
+      why);
+}
 
 ExportContents shown_map(const State& state) { return {.stages = {shown_stage(state)}}; }
 
@@ -90,129 +122,129 @@ ExportContents parts_of_scores(const State&) {
 ExportContents only_logits(const State&) { return {.stages = {}, .logits = true}; }
 
 constexpr std::array kViews = {
-    View{"head",
-         "Head",
-         "One head's map, large.",
-         {Key::Digit1, {}, "1"},
-         kHeadSettings,
-         &has_run,
-         &open_head_view,
-         &shown_map},
-    View{"steps",
-         "Steps",
-         "The attention of one head, matrix by matrix from Q, K and V to the output.",
-         {Key::Digit2, {}, "2"},
-         kStepsSettings,
-         &has_steps,
-         &open_steps_view,
-         &every_stage,
-         false,
-         nullptr,
-         "The steps need queries and keys (q.0, k.0, \u2026) or values (v.0, \u2026); this capture has weights alone."},
-    View{"predictions",
-         "Predictions",
-         "What the model expects at a position in the text, and what each layer would.",
-         {Key::Digit3, {}, "3"},
-         kPredictionsSettings,
-         &has_network,
-         &open_predictions_view,
-         &only_logits},
-    View{"lines",
-         "Lines",
-         "The heads of a layer as lines from queries to keys, as opaque as the weights are large.",
-         {Key::Digit4, {}, "4"},
-         kLinesSettings,
-         &has_run,
-         &open_lines_view,
-         &only_weights},
-    View{"text",
-         "Text",
-         "The text itself, shaded by what one of its tokens attends to, or by what attends to it.",
-         {Key::Digit5, {}, "5"},
-         kTextSettings,
-         &has_run,
-         &open_text_view,
-         &only_weights},
-    View{"model",
-         "Model",
-         "Every head of every layer, large enough to read, in the order of what they do.",
-         {Key::Digit6, {}, "6"},
-         kHeadsSettings,
-         &has_run,
-         &open_model_view,
-         &shown_map,
-         true},
-    View{"heads",
-         "Heads",
-         "What every head does: metrics, who looks from one token to another, patterns, similar heads, composition.",
-         {Key::Digit7, {}, "7"},
-         kFindSettings,
-         &has_run,
-         &open_heads_view,
-         &shown_map,
-         true},
-    View{"neuron",
-         "Neuron",
-         "One query and one key of a head, product by product, and how their sum becomes a weight.",
-         {Key::Digit8, {}, "8"},
-         kNeuronSettings,
-         &has_scores,
-         &open_neuron_view,
-         &parts_of_scores,
-         false,
-         nullptr,
-         "Products need queries and keys (q.0, k.0, \u2026); this capture has weights alone."},
-    View{"block",
-         "Block",
-         "A whole layer as data flow, from the residual stream through attention and the MLP back to it.",
-         {Key::Digit9, {}, "9"},
-         kBlockSettings,
-         &has_network,
-         &open_block_view,
-         &every_stage,
-         false,
-         &fold_block},
-    View{"logits",
-         "Logits",
-         "What a prediction is made of: the logit by layer, by head and by source token.",
-         {Key::L, {}, "L"},
-         kLogitsSettings,
-         &has_network,
-         &open_logits_view,
-         &only_logits},
-    View{"flow",
-         "Flow",
-         "Which tokens, layers and heads a prediction comes from: routes, rollout or flow.",
-         {Key::F, {}, "F"},
-         kFlowSettings,
-         &has_run,
-         &open_flow_view,
-         &shown_map,
-         true},
-    View{"knockouts",
-         "What if",
-         "What would change about a prediction or the loss without each head, one by one.",
-         {Key::W, {}, "W"},
-         kWhatIfSettings,
-         &has_network,
-         &open_what_if_view,
-         &only_logits},
-    View{"patching",
-         "Patching",
-         "Where two texts differ for the model: activations of one run put into the other, place by place.",
-         {Key::A, {}, "A"},
-         kPatchingSettings,
-         &has_network,
-         &open_patching_view,
-         &only_logits},
-    View{"pair",
-         "Side by side",
-         "Two heads, or one head in this run and in the frozen one, with the same zoom, pointer and colours.",
-         {Key::J, {}, "J"},
-         kSideBySideSettings,
-         &has_run,
-         &open_side_by_side_view,
-         &only_weights},
+    View{.id = "head",
+         .title = "Head",
+         .group = "Look",
+         .help = "One head's map, large.",
+         .key = {Key::Digit1, {}, "1"},
+         .settings = kHeadSettings,
+         .open = &open_head_view,
+         .exported = &shown_map},
+    View{.id = "lines",
+         .title = "Lines",
+         .group = "Look",
+         .help = "The heads of a layer as lines from queries to keys, as opaque as the weights are large.",
+         .key = {Key::Digit4, {}, "4"},
+         .settings = kLinesSettings,
+         .open = &open_lines_view,
+         .exported = &only_weights},
+    View{.id = "text",
+         .title = "Text",
+         .group = "Look",
+         .help = "The text itself, shaded by what one of its tokens attends to, or by what attends to it.",
+         .key = {Key::Digit5, {}, "5"},
+         .settings = kTextSettings,
+         .open = &open_text_view,
+         .exported = &only_weights},
+    View{.id = "pair",
+         .title = "Side by side",
+         .group = "Look",
+         .help = "Two heads, or one head in this run and in the frozen one, with the same zoom, pointer and colours.",
+         .key = {Key::J, {}, "J"},
+         .settings = kSideBySideSettings,
+         .open = &open_side_by_side_view,
+         .exported = &only_weights},
+    View{.id = "block",
+         .title = "Block",
+         .group = "Compute",
+         .help = "A whole layer as data flow, from the residual stream through attention and the MLP back to it.",
+         .key = {Key::Digit9, {}, "9"},
+         .settings = kBlockSettings,
+         .open = &open_block_view,
+         .exported = &every_stage,
+         .fold = &fold_block,
+         .why_empty = &why_no_network},
+    View{.id = "steps",
+         .title = "Steps",
+         .group = "Compute",
+         .help = "The attention of one head, matrix by matrix from Q, K and V to the output.",
+         .key = {Key::Digit2, {}, "2"},
+         .settings = kStepsSettings,
+         .open = &open_steps_view,
+         .exported = &every_stage,
+         .why_empty = &why_no_steps},
+    View{.id = "neuron",
+         .title = "Neuron",
+         .group = "Compute",
+         .help = "One query and one key of a head, product by product, and how their sum becomes a weight.",
+         .key = {Key::Digit8, {}, "8"},
+         .settings = kNeuronSettings,
+         .open = &open_neuron_view,
+         .exported = &parts_of_scores,
+         .why_empty = &why_no_products},
+    View{.id = "heads",
+         .title = "Heads",
+         .group = "Heads",
+         .help = "What every head does: metrics, who looks from one token to another, patterns, similar heads, composition.",
+         .key = {Key::Digit7, {}, "7"},
+         .settings = kFindSettings,
+         .open = &open_heads_view,
+         .exported = &shown_map,
+         .takes_arrows = true},
+    View{.id = "model",
+         .title = "Model",
+         .group = "Heads",
+         .help = "Every head of every layer, large enough to read, in the order of what they do.",
+         .key = {Key::Digit6, {}, "6"},
+         .settings = kHeadsSettings,
+         .open = &open_model_view,
+         .exported = &shown_map,
+         .takes_arrows = true},
+    View{.id = "predictions",
+         .title = "Predictions",
+         .group = "Why",
+         .help = "What the model expects at a position in the text, and what each layer would.",
+         .key = {Key::Digit3, {}, "3"},
+         .settings = kPredictionsSettings,
+         .open = &open_predictions_view,
+         .exported = &only_logits,
+         .why_empty = &why_no_predictions},
+    View{.id = "logits",
+         .title = "Logits",
+         .group = "Why",
+         .help = "What a prediction is made of: the logit by layer, by head and by source token.",
+         .key = {Key::L, {}, "L"},
+         .settings = kLogitsSettings,
+         .open = &open_logits_view,
+         .exported = &only_logits,
+         .why_empty = &why_no_parts_of_logits},
+    View{.id = "flow",
+         .title = "Flow",
+         .group = "Why",
+         .help = "Which tokens, layers and heads a prediction comes from: routes, rollout or flow.",
+         .key = {Key::F, {}, "F"},
+         .settings = kFlowSettings,
+         .open = &open_flow_view,
+         .exported = &shown_map,
+         .takes_arrows = true},
+    View{.id = "knockouts",
+         .title = "What if",
+         .group = "Why",
+         .help = "What would change about a prediction or the loss without each head, one by one.",
+         .key = {Key::W, {}, "W"},
+         .settings = kWhatIfSettings,
+         .open = &open_what_if_view,
+         .exported = &only_logits,
+         .why_empty = &why_no_predictions},
+    View{.id = "patching",
+         .title = "Patching",
+         .group = "Why",
+         .help = "Where two texts differ for the model: activations of one run put into the other, place by place.",
+         .key = {Key::A, {}, "A"},
+         .settings = kPatchingSettings,
+         .open = &open_patching_view,
+         .exported = &only_logits,
+         .why_empty = &why_no_predictions},
 };
 
 }  // namespace
@@ -222,6 +254,10 @@ std::span<const View> views() { return kViews; }
 const View& find_view(std::string_view id) {
   const auto* found = std::ranges::find(kViews, id, &View::id);
   return found == kViews.end() ? kViews.front() : *found;
+}
+
+std::string why_empty(const View& view, const Frame& frame) {
+  return view.why_empty && frame.result.run != 0 ? view.why_empty(frame) : std::string();
 }
 
 }  // namespace headlight::app

@@ -304,6 +304,21 @@ bool Form::button(const char* name, const char* label, float width) {
   return was_clicked;
 }
 
+bool Form::fold(const char* name, const char* label, bool& is_open, const char* explanation) {
+  const shell::Theme& theme = frame_.ui.theme();
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float height = ImGui::GetFrameHeight();
+  if (click_area(name, {ImGui::GetContentRegionAvail().x, height})) is_open = !is_open;
+  mark_last_item(frame_, mark_name(name), explanation);
+  const shell::Color ink = ImGui::IsItemHovered() ? theme.text : theme.text_dim;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  ImFont* font = frame_.ui.fonts().body;
+  draw_arrow(list, {origin.x + 5.0F, origin.y + height * 0.5F}, is_open, ink);
+  list->AddText(font, font_size(font), {origin.x + 18.0F, origin.y + std::round((height - font_size(font)) * 0.5F)}, ink,
+                label);
+  return is_open;
+}
+
 void Form::note(std::string_view text) {
   const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
   ImGui::PushTextWrapPos(0.0F);

@@ -14,6 +14,10 @@ view::Rect splitter_at(float x, float y, float height) {
 
 glm::vec2 size_of(const Layout& layout) { return {layout.status.size.x, layout.status.end().y}; }
 
+float height_of(TabRows rows) {
+  return rows == TabRows::One ? kOneTabRow : rows == TabRows::Two ? kTwoTabRows : kTabMenusHeight;
+}
+
 /// The widths of what is left and right of the map; a rail counts as its panel.
 struct Sides {
   float left = 0.0F, right = 0.0F;
@@ -83,10 +87,13 @@ Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes) {
   const float top = strips.menu + notice + welcome + texts;
   const float status = std::min(kStatusHeight, std::max(height - top, 0.0F));
   const float body = std::max(height - top - status, 0.0F);
-  const float tabs = std::min(kTabsHeight, body);
   const float center = std::max(width - sidebar - grid, 0.0F);
 
   Layout layout;
+  layout.tab_rows = center >= strips.tabs.one_row    ? TabRows::One
+                    : center >= strips.tabs.two_rows ? TabRows::Two
+                                                     : TabRows::Menus;
+  const float tabs = std::min(height_of(layout.tab_rows), body);
   layout.notice = {.origin = {0.0F, strips.menu}, .size = {width, notice}};
   layout.welcome = {.origin = {0.0F, strips.menu + notice}, .size = {width, welcome}};
   layout.texts = {.origin = {0.0F, top - texts}, .size = {width, texts}};

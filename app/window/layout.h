@@ -1,9 +1,23 @@
 #pragma once
 
+#include <cstdint>
+
 #include "app/shell/heatmap_renderer.h"
 #include "app/state/settings.h"
 
 namespace headlight::app {
+
+/// How the tabs of the views are drawn: none changes its place when another one is shown.
+enum class TabRows : std::uint8_t {
+  One,    ///< all in a row, each group's heading above its tabs
+  Two,    ///< two groups a row, headings before their tabs
+  Menus,  ///< a button for each group, whose menu has its views
+};
+
+/// What the rows of tabs need, in UI units; 0: any width will do.
+struct TabWidths {
+  float one_row = 0.0F, two_rows = 0.0F;
+};
 
 /// Where the panes of the window are, in UI units. Pure arithmetic: the same window gives the same layout.
 ///
@@ -30,6 +44,7 @@ struct Layout {
   view::Rect status;
   view::Rect sidebar_splitter;  ///< may be dragged; wider than the line that is seen
   view::Rect grid_splitter;
+  TabRows tab_rows = TabRows::One;
 
   bool has_sidebar() const { return sidebar.size.x > 0.0F; }
   bool has_grid() const { return grid.size.x > 0.0F; }
@@ -41,7 +56,9 @@ inline constexpr float kGridMin = 208.0F;  // of its head line
 inline constexpr float kCenterMin = 400.0F;
 inline constexpr float kCenterComfortable = 600.0F;  ///< below it a panel folds by itself
 inline constexpr float kRailWidth = 28.0F;
-inline constexpr float kTabsHeight = 40.0F;
+inline constexpr float kTabMenusHeight = 40.0F;
+inline constexpr float kOneTabRow = 46.0F;
+inline constexpr float kTwoTabRows = 58.0F;
 inline constexpr float kStatusHeight = 28.0F;
 inline constexpr float kNoticeHeight = 36.0F;
 inline constexpr float kBodyMin = 440.0F;    ///< of the panes and the status line, before the welcome gives way
@@ -55,6 +72,7 @@ struct Strips {
   float welcome = 0.0F;
   float texts = 0.0F;
   float lesson = 0.0F;  ///< of the sidebar's column
+  TabWidths tabs = {};
 };
 
 /// The panes' widths and the strips' heights are upper limits: they are cut to what fits, and the strips leave the map some

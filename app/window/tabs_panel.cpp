@@ -1,7 +1,9 @@
 #include "app/window/tabs_panel.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,112 +12,231 @@
 #include "app/shell/click_area.h"
 #include "app/views/view_table.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr float kLeft = 16.0F;
-constexpr float kGap = 24.0F;
-constexpr float kLeastGap = 12.0F;
-constexpr float kMoreWidth = 34.0F;  // of the button behind the last tab, for those that don't fit
+constexpr float kLeastTabGap = 13.0F, kMostTabGap = 24.0F;
+constexpr float kBetweenGroups = 14.0F;  // and as much on the other side of the line between them
+constexpr float kAfterHeading = 12.0F;   // of a group's heading that stands before its tabs
+constexpr float kHeadingHeight = 16.0F;  // of one that stands above them
+constexpr std::size_t kGroupsInFirstRow = 2;
+
+using ViewGroup = std::span<const View>;
+
+std::vector<ViewGroup> view_groups() {
+  std::vector<ViewGroup> groups;
+  for (const View& view : views()) {
+    const bool continues = !groups.empty() && groups.back().front().group == view.group;
+    if (!continues) groups.emplace_back(&view, 0);
+    groups.back() = {groups.back().data(), groups.back().size() + 1};
+  }
+  return groups;
+}
 
 /// As wide as in the heavier font, so that nothing moves when the tab changes.
-float width_of(const Frame& frame, const View& view) {
-  const ImFont* font = frame.ui.fonts().strong;
-  return std::ceil(font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, std::string(view.title).c_str()).x);
+float tab_width(const shell::Ui& ui, std::string_view title) {
+  return std::ceil(text_width(ui.fonts().strong, std::string(title)));
 }
 
-/// Which tabs are drawn, and how far apart: all of them where there is room, else the first ones and the shown one.
-struct TabRow {
-  std::vector<const View*> drawn, hidden;
-  float gap = kGap;
-};
-
-TabRow lay_out(const Frame& frame, float room) {
-  TabRow row;
-  float widths = 0.0F;
-  for (const View& view : views()) widths += width_of(frame, view);
-  const auto count = static_cast<float>(views().size());
-  row.gap = std::clamp(std::floor((room - widths) / count), kLeastGap, kGap);
-  const bool fits = widths + count * row.gap <= room;
-  const View& shown = find_view(frame.state.view.tab);
-  float left = fits ? room : room - kMoreWidth - width_of(frame, shown) - row.gap;
-  for (const View& view : views()) {
-    const float needed = width_of(frame, view) + row.gap;
-    const bool is_shown = &view == &shown;  // whose room is kept
-    const bool is_drawn = fits || is_shown || (row.hidden.empty() && needed <= left);
-    (is_drawn ? row.drawn : row.hidden).push_back(&view);
-    if (is_drawn && !is_shown) left -= needed;
-  }
-  return row;
+/// In capitals, so that the heading "Heads" isn't taken for the tab beside it.
+std::string heading_of(const ViewGroup& group) {
+  std::string heading(group.front().group);
+  for (char& c : heading) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return heading;
 }
 
-/// Draws a tab at `x` and returns where the next one begins.
-float draw_tab(Frame& frame, const View& view, float x, float gap) {
-  const shell::Theme& theme = frame.ui.theme();
-  const bool is_shown = &find_view(frame.state.view.tab) == &view;
-  const std::string title(view.title);
-  const std::string name = fmt::format("tab.{}", view.id);
-  ImFont* font = is_shown ? frame.ui.fonts().strong : frame.ui.fonts().body;
-  const float width = width_of(frame, view);
-  const float height = ImGui::GetWindowHeight();
-  ImGui::SetCursorPos({x - gap * 0.5F, 0.0F});
-  if (click_area(name.c_str(), {width + gap, height})) frame.state.view.tab = view.id;
-  mark_last_item(frame, name, std::string(view.help).c_str());
-  if (is_shown) frame.ui.keyboard().prefer_last();
-  const bool is_hovered = ImGui::IsItemHovered();
-  const ImVec2 origin = ImGui::GetWindowPos();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddText(font, font_size(font), {origin.x + x, origin.y + std::round((height - font_size(font)) * 0.5F)},
-                is_shown || is_hovered ? theme.text : theme.text_dim, title.c_str());
-  if (is_shown) {
-    list->AddRectFilled({origin.x + x, origin.y + height - 3.0F}, {origin.x + x + width, origin.y + height}, theme.accent,
-                        1.5F);
-  }
-  return x + width + gap;
+float heading_width(const shell::Ui& ui, const ViewGroup& group) {
+  return std::ceil(text_width(ui.fonts().small, heading_of(group)));
 }
 
-/// A button whose menu has the tabs that don't fit. Returns where the next thing begins.
-float draw_hidden_tabs(Frame& frame, const std::vector<const View*>& hidden, float x, float gap) {
-  const shell::Theme& theme = frame.ui.theme();
-  const float height = ImGui::GetWindowHeight();
-  ImGui::SetCursorPos({x - gap * 0.5F, 0.0F});
-  if (click_area("tabs.more", {kMoreWidth, height})) ImGui::OpenPopup("hidden tabs");
-  mark_last_item(frame, "tabs.more", "The other views: the window is too narrow for their tabs.");
-  const glm::vec2 middle = last_item_rect().center();
-  const shell::Color ink = ImGui::IsItemHovered() ? theme.text : theme.text_dim;
-  for (const float across : {-6.0F, 0.0F, 6.0F}) {
-    ImGui::GetWindowDrawList()->AddCircleFilled({middle.x + across, middle.y}, 1.75F, ink);
+/// All tabs of a group, with half of a gap at either side of each.
+float group_width(const shell::Ui& ui, const ViewGroup& group, float gap) {
+  float width = 0.0F;
+  for (const View& view : group) width += tab_width(ui, view.title) + gap;
+  return width;
+}
+
+/// A row of groups; `has_headings`: before their tabs.
+float row_width(const shell::Ui& ui, std::span<const ViewGroup> groups, float gap, bool has_headings) {
+  float width = 2.0F * kBetweenGroups * static_cast<float>(groups.size() - 1);
+  for (const ViewGroup& group : groups) {
+    width += group_width(ui, group, gap) + (has_headings ? heading_width(ui, group) + kAfterHeading : 0.0F);
   }
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8.0F, 8.0F));
-  open_below_last_item(frame);
-  if (ImGui::BeginPopup("hidden tabs")) {
-    for (const View* view : hidden) {
-      if (ImGui::MenuItem(std::string(view->title).c_str(), std::string(view->key.text).c_str())) {
-        frame.state.view.tab = view->id;
-      }
-      mark_last_item(frame, fmt::format("tab.{}", view->id), std::string(view->help).c_str());
+  return width;
+}
+
+class TabsPainter {
+ public:
+  TabsPainter(Frame& frame, TabRows rows, float left, float room)
+      : frame_(frame),
+        theme_(frame.ui.theme()),
+        list_(ImGui::GetWindowDrawList()),
+        origin_(to_glm(ImGui::GetWindowPos())),
+        groups_(view_groups()),
+        left_(left),
+        room_(room),
+        rows_(rows) {}
+
+  /// Returns where the longest row ends.
+  float draw() {
+    const shell::ControlGroup group(frame_.ui.keyboard(), "tabs");
+    const std::span<const ViewGroup> all(groups_);
+    const float height = ImGui::GetWindowHeight();
+    if (rows_ == TabRows::Menus) return draw_menus(height);
+    if (rows_ == TabRows::One) return draw_row(all, {kHeadingHeight, height});
+    const float half = std::round(height * 0.5F);
+    gap_ = kLeastTabGap;
+    // Headings of both rows are one column, and so are the first tabs behind them.
+    for (const std::size_t first : {std::size_t{0}, kGroupsInFirstRow}) {
+      heading_ = std::max(heading_, heading_width(frame_.ui, all[first]));
     }
-    ImGui::EndPopup();
+    const float end = draw_row(all.first(kGroupsInFirstRow), {1.0F, half});
+    return std::max(end, draw_row(all.subspan(kGroupsInFirstRow), {half, height}));
   }
-  ImGui::PopStyleVar();
-  return x + kMoreWidth;
-}
+
+ private:
+  struct Band {
+    float top, bottom;
+    float middle() const { return (top + bottom) * 0.5F; }
+  };
+
+  float draw_row(std::span<const ViewGroup> groups, Band band) {
+    if (rows_ == TabRows::One) {
+      const float tabs = row_width(frame_.ui, groups, 0.0F, false);
+      gap_ = std::clamp(std::floor((room_ - tabs) / static_cast<float>(views().size())), kLeastTabGap, kMostTabGap);
+    }
+    float x = left_;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (i > 0) {
+        x += kBetweenGroups;
+        const float top = rows_ == TabRows::One ? 8.0F : band.top + 7.0F;
+        list_->AddLine({origin_.x + x + 0.5F, origin_.y + top}, {origin_.x + x + 0.5F, origin_.y + band.bottom - 8.0F},
+                       theme_.border);
+        x += kBetweenGroups;
+      }
+      x = draw_heading(groups[i], x, band, i == 0);
+      for (const View& view : groups[i]) x = draw_tab(view, x, band);
+    }
+    return x;
+  }
+
+  /// Above the tabs where they have one row, else before them. Returns where these begin.
+  float draw_heading(const ViewGroup& group, float x, Band band, bool is_first) {
+    ImFont* font = frame_.ui.fonts().small;
+    const std::string text = heading_of(group);
+    const bool is_above = rows_ == TabRows::One;
+    const float y = is_above ? 4.0F : std::round(band.middle() - font_size(font) * 0.5F);
+    const float inset = is_above ? gap_ * 0.5F : 0.0F;
+    list_->AddText(font, font_size(font), {origin_.x + x + inset, origin_.y + y}, theme_.text_dim, text.c_str());
+    if (is_above) return x;
+    const float width = is_first ? heading_ : heading_width(frame_.ui, group);
+    return x + width + kAfterHeading - gap_ * 0.5F;
+  }
+
+  /// With half of a gap at either side. Returns where the next one begins.
+  float draw_tab(const View& view, float x, Band band) {
+    const bool is_shown = is_tab(view);
+    const std::string why = why_empty(view, frame_);
+    const std::string name = fmt::format("tab.{}", view.id);
+    ImFont* font = is_shown ? frame_.ui.fonts().strong : frame_.ui.fonts().body;
+    const float width = tab_width(frame_.ui, view.title);
+    ImGui::SetCursorPos({x, band.top});
+    if (click_area(name.c_str(), {width + gap_, band.bottom - band.top})) frame_.state.view.tab = view.id;
+    mark_last_item(frame_, name, why.empty() ? std::string(view.help).c_str() : why.c_str());
+    if (is_shown) frame_.ui.keyboard().prefer_last();
+    const shell::Color ink = why.empty() || is_shown || ImGui::IsItemHovered() ? theme_.text : dimmed();
+    const float text_x = origin_.x + x + gap_ * 0.5F;
+    list_->AddText(font, font_size(font), {text_x, origin_.y + std::round(band.middle() - font_size(font) * 0.5F)}, ink,
+                   std::string(view.title).c_str());
+    if (is_shown) underline(text_x, width, band.bottom);
+    return x + width + gap_;
+  }
+
+  /// In a narrow window: a button for each group, whose menu has its views.
+  float draw_menus(float height) {
+    float widths = 0.0F;
+    for (const ViewGroup& group : groups_) widths += tab_width(frame_.ui, group.front().group);
+    gap_ = std::clamp(std::floor((room_ - widths) / static_cast<float>(groups_.size())), 4.0F, kMostTabGap);
+    float x = left_;
+    for (const ViewGroup& group : groups_) {
+      const std::string title(group.front().group);
+      const std::string name = fmt::format("tabs.{}", title);
+      const bool is_shown = std::ranges::any_of(group, [&](const View& view) { return is_tab(view); });
+      ImFont* font = is_shown ? frame_.ui.fonts().strong : frame_.ui.fonts().body;
+      const float width = tab_width(frame_.ui, title);
+      ImGui::SetCursorPos({x, 0.0F});
+      if (click_area(name.c_str(), {width + gap_, height})) ImGui::OpenPopup(title.c_str());
+      mark_last_item(frame_, name, "The views of this group: the window is too narrow for their tabs.");
+      if (is_shown) frame_.ui.keyboard().prefer_last();
+      const float text_x = origin_.x + x + gap_ * 0.5F;
+      list_->AddText(font, font_size(font), {text_x, origin_.y + std::round((height - font_size(font)) * 0.5F)}, theme_.text,
+                     title.c_str());
+      if (is_shown) underline(text_x, width, height);
+      draw_group_menu(title, group);
+      x += width + gap_;
+    }
+    return x;
+  }
+
+  void draw_group_menu(const std::string& title, const ViewGroup& group) {
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8.0F, 8.0F));
+    open_below_last_item(frame_);
+    if (ImGui::BeginPopup(title.c_str())) {
+      for (const View& view : group) {
+        const std::string why = why_empty(view, frame_);
+        if (ImGui::MenuItem(std::string(view.title).c_str(), std::string(view.key.text).c_str(), is_tab(view))) {
+          frame_.state.view.tab = view.id;
+        }
+        mark_last_item(frame_, fmt::format("tab.{}", view.id), why.empty() ? std::string(view.help).c_str() : why.c_str());
+      }
+      ImGui::EndPopup();
+    }
+    ImGui::PopStyleVar();
+  }
+
+  void underline(float x, float width, float bottom) {
+    const float y = origin_.y + bottom;
+    list_->AddRectFilled({x, y - 3.0F}, {x + width, y}, theme_.accent, 1.5F);
+  }
+
+  /// Of a view that has nothing to draw.
+  shell::Color dimmed() const { return shell::blended(shell::with_alpha(theme_.text_dim, 0xA0), theme_.background); }
+
+  bool is_tab(const View& view) const { return &find_view(frame_.state.view.tab) == &view; }
+
+  Frame& frame_;
+  const shell::Theme& theme_;
+  ImDrawList* list_;
+  glm::vec2 origin_;
+  std::vector<ViewGroup> groups_;
+  float left_, room_;
+  float gap_ = kLeastTabGap;
+  float heading_ = 0.0F;  ///< of the first group of each of two rows
+  TabRows rows_;
+};
 
 }  // namespace
 
-void draw_tabs_panel(Frame& frame, float left_inset, float right_inset) {
+TabWidths measure_tabs(const shell::Ui& ui, float insets) {
+  const std::vector<ViewGroup> groups = view_groups();
+  const std::span<const ViewGroup> all(groups);
+  const float first = row_width(ui, all.first(kGroupsInFirstRow), kLeastTabGap, true);
+  const float second = row_width(ui, all.subspan(kGroupsInFirstRow), kLeastTabGap, true);
+  const float headings = std::abs(heading_width(ui, all[0]) - heading_width(ui, all[kGroupsInFirstRow]));
+  return {.one_row = kLeft + insets + row_width(ui, all, kLeastTabGap, false),
+          .two_rows = kLeft + insets + std::max(first, second) + headings};
+}
+
+void draw_tabs_panel(Frame& frame, TabRows rows, float left_inset, float right_inset) {
   const shell::Theme& theme = frame.ui.theme();
-  float end = kLeft + left_inset;
-  const TabRow row = lay_out(frame, ImGui::GetWindowWidth() - end - right_inset);
-  {
-    const shell::ControlGroup group(frame.ui.keyboard(), "tabs");
-    for (const View* view : row.drawn) end = draw_tab(frame, *view, end, row.gap);
-  }
-  if (!row.hidden.empty()) end = draw_hidden_tabs(frame, row.hidden, end, row.gap);
-  const ImVec2 origin = ImGui::GetWindowPos();
   const float width = ImGui::GetWindowWidth();
   const float height = ImGui::GetWindowHeight();
+  const float left = kLeft - kLeastTabGap * 0.5F + left_inset;
+  const float end = TabsPainter(frame, rows, left, width - left - right_inset).draw();
+  const ImVec2 origin = ImGui::GetWindowPos();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const bool is_stale = frame.result.is_stale && frame.result.run != 0;
   list->AddLine({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F},
@@ -128,10 +249,10 @@ void draw_tabs_panel(Frame& frame, float left_inset, float right_inset) {
     if (font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, fitting).x <= room) text = fitting;
   }
   const float text_width = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text).x;
-  const float left = width - kLeft - right_inset - std::ceil(text_width);
-  list->AddText(font, font_size(font), {origin.x + left, origin.y + std::round((height - font_size(font)) * 0.5F)},
+  const float stale_left = width - kLeft - right_inset - std::ceil(text_width);
+  list->AddText(font, font_size(font), {origin.x + stale_left, origin.y + std::round((height - font_size(font)) * 0.5F)},
                 theme.warning, text);
-  frame.mark("tabs.stale", {.origin = {origin.x + left, origin.y}, .size = {text_width, height}});
+  frame.mark("tabs.stale", {.origin = {origin.x + stale_left, origin.y}, .size = {text_width, height}});
 }
 
 }  // namespace headlight::app

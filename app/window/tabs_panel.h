@@ -1,11 +1,15 @@
 #pragma once
 
 #include "app/frame.h"
+#include "app/window/layout.h"
 
 namespace headlight::app {
 
-/// The tabs of the main area, one for each view; and a remark when what they show is older than what was asked for.
-/// Fills the whole current window.
-void draw_tabs_panel(Frame& frame, float left_inset = 0.0F, float right_inset = 0.0F);
+/// How wide the tabs are in one row and in two, with `insets` of the buttons beside them.
+TabWidths measure_tabs(const shell::Ui& ui, float insets);
+
+/// The tabs of the main area, one for each view, in their groups; a tab whose view has nothing to draw of this run is dimmed
+/// and says why. And a remark when what they show is older than what was asked for. Fills the whole current window.
+void draw_tabs_panel(Frame& frame, TabRows rows, float left_inset = 0.0F, float right_inset = 0.0F);
 
 }  // namespace headlight::app

@@ -50,6 +50,9 @@ constexpr int kAboveAll = static_cast<int>(kWalk.size());  // what is above the 
 
 constexpr std::uint32_t kStaleDim = 0xB0;  // of 255: what is below stays recognisable
 
+constexpr float kTabsEdge = 7.0F;
+constexpr float kTabsInset = kTabsEdge + kFoldButtonEdge;  // of the button that folds a panel, at either end of the tabs
+
 constexpr float kDragStart = 1.0F;  // by so much the pointer moves before a splitter follows it
 
 /// What was done to a splitter in this frame.
@@ -115,7 +118,8 @@ void Workspace::draw(Frame& menus, Frame& frame) {
        .has_notice = notice_.is_shown(),
        .welcome = settings_.shows_welcome && !is_presenting_ ? welcome_height(welcome_cards().size(), ui_.size().x) : 0.0F,
        .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F,
-       .lesson = lessons_.is_open() ? lesson_memory_.wanted : 0.0F},
+       .lesson = lessons_.is_open() ? lesson_memory_.wanted : 0.0F,
+       .tabs = measure_tabs(ui_, 2.0F * kTabsInset)},
       panes);
   const shell::Theme& theme = ui_.theme();
   pane("notice", layout_.notice, theme.popup, false, [&] { draw_notice_panel(frame, notice_); });
@@ -186,15 +190,13 @@ void Workspace::draw_welcome(Frame& frame) {
 
 void Workspace::draw_tabs(Frame& frame) {
   pane("tabs", layout_.tabs, ui_.theme().background, false, [&] {
-    constexpr float kEdge = 7.0F;
     const view::Rect& tabs = layout_.tabs;
     const float y = tabs.origin.y + std::round((tabs.size.y - kFoldButtonEdge) * 0.5F);
-    const float inset = kEdge + kFoldButtonEdge;
-    draw_tabs_panel(frame, layout_.has_sidebar() ? inset : 0.0F, layout_.has_grid() ? inset : 0.0F);
-    if (layout_.has_sidebar() && draw_fold_button(frame, "fold.sidebar", FoldSide::Left, {tabs.origin.x + kEdge, y})) {
-      toggle_sidebar();
-    }
-    const float right = tabs.end().x - inset;
+    draw_tabs_panel(frame, layout_.tab_rows, layout_.has_sidebar() ? kTabsInset : 0.0F,
+                    layout_.has_grid() ? kTabsInset : 0.0F);
+    const float left = tabs.origin.x + kTabsEdge;
+    if (layout_.has_sidebar() && draw_fold_button(frame, "fold.sidebar", FoldSide::Left, {left, y})) toggle_sidebar();
+    const float right = tabs.end().x - kTabsInset;
     if (layout_.has_grid() && draw_fold_button(frame, "fold.grid", FoldSide::Right, {right, y})) toggle_grid();
   });
 }
@@ -205,12 +207,12 @@ void Workspace::draw_center(Frame& frame) {
     frame.transient.visible.reset();
     frame.transient.pointed_number.reset();
     const View& view = find_view(frame.state.view.tab);
-    if (view.is_available(frame)) {
+    if (const std::string why = why_empty(view, frame); !why.empty()) {
+      draw_empty_note(frame, "view.unavailable", frame.result.capture ? "Not in the capture" : "Not of this model", why);
+    } else if (frame.result.run != 0) {
       std::unique_ptr<ViewPanel>& panel = open_views_[view.id];
       if (!panel) panel = view.open();
       panel->draw(frame);
-    } else if (frame.result.run != 0) {
-      draw_empty_note(frame, "view.unavailable", "Not in the capture", std::string(view.needs));
     } else if (!engine_->load_progress()) {
       draw_empty_panel(frame, engine_->is_busy());
     }

@@ -269,8 +269,9 @@ void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
   const inference::LanguageModel* chosen = is_chosen(result_.model)   ? result_.model.get()
                                            : is_chosen(opened_model_) ? opened_model_.get()
                                                                       : nullptr;
-  const bool opens_browser = path.empty() ? draw_model_panel(frame, typed_, preset, error)
-                                          : draw_language_model_panel(frame, typed_, chosen, error);
+  bool& shows_details = settings_.panes.shows_details;
+  const bool opens_browser = path.empty() ? draw_model_panel(frame, typed_, preset, error, shows_details)
+                                          : draw_language_model_panel(frame, typed_, chosen, error, shows_details);
   if (opens_browser) browse_models();
 }
 

@@ -49,6 +49,7 @@ const std::map<std::string, std::vector<Deed>>& deeds() {
       {"5-notebook-003",
        {pins(2, 1),
         [](UiDriver& ui) {
+          ui.click("model.details");
           ui.click("model.merge");
           ui.click("model.merge.1");
         }}},

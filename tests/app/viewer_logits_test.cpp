@@ -72,10 +72,10 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("models whose logits have no parts say so, also in a small window") {
     UiDriver ui(logits_of("the cat"));
-    CHECK(ui.sees("logits.none"));  // the playground predicts nothing
+    CHECK(ui.sees("view.unavailable"));  // the playground predicts nothing
     for (const char* model : {"bert", "marian"}) {
       show_golden_model(ui, model);
-      CHECK(ui.sees("logits.none"));
+      CHECK(ui.sees("view.unavailable"));
     }
     show_golden_model(ui, "gpt2");
     ui.resize(1024, 640);

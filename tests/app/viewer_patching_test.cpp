@@ -37,7 +37,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(state);
     ui.press(Key::A);
     REQUIRE(ui.state().view.tab == "patching");
-    CHECK(ui.sees("patching.none"));  // the playground predicts nothing
+    CHECK(ui.sees("view.unavailable"));  // the playground predicts nothing
     show_golden_model(ui, "gpt2");
     ui.press(Key::A);
     REQUIRE(ui.sees("patching.freeze_first"));

@@ -146,6 +146,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().playground().settings.d_model == 32);
     ui.fill_in("model.layers", "999999999999");
     CHECK(ui.state().playground().settings.layers == inference::kMaxLayers);
+    ui.click("model.details");
     ui.fill_in("model.d_k", "5");
     CHECK(ui.result().shapes.begin()->second.d_k == 5);
     ui.fill_in("model.d_k", "");

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cctype>
+#include <map>
 #include <set>
 #include <string>
 
@@ -41,6 +42,7 @@ TEST_SUITE("cpu") {
       CHECK_FALSE(view.key.text.empty());
       CHECK(&find_view(view.id) == &view);
       CHECK(view.open() != nullptr);
+      CHECK_FALSE(view.group.empty());
     }
   }
 
@@ -97,7 +99,10 @@ TEST_SUITE("gpu") {
       ui.click("tab." + id);
       CHECK(ui.state().view.tab == id);
       CHECK(ui.window().undo().undo_label() == "Show " + id);
-      CHECK(ui.window().item_tips().find("tab." + id)->second == view.help);
+      const bool predicts = id == "predictions" || id == "logits" || id == "knockouts" || id == "patching";
+      CHECK(ui.sees("view.unavailable") == predicts);  // the playground predicts nothing
+      const std::string tip = ui.window().item_tips().find("tab." + id)->second;
+      CHECK((predicts ? tip.find("predicts no tokens") != std::string::npos : tip == view.help));
       leave();
       ui.press(view.key.key, view.key.modifiers);
       CHECK(ui.state().view.tab == id);
@@ -109,21 +114,52 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("tabs that a narrow window has no room for are behind a button, the shown one never") {
+  TEST_CASE(
+      "tabs stand in their groups, all in sight from 1024 units on, and stay where they are when another one is shown") {
+    UiDriver ui;
+    for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1280, 720), glm::uvec2(1400, 900),
+                                  glm::uvec2(1920, 1080), glm::uvec2(2560, 1440), glm::uvec2(3840, 2160)}) {
+      ui.resize(size.x, size.y, size.x > 3000 ? 2.0F : 1.0F);
+      CAPTURE(size.x);
+      std::map<std::string, view::Rect> places;
+      for (const View& view : views()) {
+        const std::string tab = "tab." + std::string(view.id);
+        REQUIRE(ui.sees(tab));
+        places[tab] = ui.rect(tab);
+        CHECK(places[tab].origin.x >= ui.rect("fold.sidebar").end().x - 1.0F);
+        CHECK(places[tab].end().x <= ui.rect("head.map").end().x + 600.0F);
+      }
+      for (std::size_t i = 1; i < views().size(); ++i) {  // in the order of the table, row by row
+        const view::Rect& one = places["tab." + std::string(views()[i - 1].id)];
+        const view::Rect& next = places["tab." + std::string(views()[i].id)];
+        CHECK((next.origin.y > one.origin.y || next.origin.x >= one.end().x));
+      }
+      for (const View& view : views()) {
+        ui.press(view.key.key, view.key.modifiers);
+        REQUIRE(ui.state().view.tab == view.id);
+        for (const auto& [tab, place] : places) {
+          CAPTURE(tab);
+          CHECK(ui.rect(tab) == place);
+        }
+      }
+      ui.press(views().front().key.key);
+    }
+  }
+
+  TEST_CASE("in a window too narrow for tabs each group has a menu of its views") {
     UiDriver ui;
     ui.resize(640, 640, 2.0F);
-    const std::string last = "tab." + std::string(views().back().id);
-    REQUIRE(ui.sees("tabs.more"));
-    CHECK(ui.sees("tab." + std::string(views().front().id)));
-    CHECK_FALSE(ui.sees(last));
-    ui.click("tabs.more");
-    ui.click(last);
-    CHECK(ui.state().view.tab == views().back().id);
-    REQUIRE(ui.sees(last));
-    CHECK(ui.rect(last).end().x <= ui.rect("tabs.more").origin.x + 0.5F);
+    CHECK_FALSE(ui.sees("tab.head"));
+    for (const View& view : views()) {
+      ui.click(fmt::format("tabs.{}", view.group));
+      ui.click("tab." + std::string(view.id));
+      CHECK(ui.state().view.tab == view.id);
+    }
     ui.resize(2400, 1000);
-    CHECK_FALSE(ui.sees("tabs.more"));
-    for (const View& view : views()) CHECK(ui.sees("tab." + std::string(view.id)));
+    for (const View& view : views()) {
+      CHECK(ui.sees("tab." + std::string(view.id)));
+      CHECK_FALSE(ui.sees(fmt::format("tabs.{}", view.group)));
+    }
   }
 
   TEST_CASE("a view that this version lacks: the first one is shown, and its tab leads back") {

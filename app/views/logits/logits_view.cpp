@@ -13,7 +13,6 @@
 #include "app/cells/provenance.h"
 #include "app/views/logits/explained_logit.h"
 #include "app/widgets/copy_button.h"
-#include "app/widgets/empty_note.h"
 #include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_map.h"
 #include "app/widgets/head_map_figure.h"
@@ -24,7 +23,6 @@
 #include "app/widgets/segmented.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
-#include "attribution/additive_stack.h"
 
 namespace headlight::app {
 namespace {
@@ -234,13 +232,6 @@ class LogitsView final : public ViewPanel {
     figure_.layers.clear();
     const EngineResult& result = frame.result;
     if (!result.input || !result.network) return;
-    const std::string why = attribution::why_not_attributable(*result.network);
-    if (!why.empty()) {
-      return draw_empty_note(frame, "logits.none", "A logit of this model has no parts",
-                             fmt::format("The reason: {}. Open a decoder with norms before its branches, such as "
-                                         "captions-gpt2 (Ctrl+O), to see what its predictions are made of.",
-                                         why));
-    }
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
     if (!logit) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
     const std::string token = candidate_label(result, logit->token);

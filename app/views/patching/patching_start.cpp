@@ -29,12 +29,6 @@ void draw_freeze_button(Frame& frame, const char* label, const char* explanation
 
 bool draw_patching_start(Frame& frame) {
   const EngineResult& result = frame.result;
-  if (!result.has_logits) {
-    draw_empty_note(frame, "patching.none", "Nothing is predicted here",
-                    "A patch is measured by what it does to a prediction. Open a language model (Ctrl+O), such as "
-                    "captions-gpt2.");
-    return false;
-  }
   const SharedValue<FrozenRun>& frozen = frame.state.compare.frozen;
   if (!frozen) {
     draw_empty_note(

@@ -115,29 +115,6 @@ void draw_caption(Frame& frame, const std::string& text) {
   ImGui::TextUnformatted(text.c_str());
 }
 
-void draw_nothing(Frame& frame) {
-  const bool has_model = is_model(frame.state.source);
-  const char* title = has_model ? "This model makes no predictions" : "Nothing is predicted here";
-  const char* text = has_model
-                         ? "Its files have no head over the vocabulary: it turns a text into vectors. Its attention is "
-                           "under Head and Steps."
-                         : "This network ends with its last attention layer. Open a language model (Ctrl+O) to see what it "
-                           "expects to read next.";
-  const float width = std::min(ImGui::GetContentRegionAvail().x - 48.0F, 460.0F);
-  const float left = ImGui::GetCursorPosX() + std::round((ImGui::GetContentRegionAvail().x - width) * 0.5F);
-  ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.38F)});
-  {
-    const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
-    ImGui::TextUnformatted(title);
-  }
-  frame.mark("prediction.none", last_item_rect());
-  ImGui::SetCursorPosX(left);
-  ImGui::PushTextWrapPos(left + width);
-  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(text);
-  ImGui::PopTextWrapPos();
-}
-
 /// What the outlines are, and the token whose chance has changed most, which may be none of those on screen.
 void draw_change(Frame& frame, const inference::Distribution& now, const inference::Distribution& before,
                  const std::string& outlines) {
@@ -257,7 +234,7 @@ void keep_layers(Frame& frame, const PredictionPosition& position, ShownPredicti
 
 /// Bars and generation in the left column, the selected head and the logit lens in the right one.
 void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, ShownPredictions& kept) {
-  if (!frame.result.has_logits || !frame.result.input || !frame.result.network) return draw_nothing(frame);
+  if (!frame.result.input || !frame.result.network) return;
   const PredictionPosition position = prediction_position(frame.state, frame.result);
   draw_header(frame, position);
   draw_mask_offer(frame, position);

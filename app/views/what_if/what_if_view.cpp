@@ -12,7 +12,6 @@
 #include "app/cells/provenance.h"
 #include "app/cells/stage_text.h"
 #include "app/views/what_if/knockout_list.h"
-#include "app/widgets/empty_note.h"
 #include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_map.h"
 #include "app/widgets/head_map_figure.h"
@@ -295,11 +294,6 @@ class WhatIfView final : public ViewPanel {
     figure_.layers.clear();
     const EngineResult& result = frame.result;
     if (!result.input || !result.network) return;
-    if (!result.has_logits) {
-      return draw_empty_note(frame, "what_if.none", "Nothing is predicted here",
-                             "Knocking out a head is measured by what it does to a prediction. Open a language model "
-                             "(Ctrl+O), such as captions-gpt2.");
-    }
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
     if (!logit) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
     const KnockoutMeasure measure = frame.state.what_if.measure;
