@@ -123,8 +123,8 @@ std::string head_sentence(const HeadRef& head, const HeadMetrics& metrics) {
     return fmt::format("{}: sink {}, concentration {}", name_of(head), value(HeadMetric::Sink),
                        value(HeadMetric::Concentration));
   }
-  return fmt::format("{} shows no clear pattern: previous {}, sink {}", name_of(head), value(HeadMetric::PreviousToken),
-                     value(HeadMetric::Sink));
+  return fmt::format("{} shows no clear pattern: previous token {}, sink {}", name_of(head),
+                     value(HeadMetric::PreviousToken), value(HeadMetric::Sink));
 }
 
 std::optional<NumberRef> number_of(const HeadRef& head, std::uint32_t batch, HeadMetric metric, const HeadMetrics& metrics,

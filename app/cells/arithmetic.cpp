@@ -82,8 +82,8 @@ void explain_input_projection(const CellQuestion& question, Arithmetic& arithmet
   // Several heads may share one KV head.
   const std::uint32_t head = stage == Stage::Q ? geometry.head : kv_head(question.layer->config, geometry.head);
   const std::string turn = turned_by(*question.layer, stage);
-  const std::string columns = turn.empty() ? fmt::format("{},:", head * width + question.column)
-                                           : fmt::format("{}…{},:", head * width, (head + 1) * width - 1);
+  // As the matrix is drawn: the head's columns, counted from 0.
+  const std::string columns = turn.empty() ? fmt::format(":,{}", question.column) : fmt::format(":,0…{}", width - 1);
   arithmetic.formula = fmt::format("{}{} · W_{}[{}]{}", reads_x ? "x" : "memory", subscript(question.row), letter, columns,
                                    linear.has_bias() ? " + b" : "");
   if (!turn.empty()) {
@@ -209,7 +209,7 @@ void explain_output(const CellQuestion& question, Arithmetic& arithmetic, Number
   if (!question.layer || !question.layer->weights || !question.layer->weights->output) return;
   const model::Linear& linear = *question.layer->weights->output;
   arithmetic.formula =
-      fmt::format("merged{} · W_O[{},:]{}", subscript(question.row), question.column, linear.has_bias() ? " + b" : "");
+      fmt::format("merged{} · W_O[:,{}]{}", subscript(question.row), question.column, linear.has_bias() ? " + b" : "");
   explain_projection(arithmetic, linear, question.column, numbers.row(Stage::Merged, question.row));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@ struct Command {
   MenuEntry menu = {};
   bool works_while_loading = false;  ///< also while the model on screen isn't yet the one that the state names
   bool works_in_popups = false;      ///< its keys work while a dialog or a menu is open
+  std::uint8_t menus_of = 0;         ///< whose context menus offer it: bits of MenuTarget
 
   std::function<void(const CommandContext&)> run;
   std::function<bool(const CommandContext&)> is_enabled = {};  ///< none: always

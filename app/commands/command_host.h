@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/state/mask_painting.h"
+#include "app/state/menu_target.h"
 
 namespace headlight::app {
 
@@ -50,6 +51,9 @@ class CommandHost {
 
   /// The selected map, as painting needs it.
   virtual PaintedMap selected_map() const = 0;
+
+  /// Opens the menu of what can be done with it, at the pointer.
+  virtual void open_menu(MenuTarget target) = 0;
 
   virtual void toggle_sidebar() = 0;
   virtual void toggle_grid() = 0;

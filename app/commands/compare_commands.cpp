@@ -51,6 +51,7 @@ std::vector<Command> compare_commands() {
        .help = "From then on maps show how the present run differs from this one, and predictions show both.",
        .keys = {{Key::D, kControl, "Ctrl+D"}},
        .menu = {.menu = "Edit", .label = "Freeze this run", .section = 4},
+       .menus_of = kOfHead,
        .run = freeze_run,
        .is_enabled = has_run,
        .tell = [](const State& after, bool) { return fmt::format("Frozen: {}", after.compare.frozen->name); },

@@ -29,6 +29,7 @@ std::vector<Command> edit_commands() {
                "too.",
        .keys = {{Key::O, {}, "O"}},
        .menu = {.menu = "Edit", .label = "Where is this number from?", .section = 1},
+       .menus_of = kOfCell,
        .run = [](const CommandContext& context) { context.transient.asked_number = context.transient.pointed_number; },
        .is_enabled = [](const CommandContext& context) { return context.transient.pointed_number.has_value(); },
        .refusal = "Point at a number or click a cell first, then press O."},

@@ -113,6 +113,7 @@ std::vector<Command> head_commands() {
        .group = "Head",
        .help = "The rest of the model goes on as if this head added nothing.",
        .keys = {{Key::K, {}, "K"}},
+       .menus_of = kOfHead,
        .run = knock_out,
        .is_enabled = has_output_projection,
        .tell = tell_of_gain,
@@ -122,6 +123,7 @@ std::vector<Command> head_commands() {
        .group = "Head",
        .help = "Knocks out all other heads of the layer.",
        .keys = {{Key::S, {}, "S"}},
+       .menus_of = kOfHead,
        .run = solo,
        .is_enabled =
            [](const CommandContext& context) { return has_output_projection(context) && heads_of_layer(context) > 1; },

@@ -171,10 +171,39 @@ bool shows_alignment(const CommandContext& context) {
          context.state.view.tab == kHeadView;
 }
 
+/// A menu of what can be done with the pinned cell, the dragged range or the selected head.
+Command context_menu(const char* id, const char* label, MenuTarget target, bool (*is_enabled)(const CommandContext&)) {
+  return {.id = id,
+          .label = label,
+          .group = "Map",
+          .help = "Opens a menu of what can be done with it, as a right click does.",
+          .run = [target](const CommandContext& context) { context.window.open_menu(target); },
+          .is_enabled = is_enabled};
+}
+
+void add_context_menus(std::vector<Command>& list) {
+  list.push_back(context_menu("menu.cell", "Menu of the pinned cell", MenuTarget::Cell, [](const CommandContext& context) {
+    return has_run(context) && context.state.view.pinned.has_value();
+  }));
+  list.push_back(
+      context_menu("menu.range", "Menu of the dragged range", MenuTarget::Range,
+                   [](const CommandContext& context) { return has_run(context) && context.transient.range.has_value(); }));
+  list.push_back(context_menu("menu.head", "Menu of the selected head", MenuTarget::Head,
+                              [](const CommandContext& context) { return has_run(context); }));
+  list.push_back({.id = "map.unpin",
+                  .label = "Unpin the cell",
+                  .group = "Map",
+                  .help = "The pinned cell is let go.",
+                  .menus_of = kOfCell,
+                  .run = [](const CommandContext& context) { context.state.view.pinned.reset(); },
+                  .is_enabled = [](const CommandContext& context) { return context.state.view.pinned.has_value(); }});
+}
+
 }  // namespace
 
 std::vector<Command> map_commands() {
   std::vector<Command> list;
+  add_context_menus(list);
   list.push_back({.id = "map.alignment",
                   .label = "Show the alignment (mean of cross-attention)",
                   .group = "Map",

@@ -45,6 +45,7 @@ void add_views(std::vector<Command>& list) {
     command.menu.menu = "View";
     command.menu.label = view.title;
     command.menu.section = section;
+    command.menus_of = view.menus_of;
     command.run = [id](const CommandContext& context) { context.state.view.tab = id; };
     command.is_checked = [id](const CommandContext& context) { return context.state.view.tab == id; };
   }

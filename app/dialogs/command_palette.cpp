@@ -45,9 +45,10 @@ float draw_marked_text(Frame& frame, ImVec2 at, const std::string& text, const s
   };
   std::size_t done = 0;
   for (const ByteRange& mark : marks) {
-    draw(done, mark.begin, false);
-    draw(mark.begin, mark.end, true);
-    done = mark.end;
+    const std::size_t begin = std::min(mark.begin, text.size()), end = std::min(mark.end, text.size());
+    draw(done, begin, false);
+    draw(begin, end, true);
+    done = end;
   }
   draw(done, text.size(), false);
   return at.x;
@@ -71,7 +72,13 @@ void CommandPalette::replace(std::vector<PaletteEntry> entries) {
   entries_ = std::move(entries);
   std::vector<SearchText> texts;
   texts.reserve(entries_.size());
-  for (const PaletteEntry& entry : entries_) texts.push_back({.title = entry.title, .detail = entry.detail});
+  // What an entry is ("Example", "Lesson") finds it, too.
+  std::vector<std::string> details;
+  details.reserve(entries_.size());
+  for (const PaletteEntry& entry : entries_) {
+    details.push_back(fmt::format("{} {}", entry.detail, entry.kind));
+    texts.push_back({.title = entry.title, .detail = details.back()});
+  }
   index_.assign(texts);
   search();
   if (is_appearing_) return;

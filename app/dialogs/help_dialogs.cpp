@@ -148,7 +148,11 @@ void draw_keys(Frame& frame) {
 
 void draw_words(Frame& frame) {
   if (!ImGui::BeginTable("words", 2, ImGuiTableFlags_SizingFixedFit)) return;
-  ImGui::TableSetupColumn("word", ImGuiTableColumnFlags_WidthFixed, 140.0F);
+  float widest = 0.0F;
+  for (const GlossaryEntry& entry : glossary()) {
+    widest = std::max(widest, text_width(frame.ui.fonts().strong, std::string(entry.word)));
+  }
+  ImGui::TableSetupColumn("word", ImGuiTableColumnFlags_WidthFixed, std::ceil(widest) + 4.0F);
   ImGui::TableSetupColumn("meaning", ImGuiTableColumnFlags_WidthStretch);
   for (const GlossaryEntry& entry : glossary()) {
     ImGui::TableNextRow();

@@ -11,6 +11,30 @@ namespace {
 
 constexpr std::string_view kNewline = "⏎";
 
+/// "語 1/3", a part of a character (text/label.h), becomes "語", and "語 2/3" nothing, so that the text reads as it was
+/// typed. Returns whether there was such a part.
+bool join_parts(std::string& label) {
+  const auto is_digit = [&](std::size_t at) { return at < label.size() && label[at] >= '1' && label[at] <= '9'; };
+  const auto is_continued = [&](std::size_t at) { return (static_cast<unsigned char>(label[at]) & 0xC0U) == 0x80U; };
+  bool has_parts = false;
+  for (std::size_t at = label.find(' '); at != std::string::npos; at = label.find(' ', at)) {
+    if (!is_digit(at + 1) || !is_digit(at + 3) || label[at + 2] != '/') {
+      ++at;
+      continue;
+    }
+    has_parts = true;
+    std::size_t begin = at;
+    if (label[at + 1] != '1') {
+      while (begin > 0 && is_continued(--begin)) {
+      }
+    }
+    const std::size_t end = at + 4 < label.size() && label[at + 4] == ' ' ? at + 5 : at + 4;
+    label.erase(begin, end - begin);
+    at = begin;
+  }
+  return has_parts;
+}
+
 /// Where a word ends: at the next token that begins one or begins a line.
 std::size_t end_of_word(std::span<const RunningToken> tokens, std::size_t begin) {
   std::size_t end = begin + 1;
@@ -63,7 +87,8 @@ std::vector<RunningToken> running_tokens(std::span<const std::string> labels, st
   std::vector<RunningToken> running;
   for (TokenPlace& place : token_places(labels, tokens, start)) {
     const bool ends_line = place.text.ends_with(kNewline);
-    running.push_back({.place = std::move(place), .ends_line = ends_line});
+    const bool is_piece = join_parts(place.text);
+    running.push_back({.place = std::move(place), .ends_line = ends_line, .is_piece = is_piece});
   }
   return running;
 }

@@ -15,6 +15,7 @@ namespace headlight::app {
 struct RunningToken {
   TokenPlace place;
   bool ends_line = false;  ///< it ends with a newline
+  bool is_piece = false;   ///< of a character that several tokens make: the first one shows it, the others are empty
 
   bool operator==(const RunningToken&) const = default;
 };

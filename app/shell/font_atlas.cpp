@@ -21,6 +21,7 @@ namespace {
 constexpr float kBody = 14.0F;
 constexpr float kSmall = 12.0F;
 constexpr float kTitle = 18.0F;
+constexpr float kReading = 26.0F;
 constexpr float kMono = 13.0F;
 constexpr float kMonoSmall = 11.0F;
 
@@ -103,10 +104,11 @@ void FontAtlas::find_fallbacks() {
 }
 
 void FontAtlas::draw_text_images(ImFontAtlas& atlas, float scale) {
-  const std::array<std::tuple<ImFont*, float, bool>, 6> sizes = {{{fonts_.body, kBody, false},
+  const std::array<std::tuple<ImFont*, float, bool>, 7> sizes = {{{fonts_.body, kBody, false},
                                                                   {fonts_.small, kSmall, false},
                                                                   {fonts_.title, kTitle, true},
                                                                   {fonts_.strong, kBody, true},
+                                                                  {fonts_.reading, kReading, false},
                                                                   {fonts_.mono, kMono, false},
                                                                   {fonts_.mono_small, kMonoSmall, false}}};
   images_.clear();
@@ -185,6 +187,7 @@ void FontAtlas::build(ImFontAtlas& atlas, float scale) {
   fonts_.small = add(*regular_, kSmall);
   fonts_.title = add(*strong_, kTitle);
   fonts_.strong = add(*strong_, kBody);
+  fonts_.reading = add(*regular_, kReading);
   fonts_.mono = add(*mono_, kMono);
   fonts_.mono_small = add(*mono_, kMonoSmall);
   draw_text_images(atlas, scale);

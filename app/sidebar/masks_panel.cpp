@@ -92,10 +92,11 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& d
   form.toggle("padding", "Padding", mask.rule.key_padding, "P", "Keys that are padding are masked.");
   form.slider("window", "Window", mask.rule.window, std::max(tokens, mask.rule.window),
               "A query sees only keys that are less than so many tokens away.");
-  form.slider("prefix", "Prefix", mask.rule.prefix, std::max(tokens, mask.rule.prefix),
-              "The first tokens are seen by everybody; after them each query sees only keys up to its own position.");
+  form.slider(
+      "prefix", "Seen by all", mask.rule.prefix, std::max(tokens, mask.rule.prefix),
+      "So many first tokens are seen by every query (prefix); after them each query sees only keys up to its own position.");
   int fill = static_cast<int>(mask.fill);
-  if (form.segments("fill", "Fill", kFills, fill,
+  if (form.segments("fill", "Masked score", kFills, fill,
                     "What a masked score becomes. Where everything is masked, a finite fill gives a uniform row and "
                     "\u2212\u221E a row without weights.")) {
     mask.fill = static_cast<attention::MaskFill>(fill);

@@ -1,7 +1,10 @@
 #include "app/state/comparison.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -32,7 +35,37 @@ State state_of(const FrozenRun& frozen) {
   return state;
 }
 
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  const auto is_space = [](char c) { return c == ' ' || c == '\n' || c == '\t'; };
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t end = at;
+    while (end < text.size() && !is_space(text[end])) ++end;
+    if (end > at) words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
 }  // namespace
+
+std::string differing_words(const std::string& text, const std::string& other, std::size_t most) {
+  const std::vector<std::string_view> words = words_of(text), others = words_of(other);
+  const std::size_t least = std::min(words.size(), others.size());
+  std::size_t before = 0, after = 0;  // equal words
+  while (before < least && words[before] == others[before]) ++before;
+  while (after < least - before && words[words.size() - 1 - after] == others[others.size() - 1 - after]) ++after;
+  const std::size_t begin = before > 0 ? before - 1 : 0;
+  const std::size_t end = std::min(words.size() - after + 1, words.size());
+  std::string shown = begin > 0 ? "\u2026" : "";
+  for (std::size_t i = begin; i < end; ++i) shown += fmt::format("{}{}", i == begin ? "" : " ", words[i]);
+  if (shown.size() > most) {
+    std::size_t cut = most;
+    while (cut > 0 && (static_cast<unsigned char>(shown[cut]) & 0xC0U) == 0x80U) --cut;
+    return one_line(shown.substr(0, cut), most) + "\u2026";
+  }
+  return one_line(shown + (end < words.size() ? "\u2026" : ""), most + 8);
+}
 
 FrozenRun freeze(const State& state) {
   const std::string changes = model_changes(state);
@@ -57,7 +90,7 @@ std::string compared_with(const State& state) {
   }
   if (is_capture(frozen.inputs.source)) return frozen.name;
   if (then.text() == state.text() || is_notebook(state.source)) return frozen.name;
-  return fmt::format("{}, \u201C{}\u201D", frozen.name, one_line(then.text(), kShownText));
+  return fmt::format("{}, \u201C{}\u201D", frozen.name, differing_words(then.text(), state.text(), kShownText));
 }
 
 bool compares_capture_with_network(const State& state) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,8 +13,12 @@ namespace headlight::app {
 /// The run that these choices give, named after what was changed about the model: "as trained", "1 head knocked out".
 FrozenRun freeze(const State& state);
 
-/// What the present run is compared with, in a few words: the frozen run's name, and its model and text where these are
-/// others.
+/// The words of `text` that `other` hasn't in their places, between one equal word before and one after; what is equal
+/// beyond them, and what is longer than `most` bytes, is "…". The whole text where nothing is equal.
+std::string differing_words(const std::string& text, const std::string& other, std::size_t most);
+
+/// What the present run is compared with, in a few words: the frozen run's name, and its model and the words of its text
+/// that differ where these are others.
 /// Something is frozen.
 std::string compared_with(const State& state);
 

@@ -71,6 +71,7 @@ enum class SideMap : std::uint8_t {
 };
 struct SideBySideChoices {
   SideMap right = SideMap::OtherHead;
+  bool is_chosen = false;             ///< the other head; else it is the one that attends least like the selected one
   std::uint32_t layer = 0, head = 1;  ///< of the other head; beyond the last one: the last one is shown
 
   bool operator==(const SideBySideChoices&) const = default;

@@ -76,6 +76,7 @@ inline constexpr float kLeastLineWeight = 1e-4F, kMostLineWeight = 1.0F;
 
 /// What the view of lines draws.
 struct LineChoices {
+  bool shows_selected = true;               ///< the selected head alone; else those that aren't hidden
   std::vector<std::uint32_t> hidden_heads;  ///< ascending; of the selected layer, whose other heads are drawn
   float threshold = 0.05F;                  ///< the least weight that is drawn
   PairPart pair_part = PairPart::All;

@@ -196,6 +196,8 @@ void add_comparison(std::vector<Field>& fields) {
   fields.push_back(switch_field("what_if", "is_sorted", "Sort heads", at<&State::what_if, &WhatIfChoices::is_sorted>()));
   fields.push_back(choice_field("side_by_side", "right", "Choose what is beside the head",
                                 in_side_by_side<&SideBySideChoices::right>(), kSideMaps));
+  fields.push_back(
+      switch_field("side_by_side", "is_chosen", "Choose the other head", in_side_by_side<&SideBySideChoices::is_chosen>()));
   fields.push_back(continuous(number_field("side_by_side", "layer", "Choose the other head",
                                            in_side_by_side<&SideBySideChoices::layer>(), 0u, kLastIndex)));
   fields.push_back(continuous(number_field("side_by_side", "head", "Choose the other head",
@@ -254,6 +256,8 @@ void add_head_views(std::vector<Field>& fields) {
 
 /// What the lines, the text and the map show.
 void add_view_parts(std::vector<Field>& fields) {
+  fields.push_back(switch_field("lines", "shows_selected", "Choose heads of the lines",
+                                at<&State::view, &ViewChoices::lines, &LineChoices::shows_selected>()));
   fields.push_back(value_field("lines", "hidden_heads", "Choose heads of the lines",
                                at<&State::view, &ViewChoices::lines, &LineChoices::hidden_heads>(), write_head_numbers,
                                read_head_numbers));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,6 +9,7 @@
 #include "app/exports/contents.h"
 #include "app/frame.h"
 #include "app/shell/input.h"
+#include "app/state/menu_target.h"
 #include "export/drawing.h"
 
 namespace headlight::app {
@@ -43,6 +45,10 @@ struct View {
   bool takes_arrows = false;
   /// What Esc takes back in it: folds what is unfolded. Returns whether there was something. Null: Esc does nothing in it.
   bool (*fold)(State&) = nullptr;
+  /// Whose context menus offer it: bits of MenuTarget.
+  std::uint8_t menus_of = 0;
+  /// Does it show the maps of all heads, so that the grid beside it would show them twice?
+  bool shows_all_heads = false;
   /// What it needs that the source of this run lacks, in a sentence that dims its tab and takes the view's place; empty: it
   /// draws. Null: it draws any run.
   std::string (*why_empty)(const Frame&) = nullptr;

@@ -33,14 +33,14 @@ constexpr std::array<std::string_view, 18> kHeadSettings = {
     "view.pooling",      "view.locked",        "view.groups_words", "view.special_tokens", "view.shows_marginals",
     "view.brush_ink",    "view.brush_bias",    "view.brush_weight"};
 constexpr std::array<std::string_view, 3> kStepsSettings = {"view.show_numbers", "view.color_limits", "view.pinned"};
-constexpr std::array<std::string_view, 4> kLinesSettings = {"lines.hidden_heads", "lines.threshold", "lines.pair_part",
-                                                            "view.locked"};
+constexpr std::array<std::string_view, 5> kLinesSettings = {"lines.shows_selected", "lines.hidden_heads", "lines.threshold",
+                                                            "lines.pair_part", "view.locked"};
 constexpr std::array<std::string_view, 3> kTextSettings = {"selection.mean", "view.text_side", "view.locked"};
-constexpr std::array<std::string_view, 9> kHeadsSettings = {
-    "heads.score", "heads.excludes_first", "heads.excludes_current", "heads.order", "heads.lowest_first",
-    "heads.filter",  "heads.least",          "heads.only_pinned",      "heads.pinned"};
+constexpr std::array<std::string_view, 9> kHeadsSettings = {"heads.score", "heads.excludes_first", "heads.excludes_current",
+                                                            "heads.order", "heads.lowest_first",   "heads.filter",
+                                                            "heads.least", "heads.only_pinned",    "heads.pinned"};
 constexpr std::array<std::string_view, 15> kFindSettings = {
-    "heads.score", "heads.excludes_first", "heads.excludes_current", "heads.order",          "heads.lowest_first",
+    "heads.score",   "heads.excludes_first", "heads.excludes_current", "heads.order",          "heads.lowest_first",
     "heads.filter",  "heads.least",          "heads.only_pinned",      "heads.pinned",         "heads.mode",
     "heads.pattern", "heads.typed_pattern",  "heads.subtracts_chance", "heads.groups_similar", "heads.circuit_score"};
 constexpr std::array<std::string_view, 2> kPredictionsSettings = {"generation", "view.pinned"};
@@ -60,9 +60,9 @@ constexpr std::array<std::string_view, 13> kPatchingSettings = {
     "patching.path_kind", "patching.path_layer",  "patching.path_head", "patching.path_input", "patching.path_mlps",
     "logits.token",       "logits.other",         "view.pinned"};
 
-constexpr std::array<std::string_view, 7> kSideBySideSettings = {
-    "selection.mean",    "side_by_side.right", "side_by_side.layer", "side_by_side.head",
-    "view.color_spread", "view.show_numbers",  "view.pinned"};
+constexpr std::array<std::string_view, 8> kSideBySideSettings = {
+    "selection.mean",    "side_by_side.right", "side_by_side.is_chosen", "side_by_side.layer",
+    "side_by_side.head", "view.color_spread",  "view.show_numbers",      "view.pinned"};
 
 /// Of a capture what was saved decides.
 bool has_stage(const Frame& frame, attention::Stage stage) {
@@ -129,7 +129,8 @@ constexpr std::array kViews = {
          .key = {Key::Digit1, {}, "1"},
          .settings = kHeadSettings,
          .open = &open_head_view,
-         .exported = &shown_map},
+         .exported = &shown_map,
+         .menus_of = kOfHead},
     View{.id = "lines",
          .title = "Lines",
          .group = "Look",
@@ -137,7 +138,8 @@ constexpr std::array kViews = {
          .key = {Key::Digit4, {}, "4"},
          .settings = kLinesSettings,
          .open = &open_lines_view,
-         .exported = &only_weights},
+         .exported = &only_weights,
+         .menus_of = kOfHead},
     View{.id = "text",
          .title = "Text",
          .group = "Look",
@@ -153,7 +155,8 @@ constexpr std::array kViews = {
          .key = {Key::J, {}, "J"},
          .settings = kSideBySideSettings,
          .open = &open_side_by_side_view,
-         .exported = &only_weights},
+         .exported = &only_weights,
+         .menus_of = kOfHead},
     View{.id = "block",
          .title = "Block",
          .group = "Compute",
@@ -163,6 +166,7 @@ constexpr std::array kViews = {
          .open = &open_block_view,
          .exported = &every_stage,
          .fold = &fold_block,
+         .menus_of = kOfHead,
          .why_empty = &why_no_network},
     View{.id = "steps",
          .title = "Steps",
@@ -172,6 +176,7 @@ constexpr std::array kViews = {
          .settings = kStepsSettings,
          .open = &open_steps_view,
          .exported = &every_stage,
+         .menus_of = kOfCell | kOfHead,
          .why_empty = &why_no_steps},
     View{.id = "neuron",
          .title = "Neuron",
@@ -181,6 +186,7 @@ constexpr std::array kViews = {
          .settings = kNeuronSettings,
          .open = &open_neuron_view,
          .exported = &parts_of_scores,
+         .menus_of = kOfCell,
          .why_empty = &why_no_products},
     View{.id = "heads",
          .title = "Heads",
@@ -199,7 +205,8 @@ constexpr std::array kViews = {
          .settings = kHeadsSettings,
          .open = &open_model_view,
          .exported = &shown_map,
-         .takes_arrows = true},
+         .takes_arrows = true,
+         .shows_all_heads = true},
     View{.id = "predictions",
          .title = "Predictions",
          .group = "Why",

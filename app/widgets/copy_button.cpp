@@ -8,12 +8,10 @@
 namespace headlight::app {
 
 bool draw_copy_button(Frame& frame, std::string name, const char* explanation) {
-  constexpr float kGap = 12.0F;
-  const char* label = "Copy CSV";
-  const float width = button_width(label);
+  const float width = button_width(kCopyCsv);
   const float at = ImGui::GetContentRegionMax().x - width;
-  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
-  const bool is_clicked = ImGui::Button(label);
+  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kCopyGap <= at) ImGui::SameLine(at);
+  const bool is_clicked = ImGui::Button(kCopyCsv);
   mark_last_item(frame, std::move(name), explanation);
   return is_clicked;
 }

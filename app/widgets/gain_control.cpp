@@ -30,7 +30,7 @@ float gain_control_width(const Frame& frame) {
 void draw_gain_control(Frame& frame) {
   const Selection& selection = frame.state.selection;
   const float gain = head_gain(frame.state, selection.block, selection.head);
-  const Ink ink(frame.ui.fonts().small, gain == 1.0F ? frame.ui.theme().text_dim : frame.ui.theme().warning);
+  const Ink ink(frame.ui.fonts().small, gain == 1.0F ? frame.ui.theme().text : frame.ui.theme().warning);
   float edited = gain;
   ImGui::SetNextItemWidth(kFieldWidth);
   // The format rounds to hundredths, so that 0 and 1 are reached exactly.

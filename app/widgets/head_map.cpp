@@ -17,7 +17,7 @@ namespace {
 constexpr float kHeadMapGutter = 30.0F;  // of the layers' numbers
 constexpr float kHeader = 18.0F;         // of the heads' numbers
 constexpr float kHeadMapGap = 2.0F;
-constexpr float kLeastCell = 10.0F, kMostCell = 52.0F, kMostHeight = 24.0F;
+constexpr float kLeastCell = 10.0F, kMostCell = 120.0F, kLowCell = 24.0F, kHighCell = 44.0F;
 
 /// Sizes of the cells.
 struct Grid {
@@ -34,7 +34,9 @@ Grid grid_of(std::size_t layers, std::size_t heads, float width) {
   const float edge =
       std::clamp(std::floor((width - kHeadMapGutter) / static_cast<float>(std::max<std::size_t>(heads, 1))) - kHeadMapGap,
                  kLeastCell, kMostCell);
-  return {.layers = layers, .heads = heads, .cell = {edge, std::min(edge, kMostHeight)}};
+  return {.layers = layers,
+          .heads = heads,
+          .cell = {edge, std::min(edge, std::clamp(std::floor(0.45F * edge), kLowCell, kHighCell))}};
 }
 
 void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optional<double> value, double largest,

@@ -1,5 +1,6 @@
 #include "app/widgets/ink.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/widgets/tooltips.h"
@@ -9,17 +10,39 @@ namespace {
 
 void show_tooltip(Frame& frame, std::string_view text) {
   if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled) || !frame.ui.wants_tooltip()) return;
-  ImGui::BeginTooltip();
+  begin_tooltip(frame, last_item_rect());
   {
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
     ImGui::PushTextWrapPos(280.0F);
     ImGui::TextUnformatted(text.data(), text.data() + text.size());
     ImGui::PopTextWrapPos();
   }
-  ImGui::EndTooltip();
+  end_tooltip(frame);
 }
 
 }  // namespace
+
+void begin_tooltip(Frame& frame, const view::Rect& explained) {
+  constexpr float kAway = 8.0F, kWide = 0.25F, kHigh = 0.4F;  // parts of the window
+  const glm::vec2 window = frame.ui.size(), middle = explained.center();
+  const bool is_wide = explained.size.x > kWide * window.x || explained.size.x > 3.0F * explained.size.y;
+  if (explained.size.y <= kHigh * window.y) {
+    // The side on which there is more room: the pivot is the tooltip's corner or edge that comes to the place.
+    const bool goes_right = middle.x < 0.5F * window.x, goes_down = middle.y < 0.6F * window.y;
+    const float beside = goes_right ? explained.end().x + kAway : explained.origin.x - kAway;
+    const float below = goes_down ? explained.end().y + kAway : explained.origin.y - kAway;
+    const float near_pointer = std::clamp(ImGui::GetIO().MousePos.x, explained.origin.x, explained.end().x);
+    const glm::vec2 at =
+        is_wide ? glm::vec2(near_pointer, below) : glm::vec2(beside, goes_down ? explained.origin.y : explained.end().y);
+    ImGui::SetNextWindowPos(to_imgui(at), ImGuiCond_Always, {goes_right ? 0.0F : 1.0F, goes_down ? 0.0F : 1.0F});
+  }
+  ImGui::BeginTooltip();
+}
+
+void end_tooltip(Frame& frame) {
+  frame.mark("tooltip", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
+  ImGui::EndTooltip();
+}
 
 void mark_last_item(Frame& frame, std::string name, const char* explanation) {
   frame.ui.keyboard().offer_last_item();

@@ -50,6 +50,12 @@ void mark_pointer_item(Frame& frame, std::string name, const char* explanation =
 /// Before ImGui::BeginPopup(): where a key opens the popup, it appears below the last item and not at the pointer.
 void open_below_last_item(const Frame& frame);
 
+/// Instead of ImGui::BeginTooltip(): the tooltip that begins stands beside `explained`, or below or above it where it is
+/// wide, and covers nothing of it.
+void begin_tooltip(Frame& frame, const view::Rect& explained);
+/// Ends it, and marks it as "tooltip".
+void end_tooltip(Frame& frame);
+
 /// A tooltip of some 40 characters' width for the item before, once the pointer rests on it.
 void explain_last_item(Frame& frame, const char* text);
 

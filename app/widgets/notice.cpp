@@ -13,6 +13,8 @@
 namespace headlight::app {
 namespace {
 
+constexpr float kNoticeInset = 16.0F, kNoticeGap = 24.0F;  // before the text, and between it and the button
+
 /// A row of pills: a text, optionally followed by a button.
 class RemarkLine {
  public:
@@ -75,6 +77,11 @@ class RemarkLine {
 
 }  // namespace
 
+float notice_width(const Frame& frame, const Notice& notice, float most) {
+  const float text = text_width(frame.ui.fonts().body, notice.text);
+  return std::min(std::ceil(kNoticeInset + text + kNoticeGap + button_width("Close")) + 8.0F, most);
+}
+
 void draw_notice_panel(Frame& frame, Notice& notice) {
   const shell::Theme& theme = frame.ui.theme();
   const ImVec2 origin = ImGui::GetWindowPos();
@@ -82,16 +89,17 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
   const float height = ImGui::GetWindowHeight();
   const shell::Color role = notice.is_warning ? theme.warning : theme.accent;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(origin, {origin.x + width, origin.y + height}, theme.popup);
-  list->AddRectFilled(origin, {origin.x + 4.0F, origin.y + height}, role);
-  list->AddLine({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, theme.border);
+  constexpr float kRounding = 5.0F;
+  const ImVec2 end(origin.x + width, origin.y + height);
+  list->AddRectFilled(origin, end, theme.popup, kRounding);
+  list->AddRectFilled(origin, {origin.x + 4.0F, end.y}, role, kRounding, ImDrawFlags_RoundCornersLeft);
+  list->AddRect(origin, end, theme.border, kRounding);
 
   const float button = button_width("Close");
   ImFont* font = frame.ui.fonts().body;
-  constexpr float kInset = 16.0F;
-  const float room = std::max(width - button - 24.0F, 1.0F);
-  const std::string text = fit_text(font, notice.text, room - kInset);
-  list->AddText(font, font_size(font), {origin.x + kInset, origin.y + std::round((height - font_size(font)) * 0.5F)},
+  const float room = std::max(width - button - kNoticeGap, 1.0F);
+  const std::string text = fit_text(font, notice.text, room - kNoticeInset);
+  list->AddText(font, font_size(font), {origin.x + kNoticeInset, origin.y + std::round((height - font_size(font)) * 0.5F)},
                 theme.text, text.c_str());
   ImGui::SetCursorPos({0.0F, 0.0F});
   ImGui::Dummy({room, height});

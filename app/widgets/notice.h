@@ -6,7 +6,7 @@
 
 namespace headlight::app {
 
-/// A message under the menu bar, until the user closes it.
+/// A message over the lower end of the window, which moves nothing: until it was there for a while, or the user closes it.
 struct Notice {
   std::string text;  ///< empty: nothing
   bool is_warning = false;
@@ -43,7 +43,10 @@ struct StatusRemarks {
 /// and while the run is compared, and beside them the toast.
 StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks);
 
-/// Draws it into the whole current child region; clears it when it is closed.
+/// Its width in UI units, at most `most`.
+float notice_width(const Frame& frame, const Notice& notice, float most);
+inline constexpr float kNoticeHeight = 36.0F;
+/// Draws it into the whole current window; clears it when it is closed.
 void draw_notice_panel(Frame& frame, Notice& notice);
 
 /// Drawn instead of the map while there is no run: that it is being computed, or the error.

@@ -2,24 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "app/widgets/copy_button.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/line_layout.h"
+#include "app/widgets/view_title.h"
 
 namespace headlight::app {
 namespace {
-
-/// Pins the row, in a kind of attention whose queries are the predicted sequence.
-void choose_position(Frame& frame, std::uint32_t token) {
-  State& state = frame.state;
-  if (&frame.result.input->queries(state.selection.block.kind) != &predicted_tokens(frame.result)) {
-    state.selection.block.kind = model::BlockKind::DecoderSelf;
-    clamp_selection(state, frame.result.shapes);
-  }
-  attention::Cell cell = state.view.pinned.value_or(attention::Cell{});
-  cell.query = token;
-  state.view.pinned = cell;
-}
 
 void draw_arrow(Frame& frame, const std::string& name, const char* side, ImGuiDir direction, bool is_enabled,
                 std::uint32_t token) {
@@ -33,6 +23,17 @@ void draw_arrow(Frame& frame, const std::string& name, const char* side, ImGuiDi
 
 }  // namespace
 
+void choose_position(Frame& frame, std::uint32_t token) {
+  State& state = frame.state;
+  if (&frame.result.input->queries(state.selection.block.kind) != &predicted_tokens(frame.result)) {
+    state.selection.block.kind = model::BlockKind::DecoderSelf;
+    clamp_selection(state, frame.result.shapes);
+  }
+  attention::Cell cell = state.view.pinned.value_or(attention::Cell{});
+  cell.query = token;
+  state.view.pinned = cell;
+}
+
 const model::TokenBatch& predicted_tokens(const EngineResult& result) {
   return result.input->target ? *result.input->target : result.input->source;
 }
@@ -43,36 +44,35 @@ std::string predicted_token_text(const EngineResult& result, std::uint32_t batch
   return has_text ? tokens.texts[batch][token] : std::to_string(token);
 }
 
-void draw_position_header(Frame& frame, const std::string& name, const std::string& title,
-                          const PredictionPosition& position) {
-  const shell::FontSet& fonts = frame.ui.fonts();
-  const shell::Theme& theme = frame.ui.theme();
+bool draw_position_header(Frame& frame, const std::string& name, const std::string& title,
+                          const PredictionPosition& position, const char* copied) {
   const float button = ImGui::GetFrameHeight();
   const float spacing = ImGui::GetStyle().ItemSpacing.x;
   const float automatic = button_width("Automatic");
-  const float controls = 2.0F * button + spacing + (position.is_chosen ? automatic + spacing : 0.0F);
+  const float copy = copied ? button_width(kCopyCsv) + kCopyGap : 0.0F;
+  const float controls = 2.0F * button + spacing + copy + (position.is_chosen ? automatic + spacing : 0.0F);
   const float right = ImGui::GetContentRegionMax().x - controls;
-  {
-    const Ink ink(fonts.title, theme.text);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(fit_text(fonts.title, title, right - spacing - ImGui::GetCursorPosX()).c_str());
-  }
+  draw_view_title(frame, title, right - spacing - ImGui::GetCursorPosX());
   ImGui::SameLine(right);
   if (position.is_chosen) {
     if (ImGui::Button("Automatic")) frame.state.view.pinned.reset();
-    mark_last_item(frame, name + ".automatic", "Back to the end of the text.");
+    mark_last_item(frame, name + ".automatic",
+                   predicts_next(frame.result) ? "Back to the end of the text." : "Back to the first mask.");
     ImGui::SameLine();
   }
   draw_arrow(frame, name, "previous", ImGuiDir_Left, position.token > position.first, position.token - 1);
   ImGui::SameLine();
   draw_arrow(frame, name, "next", ImGuiDir_Right, position.token + 1 < position.end, position.token + 1);
+  const bool copies = copied && draw_copy_button(frame, name + ".copy", copied);
   const std::string token = predicted_token_text(frame.result, position.batch, position.token);
   frame.ui.ensure_glyphs(token);
-  const std::string about =
-      fmt::format("{} \u201C{}\u201D, token {} of {}", position.kind == PredictionPosition::Kind::Next ? "after" : "at",
-                  token, position.token - position.first, position.end - position.first);
-  const Ink ink(fonts.body, theme.text_dim);
-  ImGui::TextUnformatted(fit_text(fonts.body, about, ImGui::GetContentRegionAvail().x).c_str());
+  const std::string about = fmt::format("{} \u201C{}\u201D, position {} of 0 to {}",
+                                        position.kind == PredictionPosition::Kind::Next ? "after" : "at", token,
+                                        position.token - position.first, position.end - position.first - 1);
+  ImFont* font = frame.ui.fonts().body;
+  const Ink ink(font, frame.ui.theme().text_dim);
+  ImGui::TextUnformatted(fit_text(font, about, ImGui::GetContentRegionAvail().x).c_str());
+  return copies;
 }
 
 }  // namespace headlight::app

@@ -12,9 +12,14 @@ const model::TokenBatch& predicted_tokens(const EngineResult& result);
 /// The text of one of its tokens; its number where it has none.
 std::string predicted_token_text(const EngineResult& result, std::uint32_t batch, std::uint32_t token);
 
+/// Pins the row of a position, in a kind of attention whose queries are the predicted sequence.
+void choose_position(Frame& frame, std::uint32_t token);
+
 /// A title with the arrows that choose the position before and behind, and below it "after “the”, token 4 of 12". The arrows
-/// pin the row, as a click on the map does. `name` is the view's: "logits.previous", "logits.next", "logits.automatic".
-void draw_position_header(Frame& frame, const std::string& name, const std::string& title,
-                          const PredictionPosition& position);
+/// pin the row, as a click on the map does. `name` is the view's: "logits.previous", "logits.next", "logits.automatic",
+/// "logits.copy". `copied`: what its button "Copy CSV" copies, in a sentence; null: it has none. Returns whether that button
+/// was clicked.
+bool draw_position_header(Frame& frame, const std::string& name, const std::string& title,
+                          const PredictionPosition& position, const char* copied = nullptr);
 
 }  // namespace headlight::app

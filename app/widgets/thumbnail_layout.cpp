@@ -47,24 +47,61 @@ void ThumbnailLayout::set_per_line(std::uint32_t count, float least) {
   const std::uint32_t maps = std::max(request_.per_group, 1U);
   per_line_ = count;
   lines_per_group_ = (maps + count - 1) / count;
+  column_gap_ = gap_;
   const float width = std::max(room(), least);
   const float share = (width - gap_ * static_cast<float>(per_line_ - 1)) / static_cast<float>(per_line_);
-  map_size_.x = std::floor(std::min(share, kMostWidth));
-  map_size_.y = std::floor(map_size_.x * std::clamp(request_.aspect, 0.5F, 1.5F));
+  set_map_width(std::min(share, kMostWidth));
+}
+
+void ThumbnailLayout::set_map_width(float width) {
+  map_size_.x = std::floor(width);
+  map_size_.y = std::floor(map_size_.x * shown_aspect());
+}
+
+float ThumbnailLayout::shown_aspect() const { return std::clamp(request_.aspect, 0.5F, 1.5F); }
+
+float ThumbnailLayout::width_in_height() const {
+  const float groups = static_cast<float>(request_.groups);
+  const float of_line = (request_.height - (groups - 1.0F) * group_gap_) / (groups * static_cast<float>(lines_per_group_));
+  return (of_line - caption() - gap_) / shown_aspect();
 }
 
 bool ThumbnailLayout::fit(const Style& style) {
-  apply(style);
-  for (std::uint32_t count = 1; count <= most_per_line(style.least); ++count) {
+  const std::uint32_t maps = std::max(request_.per_group, 1U);
+  std::uint32_t best = 0;
+  float widest = 0.0F;
+  // 4 + 4 maps and not 5 + 3: of each number of lines the shortest ones.
+  for (std::uint32_t lines = maps; lines > 0; --lines) {
+    apply(style);
+    const std::uint32_t count = (maps + lines - 1) / lines;
+    if ((maps + count - 1) / count != lines || count > most_per_line(style.least)) continue;
     set_per_line(count, style.least);
-    if (lines_per_group_ == 1 && !has_captions_) group_gap_ = 0.0F;
-    const bool is_high_enough = request_.height <= 0.0F || height() <= request_.height;
-    if (!is_high_enough || map_size_.x < style.least) continue;
-    const std::uint32_t maps = std::max(request_.per_group, 1U);
-    per_line_ = (maps + lines_per_group_ - 1) / lines_per_group_;  // 4 + 4 instead of 5 + 3
-    return true;
+    if (lines == 1 && !has_captions_) group_gap_ = 0.0F;
+    const float width = request_.height > 0.0F ? std::min(map_size_.x, width_in_height()) : map_size_.x;
+    if (width < style.least || width <= widest) continue;
+    widest = width;
+    best = count;
   }
-  return false;
+  if (best == 0) return false;
+  apply(style);
+  set_per_line(best, style.least);
+  if (lines_per_group_ == 1 && !has_captions_) group_gap_ = 0.0F;
+  set_map_width(widest);
+  spread();
+  return true;
+}
+
+/// What the maps leave of the room becomes wider gaps, up to a part of a map.
+void ThumbnailLayout::spread() {
+  constexpr float kWidestColumnGap = 0.4F, kWidestGroupGap = 0.8F;
+  if (per_line_ > 1) {
+    const float left = room() - static_cast<float>(per_line_) * map_size_.x;
+    column_gap_ =
+        std::clamp(std::floor(left / static_cast<float>(per_line_ - 1)), gap_, gap_ + kWidestColumnGap * map_size_.x);
+  }
+  if (request_.groups < 2 || request_.height <= 0.0F) return;
+  const float left = std::floor((request_.height - height()) / static_cast<float>(request_.groups - 1));
+  group_gap_ += std::clamp(left, 0.0F, std::floor(kWidestGroupGap * map_size_.y));
 }
 
 float ThumbnailLayout::group_height() const { return static_cast<float>(lines_per_group_) * line_height() + group_gap_; }
@@ -72,7 +109,7 @@ float ThumbnailLayout::group_height() const { return static_cast<float>(lines_pe
 glm::vec2 ThumbnailLayout::box(std::uint32_t group, std::uint32_t index) const {
   const std::uint32_t line = index / per_line_;
   const std::uint32_t column = index % per_line_;
-  return {request_.gutter + static_cast<float>(column) * (map_size_.x + gap_),
+  return {request_.gutter + static_cast<float>(column) * (map_size_.x + column_gap_),
           static_cast<float>(group) * group_height() + static_cast<float>(line) * line_height()};
 }
 

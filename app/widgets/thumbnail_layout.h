@@ -46,8 +46,13 @@ class ThumbnailLayout {
   void apply(const Style& style);
   /// Lines of so many maps; fills the width.
   void set_per_line(std::uint32_t count, float least);
+  void set_map_width(float width);
+  float shown_aspect() const;
+  /// The width of maps that fill the height in lines as they are.
+  float width_in_height() const;
   /// The largest maps of the style that need no scroll bar; false: there are none.
   bool fit(const Style& style);
+  void spread();
   /// The most maps on a line that the style allows.
   std::uint32_t most_per_line(float least) const;
   float room() const;
@@ -55,7 +60,7 @@ class ThumbnailLayout {
 
   Request request_;
   bool has_captions_ = true;
-  float gap_ = 0.0F, group_gap_ = 0.0F;
+  float gap_ = 0.0F, column_gap_ = 0.0F, group_gap_ = 0.0F;
   std::uint32_t per_line_ = 1, lines_per_group_ = 1;
   glm::vec2 map_size_{0.0F};
 };

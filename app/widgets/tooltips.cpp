@@ -230,6 +230,8 @@ constexpr std::array kLines = {
          "MLPs between the two heads react to what the first one gives: paths through them count as well."},
     Line{"prediction.mask", "Puts the model's mask token into the text, so that it predicts the token there."},
     Line{"prediction.next", "The prediction one token later."},
+    Line{"prediction.positions.0", "The prediction at one position, with its bars and its layers."},
+    Line{"prediction.positions.1", "The likeliest tokens at every position of the text."},
     Line{"prediction.previous", "The prediction one token earlier."},
     Line{"rail.grid", "Opens the grid of heads (Ctrl+G)."},
     Line{"rail.sidebar", "Opens the panel with the text, the model and the masks (Ctrl+B)."},

@@ -74,28 +74,27 @@ Sides share_out(glm::vec2 size, const Panes& panes) {
 
 }  // namespace
 
+TabRows tab_rows_in(float width, const TabWidths& tabs) {
+  return width >= tabs.one_row ? TabRows::One : width >= tabs.two_rows ? TabRows::Two : TabRows::Menus;
+}
+
 Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes) {
   const auto [width, height] = std::pair(size.x, size.y);
   const Sides sides = share_out(size, panes);
   const float sidebar = sides.left;
   const float grid = sides.right;
-  const float notice = strips.has_notice ? kNoticeHeight : 0.0F;
-  const float room = std::max(height - strips.menu - notice - kBodyLeast, 0.0F);
+  const float room = std::max(height - strips.menu - kBodyLeast, 0.0F);
   const float texts = std::round(std::min(strips.texts, room));
-  const float spare = std::max(height - strips.menu - notice - texts - kBodyMin, 0.0F);
+  const float spare = std::max(height - strips.menu - texts - kBodyMin, 0.0F);
   const float welcome = std::round(std::min(strips.welcome, spare));
-  const float top = strips.menu + notice + welcome + texts;
+  const float top = strips.menu + welcome + texts;
   const float status = std::min(kStatusHeight, std::max(height - top, 0.0F));
   const float body = std::max(height - top - status, 0.0F);
   const float center = std::max(width - sidebar - grid, 0.0F);
 
   Layout layout;
-  layout.tab_rows = center >= strips.tabs.one_row    ? TabRows::One
-                    : center >= strips.tabs.two_rows ? TabRows::Two
-                                                     : TabRows::Menus;
-  const float tabs = std::min(height_of(layout.tab_rows), body);
-  layout.notice = {.origin = {0.0F, strips.menu}, .size = {width, notice}};
-  layout.welcome = {.origin = {0.0F, strips.menu + notice}, .size = {width, welcome}};
+  const float tabs = std::min(height_of(strips.tab_rows), body);
+  layout.welcome = {.origin = {0.0F, strips.menu}, .size = {width, welcome}};
   layout.texts = {.origin = {0.0F, top - texts}, .size = {width, texts}};
   (sides.has_sidebar ? layout.sidebar : layout.sidebar_rail) = {.origin = {0.0F, top}, .size = {sidebar, body}};
   if (sides.has_sidebar) {

@@ -18,6 +18,8 @@ enum class TabRows : std::uint8_t {
 struct TabWidths {
   float one_row = 0.0F, two_rows = 0.0F;
 };
+/// The rows that fit into `width`.
+TabRows tab_rows_in(float width, const TabWidths& tabs);
 
 /// Where the panes of the window are, in UI units. Pure arithmetic: the same window gives the same layout.
 ///
@@ -31,7 +33,6 @@ struct TabWidths {
 /// The map comes first: a side panel that would leave it too little room folds into a rail at the window's edge, the grid
 /// before the sidebar. A panel that the user opened stays open until the map would be smaller than kCenterMin.
 struct Layout {
-  view::Rect notice;   ///< a line under the menu bar; no height when there is nothing to say
   view::Rect welcome;  ///< what to begin with; no height once it was closed
   view::Rect texts;    ///< a translator's two texts side by side; no height otherwise
   view::Rect lesson;   ///< above the sidebar, as wide; no height without a lesson, or where the sidebar is folded
@@ -44,8 +45,6 @@ struct Layout {
   view::Rect status;
   view::Rect sidebar_splitter;  ///< may be dragged; wider than the line that is seen
   view::Rect grid_splitter;
-  TabRows tab_rows = TabRows::One;
-
   bool has_sidebar() const { return sidebar.size.x > 0.0F; }
   bool has_grid() const { return grid.size.x > 0.0F; }
 };
@@ -60,7 +59,6 @@ inline constexpr float kTabMenusHeight = 40.0F;
 inline constexpr float kOneTabRow = 46.0F;
 inline constexpr float kTwoTabRows = 58.0F;
 inline constexpr float kStatusHeight = 28.0F;
-inline constexpr float kNoticeHeight = 36.0F;
 inline constexpr float kBodyMin = 440.0F;    ///< of the panes and the status line, before the welcome gives way
 inline constexpr float kBodyLeast = 280.0F;  ///< before the texts give way
 inline constexpr float kLessonMost = 0.6F;   ///< part of the sidebar's column that a lesson takes
@@ -68,11 +66,10 @@ inline constexpr float kLessonMost = 0.6F;   ///< part of the sidebar's column t
 /// Heights of the strips above the panes; 0: not there.
 struct Strips {
   float menu = 0.0F;
-  bool has_notice = false;
   float welcome = 0.0F;
   float texts = 0.0F;
   float lesson = 0.0F;  ///< of the sidebar's column
-  TabWidths tabs = {};
+  TabRows tab_rows = TabRows::One;
 };
 
 /// The panes' widths and the strips' heights are upper limits: they are cut to what fits, and the strips leave the map some

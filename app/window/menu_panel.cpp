@@ -30,6 +30,16 @@ class Menus {
  public:
   Menus(Frame& frame, const MenuContext& context) : frame_(frame), context_(context) {}
 
+  /// The entries of a context menu, below what it is of.
+  MenuChoice draw_for(MenuTarget target, const std::string& title) {
+    heading(title.c_str());
+    ImGui::Separator();
+    for (const Command& command : commands()) {
+      if ((command.menus_of & static_cast<std::uint8_t>(target)) != 0) entry(command, command.label);
+    }
+    return std::move(choice_);
+  }
+
   MenuChoice draw() {
     menu("File", [this] { draw_commands("File"); });
     menu("Edit", [this] { draw_commands("Edit"); });
@@ -50,9 +60,10 @@ class Menus {
     ImGui::EndMenu();
   }
 
-  void entry(const Command& command) {
+  void entry(const Command& command) { entry(command, command.menu.label); }
+
+  void entry(const Command& command, std::string label) {
     const CommandContext& context = context_.commands;
-    std::string label = command.menu.label;
     if (const std::string object = command.object ? command.object(context) : std::string(); !object.empty()) {
       label += ": " + object;
     }
@@ -62,7 +73,8 @@ class Menus {
                         is_enabled(command, context))) {
       choice_.command = &command;
     }
-    mark_last_item(frame_, fmt::format("menu.{}", command.menu.label), command.help.c_str());
+    mark_last_item(frame_, fmt::format("menu.{}", command.menu.label.empty() ? command.id : command.menu.label),
+                   command.help.c_str());
   }
 
   void draw_commands(const char* title) {
@@ -161,6 +173,10 @@ MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context) {
   MenuChoice choice = Menus(frame, context).draw();
   ImGui::EndMainMenuBar();
   return choice;
+}
+
+MenuChoice draw_context_menu(Frame& frame, const MenuContext& context, MenuTarget target, const std::string& title) {
+  return Menus(frame, context).draw_for(target, title);
 }
 
 }  // namespace headlight::app

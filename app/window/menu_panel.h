@@ -31,4 +31,7 @@ struct MenuChoice {
 /// The menu bar at the window's top.
 MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context);
 
+/// The entries of a context menu, into the popup that is open: the commands that it offers. `title`: what it is of.
+MenuChoice draw_context_menu(Frame& frame, const MenuContext& context, MenuTarget target, const std::string& title);
+
 }  // namespace headlight::app

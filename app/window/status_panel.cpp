@@ -41,6 +41,15 @@ std::string reuse_text(const inference::RunTiming& timing) {
   return text;
 }
 
+/// What a pass took: facts that are looked at now and then.
+std::string pass_in_words(const EngineResult& result) {
+  return fmt::format(
+      "The last forward pass on the device, by its own clock, with the program's part where the device is the processor: {} "
+      "step{} (dispatches), {} parameters, {} on the device.",
+      result.timing.dispatches, result.timing.dispatches == 1 ? "" : "s", short_count(result.parameter_count),
+      short_bytes(result.timing.device_bytes));
+}
+
 class StatusLine {
  public:
   StatusLine(Frame& frame, float left, float right_edge) : frame_(frame), right_edge_(right_edge), x_(left) {}
@@ -137,10 +146,8 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
       line.part(result.capture_warning, theme.warning, "Of the rows that were read so far");
   }
   if (is_computed) {
-    line.part(
-        fmt::format("{:.2f} ms", result.timing.gpu_ms), theme.text,
-        "Time of the last forward pass on the device, by its own clock, with the program's part where the device is the "
-        "processor");
+    line.part(fmt::format("{:.2f} ms", result.timing.gpu_ms), theme.text, pass_in_words(result).c_str());
+    frame.mark("status.time", last_item_rect());
     if (result.input) line.part(tokens_of(*result.input), theme.text_dim, kTokensExplained);
     const bool has_model = result.model && result.network;
     const std::string stretched = has_model ? stretch_in_words(*result.model->network, *result.network) : std::string();
@@ -153,11 +160,6 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
       line.part(reuse_text(result.timing), theme.text_dim,
                 "What the previous run had computed and this one would have computed again");
     }
-    line.part(short_count(result.parameter_count) + " parameters", theme.text_dim, "Weights and biases of the model");
-    line.part(fmt::format("{} dispatch{}", result.timing.dispatches, result.timing.dispatches == 1 ? "" : "es"),
-              theme.text_dim,
-              "Kernels of the pass, and its steps that the program computes where the device is the processor");
-    line.part(short_bytes(result.timing.device_bytes), theme.text_dim, "Weights and run state on the device");
   }
   if (remark.text.empty()) return;
   const ImVec2 origin = ImGui::GetWindowPos();

@@ -17,7 +17,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kLeft = 16.0F;
+constexpr float kLeft = 16.0F, kAtRight = 27.0F;  // at the left, and for the button at the right end
 constexpr float kLeastTabGap = 13.0F, kMostTabGap = 24.0F;
 constexpr float kBetweenGroups = 14.0F;  // and as much on the other side of the line between them
 constexpr float kAfterHeading = 12.0F;   // of a group's heading that stands before its tabs
@@ -230,12 +230,12 @@ TabWidths measure_tabs(const shell::Ui& ui, float insets) {
           .two_rows = kLeft + insets + std::max(first, second) + headings};
 }
 
-void draw_tabs_panel(Frame& frame, TabRows rows, float left_inset, float right_inset) {
+void draw_tabs_panel(Frame& frame, TabRows rows, float tabs_width, float left_inset) {
   const shell::Theme& theme = frame.ui.theme();
   const float width = ImGui::GetWindowWidth();
   const float height = ImGui::GetWindowHeight();
   const float left = kLeft - kLeastTabGap * 0.5F + left_inset;
-  const float end = TabsPainter(frame, rows, left, width - left - right_inset).draw();
+  const float end = TabsPainter(frame, rows, left, tabs_width - left - kAtRight).draw();
   const ImVec2 origin = ImGui::GetWindowPos();
   ImDrawList* list = ImGui::GetWindowDrawList();
   const bool is_stale = frame.result.is_stale && frame.result.run != 0;
@@ -243,13 +243,13 @@ void draw_tabs_panel(Frame& frame, TabRows rows, float left_inset, float right_i
                 is_stale ? theme.warning : theme.border);
   if (!is_stale) return;
   ImFont* font = frame.ui.fonts().small;
-  const float room = width - kLeft - right_inset - end;
+  const float room = width - kLeft - kAtRight - end;
   const char* text = "";  // where the tabs leave no room, the line below them and the status bar tell it
   for (const char* fitting : {"Not up to date", "Not up to date: this is the last map that could be computed"}) {
     if (font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, fitting).x <= room) text = fitting;
   }
   const float text_width = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text).x;
-  const float stale_left = width - kLeft - right_inset - std::ceil(text_width);
+  const float stale_left = width - kLeft - kAtRight - std::ceil(text_width);
   list->AddText(font, font_size(font), {origin.x + stale_left, origin.y + std::round((height - font_size(font)) * 0.5F)},
                 theme.warning, text);
   frame.mark("tabs.stale", {.origin = {origin.x + stale_left, origin.y}, .size = {text_width, height}});

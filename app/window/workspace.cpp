@@ -14,8 +14,8 @@
 #include "app/models/starter_view.h"
 #include "app/shell/shaped_text.h"
 #include "app/state/comparison.h"
-#include "app/state/run_interventions.h"
 #include "app/state/portable_state.h"
+#include "app/state/run_interventions.h"
 #include "app/state/session_file.h"
 #include "app/views/view_table.h"
 #include "app/window/png_file.h"
@@ -412,6 +412,7 @@ double Workspace::redraw_after_s() const {
   double wait_s = ui_.redraw_after_s();
   if (has_jobs) wait_s = std::min(wait_s, kJobInterval_s);
   if (arrival_began_s_ || (stale_since_s_ && engine_->is_busy())) wait_s = std::min(wait_s, kJobInterval_s);
+  if (notice_.is_shown()) wait_s = std::min(wait_s, std::max(notice_until_s_ - last_frame_s_, kJobInterval_s));
   if (toast_.is_shown()) wait_s = std::min(wait_s, std::max(toast_.until_s - last_frame_s_, 0.0));
   if (!waiting_.empty() || typed_row_.is_text()) wait_s = std::min(wait_s, typed_row_.wait_s(last_frame_s_));
   return wait_s;

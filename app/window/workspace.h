@@ -206,6 +206,7 @@ class Workspace final : private CommandHost {
   void copy_cell() override;
   void copy_numbers(CopiedNumbers what) override { copied_numbers_ = what; }
   void quit() override { wants_to_quit_ = true; }
+  void open_menu(MenuTarget target) override { asked_menu_ = target; }
   void toggle_sidebar() override;
   void toggle_grid() override;
   bool is_presenting() const override { return is_presenting_; }
@@ -331,6 +332,9 @@ class Workspace final : private CommandHost {
   void follow_staleness(double now_s);
   /// Dims the views where that is so for longer than a keystroke takes, with the reason.
   void draw_staleness(Frame& frame);
+  void draw_notice(Frame& frame);
+  void draw_context_menus(Frame& frame);
+  std::string menu_title(MenuTarget target) const;
   void draw_model_browser(Frame& frame);
   void draw_text_section(Frame& frame);
   void draw_model_section(Frame& frame, const PresetInfo* preset);
@@ -364,6 +368,8 @@ class Workspace final : private CommandHost {
 
   Transient transient_;
   Layout layout_;
+  TabRows tab_rows_ = TabRows::One;
+  float tabs_width_ = 0.0F;                         ///< beside the grid, where there is one
   std::optional<attention::Cell> pointed_in_grid_;  ///< of the thumbnail under the pointer, in the last frame
   ItemRects items_;
   ItemTips tips_;
@@ -371,6 +377,8 @@ class Workspace final : private CommandHost {
   TextPanelMemory text_memory_;
   PromptPanelMemory prompt_memory_;
   TokenMenu token_menu_;
+  std::optional<MenuTarget> asked_menu_;  ///< opens with the next frame
+  MenuTarget menu_target_ = MenuTarget::Cell;
   bool had_two_texts_ = false;   ///< in the last frame
   float texts_height_ = 150.0F;  ///< that the two texts wanted in the last frame
   ModelJobs model_jobs_;
@@ -406,6 +414,8 @@ class Workspace final : private CommandHost {
   NumberBeingTyped typed_;
   ExpressionDrafts expression_drafts_;
   Notice notice_;
+  std::string shown_notice_;     ///< its text in the last frame
+  double notice_until_s_ = 0.0;  ///< when it goes by itself
   Toast toast_;
   State told_before_, told_after_;          ///< around the command that the toast tells of
   std::optional<std::uint64_t> told_step_;  ///< of the history, by id, as soon as the command is in it

@@ -153,6 +153,9 @@ void Workspace::toggle_sidebar() {
 void Workspace::toggle_grid() {
   if (std::exchange(is_presenting_, false)) return;
   app::toggle_grid(settings_.panes, layout_);
+  // A view of all heads leaves the grid folded until it is opened by choice.
+  const bool folds_it = find_view(state_.view.tab).shows_all_heads && !layout_.has_grid();
+  if (folds_it && settings_.panes.grid_fold == Fold::Automatic) settings_.panes.grid_fold = Fold::Open;
 }
 
 void Workspace::toggle_welcome() {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/cells/stage_text.h"
 #include "app/dialogs/help_dialogs.h"
 #include "app/dialogs/history_window.h"
 #include "app/shell/click_area.h"
@@ -44,8 +45,8 @@ constexpr ImGuiWindowFlags kPaneFlags = ImGuiWindowFlags_NoDecoration | ImGuiWin
                                         ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
                                         ImGuiWindowFlags_NoFocusOnAppearing;
 /// The panes in the order in which Tab walks through their controls.
-constexpr std::array<std::string_view, 11> kWalk = {"notice", "welcome", "texts",     "lesson", "sidebar rail", "sidebar",
-                                                    "tabs",   "center",  "grid rail", "grid",   "status"};
+constexpr std::array<std::string_view, 10> kWalk = {"welcome", "texts",  "lesson",    "sidebar rail", "sidebar",
+                                                    "tabs",    "center", "grid rail", "grid",         "status"};
 constexpr int kAboveAll = static_cast<int>(kWalk.size());  // what is above the panes comes last
 
 constexpr std::uint32_t kStaleDim = 0xB0;  // of 255: what is below stays recognisable
@@ -112,17 +113,17 @@ void Workspace::pane(const char* name, const view::Rect& rect, shell::Color grou
 void Workspace::draw(Frame& menus, Frame& frame) {
   Panes panes = settings_.panes;
   if (is_presenting_) panes.sidebar_fold = panes.grid_fold = Fold::Folded;
-  layout_ = layout_window(
-      ui_.size(),
-      {.menu = ImGui::GetFrameHeight(),
-       .has_notice = notice_.is_shown(),
-       .welcome = settings_.shows_welcome && !is_presenting_ ? welcome_height(welcome_cards().size(), ui_.size().x) : 0.0F,
-       .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F,
-       .lesson = lessons_.is_open() ? lesson_memory_.wanted : 0.0F,
-       .tabs = measure_tabs(ui_, 2.0F * kTabsInset)},
-      panes);
+  Strips strips{
+      .menu = ImGui::GetFrameHeight(),
+      .welcome = settings_.shows_welcome && !is_presenting_ ? welcome_height(welcome_cards().size(), ui_.size().x) : 0.0F,
+      .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F,
+      .lesson = lessons_.is_open() ? lesson_memory_.wanted : 0.0F};
+  // Tabs stand where they do beside the grid, also in a view that folds it.
+  tabs_width_ = layout_window(ui_.size(), strips, panes).tabs.size.x;
+  tab_rows_ = strips.tab_rows = tab_rows_in(tabs_width_, measure_tabs(ui_, 2.0F * kTabsInset));
+  if (find_view(frame.state.view.tab).shows_all_heads && panes.grid_fold == Fold::Automatic) panes.grid_fold = Fold::Folded;
+  layout_ = layout_window(ui_.size(), strips, panes);
   const shell::Theme& theme = ui_.theme();
-  pane("notice", layout_.notice, theme.popup, false, [&] { draw_notice_panel(frame, notice_); });
   draw_tabs(frame);
   const std::optional<attention::Cell> in_grid = std::exchange(pointed_in_grid_, std::nullopt);
   if (in_grid) {  // lit in all views, as a token's chip is
@@ -133,6 +134,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   draw_center(frame);
   const shell::ControlArea area(ui_.keyboard(), kAboveAll);
   token_menu_.draw(frame);
+  draw_context_menus(frame);
   pane("grid", layout_.grid, theme.panel, true, [&] {
     if (result_.run == 0) return;
     const std::optional<NumberRef> of_view = std::exchange(frame.transient.pointed_number, std::nullopt);
@@ -157,6 +159,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   draw_arrival(frame);
   draw_staleness(frame);
   draw_typed_offer(frame);
+  draw_notice(frame);
   draw_welcome(menus);  // behind the panes: a card may choose something else than they have shown
   draw_dialogs(frame);
   copy_pinned_cell(frame);
@@ -179,6 +182,36 @@ void Workspace::draw_menu(Frame& frame) {
   }
 }
 
+std::string Workspace::menu_title(MenuTarget target) const {
+  const Selection& selection = state_.selection;
+  if (target == MenuTarget::Head) return head_title(result_, selection.block, selection.head);
+  if (const std::optional<CellRange>& range = transient_.range; target == MenuTarget::Range && range) {
+    return fmt::format("{} \u00D7 {} cells", range->last.query - range->first.query + 1,
+                       range->last.key - range->first.key + 1);
+  }
+  const std::optional<attention::Cell>& pinned = state_.view.pinned;
+  return pinned ? fmt::format("query {} \u00B7 key {}", pinned->query, pinned->key) : std::string();
+}
+
+void Workspace::draw_context_menus(Frame& frame) {
+  constexpr const char* kContextMenu = "context menu";
+  if (const auto asked = std::exchange(asked_menu_, std::nullopt)) {
+    menu_target_ = *asked;
+    ImGui::OpenPopup(kContextMenu);
+  }
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10.0F, 8.0F));
+  if (ImGui::BeginPopup(kContextMenu)) {
+    const MenuContext context{.commands = command_context(), .presets = {}, .devices = {}, .cards = {}};
+    const MenuChoice choice = draw_context_menu(frame, context, menu_target_, menu_title(menu_target_));
+    if (choice.command) {
+      chosen_ = [this, id = choice.command->id] { run(id); };
+      ui_.request_redraw(2);
+    }
+    ImGui::EndPopup();
+  }
+  ImGui::PopStyleVar();
+}
+
 void Workspace::draw_welcome(Frame& frame) {
   pane("welcome", layout_.welcome, ui_.theme().panel, false, [&] {
     const std::vector<WelcomeCard> cards = welcome_cards();
@@ -192,8 +225,7 @@ void Workspace::draw_tabs(Frame& frame) {
   pane("tabs", layout_.tabs, ui_.theme().background, false, [&] {
     const view::Rect& tabs = layout_.tabs;
     const float y = tabs.origin.y + std::round((tabs.size.y - kFoldButtonEdge) * 0.5F);
-    draw_tabs_panel(frame, layout_.tab_rows, layout_.has_sidebar() ? kTabsInset : 0.0F,
-                    layout_.has_grid() ? kTabsInset : 0.0F);
+    draw_tabs_panel(frame, tab_rows_, tabs_width_, layout_.has_sidebar() ? kTabsInset : 0.0F);
     const float left = tabs.origin.x + kTabsEdge;
     if (layout_.has_sidebar() && draw_fold_button(frame, "fold.sidebar", FoldSide::Left, {left, y})) toggle_sidebar();
     const float right = tabs.end().x - kTabsInset;
@@ -397,6 +429,31 @@ void Workspace::draw_typed_offer(Frame& frame) {
   typed_answer_ = draw_typed_offer_panel(frame, typed_row_.text(), has_text_box());
   ImGui::End();
   if (typed_answer_ != TypedOfferChoice::None) ui_.request_redraw(2);
+}
+
+/// Over the panes, above the status line.
+void Workspace::draw_notice(Frame& frame) {
+  constexpr double kShown_s = 8.0, kWarningShown_s = 30.0;
+  constexpr float kAway = 12.0F;  // from the window's edges and the status line
+  if (std::exchange(shown_notice_, notice_.text) != notice_.text) {
+    notice_until_s_ = last_frame_s_ + (notice_.is_warning ? kWarningShown_s : kShown_s);
+  }
+  if (!notice_.is_shown()) return;
+  frame.ui.ensure_glyphs(notice_.text);
+  const float width = notice_width(frame, notice_, std::max(ui_.size().x - 2.0F * kAway, 1.0F));
+  const float y = layout_.status.origin.y - kNoticeHeight - kAway;
+  ImGui::SetNextWindowPos({std::round((ui_.size().x - width) * 0.5F), std::max(y, 0.0F)});
+  ImGui::SetNextWindowSize({width, kNoticeHeight});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
+  ImGui::Begin("notice", nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar(2);
+  const bool is_read = ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem);
+  draw_notice_panel(frame, notice_);
+  ImGui::End();
+  if (is_read || last_frame_s_ < notice_until_s_) return;
+  notice_ = {};
+  ui_.request_redraw(2);  // this frame has drawn it
 }
 
 void Workspace::draw_splitters(Frame& frame) {

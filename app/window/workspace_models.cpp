@@ -117,6 +117,7 @@ void Workspace::show_model(const ModelJobs::Opened& opened) {
   if (is_other) select_first_head(state_, *opened.model);
   if (const std::optional<std::string> text = std::exchange(text_to_show_, std::nullopt)) {
     state_.text() = *text;
+    state_.view.tab = kHeadView;
     state_.model().ids.clear();
     state_.model().target_text.clear();
     state_.model().target_ids.clear();

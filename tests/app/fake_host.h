@@ -18,6 +18,7 @@ class FakeHost final : public CommandHost {
   std::string redo_label() const override { return redoes; }
   void undo_change() override { calls.emplace_back("undo"); }
   void redo_change() override { calls.emplace_back("redo"); }
+  void open_menu(MenuTarget) override { calls.emplace_back("menu"); }
   void toggle_history() override { calls.emplace_back("history"); }
   bool is_loading_model() const override { return loads; }
   bool can_open_second_text() const override { return true; }

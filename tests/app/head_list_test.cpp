@@ -85,7 +85,7 @@ TEST_SUITE("cpu") {
     // Both queries that have a token before them give all to it.
     CHECK(head_sentence({kFirst, 1}, head_with(1.0)) == "L0H1 looks at the previous token: 1.00");
     CHECK(badge_text(head_with(1.0)) == "prev 1.00");
-    CHECK(head_sentence({kFirst, 0}, head_with(0.3)) == "L0H0 shows no clear pattern: previous 0.30, sink 0.43");
+    CHECK(head_sentence({kFirst, 0}, head_with(0.3)) == "L0H0 shows no clear pattern: previous token 0.30, sink 0.43");
     CHECK(badge_text(head_with(0.3)).empty());
     CHECK(metrics_text(head_with(1.0), {}) ==
           "previous 1.00 \u00B7 duplicate \u2013 \u00B7 induction \u2013 \u00B7 sink 0.67 \u00B7 concentration 1.00 "

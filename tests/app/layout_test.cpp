@@ -19,15 +19,15 @@ TEST_SUITE("cpu") {
   TEST_CASE("panes tile the window at every size") {
     for (const float width : {1.0F, 64.0F, 320.0F, 400.0F, 640.0F, 800.0F, 1024.0F, 1600.0F, 2560.0F}) {
       for (const float height : {1.0F, 30.0F, 60.0F, 250.0F, 640.0F, 1440.0F}) {
-        for (const Strips& strips : {Strips{.menu = 26.0F}, Strips{.menu = 26.0F, .has_notice = true},
-                                     Strips{.menu = 26.0F, .has_notice = true, .welcome = 130.0F, .texts = 150.0F}}) {
+        for (const Strips& strips : {Strips{.menu = 26.0F}, Strips{.menu = 26.0F, .tab_rows = TabRows::Two},
+                                     Strips{.menu = 26.0F, .welcome = 130.0F, .texts = 150.0F}}) {
           CAPTURE(width);
           CAPTURE(height);
           const Layout layout = layout_window({width, height}, strips, Panes{});
           const view::Rect& left = layout.has_sidebar() ? layout.sidebar : layout.sidebar_rail;
           const view::Rect& beside = layout.has_grid() ? layout.grid : layout.grid_rail;
           CHECK(left.origin.x == 0.0F);
-          CHECK(bottom(layout.notice) == layout.welcome.origin.y);
+          CHECK(layout.welcome.origin.y == 26.0F);
           CHECK(bottom(layout.welcome) == layout.texts.origin.y);
           CHECK(bottom(layout.texts) == left.origin.y);
           CHECK(right(left) == layout.center.origin.x);

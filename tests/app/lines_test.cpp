@@ -195,16 +195,22 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("heads are hidden and shown one by one, or one alone") {
     LineChoices choices;
-    CHECK(shows_head(choices, 3));
-    toggle_head(choices, 3);
-    toggle_head(choices, 1);
+    CHECK(shows_head(choices, 2, 2));  // the selected one alone
+    CHECK_FALSE(shows_head(choices, 3, 2));
+    toggle_head(choices, 3, 2, 4);
+    CHECK_FALSE(choices.shows_selected);
+    CHECK(choices.hidden_heads == std::vector<std::uint32_t>{0, 1});
+    choices = {.shows_selected = false, .hidden_heads = {}};
+    CHECK(shows_head(choices, 3, 2));
+    toggle_head(choices, 3, 2, 4);
+    toggle_head(choices, 1, 2, 4);
     CHECK(choices.hidden_heads == std::vector<std::uint32_t>{1, 3});
-    CHECK_FALSE(shows_head(choices, 3));
-    toggle_head(choices, 3);
+    CHECK_FALSE(shows_head(choices, 3, 2));
+    toggle_head(choices, 3, 2, 4);
     CHECK(choices.hidden_heads == std::vector<std::uint32_t>{1});
     show_only(choices, 1, 4);
     CHECK(choices.hidden_heads == std::vector<std::uint32_t>{0, 2, 3});
-    CHECK(shows_head(choices, 1));
+    CHECK(shows_head(choices, 1, 2));
   }
 }
 

@@ -48,6 +48,14 @@ TEST_SUITE("cpu") {
     const std::vector<text::Token> pair = {token_at(0, 3), token_at(3, 6, 1)};
     CHECK(read_aloud(running_tokens(std::vector<std::string>{"one", "two"}, pair, 0)) == "one two");
     // Padding at the start has no token of the prompt.
+    // A character that three tokens make is in the text once.
+    const std::vector<text::Token> bytes = {token_at(0, 1), token_at(1, 2), token_at(2, 3), token_at(3, 7)};
+    const std::vector<RunningToken> pieces =
+        running_tokens(std::vector<std::string>{"न 1/3", "न 2/3", "न 3/3 म 1/2", "म 2/2x"}, bytes, 0);
+    CHECK(read_aloud(pieces) == "नमx");
+    CHECK(pieces[1].is_piece);
+    CHECK(pieces[1].place.text.empty());
+    CHECK_FALSE(running_tokens(std::vector<std::string>{"1/2"}, bytes, 0)[0].is_piece);
     const std::vector<RunningToken> padded = running_tokens(std::vector<std::string>{"<pad>", "one"}, pair, 1);
     REQUIRE(padded.size() == 2);
     CHECK(padded[1].place.text == "one");

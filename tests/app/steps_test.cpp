@@ -279,14 +279,14 @@ TEST_CASE("a scrolled matrix begins where the user has left it, and never runs p
 TEST_CASE("the copied calculation has every term, its bias and its result") {
   Arithmetic arithmetic;
   arithmetic.cell = "Q[0,1]";
-  arithmetic.formula = "x₀ · W_Q[1,:] + b";
+  arithmetic.formula = "x₀ · W_Q[:,1] + b";
   arithmetic.result = 0.5F;
   arithmetic.note = "a note";
   for (int i = 0; i < 20; ++i) arithmetic.terms.push_back({.left = static_cast<float>(i), .right = 2.0F});
   arithmetic.constant = -0.25F;
   arithmetic.has_constant = true;
   const std::string text = write_all(arithmetic);
-  CHECK(text.starts_with("Q[0,1] = x₀ · W_Q[1,:] + b = 19.000·2.000 + 18.000·2.000 + "));
+  CHECK(text.starts_with("Q[0,1] = x₀ · W_Q[:,1] + b = 19.000·2.000 + 18.000·2.000 + "));
   CHECK(text.ends_with(" + 0·2.000 − 0.250 = 0.500\na note"));
   CHECK(text.find("more term") == std::string::npos);
 }
@@ -325,7 +325,7 @@ TEST_CASE("keys and values of cross-attention are sums over the memory") {
   std::vector<float> weights(width);
   question.layer->weights->key.weight.read(2, 1, weights);
   CHECK(key.terms.front().value() == doctest::Approx(static_cast<double>(weights.front())));
-  CHECK(key.formula.starts_with("memory₁ · W_K[2,:]"));
+  CHECK(key.formula.starts_with("memory₁ · W_K[:,2]"));
   // Without the memory the sum is on its way, not absent.
   struct WithoutMemory final : public WithMemory {
     using WithMemory::WithMemory;

@@ -83,7 +83,8 @@ TEST_SUITE("gpu") {
       return known.first.pool == 1 && known.first.pooled_columns > 1 && known.second.tile;
     };
     REQUIRE(std::ranges::any_of(ui.result().tiles, is_narrow));
-    ui.move_to("block.output");
+    const view::Rect output = ui.rect("block.output");  // its title and its cells
+    ui.feed({shell::MouseMove{output.origin + output.size * glm::vec2(0.4F, 0.8F)}});
     CHECK(ui.sees("arithmetic.all"));  // its terms, of which one factor is a row of the merged heads
     CHECK(std::ranges::any_of(ui.result().tiles, [](const auto& known) {
       return known.first.quantity == QuantityId(attention::Stage::Merged) && known.first.is_exact();

@@ -52,7 +52,10 @@ TEST_SUITE("gpu") {
     UiDriver ui(of_tokens("lines", 6));
     REQUIRE(ui.sees("lines.area"));
     const std::uint32_t heads = ui.result().shapes.at(ui.state().selection.block).heads;
+    CHECK(ui.state().view.lines.shows_selected);  // until more are chosen
+    ui.click("lines.all");
     CHECK(asks_for_heads(ui, heads));
+    ui.wait(2.0);
     CHECK(ui.sees("lines.query.5"));
     CHECK(ui.sees("lines.key.5"));
     ui.click("lines.head.1");
@@ -72,11 +75,13 @@ TEST_SUITE("gpu") {
     ui.click("lines.all");
     CHECK(ui.state().view.lines.hidden_heads.empty());
     CHECK_FALSE(ui.sees("lines.empty"));
+    ui.click("lines.selected");
+    CHECK(ui.state().view.lines.shows_selected);
   }
 
   TEST_CASE("lines: the legend and the area stay where they are, whatever the count says, at any width") {
     State state = of_tokens("lines", 40);
-    state.view.lines.threshold = 0.02F;
+    state.view.lines = {.shows_selected = false, .hidden_heads = {}, .threshold = 0.02F};
     state.view.locked = LockedToken{.side = MapSide::Key, .token = 2};
     UiDriver ui(state);
     for (std::uint32_t width = 620; width < 1000; width += width >= 860 && width < 940 ? 2 : 20) {
@@ -157,7 +162,7 @@ TEST_SUITE("gpu") {
     State state = of_tokens("lines", 200);
     state.playground().settings.heads = 12;
     state.playground().settings.d_model = 48;
-    state.view.lines.threshold = kLeastLineWeight;
+    state.view.lines = {.shows_selected = false, .hidden_heads = {}, .threshold = kLeastLineWeight};
     UiDriver ui(state);
     REQUIRE(asks_for_heads(ui, 12));
     const view::Rect area = ui.rect("lines.area");

@@ -34,13 +34,14 @@ TEST_SUITE("gpu") {
     for (const Key tab : {Key::Digit1, Key::Digit2, Key::Digit8, Key::Digit9, Key::L}) {
       ui.press(tab);
       CAPTURE(ui.state().view.tab);
+      ui.feed({shell::MouseLeave{}});
       ui.press(Key::O);
       REQUIRE(ui.sees("origin.value"));
       const std::string text = copied(ui);
       CHECK(text.find("\ncomputed by: ") != std::string::npos);
       CHECK(text.find("model.safetensors") != std::string::npos);
       CHECK(text.find("…") == std::string::npos);
-      // Where the pointer is on a bar of the logits, it is the bar's number.
+      // The page of a logit is about the logit.
       CHECK(text.find(ui.state().view.tab == "logits" ? "logit" : "attention weights = ") < text.find('\n'));
       ui.press(Key::Escape);
       CHECK_FALSE(ui.sees("origin.value"));

@@ -42,6 +42,22 @@ std::string complaint_about(const json& frozen) {
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("of two texts the words that differ are shown, and what is equal is left out") {
+    const std::string horse = "A man in a red shirt rides a horse. A man in a red shirt.";
+    const std::string bike = "A man in a red shirt rides a bike. A man in a red shirt.";
+    CHECK(differing_words(horse, bike, 40) == "…a horse. A…");
+    CHECK(differing_words(bike, horse, 40) == "…a bike. A…");
+    CHECK(differing_words("the cat sat", "the cat sat down", 40) == "…sat");
+    CHECK(differing_words("the cat sat down", "the cat sat", 40) == "…sat down");
+    CHECK(differing_words("one two", "three four", 40) == "one two");
+    CHECK(differing_words("x", "", 40) == "x");
+    CHECK(differing_words("", "x", 40).empty());
+    CHECK(differing_words("same same", "same same", 40) == "…same");
+    const std::string cut = differing_words("die größte Straße überall", "nothing equal here at all", 12);
+    CHECK(cut.size() <= 12 + 3);
+    CHECK(cut.ends_with("…"));
+  }
+
   TEST_CASE("a run is frozen under the name of what was changed about it") {
     State state = with_model();
     CHECK(freeze(state).name == "as trained");

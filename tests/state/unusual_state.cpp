@@ -72,31 +72,32 @@ State unusual_state() {
   state.playground().kept_masks[model::BlockKind::EncoderSelf].rule.window = 9;
   state.selection = {
       .block = {.kind = model::BlockKind::Cross, .layer = {2}}, .batch = 1, .head = 2, .mean = HeadMean::Kind};
-  state.view = {.tab = "steps",
-                .heatmap_stage = attention::Stage::Scaled,
-                .color_map = "magma",
-                .color_range = ColorRange::PerRow,
-                .color_spread = view::ScaleSpread::Log,
-                .color_limits = {{attention::Stage::Weights, {.low = 0.001f, .high = 0.25f}}},
-                .weighs_values = true,
-                .row_names = RowNames::Read,
-                .pooling = attention::Pooling::Mean,
-                .grid_order = GridOrder::ByConcentration,
-                .paint_reach = PaintReach::AllLayers,
-                .brush_shape = BrushShape::Row,
-                .brush_ink = BrushInk::Bias,
-                .brush_bias = -0.5f,
-                .brush_weight = 0.125f,
-                .show_numbers = false,
-                .theme = Theme::Light,
-                .ui_scale = 1.5f,
-                .pinned = attention::Cell{.query = 1, .key = 2},
-                .locked = LockedToken{.side = MapSide::Key, .token = 3},
-                .lines = {.hidden_heads = {1, 4}, .threshold = 0.125F, .pair_part = PairPart::SecondToFirst},
-                .text_side = MapSide::Key,
-                .special_tokens = SpecialTokens::Renormalized,
-                .groups_words = true,
-                .shows_marginals = true};
+  state.view = {
+      .tab = "steps",
+      .heatmap_stage = attention::Stage::Scaled,
+      .color_map = "magma",
+      .color_range = ColorRange::PerRow,
+      .color_spread = view::ScaleSpread::Log,
+      .color_limits = {{attention::Stage::Weights, {.low = 0.001f, .high = 0.25f}}},
+      .weighs_values = true,
+      .row_names = RowNames::Read,
+      .pooling = attention::Pooling::Mean,
+      .grid_order = GridOrder::ByConcentration,
+      .paint_reach = PaintReach::AllLayers,
+      .brush_shape = BrushShape::Row,
+      .brush_ink = BrushInk::Bias,
+      .brush_bias = -0.5f,
+      .brush_weight = 0.125f,
+      .show_numbers = false,
+      .theme = Theme::Light,
+      .ui_scale = 1.5f,
+      .pinned = attention::Cell{.query = 1, .key = 2},
+      .locked = LockedToken{.side = MapSide::Key, .token = 3},
+      .lines = {.shows_selected = false, .hidden_heads = {1, 4}, .threshold = 0.125F, .pair_part = PairPart::SecondToFirst},
+      .text_side = MapSide::Key,
+      .special_tokens = SpecialTokens::Renormalized,
+      .groups_words = true,
+      .shows_marginals = true};
   state.neuron = {.form = NeuronForm::AllKeys, .order = ProductOrder::BySize};
   state.block = {.opened = "scores", .reduces_motion = true, .speed = 2.5f};
   state.heads = {
@@ -119,7 +120,7 @@ State unusual_state() {
   const FrozenRun frozen{.inputs = run_inputs(state), .name = "1 head scaled"};
   state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;
   state.compare = {.frozen = frozen, .is_second_text = true, .shows_difference = false};
-  state.side_by_side = {.right = SideMap::Frozen, .layer = 3, .head = 5};
+  state.side_by_side = {.right = SideMap::Frozen, .is_chosen = true, .layer = 3, .head = 5};
   state.what_if = {.measure = KnockoutMeasure::Loss, .ablation = Ablation::Mean, .is_sorted = false};
   state.patching = {
       .map = PatchMap::Paths,

@@ -12,11 +12,12 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/view_title.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr float kHeaderHeight = 68.0F;
+constexpr float kHeaderHeight = 76.0F;
 constexpr float kSentenceLine = 15.0F;
 constexpr float kChartWidth = 230.0F;
 constexpr float kLeastChartRoom = 620.0F;  // narrower: no chart
@@ -93,12 +94,10 @@ void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t to
   const float width = ImGui::GetContentRegionAvail().x;
   const bool has_chart = !is_low && width >= kLeastChartRoom;
   const inference::BlockShape& shape = source.subject.geometry.shape;
-  {
-    const Ink ink(fonts.title, theme.text);
-    const std::string title =
-        fmt::format("Layer {} · head {} of {}", source.subject.block.layer.value, source.subject.geometry.head, shape.heads);
-    ImGui::TextUnformatted(fit_text(fonts.title, title, is_low ? width - kHeaderTools - kHeaderGap : width).c_str());
-  }
+  draw_view_title(
+      frame,
+      fmt::format("Layer {} · head {} of {}", source.subject.block.layer.value, source.subject.geometry.head, shape.heads),
+      is_low ? width - kHeaderTools - kHeaderGap : width);
   const model::AttentionLayer* layer = source.subject.layer;
   std::string about = kind_name(frame.result, source.subject.block.kind);
   if (layer && !layer->norms.is_empty()) about += layer->norms.after ? " · post-norm" : " · pre-norm";

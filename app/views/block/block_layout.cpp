@@ -10,7 +10,6 @@ namespace {
 constexpr float kTitleHeight = 36.0F;  // the matrix' name, and what made it
 constexpr float kGutterX = 26.0F;
 constexpr float kGutterY = 24.0F;
-constexpr float kThinnest = 0.35F;
 constexpr float kMargin = 12.0F;       // for lines along the left edge and above the first row
 constexpr float kOthersShare = 0.5F;   // of a column's width: as high as a matrix that is no map wants to be
 constexpr float kReadableMap = 88.0F;  // UI units, an edge
@@ -63,25 +62,43 @@ float height_around(const BlockPlan& plan) {
   return kMargin + rows * kTitleHeight + (rows - 1.0F) * kGutterY;
 }
 
-/// How high the cells of each row would be in columns of this width.
-std::vector<float> wanted_heights(const BlockPlan& plan, float column) {
+/// How high the cells of each row would be in columns of this width; no matrix is thinner than `thinnest` of a square.
+std::vector<float> wanted_heights(const BlockPlan& plan, float column, float thinnest = kThinnestMatrix) {
   constexpr float kAnyHeight = 1e6F;
   std::vector<float> wanted(std::max(plan.rows, 1U), kLeastMatrix);
   for (const BlockNode& node : plan.nodes) {
     const bool is_map = node.stage && attention::is_map(*node.stage);
-    const float most = is_map ? column : column * kOthersShare;
-    const view::Rect whole = fit_matrix(node.rows, node.columns, {.origin = {}, .size = {column, kAnyHeight}});
+    const float most = is_map ? column : column * std::max(kOthersShare, thinnest);
+    const view::Rect whole = fit_matrix(node.rows, node.columns, {.origin = {}, .size = {column, kAnyHeight}}, thinnest);
     wanted[node.row] = std::max(wanted[node.row], std::min(whole.size.y, most));
   }
   return wanted;
 }
 
-/// The heights where there is so much room for all: all larger or smaller by the same factor.
-std::vector<float> row_heights(const BlockPlan& plan, float column, float room) {
-  std::vector<float> heights = wanted_heights(plan, column);
-  const float all = std::accumulate(heights.begin(), heights.end(), 0.0F);
-  for (float& height : heights) height = std::max(height * room / all, kLeastMatrix);
-  return heights;
+/// Heights of the rows' cells, and what is between two rows.
+struct Rows {
+  std::vector<float> heights;
+  float gutter = kGutterY;
+  float thinnest = kThinnestMatrix;
+};
+
+/// In a low room all rows are smaller by the same factor; in a high one thin matrices grow towards squares, and what is left
+/// then goes between the rows.
+Rows fill_rows(const BlockPlan& plan, float column, float room) {
+  constexpr float kWidestGutter = 96.0F;
+  const auto sum = [](const std::vector<float>& heights) { return std::accumulate(heights.begin(), heights.end(), 0.0F); };
+  Rows rows{.heights = wanted_heights(plan, column)};
+  for (const float thinnest : {0.5F, 0.65F, 0.8F, 1.0F}) {
+    std::vector<float> larger = wanted_heights(plan, column, thinnest);
+    if (sum(larger) > room) break;
+    rows.heights = std::move(larger);
+    rows.thinnest = thinnest;
+  }
+  const float factor = std::min(room / sum(rows.heights), 1.0F);
+  for (float& height : rows.heights) height = std::max(height * factor, kLeastMatrix);
+  const float left = std::max(room - sum(rows.heights), 0.0F);
+  rows.gutter = std::min(kGutterY + left / static_cast<float>(rows.heights.size()), kWidestGutter);
+  return rows;
 }
 
 }  // namespace
@@ -92,10 +109,10 @@ float least_block_height(const BlockPlan& plan, float width) {
   return std::ceil(height_around(plan) + factor * std::accumulate(wanted.begin(), wanted.end(), 0.0F));
 }
 
-view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rect& room) {
+view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rect& room, float thinnest) {
   const float most = std::max(1.0F, static_cast<float>(std::max(rows, columns)));
-  glm::vec2 parts(std::max(static_cast<float>(columns) / most, kThinnest),
-                  std::max(static_cast<float>(rows) / most, kThinnest));
+  glm::vec2 parts(std::max(static_cast<float>(columns) / most, thinnest),
+                  std::max(static_cast<float>(rows) / most, thinnest));
   const float scale = std::min(room.size.x / parts.x, room.size.y / parts.y);
   return {.origin = room.origin, .size = glm::max(glm::floor(parts * scale), glm::vec2(1.0F))};
 }
@@ -103,19 +120,19 @@ view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rec
 BlockLayout lay_out_block(const BlockPlan& plan, const view::Rect& room) {
   BlockLayout layout;
   const float column = column_width(plan, room.size.x);
-  const std::vector<float> heights = row_heights(plan, column, room.size.y - height_around(plan));
+  const Rows rows = fill_rows(plan, column, room.size.y - height_around(plan));
   std::vector<float> tops{room.origin.y + kMargin};
-  for (const float height : heights) tops.push_back(tops.back() + kTitleHeight + height + kGutterY);
+  for (const float height : rows.heights) tops.push_back(tops.back() + kTitleHeight + height + rows.gutter);
   for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
     const BlockNode& node = plan.nodes[i];
     const glm::vec2 at(room.origin.x + kMargin + static_cast<float>(node.column) * (column + kGutterX), tops[node.row]);
     PlacedNode placed{
         .node = i,
-        .box = {.origin = glm::floor(at), .size = glm::floor(glm::vec2(column, kTitleHeight + heights[node.row]))},
+        .box = {.origin = glm::floor(at), .size = glm::floor(glm::vec2(column, kTitleHeight + rows.heights[node.row]))},
         .cells = {}};
     const view::Rect inner{.origin = placed.box.origin + glm::vec2(0.0F, kTitleHeight),
                            .size = placed.box.size - glm::vec2(0.0F, kTitleHeight)};
-    placed.cells = fit_matrix(node.rows, node.columns, inner);
+    placed.cells = fit_matrix(node.rows, node.columns, inner, rows.thinnest);
     layout.nodes.push_back(placed);
   }
   for (std::size_t to = 0; to < plan.nodes.size(); ++to) {

@@ -37,7 +37,10 @@ BlockLayout lay_out_block(const BlockPlan& plan, const view::Rect& room);
 /// The height below which maps would be too small to be read in a room of this width.
 float least_block_height(const BlockPlan& plan, float width);
 
-/// A rectangle with the matrix' proportions, as large as `room` lets it be, but never thinner than a tenth.
-view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rect& room);
+/// The least width of a matrix as a part of its height, and the other way round.
+inline constexpr float kThinnestMatrix = 0.35F;
+
+/// A rectangle with the matrix' proportions, as large as `room` lets it be, but never thinner than that part of a square.
+view::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const view::Rect& room, float thinnest = kThinnestMatrix);
 
 }  // namespace headlight::app

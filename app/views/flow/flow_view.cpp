@@ -17,7 +17,6 @@
 #include "app/views/flow/flow_numbers.h"
 #include "app/views/flow/flow_threshold.h"
 #include "app/views/flow/node_tooltip.h"
-#include "app/widgets/copy_button.h"
 #include "app/widgets/empty_note.h"
 #include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
@@ -128,18 +127,20 @@ class FlowView final : public ViewPanel {
     is_drawn_ = false;
     if (!frame.result.input || !frame.result.network) return;
     const PredictionPosition position = prediction_position(frame.state, frame.result);
-    draw_position_header(
-        frame, "flow", frame.result.has_logits ? "What flows into this prediction" : "What flows into this token", position);
+    copies_ |= draw_position_header(
+        frame, "flow", frame.result.has_logits ? "What flows into this prediction" : "What flows into this token", position,
+        "Copies the edges on screen and their heads as CSV.");
     Asked asked = ask(frame, position);
     const FlowChoices before = frame.state.flow;
     choose(frame, asked.found ? std::optional(threshold_) : std::nullopt);
     if (frame.state.flow != before) asked = ask(frame, position);
     const std::string why = why_none(frame);
-    if (!why.empty()) return explain_none(frame, why);
-    if (asked.found) {
-      if (draw_copy_button(frame, "flow.copy", "Copies the edges on screen and their heads as CSV.")) {
-        ImGui::SetClipboardText(flow_csv(frame, layout_, position.batch).c_str());
-      }
+    if (!why.empty()) {
+      copies_ = false;
+      return explain_none(frame, why);
+    }
+    if (asked.found && std::exchange(copies_, false)) {
+      ImGui::SetClipboardText(flow_csv(frame, layout_, position.batch).c_str());
     }
     draw_small(frame, about(frame.state.flow.method), frame.ui.theme().text_dim);
     if (asked.answer && !asked.answer->error.empty()) {
@@ -417,6 +418,7 @@ class FlowView final : public ViewPanel {
   std::string title_, subtitle_;                          ///< of the figure
   std::vector<std::string> tokens_;                       ///< [column]
   bool is_drawn_ = false;                                 ///< in the last frame
+  bool copies_ = false;                                   ///< as soon as the numbers are there
   std::optional<FlowNode> chosen_;                        ///< by the keyboard
   std::optional<std::pair<std::uint32_t, float>> shown_;  ///< the graph's token and width that its start was revealed for
 };

@@ -111,6 +111,10 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
     select_head(selection, head.block, head.head);
   }
   const bool is_hovered = ImGui::IsItemHovered();
+  if (is_hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Right)) {
+    select_head(selection, head.block, head.head);
+    frame.start_command("menu.head");
+  }
   const bool is_selected = selection.block == head.block && selection.head == head.head;
   frame.ui.keyboard().offer_last_item();
   if (is_selected) frame.ui.keyboard().prefer_last();

@@ -23,6 +23,7 @@
 #include "app/widgets/row_names.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/view_title.h"
 
 namespace headlight::app {
 namespace {
@@ -320,7 +321,7 @@ void draw_sentence(Frame& frame, const inference::BlockShape& shape) {
     const ShownMetrics metrics = ask_metrics(frame);
     const HeadRef head{.block = selection.block, .head = selection.head};
     if (const evaluation::HeadMetrics* known = metrics.of(head)) {
-      sentence = "In this text " + head_sentence(head, *known, frame.state.heads.scoring);
+      sentence = "In this text " + head_sentence(head, *known);
     }
   }
   const shell::FontSet& fonts = frame.ui.fonts();
@@ -335,13 +336,7 @@ void draw_sentence(Frame& frame, const inference::BlockShape& shape) {
 
 void draw_head_header(Frame& frame) {
   const Selection& selection = frame.state.selection;
-  const shell::FontSet& fonts = frame.ui.fonts();
-  const shell::Theme& theme = frame.ui.theme();
-  {
-    const Ink ink(fonts.title, theme.text);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(title(frame).c_str());
-  }
+  draw_view_title(frame, title(frame));
   mark_last_item(frame, "head.title");
   choose_mean(frame);
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);

@@ -140,7 +140,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
     heatmap.draw_bar({.origin = {x, top}, .size = {kBarWidth, height}});
     legend.draw({x, top + height + kLegendDrop});
   }
-  if (hovered) draw_map_tooltip(frame, *hovered);
+  if (hovered) draw_map_tooltip(frame, *hovered, viewport.rect_of({.row = hovered->query, .column = hovered->key}));
   if (hovered && is_painting(frame)) draw_brush(frame, to_glm(ImGui::GetIO().MousePos));
 }
 

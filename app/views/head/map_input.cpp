@@ -57,7 +57,7 @@ class MapInput {
       frame_.transient.hovered = cell;
       frame_.transient.hovered_stage = frame_.state.view.heatmap_stage;
       begin_stroke(*cell);
-      if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) toggle_pin(*cell);
+      if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) offer_menu(*cell);
       if (is_painting(frame_) && !wants_to_pan()) ImGui::SetMouseCursor(ImGuiMouseCursor_None);  // the brush is drawn
     }
     continue_stroke();
@@ -145,6 +145,7 @@ class MapInput {
     const bool is_held = ImGui::IsMouseDown(ImGuiMouseButton_Left);
     if (static_cast<Stroke>(memory("stroke")) == Stroke::Pin) continue_pin(is_held);
     if (!is_held) end_rectangle();
+    if (!is_held && static_cast<Stroke>(memory("stroke")) == Stroke::Range) frame_.start_command("menu.range");
     if (!is_held) memory("stroke") = static_cast<int>(Stroke::None);
     if (!ImGui::IsMouseDown(ImGuiMouseButton_Middle)) memory("middle") = 0;
     const auto stroke = static_cast<Stroke>(memory("stroke"));
@@ -202,6 +203,15 @@ class MapInput {
     }
     row = static_cast<int>(to.query);
     column = static_cast<int>(to.key);
+  }
+
+  /// A right click says what can be done with the cell, or with the range that it is in.
+  void offer_menu(attention::Cell cell) {
+    const std::optional<CellRange>& range = frame_.transient.range;
+    const bool is_in_range = range && cell.query >= range->first.query && cell.query <= range->last.query &&
+                             cell.key >= range->first.key && cell.key <= range->last.key;
+    if (!is_in_range) frame_.state.view.pinned = cell;
+    frame_.start_command(is_in_range ? "menu.range" : "menu.cell");
   }
 
   void toggle_pin(attention::Cell cell) {

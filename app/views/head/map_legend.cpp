@@ -87,7 +87,7 @@ void MapLegend::draw(glm::vec2 at) {
   if (!is_zoomed()) return;
   const std::string text = fmt::format("zoom {:.1f}×", zoom_);
   list->AddText(font, font_size(font), to_imgui(at), theme.text, text.c_str());
-  list->AddText(font, font_size(font), {at.x, at.y + 17.0F}, theme.text_dim, "0 fits");
+  list->AddText(font, font_size(font), {at.x, at.y + 17.0F}, theme.text_dim, "0: whole map");
 }
 
 /// How colours follow the weights.

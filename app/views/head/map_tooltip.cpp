@@ -139,19 +139,19 @@ void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
 
 }  // namespace
 
-void draw_map_tooltip(Frame& frame, attention::Cell cell) {
+void draw_map_tooltip(Frame& frame, attention::Cell cell, const view::Rect& box) {
   if (!frame.result.input) return;
   const Selection& selection = frame.state.selection;
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const model::BlockKind kind = selection.block.kind;
   if (selection.mean != HeadMean::None) {
-    ImGui::BeginTooltip();
+    begin_tooltip(frame, box);
     draw_tokens(frame, kind, cell);
     ImGui::Separator();
     draw_mean(frame, kind, cell);
     draw_change(frame, cell);
-    ImGui::EndTooltip();
+    end_tooltip(frame);
     return;
   }
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
@@ -159,7 +159,7 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
   const std::optional<float> scaled = numbers.value(Stage::Scaled, cell.query, cell.key);
   const std::optional<NumberSource::Softmax> softmax = numbers.softmax(cell.query);
 
-  ImGui::BeginTooltip();
+  begin_tooltip(frame, box);
   draw_tokens(frame, kind, cell);
   ImGui::Separator();
   const bool has_weights = !softmax || softmax->sum != 0.0F;  // NaN: it has some that aren't numbers
@@ -193,7 +193,7 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell) {
     const Ink ink(fonts.small, theme.warning);
     ImGui::TextUnformatted("This query sees no key: its row has no weights.");
   }
-  ImGui::EndTooltip();
+  end_tooltip(frame);
 }
 
 }  // namespace headlight::app

@@ -205,9 +205,8 @@ class TablePainter {
       const auto share = static_cast<float>(std::clamp(*value / full_[column], 0.0, 1.0));
       const float room = column_ - 10.0F;
       const float end = at.x + std::max(std::round(room * share), 2.0F);
-      list->AddRectFilled({at.x, at.y + 3.0F}, {end, at.y + kRow - 3.0F}, theme.output_fill, 2.0F);
-      // Below the number, and seen on any ground.
-      list->AddRectFilled({at.x, at.y + kRow - 4.0F}, {end, at.y + kRow - 2.0F}, theme.output, 1.0F);
+      // Below the number: a bar behind it would end within a digit.
+      list->AddRectFilled({at.x, at.y + kRow - 4.0F}, {end, at.y + kRow - 1.0F}, theme.output, 1.0F);
     }
     ImFont* font = frame_.ui.fonts().mono;
     const bool is_strong = known && is_clear(metric, *known);

@@ -1,4 +1,5 @@
 #include "app/views/heads/heads_view.h"
+#include "app/widgets/copy_button.h"
 
 #include <array>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "app/widgets/segmented.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/view_title.h"
 
 namespace headlight::app {
 namespace {
@@ -118,28 +120,20 @@ class HeadsView final : public ViewPanel {
 
   void draw_title(Frame& frame) {
     const FindPanel::Heading heading = panel_->heading(frame);
-    const char* label = "Copy CSV";
-    const float button = button_width(label);
+    const float button = button_width(kCopyCsv);
     const float end = ImGui::GetContentRegionMax().x - button;
-    ImFont* font = frame.ui.fonts().title;
-    frame.ui.ensure_glyphs(heading.title);
-    {
-      const Ink ink(font, frame.ui.theme().text);
-      ImGui::AlignTextToFramePadding();
-      ImGui::TextUnformatted(fit_text(font, heading.title, end - ImGui::GetCursorPosX() - kGap).c_str());
-    }
+    draw_view_title(frame, heading.title, end - ImGui::GetCursorPosX() - kGap);
     frame.mark("heads.title", last_item_rect());
     ImFont* small = frame.ui.fonts().small;
     const float after = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap;
     if (after + text_width(small, heading.detail) + kGap <= end) {
       ImGui::SameLine(0.0F, kGap);
-      const Ink ink(small, frame.ui.theme().text_dim);
-      ImGui::TextUnformatted(heading.detail.c_str());
+      draw_title_note(frame, heading.detail);
     }
     ImGui::SameLine(end);
     could_copy_ = panel_->has_numbers(frame);
     ImGui::BeginDisabled(!could_copy_);
-    if (ImGui::Button(label)) ImGui::SetClipboardText(panel_->csv(frame).c_str());
+    if (ImGui::Button(kCopyCsv)) ImGui::SetClipboardText(panel_->csv(frame).c_str());
     ImGui::EndDisabled();
     mark_last_item(frame, "heads.copy",
                    "Puts the heads that are listed and all their numbers on the clipboard, for spreadsheets.");

@@ -15,6 +15,7 @@
 #include "app/widgets/segmented.h"
 #include "app/widgets/slider_keys.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/view_title.h"
 #include "view/head_palette.h"
 
 namespace headlight::app {
@@ -27,29 +28,22 @@ constexpr float kSwatch = 10.0F;
 constexpr float kChipGap = 4.0F;
 constexpr float kMostChipRows = 3.0F;
 
-std::uint32_t shown_heads(const LineChoices& choices, std::uint32_t heads) {
-  std::uint32_t count = 0;
-  for (std::uint32_t head = 0; head < heads; ++head) count += shows_head(choices, head) ? 1U : 0U;
-  return count;
-}
-
 void draw_title(Frame& frame, const inference::BlockShape& shape) {
   const Selection& selection = frame.state.selection;
   const shell::FontSet& fonts = frame.ui.fonts();
-  const std::uint32_t shown = shown_heads(frame.state.view.lines, shape.heads);
-  {
-    const Ink ink(fonts.title, frame.ui.theme().text);
-    ImGui::TextUnformatted(fmt::format("Layer {} · {} of {} head{}", selection.block.layer.value, shown, shape.heads,
-                                       shape.heads == 1 ? "" : "s")
-                               .c_str());
-  }
+  const LineChoices& choices = frame.state.view.lines;
+  std::uint32_t shown = 0;
+  for (std::uint32_t head = 0; head < shape.heads; ++head) shown += shows_head(choices, head, selection.head) ? 1U : 0U;
+  draw_view_title(frame, choices.shows_selected
+                             ? fmt::format("Layer {} · head {}", selection.block.layer.value, selection.head)
+                             : fmt::format("Layer {} · {} of {} head{}", selection.block.layer.value, shown, shape.heads,
+                                           shape.heads == 1 ? "" : "s"));
   frame.mark("lines.title", last_item_rect());
   std::string about = fmt::format("{} · {} × {}", kind_name(frame.result, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
-  const Ink ink(fonts.small, frame.ui.theme().text_dim);
   continue_line(text_width(fonts.small, about), kGap);
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
-  ImGui::TextUnformatted(about.c_str());
+  draw_title_note(frame, about);
+  const Ink ink(fonts.small, frame.ui.theme().text_dim);
   ImGui::PushTextWrapPos(0.0F);
   ImGui::TextUnformatted(
       frame.shows_difference()
@@ -114,14 +108,15 @@ class Legend {
       : frame_(frame),
         choices_(frame.state.view.lines),
         heads_(heads),
+        selected_(frame.state.selection.head),
         font_(frame.ui.fonts().small),
         number_width_(text_width(font_, fmt::format("{}", heads > 0 ? heads - 1 : 0))) {}
 
   std::optional<std::uint32_t> draw() {
     const float width = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
     const auto across = std::max(std::floor((width + kChipGap) / (chip_width() + kChipGap)), 1.0F);
-    // "all" and "none" are as wide as two chips each at most.
-    const float rows = std::ceil((static_cast<float>(heads_) + 4.0F) / across);
+    // "selected", "all" and "none" are as wide as seven chips at most.
+    const float rows = std::ceil((static_cast<float>(heads_) + 7.0F) / across);
     const float height = std::min(rows, kMostChipRows) * (kChipHeight + kChipGap);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
     ImGui::BeginChild("legend", {0.0F, height}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
@@ -131,8 +126,16 @@ class Legend {
     const shell::ControlGroup group(frame_.ui.keyboard(), "heads");
     for (std::uint32_t head = 0; head < heads_; ++head) draw_chip(head);
     if (heads_ > 1) {
-      if (draw_word("all", "lines.all", "Draws all heads of the layer.")) choices_.hidden_heads.clear();
+      if (draw_word("selected", "lines.selected", "Draws the selected head alone, whichever it is.")) {
+        choices_.shows_selected = true;
+        choices_.hidden_heads.clear();
+      }
+      if (draw_word("all", "lines.all", "Draws all heads of the layer.")) {
+        choices_.shows_selected = false;
+        choices_.hidden_heads.clear();
+      }
       if (draw_word("none", "lines.none", "Draws no head.")) {
+        choices_.shows_selected = false;
         choices_.hidden_heads.clear();
         for (std::uint32_t head = 0; head < heads_; ++head) choices_.hidden_heads.push_back(head);
       }
@@ -158,17 +161,18 @@ class Legend {
     const std::string name = fmt::format("lines.head.{}", head);
     const bool is_clicked = click_area(name.c_str(), to_imgui(rect.size));
     const bool is_hovered = ImGui::IsItemHovered();
-    mark_last_item(frame_, name, "A click hides the head or shows it, a double click shows it alone.");
+    mark_last_item(frame_, name, "A click hides the head or shows it beside the others, a double click shows it alone.");
     if (is_hovered) hovered_ = head;
     // The release that ends a double click is no click of its own.
     int& ends_double_click = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("double click"), 0);
-    if (is_clicked && (ends_double_click == 0 || frame_.ui.keyboard().is_active())) toggle_head(choices_, head);
+    if (is_clicked && (ends_double_click == 0 || frame_.ui.keyboard().is_active()))
+      toggle_head(choices_, head, selected_, heads_);
     if (is_hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
       ends_double_click = ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) ? 1 : 0;
       if (ends_double_click != 0) show_only(choices_, head, heads_);
     }
     const shell::Theme& theme = frame_.ui.theme();
-    const bool is_shown = shows_head(choices_, head);
+    const bool is_shown = shows_head(choices_, head, selected_);
     const bool is_selected = frame_.state.selection.head == head && frame_.state.selection.mean == HeadMean::None;
     const shell::Color packed = shell::mark_on(theme.field, view::pack(view::head_color(head)), theme.text);
     ImDrawList* list = ImGui::GetWindowDrawList();
@@ -202,7 +206,7 @@ class Legend {
 
   Frame& frame_;
   LineChoices& choices_;
-  std::uint32_t heads_;
+  std::uint32_t heads_, selected_;
   ImFont* font_;
   float number_width_;
   glm::vec2 origin_{0.0F}, at_{0.0F};
@@ -212,11 +216,12 @@ class Legend {
 
 }  // namespace
 
-bool shows_head(const LineChoices& choices, std::uint32_t head) {
-  return !std::ranges::binary_search(choices.hidden_heads, head);
+bool shows_head(const LineChoices& choices, std::uint32_t head, std::uint32_t selected) {
+  return choices.shows_selected ? head == selected : !std::ranges::binary_search(choices.hidden_heads, head);
 }
 
-void toggle_head(LineChoices& choices, std::uint32_t head) {
+void toggle_head(LineChoices& choices, std::uint32_t head, std::uint32_t selected, std::uint32_t heads) {
+  if (choices.shows_selected) show_only(choices, selected, heads);
   const auto at = std::ranges::lower_bound(choices.hidden_heads, head);
   if (at != choices.hidden_heads.end() && *at == head) {
     choices.hidden_heads.erase(at);
@@ -226,6 +231,7 @@ void toggle_head(LineChoices& choices, std::uint32_t head) {
 }
 
 void show_only(LineChoices& choices, std::uint32_t head, std::uint32_t heads) {
+  choices.shows_selected = false;
   choices.hidden_heads.clear();
   for (std::uint32_t other = 0; other < heads; ++other) {
     if (other != head) choices.hidden_heads.push_back(other);

@@ -9,9 +9,9 @@
 namespace headlight::app {
 
 /// Is the head drawn?
-bool shows_head(const LineChoices& choices, std::uint32_t head);
+bool shows_head(const LineChoices& choices, std::uint32_t head, std::uint32_t selected);
 /// Changes LineChoices::hidden_heads: one head the other way, or this one alone of `heads`.
-void toggle_head(LineChoices& choices, std::uint32_t head);
+void toggle_head(LineChoices& choices, std::uint32_t head, std::uint32_t selected, std::uint32_t heads);
 void show_only(LineChoices& choices, std::uint32_t head, std::uint32_t heads);
 
 /// Title, the sentence that explains the view, threshold, sentences of a pair (if `has_pair`), and the legend of heads.

@@ -255,7 +255,7 @@ class LinesView final : public ViewPanel {
     heads_.clear();
     if (region.queries.count() == 0 || region.keys.count() == 0) return asks_nothing;
     for (std::uint32_t head = 0; head < shape.heads; ++head) {
-      const bool is_drawn = hovered_head ? head == *hovered_head : shows_head(frame.state.view.lines, head);
+      const bool is_drawn = hovered_head ? head == *hovered_head : shows_head(frame.state.view.lines, head, selection.head);
       if (!is_drawn) continue;
       asks_nothing = false;
       heads_.push_back(head);

@@ -12,7 +12,6 @@
 
 #include "app/cells/provenance.h"
 #include "app/views/logits/explained_logit.h"
-#include "app/widgets/copy_button.h"
 #include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_map.h"
 #include "app/widgets/head_map_figure.h"
@@ -159,13 +158,11 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
   }
 }
 
-void draw_copy(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
-  if (draw_copy_button(frame, "logits.copy", "Copies every number of this view as CSV: parts, heads and source tokens.")) {
-    const auto& texts = predicted_tokens(frame.result).texts;
-    const std::vector<std::string> none;
-    ImGui::SetClipboardText(
-        logit_csv(found, logit.position.batch < texts.size() ? texts[logit.position.batch] : none).c_str());
-  }
+void copy_numbers(const Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
+  const auto& texts = predicted_tokens(frame.result).texts;
+  const std::vector<std::string> none;
+  ImGui::SetClipboardText(
+      logit_csv(found, logit.position.batch < texts.size() ? texts[logit.position.batch] : none).c_str());
 }
 
 /// Returns what the map shows.
@@ -173,7 +170,9 @@ std::vector<HeadMapLayer> draw_heads(Frame& frame, const ChosenLogit& logit, con
                                      float most_height) {
   draw_heading(frame, "By head");
   const LogitAttribution shown = found.shown();
-  const float all = 22.0F + static_cast<float>(shown.layers.size()) * 26.0F;
+  std::size_t columns = 0;
+  for (const auto& layer : shown.layers) columns = std::max(columns, layer.heads.size());
+  const float all = head_map_height(shown.layers.size(), columns, ImGui::GetContentRegionAvail().x) + 4.0F;
   ImGui::BeginChild("heads", {0.0F, std::min(all, most_height)}, false);
   std::vector<HeadMapLayer> layers;
   for (std::uint32_t layer = 0; layer < shown.layers.size(); ++layer) {
@@ -236,7 +235,8 @@ class LogitsView final : public ViewPanel {
     if (!logit) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
     const std::string token = candidate_label(result, logit->token);
     frame.ui.ensure_glyphs(token);
-    draw_position_header(frame, "logits", fmt::format("Why \u201C{}\u201D?", token), logit->position);
+    copies_ |= draw_position_header(frame, "logits", fmt::format("Why \u201C{}\u201D?", token), logit->position,
+                                    "Copies every number of this view as CSV: parts, heads and source tokens.");
     draw_small(
         frame,
         "Direct logit attribution: what each part writes into the residual stream, times the final norm's scale and the "
@@ -261,7 +261,7 @@ class LogitsView final : public ViewPanel {
       }
     }
     frame.transient.pointed_number = number_of(frame, *logit, kLogitNumber, found->logit);
-    draw_copy(frame, *logit, explained);
+    if (std::exchange(copies_, false)) copy_numbers(frame, *logit, explained);
     draw_comparison(frame, "logits", "each part", frozen_parts);
     draw_sum(frame, *logit, explained);
     ImGui::Spacing();
@@ -279,6 +279,7 @@ class LogitsView final : public ViewPanel {
  private:
   LogitSources counterparts_;  ///< of the frozen run, by this run's tokens
   HeadMapFigure figure_;       ///< of the last frame
+  bool copies_ = false;        ///< as soon as the numbers are there
 };
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/slider_keys.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/view_title.h"
 
 namespace headlight::app {
 namespace {
@@ -140,20 +141,13 @@ class ModelView final : public ViewPanel {
   void draw_title(Frame& frame, std::size_t listed) {
     constexpr float kOrder = 130.0F, kSize = 110.0F;
     HeadChoices& choices = frame.state.heads;
-    {
-      const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
-      ImGui::AlignTextToFramePadding();
-      ImGui::TextUnformatted("Model");
-    }
+    draw_view_title(frame, "Model");
     frame.mark("model.title", last_item_rect());
     ImGui::SameLine(0.0F, 12.0F);
-    {
-      const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-      const std::string count = fmt::format("{} {}", listed, listed == 1 ? "head" : "heads");
-      const std::string axes = count + " \u00B7 rows: queries, columns: keys";
-      const float room = ImGui::GetContentRegionAvail().x - kOrder - kSize - 3.0F * ImGui::GetFrameHeight();
-      ImGui::TextUnformatted((ImGui::CalcTextSize(axes.c_str()).x <= room ? axes : count).c_str());
-    }
+    const std::string count = fmt::format("{} {}", listed, listed == 1 ? "head" : "heads");
+    const std::string axes = count + " \u00B7 rows: queries, columns: keys";
+    const float room = ImGui::GetContentRegionAvail().x - kOrder - kSize - 3.0F * ImGui::GetFrameHeight();
+    draw_title_note(frame, text_width(frame.ui.fonts().small, axes) <= room ? axes : count);
     if (!sample_.empty()) {
       ImGui::SameLine(0.0F, 12.0F);
       draw_sample_note(frame, "model.sample", sample_);
@@ -218,6 +212,10 @@ class ModelView final : public ViewPanel {
     ImGui::SetCursorScreenPos(to_imgui(box.origin));
     const bool is_clicked = click_area(name.c_str(), {box.size.x, box.size.y + kCaption});
     const bool is_hovered = ImGui::IsItemHovered();
+    if (is_hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Right)) {
+      select_head(frame.state.selection, head.block, head.head);
+      frame.start_command("menu.head");
+    }
     frame.mark(name, box);
     const bool is_selected = selection.block == head.block && selection.head == head.head;
     frame.ui.keyboard().offer_last_item();

@@ -18,6 +18,7 @@
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
+#include "app/widgets/view_title.h"
 
 namespace headlight::app {
 namespace {
@@ -93,11 +94,7 @@ void draw_tools(Frame& frame, NeuronMemory& memory) {
 }
 
 void draw_header(Frame& frame, const HeadSubject& subject, NeuronMemory& memory) {
-  {
-    const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(fmt::format("Layer {} · head {}", subject.block.layer.value, subject.geometry.head).c_str());
-  }
+  draw_view_title(frame, fmt::format("Layer {} · head {}", subject.block.layer.value, subject.geometry.head));
   draw_tools(frame, memory);
   write_small(frame, about(frame, subject));
   write_small(frame, "The products of query and key by component sum to the score; the row's softmax makes the weight.");

@@ -54,7 +54,8 @@ class PatchingView final : public ViewPanel {
     kept_.update(frame);
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
     if (!logit) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
-    draw_position_header(frame, "patching", "Where is the difference between two texts?", logit->position);
+    copies_ |= draw_position_header(frame, "patching", "Where is the difference between two texts?", logit->position,
+                                    "Copies every number of this map as CSV.");
     draw_patching_controls(frame, *logit);
     const State& state = frame.state;
     const std::optional<AnalysisQuery> query = asked(frame, *logit);
@@ -177,22 +178,47 @@ class PatchingView final : public ViewPanel {
                               is_heads() ? "output of one head" : patched_thing(choices_.map), source_name(choices_),
                               is_heads() ? where : " in one layer, at one token", source_name(choices_));
     }
+    if (found.is_complete()) {
+      conclusion_ = conclude();
+      ImGui::PushTextWrapPos(0.0F);
+      const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+      ImGui::TextUnformatted(conclusion_.c_str());
+      ImGui::PopTextWrapPos();
+      frame.mark("patching.conclusion", last_item_rect());
+    }
     std::string text = summary_ + scale_note(largest_);
     if (!found.is_complete()) text += fmt::format(" {} of {} cells measured so far\u2026", found.known, found.all);
     draw_small(frame, text, frame.ui.theme().text);
     frame.mark("patching.summary", last_item_rect());
   }
 
+  /// What the map says, in a sentence.
+  std::string conclude() const {
+    constexpr double kLittle = 0.05;
+    const char* thing = is_paths() ? "path" : is_heads() ? "head" : "place";
+    if (strongest_.empty() || std::abs(strongest_.front().recovery) < kLittle) {
+      return fmt::format("No single {} carries the difference{}.", thing,
+                         is_paths() ? fmt::format(" into {}", receiver_) : std::string());
+    }
+    const auto part = [&](const PatchCell& cell) {
+      return fmt::format("{} ({:.0f} %)", place(cell.row, cell.column), 100.0 * cell.recovery);
+    };
+    std::string text = fmt::format("{} carries the most of the difference{}", part(strongest_.front()),
+                                   is_paths() ? fmt::format(" into {}", receiver_) : std::string());
+    if (strongest_.size() > 1 && std::abs(strongest_[1].recovery) >= kLittle) {
+      text += fmt::format(", then {}", part(strongest_[1]));
+    }
+    return text + ".";
+  }
+
   void draw_buttons(Frame& frame) {
-    if (ImGui::Button("Copy CSV")) {
+    if (std::exchange(copies_, false)) {
       ImGui::SetClipboardText(
           patching_csv(*effects_, is_heads(), [&](std::size_t column) { return label(column); }).c_str());
     }
-    mark_last_item(frame, "patching.copy", "Copies every number of this map as CSV.");
     if (!can_keep()) return;
     const std::optional<PatchCell> cell = chosen_cell(frame);
     ImGui::BeginDisabled(!cell && ImGui::GetDragDropPayload() == nullptr);
-    ImGui::SameLine();
     if (ImGui::Button("Keep this patch") && cell) keep_patch(frame, *cell, *cell);
     if (const auto from = dropped_on_last_item(map_number(frame))) dropped_ = {.from = *from, .to = *from};
     ImGui::EndDisabled();
@@ -432,9 +458,10 @@ class PatchingView final : public ViewPanel {
   std::vector<std::string> labels_;  ///< of the tokens
   std::vector<PatchCell> strongest_;
   double largest_ = kLeastRange;
-  std::string measured_, title_, summary_;
+  std::string measured_, title_, summary_, conclusion_;
   std::string receiver_;  ///< of paths: "L3 H5's queries"
   FoundReceiver search_;  ///< of paths, while no receiver is chosen
+  bool copies_ = false;   ///< as soon as the numbers are there
 };
 
 }  // namespace

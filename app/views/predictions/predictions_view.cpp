@@ -12,13 +12,16 @@
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"
 #include "app/exports/shown_predictions.h"
+#include "app/views/predictions/every_position.h"
 #include "app/views/predictions/generation_controls.h"
 #include "app/views/predictions/logit_lens.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/line_layout.h"
+#include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
+#include "app/widgets/segmented.h"
 #include "app/widgets/size_text.h"
 
 namespace headlight::app {
@@ -28,18 +31,6 @@ using Kind = PredictionPosition::Kind;
 
 constexpr float kColumnGap = 28.0F;
 constexpr float kLeastColumns = 620.0F;  // narrower: the bars alone, the lens below
-
-const model::TokenBatch& tokens_of(const EngineResult& result) {
-  return result.input->target ? *result.input->target : result.input->source;
-}
-
-std::string token_at(const EngineResult& result, const PredictionPosition& position) {
-  const model::TokenBatch& tokens = tokens_of(result);
-  if (position.batch >= tokens.texts.size() || position.token >= tokens.texts[position.batch].size()) {
-    return std::to_string(position.token);
-  }
-  return tokens.texts[position.batch][position.token];
-}
 
 const char* title_of(const EngineResult& result, Kind kind) {
   if (kind == Kind::Masked) return "In the mask's place";
@@ -51,54 +42,6 @@ const char* hint_of(const PredictionPosition& position) {
   if (position.kind == Kind::Masked) return "click: puts it in the mask's place";
   if (position.kind == Kind::InPlace) return "click: puts it in the token's place";
   return position.token + 1 < position.end ? "click: puts it in the place of the next token" : "click: appends it";
-}
-
-/// Looks at another token: its row is pinned, in a kind of attention whose queries are that sequence.
-void choose_position(Frame& frame, std::uint32_t token) {
-  State& state = frame.state;
-  const model::ModelInput& input = *frame.result.input;
-  if (&input.queries(state.selection.block.kind) != &tokens_of(frame.result)) {
-    state.selection.block.kind = model::BlockKind::DecoderSelf;
-    clamp_selection(state, frame.result.shapes);
-  }
-  attention::Cell cell = state.view.pinned.value_or(attention::Cell{});
-  cell.query = token;
-  state.view.pinned = cell;
-}
-
-void draw_header(Frame& frame, const PredictionPosition& position) {
-  const shell::FontSet& fonts = frame.ui.fonts();
-  const shell::Theme& theme = frame.ui.theme();
-  {
-    const Ink ink(fonts.title, theme.text);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(title_of(frame.result, position.kind));
-  }
-  const float button = ImGui::GetFrameHeight();
-  const float automatic = button_width("Automatic");
-  const float spacing = ImGui::GetStyle().ItemSpacing.x;
-  const float controls = 2.0F * button + spacing + (position.is_chosen ? automatic + spacing : 0.0F);
-  ImGui::SameLine(ImGui::GetContentRegionMax().x - controls);
-  if (position.is_chosen) {
-    if (ImGui::Button("Automatic")) frame.state.view.pinned.reset();
-    mark_last_item(frame, "prediction.automatic");
-    explain_last_item(frame, predicts_next(frame.result) ? "Back to the end of the text" : "Back to the first mask");
-    ImGui::SameLine();
-  }
-  ImGui::BeginDisabled(position.token <= position.first);
-  if (ImGui::ArrowButton("previous", ImGuiDir_Left)) choose_position(frame, position.token - 1);
-  ImGui::EndDisabled();
-  mark_last_item(frame, "prediction.previous");
-  ImGui::SameLine();
-  ImGui::BeginDisabled(position.token + 1 >= position.end);
-  if (ImGui::ArrowButton("next", ImGuiDir_Right)) choose_position(frame, position.token + 1);
-  ImGui::EndDisabled();
-  mark_last_item(frame, "prediction.next");
-  const std::string token = token_at(frame.result, position);
-  const std::string about = fmt::format("{} \u201C{}\u201D, token {} of {}", position.kind == Kind::Next ? "after" : "at",
-                                        token, position.token - position.first, position.end - position.first);
-  const Ink ink(fonts.body, theme.text_dim);
-  ImGui::TextUnformatted(about.c_str());
 }
 
 /// Where a masked model's text has no mask: what is shown instead, and how to put one in.
@@ -233,12 +176,22 @@ void keep_layers(Frame& frame, const PredictionPosition& position, ShownPredicti
 }
 
 /// Bars and generation in the left column, the selected head and the logit lens in the right one.
-void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, ShownPredictions& kept) {
+void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, ShownPredictions& kept, bool& shows_every) {
   if (!frame.result.input || !frame.result.network) return;
   const PredictionPosition position = prediction_position(frame.state, frame.result);
-  draw_header(frame, position);
+  draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position);
   draw_mask_offer(frame, position);
+  const std::vector<std::string> positions = {"this position", "every position"};
+  std::size_t chosen = shows_every ? 1 : 0;
+  if (draw_segmented(frame, "prediction.positions", positions, chosen)) shows_every = chosen == 1;
   ImGui::Spacing();
+  if (shows_every) {
+    if (const std::optional<std::uint32_t> clicked = draw_every_position(frame, position)) {
+      choose_position(frame, *clicked);
+      shows_every = false;
+    }
+    return;
+  }
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool has_columns = room.x >= kLeastColumns;
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.5F) : room.x;
@@ -270,7 +223,7 @@ class PredictionsView final : public ViewPanel {
   void draw(Frame& frame) override {
     kept_ = {};
     model_ = frame.result.model;
-    draw_panel(frame, typed_, memory_, kept_);
+    draw_panel(frame, typed_, memory_, kept_, shows_every_);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
@@ -281,6 +234,7 @@ class PredictionsView final : public ViewPanel {
  private:
   NumberBeingTyped typed_;
   PredictionMemory memory_;
+  bool shows_every_ = false;  ///< the table of all positions
   // Of the last frame, for the figure.
   ShownPredictions kept_;
   std::shared_ptr<const inference::LanguageModel> model_;

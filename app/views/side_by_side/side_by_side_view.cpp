@@ -26,6 +26,7 @@
 #include "app/widgets/map_axes.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
+#include "app/widgets/view_title.h"
 #include "export/panels_figure.h"
 
 namespace headlight::app {
@@ -65,7 +66,7 @@ Side left_side(const Frame& frame) {
   return {.map = map, .title = std::move(title)};
 }
 
-Side right_side(const Frame& frame) {
+Side right_side(const Frame& frame, const HeadRef& head) {
   Side side = left_side(frame);
   if (frame.state.side_by_side.right == SideMap::Frozen) {
     side.map.quantity = frozen_of(side.map.quantity);
@@ -78,7 +79,6 @@ Side right_side(const Frame& frame) {
     side.title = fmt::format("mean of layer {}", side.map.block.layer.value);
     return side;
   }
-  const HeadRef head = other_head(frame);
   return {.map = {.block = head.block, .batch = frame.state.selection.batch, .head = head.head}, .title = head_name(head)};
 }
 
@@ -95,9 +95,15 @@ class SideBySideView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
     if (!frame.result.input || !frame.result.shapes.contains(frame.state.selection.block)) return;
-    choose_sides(frame);
-    const bool is_frozen = frame.state.side_by_side.right == SideMap::Frozen;
-    if (is_frozen && !frame.state.compare.frozen) {
+    const SideMap beside = frame.state.side_by_side.right;
+    const bool is_frozen = beside == SideMap::Frozen;
+    const HeadRef other = beside == SideMap::OtherHead ? other_head(frame) : HeadRef{};
+    const bool has_right = !is_frozen || frame.state.compare.frozen;
+    const Side left = left_side(frame);
+    const Side right = has_right ? right_side(frame, other) : left;
+    draw_view_title(frame, has_right ? fmt::format("{} beside {}", left.title, right.title) : left.title);
+    choose_sides(frame, other);
+    if (!has_right) {
       return draw_empty_note(frame, "side_by_side.nothing_frozen", "Nothing is frozen",
                              "Freeze this run (Ctrl+D), then change the text, the masks or the model: both runs stand "
                              "side by side.");
@@ -106,7 +112,7 @@ class SideBySideView final : public ViewPanel {
       return draw_empty_note(frame, "side_by_side.refused", "The frozen run can't stand beside this one",
                              frame.result.reference_error);
     }
-    draw_maps(frame, left_side(frame), right_side(frame));
+    draw_maps(frame, left, right);
   }
 
   /// Both maps on one scale; none where they aren't known cell by cell.

@@ -1,12 +1,14 @@
 #include "app/views/side_by_side/sides_choice.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 #include <imgui.h>
 
 #include "app/analyses/head_metric_text.h"
+#include "app/analyses/head_similarity.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/line_layout.h"
@@ -27,15 +29,33 @@ std::vector<HeadRef> heads_of_kind(const Frame& frame) {
   return heads;
 }
 
+/// The head whose weights differ most from the selected one's; none while that isn't known, or can't be.
+std::optional<HeadRef> most_unlike(Frame& frame) {
+  const Analysed* answer = frame.ask(similarity_query(frame.state.selection));
+  const auto* found = answer ? answer->as<HeadSimilarity>() : nullptr;
+  if (!found || found->divergences.size() != found->heads.size() * found->heads.size()) return std::nullopt;
+  const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
+  const auto at = std::ranges::find(found->heads, selected);
+  if (at == found->heads.end()) return std::nullopt;
+  const auto row = static_cast<std::size_t>(at - found->heads.begin());
+  std::optional<std::size_t> farthest;
+  for (std::size_t other = 0; other < found->heads.size(); ++other) {
+    if (other == row) continue;
+    if (!farthest || found->between(row, other) > found->between(row, *farthest)) farthest = other;
+  }
+  return farthest ? std::optional(found->heads[*farthest]) : std::nullopt;
+}
+
 void choose_other(Frame& frame, const HeadRef& head) {
+  frame.state.side_by_side.is_chosen = true;
   frame.state.side_by_side.layer = head.block.layer.value;
   frame.state.side_by_side.head = head.head;
 }
 
 /// Steps through all heads, from the last one to the first.
-void step_other(Frame& frame, int step) {
+void step_other(Frame& frame, const HeadRef& other, int step) {
   const std::vector<HeadRef> heads = heads_of_kind(frame);
-  const auto found = std::ranges::find(heads, other_head(frame));
+  const auto found = std::ranges::find(heads, other);
   if (found == heads.end()) return;
   const auto count = static_cast<int>(heads.size()), at = static_cast<int>(found - heads.begin());
   choose_other(frame, heads[static_cast<std::size_t>((at + step + count) % count)]);
@@ -49,18 +69,18 @@ bool draw_control(Frame& frame, const char* label, const char* name, const char*
 }
 
 /// Which head is on the right: the one before, the next one, the left one's place.
-void choose_other_head(Frame& frame) {
-  if (draw_control(frame, "<", "side_by_side.previous", "The head before the one on the right.")) step_other(frame, -1);
+void choose_other_head(Frame& frame, const HeadRef& other) {
+  if (draw_control(frame, "<", "side_by_side.previous", "The head before the one on the right."))
+    step_other(frame, other, -1);
   ImGui::SameLine();
   {
     const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
     ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(head_name(other_head(frame)).c_str());
+    ImGui::TextUnformatted(head_name(other).c_str());
   }
   ImGui::SameLine();
-  if (draw_control(frame, ">", "side_by_side.next", "The head behind the one on the right.")) step_other(frame, 1);
+  if (draw_control(frame, ">", "side_by_side.next", "The head behind the one on the right.")) step_other(frame, other, 1);
   if (draw_control(frame, "Swap", "side_by_side.swap", "Exchanges the heads of both sides.")) {
-    const HeadRef other = other_head(frame);
     const Selection selection = frame.state.selection;
     choose_other(frame, {.block = selection.block, .head = selection.head});
     select_head(frame.state.selection, other.block, other.head);
@@ -74,8 +94,11 @@ void choose_other_head(Frame& frame) {
 
 }  // namespace
 
-HeadRef other_head(const Frame& frame) {
+HeadRef other_head(Frame& frame) {
   const SideBySideChoices& choices = frame.state.side_by_side;
+  if (!choices.is_chosen) {
+    if (const std::optional<HeadRef> unlike = most_unlike(frame)) return *unlike;
+  }
   HeadRef head{.block = frame.state.selection.block, .head = 0};
   head.block.layer.value = 0;
   for (const auto& [block, shape] : frame.result.shapes) {
@@ -86,7 +109,7 @@ HeadRef other_head(const Frame& frame) {
   return head;
 }
 
-void choose_sides(Frame& frame) {
+void choose_sides(Frame& frame, const HeadRef& other) {
   const std::vector<std::string> labels = {"another head", "the frozen run", "the layer\u2019s mean"};
   SideMap& right = frame.state.side_by_side.right;
   {
@@ -98,7 +121,7 @@ void choose_sides(Frame& frame) {
   auto chosen = static_cast<std::size_t>(right);
   if (draw_segmented(frame, "side_by_side.right", labels, chosen)) right = static_cast<SideMap>(chosen);
   if (right == SideMap::OtherHead) {
-    choose_other_head(frame);
+    choose_other_head(frame, other);
   } else if (right == SideMap::Frozen && !frame.state.compare.frozen) {
     if (draw_control(frame, "Freeze this run", "side_by_side.freeze",
                      "Keeps this run to compare later ones with (Ctrl+D).")) {

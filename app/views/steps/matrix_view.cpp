@@ -312,7 +312,7 @@ void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks,
   draw_marks(frame, view, marks);
 }
 
-bool handle_matrix_scroll(Frame& frame, const MatrixView& view, MatrixScroll& scroll) {
+bool handle_matrix_scroll(Frame& frame, const MatrixView& view, MatrixScroll& scroll, bool takes_wheel) {
   const MatrixPlan& plan = view.plan;
   const view::Rect cells = view.cells();
   const std::string name = fmt::format("steps.{}", step_name(plan.stage));
@@ -328,7 +328,8 @@ bool handle_matrix_scroll(Frame& frame, const MatrixView& view, MatrixScroll& sc
     if (moved) scroll.column = moved;
   }
   const ImGuiIO& io = ImGui::GetIO();
-  if (!plan.is_shortened() || !ImGui::IsWindowHovered() || !cells.contains(to_glm(io.MousePos))) return false;
+  if (!takes_wheel || !plan.is_shortened() || !ImGui::IsWindowHovered() || !cells.contains(to_glm(io.MousePos)))
+    return false;
   // ImGui 1.86 and later turn the wheel sideways themselves while Shift is held.
   const float wheel = io.MouseWheel != 0.0F ? io.MouseWheel : io.MouseWheelH;
   if (wheel == 0.0F) return true;

@@ -54,7 +54,7 @@ std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, glm::vec2 
 void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values, const StepLayer& layer);
 
 /// The scroll bars of a matrix that isn't shown as a whole; moving one changes `scroll`, and so does the wheel over the
-/// cells (with Shift the columns). Returns whether the pointer is over such a matrix, whose wheel isn't the window's then.
-bool handle_matrix_scroll(Frame& frame, const MatrixView& view, MatrixScroll& scroll);
+/// cells (with Shift the columns) where `takes_wheel`. Returns whether the wheel is the matrix's now and not the page's.
+bool handle_matrix_scroll(Frame& frame, const MatrixView& view, MatrixScroll& scroll, bool takes_wheel);
 
 }  // namespace headlight::app

@@ -194,10 +194,20 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
 float place(const Frame& frame, StepSection& section, const Room& room) {
   glm::vec2 at = room.origin + glm::vec2(0.0F, kSectionTitle);
   float line_height = 0.0F;
-  for (StepBox& box : section.boxes) {
+  std::vector<glm::vec2> sizes;  // with the arrow
+  for (const StepBox& box : section.boxes) {
     const float arrow = box.operation.empty() ? 0.0F : kArrowWidth;
-    const glm::vec2 size = measure_matrix(frame, box.view);
-    if (at.x > room.origin.x && at.x + arrow + size.x > room.origin.x + room.width) {
+    sizes.push_back(measure_matrix(frame, box.view) + glm::vec2(arrow, 0.0F));
+  }
+  for (std::size_t i = 0; i < section.boxes.size(); ++i) {
+    StepBox& box = section.boxes[i];
+    const float arrow = box.operation.empty() ? 0.0F : kArrowWidth;
+    const glm::vec2 size = sizes[i] - glm::vec2(arrow, 0.0F);
+    // A weight matrix and what it makes stand side by side wherever a line has room for both.
+    const bool has_product = box.view.plan.stage.is_weight() && i + 1 < sizes.size();
+    const float both = has_product ? sizes[i].x + kGap + sizes[i + 1].x : 0.0F;
+    const float needed = both <= room.width ? std::max(both, sizes[i].x) : sizes[i].x;
+    if (at.x > room.origin.x && at.x + needed > room.origin.x + room.width) {
       at = {room.origin.x, at.y + (line_height + kLineGap)};
       line_height = 0.0F;
     }

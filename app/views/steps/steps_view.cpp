@@ -14,6 +14,7 @@
 #include "app/widgets/math_text.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/tile_numbers.h"
+#include "app/widgets/view_title.h"
 #include "export/panels_figure.h"
 
 namespace headlight::app {
@@ -94,7 +95,7 @@ void draw_arrow(const Frame& frame, const StepBox& box) {
   list->AddLine(ImVec2(left, y), ImVec2(right - 5.0F, y), theme.text_dim, 1.5F);
   list->AddTriangleFilled(ImVec2(right - 7.0F, y - 4.5F), ImVec2(right - 7.0F, y + 4.5F), ImVec2(right, y), theme.text_dim);
   const glm::vec2 size = measure_math(fonts, fonts.small, box.operation);
-  draw_math(list, fonts, fonts.small, {std::round((left + right - size.x) * 0.5F), y - size.y - 6.0F}, theme.text,
+  draw_math(list, fonts, fonts.small, {std::round((left + right - size.x) * 0.5F), y - size.y - 9.0F}, theme.text,
             box.operation);
 }
 
@@ -252,7 +253,8 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
       MatrixScroll scroll;
       const auto known = memory.scrolls.find(box.view.plan.stage);
       if (known != memory.scrolls.end()) scroll = known->second;
-      memory.catches_wheel = handle_matrix_scroll(frame, box.view, scroll) || memory.catches_wheel;
+      const bool takes_wheel = memory.held && memory.held->matrix == box.view.plan.stage;  // the page scrolls otherwise
+      memory.catches_wheel = handle_matrix_scroll(frame, box.view, scroll, takes_wheel) || memory.catches_wheel;
       if (scroll.row || scroll.column) memory.scrolls[box.view.plan.stage] = scroll;
     }
   }
@@ -277,6 +279,8 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;
   follow_selection(frame, memory);
   const HeadSubject subject = selected_subject(frame);
+  draw_view_title(frame,
+                  fmt::format("Layer {} \u00B7 head {}, step by step", subject.block.layer.value, subject.geometry.head));
   const float strip =
       memory.shows_all_terms ? std::max(ImGui::GetContentRegionAvail().y * 0.42F, kStripHeight) : kStripHeight;
   const std::optional<StepCell> cell = draw_flow(frame, subject, memory, strip);

@@ -27,7 +27,7 @@ struct StepsMemory {
   std::map<StepMatrix, MatrixScroll> scrolls;
   std::optional<StepCell> held;  ///< its calculation stays when the pointer leaves
   bool shows_all_terms = false;
-  bool catches_wheel = false;             ///< the pointer is over a matrix that scrolls by itself
+  bool catches_wheel = false;             ///< the pointer is over the matrix of the held cell, which scrolls by itself
   StepValues values;                      ///< of the matrices' windows
   StepValues cell;                        ///< of the cell whose calculation is written
   Selection selection;                    ///< that the scrolls and the held cell are of

@@ -33,6 +33,14 @@ constexpr float kNumberGap = 4.0F;
 constexpr float kLeastPrinted = 0.0005F;  // smaller weights have a colour only
 constexpr float kLeastPart = 0.1F;        // of the largest, likewise
 
+ImFont* words_font(const Frame& frame, const TextBlock& block) {
+  return block.is_large ? frame.ui.fonts().reading : frame.ui.fonts().body;
+}
+
+ImFont* numbers_font(const Frame& frame, const TextBlock& block) {
+  return block.is_large ? frame.ui.fonts().mono : frame.ui.fonts().mono_small;
+}
+
 const std::vector<text::Token>* prompt_of(const EngineResult& result, const model::TokenBatch& tokens, std::uint32_t batch) {
   if (!result.prompt) return nullptr;
   const auto& prompt = &tokens == &result.input->source ? result.prompt->tokens : result.prompt->target_tokens;
@@ -80,6 +88,9 @@ class BlockPainter {
     }
     if (has_weights() && !block_.image && part.end > part.begin) draw_numbers(part);
     if (hovered && block_.image) draw_patch_tooltip(*hovered);
+    if (hovered && block_.tokens[*hovered].is_piece && *hovered < block_.labels.size()) {
+      ImGui::SetTooltip("token %u: %s", *hovered, block_.labels[*hovered].c_str());
+    }
     ImGui::Dummy({block_.measures.width, lines.height});
     return hovered;
   }
@@ -182,7 +193,7 @@ class BlockPainter {
     if (marks_.locked == token) {
       list_->AddRect({low.x - 1.5F, low.y - 1.5F}, {high.x + 1.5F, high.y + 1.5F}, theme_.accent, 4.0F, 0, 1.5F);
     }
-    ImFont* font = frame_.ui.fonts().body;
+    ImFont* font = words_font(frame_, block_);
     const std::string text = fit_text(font, shown.place.text, rect.size.x - 2.0F * kTokenPadding + 1.0F);
     list_->AddText(font, font_size(font),
                    {rect.origin.x + kTokenPadding, std::round(rect.center().y - font_size(font) * 0.5F)},
@@ -191,7 +202,7 @@ class BlockPainter {
   }
 
   void draw_numbers(const TextLines::Part& part) const {
-    ImFont* font = frame_.ui.fonts().mono_small;
+    ImFont* font = numbers_font(frame_, block_);
     const TextLines& lines = block_.lines;
     std::vector<float> values(lines.tokens.size(), 0.0F);
     std::vector<float> widths(lines.tokens.size(), 0.0F);
@@ -223,6 +234,21 @@ class BlockPainter {
   glm::vec2 origin_;
 };
 
+/// Chooses the size of the type. Returns the tokens' widths in it.
+std::vector<float> set_type(const Frame& frame, TextBlock& block, float width, bool is_large) {
+  block.is_large = is_large;
+  ImFont* font = words_font(frame, block);
+  block.measures = {.width = std::max(width, 40.0F),
+                    .line_height = font_size(font) + font_size(numbers_font(frame, block)) + kLineGap + 4.0F,
+                    .token_height = font_size(font) + 4.0F,
+                    .space = text_width(font, " "),
+                    .padding = kTokenPadding,
+                    .is_right_to_left = block.measures.is_right_to_left};
+  std::vector<float> widths;
+  for (const RunningToken& token : block.tokens) widths.push_back(text_width(font, token.place.text));
+  return widths;
+}
+
 }  // namespace
 
 TextBlock make_text_block(Frame& frame, MapSide side, float width, float height) {
@@ -241,20 +267,14 @@ TextBlock make_text_block(Frame& frame, MapSide side, float width, float height)
   labels.resize(std::min<std::size_t>(labels.size(), real.end));
   block.tokens =
       running_tokens(labels, prompt ? std::span(*prompt) : std::span<const text::Token>(), tokens.start(selection.batch));
-  ImFont* font = frame.ui.fonts().body;
-  block.measures = {.width = std::max(width, 40.0F),
-                    .line_height = font_size(font) + font_size(frame.ui.fonts().mono_small) + kLineGap + 4.0F,
-                    .token_height = font_size(font) + 4.0F,
-                    .space = text_width(font, " "),
-                    .padding = kTokenPadding,
-                    .is_right_to_left = is_right_to_left(block.tokens)};
-  std::vector<float> widths;
-  for (RunningToken& token : block.tokens) {
-    token.place.text = frame.ui.shaped(token.place.text);
-    widths.push_back(text_width(font, token.place.text));
-  }
+  block.measures.is_right_to_left = is_right_to_left(block.tokens);  // of letters, before they are images
+  for (RunningToken& token : block.tokens) token.place.text = frame.ui.shaped(token.place.text);
   block.image = patch_image(frame, side);
+  std::vector<float> widths = set_type(frame, block, width, !block.image);
   if (!block.image) {
+    block.lines = lay_out_text(block.tokens, widths, block.measures);
+    if (block.lines.height <= height) return block;
+    widths = set_type(frame, block, width, false);
     block.lines = lay_out_text(block.tokens, widths, block.measures);
     return block;
   }

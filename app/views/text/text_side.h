@@ -19,10 +19,11 @@ struct TextBlock {
   TextMeasures measures;
   std::optional<PatchImage> image = {};  ///< whose patches the tokens are; none: all are words
   view::Rect image_rect = {};            ///< relative to the block's corner, as the lines are
+  bool is_large = false;                 ///< in the type for reading, because all of it fits so
 };
 
 /// Makes the block of a side anew: the queries' or the keys' tokens of the selected line of the batch. `height`: that an
-/// image and the words around it may take.
+/// image and the words around it may take, and that a text fills in large type where it can.
 TextBlock make_text_block(Frame& frame, MapSide side, float width, float height);
 
 /// An image as it is drawn below shades: made anew when the image or the ground changes.

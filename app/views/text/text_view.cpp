@@ -17,6 +17,7 @@
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/segmented.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/view_title.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -24,7 +25,7 @@ namespace {
 
 constexpr float kGap = 16.0F;
 constexpr float kHeaderRoom = 84.0F;  // of the title and two lines below it
-constexpr float kKeysPart = 0.7F;     // of the height that keys may take above queries
+constexpr float kKeysPart = 0.6F;     // of the height that keys may take above queries
 
 std::string title(const Selection& selection) {
   switch (selection.mean) {
@@ -43,7 +44,7 @@ struct BlocksOf {
   std::uint64_t run = 0;
   model::BlockRef block;
   std::uint32_t batch = 0;
-  float width = 0.0F, height = 0.0F;  ///< the height counts where there is an image
+  float width = 0.0F, height = 0.0F;
   float scale = 1.0F;
 
   bool operator==(const BlocksOf&) const = default;
@@ -115,17 +116,20 @@ class TextView final : public ViewPanel {
   void lay_out(Frame& frame, bool is_cross) {
     const Selection& selection = frame.state.selection;
     const float width = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize - 4.0F;
-    const bool has_image = patch_image(frame, MapSide::Query) || patch_image(frame, MapSide::Key);
     const float height = ImGui::GetContentRegionAvail().y - kHeaderRoom;
     const BlocksOf now{.run = frame.result.run,
                        .block = selection.block,
                        .batch = selection.batch,
                        .width = width,
-                       .height = has_image ? height : 0.0F,
+                       .height = height,
                        .scale = frame.ui.scale()};
     if (std::exchange(made_for_, now) == now) return;
-    queries_ = make_text_block(frame, MapSide::Query, width, height);
-    keys_ = is_cross ? make_text_block(frame, MapSide::Key, width, height * kKeysPart) : TextBlock();
+    const auto make = [&](float part) {
+      queries_ = make_text_block(frame, MapSide::Query, width, is_cross ? height * part * (1.0F - kKeysPart) : height);
+      keys_ = is_cross ? make_text_block(frame, MapSide::Key, width, height * part * kKeysPart) : TextBlock();
+    };
+    make(1.0F);
+    if (is_cross && queries_.is_large != keys_.is_large && !keys_.image) make(0.0F);  // both in small type
   }
 
   /// The token that the text is shaded by: under the pointer, here or on its chip, else the locked one, else the last one.
@@ -149,10 +153,7 @@ class TextView final : public ViewPanel {
   void draw_header(Frame& frame, bool is_cross, LockedToken chosen, const TextShades& shades) {
     const shell::FontSet& fonts = frame.ui.fonts();
     const Selection& selection = frame.state.selection;
-    {
-      const Ink ink(fonts.title, frame.ui.theme().text);
-      ImGui::TextUnformatted(title(selection).c_str());
-    }
+    draw_view_title(frame, title(selection));
     frame.mark("text.title", last_item_rect());
     choose_mean(frame);
     if (!is_cross) choose_side(frame);

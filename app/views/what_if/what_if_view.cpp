@@ -235,8 +235,8 @@ void draw_average_button(Frame& frame) {
                        "views, until it is stopped.");
 }
 
-/// Buttons: the selected head in or out or averaged, and all numbers for a spreadsheet.
-void draw_buttons(Frame& frame, const ShownKnockouts& found) {
+/// Buttons: the selected head in or out or averaged.
+void draw_buttons(Frame& frame) {
   const Selection& selection = frame.state.selection;
   const bool is_out = head_gain(frame.state, selection.block, selection.head) == 0.0F;
   const std::string label =
@@ -245,9 +245,6 @@ void draw_buttons(Frame& frame, const ShownKnockouts& found) {
   mark_last_item(frame, "what_if.knock_out",
                  is_out ? "Brings the selected head back (K)." : "Takes the selected head out of the model (K).");
   draw_average_button(frame);
-  ImGui::SameLine();
-  if (ImGui::Button("Copy CSV")) ImGui::SetClipboardText(knockout_csv(found, frame.state.what_if.measure).c_str());
-  mark_last_item(frame, "what_if.copy", "Copies every number of this view as CSV.");
 }
 
 /// Returns what the map shows.
@@ -297,7 +294,8 @@ class WhatIfView final : public ViewPanel {
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
     if (!logit) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
     const KnockoutMeasure measure = frame.state.what_if.measure;
-    draw_position_header(frame, "what_if", "What if a head were gone?", logit->position);
+    copies_ |= draw_position_header(frame, "what_if", "What if a head were gone?", logit->position,
+                                    "Copies every number of this view as CSV.");
     choose_measure(frame);
     choose_ablation(frame);
     if (measure != KnockoutMeasure::Loss) choose_tokens(frame, *logit, "what_if");
@@ -320,7 +318,8 @@ class WhatIfView final : public ViewPanel {
     const ShownKnockouts shown{.now = *found, .frozen = frozen ? frozen->as<HeadKnockouts>() : nullptr};
     draw_summary(frame, *logit, shown);
     draw_comparison(frame, "what_if", "what each head changes", frozen);
-    draw_buttons(frame, shown);
+    draw_buttons(frame);
+    if (std::exchange(copies_, false)) ImGui::SetClipboardText(knockout_csv(shown, measure).c_str());
     ImGui::Spacing();
     figure_.layers = draw_columns(frame, *logit, shown);
     const std::string unit(unit_of(measure));
@@ -342,6 +341,7 @@ class WhatIfView final : public ViewPanel {
 
  private:
   HeadMapFigure figure_;  ///< of the last frame
+  bool copies_ = false;   ///< as soon as the numbers are there
 };
 
 }  // namespace

@@ -1,0 +1,139 @@
+#include "app/views/predictions/every_position.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "app/shell/click_area.h"
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/position_header.h"
+#include "app/widgets/prediction_bars.h"
+#include "app/widgets/size_text.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kPositionRow = 24.0F;
+constexpr std::size_t kShownCandidates = 3;
+
+/// Left ends of the columns, in a page of this width: position, token, candidates, the text's own next token.
+struct PositionColumns {
+  explicit PositionColumns(float width) : token(44.0F), first(token + std::clamp(width * 0.2F, 70.0F, 220.0F)) {
+    const float own_width = std::clamp(width * 0.16F, 84.0F, 160.0F);
+    own = width - own_width;
+    candidate = std::max((own - first) / static_cast<float>(kShownCandidates), 1.0F);
+  }
+  float token, first, candidate = 1.0F, own = 0.0F;
+};
+
+/// The chance of the token that follows in the text, as far as it is among those that are kept.
+std::string own_chance(const Prediction& prediction, std::optional<std::uint32_t> id) {
+  if (!id) return {};
+  const auto found = std::ranges::find(prediction.candidates, *id, &inference::Candidate::id);
+  if (found != prediction.candidates.end()) return percent_text(found->probability);
+  return prediction.candidates.empty() ? "" : fmt::format("< {}", percent_text(prediction.candidates.back().probability));
+}
+
+/// The id of a token of the predicted sequence; none where it isn't known.
+std::optional<std::uint32_t> id_at(const model::TokenBatch& tokens, std::uint32_t batch, std::uint32_t token) {
+  const std::size_t at = std::size_t{batch} * tokens.length + token;
+  return token < tokens.length && at < tokens.ids.size() ? std::optional(tokens.ids[at]) : std::nullopt;
+}
+
+class PositionTable {
+ public:
+  PositionTable(Frame& frame, const PredictionPosition& position)
+      : frame_(frame),
+        position_(position),
+        columns_(ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize),
+        is_next_(predicts_next(frame.result)) {}
+
+  void draw_titles() {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const shell::Color dim = frame_.ui.theme().text_dim;
+    write(at, 0.0F, columns_.token, "at", dim);
+    write(at, columns_.token, columns_.first, "token", dim);
+    write(at, columns_.first, columns_.own, is_next_ ? "likeliest next tokens" : "likeliest tokens in its place", dim);
+    write(at, columns_.own, columns_.own + 160.0F, is_next_ ? "the text's own" : "the token itself", dim);
+    ImGui::Dummy({1.0F, kPositionRow});
+  }
+
+  /// Returns whether it was clicked.
+  bool draw_row(std::uint32_t token, float y) {
+    const shell::Theme& theme = frame_.ui.theme();
+    const ImVec2 at(ImGui::GetCursorScreenPos().x, y);
+    const float width = ImGui::GetContentRegionAvail().x;
+    const std::string name = fmt::format("prediction.position.{}", token);
+    ImGui::SetCursorScreenPos(at);
+    const bool is_clicked = click_area(name.c_str(), {width, kPositionRow});
+    mark_last_item(frame_, name, "Shows this position with all its bars and layers.");
+    const bool is_shown = token == position_.token;
+    if (is_shown || ImGui::IsItemHovered()) {
+      ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width, at.y + kPositionRow},
+                                                is_shown ? theme.active : theme.hover, 3.0F);
+    }
+    write(at, 0.0F, columns_.token, std::to_string(token - position_.first), theme.text_dim);
+    write(at, columns_.token, columns_.first, predicted_token_text(frame_.result, position_.batch, token), theme.text);
+    const Prediction* known = frame_.ask(
+        PredictionQuery{.batch = position_.batch, .token = token, .layer = predicting_layers(*frame_.result.network)});
+    if (!known) {
+      write(at, columns_.first, columns_.own, "\u2026", theme.text_dim);
+      return is_clicked;
+    }
+    const std::uint32_t own = is_next_ ? token + 1 : token;
+    const std::optional<std::uint32_t> id =
+        own < position_.end ? id_at(predicted_tokens(frame_.result), position_.batch, own) : std::nullopt;
+    for (std::size_t i = 0; i < std::min(kShownCandidates, known->candidates.size()); ++i) {
+      const inference::Candidate& candidate = known->candidates[i];
+      const float left = columns_.first + static_cast<float>(i) * columns_.candidate;
+      const std::string text =
+          fmt::format("{}  {}", candidate_label(frame_.result, candidate.id), percent_text(candidate.probability));
+      write(at, left, left + columns_.candidate, text, id == candidate.id ? theme.accent : theme.text);
+    }
+    write(at, columns_.own, width, own_chance(*known, id), theme.text);
+    return is_clicked;
+  }
+
+ private:
+  void write(ImVec2 at, float left, float right, const std::string& text, shell::Color color) {
+    ImFont* font = frame_.ui.fonts().small;
+    frame_.ui.ensure_glyphs(text);
+    ImGui::GetWindowDrawList()->AddText(font, font_size(font),
+                                        {at.x + left, at.y + std::round((kPositionRow - font_size(font)) * 0.5F)}, color,
+                                        fit_text(font, text, std::max(right - left - 8.0F, 1.0F)).c_str());
+  }
+
+  Frame& frame_;
+  const PredictionPosition& position_;
+  PositionColumns columns_;
+  bool is_next_;
+};
+
+}  // namespace
+
+std::optional<std::uint32_t> draw_every_position(Frame& frame, const PredictionPosition& position) {
+  PositionTable table(frame, position);
+  table.draw_titles();
+  ImGui::BeginChild("positions");
+  const shell::ControlGroup group(frame.ui.keyboard(), "positions");
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const auto first = static_cast<std::uint32_t>(std::max(ImGui::GetScrollY() / kPositionRow, 0.0F));
+  const auto end = static_cast<std::uint32_t>((ImGui::GetScrollY() + ImGui::GetWindowHeight()) / kPositionRow) + 1;
+  const std::uint32_t count = position.end - position.first;
+  std::optional<std::uint32_t> clicked;
+  for (std::uint32_t row = first; row < std::min(end, count); ++row) {
+    ImGui::SetCursorScreenPos(origin);
+    if (table.draw_row(position.first + row, origin.y + static_cast<float>(row) * kPositionRow)) {
+      clicked = position.first + row;
+    }
+  }
+  ImGui::SetCursorScreenPos(origin);
+  ImGui::Dummy({1.0F, static_cast<float>(count) * kPositionRow});
+  ImGui::EndChild();
+  return clicked;
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,27 @@
+#include "app/widgets/view_title.h"
+
+#include <cmath>
+
+#include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+
+namespace headlight::app {
+
+void draw_view_title(Frame& frame, const std::string& title, float room) {
+  ImFont* font = frame.ui.fonts().title;
+  frame.ui.ensure_glyphs(title);
+  const Ink ink(font, frame.ui.theme().text);
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted(fit_text(font, title, room > 0.0F ? room : ImGui::GetContentRegionAvail().x).c_str());
+  frame.mark("view.title", last_item_rect());
+}
+
+void draw_title_note(Frame& frame, const std::string& note) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const auto ascent = [](ImFont* font) { return font->Ascent * font_size(font) / font->FontSize; };
+  const Ink ink(fonts.small, frame.ui.theme().text_dim);
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + std::round(ascent(fonts.title) - ascent(fonts.small)));
+  ImGui::TextUnformatted(note.c_str());
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,293 @@
+// Where things are in the window: titles, pages that fill the window, notices and details that are out of the way.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include <imgui.h>
+
+#include "app/analyses/head_similarity.h"
+#include "app/models/bundled_models.h"
+#include "app/ui_driver.h"
+#include "app/views/view_table.h"
+
+namespace viewer_layout_test {
+
+using namespace headlight;
+using namespace headlight::app;
+using shell::Key;
+
+namespace {
+
+State of_captions(const std::string& text = "A man in a red shirt rides a horse. A man in a red shirt rides a horse.") {
+  State state;
+  change_to_model(state, find_bundled_model("captions-gpt2")->string());
+  state.text() = text;
+  return state;
+}
+
+void show(UiDriver& ui, std::string_view view) {
+  const View& shown = find_view(view);
+  ui.press(shown.key.key, shown.key.modifiers);
+  REQUIRE(ui.state().view.tab == view);
+}
+
+}  // namespace
+
+TEST_SUITE("gpu") {
+  TEST_CASE("every view has its title at the same place, at every size") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1400, 900), glm::uvec2(3840, 2160)}) {
+      ui.resize(size.x, size.y);
+      show(ui, "head");
+      const glm::vec2 place = ui.rect("view.title").origin;
+      for (const View& view : views()) {
+        if (view.id == "patching") continue;  // which waits for a second text
+        show(ui, view.id);
+        CAPTURE(std::string(view.id));
+        CAPTURE(size.x);
+        REQUIRE(ui.sees("view.title"));
+        CHECK(ui.rect("view.title").origin == place);
+      }
+    }
+  }
+
+  TEST_CASE("numbers are copied by a button at one place in all views that have it") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    show(ui, "heads");
+    const view::Rect place = ui.rect("heads.copy");
+    for (const char* view : {"logits", "flow", "knockouts"}) {
+      show(ui, view);
+      const std::string name = std::string(view) == "knockouts" ? "what_if.copy" : std::string(view) + ".copy";
+      CAPTURE(name);
+      CHECK(ui.rect(name).origin == place.origin);
+      ui.click(name);
+      CHECK(std::string(ImGui::GetClipboardText()).find(',') != std::string::npos);
+    }
+  }
+
+  TEST_CASE("the page of Steps scrolls under the wheel, whatever is below the pointer, until a matrix is clicked") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    show(ui, "steps");
+    const auto wheel = [&] {
+      const glm::vec2 at = ui.rect("steps.x").center();
+      ui.feed({shell::MouseMove{at}, shell::MouseWheel{.steps = {0.0F, -1.0F}}});
+      ui.settle();
+    };
+    const float before = ui.rect("steps.x").origin.y;
+    wheel();
+    const float scrolled = ui.rect("steps.x").origin.y;
+    CHECK(scrolled < before);
+    ui.feed({shell::MouseWheel{.steps = {0.0F, 10.0F}}});
+    ui.settle();
+    ui.click("steps.w_q");  // which shows some of its rows
+    const float held = ui.rect("steps.w_q").origin.y;
+    ui.feed({shell::MouseMove{ui.rect("steps.w_q").center()}, shell::MouseWheel{.steps = {0.0F, -1.0F}}});
+    ui.settle();
+    CHECK(ui.rect("steps.w_q").origin.y == held);
+  }
+
+  TEST_CASE("a weight matrix and what it makes stand side by side") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1400, 900), glm::uvec2(2560, 1440)}) {
+      ui.resize(size.x, size.y);
+      show(ui, "steps");
+      CAPTURE(size.x);
+      for (const char* letter : {"q", "k", "v"}) {
+        const view::Rect weights = ui.rect(std::string("steps.w_") + letter),
+                         product = ui.rect(std::string("steps.") + letter);
+        CHECK(weights.origin.y == product.origin.y);
+        CHECK(product.origin.x > weights.end().x);
+      }
+    }
+  }
+
+  TEST_CASE("a short text fills its page in large type, a long one is small; pieces of a character are one") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    ui.resize(1024, 640);
+    show(ui, "text");
+    const float large = ui.rect("text.token.1").size.y;
+    std::string much;
+    for (int i = 0; i < 22; ++i) much += "A man in a red shirt rides a horse. ";
+    ui.fill_in("text.edit", much);
+    REQUIRE(ui.result().error.empty());
+    CHECK(large > 1.6F * ui.rect("text.token.1").size.y);
+  }
+
+  TEST_CASE("beside the selected head is the one that attends least like it, until another one is chosen") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    show(ui, "pair");
+    CHECK_FALSE(ui.state().side_by_side.is_chosen);
+    const Analysed* answer = ui.result().analysed(similarity_query(ui.state().selection));
+    REQUIRE(answer);
+    const auto* found = answer->as<HeadSimilarity>();
+    REQUIRE(found);
+    std::size_t farthest = 1;  // the selected head is the first one
+    for (std::size_t head = 2; head < found->heads.size(); ++head) {
+      if (found->between(0, head) > found->between(0, farthest)) farthest = head;
+    }
+    const HeadRef before = found->heads.at(farthest - 1);
+    ui.click("side_by_side.previous");
+    CHECK(ui.state().side_by_side.is_chosen);
+    CHECK(ui.state().side_by_side.layer == before.block.layer.value);
+    CHECK(ui.state().side_by_side.head == before.head);
+  }
+
+  TEST_CASE("tables of layers and heads use the page") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    for (const char* view : {"logits", "knockouts"}) {
+      const std::string first = std::string(view) == "logits" ? "logits.head.0.0" : "what_if.head.0.0";
+      ui.resize(1024, 640);
+      show(ui, view);
+      const float small = ui.rect(first).size.x;
+      ui.resize(2560, 1440);
+      CHECK(ui.rect(first).size.x > 1.6F * small);
+      CHECK(ui.rect(first).size.y > 30.0F);
+    }
+  }
+
+  TEST_CASE("the thumbnails of the grid use the panel") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    for (const glm::uvec2 size : {glm::uvec2(1280, 750), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
+      ui.resize(size.x, size.y);
+      CAPTURE(size.x);
+      const view::Rect first = ui.rect("grid.encoder.0.0"), last = ui.rect("grid.encoder.3.7");
+      const float bottom = ui.rect("status.time").origin.y;
+      CHECK(last.end().y > 0.85F * bottom);
+      CHECK(last.end().x - first.origin.x > 0.75F * (static_cast<float>(size.x) - first.origin.x));
+    }
+  }
+
+  TEST_CASE("a notice moves nothing and goes by itself; a pointer on it keeps it") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    const view::Rect map = ui.rect("head.map");
+    ui.window().open_files({"/no/such/file"});
+    ui.settle();
+    REQUIRE(ui.window().notice().is_shown());
+    CHECK(ui.rect("head.map") == map);
+    ui.move_to("notice.text");
+    ui.wait(100.0);
+    ui.settle();
+    CHECK(ui.window().notice().is_shown());
+    ui.move_to("head.map");
+    ui.wait(100.0);
+    ui.settle();
+    CHECK_FALSE(ui.window().notice().is_shown());
+  }
+
+  TEST_CASE("the sidebar has the masks in sight at 1024 × 640; facts of the model are unfolded by a click") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    ui.resize(1024, 640);
+    CHECK(ui.rect("mask.causal").end().y < ui.rect("status.time").origin.y);
+    CHECK_FALSE(ui.sees("model.precision.0"));
+    ui.click("model.details");
+    CHECK(ui.sees("model.precision.0"));
+    CHECK(ui.window().settings().panes.shows_details);
+  }
+
+  TEST_CASE("a right click on a cell or a head's map, and a dragged range, open a menu of what can be done") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    const view::Rect map = ui.rect("head.map");
+    const glm::vec2 cell = map.size / 20.0F;
+    const auto right_click = [&](glm::vec2 at) {
+      ui.feed({shell::MouseMove{at}});
+      ui.feed(shell::click_at(at, shell::MouseButton::Right));
+      ui.settle();
+    };
+    right_click(map.origin + cell * glm::vec2(2.5F, 5.5F));
+    REQUIRE(ui.state().view.pinned);
+    CHECK(*ui.state().view.pinned == attention::Cell{.query = 5, .key = 2});
+    REQUIRE(ui.sees("menu.Copy row"));
+    CHECK_FALSE(ui.sees("menu.Show the chosen range"));
+    check_tips(ui);
+    ui.click("menu.The pinned cell's column");
+    CHECK(attention::painted_count(selected_mask(ui.state()).painted) > 0);
+    CHECK_FALSE(ui.sees("menu.Copy row"));
+
+    const std::size_t before = attention::painted_count(selected_mask(ui.state()).painted);
+    ui.feed(shell::drag(map.origin + cell * glm::vec2(4.5F, 8.5F), map.origin + cell * glm::vec2(6.5F, 11.5F)));
+    ui.settle();
+    REQUIRE(ui.sees("menu.Show the chosen range"));  // by itself, when the button is released
+    ui.click("menu.The chosen range");
+    CHECK(attention::painted_count(selected_mask(ui.state()).painted) > before);
+
+    right_click(ui.rect("grid.encoder.2.3").center());
+    CHECK(ui.state().selection.block.layer.value == 2);
+    CHECK(ui.state().selection.head == 3);
+    REQUIRE(ui.sees("menu.head.knock_out"));
+    ui.click("menu.head.knock_out");
+    CHECK(ui.state().gains.size() == 1);
+  }
+
+  TEST_CASE("tooltips cover nothing of what they explain") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000)}) {
+      ui.resize(size.x, size.y);
+      for (const char* view : {"head", "lines", "knockouts", "heads"}) {
+        show(ui, view);
+        std::set<std::string> names;
+        for (const auto& item : ui.window().item_tips()) names.insert(item.first);
+        for (const std::string& name : names) {
+          if (!ui.sees(name)) continue;
+          const view::Rect item = ui.rect(name);
+          if (item.size.y > 0.4F * static_cast<float>(size.y)) continue;  // larger than what could stand beside it
+          ui.feed({shell::MouseLeave{}});
+          ui.move_to(name);
+          ui.wait(2.0);
+          ui.settle();
+          if (!ui.sees("tooltip") || !ui.sees(name)) continue;
+          const view::Rect tip = ui.rect("tooltip"), now = ui.rect(name);
+          CAPTURE(name);
+          CAPTURE(std::string(view));
+          const bool is_apart = tip.end().x <= now.origin.x || tip.origin.x >= now.end().x || tip.end().y <= now.origin.y ||
+                                tip.origin.y >= now.end().y;
+          CHECK(is_apart);
+        }
+      }
+    }
+  }
+
+  TEST_CASE("predictions at every position are listed on demand, and a click goes to one of them") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    show(ui, "predictions");
+    CHECK_FALSE(ui.sees("prediction.position.3"));
+    ui.click("prediction.positions.1");
+    for (const char* row : {"prediction.position.0", "prediction.position.19"}) CHECK(ui.sees(row));
+    check_tips(ui);
+    std::size_t known = 0;
+    for (const auto& [query, prediction] : ui.result().predictions) known += query.layer == 4 ? 1U : 0U;
+    CHECK(known >= 20);
+    ui.click("prediction.position.3");
+    REQUIRE(ui.state().view.pinned);
+    CHECK(ui.state().view.pinned->query == 3);
+    CHECK_FALSE(ui.sees("prediction.position.0"));
+  }
+
+  TEST_CASE("the grid folds where the view shows all heads itself, and opens by choice; tabs stay where they are") {
+    UiDriver ui(of_captions(), open_gpu_runner);
+    REQUIRE(ui.sees("grid.encoder.0.0"));
+    const view::Rect tab = ui.rect("tab.patching");
+    show(ui, "model");
+    CHECK_FALSE(ui.sees("grid.encoder.0.0"));
+    CHECK(ui.rect("tab.patching") == tab);
+    ui.press(Key::G, shell::kControl);
+    CHECK(ui.sees("grid.encoder.0.0"));
+    ui.press(Key::G, shell::kControl);
+    CHECK_FALSE(ui.sees("grid.encoder.0.0"));
+  }
+
+  TEST_CASE("patching concludes in words, and its paths open where something is to be seen") {
+    UiDriver ui(of_captions("a man with red hair and a man with"), open_gpu_runner);
+    ui.press(Key::D, shell::kControl);
+    ui.wait(5.0);
+    ui.fill_in("text.edit", "a man with blue hair and a man with");
+    show(ui, "patching");
+    CHECK(ui.sees("patching.conclusion"));
+    ui.click("patching.map.4");
+    REQUIRE(ui.sees("patching.conclusion"));
+    CHECK(ui.sees("patching.receiver"));
+  }
+}
+
+}  // namespace viewer_layout_test
