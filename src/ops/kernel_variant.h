@@ -42,7 +42,7 @@ enum class Shader : std::uint8_t {
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 25;
+inline constexpr std::size_t kShaders = 26;
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {
