@@ -54,8 +54,8 @@ GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {
   for (auto i = static_cast<std::uint32_t>(labels.size()); i < count; ++i) labels.push_back(fmt::format("{}", i));
   const std::vector<TokenPlace> places = token_places(labels, prompt, tokens.start(selection.batch));
   const view::Region cells = shown_cells(frame, selection.block);
-  const std::uint32_t first = is_query ? cells.row : cells.column;
-  const attention::KeyRange shown(first, first + (is_query ? cells.rows : cells.columns));
+  const std::uint32_t first_shown = is_query ? cells.row : cells.column;
+  const attention::KeyRange shown(first_shown, first_shown + (is_query ? cells.rows : cells.columns));
   std::vector<GroupedToken> grouped;
   for (std::uint32_t token = 0; token < count; ++token) {
     grouped.push_back({.begins_word = places[token].begins_word,

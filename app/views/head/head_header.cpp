@@ -320,7 +320,7 @@ void draw_sentence(Frame& frame, const inference::BlockShape& shape) {
     const ShownMetrics metrics = ask_metrics(frame);
     const HeadRef head{.block = selection.block, .head = selection.head};
     if (const evaluation::HeadMetrics* known = metrics.of(head)) {
-      sentence = "In this text " + head_sentence(head, *known, frame.state.heads.scoring);
+      sentence = "In this text " + head_sentence(head, *known);
     }
   }
   const shell::FontSet& fonts = frame.ui.fonts();
