@@ -36,11 +36,11 @@ constexpr std::array<std::string_view, 3> kStepsSettings = {"view.show_numbers",
 constexpr std::array<std::string_view, 4> kLinesSettings = {"lines.hidden_heads", "lines.threshold", "lines.pair_part",
                                                             "view.locked"};
 constexpr std::array<std::string_view, 3> kTextSettings = {"selection.mean", "view.text_side", "view.locked"};
-constexpr std::array<std::string_view, 9> kHeadsSettings = {
-    "heads.score", "heads.excludes_first", "heads.excludes_current", "heads.order", "heads.lowest_first",
-    "heads.filter",  "heads.least",          "heads.only_pinned",      "heads.pinned"};
+constexpr std::array<std::string_view, 9> kHeadsSettings = {"heads.score", "heads.excludes_first", "heads.excludes_current",
+                                                            "heads.order", "heads.lowest_first",   "heads.filter",
+                                                            "heads.least", "heads.only_pinned",    "heads.pinned"};
 constexpr std::array<std::string_view, 15> kFindSettings = {
-    "heads.score", "heads.excludes_first", "heads.excludes_current", "heads.order",          "heads.lowest_first",
+    "heads.score",   "heads.excludes_first", "heads.excludes_current", "heads.order",          "heads.lowest_first",
     "heads.filter",  "heads.least",          "heads.only_pinned",      "heads.pinned",         "heads.mode",
     "heads.pattern", "heads.typed_pattern",  "heads.subtracts_chance", "heads.groups_similar", "heads.circuit_score"};
 constexpr std::array<std::string_view, 2> kPredictionsSettings = {"generation", "view.pinned"};
