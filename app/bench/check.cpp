@@ -40,7 +40,16 @@ Verdict compare_with_naive(ops::Kernels& kernels) {
   }
   return {fmt::format("QKV projection, n 64, d_model 768: {} is {:.1f} times as fast as naive, at least {} wanted",
                       workload.variant(Operation::QkvGemm), best, least),
-          best >= least};
+          best >= least, true};
+}
+
+Verdict compare_numbers(ops::Kernels& kernels, const std::filesystem::path& tuning_file) {
+  constexpr double kMostError = 1e-4;  // observed 2.1e-6 on two processor cores
+  inference::Session session(kernels.context(), tuning_file);
+  const double error = WholePass({.n = 80, .d_model = 192, .heads = 3}).largest_error(session);
+  return {
+      fmt::format("the largest error of a layer's outputs, of size 1, is {:.1e}, at most {:.0e} wanted", error, kMostError),
+      error <= kMostError};
 }
 
 Verdict count_dispatches(ops::Kernels& kernels, const std::filesystem::path& tuning_file) {
@@ -84,17 +93,18 @@ Verdict compare_growth(ops::Kernels& kernels, const std::filesystem::path& tunin
 
 }  // namespace
 
-bool check(ops::Kernels& kernels, const std::filesystem::path& tuning_file,
-           const std::function<void(const Verdict&)>& tell) {
-  bool all_hold = true;
+CheckResult check(ops::Kernels& kernels, const std::filesystem::path& tuning_file,
+                  const std::function<void(const Verdict&)>& tell) {
+  CheckResult result = CheckResult::Holds;
   const auto judge = [&](const Verdict& verdict) {
     tell(verdict);
-    all_hold = all_hold && verdict.holds;
+    if (!verdict.holds) result = std::max(result, verdict.is_of_speed ? CheckResult::Slow : CheckResult::Wrong);
   };
+  judge(compare_numbers(kernels, tuning_file));
   judge(compare_with_naive(kernels));
   judge(count_dispatches(kernels, tuning_file));
   judge(compare_growth(kernels, tuning_file));
-  return all_hold;
+  return result;
 }
 
 }  // namespace headlight::app::bench

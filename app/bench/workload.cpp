@@ -1,9 +1,12 @@
 #include "app/bench/workload.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "gpu/transfer.h"
+#include "model/reference.h"
 #include "ops/attention.h"
 
 namespace headlight::app::bench {
@@ -215,6 +218,27 @@ WholePass::WholePass(const Size& size) {
 inference::RunTiming WholePass::run(inference::Session& session, std::shared_ptr<const inference::Run>& last) const {
   last = session.run({.network = network_, .input = input_, .masks = masks_}, std::move(last));
   return last->timing();
+}
+
+double WholePass::largest_error(inference::Session& session) const {
+  std::shared_ptr<const inference::Run> pass;
+  run(session, pass);
+  const auto is_visible = [](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t query, std::uint32_t key) {
+    return key <= query;
+  };
+  const model::reference::Run wanted =
+      model::reference::run(*network_, input_, is_visible, -std::numeric_limits<double>::infinity());
+  const std::vector<double>& expected = wanted.encoder_hidden.back().values;
+  const Tensor states = pass->hidden(inference::Stack::Encoder);
+  const std::size_t before = states.values.size() - expected.size();  // the states before the layer
+  double largest = 0.0, squares = 0.0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double error = std::abs(static_cast<double>(states.values[before + i]) - expected[i]);
+    if (std::isnan(error)) return error;
+    largest = std::max(largest, error);
+    squares += expected[i] * expected[i];
+  }
+  return largest / std::sqrt(squares / static_cast<double>(expected.size()));
 }
 
 std::size_t WholePass::weight_bytes() const {

@@ -56,6 +56,9 @@ class WholePass {
   /// One pass through the session, in place of the last one.
   inference::RunTiming run(inference::Session& session, std::shared_ptr<const inference::Run>& last) const;
 
+  /// Of the layer's outputs, in units of their root mean square, against model::reference.
+  double largest_error(inference::Session& session) const;
+
   /// Bytes that its weights take on the device; the rest of a run's memory should grow with n · d.
   std::size_t weight_bytes() const;
 

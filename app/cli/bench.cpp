@@ -249,10 +249,11 @@ int run_bench(const BenchFlags& flags) {
   const ops::Tuning tuning = tune(kernels, tuned);
   if (!flags.is_json) std::cout << bench::heading(context.device(), tuning) << std::flush;
   if (flags.is_check) {
-    const bool holds = bench::check(kernels, tuned, [](const bench::Verdict& verdict) {
-      std::cout << (verdict.holds ? "ok      " : "FAILED  ") << verdict.what << std::endl;
+    const bench::CheckResult result = bench::check(kernels, tuned, [](const bench::Verdict& verdict) {
+      std::cout << (verdict.holds ? "ok     " : verdict.is_of_speed ? "SLOW   " : "WRONG  ") << verdict.what << std::endl;
     });
-    return holds ? 0 : 1;
+    constexpr int kWrong = 1, kSlow = 4;
+    return result == bench::CheckResult::Wrong ? kWrong : result == bench::CheckResult::Slow ? kSlow : 0;
   }
   if (!flags.is_json) std::cout << bench::table_header();
   std::vector<bench::Result> measured;
@@ -346,8 +347,11 @@ void add_effort_flags(CLI::App& app, BenchFlags& flags) {
           throw UsageError("--roofline {}: name a file that ends in .svg, .pdf or .png", value);
         }
       });
-  add_plain_flag(app, "--check", "instead: check a few ratios that hold on any machine; exit status 1 when one doesn't",
-                 kGroup, [&flags] { flags.is_check = true; });
+  add_plain_flag(
+      app, "--check",
+      "instead: check numbers and a few ratios that hold on any machine; exit status 1 when something is wrong, 4 when it "
+      "is only slow",
+      kGroup, [&flags] { flags.is_check = true; });
 }
 
 }  // namespace

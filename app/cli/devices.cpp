@@ -2,13 +2,16 @@
 
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include <fmt/ranges.h>
 
+#include "app/state/settings.h"
 #include "core/error.h"
 #include "gpu/context.h"
 #include "gpu/device_info.h"
 #include "ops/kernel_variant.h"
+#include "ops/tuning.h"
 
 namespace headlight::app {
 namespace {
@@ -22,6 +25,17 @@ std::string matrices(const gpu::DeviceInfo& device) {
                      ops::has_matrix_kernels() ? "" : ", which this build can't use: its glslc doesn't know them");
 }
 
+/// The kernels that every command computes with.
+std::string kernels(const gpu::DeviceInfo& device) {
+  const std::optional<ops::Tuning> measured = ops::load_tuning(device, tuning_file());
+  const ops::Tuning tuning = measured.value_or(ops::default_tuning(device));
+  const std::string_view origin = measured                   ? "measured"
+                                  : ops::can_measure(device) ? "a guess until `headlight bench` or the idle window measures"
+                                                             : "a guess: without timestamps nothing is measured";
+  return fmt::format("linear {} (few rows) and {}, attention {} ({})", to_string(tuning.few_rows),
+                     to_string(tuning.many_rows), to_string(tuning.attention), origin);
+}
+
 std::string description(const gpu::DeviceInfo& device) {
   std::string text = fmt::format("{}: {}\n", device.index, device.name);
   text += fmt::format("   {}, {}, Vulkan {}\n", device.kind, device.driver, device.api);
@@ -30,6 +44,7 @@ std::string description(const gpu::DeviceInfo& device) {
                   mebibytes(device.max_storage_range), device.shared_memory_bytes >> 10, device.subgroup_size);
   text += fmt::format("   {}\n", matrices(device));
   if (device.is_usable()) {
+    text += fmt::format("   kernels: {}\n", kernels(device));
     text += device.timestamp_period_ns > 0.0f ? "   usable\n" : "   usable; no timestamps, so GPU times are not measured\n";
   } else {
     text += fmt::format("   not usable: {}\n", fmt::join(device.lacks, ", "));

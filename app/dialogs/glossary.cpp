@@ -42,9 +42,10 @@ constexpr std::array kWords = {
     GlossaryEntry{"self-attention", "Queries and keys come from the same text."},
     GlossaryEntry{"cross-attention",
                   "Queries come from one text and keys and values from another, as a decoder reads what the encoder read."},
-    GlossaryEntry{"fitted, per row, fixed",
-                  "What the strongest colour means: the largest weight of the map, or in a long text what 98 % of its weights "
-                  "are at most; the largest of each row; or the same value for all maps, as it was dragged or typed."},
+    GlossaryEntry{
+        "fitted, per row, fixed",
+        "What the strongest colour means: the largest weight of the map, or in a long text what 98 % of its weights "
+        "are at most; the largest of each row; or the same value for all maps, as it was dragged or typed."},
     GlossaryEntry{"concentration", "The mean of the rows' largest weights: 1 when every query looks at one key only."},
     GlossaryEntry{"entropy", "How widely a row spreads its weights: 0 for one key, more for many."},
     GlossaryEntry{"gain", "A factor on what a head adds to the output."},

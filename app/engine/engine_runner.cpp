@@ -16,7 +16,10 @@ class EngineRun final : public inference::Run {
  public:
   /// On the engine's thread; `number` is EngineWorker::keep()'s.
   EngineRun(std::shared_ptr<EngineTasks> tasks, const inference::Run& run, std::uint64_t number)
-      : Run(run.inputs(), run.timing(), run.findings()), tasks_(std::move(tasks)), number_(number), has_logits_(run.has_logits()) {
+      : Run(run.inputs(), run.timing(), run.findings()),
+        tasks_(std::move(tasks)),
+        number_(number),
+        has_logits_(run.has_logits()) {
     for (const model::BlockRef block : run.blocks()) {
       blocks_.push_back(block);
       facts_[block] = {.shape = run.shape(block), .version = run.version(block)};

@@ -109,10 +109,7 @@ void Canvas::resize(glm::uvec2 size) {
                                                                 .usage = vk::ImageUsageFlagBits::eColorAttachment |
                                                                          vk::ImageUsageFlagBits::eTransferSrc});
   const vk::MemoryRequirements needs = image_.getMemoryRequirements();
-  memory_ = vk::raii::DeviceMemory(handles_.device,
-                                   {.allocationSize = needs.size,
-                                    .memoryTypeIndex = find_memory_type(handles_.memory, needs.memoryTypeBits, {},
-                                                                        vk::MemoryPropertyFlagBits::eDeviceLocal)});
+  memory_ = allocate_memory(handles_, needs, {}, vk::MemoryPropertyFlagBits::eDeviceLocal);
   image_.bindMemory(*memory_, 0);
   view_ = vk::raii::ImageView(
       handles_.device,

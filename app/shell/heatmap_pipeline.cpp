@@ -114,14 +114,27 @@ bool HeatmapRenderer::Pipeline::drop_oldest() {
   return true;
 }
 
+/// By the device: what the host has mapped may not be cached, and is slow to read then.
+void HeatmapRenderer::Pipeline::copy(const MappedBuffer& from, const MappedBuffer& to) {
+  handles.run_once([&](vk::CommandBuffer commands) {
+    commands.copyBuffer(*from.buffer, *to.buffer, vk::BufferCopy{.size = from.bytes});
+    const vk::MemoryBarrier written{.srcAccessMask = vk::AccessFlagBits::eTransferWrite,
+                                    .dstAccessMask = vk::AccessFlagBits::eShaderRead | vk::AccessFlagBits::eHostWrite};
+    commands.pipelineBarrier(vk::PipelineStageFlagBits::eTransfer,
+                             vk::PipelineStageFlagBits::eFragmentShader | vk::PipelineStageFlagBits::eHost, {}, written, {},
+                             {});
+  });
+}
+
 bool HeatmapRenderer::Pipeline::grow(std::uint32_t words) {
+  using Usage = vk::BufferUsageFlagBits;
   const std::uint32_t target = std::min(words, max_words_);
   try {
     MappedBuffer larger(
         handles, std::size_t{target} * sizeof(std::uint32_t),
-        uses_texels_ ? vk::BufferUsageFlagBits::eUniformTexelBuffer : vk::BufferUsageFlagBits::eStorageBuffer,
+        Usage::eTransferSrc | Usage::eTransferDst | (uses_texels_ ? Usage::eUniformTexelBuffer : Usage::eStorageBuffer),
         vk::MemoryPropertyFlagBits::eDeviceLocal);
-    if (buffer_.bytes != 0) std::memcpy(larger.data, buffer_.data, buffer_.bytes);
+    if (buffer_.bytes != 0) copy(buffer_, larger);
     vk::raii::BufferView view = nullptr;
     if (uses_texels_) {
       view = vk::raii::BufferView(

@@ -67,6 +67,7 @@ struct HeatmapRenderer::Pipeline {
   std::optional<std::uint32_t> allocate(std::uint32_t words);
   bool drop_oldest();
   bool grow(std::uint32_t words);
+  void copy(const MappedBuffer& from, const MappedBuffer& to);
   void bind_buffer();
   std::size_t color_map_number(std::span<const std::uint32_t> table);
   std::uint32_t* words_at(std::uint32_t offset) { return static_cast<std::uint32_t*>(buffer_.data) + offset; }

@@ -160,6 +160,9 @@ void create_device(Handles& handles, vk::raii::PhysicalDevice&& physical, std::u
   handles.physical = std::move(physical);
   const vk::PhysicalDeviceProperties properties = handles.physical.getProperties();
   handles.name = properties.deviceName.data();
+  handles.sleep = SleepWatch();
+  handles.loses_memory_asleep = properties.deviceType != vk::PhysicalDeviceType::eCpu &&
+                                properties.deviceType != vk::PhysicalDeviceType::eIntegratedGpu;
   handles.most_texels = properties.limits.maxTexelBufferElements;
   handles.memory = handles.physical.getMemoryProperties();
   handles.queue_family = family;
@@ -237,6 +240,14 @@ void RenderDevice::open() {
 }
 
 RenderDevice::~RenderDevice() = default;
+
+void RenderDevice::check_sleep() const {
+  const Handles& handles = *handles_;
+  if (!handles.loses_memory_asleep || !handles.sleep.has_slept()) return;
+  throw Error(ErrorKind::DeviceLost,
+              "the device '{}' that draws the window may have lost its memory while the computer was asleep; start again",
+              handles.name);
+}
 
 void RenderDevice::Handles::fail(vk::Result result) const {
   switch (result) {

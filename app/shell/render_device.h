@@ -35,6 +35,10 @@ class RenderDevice {
   /// Throws Error in one line; reopen() may then be tried again.
   void reopen();
 
+  /// Throws Error of kind DeviceLost where the computer was suspended since the device was opened, and the device may have
+  /// lost its memory meanwhile, of which drivers report nothing.
+  void check_sleep() const;
+
   /// The driver's name of the device.
   const std::string& name() const;
 

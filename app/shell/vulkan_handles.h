@@ -10,6 +10,7 @@
 #include <vulkan/vulkan_raii.hpp>
 
 #include "app/shell/render_device.h"
+#include "core/sleep_watch.h"
 
 namespace headlight::shell {
 
@@ -36,6 +37,8 @@ struct RenderDevice::Handles {
   std::uint32_t queue_family = 0;
   vk::PhysicalDeviceMemoryProperties memory;
   std::uint32_t most_texels = 0;  ///< of a texel buffer
+  bool loses_memory_asleep = false;
+  SleepWatch sleep;  ///< since the device was opened
 
   /// Throws the Error, of kind DeviceLost or OutOfDeviceMemory if it applies, that tells the user what Vulkan reported.
   [[noreturn]] void fail(vk::Result result) const;
@@ -74,7 +77,8 @@ struct RenderDevice::Handles {
 /// A buffer in host-visible, coherent memory, mapped for its lifetime.
 struct MappedBuffer {
   MappedBuffer() = default;
-  /// `preferred` are optional properties besides visible and coherent (cached for reading back).
+  /// `preferred` are optional properties besides visible and coherent (cached for reading back). Where a heap is full, the
+  /// next one that the host can reach has the buffer.
   MappedBuffer(const RenderDevice::Handles& handles, std::size_t bytes, vk::BufferUsageFlags usage,
                vk::MemoryPropertyFlags preferred = {});
 
@@ -84,9 +88,9 @@ struct MappedBuffer {
   std::size_t bytes = 0;
 };
 
-/// Index of a memory type that `type_bits` allows with all `required` properties and, if there is one, the `preferred` too.
-/// Throws Error when there is none.
-std::uint32_t find_memory_type(const vk::PhysicalDeviceMemoryProperties& memory, std::uint32_t type_bits,
-                               vk::MemoryPropertyFlags required, vk::MemoryPropertyFlags preferred = {});
+/// Memory with all `required` properties and, where the heaps have room, the `preferred` ones. Throws Error when there is no
+/// such memory, vk::OutOfDeviceMemoryError when all heaps of it are full.
+vk::raii::DeviceMemory allocate_memory(const RenderDevice::Handles& handles, const vk::MemoryRequirements& needs,
+                                       vk::MemoryPropertyFlags required, vk::MemoryPropertyFlags preferred = {});
 
 }  // namespace headlight::shell

@@ -75,6 +75,7 @@ class ViewerLoop {
 
   void draw(bool is_asked, double now_s) {
     try {
+      device_.check_sleep();
       const std::uint64_t drawn_before = ui_.frames_drawn();
       workspace_.frame(window_.framebuffer_size(), window_.content_scale(), now_s);
       if (is_asked || ui_.frames_drawn() != drawn_before) window_.present();
@@ -83,13 +84,13 @@ class ViewerLoop {
     } catch (const Error& error) {
       const bool may_pass = error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::OutOfDeviceMemory;
       if (!may_pass || ++failures_ > kMostFailures) throw;
-      reopen_device();
+      reopen_device(error.what());
     }
   }
 
   /// Everything that draws is made anew; what the user did and what is computed stays. Throws Error when that fails again
   /// and again.
-  void reopen_device() {
+  void reopen_device(const std::string& loss) {
     while (true) {
       try {
         window_.release_device();
@@ -97,7 +98,7 @@ class ViewerLoop {
         device_.reopen();
         ui_.use_device();
         window_.use_device();
-        return workspace_.tell_of_reopening(device_.name());
+        return workspace_.tell_of_reopening(loss);
       } catch (const Error&) {
         if (++failures_ > kMostFailures) throw;
         std::this_thread::sleep_for(kPause);

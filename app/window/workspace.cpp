@@ -219,7 +219,7 @@ void Workspace::take_engine_update() {
     if (is_other_run) warn_of_numbers();
     if (is_other_run) warn_of_changes();
     if (result_.input && drawn_input_.of == result_.input) result_.input = drawn_input_.as_drawn;
-    if (is_reopened) tell_of_reopening(result_.device);
+    if (is_reopened) tell_of_lost_engine();
     if (has_changed_model) {
       notice_ = {.text = fmt::format("{} has changed on disk since it was opened; it was opened again.",
                                      result_.model->path.filename().string())};
@@ -257,9 +257,18 @@ void Workspace::prepare_token_texts() {
   drawn_input_ = {.of = result_.input, .as_drawn = std::move(drawn)};
 }
 
-void Workspace::tell_of_reopening(const std::string& device) {
-  notice_ = {.text = fmt::format(
-                 "The device '{}' was lost (a driver reset) and is open again; nothing of your work is gone.", device),
+void Workspace::tell_of_lost_engine() {
+  const bool has_slept = sleep_.has_slept();
+  sleep_ = SleepWatch();
+  tell_of_reopening(
+      fmt::format("the device '{}' {}", result_.device,
+                  has_slept ? "may have lost its memory while the computer was asleep" : "was lost (a driver reset)"));
+}
+
+void Workspace::tell_of_reopening(const std::string& loss) {
+  std::string text = loss.substr(0, loss.find(';'));  // without the advice
+  if (!text.empty() && text.front() == 't') text.front() = 'T';
+  notice_ = {.text = text + ". It is open again, what it held was computed anew, and nothing of your work is gone.",
              .is_warning = true};
   ui_.request_redraw();
 }

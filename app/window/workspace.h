@@ -42,6 +42,7 @@
 #include "app/window/menu_catalog.h"
 #include "app/window/typed_offer.h"
 #include "app/window/typed_row.h"
+#include "core/sleep_watch.h"
 
 namespace headlight::app {
 
@@ -97,8 +98,9 @@ class Workspace final : private CommandHost {
   /// What a survey says of the selected head is in the sidebar.
   void show_survey(Survey survey) { survey_ = std::move(survey); }
 
-  /// Tells the user, once, that a device was lost and is open again: the one that computes or the one that draws.
-  void tell_of_reopening(const std::string& device);
+  /// Tells the user, once, that a device was lost and is open again: the one that computes or the one that draws. `loss`:
+  /// what happened, as an Error says it.
+  void tell_of_reopening(const std::string& loss);
 
   /// Does the last frame show the selected map of what is typed now, and no older one?
   bool shows_selected_map() const;
@@ -157,6 +159,7 @@ class Workspace final : private CommandHost {
   void warn_of_changes();
   /// Remembers a chosen device once it works, or goes without one that is gone.
   void settle_device();
+  void tell_of_lost_engine();
   /// Is the run on screen what the state asks for, and of the whole network?
   bool is_current() const;
 
@@ -349,6 +352,7 @@ class Workspace final : private CommandHost {
   Undo undo_;
   std::unique_ptr<Engine> engine_;
   std::string renderer_;
+  SleepWatch sleep_;                          ///< since the engine's device was opened the last time
   std::optional<std::string> chosen_device_;  ///< in the menu; not remembered until it works
   bool may_use_another_device_ = false;
 

@@ -249,9 +249,7 @@ Tensor AlignedRun::hidden(Stack stack) const {
 
 Tensor AlignedRun::encoder_output() const { return gather_tokens(run_->encoder_output(), 1, pairs_->source); }
 
-Tensor AlignedRun::logits() const {
-  return gather_tokens(run_->logits(), 1, pairs_->predicted());
-}
+Tensor AlignedRun::logits() const { return gather_tokens(run_->logits(), 1, pairs_->predicted()); }
 
 Tensor AlignedRun::logits(std::span<const StateRef> states) const {
   const InputCounterparts::Items& items = pairs_->predicted();
@@ -324,7 +322,8 @@ Interventions AlignedRun::own(const Interventions& changes) const {
 std::shared_ptr<const Run> aligned_to(const Run& run, std::shared_ptr<const Run> other, TokenIdentity identity) {
   const model::ModelInput &ours = run.inputs().input, &theirs = other->inputs().input;
   const bool has_ids = !ours.source.ids.empty() && !theirs.source.ids.empty() && !ours.qkv && !theirs.qkv;
-  if (!has_ids || ours.source.batch != theirs.source.batch || ours.target.has_value() != theirs.target.has_value()) return other;
+  if (!has_ids || ours.source.batch != theirs.source.batch || ours.target.has_value() != theirs.target.has_value())
+    return other;
   auto pairs = input_counterparts(ours, theirs, identity);
   if (!pairs) return other;
   model::ModelInput input = by_positions_of(ours, theirs, *pairs);

@@ -131,7 +131,8 @@ std::shared_ptr<const InputCounterparts> input_counterparts(const model::ModelIn
 
 model::ModelInput by_positions_of(const model::ModelInput& input, const model::ModelInput& other,
                                   const InputCounterparts& pairs) {
-  const auto moved = [](const model::TokenBatch& tokens, const model::TokenBatch& from, const InputCounterparts::Items& items) {
+  const auto moved = [](const model::TokenBatch& tokens, const model::TokenBatch& from,
+                        const InputCounterparts::Items& items) {
     model::TokenBatch batch{
         .batch = tokens.batch, .length = tokens.length, .lengths = tokens.lengths, .starts = tokens.starts};
     for (std::uint32_t item = 0; item < batch.batch; ++item) {

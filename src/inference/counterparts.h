@@ -40,7 +40,8 @@ std::shared_ptr<const InputCounterparts> input_counterparts(const model::ModelIn
 
 /// The other input's tokens by the positions of `input`, as labels of its axes: those without a counterpart are "–", without
 /// an id. Without vectors.
-model::ModelInput by_positions_of(const model::ModelInput& input, const model::ModelInput& other, const InputCounterparts& pairs);
+model::ModelInput by_positions_of(const model::ModelInput& input, const model::ModelInput& other,
+                                  const InputCounterparts& pairs);
 
 /// Has each token of the other input a counterpart?
 bool covers(const InputCounterparts& pairs, const model::ModelInput& other);

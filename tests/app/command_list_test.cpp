@@ -115,8 +115,8 @@ TEST_SUITE("cpu") {
       if (command.keys.empty() || (!groups.empty() && groups.back() == command.group)) continue;
       groups.push_back(command.group);
     }
-    CHECK(groups == std::vector<std::string>{"Move", "Mask", "Head", "Compare", "Edit", "File", "View: Look", "View: Compute",
-                                             "View: Heads", "View: Why", "View", "Search", "Help"});
+    CHECK(groups == std::vector<std::string>{"Move", "Mask", "Head", "Compare", "Edit", "File", "View: Look",
+                                             "View: Compute", "View: Heads", "View: Why", "View", "Search", "Help"});
   }
 
   TEST_CASE("layers go on from the encoder through the decoder to the cross-attention") {

@@ -1,7 +1,10 @@
 // A Vulkan layer that makes one call fail as a driver may: the Nth of one function, with a given result. Loaded by the
 // Vulkan loader of the program under test (VK_LAYER_PATH, VK_INSTANCE_LAYERS=VK_LAYER_HEADLIGHT_fault) and controlled by
 // the environment:
-//   HEADLIGHT_FAULT="FUNCTION N RESULT [always]"  e.g. "QueueSubmit 3 -4"; `always`: every later call of it fails too
+//   HEADLIGHT_FAULT="FUNCTION N RESULT [always] [works]"  e.g. "QueueSubmit 3 -4"; `always`: every later call of it fails
+//   too;
+//                                                 `works`: though the call says so, the device isn't lost and goes on
+//                                                 working
 //   HEADLIGHT_FAULT_COUNTS=FILE                   at exit, how often each function was called
 //   HEADLIGHT_FAULT_PORTABILITY=1                 devices have VK_KHR_portability_subset and refuse to open without it
 // A device that is lost (-4) stays lost until it is destroyed: its work has ended, and every submission or wait fails.
@@ -110,6 +113,7 @@ struct Fault {
   int number = 0;
   int result = 0;
   bool is_always = false;
+  bool works = false;
 };
 
 Fault read_fault() {
@@ -117,8 +121,11 @@ Fault read_fault() {
   const char* text = std::getenv("HEADLIGHT_FAULT");
   std::string word;
   std::istringstream words(text != nullptr ? text : "");
-  words >> fault.function >> fault.number >> fault.result >> word;
-  fault.is_always = word == "always";
+  words >> fault.function >> fault.number >> fault.result;
+  while (words >> word) {
+    fault.is_always = fault.is_always || word == "always";
+    fault.works = fault.works || word == "works";
+  }
   return fault;
 }
 
@@ -150,7 +157,7 @@ bool is_due(const char* name) {
 }
 
 VkResult fail(Device& device) {
-  if (g_fault.result == VK_ERROR_DEVICE_LOST) {
+  if (g_fault.result == VK_ERROR_DEVICE_LOST && !g_fault.works) {
     device.DeviceWaitIdle(device.handle);  // nothing runs any more on a lost device
     device.is_lost = true;
   }

@@ -147,8 +147,8 @@ void read_lines(std::string_view bytes) {
 }
 
 constexpr std::array kTextReaders{Reader{"tokenizer", read_tokenizer}, Reader{"sentencepiece", read_sentence_piece},
-                              Reader{"folder", read_folder},       Reader{"vocabulary", read_vocabulary},
-                              Reader{"regex", read_regex},         Reader{"lines", read_lines}};
+                                  Reader{"folder", read_folder},       Reader{"vocabulary", read_vocabulary},
+                                  Reader{"regex", read_regex},         Reader{"lines", read_lines}};
 
 }  // namespace
 

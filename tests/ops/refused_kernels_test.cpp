@@ -97,7 +97,7 @@ TEST_SUITE("gpu") {
                                            AttentionKernel::BlocksShuffle, AttentionKernel::BlocksShuffleTexel}) {
           CAPTURE(to_string(kind));
           const auto deviation = test::deviation(one, test::run(kernels, one, kind), wanted);
-          CHECK(deviation.heads.nmse < 1e-11);  // observed 2e-13
+          CHECK(deviation.heads.nmse < 1e-11);
           CHECK(deviation.row_sum.nmse < 1e-11);
         }
       }
