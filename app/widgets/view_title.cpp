@@ -19,9 +19,12 @@ void draw_view_title(Frame& frame, const std::string& title, float room) {
 void draw_title_note(Frame& frame, const std::string& note) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const auto ascent = [](ImFont* font) { return font->Ascent * font_size(font) / font->FontSize; };
-  const Ink ink(fonts.small, frame.ui.theme().text_dim);
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + std::round(ascent(fonts.title) - ascent(fonts.small)));
-  ImGui::TextUnformatted(note.c_str());
+  const float down = ImGui::GetStyle().FramePadding.y + std::round(ascent(fonts.title) - ascent(fonts.small));
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, down);
+  ImGui::GetWindowDrawList()->AddText(fonts.small, font_size(fonts.small), to_imgui(at), frame.ui.theme().text_dim,
+                                      note.c_str());
+  // An item that leaves the line where it is, for what follows in it.
+  ImGui::Dummy(ImVec2(text_width(fonts.small, note), font_size(fonts.small)));
 }
 
 }  // namespace headlight::app

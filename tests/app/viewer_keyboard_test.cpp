@@ -280,10 +280,10 @@ TEST_SUITE("gpu") {
     walk_to(ui, "grid.encoder.0.0");
     ui.press(Key::Right);
     ui.press(Key::Down);
-    CHECK(is_at(ui, "grid.encoder.0.4"));  // below the second of a line of three
+    CHECK(is_at(ui, "grid.encoder.0.3"));  // below the second of a line of two
     keep(ui, "keyboard-grid");
     ui.press(Key::Enter);
-    CHECK(ui.state().selection.head == 4);
+    CHECK(ui.state().selection.head == 3);
     CHECK(ui.ui().keyboard().is_active());
     walk_to(ui, "chips.query.0.0");
     ui.press(Key::Right);
@@ -324,7 +324,8 @@ TEST_SUITE("gpu") {
       CAPTURE(view.id);
       ui.press(Key::Escape);
       ui.click(fmt::format("tab.{}", view.id));
-      const view::Rect tab = ui.rect("tab.head"), left = ui.rect("splitter.sidebar"), right = ui.rect("splitter.grid");
+      const view::Rect tab = ui.rect("tab.head"), left = ui.rect("splitter.sidebar"),
+                       right = ui.rect(ui.sees("rail.grid") ? "rail.grid" : "splitter.grid");
       std::vector<std::string> controls;
       for (const auto& item : ui.window().item_tips()) {
         const view::Rect rect = ui.rect(item.first);
