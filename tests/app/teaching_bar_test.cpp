@@ -266,7 +266,13 @@ TEST_SUITE("gpu") {
         at = std::max(end, at + 1);
         const auto capitals = std::ranges::count_if(word, [](char letter) { return letter <= 'Z'; });
         const bool is_product = word.find_first_not_of(kMatrices) == std::string::npos && word != "KV";
-        if (capitals < 2 || is_product || others.contains(word)) continue;
+        const bool is_of_tabs = std::ranges::any_of(views(), [&](const View& view) {  // groups' titles in capitals
+          std::string title(view.group);
+          std::ranges::transform(title, title.begin(),
+                                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+          return title.find(word) != std::string::npos;
+        });
+        if (capitals < 2 || is_product || is_of_tabs || others.contains(word)) continue;
         const bool is_explained = std::ranges::any_of(glossary(), [&](const GlossaryEntry& entry) {
           return std::string_view(entry.word).find(word) != std::string_view::npos;
         });

@@ -17,7 +17,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kHeaderHeight = 76.0F;
+constexpr float kHeaderHeight = 79.0F;
 constexpr float kSentenceLine = 15.0F;
 constexpr float kChartWidth = 230.0F;
 constexpr float kLeastChartRoom = 620.0F;  // narrower: no chart
