@@ -64,13 +64,14 @@ Verdict count_dispatches(ops::Kernels& kernels, const std::filesystem::path& tun
   const std::uint64_t before = count();
   const std::uint32_t pass = whole.run(session, last).dispatches;
   const std::uint64_t submissions = count() - before;
-  std::uint32_t parts = 0;
+  std::uint32_t parts = kCountsOfPass;
   for (const Operation part : {Operation::QkvGemm, Operation::Attention, Operation::OutputProjection}) {
     parts += workload.dispatches(part);
   }
-  return {fmt::format(
-              "a pass takes {} submission of {} dispatches, its projections and attention alone {}; 1 and no more wanted",
-              submissions, pass, parts),
+  return {fmt::format("a pass takes {} submission of {} dispatches, its projections, attention and the count of what isn't "
+                      "a number {}; 1 and "
+                      "no more wanted",
+                      submissions, pass, parts),
           submissions == 1 && pass == parts};
 }
 

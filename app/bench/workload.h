@@ -48,6 +48,9 @@ class Workload {
   std::unique_ptr<ops::AttentionScratch> scratch_;
 };
 
+/// Dispatches of a pass that count what isn't a number in it (inference/run_findings.h).
+inline constexpr std::uint32_t kCountsOfPass = 1;
+
 /// The same size as a network of one layer, run by a session: Forward.
 class WholePass {
  public:

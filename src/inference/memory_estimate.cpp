@@ -67,12 +67,13 @@ std::uint64_t least_run_bytes(const model::Network& network, const model::ModelI
 void expect_room(const model::Network& network, const model::ModelInput& input, const gpu::DeviceInfo& device) {
   const std::uint64_t bytes = least_run_bytes(network, input);
   if (bytes <= device.memory_bytes) return;
-  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+  constexpr double kMiB = 1024.0 * 1024.0;
   const std::uint32_t lines = input.source.batch;
   const std::uint32_t tokens = std::max(input.source.length, input.target ? input.target->length : 0);
-  throw Error(ErrorKind::OutOfDeviceMemory, "{} take {:.1f} GiB of memory at least, but '{}' has {:.1f} GiB: give {}",
+  throw Error(ErrorKind::OutOfDeviceMemory,
+              "the device '{}' can't hold {}: {:.1f} MiB needed at least, {:.1f} MiB there are; give {}", device.name,
               lines == 1 ? fmt::format("{} tokens", tokens) : fmt::format("{} lines of {} tokens", lines, tokens),
-              static_cast<double>(bytes) / kGiB, device.name, static_cast<double>(device.memory_bytes) / kGiB,
+              static_cast<double>(bytes) / kMiB, static_cast<double>(device.memory_bytes) / kMiB,
               lines == 1 ? "a shorter text" : "fewer or shorter lines");
 }
 

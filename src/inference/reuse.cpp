@@ -169,6 +169,11 @@ bool StackPlan::computes_nothing() const {
   return embedded.count == 0 && std::all_of(layers.begin(), layers.end(), [](ops::Rows rows) { return rows.count == 0; });
 }
 
+bool PassPlan::computes_nothing() const {
+  return encoder.computes_nothing() && decoder.computes_nothing() &&
+         std::ranges::all_of(memory, [](ops::Rows rows) { return rows.count == 0; });
+}
+
 std::uint32_t PassPlan::reused_tokens() const {
   const StackPlan& last = decoder.layers.empty() ? encoder : decoder;
   return last.embedded.first;

@@ -35,6 +35,7 @@ struct PassPlan {
   /// [decoder layer] The source's tokens whose keys and values its cross-attention computes.
   std::vector<ops::Rows> memory;
 
+  bool computes_nothing() const;
   std::uint32_t reused_tokens() const;
   std::uint32_t reused_layers() const;
 };

@@ -248,7 +248,12 @@ struct Session::State {
                                       .copied_target = attempt.copied_target,
                                       .copied_item = attempt.copied_item},
                                      end_layer);
-    attempt.recorded.emplace(*attempt.stream, kernels, attempt.forward.run);
+    // A pass that computes nothing has the numbers of its base.
+    if (base != nullptr && attempt.plan.computes_nothing() && base->findings().are_numbers()) {
+      attempt.findings = base->findings();
+    } else {
+      attempt.recorded.emplace(*attempt.stream, kernels, attempt.forward.run);
+    }
     ops::ask_for_map_cells(kernels);  // what computes the first heatmap is compiled with it
     return attempt.stream->is_complete() && !kernels.has_listed();
   }

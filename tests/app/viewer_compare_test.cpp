@@ -166,17 +166,16 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("texts of different lengths can't be compared: the map stays, and the chip says why") {
+  TEST_CASE("texts of other numbers of lines can't be compared: the map stays, and the chip says why") {
     State state;
     state.text() = "one two three";
     UiDriver ui(state);
     ui.press(Key::D, kControl);
     REQUIRE(ui.state().compare.frozen);
-    ui.fill_in("text.edit", "one two three four");
+    ui.fill_in("text.edit", "one two three\none two three four");
     CHECK(ui.result().reference_error.find("3 queries") != std::string::npos);
     CHECK(ui.sees("status.compare"));
     CHECK(difference(ui) == nullptr);
-    CHECK(weights(ui).request.rows == 4);
     ui.fill_in("text.edit", "one two tree");
     CHECK(ui.result().reference_error == "");
     CHECK(difference(ui) != nullptr);
@@ -266,6 +265,11 @@ TEST_SUITE("gpu") {
     CHECK(frozen->values != present->values);
     CHECK(frozen->is_masked(0, 5) != present->is_masked(0, 5));
     ui.fill_in("text.edit", "the cat sat on the red mat");
+    frozen = weights_of_head(frozen_of(attention::Stage::Weights), 0, 1);
+    REQUIRE(frozen);
+    CHECK(frozen->request.rows == 7);
+    CHECK(frozen->is_masked(5, 0));  // "red" isn't in the frozen text
+    ui.fill_in("text.edit", "the cat sat\non the mat");
     CHECK(ui.sees("side_by_side.refused"));
   }
 

@@ -325,7 +325,7 @@ TEST_SUITE("gpu") {
     CHECK(clipboard_of(ui, "what_if.copy").starts_with("kind,layer,head,logit,logit_change,probability,"));
   }
 
-  TEST_CASE("what if: means of the frozen run need one, with as many tokens") {
+  TEST_CASE("what if: means of the frozen run need one, with as many lines") {
     UiDriver ui(sentence());
     show_golden_model(ui, "gpt2");
     ui.press(Key::W);
@@ -342,6 +342,8 @@ TEST_SUITE("gpu") {
     CHECK(found_of<HeadKnockouts>(ui, kReferenceAblations, false)->is_complete());
     check_tips(ui);
     ui.fill_in("text.edit", "the cat sat on the red mat");
+    CHECK_FALSE(ui.sees("what_if.nothing_frozen"));  // of the tokens that both texts have
+    ui.fill_in("text.edit", "the cat sat\non the mat");
     CHECK(ui.sees("what_if.nothing_frozen"));
   }
 
@@ -379,11 +381,11 @@ TEST_SUITE("gpu") {
     CHECK(clipboard_of(ui, "flow.copy").starts_with("layer,from,to,kind,share,heads\n"));
   }
 
-  TEST_CASE("texts of other lengths: the views show the run's own numbers and say why") {
+  TEST_CASE("texts of other numbers of lines: the views show the run's own numbers and say why") {
     UiDriver ui(sentence());
     freeze_and_paint(ui);
     ui.wait(5.0);
-    ui.fill_in("text.edit", "the cat sat on the red mat");
+    ui.fill_in("text.edit", "the cat sat\non the red mat");
     REQUIRE_FALSE(ui.result().reference_error.empty());
     for (const std::string view : {"heads", "logits", "knockouts", "flow"}) {
       CAPTURE(view);

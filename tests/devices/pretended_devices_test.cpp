@@ -39,12 +39,18 @@ class Pretence {
     setenv("VK_LAYER_PATH", HEADLIGHT_PRETEND_LAYER, 1);
     setenv("VK_INSTANCE_LAYERS", "VK_LAYER_HEADLIGHT_pretend", 1);
     setenv("HEADLIGHT_PRETEND", profile, 1);
+    if (const char* validates = std::getenv("HEADLIGHT_VALIDATION")) validation_ = validates;
+    setenv("HEADLIGHT_VALIDATION", "0", 1);  // the loader looks for layers where the pretending one is, and nowhere else
   }
   ~Pretence() {
+    setenv("HEADLIGHT_VALIDATION", validation_.c_str(), 1);
     for (const char* variable : {"VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "HEADLIGHT_PRETEND"}) unsetenv(variable);
   }
   Pretence(const Pretence&) = delete;
   Pretence& operator=(const Pretence&) = delete;
+
+ private:
+  std::string validation_ = "0";
 };
 
 /// The numbers of every .csv file that an export wrote, in the order of their names.

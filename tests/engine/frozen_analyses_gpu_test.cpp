@@ -103,9 +103,15 @@ TEST_SUITE("gpu") {
     REQUIRE(third.analysed(query));
     CHECK(third.analysed(query)->as<LogitAttribution>()->logit != first.analysed(query)->as<LogitAttribution>()->logit);
     CHECK(runs.ask(present, std::nullopt, {query}).analysed(query) == nullptr);
-    const EngineResult longer = runs.ask(text_of("gpt2", {5, 9, 2}), frozen, {query});
-    CHECK(longer.analysed(query) == nullptr);
-    CHECK(longer.reference_error.find("7 queries") != std::string::npos);
+    const EngineResult shorter = runs.ask(text_of("gpt2", {5, 9, 2}), frozen, {query});  // of whose own token the query is
+    REQUIRE(shorter.analysed(query));
+    CHECK(shorter.analysed(query)->as<LogitAttribution>()->logit ==
+          doctest::Approx(first.analysed(query)->as<LogitAttribution>()->logit).epsilon(1e-5));
+    State lines = text_of("gpt2", {5, 9, 2});
+    lines.model().ids.push_back({5});
+    const EngineResult batch = runs.ask(lines, frozen, {query});
+    CHECK(batch.analysed(query) == nullptr);
+    CHECK(batch.reference_error.find("7 queries") != std::string::npos);
   }
 
   TEST_CASE("heads of a layer are knocked out together, and give the numbers of passes one by one") {
