@@ -333,7 +333,8 @@ TEST_CASE("the steps have the weights between their matrices, and large ones scr
   for (const char* name : {"steps.w_q", "steps.w_k", "steps.w_v", "steps.w_o"}) CHECK(stage.items.contains(name));
   CHECK_FALSE(stage.items.contains("steps.memory"));
   stage.keep("steps-weights");
-  // Once a cell was clicked, the wheel over the cells moves their first row, a drag of the bar far more; a cell's number is the weight's.
+  // Once a cell was clicked, the wheel over the cells moves their first row, a drag of the bar far more; a cell's number is
+  // the weight's.
   const glm::vec2 cells = in(stage.rect("steps.w_q"), 0.5F, 0.5F);
   stage.feed(shell::click_at(cells));
   stage.feed({shell::MouseWheel{.steps = {0.0F, -1.0F}}});

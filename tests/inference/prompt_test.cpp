@@ -67,7 +67,8 @@ TEST_SUITE("cpu") {
           }).starts_with("the device 'small' can't hold 10 lines of 32 tokens: "));
     device.memory_bytes = bytes / 2;
     const std::string message = test::error_message([&] { expect_room(*gpt2->network, one, device); });
-    CHECK(message.starts_with("the device 'small' can't hold 32 tokens: ") && message.ends_with("; give a shorter text"));
+    CHECK(message.starts_with("the device 'small' can't hold 32 tokens: "));
+    CHECK(message.ends_with("; give a shorter text"));
   }
 
   TEST_CASE("lines become a batch, padded on the right") {

@@ -22,16 +22,15 @@ namespace headlight::pretend {
 namespace {
 
 // Functions of the driver below that the layer calls.
-#define INSTANCE_FUNCTIONS(X)                                                          \
-  X(CreateDevice)                                                                      \
-  X(DestroyInstance)                                                                   \
-  X(EnumeratePhysicalDevices)                                                          \
-  X(GetPhysicalDeviceMemoryProperties)                                                 \
-  X(GetPhysicalDeviceMemoryProperties2)                                                \
-  X(GetPhysicalDeviceProperties)                                                       \
-  X(GetPhysicalDeviceProperties2)                                                      \
-  X(GetPhysicalDeviceQueueFamilyProperties) X(GetPhysicalDeviceQueueFamilyProperties2) \
-      X(GetPhysicalDeviceSurfaceSupportKHR)
+#define INSTANCE_FUNCTIONS(X)           \
+  X(CreateDevice)                       \
+  X(DestroyInstance)                    \
+  X(EnumeratePhysicalDevices)           \
+  X(GetPhysicalDeviceMemoryProperties)  \
+  X(GetPhysicalDeviceMemoryProperties2) \
+  X(GetPhysicalDeviceProperties)        \
+  X(GetPhysicalDeviceProperties2)       \
+  X(GetPhysicalDeviceQueueFamilyProperties) X(GetPhysicalDeviceQueueFamilyProperties2) X(GetPhysicalDeviceSurfaceSupportKHR)
 #define DEVICE_FUNCTIONS(X) \
   X(AllocateMemory)         \
   X(CreateComputePipelines) \
