@@ -344,6 +344,7 @@ TEST_SUITE("gpu") {
     ui.fill_in("text.edit", "the cat sat on the red mat");
     CHECK_FALSE(ui.sees("what_if.nothing_frozen"));  // of the tokens that both texts have
     ui.fill_in("text.edit", "the cat sat\non the mat");
+    ui.click("text.make_batch");
     CHECK(ui.sees("what_if.nothing_frozen"));
   }
 
@@ -386,6 +387,7 @@ TEST_SUITE("gpu") {
     freeze_and_paint(ui);
     ui.wait(5.0);
     ui.fill_in("text.edit", "the cat sat\non the red mat");
+    ui.click("text.make_batch");
     REQUIRE_FALSE(ui.result().reference_error.empty());
     for (const std::string view : {"heads", "logits", "knockouts", "flow"}) {
       CAPTURE(view);

@@ -47,7 +47,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("patching.edit_first"));
     check_tips(ui);
     ui.wait(5.0);
-    ui.fill_in("text.edit", "the cat sat on the");  // of any length
+    ui.fill_in("text.edit", "a cat sat on the mat");  // of any length
     CHECK(ui.sees("patching.cell.0.0"));
     ui.press(Key::D, kControlShift);
     CHECK(ui.sees("patching.freeze_first"));
@@ -55,7 +55,7 @@ TEST_SUITE("gpu") {
     ui.click("patching.second_text");
     CHECK(ui.sees("patching.edit_second"));
     check_tips(ui);
-    ui.fill_in("text.second", "the cat sat");
+    ui.fill_in("text.second", "the cat sat on the mat");
     CHECK(ui.sees("patching.cell.0.0"));
   }
 

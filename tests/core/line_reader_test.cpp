@@ -135,7 +135,8 @@ TEST_SUITE("cpu") {
         {std::string(257, 'n') + "ustar", "is a tar archive"},
         {"text and\nthen \0 a number"s, "is a binary file (byte 14 is NUL)"},
     };
-    for (const auto& [content, said] : kinds) {
+    for (const auto& kind : kinds) {
+      const std::string &content = kind.first, &said = kind.second;
       CAPTURE(said);
       const Written file("c.txt", content);
       CHECK(file.complaint().starts_with(file.path.string() + " " + said));
