@@ -267,6 +267,7 @@ TEST_SUITE("gpu") {
     ui.fill_in("text.edit", "the cat sat on the red mat");
     CHECK(ui.sees("side_by_side.other"));  // of the tokens that both texts have
     ui.fill_in("text.edit", "the cat sat\non the mat");
+    ui.click("text.make_batch");
     CHECK(ui.sees("side_by_side.refused"));
   }
 
