@@ -166,9 +166,10 @@ TEST_SUITE("cpu") {
         });
       }
     }
-    for (const auto& [family, keys] : unread) {
-      CAPTURE(family->name);
-      for (const std::string& key : keys) FAIL_CHECK(key);
+    for (const auto& left : unread) {
+      const Family& family = *left.first;
+      CAPTURE(family.name);
+      for (const std::string& key : left.second) FAIL_CHECK(key);
     }
   }
 
