@@ -92,27 +92,27 @@ class ExportDialog {
 
   RunnerFactory open_runner_;
   std::function<void()> wake_;
-  bool is_open_ = false;
-  Reach reach_ = Reach::ThisHead;
   RegionChoice region_;
-  /// The stages, then hidden states, logits, and whether weights are written as norms.
-  std::array<bool, attention::kStages + 3> matrices_{};
-  std::array<bool, kExportFormats> formats_{};
-  std::array<bool, kMostFigureKinds> views_{};  ///< of figure_kinds(), in their order
-  std::optional<ExportContents> proposed_;      ///< the last time
-  bool writes_differences_ = false;             ///< of the run and the frozen one, where there is one
+  std::optional<ExportContents> proposed_;  ///< the last time
   FigureChoices figure_;
   FigurePreview preview_;
-  int previewed_ = 0;        ///< of the chosen kinds of figures
-  bool shows_look_ = false;  ///< draw_look() in place of the choices
   NumberBeingTyped typed_;
   std::string typed_directory_;
   FolderList folders_;
   PictureForm picture_;
-  bool shows_picture_ = false;  ///< in place of files
-  Notice outcome_;              ///< of the last job; also why a job can't begin
-  bool is_outcome_seen_ = true;
+  Notice outcome_;  ///< of the last job; also why a job can't begin
   std::unique_ptr<ExportJob> job_;
+  int previewed_ = 0;  ///< of the chosen kinds of figures
+  /// The stages, then hidden states, logits, and whether weights are written as norms.
+  std::array<bool, attention::kStages + 3> matrices_{};
+  std::array<bool, kExportFormats> formats_{};
+  std::array<bool, kMostFigureKinds> views_{};  ///< of figure_kinds(), in their order
+  Reach reach_ = Reach::ThisHead;
+  bool is_open_ = false;
+  bool writes_differences_ = false;  ///< of the run and the frozen one, where there is one
+  bool shows_look_ = false;          ///< draw_look() in place of the choices
+  bool shows_picture_ = false;       ///< in place of files
+  bool is_outcome_seen_ = true;
   bool is_copying_ = false;  ///< the job's figure is for the clipboard
 };
 

@@ -142,7 +142,9 @@ TEST_SUITE("cpu") {
       asked.state.masks[model::BlockKind::EncoderSelf].rule.window = window;
       const HeadMetricsFound metrics = found_in<HeadMetricsFound>(
           asked.ask({.analysis = &kHeadMetricAnalysis, .block = {.kind = model::BlockKind::EncoderSelf, .layer = {}}}));
-      for (const auto& [pattern, metric] : same) {
+      for (const auto& line : same) {
+        const HeadPattern pattern = line.first;
+        const evaluation::HeadMetric metric = line.second;
         CAPTURE(evaluation::metric_name(metric));
         const HeadRanking ranked = found_in<HeadRanking>(asked.ask(pattern_query(kSelection, pattern, "")));
         for (const auto& [head, match] : ranked.heads) {

@@ -155,7 +155,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("input that the network doesn't accept is refused in one line") {
     const auto gpt2 = open_golden("gpt2");
     const auto refusal = [&](const LanguageModel& model, const PromptText& text) {
-      const std::string message = test::error_message([&] { make_prompt(model, text); });
+      std::string message = test::error_message([&] { make_prompt(model, text); });
       CHECK(test::is_one_line(message));
       return message;
     };

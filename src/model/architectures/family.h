@@ -82,6 +82,7 @@ struct Biases {
 };
 
 /// A family of networks as a table of names and differences; no code.
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): fields are in the order in which tables name them
 struct Family {
   std::string_view name;  ///< "GPT-2"
   Names types;            ///< model_type of config.json, or general.architecture of a GGUF file
