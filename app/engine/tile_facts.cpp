@@ -75,6 +75,9 @@ TileFacts make_tile_facts(const attention::Tile& tile) {
   for (std::size_t cell = 0; cell < tile.values.size() && !facts.has_odd; ++cell) {
     facts.has_odd = !std::isfinite(tile.values[cell]) && (tile.masked.empty() || tile.masked[cell] == 0);
   }
+  for (std::size_t cell = 0; cell < tile.masked.size() && !facts.has_missing; ++cell) {
+    facts.has_missing = tile.masked[cell] != 0 && std::isnan(tile.values[cell]);
+  }
   facts.range = visible_range(tile);
   // A difference of weights has no row sums: its values are no distribution.
   if (request.stage != attention::Stage::Weights || tile.row_sum.empty()) return facts;

@@ -30,6 +30,7 @@ struct TileFacts {
   float high_weight = 0.0F;
   bool has_masked = false;
   bool has_odd = false;           ///< NaN or infinite cells that aren't masked
+  bool has_missing = false;       ///< masked cells that are NaN: the capture, or the run that is compared with, has none
   ValueRange range;               ///< as visible_range()
   float concentration = 0.0F;     ///< as concentration() of all rows of weights
   std::vector<float> row_scales;  ///< [tile_rows], as row_normalizers(); of weights

@@ -12,6 +12,8 @@
 namespace headlight::app {
 namespace {
 
+using attention::Stage;
+
 /// Exact cells of one strip where pooling comes after the difference.
 constexpr std::uint32_t kStripCells = 1U << 18;
 
@@ -31,17 +33,20 @@ class Difference final : public Evaluation {
  private:
   void begin_strip();
   void end_strip(const attention::Tile& run, const attention::Tile& reference);
-  /// Has the cell of the matrix counterparts in the reference? Of maps; vectors of tokens without one are NaN there.
+  /// Has the cell of the matrix counterparts in the reference?
   bool is_there(std::uint32_t row, std::uint32_t column) const {
-    return rows_there_.empty() ||
-           (rows_there_[row] != inference::kNoCounterpart && columns_there_[column] != inference::kNoCounterpart);
+    const auto has_one = [](std::span<const std::uint32_t> tokens, std::uint32_t token) {
+      return tokens.empty() || tokens[token] != inference::kNoCounterpart;
+    };
+    return has_one(rows_there_, row) && has_one(columns_there_, column);
   }
 
   TileQuery query_;                    ///< of the base
   EvaluationSubject run_, reference_;  ///< each as the run that the base is evaluated of
   bool takes_farthest_;                ///< of a square's differences the one that is farthest from 0; else their mean
   bool pools_itself_ = false;          ///< the base's tiles are exact, their differences are pooled here
-  /// Counterparts of the map's queries and keys; empty: all have one.
+  bool masks_missing_alone_ = false;   ///< of a stage before the mask: cells without counterparts, and no others
+  /// Counterparts of the matrix' tokens, those of columns of maps alone; empty: all have one.
   std::span<const std::uint32_t> rows_there_, columns_there_;
   attention::Tile tile_;
   std::uint32_t row_ = 0;   ///< first row of the strip
@@ -59,9 +64,13 @@ Difference::Difference(const TileQuery& query, const EvaluationSubject& subject)
   query_.quantity = *quantity(query.quantity).base;
   tile_.request = stage_request(query_);
   row_ = query_.row;
-  if (reference_.run.pairs && attention::is_map(quantity(query_.quantity).stage)) {
-    rows_there_ = reference_.run.pairs->queries(query_.block.kind).at(query_.batch);
-    columns_there_ = reference_.run.pairs->keys(query_.block.kind).at(query_.batch);
+  if (reference_.run.pairs) {
+    const Stage stage = quantity(query_.quantity).stage;
+    const auto& of_queries = reference_.run.pairs->queries(query_.block.kind).at(query_.batch);
+    const auto& of_keys = reference_.run.pairs->keys(query_.block.kind).at(query_.batch);
+    rows_there_ = stage == Stage::K || stage == Stage::V ? of_keys : of_queries;
+    if (attention::is_map(stage)) columns_there_ = of_keys;
+    masks_missing_alone_ = stage != Stage::Masked && stage != Stage::Weights;
   }
   pools_itself_ = !query.is_exact() && (takes_farthest_ || !rows_there_.empty());
   begin_strip();
@@ -124,7 +133,11 @@ void Difference::end_strip(const attention::Tile& run, const attention::Tile& re
       if (count == 0) farthest = std::numeric_limits<float>::quiet_NaN();  // none of the cells has a counterpart
       const bool is_mean = pools_itself_ && !takes_farthest_ && count > 0;
       tile_.values.push_back(is_mean ? static_cast<float>(sum / static_cast<double>(count)) : farthest);
-      if (!run.masked.empty()) tile_.masked.push_back(is_masked ? 1 : 0);
+      if (masks_missing_alone_) {
+        tile_.masked.push_back(count == 0 ? 1 : 0);
+      } else if (!run.masked.empty()) {
+        tile_.masked.push_back(is_masked ? 1 : 0);
+      }
     }
   }
 }

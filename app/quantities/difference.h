@@ -11,7 +11,8 @@ namespace headlight::app {
 /// so the difference of both means is the mean difference.
 ///
 /// A cell is masked where it is masked in both runs. Where its query or key has no counterpart in the reference's text
-/// (EvaluationSubject::Side::pairs), it is NaN, and in maps masked. Of a cell that only one of them masks, the difference of
+/// (EvaluationSubject::Side::pairs), it is NaN and masked; before the mask those cells alone are masked. Of a cell that
+/// only one of them masks, the difference of
 /// masked scores has the fill in it and may be infinite. There are no row statistics: row_max and row_sum are empty.
 std::unique_ptr<Evaluation> begin_difference(const TileQuery& query, const EvaluationSubject& subject);
 

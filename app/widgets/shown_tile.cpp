@@ -167,7 +167,8 @@ shell::HeatmapImage heatmap_of(const ShownTile& shown_tile, std::uint32_t place,
   image.rows = tile.request.tile_rows();
   image.columns = tile.request.tile_columns();
   image.values = tile.values;
-  if (comes_after_mask(tile.request.stage)) image.masked = tile.masked;
+  const bool has_missing = shown_tile.facts != nullptr && shown_tile.facts->has_missing;
+  if (comes_after_mask(tile.request.stage) || has_missing) image.masked = tile.masked;
   return image;
 }
 

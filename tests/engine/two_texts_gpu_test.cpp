@@ -102,7 +102,7 @@ TEST_CASE("differences are those of the same tokens, whichever text is longer") 
           CHECK(std::isnan(up.at(query, key)));
           continue;
         }
-        CHECK(up.is_masked(query, key) == (key > query));
+        CHECK(up.is_masked(query, key) == (stage == Stage::Weights && key > query));  // before the mask: missing ones alone
         if (stage != Stage::Weights && key > query) continue;
         CHECK(up.at(query, key) == of_long.at(query, key) - of_short.at(*q, *k));
         CHECK(down.at(*q, *k) == of_short.at(*q, *k) - of_long.at(query, key));
@@ -110,6 +110,23 @@ TEST_CASE("differences are those of the same tokens, whichever text is longer") 
       }
     }
     CHECK(compared >= 28);
+  }
+}
+
+TEST_CASE("vectors of tokens without a counterpart are missing, others are differences") {
+  TwoRuns runs;
+  const State shorter = text_of("gpt2", kShort), longer = text_of("gpt2", kLong);
+  const auto vectors_of = [](QuantityId quantity, std::uint32_t tokens) {
+    return TileQuery{.quantity = quantity, .block = kSecond, .head = 1, .rows = tokens, .columns = 4};
+  };
+  const attention::Tile of_short = tile_of(runs, shorter, {}, vectors_of(Stage::K, 7));
+  const attention::Tile of_long = tile_of(runs, longer, {}, vectors_of(Stage::K, 10));
+  const attention::Tile up = tile_of(runs, longer, shorter, vectors_of(difference_of(Stage::K), 10));
+  for (std::uint32_t token = 0; token < 10; ++token) {
+    const auto other = in_short(token);
+    CHECK(up.is_masked(token, 0) == !other.has_value());
+    CHECK(std::isnan(up.at(token, 0)) == !other.has_value());
+    if (other) CHECK(up.at(token, 3) == of_long.at(token, 3) - of_short.at(*other, 3));
   }
 }
 
