@@ -93,9 +93,13 @@ bool ExportDialog::writes_other_figures(const State& state, const EngineResult& 
 bool ExportDialog::has_choice(const State& state, const EngineResult& result) const {
   const auto is_on = [](bool is_chosen) { return is_chosen; };
   if (writes_other_figures(state, result)) return true;
-  const bool has_stage = std::any_of(matrices_.begin(), matrices_.begin() + kHiddenStates, is_on);
-  if (has_stage || matrices_[kNormNumbers]) return std::ranges::any_of(formats_, is_on);
+  const bool has_matrix = std::any_of(matrices_.begin(), matrices_.begin() + kHiddenStates, is_on);
+  if (has_matrix || matrices_[kNormNumbers]) return std::ranges::any_of(formats_, is_on);
   return (matrices_[kHiddenStates] || matrices_[kLogitNumbers]) && holds_chosen_arrays();
+}
+
+bool ExportDialog::has_stage(const EngineResult& result, attention::Stage stage) {
+  return std::ranges::any_of(result.shapes, [&](const auto& block) { return block.second.extent(stage).has_value(); });
 }
 
 bool ExportDialog::has_frozen(const State& state, const EngineResult& result) {
@@ -184,7 +188,8 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
   options.stages.clear();
   for (std::size_t i = 0; i < attention::kStages; ++i) {
     const bool is_of_norms = static_cast<attention::Stage>(i) == attention::Stage::Weights && matrices_[kNormNumbers];
-    if (matrices_[i] || is_of_norms) options.stages.push_back(static_cast<attention::Stage>(i));
+    if ((matrices_[i] && has_stage(result, static_cast<attention::Stage>(i))) || is_of_norms)
+      options.stages.push_back(static_cast<attention::Stage>(i));
   }
   options.hidden = matrices_[kHiddenStates];
   options.logits = matrices_[kLogitNumbers];

@@ -69,6 +69,8 @@ class ExportDialog {
   /// The part of the maps that are written, or why there is none.
   Result<MapPart> part(const State& state, const Transient& transient, const EngineResult& result) const;
   /// Can the run be compared with the frozen one?
+  /// Has any block of the run the stage?
+  static bool has_stage(const EngineResult& result, attention::Stage stage);
   static bool has_frozen(const State& state, const EngineResult& result);
   /// The chosen kinds of figures; a pair only where there is a frozen run.
   std::vector<const FigureKind*> chosen_kinds(const State& state, const EngineResult& result) const;

@@ -62,9 +62,10 @@ void draw_switches(Frame& frame, const char* prefix, const Names& names, std::sp
   float x = left;
   for (std::size_t i = 0; i < are_on.size(); ++i) {
     const std::string name(names(i));
+    if (name.empty()) continue;
     const float width = button_width(name.c_str());
-    if (i > 0 && x + width <= right) ImGui::SameLine(x, 0.0F);
-    if (i > 0 && x + width > right) ImGui::SetCursorPosX(x = left);
+    if (x > left && x + width <= right) ImGui::SameLine(x, 0.0F);
+    if (x > left && x + width > right) ImGui::SetCursorPosX(x = left);
     const bool is_on = are_on[i];
     if (is_on) {
       ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
@@ -115,7 +116,13 @@ void ExportDialog::draw_choices(Frame& frame) {
   }
   draw_gap(frame);
   draw_label(frame, "Matrices");
-  draw_switches(frame, "stage", &matrix_name, matrices_);
+  draw_switches(
+      frame, "stage",
+      [&](std::size_t i) {
+        const bool is_missing = i < attention::kStages && !has_stage(frame.result, static_cast<attention::Stage>(i));
+        return is_missing ? std::string_view() : matrix_name(i);
+      },
+      matrices_);
   draw_gap(frame);
   draw_label(frame, "Formats");
   draw_switches(
