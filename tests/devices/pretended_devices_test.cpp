@@ -128,6 +128,20 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE("a device whose first memory that the host can reach is too small for Dear ImGui is refused by name") {
+    const TemporaryDirectory folder;
+    const fs::path out = folder.path() / "x.png";
+    const Outcome outcome = run_headlight(
+        {"screenshot", "--preset", "notebook-001", "--size", "640x480", "--renderer", "beside", "--out", out.string()},
+        pretending("radeon-apu"));
+    CHECK(outcome.status == 1);
+    CHECK(outcome.err.find("0: Pretended Radeon beside a processor") != std::string::npos);
+    CHECK(outcome.err.find("Dear ImGui uses the first memory that the host can reach, and 1 MiB are less than 64") !=
+          std::string::npos);
+    CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
+    CHECK(!fs::exists(out));
+  }
+
   TEST_CASE("memory of a GPU beside a processor: where the heap that the host reaches is full, another one is used") {
     const Pretence pretence("radeon-apu");  // heaps of 16 MiB, 8 GiB and 1 MiB
     gpu::Context context({.device = "0"});

@@ -103,5 +103,10 @@ expect "a device that isn't there" no 1 \
 VK_LAYER_PATH=$layer start datacentre "$one" --device 0
 expect "no device can show windows" no 1 \
   "headlight: no Vulkan device can show a window on this display (there are 0: Pretended data-centre card): *"
+start radeon-apu "$two"
+expect "Dear ImGui has no memory on the first GPU, the next device draws" yes 0 ""
+start radeon-apu "$two" --renderer 0
+expect "a device without memory for Dear ImGui" no 1 \
+  "headlight: the device '0: Pretended Radeon beside a processor' can't show a window on this display: Dear ImGui uses the first memory that the host can reach, and 1 MiB are less than 64; choose by number or name among 1: *"
 [ "$failures" = 0 ] || { echo "failed: $failures"; exit 1; }
 echo "passed"
