@@ -173,8 +173,8 @@ Tensor DeviceRun::logits(std::span<const StateRef> states) const {
   return result;
 }
 
-attention::DeviceTensorPtr DeviceRun::record_feed_forward(gpu::Stream& stream, Stack stack, std::uint32_t layer,
-                                                          RecordedRows& recorded) const {
+attention::DeviceTensorPtr DeviceRun::record_feed_forward(gpu::Stream& stream, StreamPart part, Stack stack,
+                                                          std::uint32_t layer, RecordedRows& recorded) const {
   /// What the recorder computes in.
   struct Used {
     RunTensors run;
@@ -206,7 +206,7 @@ attention::DeviceTensorPtr DeviceRun::record_feed_forward(gpu::Stream& stream, S
                             .result = {ref.kind, layer + 1, Role::State}};
   const DeviceLayer& weights = is_encoder ? *layers_->encoder[layer] : *layers_->decoder[layer].cross;
   recorded.keep(used);
-  return recorder.feed_forward_output(place, inputs().network->layer(ref), weights, block, x);
+  return recorder.feed_forward_part(part, place, inputs().network->layer(ref), weights, block, x);
 }
 
 RecordedRows DeviceRun::record_residuals(gpu::Stream& stream, std::span<const ResidualRows> requests) const {
@@ -223,7 +223,7 @@ RecordedRows DeviceRun::record_residuals(gpu::Stream& stream, std::span<const Re
       throw Error("the run has no tokens {} to {} in batch item {}", rows.first, rows.first + rows.count, rows.batch);
     }
     const attention::DeviceTensorPtr values =
-        is_state ? states[rows.layer] : record_feed_forward(stream, rows.stack, rows.layer, recorded);
+        is_state ? states[rows.layer] : record_feed_forward(stream, rows.part, rows.stack, rows.layer, recorded);
     recorded.add(stream, *values, rows.batch, {rows.first, rows.count});
   }
   return recorded;

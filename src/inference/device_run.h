@@ -53,7 +53,7 @@ class DeviceRun final : public Run {
   Tensor read_logits(std::span<const StateRows> rows) const;
   RecordedRows record_residuals(gpu::Stream& stream, std::span<const ResidualRows> requests) const;
   /// [batch, 1, token, d_model] of a layer's feed-forward network; `recorded` keeps what the stream uses.
-  attention::DeviceTensorPtr record_feed_forward(gpu::Stream& stream, Stack stack, std::uint32_t layer,
+  attention::DeviceTensorPtr record_feed_forward(gpu::Stream& stream, StreamPart part, Stack stack, std::uint32_t layer,
                                                  RecordedRows& recorded) const;
   void check() const;
   /// Throws Error where this is a run of copies that begins behind so few layers.

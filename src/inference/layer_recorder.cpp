@@ -6,7 +6,6 @@
 #include "attention/mask_words.h"
 #include "inference/apply_operation.h"
 #include "inference/mask_tokens.h"
-#include "inference/run.h"
 
 namespace headlight::inference {
 namespace {
@@ -74,10 +73,12 @@ Hidden LayerRecorder::edited_input(const LayerPosition& place, const Hidden& x) 
   return result;
 }
 
-Hidden LayerRecorder::feed_forward_output(const LayerPosition& place, const model::AttentionLayer& layer,
-                                          const DeviceLayer& device, attention::BlockRun block, const Hidden& x) {
+Hidden LayerRecorder::feed_forward_part(StreamPart part, const LayerPosition& place, const model::AttentionLayer& layer,
+                                        const DeviceLayer& device, attention::BlockRun block, const Hidden& x) {
   const Hidden y = finish(place, block, device, x, {place.ref.kind, 0, Role::Attended});
-  return feed_forward(place, device, layer.is_parallel ? x : y, y, true).second;
+  if (part == StreamPart::Attended) return y;
+  const Hidden& read = layer.is_parallel ? x : y;
+  return part == StreamPart::Inner ? inner(place, device, read) : feed_forward(place, device, read, y, true).second;
 }
 
 attention::BlockRun LayerRecorder::begin_block(const LayerPosition& place, const model::AttentionLayer& layer,
@@ -275,31 +276,33 @@ Hidden LayerRecorder::finish(const LayerPosition& place, attention::BlockRun& bl
   return state;
 }
 
-std::pair<Hidden, Hidden> LayerRecorder::feed_forward(const LayerPosition& place, const DeviceLayer& device,
-                                                      const Hidden& input, const Hidden& residual, bool keeps_plain) {
+Hidden LayerRecorder::inner(const LayerPosition& place, const DeviceLayer& device, const Hidden& input) {
+  const ops::Rows rows = place.rows;
+  if (rows.count == 0) return nullptr;
   const DeviceFeedForward& weights = *device.feed_forward;
   const auto scratch = [&](Role role) { return TensorKey{place.ref.kind, 0, role}; };
-  const ops::Rows rows = place.rows;
-  Hidden inner;
-  if (rows.count > 0) {
-    const Hidden read = device.feed_forward_norms.before
-                            ? normed(scratch(Role::NormedState), input, *device.feed_forward_norms.before, rows)
-                            : input;
-    inner = tensor(scratch(Role::Inner), place.capacity, weights.width, rows, "a feed-forward layer");
-    if (weights.gate) {
-      const Hidden gate = tensor(scratch(Role::Gate), place.capacity, weights.width, rows, "a feed-forward layer's gate");
-      ops::linear(stream_, kernels_, *read, *weights.gate, *gate, {.activation = weights.activation, .rows = rows});
-      ops::linear(stream_, kernels_, *read, weights.in, *inner,
-                  {.combine = ops::Combine::Multiply, .other = gate.get(), .rows = rows});
-    } else {
-      ops::linear(stream_, kernels_, *read, weights.in, *inner, {.activation = weights.activation, .rows = rows});
-    }
+  const Hidden read = device.feed_forward_norms.before
+                          ? normed(scratch(Role::NormedState), input, *device.feed_forward_norms.before, rows)
+                          : input;
+  const Hidden result = tensor(scratch(Role::Inner), place.capacity, weights.width, rows, "a feed-forward layer");
+  if (weights.gate) {
+    const Hidden gate = tensor(scratch(Role::Gate), place.capacity, weights.width, rows, "a feed-forward layer's gate");
+    ops::linear(stream_, kernels_, *read, *weights.gate, *gate, {.activation = weights.activation, .rows = rows});
+    ops::linear(stream_, kernels_, *read, weights.in, *result,
+                {.combine = ops::Combine::Multiply, .other = gate.get(), .rows = rows});
+  } else {
+    ops::linear(stream_, kernels_, *read, weights.in, *result, {.activation = weights.activation, .rows = rows});
   }
-  return end_branch(place, {.input = inner,
-                            .linear = weights.out,
+  return result;
+}
+
+std::pair<Hidden, Hidden> LayerRecorder::feed_forward(const LayerPosition& place, const DeviceLayer& device,
+                                                      const Hidden& input, const Hidden& residual, bool keeps_plain) {
+  return end_branch(place, {.input = inner(place, device, input),
+                            .linear = device.feed_forward->out,
                             .norms = device.feed_forward_norms,
                             .residual = residual,
-                            .plain = scratch(Role::Branch),
+                            .plain = {place.ref.kind, 0, Role::Branch},
                             .keeps_plain = keeps_plain,
                             .result = place.result,
                             .site = model::Site::FeedForward});

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "inference/forward.h"
+#include "inference/run.h"
 #include "ops/rotate.h"
 
 namespace headlight::inference {
@@ -36,10 +37,10 @@ class LayerRecorder {
   /// The layer's input with the pass's interventions on its residual stream, in a tensor of its own; x itself without any.
   Hidden edited_input(const LayerPosition& place, const Hidden& x);
 
-  /// What the feed-forward network of a layer returned in a pass whose `block` that was and whose input was x: computed
-  /// again, with the same bits.
-  Hidden feed_forward_output(const LayerPosition& place, const model::AttentionLayer& layer, const DeviceLayer& device,
-                             attention::BlockRun block, const Hidden& x);
+  /// A part of the feed-forward network of a layer in a pass whose `block` that was and whose input was x: computed again,
+  /// with the same bits.
+  Hidden feed_forward_part(StreamPart part, const LayerPosition& place, const model::AttentionLayer& layer,
+                           const DeviceLayer& device, attention::BlockRun block, const Hidden& x);
 
   /// Of the run, or scratch, as the key's role says; the pass writes `rows` of it.
   Hidden tensor(const TensorKey& key, std::uint32_t capacity, std::uint32_t width, ops::Rows rows, std::string_view purpose);
@@ -51,7 +52,7 @@ class LayerRecorder {
     std::uint32_t heads = 0, width = 0;
   };
   struct Branch {
-    const Hidden& input;  ///< of the linear layer that ends the branch
+    Hidden input;  ///< of the linear layer that ends the branch
     const ops::PackedLinear& linear;
     const DeviceBranchNorms& norms;
     const Hidden& residual;    ///< what is added
@@ -76,6 +77,8 @@ class LayerRecorder {
   void attend(const LayerPosition& place, attention::BlockRun& block);
   Hidden finish(const LayerPosition& place, attention::BlockRun& block, const DeviceLayer& device, const Hidden& x,
                 const TensorKey& result);
+  /// The inner layer after its activation; null where no row is computed.
+  Hidden inner(const LayerPosition& place, const DeviceLayer& device, const Hidden& input);
   /// Returns what end_branch() does; the linear layer's own result only with `keeps_plain`.
   std::pair<Hidden, Hidden> feed_forward(const LayerPosition& place, const DeviceLayer& device, const Hidden& input,
                                          const Hidden& residual, bool keeps_plain = false);

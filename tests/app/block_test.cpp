@@ -106,7 +106,7 @@ TEST_SUITE("cpu") {
     CHECK(self.find("mlp") == nullptr);  // it is behind the cross-attention
 
     State given;
-    select_preset(given, "notebook-000");
+    select_preset(given, "notebook-003");
     const BlockPlan attention_alone = plan_of(ReferenceScene(given), {});
     CHECK(attention_alone.find("x") == nullptr);
     CHECK(attention_alone.find("before") == nullptr);
@@ -282,7 +282,7 @@ TEST_SUITE("cpu") {
     const std::shared_ptr<const BlockStates> cross = find_states(marian, {.kind = BlockKind::Cross});
     CHECK(cross->before == self->after_attention);
     State given;
-    select_preset(given, "notebook-000");
+    select_preset(given, "notebook-003");
     CHECK_THROWS_AS(find_states(ReferenceScene(given), {}), Error);
   }
 
