@@ -28,8 +28,8 @@ namespace {
 
 using attention::Stage;
 
-/// The notebook whose merge lacks the transpose; both results are written.
-constexpr std::string_view kUntransposedPreset = "notebook-003-fused";
+/// The presets of the notebook whose merge lacks the transpose begin so; both results are written.
+constexpr std::string_view kUntransposedPresets = "notebook-003-fused";
 
 /// The same network with the heads merged as in notebook 003.
 std::shared_ptr<const model::Network> without_transpose(const model::Network& network) {
@@ -155,7 +155,7 @@ class ExportRun {
     if (options_.logits) plan_logits();
     for (const ExportFormat format : options_.formats) plan_arrays(format);
     if (writes(ExportFormat::Html)) plan_page();
-    if (notebook_name(options_.inputs.source) == kUntransposedPreset && writes(ExportFormat::Npy) &&
+    if (notebook_name(options_.inputs.source).starts_with(kUntransposedPresets) && writes(ExportFormat::Npy) &&
         !writes_difference(options_))
       plan_untransposed();
   }

@@ -87,7 +87,7 @@ TEST_SUITE("cpu") {
     CHECK(self.find("ffn_hidden") == nullptr);  // it comes after the cross-attention
 
     State given;
-    select_preset(given, "notebook-000");
+    select_preset(given, "notebook-003");
     const BlockPlan attention_alone = plan_of(ReferenceScene(given), {});
     CHECK(attention_alone.find("x") == nullptr);
     CHECK(attention_alone.find("residual") == nullptr);

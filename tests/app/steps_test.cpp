@@ -9,6 +9,7 @@
 #include "app/cells/mask_reason.h"
 #include "app/reference_numbers.h"
 #include "app/views/steps/matrix_plan.h"
+#include "inference/notebooks.h"
 #include "support/deviation.h"
 #include "support/stages.h"
 
@@ -210,10 +211,10 @@ TEST_CASE("weights, scale and masks are written out with their real numbers") {
 }
 
 TEST_CASE("every stage of every preset can be explained") {
-  for (const char* preset : {"notebook-000", "notebook-001", "notebook-002", "notebook-003", "notebook-004"}) {
+  for (const std::string_view preset : inference::notebook_names()) {
     CAPTURE(preset);
     State state;
-    select_preset(state, preset);
+    select_preset(state, std::string(preset));
     ReferenceScene run(state);
     for (const model::BlockRef block : run.run->blocks()) {
       for (const Stage stage : test::kAllStages) {

@@ -151,7 +151,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("without an output projection it is the length of the weighted value") {
-    const Subject subject(notebook("notebook-000"));
+    const Subject subject(notebook("notebook-003"));
     const model::BlockRef block = subject.run->blocks().front();
     const attention::Tile norms = subject.evaluate(whole(kNorms, *subject.run, block));
     const attention::Tile weights = subject.evaluate(whole(Stage::Weights, *subject.run, block));
