@@ -7,6 +7,7 @@
 
 #include "app/shell/heatmap_renderer.h"
 #include "app/state/comparison.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"

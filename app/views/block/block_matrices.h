@@ -12,7 +12,7 @@ namespace headlight::app {
 /// What the matrices of a layer are read from.
 struct BlockSource {
   HeadSubject subject;
-  bool is_compared = false;  ///< matrices are drawn as differences to the frozen run
+  bool is_compared = false;  ///< matrices are drawn as differences to the baseline
 };
 BlockSource read_block(const Frame& frame);
 

@@ -12,7 +12,7 @@
 #include "app/views/block/block_header.h"
 #include "app/views/block/walk_controls.h"
 #include "app/widgets/arithmetic_strip.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/thumbnail.h"
