@@ -165,8 +165,9 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
   figure.rows.title = axes.row_name;
   figure.rows.tokens = std::move(axes.rows);
   const model::TokenBatch& row_tokens = rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind);
-  const std::vector<AxisRange> rows =
-      is_map ? blocks.queries : std::vector<AxisRange>{{.first = 0, .count = row_tokens.length}};
+  const AxisRange& line = rows_are_keys ? blocks.line_keys : blocks.line_queries;
+  const AxisRange all = line.count > 0 ? line : AxisRange{.first = 0, .count = row_tokens.length};
+  const std::vector<AxisRange> rows = is_map ? blocks.queries : std::vector<AxisRange>{all};
   figure.rows.length = 0;
   for (const AxisRange& range : rows) figure.rows.length += real_tokens(row_tokens, matrix.batch, range);
   if (options.row_names == RowNames::Written && !rows_are_keys && rows_write_tokens(input, blocks.kind)) {
