@@ -39,13 +39,13 @@ enum class PatchMeasure : std::uint8_t { Logit, Probability, Loss };
 enum class PathInput : std::uint8_t { Query, Key, Value };
 /// The last layer, whichever number it has; of a PathReceiver: none was chosen.
 inline constexpr std::uint32_t kLastLayer = 0xffff'fffeU;
-/// The head in which the paths of path patching end, and how they get there. Until one is chosen the view takes the head
-/// that carries the prediction the furthest (find_receiver()). Beyond the last layer or head: the last one.
+/// The head in which the paths of path patching end, and how they get there. Until one is chosen the view looks for a strong
+/// head into which visible paths lead, and for its input (find_receiver()). Beyond the last layer or head: the last one.
 struct PathReceiver {
   model::BlockKind kind = model::BlockKind::EncoderSelf;
   std::uint32_t layer = kLastLayer, head = 0;
   PathInput input = PathInput::Query;
-  bool recomputes_mlps = false;  ///< paths lead through MLPs as well; else they are frozen, as all other heads are
+  bool recomputes_mlps = true;  ///< paths lead through MLPs as well; else they are frozen, as all other heads are
 
   bool operator==(const PathReceiver&) const = default;
 };

@@ -105,23 +105,19 @@ class PatchingView final : public ViewPanel {
       receiver = search_.end;
       if (search_.is_searching) return std::nullopt;
     }
-    if (const auto chosen = receiver_in(frame.state.patching.receiver, frame.result.shapes); chosen && !receiver)
-      receiver = PathEnd{.head = *chosen};
+    const PathReceiver& choice = frame.state.patching.receiver;
+    if (const auto chosen = receiver_in(choice, frame.result.shapes); chosen && !receiver)
+      receiver = PathEnd{.head = *chosen, .input = choice.input};
     if (!receiver) return std::nullopt;
     draw_path_controls(frame, *receiver);
-    receiver_ = receiver_name(frame, receiver->head);
-    return path_patching_query(frame.state.patching, receiver->head, kind, logit.position.batch, logit.position.token,
-                               logit.token, logit.other);
+    receiver_ = receiver_name(frame, *receiver);
+    return paths_query(frame, logit, *receiver);
   }
 
   /// Instead of the map.
   void draw_missing(Frame& frame) const {
     if (!search_.is_searching) return draw_small(frame, "There is no attention of this kind.", frame.ui.theme().warning);
-    draw_small(frame,
-               fmt::format("Looking for the head that matters most, in which the paths end: {} of {} heads patched so "
-                           "far\u2026",
-                           search_.known, search_.all),
-               frame.ui.theme().text_dim);
+    draw_small(frame, search_text(search_), frame.ui.theme().text_dim);
   }
 
   std::string label(std::size_t column) const { return column < labels_.size() ? labels_[column] : std::to_string(column); }
@@ -164,22 +160,14 @@ class PatchingView final : public ViewPanel {
     const PatchedNumbers& then = choices_.into_frozen ? found.target : found.source;
     const bool is_at_token = is_heads() && choices_.at_token && choices_.token;
     const char* const where = is_at_token ? " at the chosen token" : " at all tokens";
-    summary_ = fmt::format("{}: {} now, {} in the frozen run. ", measured_, measured_text(choices_.measure, now),
-                           measured_text(choices_.measure, then));
-    if (is_paths()) {
-      summary_ += fmt::format(
-          "A cell is {} where {} learn what one head gives in {}{}, through the residual stream{}: all other heads{} stay "
-          "as they are. 0 changes nothing, 1 is {}.",
-          target_name(choices_), receiver_, source_name(choices_), where,
-          choices_.receiver.recomputes_mlps ? " and the MLPs" : "", choices_.receiver.recomputes_mlps ? "" : " and all MLPs",
-          source_name(choices_));
-    } else {
-      summary_ += fmt::format("A cell is {} with the {} of {}{}: 0 changes nothing, 1 is {}.", target_name(choices_),
-                              is_heads() ? "output of one head" : patched_thing(choices_.map), source_name(choices_),
-                              is_heads() ? where : " in one layer, at one token", source_name(choices_));
-    }
+    summary_ = fmt::format("{}: {} now, {} in the frozen run. {}", measured_, measured_text(choices_.measure, now),
+                           measured_text(choices_.measure, then), cell_text(choices_, receiver_, where));
     if (found.is_complete()) {
-      conclusion_ = conclude();
+      conclusion_ = conclusion_text({.map = choices_.map,
+                                     .strongest = strongest_,
+                                     .place = [&](const PatchCell& cell) { return place(cell.row, cell.column); },
+                                     .receiver = receiver_,
+                                     .tried = search_.tried});
       ImGui::PushTextWrapPos(0.0F);
       const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
       ImGui::TextUnformatted(conclusion_.c_str());
@@ -190,25 +178,6 @@ class PatchingView final : public ViewPanel {
     if (!found.is_complete()) text += fmt::format(" {} of {} cells measured so far\u2026", found.known, found.all);
     draw_small(frame, text, frame.ui.theme().text);
     frame.mark("patching.summary", last_item_rect());
-  }
-
-  /// What the map says, in a sentence.
-  std::string conclude() const {
-    constexpr double kLittle = 0.05;
-    const char* thing = is_paths() ? "path" : is_heads() ? "head" : "place";
-    if (strongest_.empty() || std::abs(strongest_.front().recovery) < kLittle) {
-      return fmt::format("No single {} carries the difference{}.", thing,
-                         is_paths() ? fmt::format(" into {}", receiver_) : std::string());
-    }
-    const auto part = [&](const PatchCell& cell) {
-      return fmt::format("{} ({:.0f} %)", place(cell.row, cell.column), 100.0 * cell.recovery);
-    };
-    std::string text = fmt::format("{} carries the most of the difference{}", part(strongest_.front()),
-                                   is_paths() ? fmt::format(" into {}", receiver_) : std::string());
-    if (strongest_.size() > 1 && std::abs(strongest_[1].recovery) >= kLittle) {
-      text += fmt::format(", then {}", part(strongest_[1]));
-    }
-    return text + ".";
   }
 
   void draw_buttons(Frame& frame) {
