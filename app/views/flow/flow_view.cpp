@@ -319,11 +319,11 @@ class FlowView final : public ViewPanel {
       frame.ui.ensure_glyphs(text);
       frame.transient.pointed_number =
           edge_number(choices_, layout_, layout_.edges[*events.hovered_edge], position.batch, threshold_);
-      ImGui::BeginTooltip();
+      begin_tooltip(frame, around_pointer());
       ImGui::PushTextWrapPos(360.0F);
       ImGui::TextUnformatted(text.c_str());
       ImGui::PopTextWrapPos();
-      ImGui::EndTooltip();
+      end_tooltip(frame);
     }
     if (events.hovered_node) {
       const std::optional<double> mlp = mlp_of(found, *events.hovered_node);

@@ -224,9 +224,9 @@ class LinesView final : public ViewPanel {
     const std::string text = fmt::format("head {}: {} \u201C{}\u201D \u2192 {} \u201C{}\u201D: {}", line->head,
                                          sides.queries.name, sides.queries.labels.at(line->query), sides.keys.name,
                                          sides.keys.labels.at(line->key), view::format_exact(line->weight));
-    ImGui::BeginTooltip();
+    begin_tooltip(frame, around_pointer());
     ImGui::TextUnformatted(text.c_str());
-    ImGui::EndTooltip();
+    end_tooltip(frame);
     return line;
   }
 

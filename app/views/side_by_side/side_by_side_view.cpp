@@ -181,7 +181,11 @@ class SideBySideView final : public ViewPanel {
     frame.mark("side_by_side.other", second_port.visible());
     const float end = std::max(rooms.areas[0].end().y, rooms.areas[1].end().y);
     draw_footer(frame, {.origin = {begin.x, end + kAbove}, .size = {room.x, kFooter}}, first, second);
-    if (frame.transient.hovered) draw_tooltip(frame, left, right, *frame.transient.hovered);
+    if (!frame.transient.hovered) return;
+    const auto [query, key] = *frame.transient.hovered;
+    const bool is_right = second_port.visible().contains(to_glm(ImGui::GetIO().MousePos));
+    draw_tooltip(frame, left, right, {query, key},
+                 (is_right ? second_port : first_port).rect_of({.row = query, .column = key}));
   }
 
   /// What is left of the pane, as wide without a scroll bar as with one: maps grow with their width, so that they would
@@ -278,7 +282,7 @@ class SideBySideView final : public ViewPanel {
     ImGui::PopClipRect();
   }
 
-  void draw_tooltip(Frame& frame, const Side& left, const Side& right, Cell cell) const {
+  void draw_tooltip(Frame& frame, const Side& left, const Side& right, Cell cell, const view::Rect& box) const {
     const auto number = [&](const Side& side) {
       return TileNumbers(frame, side.map.block, side.map.batch, side.map.head).cell(side.map.quantity, cell);
     };
@@ -290,11 +294,11 @@ class SideBySideView final : public ViewPanel {
     std::string tokens = sentence(0);
     if (sentence(1) != tokens) tokens = fmt::format("left {}, right {}", tokens, sentence(1));
     frame.ui.ensure_glyphs(tokens);
-    ImGui::BeginTooltip();
+    begin_tooltip(frame, box);
     ImGui::TextUnformatted(tokens.c_str());
     const std::string difference = a && b ? fmt::format("{:+.4f}", *a - *b) : "\u2026";
     ImGui::Text("left %s, right %s, left \u2212 right %s", cell_text(a).c_str(), cell_text(b).c_str(), difference.c_str());
-    ImGui::EndTooltip();
+    end_tooltip(frame);
   }
 
   /// What both maps have in common, and the colours of both.
