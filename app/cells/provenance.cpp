@@ -170,7 +170,7 @@ class Teller {
     std::string computed(operation_of(base.stage));
     if (is_norm) computed += "; times the length of v\u00b7W_O, in double on the host, once for each key";
     if (is_mean) computed += "; the mean over heads is added up in double on the host";
-    if (shown.base && !shown.is_of_frozen) computed += "; the frozen run's number is subtracted";
+    if (shown.base && !shown.is_of_baseline) computed += "; the baseline's number is subtracted";
     add("computed by", computed);
     add("from",
         is_norm ? std::string(inputs_of(base.stage)) + ", the key's row of V, and W_O" : std::string(inputs_of(base.stage)));

@@ -98,14 +98,14 @@ bool ExportDialog::has_choice(const State& state, const EngineResult& result) co
   return (matrices_[kHiddenStates] || matrices_[kLogitNumbers]) && holds_chosen_arrays();
 }
 
-bool ExportDialog::has_frozen(const State& state, const EngineResult& result) {
-  return state.compare.frozen && result.reference_error.empty();
+bool ExportDialog::has_baseline(const State& state, const EngineResult& result) {
+  return state.compare.baseline && result.reference_error.empty();
 }
 
 std::vector<const FigureKind*> ExportDialog::chosen_kinds(const State& state, const EngineResult& result) const {
   std::vector<const FigureKind*> kinds;
   for (std::size_t i = 0; i < figure_kinds().size(); ++i) {
-    const bool is_possible = figure_kinds()[i] != &kPairFigure || has_frozen(state, result);
+    const bool is_possible = figure_kinds()[i] != &kPairFigure || has_baseline(state, result);
     if (views_.at(i) && is_possible) kinds.push_back(figure_kinds()[i]);
   }
   return kinds;
@@ -124,7 +124,7 @@ void ExportDialog::open(const State& state, const ExportContents& contents) {
   shows_picture_ = false;
   matrices_[kNormNumbers] = state.view.weighs_values;
   propose(contents);
-  writes_differences_ = state.compare.frozen && state.compare.shows_difference;
+  writes_differences_ = state.compare.baseline && state.compare.shows_difference;
   const FigureChoices shown = figure_choices(state.view);
   figure_.color_map = shown.color_map;
   figure_.is_row_normalized = shown.is_row_normalized;
@@ -202,10 +202,10 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
   }
   options.row_names = state.view.row_names;
   options.views = chosen_kinds(state, result);
-  if (has_frozen(state, result)) {
+  if (has_baseline(state, result)) {
     options.writes_differences = is_open_ ? writes_differences_ : state.compare.shows_difference;
     const bool has_pair = std::ranges::find(options.views, &kPairFigure) != options.views.end();
-    if (options.writes_differences || has_pair) options.reference = *state.compare.frozen;
+    if (options.writes_differences || has_pair) options.reference = *state.compare.baseline;
   }
   options.choice = figure_choice(state);
   apply(figure_, options);

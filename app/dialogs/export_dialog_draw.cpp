@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::array<const char*, 4> kReaches = {"This head", "This layer", "All", "On screen"};
 constexpr int kOnScreen = 3;
-constexpr std::array<const char*, 2> kNumbers = {"This run", "Minus the frozen run"};
+constexpr std::array<const char*, 2> kNumbers = {"This run", "Minus the baseline"};
 constexpr float kRoomForAll = 720.0F;                         // in a lower window the buttons go first
 constexpr float kPlainWidth = 600.0F, kLookWidth = 1'200.0F;  // of the dialog, without and with a preview
 constexpr float kDetailsWidth = 330.0F;                       // beside the preview
@@ -109,7 +109,7 @@ void ExportDialog::draw_choices(Frame& frame) {
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "export");
   draw_region_form(frame, form, region_, part(frame.state, frame.transient, frame.result));
-  if (has_frozen(frame.state, frame.result)) {
+  if (has_baseline(frame.state, frame.result)) {
     int numbers = writes_differences_ ? 1 : 0;
     if (form.segments("numbers", "Numbers", kNumbers, numbers)) writes_differences_ = numbers == 1;
   }
@@ -123,7 +123,7 @@ void ExportDialog::draw_choices(Frame& frame) {
   draw_gap(frame);
   if (!writes_figures(options(frame.state, frame.transient, frame.result).formats)) return;
   if (frame.ui.size().y >= kRoomForAll) draw_label(frame, "Figures");
-  const bool has_pair = has_frozen(frame.state, frame.result);  // the last kind is of two runs
+  const bool has_pair = has_baseline(frame.state, frame.result);  // the last kind is of two runs
   const std::size_t offered = figure_kinds().size() - (has_pair ? 0 : 1);
   draw_switches(
       frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; }, std::span(views_).first(offered),
@@ -201,8 +201,8 @@ void ExportDialog::draw_names(Frame& frame) {
     return;
   }
   ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.ui.theme().field);
-  const float most = has_frozen(frame.state, frame.result) ? 78.0F : 112.0F;  // a line of controls more
-  const float height = std::clamp(frame.ui.size().y - 560.0F, 56.0F, most);   // the rest must fit a small window
+  const float most = has_baseline(frame.state, frame.result) ? 78.0F : 112.0F;  // a line of controls more
+  const float height = std::clamp(frame.ui.size().y - 560.0F, 56.0F, most);     // the rest must fit a small window
   ImGui::BeginChild("names", {0.0F, height}, true);
   {
     const Ink ink(frame.ui.fonts().mono_small, frame.ui.theme().text_dim);

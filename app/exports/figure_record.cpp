@@ -186,12 +186,12 @@ std::string figure_session(const ExportOptions& options, const ExportBlocks& blo
   return R"({"headlight": 1, "version": 1, "state": )" + options.session + R"(, "figure": )" + to_text(figure, -1) + "}";
 }
 
-ExportOptions options_of_figure(const json& figure, const SharedValue<FrozenRun>& frozen) {
+ExportOptions options_of_figure(const json& figure, const SharedValue<BaselineRun>& baseline) {
   if (!figure.is_object()) refuse_member("figure", figure);
   ExportOptions options;
   if (member(figure, "difference", false)) {
-    if (!frozen) throw Error("the figure shows a difference, but its session has no frozen run");
-    options.reference = *frozen;
+    if (!baseline) throw Error("the figure shows a difference, but its session has no baseline");
+    options.reference = *baseline;
   }
   const attention::Stage stage = stage_member(figure);
   options.stages = {stage};

@@ -68,9 +68,9 @@ std::string changes_on_screen(const State& state, const EngineResult& result) {
   if (!result.inputs || !result.network) return {};
   const auto changes = [&](const RunInputs& inputs) { return run_changes(inputs, result.model.get(), *result.network); };
   std::optional<std::string> compared;
-  if (const SharedValue<FrozenRun>& frozen = state.compare.frozen) {
+  if (const SharedValue<BaselineRun>& baseline = state.compare.baseline) {
     // Of another model the name says what was changed: its training isn't known here.
-    compared = names_same(frozen->inputs.source, result.inputs->source) ? changes(frozen->inputs) : frozen->name;
+    compared = names_same(baseline->inputs.source, result.inputs->source) ? changes(baseline->inputs) : baseline->name;
   }
   return changes_note(result.inputs->source, changes(*result.inputs), compared);
 }

@@ -143,19 +143,19 @@ Quantity difference(const Quantity& base, QuantityId id) {
   line.value_title = "difference of " + base.value_title;
   line.colors = ColorKind::Diverging;
   line.base = id;
-  line.formula = [](const FormulaSubject& /*subject*/) { return std::string("this run − the frozen run"); };
+  line.formula = [](const FormulaSubject& /*subject*/) { return std::string("this run − the baseline"); };
   line.begin = begin_difference;
   return line;
 }
 
-Quantity frozen(const Quantity& base, QuantityId id) {
+Quantity baseline(const Quantity& base, QuantityId id) {
   Quantity line = base;
   line.id = "frozen-" + base.id;
-  line.title = "frozen run's " + base.title;
-  line.figure_title = "frozen run's " + base.figure_title;
+  line.title = "baseline's " + base.title;
+  line.figure_title = "baseline's " + base.figure_title;
   line.base = id;
-  line.is_of_frozen = true;
-  line.begin = begin_frozen;
+  line.is_of_baseline = true;
+  line.begin = begin_baseline;
   return line;
 }
 
@@ -170,7 +170,7 @@ std::vector<Quantity> all() {
   const std::size_t of_one_run = lines.size();
   for (std::size_t index = 0; index < of_one_run; ++index) lines.push_back(difference(lines[index], QuantityId(index)));
   for (const QuantityId id : {QuantityId(Stage::Weights), kMeanOfLayer, kMeanOfKind}) {
-    lines.push_back(frozen(lines[id.index()], id));
+    lines.push_back(baseline(lines[id.index()], id));
   }
   return lines;
 }
@@ -195,9 +195,9 @@ QuantityId difference_of(QuantityId id) {
   return QuantityId(static_cast<std::size_t>(found - quantities().begin()));
 }
 
-QuantityId frozen_of(QuantityId id) {
+QuantityId baseline_of(QuantityId id) {
   const auto found =
-      std::ranges::find_if(quantities(), [id](const Quantity& line) { return line.is_of_frozen && line.base == id; });
+      std::ranges::find_if(quantities(), [id](const Quantity& line) { return line.is_of_baseline && line.base == id; });
   return QuantityId(static_cast<std::size_t>(found - quantities().begin()));
 }
 

@@ -23,10 +23,10 @@ void replace_paths(State& state, const std::function<std::string(const std::stri
         [&](Capture& capture) { capture.path = replace(capture.path); });
   };
   replace_in(state.source);
-  if (!state.compare.frozen) return;
-  FrozenRun frozen = *state.compare.frozen;
-  replace_in(frozen.inputs.source);
-  state.compare.frozen = std::move(frozen);
+  if (!state.compare.baseline) return;
+  BaselineRun baseline = *state.compare.baseline;
+  replace_in(baseline.inputs.source);
+  state.compare.baseline = std::move(baseline);
 }
 
 /// Without a separator at the end.

@@ -53,7 +53,7 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
     if (is_pointed_at && is_in_row && beside.contains(pointer)) {
       explain(frame, {.origin = {beside.origin.x, cell.origin.y}, .size = {kLongest, cell.size.y}},
               fmt::format("Query {} gives {} to other tokens of this map: the sum of its row without itself.", row,
-                                 view::format_exact(marginals.given[row])));
+                          view::format_exact(marginals.given[row])));
     }
   }
   list->PopClipRect();
@@ -72,7 +72,7 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
     if (is_pointed_at && is_in_column && below.contains(pointer)) {
       explain(frame, {.origin = {cell.origin.x, below.origin.y}, .size = {cell.size.x, kLongest}},
               fmt::format("Key {} receives {} on average from each query.", column,
-                                 view::format_exact(marginals.received[column])));
+                          view::format_exact(marginals.received[column])));
     }
   }
   list->PopClipRect();

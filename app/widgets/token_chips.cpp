@@ -86,8 +86,7 @@ ChipColors colors_of(const ChipLayout::Chip& chip, const ChipMarks& marks, bool 
   return colors;
 }
 
-void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const ChipLayout::Chip& chip,
-                       const view::Rect& box) {
+void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const ChipLayout::Chip& chip, const view::Rect& box) {
   begin_tooltip(frame, box);
   ImGui::PushTextWrapPos(360.0F);
   ImGui::TextUnformatted(chip.is_padding ? "padding" : token_text(tokens, chip.item, chip.token).c_str());

@@ -339,17 +339,17 @@ void Workspace::request_what_is_seen() {
   const bool is_opened_again = std::exchange(requested_opening_, opening_) != opening_;
   const bool has_other_inputs = is_first || is_opened_again || inputs != requested_inputs_;
   if (generation_.is_running() && result_.has_logits) queries_.emplace_back(generation_.request(result_));
-  const bool has_other_frozen = requested_frozen_ != state_.compare.frozen;
-  if (!has_other_inputs && !has_other_frozen && queries_ == requested_queries_) return;
+  const bool has_other_baseline = requested_baseline_ != state_.compare.baseline;
+  if (!has_other_inputs && !has_other_baseline && queries_ == requested_queries_) return;
   ++revision_;
   if (has_other_inputs) inputs_revision_ = revision_;
   requested_inputs_ = std::move(inputs);
-  requested_frozen_ = state_.compare.frozen;
+  requested_baseline_ = state_.compare.baseline;
   requested_queries_ = queries_;
   engine_->request({.revision = revision_,
                     .inputs = requested_inputs_,
                     .queries = requested_queries_,
-                    .reference = requested_frozen_ ? std::optional(requested_frozen_->inputs) : std::nullopt,
+                    .reference = requested_baseline_ ? std::optional(requested_baseline_->inputs) : std::nullopt,
                     .laid_out_for = result_.shapes,
                     .selected = state_.selection.block,
                     .opening = opening_});

@@ -301,7 +301,7 @@ void Workspace::draw_sidebar(Frame& frame) {
     section("text", preset || captured || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
             [&] { draw_text_section(frame); });
     // What changed is looked at while the text is; what could be compared comes last.
-    const bool compares = frame.state.compare.frozen.has_value();
+    const bool compares = frame.state.compare.baseline.has_value();
     const auto comparison = [&] {
       section("compare", "Compare", panes.is_compare_open, [&] { draw_compare_panel(frame, typed_); });
     };
@@ -331,7 +331,7 @@ void Workspace::draw_status(Frame& frame) {
   pane("status", layout_.status, ui_.theme().panel, false, [&] {
     const StatusChoice choice =
         draw_remarks(frame, {.model_changes = model_changes(frame.state),
-                             .compared_with = frame.state.compare.frozen ? compared_with(frame.state) : std::string(),
+                             .compared_with = frame.state.compare.baseline ? compared_with(frame.state) : std::string(),
                              .fixed_range = fixed_range_text(frame.state.view),
                              .toast = toast_});
     if (choice.resets_model) run("head.reset_model");

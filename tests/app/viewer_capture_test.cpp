@@ -284,14 +284,14 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("text.token.image_itself"));
   }
 
-  TEST_CASE("behind a frozen capture Block and Neuron show the network's own matrices, and compare what both have") {
+  TEST_CASE("beside a captured baseline Block and Neuron show the network's own matrices, and compare what both have") {
     State state = [] {
       UiDriver ui;
       open_file(ui, captured("self.safetensors"));
       ui.press(Key::D, kControl);
       return ui.state();
     }();
-    REQUIRE(state.compare.frozen);
+    REQUIRE(state.compare.baseline);
     state.source = Source(Playground());
     state.playground().settings = {.d_model = 12, .heads = 3, .layers = 2, .seed = 5};
     state.text() = "the cat sat on the\na dog ran off now";

@@ -347,7 +347,7 @@ TEST_SUITE("gpu") {
       CHECK(heads.find(">head</text>") != std::string::npos);
     }
     ui.click("notice.close");
-    ui.press(Key::A);  // patching, which needs a frozen run
+    ui.press(Key::A);  // patching, which needs a baseline
     save("patching.svg");
     CHECK(ui.window().notice().is_warning);
     CHECK(ui.window().notice().text.find("has no figure") != std::string::npos);

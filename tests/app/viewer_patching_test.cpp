@@ -50,17 +50,17 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("view.unavailable"));  // the playground predicts nothing
     show_golden_model(ui, "gpt2");
     ui.press(Key::A);
-    REQUIRE(ui.sees("patching.freeze_first"));
+    REQUIRE(ui.sees("patching.no_baseline"));
     check_tips(ui);
-    ui.click("patching.freeze");
-    CHECK(ui.state().compare.frozen);
+    ui.click("patching.keep_baseline");
+    CHECK(ui.state().compare.baseline);
     CHECK(ui.sees("patching.edit_first"));
     check_tips(ui);
     ui.wait(5.0);
     ui.fill_in("text.edit", "a cat sat on the mat");  // of any length
     CHECK(ui.sees("patching.cell.0.0"));
     ui.press(Key::D, kControlShift);
-    CHECK(ui.sees("patching.freeze_first"));
+    CHECK(ui.sees("patching.no_baseline"));
     ui.wait(5.0);
     ui.click("patching.second_text");
     CHECK(ui.sees("patching.edit_second"));
@@ -133,7 +133,7 @@ TEST_SUITE("gpu") {
     ui.wait(5.0);
     REQUIRE(ui.state().changes.size() == 2);
     CHECK(ui.sees("patching.kept.1.strength"));
-    CHECK(ui.window().undo().undo_label().starts_with("Keep steering towards the frozen run from L1"));
+    CHECK(ui.window().undo().undo_label().starts_with("Keep steering towards the baseline from L1"));
     check_tips(ui);
     ui.click("patching.kept.1.drop");
     ui.press(Key::Z, kControl);
@@ -168,7 +168,7 @@ TEST_SUITE("gpu") {
       CHECK(effects(ui)->is_complete());
     }
     CHECK(ui.state().patching.map == PatchMap::FeedForward);
-    CHECK(ui.state().patching.into_frozen);
+    CHECK(ui.state().patching.into_baseline);
     ui.click("patching.map.3");
     CHECK(ui.sees("patching.head.0.0"));
     ui.click("patching.at.1");
@@ -180,7 +180,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().undo().undo_label() == "Select head");
     REQUIRE(effects(ui));
     CHECK(effects(ui)->layers.size() == 2);
-    CHECK_FALSE(ui.sees("patching.mean"));  // the present run's activations are put into the frozen one
+    CHECK_FALSE(ui.sees("patching.mean"));  // the present run's activations are put into the baseline
     ui.click("patching.into.0");
     ui.wait(5.0);
     ui.click("patching.mean");
@@ -202,7 +202,7 @@ TEST_SUITE("gpu") {
     State state;
     change_to_model(state, find_bundled_model("captions-gpt2")->string());
     state.text() = "A man in a red shirt rides a horse. A man in a red shirt rides a";
-    state.compare.frozen = freeze(state);
+    state.compare.baseline = make_baseline(state);
     state.text() = "A man in a red shirt rides a bike. A man in a red shirt rides a";
     state.logits = {.token = 906, .other = 642};  // "horse" and "bike"
     state.view.tab = "patching";

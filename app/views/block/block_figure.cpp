@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/cells/stage_text.h"
+#include "app/state/comparison.h"
 #include "app/views/block/block_layout.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
@@ -61,8 +62,8 @@ BlockFigure keep_block(Frame& frame, const BlockSource& source, const BlockPlan&
   kept.subtitle = kind_name(frame.result, source.subject.block.kind) + window_in_words(source, plan) +
                   "; beside each matrix its size and the values at both ends of its colours";
   if (source.is_compared) {
-    kept.subtitle +=
-        fmt::format("; {} \u201C{}\u201D", kDifferenceCaption, frame.ui.unshaped(frame.state.compare.frozen->name));
+    kept.subtitle += fmt::format("; {} \u201C{}\u201D", difference_caption(frame.state),
+                                 frame.ui.unshaped(frame.state.compare.baseline->name));
   }
   kept.color_map = frame.state.view.color_map;
   kept.arrow = view::unpack(theme.text_dim);

@@ -10,8 +10,8 @@
 
 #include "app/shell/heatmap_renderer.h"
 #include "app/state/comparison.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"
@@ -86,14 +86,14 @@ std::span<const float> values_of(const BlockStates& states, StateMatrix state) {
 }
 
 /// The matrices that are drawn, and their reaches; null where the two are of other tokens.
-std::shared_ptr<const BlockStates> subtract(const BlockStates& now, const BlockStates& frozen) {
-  if (now.first != frozen.first || now.tokens != frozen.tokens || now.width != frozen.width) return nullptr;
+std::shared_ptr<const BlockStates> subtract(const BlockStates& now, const BlockStates& baseline) {
+  if (now.first != baseline.first || now.tokens != baseline.tokens || now.width != baseline.width) return nullptr;
   auto changes = std::make_shared<BlockStates>();
   changes->first = now.first;
   changes->tokens = now.tokens;
   changes->width = now.width;
   const auto difference = [&](StateMatrix state, std::vector<float>& values) {
-    const std::span<const float> left = values_of(now, state), right = values_of(frozen, state);
+    const std::span<const float> left = values_of(now, state), right = values_of(baseline, state);
     if (left.size() != right.size()) return;
     values.resize(left.size());
     std::ranges::transform(left, right, values.begin(), std::minus());
@@ -252,8 +252,8 @@ BlockSource read_block(Frame& frame, std::uint32_t token) {
   source.kept_states = known->result;
   source.states_run = known->run;
   if (!source.is_compared) return source;
-  source.frozen = subtractable(known, ask_of_same_tokens(frame, query));
-  const BlockStates* before = source.frozen ? source.frozen->as<BlockStates>() : nullptr;
+  source.baseline = subtractable(known, ask_of_same_tokens(frame, query));
+  const BlockStates* before = source.baseline ? source.baseline->as<BlockStates>() : nullptr;
   if (source.states && before) source.changes = subtract(*source.states, *before);
   return source;
 }

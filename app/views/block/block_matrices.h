@@ -20,9 +20,9 @@ struct BlockSource {
   std::uint64_t states_run = 0;         ///< the run that they are of
   std::shared_ptr<const AnalysisResult> kept_states = {};  ///< owns `states`
   std::string no_states;                                   ///< why there are none; empty: they are being computed
-  bool is_compared = false;                                ///< matrices are drawn as differences to the frozen run
-  std::shared_ptr<const BlockStates> changes = {};         ///< then: `states` less the frozen run's; null: not known yet
-  const Analysed* frozen = nullptr;                        ///< the frozen run's states, in this frame; null: as above
+  bool is_compared = false;                                ///< matrices are drawn as differences to the baseline
+  std::shared_ptr<const BlockStates> changes = {};         ///< then: `states` less the baseline's; null: not known yet
+  const Analysed* baseline = nullptr;                      ///< the baseline's states, in this frame; null: as above
 };
 
 /// Asks for the states of the selected block around a token.

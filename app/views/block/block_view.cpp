@@ -13,7 +13,7 @@
 #include "app/views/block/block_header.h"
 #include "app/views/block/walk_controls.h"
 #include "app/widgets/arithmetic_strip.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/thumbnail.h"
@@ -215,7 +215,7 @@ void draw_block_panel(Frame& frame, BlockMemory& memory) {
   Analysed told{.result = nullptr, .error = {}, .is_done = true};
   const bool is_of_capture = frame.shows_difference() && !source.is_compared;
   if (is_of_capture) told.error = "one of the two runs is a capture, of which only weights are compared";
-  draw_comparison(frame, "block", "each matrix", source.states && !is_of_capture ? source.frozen : &told);
+  draw_comparison(frame, "block", "each matrix", source.states && !is_of_capture ? source.baseline : &told);
   if (plan.nodes.empty()) return;
   const BlockNode* opened = plan.find(frame.state.block.opened);
   if (opened) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/comparison.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/segmented.h"
@@ -23,7 +24,7 @@ void draw_title(const Frame& frame, std::uint32_t layers, std::uint32_t heads) {
   }
   std::string count =
       fmt::format("{} {} × {} {}", layers, layers == 1 ? "layer" : "layers", heads, heads == 1 ? "head" : "heads");
-  if (frame.shows_difference()) count += fmt::format(" \u00B7 {}", kDifferenceCaption);
+  if (frame.shows_difference()) count += fmt::format(" \u00B7 {}", difference_caption(frame.state));
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const float width = ImGui::CalcTextSize(count.c_str()).x;
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);

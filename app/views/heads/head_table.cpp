@@ -10,7 +10,7 @@
 
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/click_area.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -75,9 +75,9 @@ class TablePainter {
         metrics_(metrics),
         column_(column),
         row_(row_height(metrics)),
-        full_(metrics.frozen ? full_changes(metrics, heads, frame.state.heads.scoring) : full_bars(metrics.now)) {}
+        full_(metrics.baseline ? full_changes(metrics, heads, frame.state.heads.scoring) : full_bars(metrics.now)) {}
 
-  static float row_height(const ComparedMetrics& metrics) { return metrics.frozen ? kComparedRow : kRow; }
+  static float row_height(const ComparedMetrics& metrics) { return metrics.baseline ? kComparedRow : kRow; }
 
   void draw_header() {
     const shell::ControlGroup group(frame_.ui.keyboard(), "titles");
@@ -89,8 +89,8 @@ class TablePainter {
       const auto metric = static_cast<HeadMetric>(i);
       const bool is_chosen = choices.order == metric;
       const std::string help =
-          metrics_.frozen
-              ? fmt::format("Orders by how much this metric ({}) changed since the run was frozen, in either direction.",
+          metrics_.baseline
+              ? fmt::format("Orders by how much this metric ({}) changed since the baseline, in either direction.",
                             metric_title(metric, choices.scoring))
               : std::string(text_of(metric).help);
       draw_title(metric_title(metric, choices.scoring), fmt::format("heads.order.{}", i), help.c_str(), column_x(start.x, i),
@@ -132,7 +132,7 @@ class TablePainter {
     const evaluation::HeadMetrics* known = metrics_.now.of(head);
     for (std::size_t i = 0; i < kHeadMetrics; ++i) {
       const ImVec2 at(column_x(left, i), y);
-      metrics_.frozen ? draw_change(head, i, at) : draw_cell(known, i, at);
+      metrics_.baseline ? draw_change(head, i, at) : draw_cell(known, i, at);
     }
     if (is_hovered && known) point_at_metric(head, *known, left);
     if (is_opened) open_head(frame_, head);
@@ -155,8 +155,8 @@ class TablePainter {
     const auto metric = static_cast<HeadMetric>(column);
     const evaluation::PatternScoring& scoring = frame_.state.heads.scoring;
     std::optional<NumberRef> number = number_of(head, frame_.state.selection.batch, metric, known, scoring);
-    const evaluation::HeadMetrics* before = metrics_.frozen ? metrics_.frozen->find(head) : nullptr;
-    if (number && before) add_frozen(*number, number->value.value_or(0.0), before->value(metric, scoring));
+    const evaluation::HeadMetrics* before = metrics_.baseline ? metrics_.baseline->find(head) : nullptr;
+    if (number && before) add_baseline(*number, number->value.value_or(0.0), before->value(metric, scoring));
     frame_.transient.pointed_number = std::move(number);
   }
 
@@ -238,7 +238,7 @@ class TablePainter {
       return metric_number(metric, metrics ? metrics->value(metric, scoring) : std::nullopt);
     };
     ImFont* small = frame_.ui.fonts().small;
-    const std::string before = number(metrics_.frozen->find(head)), after = number(metrics_.now.of(head));
+    const std::string before = number(metrics_.baseline->find(head)), after = number(metrics_.now.of(head));
     // In narrow columns of the table only what it was: the change above it tells the rest.
     const bool has_room = text_width(small, "8.88 \u2192 8.88") <= column_ - 4.0F;
     const std::string both = has_room ? fmt::format("{} \u2192 {}", before, after) : fmt::format("was {}", before);
@@ -257,14 +257,14 @@ class TablePainter {
 
 std::optional<double> ComparedMetrics::change(const HeadRef& head, HeadMetric metric,
                                               const evaluation::PatternScoring& scoring) const {
-  const evaluation::HeadMetrics *present = now.of(head), *before = frozen ? frozen->find(head) : nullptr;
+  const evaluation::HeadMetrics *present = now.of(head), *before = baseline ? baseline->find(head) : nullptr;
   const std::optional<double> value = present ? present->value(metric, scoring) : std::nullopt;
   const std::optional<double> value_before = before ? before->value(metric, scoring) : std::nullopt;
   return value && value_before ? std::optional(*value - *value_before) : std::nullopt;
 }
 
 void sort_by_change(std::vector<HeadRef>& heads, const ComparedMetrics& metrics, const HeadChoices& choices) {
-  if (!choices.order || !metrics.frozen) return;
+  if (!choices.order || !metrics.baseline) return;
   std::vector<std::pair<std::optional<double>, HeadRef>> keyed;
   for (const HeadRef& head : heads) {
     const std::optional<double> change = metrics.change(head, *choices.order, choices.scoring);
@@ -321,17 +321,17 @@ std::string head_table_csv(const std::vector<HeadRef>& heads, const ComparedMetr
   std::string csv = "kind,layer,head";
   for (std::size_t i = 0; i < kHeadMetrics; ++i) {
     const std::string title = metric_title(static_cast<HeadMetric>(i), scoring);
-    csv += metrics.frozen ? fmt::format(",{},{} frozen,{} change", title, title, title) : fmt::format(",{}", title);
+    csv += metrics.baseline ? fmt::format(",{},{} baseline,{} change", title, title, title) : fmt::format(",{}", title);
   }
   const auto add = [&](std::optional<double> value) { csv += value ? fmt::format(",{:.6f}", *value) : ","; };
   for (const HeadRef& head : heads) {
     csv += fmt::format("\n{},{},{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
     const evaluation::HeadMetrics *present = metrics.now.of(head),
-                                  *before = metrics.frozen ? metrics.frozen->find(head) : nullptr;
+                                  *before = metrics.baseline ? metrics.baseline->find(head) : nullptr;
     for (std::size_t i = 0; i < kHeadMetrics; ++i) {
       const auto metric = static_cast<HeadMetric>(i);
       add(present ? present->value(metric, scoring) : std::nullopt);
-      if (!metrics.frozen) continue;
+      if (!metrics.baseline) continue;
       add(before ? before->value(metric, scoring) : std::nullopt);
       add(metrics.change(head, metric, scoring));
     }

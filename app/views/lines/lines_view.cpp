@@ -34,7 +34,7 @@ struct LineInputs {
   PairPart part = PairPart::All;
   std::optional<LockedToken> token;
   bool has_pair = false;
-  bool is_difference = false;  ///< of the run and the frozen one
+  bool is_difference = false;  ///< of the run and the baseline
 
   bool operator==(const LineInputs&) const = default;
 };

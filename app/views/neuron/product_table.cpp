@@ -197,9 +197,9 @@ void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std
   const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
   if (ImGui::IsWindowHovered() && all.contains(mouse)) {
     hovered = static_cast<std::uint32_t>(std::min((mouse.x - all.origin.x) / cell, components - 1.0F));
-    show_component_tooltip(frame, pair, *hovered,
-                           {.origin = {all.origin.x + static_cast<float>(*hovered) * cell, all.origin.y},
-                            .size = {cell, all.size.y}});
+    show_component_tooltip(
+        frame, pair, *hovered,
+        {.origin = {all.origin.x + static_cast<float>(*hovered) * cell, all.origin.y}, .size = {cell, all.size.y}});
   }
   if (hovered && *hovered < pair.chain.products.size()) {
     const float left = all.origin.x + static_cast<float>(*hovered) * cell;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/comparison.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
 #include "export/csv.h"
@@ -16,16 +17,22 @@ std::string patched_thing(PatchMap map) {
   return kNames.at(static_cast<std::size_t>(map));
 }
 
-std::string target_name(const PatchingChoices& choices) {
-  return choices.into_frozen ? "the frozen run" : "the present run";
+RunNames run_names(const State& state) {
+  if (!has_second_text(state)) return {};
+  return {.present = "the run of the first text", .baseline = "the run of the second text"};
 }
 
-std::string source_name(const PatchingChoices& choices) {
-  return choices.into_frozen ? "the present run" : "the frozen run";
+std::string target_name(const PatchingChoices& choices, const RunNames& names) {
+  return choices.into_baseline ? names.baseline : names.present;
 }
 
-std::string cell_text(const PatchingChoices& choices, const std::string& receiver, const char* where) {
-  const std::string target = target_name(choices), source = source_name(choices);
+std::string source_name(const PatchingChoices& choices, const RunNames& names) {
+  return choices.into_baseline ? names.present : names.baseline;
+}
+
+std::string cell_text(const PatchingChoices& choices, const RunNames& names, const std::string& receiver,
+                      const char* where) {
+  const std::string target = target_name(choices, names), source = source_name(choices, names);
   if (choices.map != PatchMap::Paths) {
     const bool is_heads = choices.map == PatchMap::Heads;
     return fmt::format("A cell is {} with the {} of {}{}: 0 changes nothing, 1 is {}.", target,
@@ -71,10 +78,10 @@ std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers) {
   return signed_text(numbers.logit);
 }
 
-std::string recovery_text(const PatchingChoices& choices, double recovery) {
+std::string recovery_text(const PatchingChoices& choices, const RunNames& names, double recovery) {
   if (std::abs(recovery) < 0.0005) return "Changes nothing (0.00)";
   if (recovery < 0.0) return fmt::format("Goes {:.2f} of the way in the other direction", -recovery);
-  return fmt::format("Goes {:.2f} of the way to {}", recovery, source_name(choices));
+  return fmt::format("Goes {:.2f} of the way to {}", recovery, source_name(choices, names));
 }
 
 std::string scale_note(double largest) {

@@ -131,6 +131,7 @@ class PatchingView final : public ViewPanel {
     const bool is_known = result_ == answer.result && choices_.measure == measure;
     result_ = answer.result;
     choices_ = frame.state.patching;
+    names_ = run_names(frame.state);
     kind_ = frame.state.selection.block.kind;
     position_ = logit.position;
     token_ = logit.token;
@@ -156,12 +157,11 @@ class PatchingView final : public ViewPanel {
 
   void draw_summary(Frame& frame) {
     const PatchEffects& found = *effects_;
-    const PatchedNumbers& now = choices_.into_frozen ? found.source : found.target;
-    const PatchedNumbers& then = choices_.into_frozen ? found.target : found.source;
     const bool is_at_token = is_heads() && choices_.at_token && choices_.token;
     const char* const where = is_at_token ? " at the chosen token" : " at all tokens";
-    summary_ = fmt::format("{}: {} now, {} in the frozen run. {}", measured_, measured_text(choices_.measure, now),
-                           measured_text(choices_.measure, then), cell_text(choices_, receiver_, where));
+    summary_ = fmt::format("{}: {} in {}, {} in {}. {}", measured_, measured_text(choices_.measure, found.target),
+                           target_name(choices_, names_), measured_text(choices_.measure, found.source),
+                           source_name(choices_, names_), cell_text(choices_, names_, receiver_, where));
     if (found.is_complete()) {
       conclusion_ = conclusion_text({.map = choices_.map,
                                      .strongest = strongest_,
@@ -193,7 +193,7 @@ class PatchingView final : public ViewPanel {
     ImGui::EndDisabled();
     mark_last_item(
         frame, "patching.keep",
-        "Keeps the chosen cell's activations of the frozen run in the present run, until they are removed: all views show "
+        "Keeps the chosen cell's activations of the other run in the present one, until they are removed: all views show "
         "the patched run. Or drag a cell: here, or onto another one, where its activations go then.");
     if (choices_.map == PatchMap::Heads) kept_.draw_mean(frame, cell ? std::optional(head_at(*cell)) : std::nullopt);
     if (choices_.map == PatchMap::Residual) kept_.draw_steering(frame);
@@ -211,8 +211,8 @@ class PatchingView final : public ViewPanel {
     return PatchCell{.row = static_cast<std::size_t>(layer - effects_->layers.begin()), .column = column};
   }
 
-  /// Only activations of the frozen run are kept, in the present one.
-  bool can_keep() const { return !choices_.into_frozen && !is_paths(); }
+  /// Only activations of the baseline are kept, in the present one.
+  bool can_keep() const { return !choices_.into_baseline && !is_paths(); }
 
   /// Another one where the map is of another run, or shows something else.
   std::uint64_t map_number(const Frame& frame) const {
@@ -226,7 +226,7 @@ class PatchingView final : public ViewPanel {
     return {.block = block_of(cell.row), .head = static_cast<std::uint32_t>(cell.column)};
   }
   std::string kept_name(const PatchCell& cell) const {
-    return fmt::format("{} of the frozen run, {}", patched_thing(choices_.map), place(cell.row, cell.column));
+    return fmt::format("{} of {}, {}", patched_thing(choices_.map), names_.baseline, place(cell.row, cell.column));
   }
 
   void keep_patch(Frame& frame, const PatchCell& from, const PatchCell& to) {
@@ -272,7 +272,7 @@ class PatchingView final : public ViewPanel {
                                                        effects_->first + column, label(column));
     return fmt::format("{}: {} {} patched, {} before. {}. {}", where, measured_, measured_text(choices_.measure, *numbers),
                        measured_text(choices_.measure, effects_->target),
-                       recovery_text(choices_, value(row, column).value_or(0.0)),
+                       recovery_text(choices_, names_, value(row, column).value_or(0.0)),
                        is_heads() ? "Click: selects the head. Double click: shows its map."
                                   : "Click: selects the layer and the token. Double click: patches single heads there.");
   }
@@ -292,8 +292,8 @@ class PatchingView final : public ViewPanel {
                     .value = recovered,
                     .notes = {{"measure", measured_},
                               {"patched", number(*patched)},
-                              {"target", fmt::format("{}: {}", target_name(choices_), number(effects_->target))},
-                              {"source", fmt::format("{}: {}", source_name(choices_), number(effects_->source))}}};
+                              {"target", fmt::format("{}: {}", target_name(choices_, names_), number(effects_->target))},
+                              {"source", fmt::format("{}: {}", source_name(choices_, names_), number(effects_->source))}}};
     const std::string what = is_paths()   ? fmt::format("what {} learn of the head's output", receiver_)
                              : is_heads() ? fmt::format("output of head {}", column)
                                           : fmt::format("{} at {}", patched_thing(choices_.map), place(row, column));
@@ -421,6 +421,7 @@ class PatchingView final : public ViewPanel {
   const PatchEffects* effects_ = nullptr;         ///< of result_, while something is drawn
   std::shared_ptr<const AnalysisResult> result_;  ///< that the following are of
   PatchingChoices choices_;
+  RunNames names_;
   model::BlockKind kind_ = model::BlockKind::EncoderSelf;
   PredictionPosition position_;
   std::uint32_t token_ = 0;          ///< of the vocabulary, that is measured

@@ -8,9 +8,10 @@
 #include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
 #include "app/cells/stage_text.h"
+#include "app/state/comparison.h"
 #include "app/views/steps/step_text.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/thumbnail.h"
 
@@ -167,7 +168,7 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
   view.shape = fmt::format("{} = {} × {}", step_space(matrix, subject.geometry), size.rows, size.columns);
   view.remark = remark(view.plan, subject.geometry);
   if (matrix.is_stage() && shows_difference_of(frame, matrix.stage())) {
-    view.remark += fmt::format("{}{}", view.remark.empty() ? "" : " \u00B7 ", kDifferenceCaption);
+    view.remark += fmt::format("{}{}", view.remark.empty() ? "" : " \u00B7 ", difference_caption(frame.state));
   }
   view.row_axis = step_rows(matrix, subject.geometry);
   view.column_axis = step_columns(matrix);
