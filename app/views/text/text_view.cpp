@@ -160,6 +160,7 @@ class TextView final : public ViewPanel {
     if (!is_cross) choose_side(frame);
     const TextBlock& block = block_with(queries_, keys_, is_cross, chosen);
     std::string name = chosen.token < block.tokens.size() ? block.tokens[chosen.token].place.text : "";
+    if (name.empty() && chosen.token < block.labels.size()) name = block.labels[chosen.token];  // a part of a character
     if (const std::string patch = patch_text(frame, chosen.side, chosen.token); !patch.empty()) name = patch;
     const char* does = chosen.side == MapSide::Query ? "attends to" : "is attended by";
     std::string text = fmt::format("What “{}” (token {}) {}", name, chosen.token, does);
