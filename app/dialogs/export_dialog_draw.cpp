@@ -35,7 +35,7 @@ constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
 
 std::string_view matrix_name(std::size_t i) {
   if (i == kHiddenStates) return "hidden";
-  if (i == kNormNumbers) return "norms";
+  if (i == kNormNumbers) return "adds";
   return i == kLogitNumbers ? "logits" : to_string(static_cast<attention::Stage>(i));
 }
 

@@ -76,7 +76,7 @@ std::vector<std::size_t> stage_choices(const Frame& frame) {
 std::vector<std::string> stage_labels(const Frame& frame) {
   std::vector<std::string> labels;
   for (const std::size_t i : stage_choices(frame)) {
-    labels.emplace_back(i == kNormsLabel ? std::string_view(quantity(kNorms).id) : attention::to_string(kMapStages[i]));
+    labels.emplace_back(i == kNormsLabel ? std::string_view("adds") : attention::to_string(kMapStages[i]));
   }
   return labels;
 }

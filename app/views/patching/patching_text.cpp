@@ -71,7 +71,7 @@ std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers) {
     case PatchMeasure::Probability:
       return percent_text(numbers.of(measure));
     case PatchMeasure::Loss:
-      return fmt::format("{:.3f} nats", numbers.of(measure));
+      return fmt::format("{:.3f}", numbers.of(measure));
     case PatchMeasure::Logit:
       break;
   }

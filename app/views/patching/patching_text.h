@@ -41,7 +41,7 @@ struct PatchedMap {
 /// What a map says, in a sentence.
 std::string conclusion_text(const PatchedMap& found);
 
-/// "+1.203", "34 %", "2.418 nats": a number of what is measured.
+/// "+1.203", "34 %", "2.418" (nats): a number of what is measured.
 std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers);
 
 /// A recovery as a sentence's beginning: "Goes 0.76 of the way to the baseline", or that it isn't one.

@@ -75,13 +75,13 @@ const char* ablation_text(Ablation ablation) {
   return "without that head";
 }
 
-/// "logit of “cat” +13.702", "“cat” 34 %", "loss 2.418 nats": of the run as it is.
+/// "logit of “cat” +13.702", "“cat” 34 %", "mean loss of the text 2.418": of the run as it is.
 std::string present_text(const Frame& frame, const ChosenLogit& logit, const PredictedNumbers& present) {
   switch (frame.state.what_if.measure) {
     case KnockoutMeasure::Probability:
       return fmt::format("\u201C{}\u201D {}", candidate_label(frame.result, logit.token), percent_text(present.probability));
     case KnockoutMeasure::Loss:
-      return fmt::format("mean loss of the text {:.3f} nats", present.loss);
+      return fmt::format("mean loss of the text {:.3f}", present.loss);
     case KnockoutMeasure::Logit:
       break;
   }
