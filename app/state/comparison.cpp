@@ -107,7 +107,8 @@ void compare_with_text(State& state, std::string text) {
   State other = state;
   other.text() = std::move(text);
   if (is_model(other.source)) other.model().ids.clear();
-  state.compare.baseline = BaselineRun{.inputs = run_inputs(other), .name = differing_words(other.text(), state.text(), kShownText)};
+  state.compare.baseline =
+      BaselineRun{.inputs = run_inputs(other), .name = differing_words(other.text(), state.text(), kShownText)};
   state.compare.is_second_text = true;
 }
 
