@@ -25,6 +25,14 @@ HeadSubject selected_subject(const Frame& frame) {
   subject.geometry.shape = frame.result.shapes.at(selection.block);
   subject.geometry.head = selection.head;
   subject.geometry.is_self = selection.block.kind != model::BlockKind::Cross;
+  const bool is_first = selection.block.layer.value == 0 && selection.block.kind != model::BlockKind::Cross;
+  if (is_first && frame.result.network && frame.result.input) {
+    const bool is_encoder = selection.block.kind == model::BlockKind::EncoderSelf;
+    const model::TokenBatch& tokens = frame.result.input->queries(selection.block.kind);
+    const auto& embedding = is_encoder ? frame.result.network->source_embedding : frame.result.network->target_embedding;
+    if (tokens.vectors.is_empty() && !tokens.ids.empty()) subject.embedding = embedding.get();
+    subject.tokens = &tokens;
+  }
   if (frame.result.network) {
     subject.layer = &frame.result.network->layer(selection.block);
     subject.geometry.merge = subject.layer->config.merge;

@@ -89,6 +89,7 @@ State unusual_state() {
       .brush_bias = -0.5f,
       .brush_weight = 0.125f,
       .show_numbers = false,
+      .steps_all_heads = true,
       .theme = Theme::Light,
       .ui_scale = 1.5f,
       .pinned = attention::Cell{.query = 1, .key = 2},
