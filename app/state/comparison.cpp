@@ -22,7 +22,8 @@ constexpr std::size_t kShownText = 40;     // bytes of the text in a chip
 
 /// Is the field one of those that say what a run computes?
 bool is_of_run(const Field& field) {
-  return field.group.empty() || field.group == "model" || field.group == "playground" || field.group == "capture";
+  return field.group.empty() || field.group == "model" || field.group == "playground" || field.group == "capture" ||
+         field.group == "dropout";
 }
 
 State state_of(const FrozenRun& frozen) {
@@ -32,6 +33,7 @@ State state_of(const FrozenRun& frozen) {
   state.gains = frozen.inputs.gains;
   state.patterns = frozen.inputs.patterns;
   state.changes = frozen.inputs.changes;
+  state.dropout = frozen.inputs.dropout;
   return state;
 }
 
@@ -151,6 +153,7 @@ void return_to_frozen(State& state) {
   state.gains = inputs.gains;
   state.patterns = inputs.patterns;
   state.changes = inputs.changes;
+  state.dropout = inputs.dropout;
 }
 
 json write_frozen(const SharedValue<FrozenRun>& frozen) {

@@ -108,7 +108,7 @@ attention::BlockRun LayerRecorder::begin_block(const LayerPosition& place, const
     block.mask = std::make_shared<const attention::DeviceMask>(
         attention::upload_mask(stream_, mask,
                                {ref.layer.value, queries.batch, config.heads, queries.length, keys.length,
-                                layer_count(*pass_.network, ref.kind), patterns},
+                                layer_count(*pass_.network, ref.kind), patterns, weight_dropout(pass_.interventions, ref)},
                                token_ranges(keys), bias, tokens.all()));
     block.version = next_version();
   }
@@ -215,7 +215,8 @@ void LayerRecorder::intervene(model::BlockRef block, model::Site site, const Sit
         slot.first_item = *one.scope.item;
         slot.items = 1;
       }
-      apply_operation(one.operation, {.slot = slot,
+      apply_operation(one.operation, {.place = {block, site, head},
+                                      .slot = slot,
                                       .width = of.width,
                                       .rows = rows,
                                       .stream = stream_,
@@ -293,6 +294,7 @@ Hidden LayerRecorder::inner(const LayerPosition& place, const DeviceLayer& devic
   } else {
     ops::linear(stream_, kernels_, *read, weights.in, *result, {.activation = weights.activation, .rows = rows});
   }
+  intervene(place, model::Site::Inner, result);
   return result;
 }
 

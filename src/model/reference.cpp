@@ -31,6 +31,7 @@ struct Pass {
   double fill;
   const SiteEdit& edit;
   const ScoreEdit& score;
+  const ScoreEdit& weight;
   Run run = {};
 
   /// Of a site without heads: x [batch, token, d] with the edit.
@@ -68,7 +69,7 @@ struct Pass {
   Array attention(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
     AttentionStages stages = project(layer, block, x, memory == nullptr ? x : *memory);
     const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;
-    attend(layer.config, block, is_visible, fill, stages, bias, edit, score);
+    attend(layer.config, block, is_visible, fill, stages, bias, edit, score, weight);
     if (layer.weights && layer.weights->output) {
       stages.output = edited(block, Site::AttentionOutput, apply(*layer.weights->output, stages.merged));
     }
@@ -85,16 +86,18 @@ struct Pass {
     if (!layer.feed_forward) return y;
     const BranchNorms& norms = layer.feed_forward_norms;
     const Array& read = layer.is_parallel ? x : y;
-    Array inner = edited(block, Site::FeedForward, apply(*layer.feed_forward, apply(norms.before, read)));
-    inner = apply(norms.inside, std::move(inner));
-    return apply(norms.after, add(std::move(inner), y));
+    const Array inner = edited(block, Site::Inner, apply_inner(*layer.feed_forward, apply(norms.before, read)));
+    Array out = edited(block, Site::FeedForward, apply(layer.feed_forward->out, inner));
+    out = apply(norms.inside, std::move(out));
+    return apply(norms.after, add(std::move(out), y));
   }
 };
 
 }  // namespace
 
 void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
-            AttentionStages& stages, const PositionBias* bias, const SiteEdit& edit, const ScoreEdit& score_edit) {
+            AttentionStages& stages, const PositionBias* bias, const SiteEdit& edit, const ScoreEdit& score_edit,
+            const ScoreEdit& weight_edit) {
   if (edit) {
     edit(block, Site::Query, stages.q);
     edit(block, Site::Weights, stages.q);
@@ -140,7 +143,8 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
         softmax_row(&stages.masked.values[row * keys], keys, &stages.weights.values[row * keys], stages.row_max.values[row],
                     stages.row_sum.values[row]);
         for (std::size_t j = 0; j < keys; ++j) {
-          const double weight = stages.weights.values[row * keys + j];
+          double& weight = stages.weights.values[row * keys + j];
+          if (weight_edit) weight = weight_edit(block, b, h, i, static_cast<std::uint32_t>(j), weight);
           for (std::size_t d = 0; d < d_v; ++d)
             stages.heads.values[row * d_v + d] += weight * stages.v.values[(first_key + j) * d_v + d];
         }
@@ -152,10 +156,16 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
 }
 
 Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill, const SiteEdit& edit,
-        const ScoreEdit& score) {
+        const ScoreEdit& score, const ScoreEdit& weight) {
   check(network, input);
   const Layers& layers = *network.layers;
-  Pass pass{.layers = layers, .input = input, .is_visible = is_visible, .fill = fill, .edit = edit, .score = score};
+  Pass pass{.layers = layers,
+            .input = input,
+            .is_visible = is_visible,
+            .fill = fill,
+            .edit = edit,
+            .score = score,
+            .weight = weight};
 
   Array memory = embed(network.source_embedding.get(), input.source);
   if (!layers.encoder.empty()) {

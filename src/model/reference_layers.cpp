@@ -85,7 +85,7 @@ double apply(Activation activation, double x) {
   return x;
 }
 
-Array apply(const FeedForward& feed_forward, const Array& x) {
+Array apply_inner(const FeedForward& feed_forward, const Array& x) {
   Array inner = apply(feed_forward.in, x);
   if (feed_forward.gate) {
     const Array gate = apply(*feed_forward.gate, x);
@@ -93,7 +93,11 @@ Array apply(const FeedForward& feed_forward, const Array& x) {
   } else {
     for (double& value : inner.values) value = apply(feed_forward.activation, value);
   }
-  return apply(feed_forward.out, inner);
+  return inner;
+}
+
+Array apply(const FeedForward& feed_forward, const Array& x) {
+  return apply(feed_forward.out, apply_inner(feed_forward, x));
 }
 
 Array split_heads(const Array& x, std::uint32_t heads) {

@@ -19,6 +19,8 @@ Array apply(const Norm& norm, Array x);
 /// norm(x); x itself without a norm.
 Array apply(const std::optional<Norm>& norm, Array x);
 Array apply(const FeedForward& feed_forward, const Array& x);
+/// Its inner layer after the activation, times the gate where there is one.
+Array apply_inner(const FeedForward& feed_forward, const Array& x);
 double apply(Activation activation, double x);
 
 /// [batch, token, heads·d] → [batch, head, token, d]
