@@ -178,6 +178,7 @@ Json describe_settings(const ExportOptions& options) {
   Json formats = Json::array(), stages = Json::array();
   for (const ExportFormat format : options.formats) formats.push_back(to_string(format));
   for (const attention::Stage stage : options.stages) stages.push_back(attention::to_string(stage));
+  for (const std::string& name : options.parameters) stages.push_back(name);
   return {{"difference", writes_difference(options)},
           {"formats", std::move(formats)},
           {"stages", std::move(stages)},
