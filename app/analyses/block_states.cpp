@@ -63,6 +63,9 @@ class BlockStatesTask final : public AnalysisTask {
     const model::BlockRef cross{.kind = BlockKind::Cross, .layer = query.block.layer};
     if (query.block.kind == BlockKind::Cross && subject_.shapes.contains(self)) before_block_ = self;
     ends_layer_ = query.block.kind != BlockKind::DecoderSelf || !subject_.shapes.contains(cross);
+    const model::AttentionLayer& layer = subject_.network->layer(query.block);
+    // Only the normed sum is kept of such a layer, so the feed-forward is computed again.
+    asks_feed_forward_ = ends_layer_ && layer.feed_forward && layer.feed_forward_norms.after;
   }
 
   Reads next(std::size_t /*most_cells*/) override {
@@ -75,6 +78,14 @@ class BlockStatesTask final : public AnalysisTask {
                                  .batch = query_.batch,
                                  .first = found_.first,
                                  .count = found_.tokens});
+    }
+    if (asks_feed_forward_) {
+      reads.residuals.push_back({.stack = stack_,
+                                 .layer = query_.block.layer.value,
+                                 .batch = query_.batch,
+                                 .first = found_.first,
+                                 .count = found_.tokens,
+                                 .part = inference::StreamPart::FeedForward});
     }
     return reads;
   }
@@ -89,8 +100,8 @@ class BlockStatesTask final : public AnalysisTask {
     Branch branch = behind_attention(layer, found_.before, answers.tiles.back().values);
     found_.attention = std::move(branch.added);
     found_.after_attention = std::move(branch.state);
-    if (ends_layer_) found_.next = answers.residuals.back().values;
-    describe_feed_forward(layer);
+    if (ends_layer_) found_.next = answers.residuals[1].values;
+    describe_feed_forward(layer, answers);
     found_.reaches = {reach(found_.before), reach(found_.after_attention), reach(found_.feed_forward), reach(found_.next)};
     is_done_ = true;
   }
@@ -112,15 +123,13 @@ class BlockStatesTask final : public AnalysisTask {
     return branch;
   }
 
-  void describe_feed_forward(const model::AttentionLayer& layer) {
+  void describe_feed_forward(const model::AttentionLayer& layer, const Answers& answers) {
     if (!ends_layer_) {
       found_.no_feed_forward = "The layer's cross-attention comes next; its MLP is behind that.";
     } else if (!layer.feed_forward) {
       found_.no_feed_forward = "This layer has no MLP.";
-    } else if (layer.feed_forward_norms.after) {
-      found_.no_feed_forward =
-          "This family norms the sum of the residual stream and the MLP's output, and only the normed sum is kept, so what "
-          "the MLP adds isn't known.";
+    } else if (asks_feed_forward_) {
+      found_.feed_forward = apply(layer.feed_forward_norms.inside, answers.residuals[2].values, found_.width);
     } else {
       found_.feed_forward = difference(found_.next, found_.after_attention);
     }
@@ -132,6 +141,7 @@ class BlockStatesTask final : public AnalysisTask {
   inference::Stack stack_ = inference::Stack::Encoder;
   std::optional<model::BlockRef> before_block_;  ///< the layer's self-attention, before a cross-attention
   bool ends_layer_ = true;
+  bool asks_feed_forward_ = false;
   bool is_done_ = false;
 };
 

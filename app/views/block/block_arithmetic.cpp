@@ -58,6 +58,10 @@ Arithmetic explain_state(const BlockSource& source, StateMatrix state, attention
       break;
     case StateMatrix::FeedForward:
       arithmetic.cell = "m" + at;
+      if (norms_sum(source, StateMatrix::Next)) {
+        arithmetic.note = "What the MLP returns, before it is added and the sum is normed: computed again for this view.";
+        break;
+      }
       arithmetic.formula = "x' − y";
       if (const auto next = value(StateMatrix::Next), before = value(StateMatrix::AfterAttention); next && before) {
         arithmetic.numbers = write_plus(*next, -*before);
