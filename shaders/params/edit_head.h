@@ -12,5 +12,5 @@ struct EditHeadParameters {
   uint source_at4;  // of the first row, in the source of replace_head.comp
   uint head;        // these three of drop_head.comp
   uint key;
-  uint threshold;   // what hashes are compared with
+  uint threshold;  // what hashes are compared with
 };

@@ -68,7 +68,10 @@ struct ReferenceScene {
   explicit ReferenceScene(const State& state) {
     source = sources.build(run_inputs(state));
     run = std::make_shared<ReferenceRun>(
-        inference::PassInputs{.network = source.network, .input = *source.input, .masks = state.masks, .interventions = interventions_of(run_inputs(state), *source.network)});
+        inference::PassInputs{.network = source.network,
+                              .input = *source.input,
+                              .masks = state.masks,
+                              .interventions = interventions_of(run_inputs(state), *source.network)});
     masks = state.masks;
   }
 
