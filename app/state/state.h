@@ -235,6 +235,19 @@ struct FlowChoices {
   bool operator==(const FlowChoices&) const = default;
 };
 
+/// Dropout in the pass, as training has it: off until there is a probability.
+struct DropoutChoices {
+  float probability = 0.0f;  ///< 0 … attention::kMaxDropout
+  std::uint32_t seed = 1;
+  bool weights = true;     ///< after softmax
+  bool embeddings = true;  ///< the token vectors with their positions, before the first layer
+  bool branches = true;    ///< what attention and feed-forward return, before the residual is added
+  bool inner = true;       ///< the feed-forward's inner layer, after its activation
+
+  bool is_on() const { return probability > 0.0f && (weights || embeddings || branches || inner); }
+  bool operator==(const DropoutChoices&) const = default;
+};
+
 /// The texts and settings of sources that aren't shown; of the shown one the default.
 struct KeptSources {
   Playground playground;
@@ -251,6 +264,7 @@ struct RunInputs {
   inference::HeadGains gains;
   inference::FixedPatterns patterns;
   KeptChanges changes;
+  DropoutChoices dropout;  ///< the default where it is off
 
   // Compiled once, in state.cpp, like State's.
   RunInputs();
@@ -288,6 +302,7 @@ struct State {
   inference::HeadGains gains;         ///< scaled or knocked-out heads; others have 1
   inference::FixedPatterns patterns;  ///< of heads whose pattern is replaced
   KeptChanges changes;                ///< patches and steering vectors
+  DropoutChoices dropout;
   GenerationChoices generation;
   Selection selection;
   ViewChoices view;

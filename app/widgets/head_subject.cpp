@@ -4,6 +4,7 @@
 
 #include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
+#include "app/state/run_interventions.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -57,6 +58,7 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
                         .is_uniform = false,
                         .painted_bias = 0.0,
                         .painted_weight = {},
+                        .dropout_factor = {},
                         .stage = stage,
                         .row = cell.query,
                         .column = cell.key};
@@ -68,6 +70,9 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
                                             .cell = cell,
                                             .keys = key_range(frame, selection.block.kind),
                                             .pattern = pattern});
+  if (const auto dropout = weight_dropout(frame.state.dropout, selection.block)) {
+    question.dropout_factor = dropout->factor_of(selection.batch, selection.head, cell.query, cell.key);
+  }
   if (pattern && pattern->weights.has_row(cell.query)) {
     question.painted_weight = double{pattern->weights.state(cell).value_or(0.0F)};
   } else if (!question.is_uniform) {

@@ -52,6 +52,8 @@ State unusual_state() {
                                    .scope = inference::scope_of({.kind = model::BlockKind::DecoderSelf, .layer = {2}}, 0),
                                    .operation = inference::Add{{0.3F, 4e-9F}}},
        .strength = -1.5F}};
+  state.dropout = {
+      .probability = 0.25f, .seed = 4294967295u, .weights = false, .embeddings = false, .branches = false, .inner = false};
   state.generation = {.sampling = {.method = inference::SamplingMethod::Random,
                                    .temperature = 0.5f,
                                    .top_k = 40,

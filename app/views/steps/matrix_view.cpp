@@ -226,7 +226,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   // Colours near the ground's would vanish into it.
   list->AddRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), theme.border);
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *shown_tile.tile);
-  draw_rows_without_weights(frame, image, *shown_tile.tile);
+  draw_weight_marks(frame, image, *shown_tile.tile);
   const float bar_width = std::clamp(cells.size.x, kLeastBar, 150.0F);
   const float bar_y = cells.end().y + 9.0F + (scrolls_columns(view.plan) ? kScrollRoom : 0.0F);
   draw_small_color_bar(frame, {.origin = {cells.origin.x, bar_y}, .size = {bar_width, 5.0F}}, image);
