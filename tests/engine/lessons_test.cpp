@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <regex>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "app/engine/run_source.h"
+#include "app/lessons/observation.h"
 #include "app/quantities/evaluation.h"
 #include "app/state/comparison.h"
 #include "app/state/state_json.h"
@@ -51,6 +53,25 @@ std::vector<std::string> abbreviations_in(const std::string& text) {
     if (is_size || (capitals >= 2 && !term.starts_with("W_") && term != "PyTorch")) found.push_back(term);
   }
   return found;
+}
+
+/// Of the state alone: what only a run knows isn't met.
+bool is_done(const LessonCard& card, const State& state, const json& answer = {}) {
+  const json settings = to_json(state);
+  const EngineResult no_run;
+  std::vector<Query> queries;
+  const LessonRun run{.state = state, .settings = settings, .result = no_run, .queries = queries, .answer = answer};
+  return std::ranges::all_of(card.done, [&](const LessonCondition& condition) { return observe(condition, run).is_met; });
+}
+
+/// Observes the state without a run, as a window does before its first.
+bool observe(LessonPlayer& player, const State& state) {
+  std::vector<Query> queries;
+  return player.observe(state, EngineResult(), queries);
+}
+
+const Observation& observation(std::string_view name) {
+  return *std::ranges::find(observations(), name, &Observation::name);
 }
 
 struct LessonFile {
@@ -213,7 +234,8 @@ TEST_SUITE("cpu") {
     state.gains[{{.layer = LayerIndex{1}}, 4}] = 0.0F;
     const auto holds = [&](const char* field, LessonCondition::Test test, json value) {
       LessonCard card;
-      card.done.push_back({.field = field, .test = test, .value = std::move(value)});
+      card.done.push_back(
+          {.subject = {.observation = &observation("field"), .field = field}, .test = test, .value = std::move(value)});
       return is_done(card, state);
     };
     using Test = LessonCondition::Test;
@@ -227,7 +249,109 @@ TEST_SUITE("cpu") {
     CHECK(holds("gains", Test::Contains, {{"layer", 1}, {"head", 4}}));
     CHECK_FALSE(holds("gains", Test::Contains, {{"layer", 1}, {"head", 5}}));
     CHECK_FALSE(holds("gains.layer", Test::Equals, 1));
+    CHECK(holds("gains.0.layer", Test::Equals, 1));
+    CHECK_FALSE(holds("gains.1.layer", Test::Equals, 1));
+    CHECK_FALSE(holds("gains.99999999999999999999.layer", Test::Differs, 1));
+    CHECK_FALSE(holds("view.pinned.0", Test::Differs, 7));  // nothing is pinned
+    state.view.pinned = {.query = 3, .key = 2};
+    CHECK(holds("view.pinned.0", Test::Equals, 3));
+    CHECK_FALSE(holds("view.pinned.1", Test::Equals, 3));
     CHECK_FALSE(holds("nothing", Test::Differs, 1));
+  }
+
+  TEST_CASE("questions: right answers, wrong ones with their hint, and answers that the run knows") {
+    json lesson = small_lesson();
+    lesson["cards"][0]["done"] = {{{"choice", {"a", "b"}}, {"equals", 1}, {"hint", "Not a."}},
+                                  {{"number", "p"}, {"equals", 0.5}, {"within", 0.01}, {"hint", "Halve it."}},
+                                  {{"click", "map"}, {"equals", {2, 1}}, {"hint", "One row down."}}};
+    lesson["cards"][1]["task"] = "Largest?";
+    lesson["cards"][1]["done"] = {{{"number", "key"}, {"equals", {{"largest_key", {{"row", 2}}}}}, {"hint", "Brighter."}}};
+    lesson["cards"][1]["reveal"] = {"Because."};
+    const LessonFile file(lesson);
+    LessonPlayer player(read_lessons({file.folder.path()}));
+    LessonProgress progress;
+    State state;
+    REQUIRE(player.start(0, true, state, progress) == "");
+    const auto is_wrong = [&](std::size_t condition) {
+      observe(player, state);
+      return player.standings()[condition].is_answered_wrong();
+    };
+    for (std::size_t i = 0; i < 3; ++i) CHECK_FALSE(is_wrong(i));
+    player.answer(0, 0U);
+    CHECK(is_wrong(0));
+    player.answer(1, 0.52);
+    CHECK(is_wrong(1));
+    state.view.pinned = {.query = 1, .key = 2};
+    CHECK(is_wrong(2));
+    player.answer(0, 1U);
+    CHECK_FALSE(is_wrong(0));
+    player.answer(1, 0.505);
+    CHECK_FALSE(is_wrong(1));
+    CHECK_FALSE(player.is_card_done());
+    state.view.pinned = {.query = 2, .key = 1};
+    CHECK_FALSE(is_wrong(2));
+    CHECK(player.is_card_done());
+    REQUIRE(player.go_on(state, progress) == "");
+    player.answer(0, 1.0);
+    observe(player, state);
+    CHECK_FALSE(player.is_card_done());  // no run has told what is right
+    CHECK(player.aim() == Aim{});
+  }
+
+  TEST_CASE("a lesson has its texts in the language that is asked for, and its own where it hasn't") {
+    json lesson = small_lesson();
+    lesson["de"] = {{"title", "Titel"}};
+    lesson["cards"][0]["de"] = {{"title", "Eins"}, {"text", {"ein"}}};
+    lesson["cards"][0]["done"] = {
+        {{"choice", {"a", "b"}}, {"equals", 1}, {"hint", "Not a."}, {"de", {{"choice", {"x", "y"}}, {"hint", "Nicht a."}}}}};
+    const LessonFile file(lesson);
+    const Lesson own = read_lesson(file.path), german = read_lesson(file.path, "de"), french = read_lesson(file.path, "fr");
+    CHECK(own.languages == std::set<std::string>{"de"});
+    CHECK(own.title == "T");
+    CHECK(german.title == "Titel");
+    CHECK(german.cards[0].title == "Eins");
+    CHECK(german.cards[0].task == "Pin");
+    CHECK(german.cards[0].done[0].subject.choices == std::vector<std::string>{"x", "y"});
+    CHECK(german.cards[0].done[0].hint == "Nicht a.");
+    CHECK(german.cards[1].title == "Two");
+    CHECK(french.title == "T");
+    CHECK(own.cards[0].done[0].hint == "Not a.");
+  }
+
+  TEST_CASE("a file that changes is read again: its texts at once, its state where it opens another one") {
+    json lesson = small_lesson();
+    const LessonFile file(lesson);
+    LessonPlayer player(read_lessons({file.folder.path()}));
+    LessonProgress progress;
+    State state;
+    std::string trouble;
+    REQUIRE(player.start(0, true, state, progress) == "");
+    CHECK_FALSE(player.reload(state, trouble));
+    auto written = std::filesystem::last_write_time(file.path);
+    const auto rewrite = [&](const std::string& text) {
+      std::ofstream(file.path) << text;
+      std::filesystem::last_write_time(file.path, written += std::chrono::seconds(1));
+    };
+    state.view.tab = "lines";  // the user's
+    lesson["cards"][0]["title"] = "Uno";
+    rewrite(lesson.dump());
+    CHECK(player.reload(state, trouble));
+    CHECK(trouble.empty());
+    CHECK(player.card().title == "Uno");
+    CHECK(state.view.tab == "lines");
+    rewrite("{");
+    CHECK(player.reload(state, trouble));
+    CHECK(trouble.find("mine.json") != std::string::npos);
+    CHECK(player.card().title == "Uno");
+    trouble.clear();
+    CHECK_FALSE(player.reload(state, trouble));  // it is told once
+    lesson["cards"][0]["opens"]["view"]["tab"] = "steps";
+    rewrite(lesson.dump());
+    CHECK(player.reload(state, trouble));
+    CHECK(trouble.empty());
+    CHECK(state.view.tab == "steps");
+    player.choose_language("de");
+    CHECK(player.reload(state, trouble));
   }
 
   TEST_CASE("a lesson is played, left, gone on with and completed") {
@@ -244,11 +368,11 @@ TEST_SUITE("cpu") {
     CHECK(player.card_index() == 0);
     CHECK_FALSE(state.compare.frozen);  // the run frozen before has nothing to do with the lesson
     state.compare.frozen = freeze(state);
-    CHECK_FALSE(player.observe(state));
+    CHECK_FALSE(observe(player, state));
     state.view.pinned = {.query = 2, .key = 1};
-    CHECK(player.observe(state));
+    CHECK(observe(player, state));
     CHECK(player.is_card_done());
-    CHECK_FALSE(player.observe(state));  // it is told once
+    CHECK_FALSE(observe(player, state));  // it is told once
     CHECK(player.go_on(state, progress) == "");
     CHECK(player.is_card_done());  // nothing to do
     CHECK(progress.cards.at("mine") == 1);
@@ -278,6 +402,43 @@ TEST_SUITE("cpu") {
     CHECK(refusal_of(with("/done", nullptr)).starts_with("cards[0]: a task needs \"done\""));
     CHECK(refusal_of(with("/done/0/field", "view.pined")) == "cards[0].done[0].field: there is no setting 'view.pined'");
     CHECK(refusal_of(with("/done/0/at_most", 3)).starts_with("cards[0].done[0]: expected one of equals"));
+    CHECK(refusal_of(with("/done/0/loss", json::object())) == "cards[0].done[0]: expected one of field and loss, not both");
+    const auto refusal_of_condition = [](const json& condition) {
+      const std::string refusal = refusal_of(with("/done/0", condition)), place = "cards[0].done[0]";
+      CHECK(refusal.starts_with(place));
+      return refusal.substr(std::min(place.size(), refusal.size()));
+    };
+    CHECK(refusal_of_condition({{"equals", 1}}) ==
+          ": expected one of field, cell, largest_key, metric, probability, loss, choice, number, click");
+    CHECK(refusal_of_condition({{"cell", {{"rwo", 1}}}, {"at_least", 1}}) == ".cell.rwo: no such member");
+    CHECK(
+        refusal_of_condition({{"cell", {{"row", -1}}}, {"at_least", 1}}).starts_with(".cell.row: expected a whole number"));
+    CHECK(refusal_of_condition({{"cell", 1}, {"at_least", 1}}).starts_with(".cell: expected an object"));
+    CHECK(refusal_of_condition({{"cell", {{"quantity", "wights"}}}, {"at_least", 1}}) ==
+          ".cell.quantity: there is no quantity \"wights\"");
+    CHECK(refusal_of_condition({{"cell", json::object()}, {"at_least", "1"}}) ==
+          ": expected a number after at_least or at_most");
+    CHECK(refusal_of_condition({{"metric", json::object()}, {"at_least", 1}})
+              .starts_with(".metric.metric: expected one of prev"));
+    CHECK(refusal_of_condition({{"probability", json::object()}, {"at_least", 1}}) ==
+          ".probability.token: expected a token");
+    CHECK(refusal_of_condition({{"number", "p"}, {"equals", 1}}).starts_with(": a question needs a \"hint\""));
+    CHECK(refusal_of_condition({{"number", "p"}, {"equals", {{"number", "q"}}}, {"hint", "h"}})
+              .starts_with(": an answer is compared with what is observed"));
+    CHECK(refusal_of_condition({{"number", "p"}, {"equals", 1}, {"within", -1}, {"hint", "h"}})
+              .starts_with(".within: expected a number, 0 or more"));
+    CHECK(refusal_of_condition({{"choice", {"a"}}, {"equals", 0}, {"hint", "h"}}) ==
+          ".choice: expected a list of 2 to 8 texts");
+    CHECK(refusal_of_condition({{"choice", {"a", "b"}}, {"equals", 2}, {"hint", "h"}}) ==
+          ": expected the number of the right choice, from 0 to 1");
+    CHECK(refusal_of(with("/image", "/etc/passwd")).starts_with("cards[0].image: expected the name of a file beside"));
+    CHECK(refusal_of(with("/image", "../a.png")).starts_with("cards[0].image: expected the name of a file beside"));
+    CHECK(refusal_of(with("/de", 1)) == "cards[0].de: expected an object with texts, found 1");
+    CHECK(refusal_of(with("/de", {{"titel", "x"}})) ==
+          "cards[0].de.titel: expected as many texts as \"titel\" has beside it");
+    CHECK(refusal_of(with("/de", {{"text", {"x", "y"}}})) ==
+          "cards[0].de.text: expected as many texts as \"text\" has beside it");
+    CHECK(refusal_of(with("/de", {{"opens", {{"text", "x"}}}})).starts_with("cards[0].de.opens: expected as many texts"));
     const json numbers = {{"source", "s"}, {"quantity", "weights"}, {"values", {{1, 2}, {3}}}};
     CHECK(refusal_of(with("/numbers", numbers)).starts_with("cards[0].numbers.values: expected rows of equally many"));
     CHECK(refusal_of(with("/numbers", {{"source", "s"}, {"quantity", "wights"}})) ==

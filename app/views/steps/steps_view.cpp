@@ -226,6 +226,27 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
   memory.drawn.push_back({.panel = std::move(panel), .tile = known->second.tile});
 }
 
+/// What the origin dialog calls the cell's matrix.
+std::string_view origin_of(StepMatrix matrix) {
+  if (matrix == StepMatrix::Other::Memory) return kMemoryNumber;
+  if (matrix == StepMatrix::Other::QueryWeight) return kQueryWeight;
+  if (matrix == StepMatrix::Other::KeyWeight) return kKeyWeight;
+  if (matrix == StepMatrix::Other::ValueWeight) return kValueWeight;
+  return matrix.is_weight() ? kOutputWeight : attention::to_string(matrix.stage());
+}
+
+/// The matrix that a lesson points at is outlined, and its section scrolled to when the card is opened.
+void draw_aim(const Frame& frame, const StepSection& section, const StepBox& box) {
+  const view::Rect cells = box.view.cells();
+  ImGui::GetWindowDrawList()->AddRect(to_imgui(cells.origin - 4.0F), to_imgui(cells.end() + 4.0F), frame.ui.theme().accent,
+                                      3.0F, 0, 2.0F);
+  if (!frame.transient.aim.scrolls) return;
+  const bool fits = cells.end().y - section.y < ImGui::GetWindowHeight() - 40.0F;
+  ImGui::SetScrollFromPosY((fits ? section.y : box.view.origin.y) - 6.0F - ImGui::GetWindowPos().y, 0.0F);
+  const float right = cells.end().x + 8.0F - ImGui::GetWindowPos().x;
+  if (right > ImGui::GetWindowWidth()) ImGui::SetScrollFromPosX(right, 1.0F);
+}
+
 std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, StepsMemory& memory, float strip_height) {
   const ImGuiWindowFlags wheel = memory.catches_wheel ? ImGuiWindowFlags_NoScrollWithMouse : 0;
   ImGui::BeginChild("flow", ImVec2(0.0F, -strip_height - ImGui::GetStyle().ItemSpacing.y), false,
@@ -250,6 +271,7 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
       draw_matrix(frame, box.view, marks, memory.values, subject.step_layer());
       keep_drawn(frame, box.view, memory);
       draw_arrow(frame, box);
+      if (step_name(box.view.plan.stage) == frame.transient.aim.matrix) draw_aim(frame, flow.sections[i], box);
       MatrixScroll scroll;
       const auto known = memory.scrolls.find(box.view.plan.stage);
       if (known != memory.scrolls.end()) scroll = known->second;
@@ -262,15 +284,6 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
   ImGui::Dummy(ImVec2(1.0F, flow.height - origin.y));
   ImGui::EndChild();
   return cell;
-}
-
-/// What the origin dialog calls the cell's matrix.
-std::string_view origin_of(StepMatrix matrix) {
-  if (matrix == StepMatrix::Other::Memory) return kMemoryNumber;
-  if (matrix == StepMatrix::Other::QueryWeight) return kQueryWeight;
-  if (matrix == StepMatrix::Other::KeyWeight) return kKeyWeight;
-  if (matrix == StepMatrix::Other::ValueWeight) return kValueWeight;
-  return matrix.is_weight() ? kOutputWeight : attention::to_string(matrix.stage());
 }
 
 }  // namespace
