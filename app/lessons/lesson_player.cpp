@@ -114,7 +114,14 @@ std::string LessonPlayer::go_back(State& state, LessonProgress& progress) {
   return show_card(card_ - 1, state);
 }
 
-std::string LessonPlayer::reopen(State& state) { return show_card(card_, state); }
+std::string LessonPlayer::reopen(State& state) {
+  State again = opened_;  // also where the card doesn't name what was changed since
+  again.view.color_map = state.view.color_map;
+  again.view.theme = state.view.theme;
+  again.view.ui_scale = state.view.ui_scale;
+  state = std::move(again);
+  return show_card(card_, state);
+}
 
 std::string LessonPlayer::show_card(std::size_t card, State& state) {
   card_ = card;

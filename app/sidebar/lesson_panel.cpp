@@ -182,6 +182,7 @@ void draw_card(Frame& frame, const LessonPlayer& player, LessonPanelMemory& memo
     frame.mark(is_done ? "lesson.task.done" : "lesson.task", last_item_rect());
   }
   for (std::size_t i = 0; i < card.done.size(); ++i) draw_question(frame, player, i, memory, choice);
+  frame.mark("lesson.asked", last_item_rect());
   if (is_done) {
     for (const std::string& paragraph : card.reveal) draw_paragraph(frame, paragraph);
   }
@@ -215,26 +216,27 @@ void draw_card_footer(Frame& frame, const LessonPlayer& player, LessonChoice& ch
     choice = {.what = What::GoOn};
   }
   if (is_done) ImGui::PopStyleColor();
-  if (draw_button(frame, "Lessons", "lesson.list", width, "All lessons. This one goes on where it is."))
+  const auto places = static_cast<float>(3 + lesson.languages.size());
+  const float narrow = std::floor((ImGui::GetContentRegionAvail().x - (places - 1.0F) * gap) / places);
+  if (draw_button(frame, "Lessons", "lesson.list", narrow, "All lessons. This one goes on where it is."))
     choice = {.what = What::ShowList};
   ImGui::SameLine();
-  if (draw_button(frame, "Restart", "lesson.restart", width, "Begins this lesson again, from its first card.")) {
+  if (draw_button(frame, "Restart", "lesson.restart", narrow, "Begins this lesson again, from its first card.")) {
     const auto index = static_cast<std::size_t>(&lesson - player.list().lessons.data());
     choice = {.what = What::Restart, .lesson = index};
   }
   ImGui::SameLine();
-  if (draw_button(frame, "Close", "lesson.close", width)) choice = {.what = What::Close};
-  // A lesson in other languages names them; its own is the button's without a name.
+  if (draw_button(frame, "Close", "lesson.close", narrow)) choice = {.what = What::Close};
+  // The lesson's own language is the one without a name.
   for (const std::string& language : lesson.languages) {
     const bool is_shown = player.language() == language;
     const std::string label = is_shown ? std::string("en") : language;
-    if (draw_button(frame, label.c_str(), ("lesson.language." + label).c_str(), width,
+    ImGui::SameLine();
+    if (draw_button(frame, label.c_str(), ("lesson.language." + label).c_str(), narrow,
                     "Shows this lesson in that language.")) {
       choice = {.what = What::ChooseLanguage, .language = is_shown ? std::string() : language};
     }
-    ImGui::SameLine();
   }
-  if (!lesson.languages.empty()) ImGui::NewLine();
 }
 
 }  // namespace

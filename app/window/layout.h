@@ -61,7 +61,7 @@ inline constexpr float kTwoTabRows = 58.0F;
 inline constexpr float kStatusHeight = 28.0F;
 inline constexpr float kBodyMin = 440.0F;    ///< of the panes and the status line, before the welcome gives way
 inline constexpr float kBodyLeast = 280.0F;  ///< before the texts give way
-inline constexpr float kLessonMost = 0.65F;  ///< part of the sidebar's column that a lesson takes
+inline constexpr float kLessonMost = 0.72F;  ///< part of the sidebar's column that a lesson takes
 inline constexpr float kCardShare = 0.28F;   ///< of a presentation's width
 
 /// Heights of the strips above the panes; 0: not there.

@@ -108,7 +108,19 @@ TEST_SUITE("cpu") {
   TEST_CASE("the lessons that come along are whole: tasks begin undone, sentences are few") {
     const LessonList list = bundled();
     for (const std::string& problem : list.problems) FAIL_CHECK(problem);
-    CHECK(list.lessons.size() == 8);
+    REQUIRE(list.lessons.size() == 17);
+    CHECK(list.lessons.front().id == "1-what-a-query-is");
+    CHECK(list.lessons.back().id == "19-task-of-notebook-001");  // by number
+    std::set<std::string> views;
+    for (const Lesson& lesson : list.lessons) {
+      State state;
+      for (const LessonCard& card : lesson.cards) {
+        open_card(card, state);
+        views.insert(state.view.tab);
+      }
+    }
+    CHECK(views == std::set<std::string>{"block", "flow", "head", "heads", "knockouts", "lines", "logits", "model", "neuron",
+                                         "pair", "patching", "predictions", "steps", "text"});
     for (const Lesson& lesson : list.lessons) {
       CAPTURE(lesson.id);
       CHECK(lesson.minutes > 0);
