@@ -28,8 +28,8 @@ namespace {
 
 using attention::Stage;
 
-/// The notebook whose merge lacks the transpose; both results are written.
-constexpr std::string_view kUntransposedPreset = "notebook-003-fused";
+/// The presets of the notebook whose merge lacks the transpose begin so; both results are written.
+constexpr std::string_view kUntransposedPresets = "notebook-003-fused";
 
 /// The same network with the heads merged as in notebook 003.
 std::shared_ptr<const model::Network> without_transpose(const model::Network& network) {
@@ -48,6 +48,28 @@ std::vector<ExportBlocks> selected_blocks(const RunSource::Source& source, const
 }
 
 /// One export from the forward pass to run.json. Files are planned first, so that progress knows how many there are.
+/// Of a network's block that has no such stage.
+const char* why_missing(Stage stage) {
+  switch (stage) {
+    case Stage::X:
+      return "Q, K and V are given, there is no x";
+    case Stage::Residual:
+    case Stage::Attended:
+      return "there is no residual stream";
+    case Stage::AttentionSum:
+    case Stage::FfnSum:
+      return "no norm follows the sum";
+    case Stage::FfnInput:
+      return "no norm comes before the feed-forward";
+    case Stage::FfnGate:
+      return "the feed-forward has no gate";
+    case Stage::Output:
+      return "there is no output projection";
+    default:
+      return "no feed-forward follows";
+  }
+}
+
 class ExportRun {
  public:
   /// `reference`: what is compared with, and its source; null where the options have none.
@@ -133,7 +155,7 @@ class ExportRun {
     if (options_.logits) plan_logits();
     for (const ExportFormat format : options_.formats) plan_arrays(format);
     if (writes(ExportFormat::Html)) plan_page();
-    if (notebook_name(options_.inputs.source) == kUntransposedPreset && writes(ExportFormat::Npy) &&
+    if (notebook_name(options_.inputs.source).starts_with(kUntransposedPresets) && writes(ExportFormat::Npy) &&
         !writes_difference(options_))
       plan_untransposed();
   }
@@ -141,9 +163,7 @@ class ExportRun {
   void plan_stage(const ExportBlocks& blocks, Stage stage) {
     const std::string_view name = attention::to_string(stage);
     if (!blocks.shape.extent(stage)) {
-      const char* why = is_capture(options_.inputs.source) ? "it isn't captured"
-                        : stage == Stage::X                ? "Q, K and V are given, there is no x"
-                                                           : "there is no output projection";
+      const char* why = is_capture(options_.inputs.source) ? "it isn't captured" : why_missing(stage);
       report_.notes.push_back(fmt::format("{}{} is left out: {}", blocks.prefix, name, why));
       return;
     }

@@ -10,13 +10,16 @@
 namespace headlight::inference {
 
 // One builder for each preset; make_notebook() chooses by name.
-Notebook boolean_mask();        // notebook-000
-Notebook causal_seeded();       // notebook-001
-Notebook encoder_decoder();     // notebook-002
-Notebook single_head();         // notebook-003
-Notebook fused_projection();    // notebook-003-fused
-Notebook from_scratch();        // notebook-004
-Notebook from_scratch_heads();  // notebook-004-heads
+Notebook boolean_mask();          // notebook-000
+Notebook boolean_mask_class();    // notebook-000-class
+Notebook causal_seeded();         // notebook-001
+Notebook encoder_decoder();       // notebook-002
+Notebook single_head();           // notebook-003
+Notebook fused_projection();      // notebook-003-fused
+Notebook fused_wide();            // notebook-003-fused-512
+Notebook from_scratch();          // notebook-004
+Notebook from_scratch_heads();    // notebook-004-heads
+Notebook from_scratch_encoder();  // notebook-004-encoder
 
 /// A network of encoder layers whose input brings vectors, or Q, K and V, when there is no embedding.
 std::shared_ptr<const model::Network> encoder_network(std::vector<model::AttentionLayer> layers,
@@ -24,6 +27,9 @@ std::shared_ptr<const model::Network> encoder_network(std::vector<model::Attenti
 
 /// One attention layer and nothing after it.
 model::AttentionLayer attention_layer(const model::AttentionConfig& config, model::AttentionWeights weights);
+
+/// A LayerNorm as PyTorch makes it: weights 1, biases 0.
+model::Norm fresh_norm(std::uint32_t width);
 
 /// A batch without padding whose tokens are called "t0", "t1", ….
 model::TokenBatch numbered_tokens(std::uint32_t batch, std::uint32_t length);

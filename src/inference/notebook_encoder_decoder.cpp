@@ -21,10 +21,6 @@ std::shared_ptr<const model::Embedding> draw_embedding(model::TorchRandom& rando
   return embedding;
 }
 
-model::Norm fresh_norm() {
-  return {.weight = Tensor(Shape{kWidth}, std::vector<float>(kWidth, 1.0f)), .bias = Tensor(Shape{kWidth})};
-}
-
 /// Attention with its LayerNorm. Braces keep the order of the draws.
 model::AttentionLayer draw_attention(model::TorchRandom& random) {
   model::AttentionWeights weights{.query = random.linear(kWidth, kWidth),
@@ -32,13 +28,13 @@ model::AttentionLayer draw_attention(model::TorchRandom& random) {
                                   .value = random.linear(kWidth, kWidth),
                                   .output = random.linear(kWidth, kWidth)};
   model::AttentionLayer layer = attention_layer(kAttention, std::move(weights));
-  layer.norms.after = fresh_norm();
+  layer.norms.after = fresh_norm(kWidth);
   return layer;
 }
 
 void draw_feed_forward(model::TorchRandom& random, model::AttentionLayer& layer) {
   layer.feed_forward = {.in = random.linear(kWidth, kHidden), .out = random.linear(kHidden, kWidth)};
-  layer.feed_forward_norms.after = fresh_norm();
+  layer.feed_forward_norms.after = fresh_norm(kWidth);
 }
 
 model::TokenBatch tokens(const std::vector<std::vector<std::uint32_t>>& lines) {

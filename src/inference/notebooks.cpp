@@ -15,13 +15,16 @@ struct Preset {
   Notebook (*make)();
 };
 
-constexpr std::array<Preset, 7> kPresets = {{{"notebook-000", boolean_mask},
-                                             {"notebook-001", causal_seeded},
-                                             {"notebook-002", encoder_decoder},
-                                             {"notebook-003", single_head},
-                                             {"notebook-003-fused", fused_projection},
-                                             {"notebook-004", from_scratch},
-                                             {"notebook-004-heads", from_scratch_heads}}};
+constexpr std::array<Preset, 10> kPresets = {{{"notebook-000", boolean_mask},
+                                              {"notebook-000-class", boolean_mask_class},
+                                              {"notebook-001", causal_seeded},
+                                              {"notebook-002", encoder_decoder},
+                                              {"notebook-003", single_head},
+                                              {"notebook-003-fused", fused_projection},
+                                              {"notebook-003-fused-512", fused_wide},
+                                              {"notebook-004", from_scratch},
+                                              {"notebook-004-heads", from_scratch_heads},
+                                              {"notebook-004-encoder", from_scratch_encoder}}};
 
 }  // namespace
 
@@ -48,6 +51,10 @@ std::shared_ptr<const model::Network> encoder_network(std::vector<model::Attenti
 
 model::AttentionLayer attention_layer(const model::AttentionConfig& config, model::AttentionWeights weights) {
   return {.config = config, .weights = std::move(weights)};
+}
+
+model::Norm fresh_norm(std::uint32_t width) {
+  return {.weight = Tensor(Shape{width}, std::vector<float>(width, 1.0f)), .bias = Tensor(Shape{width})};
 }
 
 model::TokenBatch numbered_tokens(std::uint32_t batch, std::uint32_t length) {

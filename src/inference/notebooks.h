@@ -20,7 +20,7 @@ struct Notebook {
   attention::MaskSet masks;
 };
 
-/// notebook-000, -001, -002, -003, -003-fused, -004, -004-heads in this order.
+/// "notebook-000", "notebook-000-class", …: in the order of the five notebooks.
 std::vector<std::string_view> notebook_names();
 
 /// Throws Error naming the known presets when `name` isn't one.

@@ -18,7 +18,8 @@ Array apply(const Linear& linear, const Array& x);
 Array apply(const Norm& norm, Array x);
 /// norm(x); x itself without a norm.
 Array apply(const std::optional<Norm>& norm, Array x);
-Array apply(const FeedForward& feed_forward, const Array& x);
+/// `stages`: not null, what is inside of it goes there.
+Array apply(const FeedForward& feed_forward, const Array& x, AttentionStages* stages = nullptr);
 double apply(Activation activation, double x);
 
 /// [batch, token, heads·d] → [batch, head, token, d]

@@ -48,6 +48,10 @@ Tensor TorchRandom::rand(Shape shape) {
   return tensor;
 }
 
+std::int64_t TorchRandom::randint(std::int64_t low, std::int64_t high) {
+  return low + static_cast<std::int64_t>(engine_()) % (high - low);
+}
+
 Tensor TorchRandom::randn(Shape shape) {
   Tensor tensor(std::move(shape));
   std::vector<float>& values = tensor.values;

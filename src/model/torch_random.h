@@ -19,6 +19,8 @@ class TorchRandom {
 
   /// torch.rand(shape): uniform on [0, 1), 24 bits of one draw each.
   Tensor rand(Shape shape);
+  /// One number of torch.randint(low, high, …), low … high − 1; at most 2^32 − 1 numbers apart.
+  std::int64_t randint(std::int64_t low, std::int64_t high);
   /// torch.randn(shape): Box–Muller, one value at a time below 16 elements, in blocks of 16 from there on
   /// (normal_fill in ATen/native/cpu/DistributionTemplates.h).
   Tensor randn(Shape shape);

@@ -230,7 +230,7 @@ TEST_SUITE("gpu") {
       CHECK(cell.starts_with("effect of a patch = "));
       CHECK(has_number(cell, found.recovery_at(1, 3, PatchMeasure::Logit).value()));
       CHECK(says(cell, fmt::format("\npatched: {:.9g}\n", found.at(1, 3)->of(PatchMeasure::Logit))));
-      CHECK(says(cell, fmt::format("\nsource: the frozen run: {:.9g}\n", found.source.of(PatchMeasure::Logit))));
+      CHECK(says(cell, fmt::format("\nsource: the baseline: {:.9g}\n", found.source.of(PatchMeasure::Logit))));
       CHECK(has_number(told(ui, "patching.row.0"), strongest_patches(found, PatchMeasure::Logit, 1).front().recovery));
     }
     ui.click("patching.map.3");

@@ -110,7 +110,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the neuron view draws queries and keys that are given as numbers") {
     State notebook = neuron_state("");
-    select_preset(notebook, "notebook-000");
+    select_preset(notebook, "notebook-003");
     UiDriver given(notebook);
     CHECK(given.sees("neuron.chain.5"));
   }

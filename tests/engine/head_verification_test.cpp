@@ -12,6 +12,7 @@
 #include "app/engine/gpu_runner.h"
 #include "attention/expression.h"
 #include "engine/asked_analysis.h"
+#include "inference/notebooks.h"
 
 namespace head_verification_test {
 
@@ -197,9 +198,9 @@ TEST_SUITE("gpu") {
     asked.state.playground().cross = true;
     asked.state.playground().key_text = "five six seven";
     CHECK(largest_of_all(asked) < kExactWeight);
-    for (const char* notebook : {"notebook-000", "notebook-001", "notebook-002", "notebook-003", "notebook-004"}) {
+    for (const std::string_view notebook : inference::notebook_names()) {
       CAPTURE(notebook);
-      select_preset(asked.state, notebook);
+      select_preset(asked.state, std::string(notebook));
       CHECK(largest_of_all(asked) < kExactWeight);
     }
   }

@@ -32,20 +32,7 @@ ReferenceRun::ReferenceRun(inference::PassInputs pass)
 }
 
 inference::BlockShape ReferenceRun::shape(model::BlockRef block) const {
-  const model::AttentionLayer& layer = inputs().network->layer(block);
-  inference::BlockShape shape;
-  shape.batch = inputs().input.source.batch;
-  shape.heads = layer.config.heads;
-  shape.queries = inputs().input.queries(block.kind).length;
-  shape.keys = inputs().input.keys(block.kind).length;
-  shape.kv_heads = layer.config.kv_head_count();
-  shape.d_model = layer.config.d_model;
-  shape.d_k = layer.config.d_k;
-  shape.d_v = layer.config.d_v;
-  shape.d_merged = layer.config.heads * layer.config.d_v;
-  shape.has_input = layer.weights.has_value();
-  shape.d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0;
-  return shape;
+  return inference::shape_of(inputs().network->layer(block), block.kind, inputs().input);
 }
 
 std::vector<attention::Tile> ReferenceRun::evaluate(std::span<const attention::TileRequest> requests) const {

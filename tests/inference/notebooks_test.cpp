@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "model/reference.h"
 #include "support/deviation.h"
@@ -31,18 +33,18 @@ bool is_equal(const model::Parameter& parameter, const nlohmann::json& expected)
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("notebook 000: a boolean mask filled with -1e9, to the printed decimals") {
-    const nlohmann::json golden = test::golden("boolean_mask_printed.json");
+  TEST_CASE("notebook 000: a boolean mask filled with -1e9, from the seed that torch chose") {
+    const nlohmann::json golden = test::golden("notebooks.json")["notebook-000"];
     const Notebook notebook = make_notebook("notebook-000");
-    CHECK(is_equal(notebook.input.qkv->query, golden["q"]));
-    CHECK(is_equal(notebook.input.qkv->key, golden["k"]));
-    CHECK(is_equal(notebook.input.qkv->value, golden["v"]));
+    CHECK(is_equal(notebook.input.source.vectors, golden["x"]));
+    const std::vector<double> keep = flatten(golden["mask_true_means_keep"]);
+    CHECK(std::ranges::equal(notebook.masks[BlockKind::EncoderSelf].matrix->keep, keep));
     const model::reference::Run pass = run(notebook);
     const model::reference::AttentionStages& stages = pass.stages[0];
-    CHECK(max_difference(stages.scaled.values, flatten(golden["scaled_scores"])) < 2e-4);  // observed 9.5e-5
-    CHECK(max_difference(stages.weights.values, flatten(golden["weights"])) < 1e-4);       // observed 4.6e-5
-    CHECK(max_difference(stages.heads.values, flatten(golden["heads_output"])) < 1e-3);    // observed 6.7e-5
-    CHECK(max_difference(stages.merged.values, flatten(golden["merged"])) < 1e-3);         // observed 6.7e-5
+    CHECK(max_difference(stages.q.values, flatten(golden["q"])) < 6e-9);              // observed 4.8e-9: nine digits
+    CHECK(max_difference(stages.v.values, flatten(golden["v"])) < 6e-9);              // observed 4.9e-9
+    CHECK(max_difference(stages.weights.values, flatten(golden["weights"])) < 6e-9);  // observed 5.0e-10
+    CHECK(max_difference(stages.output.values, flatten(golden["output"])) < 6e-9);    // observed 5.0e-10
     for (std::size_t key = 0; key < 3; ++key)
       CHECK(stages.weights.values[(2 * 3 + 1) * 3 + key] == doctest::Approx(1.0 / 3));
   }
@@ -184,8 +186,9 @@ TEST_SUITE("cpu") {
     }
     CHECK_THROWS_WITH_AS(
         make_notebook("notebook-005"),
-        "unknown preset 'notebook-005': choose from notebook-000, notebook-001, notebook-002, notebook-003, "
-        "notebook-003-fused, notebook-004, notebook-004-heads",
+        "unknown preset 'notebook-005': choose from notebook-000, notebook-000-class, notebook-001, notebook-002, "
+        "notebook-003, "
+        "notebook-003-fused, notebook-003-fused-512, notebook-004, notebook-004-heads, notebook-004-encoder",
         Error);
   }
 }

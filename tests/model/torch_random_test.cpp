@@ -55,6 +55,13 @@ TEST_SUITE("cpu") {
     }
   }
 
+  TEST_CASE("whole numbers are those of torch.randint") {
+    TorchRandom random(7);
+    std::vector<std::int64_t> numbers;
+    for (int i = 0; i < 6; ++i) numbers.push_back(random.randint(-50, 50));
+    CHECK(numbers == std::vector<std::int64_t>{-35, 42, -29, 36, 33, -3});  // PyTorch 2.15
+  }
+
   TEST_CASE("a seed restarts the sequence, regardless of earlier draws") {
     TorchRandom first(5);
     first.randn({3});  // leaves the second value of a pair

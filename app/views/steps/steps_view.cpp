@@ -1,6 +1,7 @@
 #include "app/views/steps/steps_view.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -226,15 +227,6 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
   memory.drawn.push_back({.panel = std::move(panel), .tile = known->second.tile});
 }
 
-/// What the origin dialog calls the cell's matrix.
-std::string_view origin_of(StepMatrix matrix) {
-  if (matrix == StepMatrix::Other::Memory) return kMemoryNumber;
-  if (matrix == StepMatrix::Other::QueryWeight) return kQueryWeight;
-  if (matrix == StepMatrix::Other::KeyWeight) return kKeyWeight;
-  if (matrix == StepMatrix::Other::ValueWeight) return kValueWeight;
-  return matrix.is_weight() ? kOutputWeight : attention::to_string(matrix.stage());
-}
-
 /// The matrix that a lesson points at is outlined, and its section scrolled to when the card is opened.
 void draw_aim(const Frame& frame, const StepSection& section, const StepBox& box) {
   const view::Rect cells = box.view.cells();
@@ -284,6 +276,13 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
   ImGui::Dummy(ImVec2(1.0F, flow.height - origin.y));
   ImGui::EndChild();
   return cell;
+}
+
+/// What the origin dialog calls the cell's matrix.
+std::string_view origin_of(StepMatrix matrix) {
+  constexpr std::array kOthers = {kMemoryNumber, kQueryWeight, kKeyWeight,    kValueWeight,
+                                  kOutputWeight, kGateWeight,  kHiddenWeight, kFfnWeight};  // as StepMatrix::Other
+  return matrix.is_stage() ? attention::to_string(matrix.stage()) : kOthers.at(static_cast<std::size_t>(matrix.other()));
 }
 
 }  // namespace
