@@ -1,7 +1,8 @@
 #include "app/cells/step_values.h"
 
-#include <algorithm>
 #include <utility>
+
+#include "model/head_weight.h"
 
 namespace headlight::app {
 namespace {
@@ -24,15 +25,15 @@ Columns columns_of(StepMatrix matrix, const StepLayer& layer) {
     if (matrix == Other::HiddenWeight) return whole(ffn->in);
     if (matrix == Other::FfnWeight) return whole(ffn->out);
   }
-  if (!layer.layer->weights) return {};
-  const model::AttentionWeights& weights = *layer.layer->weights;
-  const model::AttentionConfig& config = layer.layer->config;
-  // Several heads may share one KV head.
-  const std::uint32_t kv_head = layer.head / std::max(config.heads / std::max(config.kv_head_count(), 1U), 1U);
-  if (matrix == Other::QueryWeight) return {.linear = &weights.query, .first = layer.head * layer.d_k, .count = layer.d_k};
-  if (matrix == Other::KeyWeight) return {.linear = &weights.key, .first = kv_head * layer.d_k, .count = layer.d_k};
-  if (matrix == Other::ValueWeight) return {.linear = &weights.value, .first = kv_head * layer.d_v, .count = layer.d_v};
-  if (matrix == Other::OutputWeight && weights.output) return whole(*weights.output);
+  const auto of_head = [&](model::Projection projection) {
+    const model::HeadWeight weight = model::head_weight(*layer.layer, projection, layer.head);
+    return Columns{.linear = weight.linear, .first = weight.first, .count = weight.count};
+  };
+  if (matrix == Other::QueryWeight) return of_head(model::Projection::Query);
+  if (matrix == Other::KeyWeight) return of_head(model::Projection::Key);
+  if (matrix == Other::ValueWeight) return of_head(model::Projection::Value);
+  const bool has_output = layer.layer->weights && layer.layer->weights->output;
+  if (matrix == Other::OutputWeight && has_output) return whole(*layer.layer->weights->output);
   return {};
 }
 
@@ -40,20 +41,6 @@ Columns columns_of(StepMatrix matrix, const StepLayer& layer) {
 bool holds(const Columns& columns, const MatrixWindow& window) {
   return window.row + window.rows <= columns.linear->in() && window.column + window.columns <= columns.count &&
          columns.first + columns.count <= columns.linear->out();
-}
-
-/// linear.weight is [out, in]; the matrix of X · W is its transpose.
-std::vector<float> weight_window(const Columns& columns, const MatrixWindow& window) {
-  const std::uint32_t in = columns.linear->in();
-  std::vector<float> rows(std::size_t{window.columns} * in);
-  columns.linear->weight.read(columns.first + window.column, window.columns, rows);
-  std::vector<float> values(std::size_t{window.rows} * window.columns);
-  for (std::uint32_t row = 0; row < window.rows; ++row) {
-    for (std::uint32_t column = 0; column < window.columns; ++column) {
-      values[std::size_t{row} * window.columns + column] = rows[std::size_t{column} * in + window.row + row];
-    }
-  }
-  return values;
 }
 
 std::vector<float> memory_window(const Frame& frame, const MatrixWindow& window) {
@@ -98,7 +85,9 @@ const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const
   if (found != entries_.end() && found->second.key == key) return &found->second.known;
   const Columns columns = columns_of(matrix, layer);
   if (!is_memory && (!columns.linear || !holds(columns, window))) return nullptr;
-  std::vector<float> values = is_memory ? memory_window(frame, window) : weight_window(columns, window);
+  std::vector<float> values = is_memory ? memory_window(frame, window)
+                                        : model::read_weight(*columns.linear, window.row, window.rows,
+                                                             columns.first + window.column, window.columns);
   if (values.empty()) return nullptr;
   Entry& entry = entries_.insert_or_assign(matrix, Entry{.key = key, .known = {}}).first->second;
   attention::Tile& tile = entry.known.tile;
