@@ -270,6 +270,17 @@ PrintedNumbers read_numbers(const json& value, const std::string& path) {
   return numbers;
 }
 
+/// A model in a folder beside the lesson's file is opened from there.
+void find_model_beside(json& opens, const fs::path& folder) {
+  const auto model = opens.find("model");
+  if (model == opens.end() || !model->is_object() || !model->contains("path")) return;
+  json& path = model->at("path");
+  if (!path.is_string() || path.get_ref<const std::string&>().empty()) return;
+  std::error_code failure;
+  const fs::path beside = folder / path.get<std::string>();
+  if (fs::is_directory(beside, failure)) path = fs::absolute(beside).lexically_normal().string();
+}
+
 /// A PNG or JPEG file beside the lesson's.
 std::shared_ptr<const exporting::Pixels> read_image(const JsonReader& reader, const fs::path& folder) {
   const fs::path name = text_of(reader, "image");
@@ -293,6 +304,7 @@ LessonCard read_card(const json& value, const std::string& path, const fs::path&
     if (!opens->is_object()) reader.fail("opens", "an object with settings", *opens);
     refuse_unknown_settings(*opens, reader.path("opens"));
     card.opens = *opens;
+    find_model_beside(card.opens, folder);
   }
   try {
     open_card(card, state);

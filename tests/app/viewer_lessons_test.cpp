@@ -110,6 +110,7 @@ const std::map<std::string, std::vector<Play>>& plays() {
       {"12-reshape-into-heads", {{presses(Key::Right, 2), presses(Key::Right)}}},
       {"14-generation", {{clicks("generate.start"), types("A man in a red car")}}},
       {"15-alignment", {{presses(Key::Digit5), presses(Key::Digit2)}}},
+      {"16-rotary-positions", {}},
       {"17-attention-sinks",
        {{clicks("heads.row.1.0"), clicks("heads.row.1.4")},
         {presses(Key::K), moves(0, 1)},

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "app/engine/run_source.h"
+#include "app/lessons/card_runner.h"
 #include "app/lessons/observation.h"
+#include "app/lessons/worksheet.h"
 #include "app/quantities/evaluation.h"
 #include "app/state/comparison.h"
 #include "app/state/state_json.h"
@@ -108,7 +110,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("the lessons that come along are whole: tasks begin undone, sentences are few") {
     const LessonList list = bundled();
     for (const std::string& problem : list.problems) FAIL_CHECK(problem);
-    REQUIRE(list.lessons.size() == 17);
+    REQUIRE(list.lessons.size() == 18);
     CHECK(list.lessons.front().id == "1-what-a-query-is");
     CHECK(list.lessons.back().id == "19-task-of-notebook-001");  // by number
     std::set<std::string> views;
@@ -364,6 +366,45 @@ TEST_SUITE("cpu") {
     CHECK(state.view.tab == "steps");
     player.choose_language("de");
     CHECK(player.reload(state, trouble));
+  }
+
+  TEST_CASE("a lesson is checked: tasks done before they are begun, printed numbers of something else") {
+    json lesson = small_lesson();
+    lesson["cards"][0]["done"] = {{{"field", "view.tab"}, {"equals", "head"}},
+                                  {{"largest_key", {{"row", 2}}}, {"equals", 1}},
+                                  {{"cell", {{"row", 0}, {"column", 0}}}, {"at_least", 0.99}}};
+    lesson["cards"][0]["numbers"] = {
+        {"source", "s"}, {"quantity", "weights"}, {"row", 1}, {"values", {{0.3924, 0.7076}}}, {"decimals", 4}};
+    lesson["cards"][1]["numbers"] = {{"source", "s"}, {"quantity", "weights"}, {"row", 60}, {"values", {{1.0}}}};
+    lesson["cards"][2]["done"].push_back({{"field", "view.tab"}, {"differs", "lines"}});
+    const LessonFile file(lesson);
+    const EngineOptions options{.open = open_reference_runner, .device = {}};
+    CHECK(
+        check_lesson(read_lesson(file.path), options) ==
+        std::vector<std::string>{
+            "mine.json: card 1, \"One\": its task is completed before anything is done",
+            "mine.json: card 1, \"One\": Row 1, column 1: printed is 0.7076, computed is 0.6076. The run is the card's, so "
+            "the printed number is of something else.",
+            "mine.json: card 2, \"Two\": the run has no such matrix as \"numbers\" names",
+            "mine.json: card 3, \"Three\": done[1] holds when the card opens"});
+    const LessonFile plain(small_lesson());
+    CHECK(check_lesson(read_lesson(plain.path), options).empty());
+  }
+
+  TEST_CASE("a lesson on paper: pages with and without answers") {
+    json lesson = small_lesson();
+    lesson["cards"][0]["done"] = {{{"click", "map"}, {"equals", {2, 1}}, {"hint", "h"}}};
+    lesson["cards"][0]["reveal"] = {"Because."};
+    for (int i = 0; i < 6; ++i) lesson["cards"].push_back(lesson["cards"][0]);  // more than a page has room for
+    const LessonFile file(lesson);
+    const EngineOptions options{.open = open_reference_runner, .device = {}};
+    const Lesson read = read_lesson(file.path);
+    const std::string sheet = worksheet_pdf(read, options, false), answers = worksheet_pdf(read, options, true);
+    CHECK(sheet.starts_with("%PDF"));
+    CHECK(answers.starts_with("%PDF"));
+    CHECK(answers.size() > sheet.size());
+    CHECK(sheet.find("/Type /Page % 2") != std::string::npos);  // as cairo numbers them
+    CHECK(worksheet_pdf(read, options, true) == answers);
   }
 
   TEST_CASE("a lesson is played, left, gone on with and completed") {
