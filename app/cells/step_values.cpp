@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "inference/embed.h"
+#include "model/head_weight.h"
 
 namespace headlight::app {
 namespace {
@@ -27,33 +28,17 @@ Columns columns_of(StepMatrix matrix, const StepLayer& layer) {
     if (matrix == Other::HiddenWeight) return whole(ffn->in);
     if (matrix == Other::FfnWeight) return whole(ffn->out);
   }
-  if (!layer.layer->weights) return {};
-  const model::AttentionWeights& weights = *layer.layer->weights;
-  const model::AttentionConfig& config = layer.layer->config;
-  // Several heads may share one KV head.
-  const std::uint32_t kv_head = layer.head / std::max(config.heads / std::max(config.kv_head_count(), 1U), 1U);
-  const auto part = [&](const model::Linear& linear, std::uint32_t head, std::uint32_t width) {
-    return layer.has_all_heads ? whole(linear) : Columns{.linear = &linear, .first = head * width, .count = width};
+  const auto of_head = [&](model::Projection projection) {
+    const model::HeadWeight weight = model::head_weight(*layer.layer, projection, layer.head);
+    if (layer.has_all_heads && weight.linear != nullptr) return whole(*weight.linear);
+    return Columns{.linear = weight.linear, .first = weight.first, .count = weight.count};
   };
-  if (matrix == Other::QueryWeight) return part(weights.query, layer.head, layer.shape.d_k);
-  if (matrix == Other::KeyWeight) return part(weights.key, kv_head, layer.shape.d_k);
-  if (matrix == Other::ValueWeight) return part(weights.value, kv_head, layer.shape.d_v);
-  if (matrix == Other::OutputWeight && weights.output) return whole(*weights.output);
+  if (matrix == Other::QueryWeight) return of_head(model::Projection::Query);
+  if (matrix == Other::KeyWeight) return of_head(model::Projection::Key);
+  if (matrix == Other::ValueWeight) return of_head(model::Projection::Value);
+  const bool has_output = layer.layer->weights && layer.layer->weights->output;
+  if (matrix == Other::OutputWeight && has_output) return whole(*layer.layer->weights->output);
   return {};
-}
-
-/// linear.weight is [out, in]; the matrix of X · W is its transpose.
-std::vector<float> weight_window(const Columns& columns, const MatrixWindow& window) {
-  const std::uint32_t in = columns.linear->in();
-  std::vector<float> rows(std::size_t{window.columns} * in);
-  columns.linear->weight.read(columns.first + window.column, window.columns, rows);
-  std::vector<float> values(std::size_t{window.rows} * window.columns);
-  for (std::uint32_t row = 0; row < window.rows; ++row) {
-    for (std::uint32_t column = 0; column < window.columns; ++column) {
-      values[std::size_t{row} * window.columns + column] = rows[std::size_t{column} * in + window.row + row];
-    }
-  }
-  return values;
 }
 
 std::vector<float> memory_window(const Frame& frame, const MatrixWindow& window) {
@@ -191,7 +176,8 @@ const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const
   } else if (part) {
     values = embedding_window(layer, batch, *part, window);
   } else if (joined.heads == 0) {
-    values = weight_window(columns_of(matrix, layer), window);
+    const Columns columns = columns_of(matrix, layer);
+    values = model::read_weight(*columns.linear, window.row, window.rows, columns.first + window.column, window.columns);
   }
   if (values.empty()) return nullptr;
   constexpr std::size_t kMostWindows = 256;

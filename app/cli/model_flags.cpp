@@ -9,6 +9,7 @@
 
 #include "app/cli/flags.h"
 #include "app/cli/id_line.h"
+#include "app/lessons/lesson_file.h"
 #include "app/models/bundled_models.h"
 #include "app/models/starter_view.h"
 #include "app/state/mask_file.h"
@@ -176,6 +177,17 @@ void ModelFlags::refuse_contradictions() const {
   }
 }
 
+void ModelFlags::add_lesson_flags(CLI::App& app) {
+  constexpr std::uint64_t kLastCard = 100;
+  add_flag(app, "--lesson", "FILE", "a lesson to play, as docs/LESSONS.md describes it", "What is shown",
+           [this](const std::string& text) {
+             read_lesson(text);
+             lesson_ = text;
+           });
+  add_flag(app, "--card", "N", "the lesson's card to begin with, from 1 (default 1)", "What is shown",
+           [this](const std::string& text) { lesson_card_ = parse_integer("--card", text, 1, kLastCard) - 1; });
+}
+
 void ModelFlags::open_file(const std::string& file) {
   const std::filesystem::path path = expand_home(file);
   std::error_code failure;
@@ -194,6 +206,9 @@ void ModelFlags::open_file(const std::string& file) {
       return take(capture_, "--capture");
     case FileKind::Session:
       return take(session_file_, "--session");
+    case FileKind::Lesson:
+      read_lesson(path);
+      return take(lesson_, "--lesson");
     case FileKind::Text:
       take(text_flag_, text_flag_);
       texts_ = {read_text(path)};

@@ -23,6 +23,13 @@ class ModelFlags {
   /// `default_model`: the model without --model, for the help.
   void add_to(CLI::App& app, const std::string& score_scale, const std::string& default_model);
 
+  /// --lesson and --card, of the commands that show a window.
+  void add_lesson_flags(CLI::App& app);
+  /// The file of the lesson to play, read once to see that it is one; empty: none was given.
+  const std::string& lesson() const { return lesson_; }
+  /// From 0.
+  std::size_t lesson_card() const { return lesson_card_; }
+
   /// Was an input given: a text, ids, a preset, a capture or a session?
   bool has_input() const {
     return !text_flag_.empty() || !ids_.empty() || !preset_.empty() || !capture_.empty() || !session_file_.empty();
@@ -48,8 +55,8 @@ class ModelFlags {
   /// As --session does.
   void use_session(std::string file) { session_file_ = std::move(file); }
 
-  /// A file without a flag: a model, a capture, a session or a text, told by kind_of_file(). Throws Error where there is no
-  /// such file or it is no text, and UsageError beside a flag that names another one.
+  /// A file without a flag: a model, a capture, a session, a lesson or a text, told by kind_of_file(). Throws Error where
+  /// there is no such file or it is no text, and UsageError beside a flag that names another one.
   void open_file(const std::string& file);
 
   /// Makes --layers and --heads, the sizes of a playground, a selection unless another flag asks for the playground, and
@@ -88,6 +95,8 @@ class ModelFlags {
   std::optional<OpenSession> session_;
   std::string preset_;
   std::string capture_;
+  std::string lesson_;
+  std::size_t lesson_card_ = 0;
   std::string model_, default_model_;
   std::vector<std::string> texts_, key_texts_, pairs_, targets_;
   std::vector<std::vector<std::uint32_t>> ids_, target_ids_;

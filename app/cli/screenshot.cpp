@@ -49,6 +49,8 @@ int run_screenshot(ScreenshotFlags& flags) {
   }
   flags.model.apply(options.state);
   flags.shown.apply(options.state);
+  options.lesson = flags.model.lesson();
+  options.lesson_card = flags.model.lesson_card();
   options.watch_compiling = compile_bar();
   take_screenshot(options);
   return 0;
@@ -75,9 +77,12 @@ Subcommand add_screenshot_command(CLI::App& app) {
            [=](const std::string& text) { options->survey = read_survey(text); });
   add_plain_flag(*command, "--welcome", "with the welcome panel, as at the first start", "Image",
                  [=] { options->shows_welcome = true; });
+  add_plain_flag(*command, "--presentation", "in large type, as F5 shows it", "Image",
+                 [=] { options->is_presentation = true; });
   flags->model.add_to(*command, "--score-scale",
                       fmt::format("{}; any flag of the playground's shows that instead", kCaptionWriter));
   flags->shown.add_to(*command);
+  flags->model.add_lesson_flags(*command);
   add_device_flag(*command, options->device);
   add_renderer_flag(*command, options->renderer);
   add_cache_flag(*command, options->tile_bytes);

@@ -92,6 +92,8 @@ int run_view(ViewFlags& flags) {
   options.renderer = flags.renderer;
   options.tile_bytes = flags.tile_bytes;
   options.is_linkable = flags.is_linkable;
+  options.lesson = flags.model.lesson();
+  options.lesson_card = flags.model.lesson_card();
   if (!flags.survey.empty()) options.survey = read_survey(flags.survey);
   return run_viewer(options);
 }
@@ -107,10 +109,11 @@ Subcommand add_view_command(CLI::App& app) {
   const auto flags = std::make_shared<ViewFlags>();
   add_argument(*command, "file", "[FILE]",
                "what to open, told by what it is: a model's folder, .gguf or .safetensors file; a capture (.npz, "
-               ".safetensors); a session (.json), or a figure that carries one; else a text",
+               ".safetensors); a session (.json), or a figure that carries one; a lesson (.json); else a text",
                "Text", flags->file);
   flags->model.add_to(*command, "--score-scale", fmt::format("what was open last, {} at the first start", kCaptionWriter));
   flags->shown.add_to(*command);
+  flags->model.add_lesson_flags(*command);
   add_flag(*command, "--scale", "S", "size of fonts and spacing, 0.5 to 4 (default: the monitor's own)", "What is shown",
            [flags = flags.get()](const std::string& text) { flags->scale = parse_number("--scale", text, 0.5f, 4.0f); });
   add_plain_flag(*command, "--fresh", "begin with the example sentence instead of the last one", "What is shown",
@@ -139,6 +142,7 @@ Subcommand add_view_command(CLI::App& app) {
       "  headlight view --text \"The animal didn't cross the street because it was too tired\" --mask causal\n"
       "  headlight view --preset notebook-004 --tab steps\n"
       "  headlight notes.headlight.json\n"
+      "  headlight lesson.json\n"
       "  headlight capture.safetensors --tab lines");
   return {.app = command, .run = [flags] { return run_view(*flags); }};
 }

@@ -158,14 +158,16 @@ std::vector<Command> view_commands() {
                                "Black grounds, white lines and text: for projectors.", "High contrast",
                                Theme::HighContrast));
   list.push_back(motion_command());
-  list.push_back({.id = "view.presentation",
-                  .label = "Presentation on or off",
-                  .group = "View",
-                  .help = "Shows the view alone, in large type, for a class; Esc or F5 leaves it.",
-                  .keys = {{Key::F5, {}, "F5"}},
-                  .menu = {.menu = "View", .label = "Presentation", .section = 2},
-                  .run = [](const CommandContext& context) { context.window.toggle_presentation(); },
-                  .is_checked = [](const CommandContext& context) { return context.window.is_presenting(); }});
+  list.push_back(
+      {.id = "view.presentation",
+       .label = "Presentation on or off",
+       .group = "View",
+       .help = "Shows the view, and a lesson's card, alone in large type for a class; Ctrl+B folds the card, Esc or F5 "
+               "leaves it.",
+       .keys = {{Key::F5, {}, "F5"}},
+       .menu = {.menu = "View", .label = "Presentation", .section = 2},
+       .run = [](const CommandContext& context) { context.window.toggle_presentation(); },
+       .is_checked = [](const CommandContext& context) { return context.window.is_presenting(); }});
   add_scales(list);
   return list;
 }

@@ -1,5 +1,7 @@
 #include "app/exports/steps_panels.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,11 +14,11 @@ using attention::Stage;
 constexpr float kStepSize = 300.0F;  // units: the longer side of each matrix, where no size is chosen
 constexpr std::size_t kMostInLine = 6;
 
-/// The line of the calculation that a stage belongs to, as the view of the same name has it.
+/// The line of the calculation that a stage belongs to, as in the view of the same name; a weight is in the line of what it
+/// makes.
 std::size_t line_of(Stage stage) {
-  if (stage <= Stage::V) return 0;
-  if (attention::is_map(stage)) return 1;
-  return stage <= Stage::Output ? 2 : stage <= Stage::FfnInput ? 3 : 4;
+  constexpr std::array kLast = {Stage::X, Stage::V, Stage::Weights, Stage::Output, Stage::FfnInput};
+  return static_cast<std::size_t>(std::ranges::find_if(kLast, [&](Stage last) { return stage <= last; }) - kLast.begin());
 }
 
 }  // namespace
@@ -30,13 +32,14 @@ exporting::PanelsFigure steps_figure(std::vector<StepPanel> panels, exporting::P
     ++page.rows.back();
     const Quantity& shown = quantity(step.of);
     exporting::HeatmapFigure& panel = page.panels.emplace_back();
-    panel.title = fmt::format("{}, {} × {}{}{}", shown.figure_title, step.matrix_rows, step.matrix_columns,
-                              step.part.empty() ? "" : ", ", step.part);
+    const bool is_weight = !step.weight.empty();
+    panel.title = fmt::format("{}, {} × {}{}{}", is_weight ? step.weight : shown.figure_title, step.matrix_rows,
+                              step.matrix_columns, step.part.empty() ? "" : ", ", step.part);
     panel.map = std::move(step.map);
     panel.rows = std::move(step.rows);
     panel.columns = std::move(step.columns);
-    panel.value_title = shown.value_title;
-    panel.marks_empty_rows = step.of == QuantityId(Stage::Weights);
+    panel.value_title = is_weight ? "weight of the model" : shown.value_title;
+    panel.marks_empty_rows = !is_weight && step.of == QuantityId(Stage::Weights);
     panel.style = step.style;
     panel.style.parts.title = true;
     panel.style.parts.settings = false;

@@ -1,17 +1,38 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "app/quantities/tile_query.h"
+#include "evaluation/head_metric.h"
+#include "export/canvas.h"
 
 namespace headlight::app {
 
-/// What a card waits for: a setting of the state with a value.
+struct Observation;
+
+/// What is observed, and where. What the file doesn't name is what is on screen: the selected head, the pinned cell's row
+/// and column.
+struct LessonSubject {
+  const Observation* observation = nullptr;  ///< a line of observations()
+  std::string field = {};                    ///< path of a setting in a session file's state: "masks.encoder.rule"
+  QuantityId quantity = attention::Stage::Weights;
+  std::optional<model::BlockKind> kind = {};
+  std::optional<std::uint32_t> layer = {}, head = {}, batch = {}, row = {}, column = {};
+  evaluation::HeadMetric metric = evaluation::HeadMetric::PreviousToken;
+  std::string token = {};                 ///< text of a token, with or without the space before it
+  std::string label = {};                 ///< beside the field of a number that is asked for
+  std::vector<std::string> choices = {};  ///< of which one is to be chosen
+};
+
+/// What a card waits for: something that is observed, compared with a value.
 struct LessonCondition {
   enum class Test : std::uint8_t {
     Equals,
@@ -21,9 +42,13 @@ struct LessonCondition {
     Contains,  ///< a part of a text, or a list's element with (at least) these members
   };
 
-  std::string field;  ///< path in a session file's state: "masks.encoder.rule"
+  LessonSubject subject;
   Test test = Test::Equals;
-  nlohmann::json value;
+  nlohmann::json value = {};
+  /// In place of `value`: what it is in the run on screen. So a question's answer is computed, not written down.
+  std::optional<LessonSubject> measured = {};
+  double within = 0.0;    ///< of Equals and Differs: numbers that are so near are equal
+  std::string hint = {};  ///< an observation that helps after a wrong answer; empty: none is shown
 };
 
 /// Numbers that a notebook printed, to be shown beside the program's own.
@@ -39,22 +64,33 @@ struct PrintedNumbers {
   double tolerance() const;
 };
 
-/// A sentence or two beside the live views.
+/// A sentence or two beside the live views. Texts may have **bold** words and $formulas$ (app/widgets/math_text.h).
 struct LessonCard {
   std::string title;
   std::vector<std::string> paragraphs;
   nlohmann::json opens = nlohmann::json::object();  ///< the state's fields that it sets, as in a session file
-  std::string task;                                 ///< what to do; empty: only to read
+  std::string task;                                 ///< what to do, or a question; empty: only to read
   std::vector<LessonCondition> done = {};           ///< all of them complete the task
+  std::vector<std::string> reveal = {};             ///< paragraphs that are shown once it is completed
   std::optional<PrintedNumbers> numbers = {};
+  std::shared_ptr<const exporting::Pixels> image = {};
+  std::string control = {};    ///< Aim::control
+  std::string matrix = {};     ///< Aim::matrix
+  bool shows_indices = false;  ///< Aim::shows_indices
+  bool conceals = false;       ///< Aim::conceals, until the task is completed
+  std::string notes = {};      ///< for who presents the lesson; never in the window
 };
 
 /// A lesson: a file of assets/lessons, or of the user's.
 struct Lesson {
   std::string id;  ///< the file's name without its extension
+  std::filesystem::path path;
+  std::filesystem::file_time_type written = {};  ///< of the file when it was read
+  std::string language = {};                     ///< in which its texts were asked for
   std::string title;
-  std::string summary;        ///< one line
-  std::uint32_t minutes = 0;  ///< that it takes, about
+  std::string summary;              ///< one line
+  std::uint32_t minutes = 0;        ///< that it takes, about
+  std::set<std::string> languages;  ///< besides the file's own in which it has texts: "de"
   std::vector<LessonCard> cards;
 };
 

@@ -8,9 +8,12 @@
 
 namespace headlight::app {
 
-/// Reads one lesson (docs/LESSONS.md has the format). Throws Error in one line that names the file, the member and what was
-/// expected; also where a card names a setting that there isn't.
-Lesson read_lesson(const std::filesystem::path& path);
+/// Reads one lesson (docs/LESSONS.md has the format) with its texts in `language` ("de"), where it has them. Throws Error in
+/// one line that names the file, the member and what was expected; also where a card names a setting that there isn't.
+Lesson read_lesson(const std::filesystem::path& path, const std::string& language = {});
+
+/// The two letters of the user's language, by the environment (LC_ALL, LC_MESSAGES, LANG); empty: it names none.
+std::string preferred_language();
 
 /// The lessons that can be played.
 struct LessonList {
@@ -19,7 +22,7 @@ struct LessonList {
 };
 
 /// Reads every .json file of the folders; of two with one name the first. Folders that aren't there are skipped.
-LessonList read_lessons(const std::vector<std::filesystem::path>& folders);
+LessonList read_lessons(const std::vector<std::filesystem::path>& folders, const std::string& language = {});
 
 /// assets/lessons as installed or in the source tree, then lessons/ in the user's configuration folder.
 std::vector<std::filesystem::path> lesson_folders();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include "app/models/bundled_models.h"
@@ -12,53 +13,6 @@ namespace headlight::app {
 namespace {
 
 using nlohmann::json;
-
-/// The value of a setting in the state as JSON; null where it isn't there.
-const json* find_field(const json& state, const std::string& field) {
-  const json* value = &state;
-  std::size_t begin = 0;
-  while (begin <= field.size()) {
-    const std::size_t end = std::min(field.find('.', begin), field.size());
-    if (!value->is_object()) return nullptr;
-    const auto found = value->find(field.substr(begin, end - begin));
-    if (found == value->end()) return nullptr;
-    value = &*found;
-    begin = end + 1;
-  }
-  return value;
-}
-
-/// Has the value (at least) everything that is wanted?
-bool covers(const json& value, const json& wanted) {
-  if (!wanted.is_object() || !value.is_object()) return value == wanted;
-  for (const auto& [key, part] : wanted.items()) {
-    const auto found = value.find(key);
-    if (found == value.end() || !covers(*found, part)) return false;
-  }
-  return true;
-}
-
-bool is_met(const LessonCondition& condition, const json& state) {
-  const json* value = find_field(state, condition.field);
-  if (!value) return false;
-  switch (condition.test) {
-    case LessonCondition::Test::Equals:
-      return *value == condition.value;
-    case LessonCondition::Test::Differs:
-      return *value != condition.value;
-    case LessonCondition::Test::AtLeast:
-      return value->is_number() && value->get<double>() >= condition.value.get<double>();
-    case LessonCondition::Test::AtMost:
-      return value->is_number() && value->get<double>() <= condition.value.get<double>();
-    case LessonCondition::Test::Contains:
-      break;
-  }
-  if (value->is_string() && condition.value.is_string()) {
-    return value->get_ref<const std::string&>().find(condition.value.get_ref<const std::string&>()) != std::string::npos;
-  }
-  return value->is_array() &&
-         std::ranges::any_of(*value, [&](const json& element) { return covers(element, condition.value); });
-}
 
 /// Does a card open a model?
 bool names_model(const json& opens) {
@@ -115,10 +69,9 @@ void open_card(const LessonCard& card, State& state) {
   state = std::move(next);
 }
 
-bool is_done(const LessonCard& card, const State& state) {
-  if (card.done.empty()) return true;
-  const json value = to_json(state);
-  return std::ranges::all_of(card.done, [&](const LessonCondition& condition) { return is_met(condition, value); });
+bool ConditionStanding::is_answered_wrong() const {
+  const bool has_answered = when_opened && !observed.value.is_null() && observed.value != *when_opened;
+  return has_answered && !observed.is_met;
 }
 
 void LessonPlayer::open_list() {
@@ -161,12 +114,18 @@ std::string LessonPlayer::go_back(State& state, LessonProgress& progress) {
   return show_card(card_ - 1, state);
 }
 
-std::string LessonPlayer::reopen(State& state) { return show_card(card_, state); }
+std::string LessonPlayer::reopen(State& state) {
+  State again = opened_;  // also where the card doesn't name what was changed since
+  again.view.color_map = state.view.color_map;
+  again.view.theme = state.view.theme;
+  again.view.ui_scale = state.view.ui_scale;
+  state = std::move(again);
+  return show_card(card_, state);
+}
 
 std::string LessonPlayer::show_card(std::size_t card, State& state) {
   card_ = card;
-  is_card_done_ = this->card().done.empty();
-  has_observed_ = false;
+  std::string trouble;
   try {
     // A card that opens little builds on those before it.
     State opened = state;
@@ -174,18 +133,94 @@ std::string LessonPlayer::show_card(std::size_t card, State& state) {
     for (std::size_t i = 0; i <= card; ++i) open_card(cards[i], opened);
     state = std::move(opened);
   } catch (const std::exception& error) {
-    return error.what();
+    trouble = error.what();
   }
-  return {};
+  opened_ = state;
+  opened_inputs_ = run_inputs(state);
+  begin_card();
+  return trouble;
 }
 
-bool LessonPlayer::observe(const State& state) {
+void LessonPlayer::begin_card() {
+  ++openings_;
+  standings_.assign(card().done.size(), {});
+  is_card_done_ = card().done.empty();
+}
+
+void LessonPlayer::answer(std::size_t condition, json value) {
+  if (condition < standings_.size()) standings_[condition].answer = std::move(value);
+}
+
+Aim LessonPlayer::aim() const {
+  if (!is_open_ || !lesson()) return {};
+  return {.control = is_card_done_ ? std::string() : card().control,
+          .matrix = card().matrix,
+          .shows_indices = card().shows_indices,
+          .conceals = card().conceals && !is_card_done_};
+}
+
+bool LessonPlayer::explains_indices() const {
+  const std::vector<LessonCard>& cards = played().cards;
+  return card().shows_indices &&
+         std::ranges::find_if(cards, &LessonCard::shows_indices) - cards.begin() == static_cast<std::ptrdiff_t>(card_);
+}
+
+std::size_t LessonPlayer::add(const std::filesystem::path& path) {
+  Lesson lesson = read_lesson(path, language_);
+  const auto known = std::ranges::find(list_.lessons, lesson.id, &Lesson::id);
+  if (known == list_.lessons.end()) {
+    list_.lessons.push_back(std::move(lesson));
+    return list_.lessons.size() - 1;
+  }
+  *known = std::move(lesson);
+  return static_cast<std::size_t>(known - list_.lessons.begin());
+}
+
+bool LessonPlayer::reload(State& state, std::string& trouble) {
+  if (!is_open_ || !lesson()) return false;
+  std::error_code failure;
+  const auto written = std::filesystem::last_write_time(played().path, failure);
+  if (failure || (written == played().written && played().language == language_)) return false;
+  list_.lessons[lesson_].written = written;  // also of a file that can't be read now
+  list_.lessons[lesson_].language = language_;
+  try {
+    Lesson lesson = read_lesson(played().path, language_);
+    const std::size_t card = std::min(card_, lesson.cards.size() - 1);
+    list_.lessons[lesson_] = std::move(lesson);
+    // The user's own changes stay as long as the card opens what it did.
+    State opened = opened_;
+    card_ = card;
+    for (std::size_t i = 0; i <= card; ++i) open_card(played().cards[i], opened);
+    if (opened != opened_) {
+      trouble = show_card(card, state);
+    } else {
+      begin_card();
+    }
+  } catch (const std::exception& error) {
+    trouble = error.what();
+  }
+  return true;
+}
+
+bool LessonPlayer::observe(const State& state, const EngineResult& result, std::vector<Query>& queries) {
   if (!is_open_ || !lesson() || is_card_done_) return false;
-  if (has_observed_ && observed_ == state) return false;
-  observed_ = state;
-  has_observed_ = true;
-  is_card_done_ = is_done(card(), state);
-  return is_card_done_;
+  const json settings = to_json(state);
+  bool has_news = false, is_done = true;
+  for (std::size_t i = 0; i < standings_.size(); ++i) {
+    ConditionStanding& standing = standings_[i];
+    const bool was_wrong = standing.is_answered_wrong();
+    standing.observed = app::observe(
+        card().done[i],
+        {.state = state, .settings = settings, .result = result, .queries = queries, .answer = standing.answer});
+    // A number isn't known before the engine has answered; a setting, or that nothing is answered, is at once.
+    const bool is_known = card().done[i].subject.observation->members.empty() || !standing.observed.value.is_null();
+    if (!standing.when_opened && is_known) standing.when_opened = standing.observed.value;
+    has_news = has_news || was_wrong != standing.is_answered_wrong();
+    is_done = is_done && standing.observed.is_met;
+  }
+  if (!is_done) return has_news;
+  is_card_done_ = true;
+  return true;
 }
 
 }  // namespace headlight::app

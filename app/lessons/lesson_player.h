@@ -1,10 +1,15 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "app/lessons/lesson_file.h"
+#include "app/lessons/observation.h"
 #include "app/state/settings.h"
 #include "app/state/state.h"
 
@@ -15,8 +20,15 @@ namespace headlight::app {
 /// Error where a value isn't valid.
 void open_card(const LessonCard& card, State& state);
 
-/// Are all conditions of the card met?
-bool is_done(const LessonCard& card, const State& state);
+/// A condition of the open card, as far as it is known.
+struct ConditionStanding {
+  nlohmann::json answer;                      ///< what the player has answered; null: nothing
+  ObservedCondition observed;                 ///< in the run on screen
+  std::optional<nlohmann::json> when_opened;  ///< the value when the card was opened; none: not known yet
+
+  /// Has the player done something else than what is right?
+  bool is_answered_wrong() const;
+};
 
 /// The lesson that is being played: which card is open, what is completed. Progress is kept in the settings.
 class LessonPlayer {
@@ -37,6 +49,18 @@ class LessonPlayer {
   const LessonCard& card() const { return played().cards[card_]; }
   /// Was the card's task completed since the card was opened?
   bool is_card_done() const { return is_card_done_; }
+  /// Of the card's conditions, in their order.
+  std::span<const ConditionStanding> standings() const { return standings_; }
+  /// The player's answer to a question of the card: the number of a choice, or a number.
+  void answer(std::size_t condition, nlohmann::json value);
+  /// What the open card points at; nothing without one.
+  Aim aim() const;
+  /// Does the state compute what the card has opened, so that printed numbers are of the same model, mask and text?
+  bool computes_card(const State& state) const { return opened_inputs_ == run_inputs(state); }
+  /// Goes up each time a card is opened.
+  std::uint64_t openings() const { return openings_; }
+  /// Is it the first card of the lesson that counts rows and columns?
+  bool explains_indices() const;
 
   /// Opens a lesson at the card where it was left, at the first when it was completed or `restarts`. `state` becomes the
   /// card's. Returns one line where the card can't be opened, else nothing; likewise the next two.
@@ -47,19 +71,33 @@ class LessonPlayer {
   /// Opens the same card again, after something else was looked at.
   std::string reopen(State& state);
 
-  /// Once a frame, after input: notes when the card's task is done. Returns whether it just became so.
-  bool observe(const State& state);
+  /// Adds a lesson that isn't in the folders, in place of one of the same name, and returns its index. Throws Error.
+  std::size_t add(const std::filesystem::path& path);
+  /// Reads the open lesson's file again where it has changed, or in another language. The card stays, and is opened again
+  /// where what it opens is another state. Returns whether there was something new; `trouble`: one line where it can't be
+  /// read or opened, and then the lesson stays as it was.
+  bool reload(State& state, std::string& trouble);
+  void choose_language(const std::string& language) { language_ = language; }
+  const std::string& language() const { return language_; }
+
+  /// Once a frame, after input: notes when the card's task is done, and puts what it has to know into `queries`. Returns
+  /// whether something changed that the panel shows.
+  bool observe(const State& state, const EngineResult& result, std::vector<Query>& queries);
 
  private:
   std::string show_card(std::size_t card, State& state);
+  void begin_card();
 
   LessonList list_;
+  std::string language_ = preferred_language();
   bool is_open_ = false;
   std::size_t lesson_ = static_cast<std::size_t>(-1);
   std::size_t card_ = 0;
   bool is_card_done_ = false;
-  State observed_;  ///< for which the conditions were last looked at
-  bool has_observed_ = false;
+  std::vector<ConditionStanding> standings_;
+  std::uint64_t openings_ = 0;
+  RunInputs opened_inputs_;  ///< of the state that the card has opened
+  State opened_;             ///< that state
 };
 
 }  // namespace headlight::app

@@ -1,19 +1,25 @@
 #include "app/sidebar/lesson_panel.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "app/sidebar/lesson_numbers.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/patch_picture.h"
+#include "app/widgets/rich_text.h"
 
 namespace headlight::app {
 namespace {
 
 using What = LessonChoice::What;
 
-/// Larger tables of printed numbers are only compared.
-constexpr std::uint32_t kMostShown = 8;
 constexpr const char* kDone = "\u2713";
 
 void draw_text(Frame& frame, const std::string& text, ImFont* font, shell::Color color) {
@@ -55,6 +61,7 @@ void draw_list(Frame& frame, const LessonPlayer& player, const LessonProgress& p
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImFont* small = frame.ui.fonts().small;
     const ImVec2 end = {from.x + right, from.y + height};
+    frame.ui.ensure_glyphs(lesson.title);
     list->PushClipRect(from, end, true);
     list->AddText({from.x, from.y + 2.0F}, theme.text, lesson.title.c_str());
     const float below = from.y + 4.0F + ImGui::GetTextLineHeight();
@@ -67,119 +74,122 @@ void draw_list(Frame& frame, const LessonPlayer& player, const LessonProgress& p
   if (player.list().lessons.empty()) draw_note(frame, "This installation has no lessons.");
 }
 
-/// The room of a digit where all have the same: the widest digit's.
-float digit_width() {
-  float width = 0.0F;
-  for (char digit = '0'; digit <= '9'; ++digit) width = std::max(width, ImGui::CalcTextSize(&digit, &digit + 1).x);
-  return width;
+void draw_paragraph(Frame& frame, const std::string& text) {
+  draw_rich_text(frame, text, ImGui::GetFont(), frame.ui.theme().text);
+  ImGui::Dummy({1.0F, 2.0F});
 }
 
-/// Writes a number whose last digit ends at `right`, with digits of one width, so that those of a column stand below each
-/// other.
-void draw_digits(const std::string& number, ImVec2 right_top, float digit) {
-  const ImU32 color = ImGui::GetColorU32(ImGuiCol_Text);
-  float right = right_top.x;
-  for (std::size_t i = number.size(); i-- > 0;) {
-    const char* character = &number[i];
-    const float width = ImGui::CalcTextSize(character, character + 1).x;
-    const float room = *character >= '0' && *character <= '9' ? digit : width;
-    ImGui::GetWindowDrawList()->AddText({std::round(right - (room + width) * 0.5F), right_top.y}, color, character,
-                                        character + 1);
-    right -= room;
-  }
+void draw_image(Frame& frame, const exporting::Pixels& image, std::uint64_t revision) {
+  const float room = ImGui::GetContentRegionAvail().x;
+  const glm::vec2 pixels(image.width, image.height);
+  const glm::vec2 size = glm::round(pixels * std::min(room / pixels.x, 1.0F));
+  draw_picture(frame, &image, PicturePlace::Lesson, revision, {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = size});
+  ImGui::Dummy(to_imgui(size + glm::vec2(0.0F, 4.0F)));
+  frame.mark("lesson.image", last_item_rect());
 }
 
-/// The width of what draw_digits draws.
-float digits_width(const std::string& number, float digit) {
-  float width = 0.0F;
-  for (const char& character : number) {
-    width += character >= '0' && character <= '9' ? digit : ImGui::CalcTextSize(&character, &character + 1).x;
-  }
-  return width;
-}
-
-/// Rows of numbers in columns of one width, with as many decimals as fit; nothing where not even two do.
-void draw_table(Frame& frame, const std::string& title, const PrintedNumbers& numbers, std::span<const float> values) {
-  constexpr float kGap = 8.0F;
-  constexpr int kFewestDecimals = 2;
-  const std::uint32_t columns = numbers.query.columns;
-  const float room = ImGui::GetContentRegionAvail().x + kGap;
-  std::vector<std::string> texts;
-  float step = room;
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-  const float digit = digit_width();
-  for (int decimals = numbers.decimals; static_cast<float>(columns) * step >= room && decimals >= kFewestDecimals;
-       --decimals) {
-    texts.clear();
-    step = 0.0F;
-    for (const float value : values) {
-      texts.push_back(fmt::format("{:.{}f}", value, decimals));
-      step = std::max(step, std::ceil(digits_width(texts.back(), digit) + kGap));
-    }
-  }
-  if (static_cast<float>(columns) * step > room) return;
-  draw_note(frame, title);
-  for (std::size_t first = 0; first < texts.size(); first += columns) {
-    const ImVec2 line = ImGui::GetCursorScreenPos();
-    for (std::uint32_t column = 0; column < columns; ++column) {
-      draw_digits(texts[first + column], {line.x + static_cast<float>(column + 1) * step - kGap, line.y}, digit);
-    }
-    ImGui::Dummy({static_cast<float>(columns) * step - kGap, ImGui::GetTextLineHeight()});
-  }
-}
-
-void draw_numbers(Frame& frame, const PrintedNumbers& numbers) {
+void draw_choices(Frame& frame, const LessonSubject& subject, const ConditionStanding& standing, std::size_t condition,
+                  LessonChoice& choice) {
   const shell::Theme& theme = frame.ui.theme();
-  ImGui::Spacing();
-  const Quantity& shown = quantity(numbers.query.quantity);
-  const auto shape = frame.result.shapes.find(numbers.query.block);
-  const auto extent = shape == frame.result.shapes.end() ? std::nullopt : shown.shape(shape->second);
-  const bool is_inside = extent && numbers.query.batch < shape->second.batch && numbers.query.head < shape->second.heads &&
-                         numbers.query.row + numbers.query.rows <= extent->rows &&
-                         numbers.query.column + numbers.query.columns <= extent->columns;
-  const EngineTile* tile = is_inside ? frame.ask(numbers.query) : nullptr;
-  const bool is_small = numbers.query.columns <= kMostShown && numbers.query.rows <= kMostShown;
-  const auto draw_printed = [&] {
-    if (is_small) draw_table(frame, fmt::format("Printed by {}", numbers.source), numbers, numbers.values);
-  };
-  if (!tile || tile->tile->values.size() != numbers.values.size()) {
-    draw_note(frame,
-              is_inside ? "Headlight computes them\u2026" : "What is on screen has no such numbers: see the card again.");
-    return draw_printed();
+  for (std::size_t i = 0; i < subject.choices.size(); ++i) {
+    const bool is_chosen = standing.answer == i;
+    ImGui::PushID(static_cast<int>(i));
+    const glm::vec2 from = to_glm(ImGui::GetCursorScreenPos());
+    const float width = ImGui::GetContentRegionAvail().x;
+    // Its height is that of its text, which is laid out first and drawn above the ground.
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    list->ChannelsSplit(2);
+    list->ChannelsSetCurrent(1);
+    ImGui::SetCursorScreenPos(to_imgui(from + glm::vec2(26.0F, 3.0F)));
+    draw_rich_text(frame, subject.choices[i], ImGui::GetFont(), theme.text);
+    const float height = ImGui::GetCursorScreenPos().y - from.y;
+    list->AddCircle({from.x + 12.0F, from.y + 12.0F}, 6.0F, theme.text_dim, 0, 1.5F);
+    if (is_chosen) list->AddCircleFilled({from.x + 12.0F, from.y + 12.0F}, 3.5F, theme.accent);
+    list->ChannelsSetCurrent(0);
+    ImGui::SetCursorScreenPos(to_imgui(from));
+    if (ImGui::Selectable("##choice", is_chosen, 0, {width, height})) {
+      choice = {.what = What::Answer, .condition = condition, .answer = i};
+    }
+    mark_last_item(frame, fmt::format("lesson.choice.{}.{}", condition, i));
+    list->ChannelsMerge();
+    ImGui::PopID();
   }
-  const std::vector<float>& ours = tile->tile->values;
-  double largest = 0.0;
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    const double difference = std::abs(double{ours[i]} - double{numbers.values[i]});
-    largest = std::isnan(difference) ? difference : std::max(largest, difference);
-  }
-  const bool agrees = largest <= numbers.tolerance();  // NaN never does
-  draw_text(frame,
-            agrees
-                ? fmt::format("{} The printed numbers and Headlight's agree: the largest difference is {:.1e}, printed were "
-                              "{} decimals.",
-                              kDone, largest, numbers.decimals)
-                : fmt::format("The printed numbers and Headlight's differ by {:.3g}: the model, its mask or its text isn't "
-                              "the card's any more.",
-                              largest),
-            frame.ui.fonts().small, agrees ? theme.accent : theme.warning);
-  frame.mark(agrees ? "lesson.numbers.agree" : "lesson.numbers.differ", last_item_rect());
-  // Behind the verdict, which a low panel shows without scrolling.
-  draw_printed();
-  if (is_small) draw_table(frame, "Computed here", numbers, ours);
 }
 
-void draw_card(Frame& frame, const LessonPlayer& player) {
+/// "0.56" or "0,56"; nullopt: it is no number.
+std::optional<double> typed_number(std::string text) {
+  std::ranges::replace(text, ',', '.');
+  std::ranges::replace(text, '\n', ' ');
+  const auto first = text.find_first_not_of(" +"), last = text.find_last_not_of(' ');
+  if (first == std::string::npos) return std::nullopt;
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data() + first, text.data() + last + 1, value);
+  const bool is_number = error == std::errc() && end == text.data() + last + 1 && std::isfinite(value);
+  return is_number ? std::optional(value) : std::nullopt;
+}
+
+void draw_number_field(Frame& frame, const LessonSubject& subject, std::size_t condition, LessonPanelMemory& memory,
+                       LessonChoice& choice) {
+  constexpr float kFieldWidth = 96.0F;
+  std::string& typed = memory.typed[condition];
+  draw_note(frame, subject.label);
+  const bool is_confirmed = frame.ui.text_field(fmt::format("##number{}", condition).c_str(), typed,
+                                                {.width = kFieldWidth, .hint = "0.00", .enter_confirms = true, .limit = 32});
+  mark_last_item(frame, fmt::format("lesson.number.{}", condition));
+  ImGui::SameLine();
+  const bool is_checked = ImGui::Button(fmt::format("Check##{}", condition).c_str());
+  mark_last_item(frame, fmt::format("lesson.check.{}", condition));
+  if (!is_confirmed && !is_checked) return;
+  if (const std::optional<double> value = typed_number(typed)) {
+    choice = {.what = What::Answer, .condition = condition, .answer = *value};
+  }
+}
+
+void draw_question(Frame& frame, const LessonPlayer& player, std::size_t condition, LessonPanelMemory& memory,
+                   LessonChoice& choice) {
+  const LessonCondition& asked = player.card().done[condition];
+  const ConditionStanding& standing = player.standings()[condition];
+  if (!player.is_card_done()) {
+    if (!asked.subject.choices.empty()) draw_choices(frame, asked.subject, standing, condition, choice);
+    if (asked.subject.observation->name == "number") draw_number_field(frame, asked.subject, condition, memory, choice);
+    if (standing.is_answered_wrong() && !asked.hint.empty()) {
+      draw_rich_text(frame, asked.hint, ImGui::GetFont(), frame.ui.theme().warning);
+      frame.mark("lesson.hint", last_item_rect());
+    }
+  } else if (asked.subject.observation->is_answer) {
+    const nlohmann::json& right = standing.observed.wanted;
+    const bool is_choice = !asked.subject.choices.empty() && right.is_number_unsigned();
+    const std::string value = is_choice          ? asked.subject.choices[right.get<std::size_t>()]
+                              : right.is_array() ? fmt::format("row {}, column {}", right.at(0).dump(), right.at(1).dump())
+                                                 : fmt::format("{:.4g}", right.is_number() ? right.get<double>() : 0.0);
+    draw_rich_text(frame, fmt::format("{} {}", kDone, value), frame.ui.fonts().strong, frame.ui.theme().accent);
+  }
+}
+
+void draw_card(Frame& frame, const LessonPlayer& player, LessonPanelMemory& memory, LessonChoice& choice) {
   const shell::Theme& theme = frame.ui.theme();
   const Lesson& lesson = player.played();
   const LessonCard& card = player.card();
   draw_note(frame, fmt::format("{} \u00B7 {} of {}", lesson.title, player.card_index() + 1, lesson.cards.size()));
-  draw_text(frame, card.title, frame.ui.fonts().strong, theme.text);
-  for (const std::string& paragraph : card.paragraphs) {
-    draw_text(frame, paragraph, ImGui::GetFont(), theme.text);
-    ImGui::Dummy({1.0F, 2.0F});
+  draw_rich_text(frame, card.title, frame.ui.fonts().strong, theme.text);
+  for (const std::string& paragraph : card.paragraphs) draw_paragraph(frame, paragraph);
+  if (player.explains_indices()) draw_note(frame, "Rows and columns are counted from 0, as their numbers on the axes say.");
+  if (card.image) draw_image(frame, *card.image, player.openings());
+  const bool is_done = player.is_card_done();
+  if (!card.task.empty()) {
+    draw_rich_text(frame, fmt::format("{} {}", is_done ? kDone : "\u2192", card.task), frame.ui.fonts().strong,
+                   is_done ? theme.accent : theme.text);
+    frame.mark(is_done ? "lesson.task.done" : "lesson.task", last_item_rect());
   }
-  if (card.numbers) draw_numbers(frame, *card.numbers);
+  for (std::size_t i = 0; i < card.done.size(); ++i) draw_question(frame, player, i, memory, choice);
+  frame.mark("lesson.asked", last_item_rect());
+  if (is_done) {
+    for (const std::string& paragraph : card.reveal) draw_paragraph(frame, paragraph);
+  }
+  // What is printed would answer what is asked.
+  if (card.numbers && (is_done || !card.conceals)) {
+    draw_lesson_numbers(frame, *card.numbers, player.computes_card(frame.state));
+  }
 }
 
 /// A button of this part of the row's width.
@@ -192,14 +202,7 @@ bool draw_button(Frame& frame, const char* label, const char* name, float width,
 void draw_card_footer(Frame& frame, const LessonPlayer& player, LessonChoice& choice) {
   const shell::Theme& theme = frame.ui.theme();
   const Lesson& lesson = player.played();
-  const LessonCard& card = player.card();
   const bool is_done = player.is_card_done();
-  if (!card.task.empty()) {
-    draw_text(frame, fmt::format("{} {}", is_done ? kDone : "\u2192", card.task), frame.ui.fonts().strong,
-              is_done ? theme.accent : theme.text);
-    frame.mark(is_done ? "lesson.task.done" : "lesson.task", last_item_rect());
-    ImGui::Dummy({1.0F, 2.0F});
-  }
   const float gap = ImGui::GetStyle().ItemSpacing.x;
   const float width = std::floor((ImGui::GetContentRegionAvail().x - 2.0F * gap) / 3.0F);
   if (draw_button(frame, "Back", "lesson.back", width, "The card before.")) choice = {.what = What::GoBack};
@@ -213,15 +216,27 @@ void draw_card_footer(Frame& frame, const LessonPlayer& player, LessonChoice& ch
     choice = {.what = What::GoOn};
   }
   if (is_done) ImGui::PopStyleColor();
-  if (draw_button(frame, "Lessons", "lesson.list", width, "All lessons. This one goes on where it is."))
+  const auto places = static_cast<float>(3 + lesson.languages.size());
+  const float narrow = std::floor((ImGui::GetContentRegionAvail().x - (places - 1.0F) * gap) / places);
+  if (draw_button(frame, "Lessons", "lesson.list", narrow, "All lessons. This one goes on where it is."))
     choice = {.what = What::ShowList};
   ImGui::SameLine();
-  if (draw_button(frame, "Restart", "lesson.restart", width, "Begins this lesson again, from its first card.")) {
+  if (draw_button(frame, "Restart", "lesson.restart", narrow, "Begins this lesson again, from its first card.")) {
     const auto index = static_cast<std::size_t>(&lesson - player.list().lessons.data());
     choice = {.what = What::Restart, .lesson = index};
   }
   ImGui::SameLine();
-  if (draw_button(frame, "Close", "lesson.close", width)) choice = {.what = What::Close};
+  if (draw_button(frame, "Close", "lesson.close", narrow)) choice = {.what = What::Close};
+  // The lesson's own language is the one without a name.
+  for (const std::string& language : lesson.languages) {
+    const bool is_shown = player.language() == language;
+    const std::string label = is_shown ? std::string("en") : language;
+    ImGui::SameLine();
+    if (draw_button(frame, label.c_str(), ("lesson.language." + label).c_str(), narrow,
+                    "Shows this lesson in that language.")) {
+      choice = {.what = What::ChooseLanguage, .language = is_shown ? std::string() : language};
+    }
+  }
 }
 
 }  // namespace
@@ -235,9 +250,12 @@ LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const L
   // As wide as beside a scroll bar, also where there is none: a table that only fits without it would come and go with it.
   ImGui::SetNextWindowContentSize(
       {std::max(ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize, 1.0F), 0.0F});
+  const bool is_opened = std::exchange(memory.opening, player.openings()) != player.openings();
+  if (is_opened) memory.typed.clear();
   if (ImGui::BeginChild("lesson content", {0.0F, room}, false, ImGuiWindowFlags_NoBackground)) {
+    if (is_opened) ImGui::SetScrollY(0.0F);
     if (player.lesson()) {
-      draw_card(frame, player);
+      draw_card(frame, player, memory, choice);
     } else {
       draw_list(frame, player, progress, choice);
     }

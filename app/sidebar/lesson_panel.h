@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "app/frame.h"
 #include "app/lessons/lesson_player.h"
@@ -10,15 +12,20 @@ namespace headlight::app {
 
 /// What the user wants of the lessons. It happens with the next frame: a card may change what this one shows.
 struct LessonChoice {
-  enum class What : std::uint8_t { None, Start, Restart, GoOn, GoBack, Reopen, ShowList, Close };
+  enum class What : std::uint8_t { None, Start, Restart, GoOn, GoBack, Reopen, ShowList, Close, Answer, ChooseLanguage };
   What what = What::None;
-  std::size_t lesson = 0;  ///< of Start and Restart
+  std::size_t lesson = 0;      ///< of Start and Restart
+  std::size_t condition = 0;   ///< of Answer
+  nlohmann::json answer = {};  ///< likewise
+  std::string language = {};   ///< of ChooseLanguage; empty: the file's own
 };
 
 /// What the panel keeps from frame to frame.
 struct LessonPanelMemory {
-  float wanted = 360.0F;  ///< height at which nothing scrolls, in UI units
-  float footer = 64.0F;   ///< height of the task and the buttons, which never scroll
+  float wanted = 360.0F;                          ///< height at which nothing scrolls, in UI units
+  float footer = 64.0F;                           ///< height of the buttons, which never scroll
+  std::map<std::size_t, std::string> typed = {};  ///< into the fields of the card's conditions
+  std::uint64_t opening = 0;                      ///< LessonPlayer::openings() of the last frame
 };
 
 /// The list of lessons, or a card: its sentences, its task, printed numbers beside the program's own, and buttons. Draws

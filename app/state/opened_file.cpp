@@ -1,11 +1,15 @@
 #include "app/state/opened_file.h"
 
 #include <cstdlib>
+#include <exception>
 #include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "app/state/session_file.h"
 #include "capture/capture_file.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "core/line_reader.h"
 
 namespace headlight::app {
@@ -13,11 +17,22 @@ namespace {
 
 constexpr std::uintmax_t kLargestText = std::uintmax_t{1} << 20;
 
+/// Has it the member that makes a JSON file a lesson?
+bool is_lesson_path(const std::filesystem::path& path) {
+  try {
+    const nlohmann::json file = read_json(path, {.bytes = kLargestText});
+    return file.is_object() && file.contains("headlight_lesson");
+  } catch (const std::exception&) {  // opening it as a session says what is wrong
+    return false;
+  }
+}
+
 }  // namespace
 
 FileKind kind_of_file(const std::filesystem::path& path) {
   if (capture::is_capture_path(path)) return FileKind::Capture;
   if (is_model_path(path)) return FileKind::Model;
+  if (path.extension() == ".json" && is_lesson_path(path)) return FileKind::Lesson;
   return path.extension() == ".json" || is_figure_path(path) ? FileKind::Session : FileKind::Text;
 }
 

@@ -13,6 +13,7 @@ enum class FileKind : std::uint8_t {
   Model,
   Capture,
   Session,  ///< or a figure that carries one
+  Lesson,   ///< a JSON file with "headlight_lesson"
   Text,
 };
 /// By its name, and by its content where the name says too little. A file that can't be read is of some kind, and opening

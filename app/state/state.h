@@ -358,8 +358,20 @@ struct TokenSearch {
   int steps = 0;  ///< finds to go on by, backwards where negative; set by commands, cleared by the map
 };
 
+/// What a lesson's card points at. It changes how things are shown, and no choice of the user.
+struct Aim {
+  std::string control = {};    ///< name of a widget that is outlined: "mask.fill.1"; the section that has it is unfolded
+  std::string matrix = {};     ///< id of the matrix that Steps scrolls to: "scaled", "w_q"
+  bool scrolls = false;        ///< the card has just been opened: whoever draws the control or the matrix scrolls to it
+  bool shows_indices = false;  ///< axes number their tokens, from 0
+  bool conceals = false;       ///< cells of maps are blank: the user is asked what is in them
+
+  bool operator==(const Aim&) const = default;
+};
+
 /// State of pointer and keyboard, neither undone nor saved.
 struct Transient {
+  Aim aim;
   std::optional<attention::Cell> hovered;  ///< under the pointer, in `hovered_stage`'s matrix
   attention::Stage hovered_stage = attention::Stage::Weights;
   /// The token whose chip is under the pointer, as a row and as a column of the map; set and cleared by the text panel.

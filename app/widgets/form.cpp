@@ -312,6 +312,9 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
   const float height = ImGui::GetFrameHeight();
   if (click_area(name, {ImGui::GetContentRegionAvail().x, height})) is_open = !is_open;
   mark_last_item(frame_, mark_name(name), explanation);
+  // What a lesson points at may be among the folded ones.
+  const Aim& aim = frame_.transient.aim;
+  if (aim.scrolls && aim.control.starts_with(prefix_ + ".")) is_open = true;
   const shell::Color ink = ImGui::IsItemHovered() ? theme.text : theme.text_dim;
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame_.ui.fonts().body;

@@ -59,6 +59,8 @@ void mark_pointer_item(Frame& frame, std::string name, const char* explanation) 
   show_tooltip(frame, text);
   if (frame.tips) frame.tips->insert_or_assign(name, std::string(text));
   frame.last_control = {name, last_item_rect()};
+  // The window's flag is cleared once a whole frame had it.
+  if (frame.transient.aim.scrolls && frame.transient.aim.control == name) ImGui::SetScrollHereY();
   frame.mark(std::move(name), last_item_rect());
 }
 

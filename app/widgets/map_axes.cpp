@@ -177,7 +177,8 @@ class AxisPainter {
 
   std::string text_of(const AxisTokens& tokens, std::uint32_t index, bool is_thinned, float room) const {
     const std::string label = tokens.label(index);
-    const bool is_number = !tokens.texts || label == std::to_string(index);  // of a capture without tokens
+    // Of a capture without tokens, or numbered already.
+    const bool is_number = !tokens.texts || tokens.has_indices || label == std::to_string(index);
     return fit_text(font_, is_thinned && !is_number ? fmt::format("{} {}", index, label) : label, room);
   }
 
@@ -228,7 +229,8 @@ float widest(ImFont* font, const AxisTokens& tokens) {
 }  // namespace
 
 std::string AxisTokens::label(std::uint32_t index) const {
-  return texts && index < texts->size() ? (*texts)[index] : fmt::format("{}", index);
+  if (!texts || index >= texts->size()) return fmt::format("{}", index);
+  return has_indices ? fmt::format("{} {}", index, (*texts)[index]) : (*texts)[index];
 }
 
 glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 room) {
@@ -239,7 +241,7 @@ glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const Axis
   };
   // Where labels are thinned out, each includes its index.
   const auto with_number = [&](const AxisTokens& tokens, float cell) {
-    const bool is_thinned = cell < line_height(frame) && tokens.texts;
+    const bool is_thinned = cell < line_height(frame) && tokens.texts && !tokens.has_indices;
     return widest(font, tokens) + (is_thinned ? text_width(font, fmt::format("{} ", tokens.count)) : 0.0F);
   };
   margins.x = kMostLeft;

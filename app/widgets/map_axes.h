@@ -17,6 +17,7 @@ struct AxisTokens {
   std::uint32_t count = 0;
   attention::KeyRange real = 0;
   const char* name = "";                ///< of the axis: "query", "key"
+  bool has_indices = false;             ///< each label begins with its token's number, from 0
   const PatchImage* patches = nullptr;  ///< whose patches the tokens are: thumbnails beside their labels; null: words
 
   std::string label(std::uint32_t index) const;

@@ -14,7 +14,7 @@ namespace headlight::app {
 std::optional<PatchImage> patch_image(const Frame& frame, MapSide side);
 
 /// Where the image is drawn, for the renderer: each place of the window has its own.
-enum class PicturePlace : std::uint8_t { Text, TextBeside, QueryAxis, KeyAxis };
+enum class PicturePlace : std::uint8_t { Text, TextBeside, QueryAxis, KeyAxis, Lesson };
 
 /// Draws an image over `area`, of which only `clip` shows. `pixels`: null draws an empty ground. `revision` changes with
 /// them.

@@ -96,7 +96,8 @@ std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const 
   if (pinned && (is_query || is_key)) marks.pinned = is_query ? pinned->query : pinned->key;
 
   std::vector<float> shades;
-  if (is_key && frame.transient.followed_query) shades = weights_of_row(frame, *frame.transient.followed_query);
+  const bool is_shaded = is_key && frame.transient.followed_query && !frame.transient.aim.conceals;
+  if (is_shaded) shades = weights_of_row(frame, *frame.transient.followed_query);
   marks.shades = shades;
 
   const ChipEvents events = draw_token_chips(frame, name, tokens, marks, layout);

@@ -88,17 +88,17 @@ Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes) {
   const float spare = std::max(height - strips.menu - texts - kBodyMin, 0.0F);
   const float welcome = std::round(std::min(strips.welcome, spare));
   const float top = strips.menu + welcome + texts;
-  const float status = std::min(kStatusHeight, std::max(height - top, 0.0F));
+  const float status = strips.is_presentation ? 0.0F : std::min(kStatusHeight, std::max(height - top, 0.0F));
   const float body = std::max(height - top - status, 0.0F);
   const float center = std::max(width - sidebar - grid, 0.0F);
 
   Layout layout;
-  const float tabs = std::min(height_of(strips.tab_rows), body);
+  const float tabs = strips.is_presentation ? 0.0F : std::min(height_of(strips.tab_rows), body);
   layout.welcome = {.origin = {0.0F, strips.menu}, .size = {width, welcome}};
   layout.texts = {.origin = {0.0F, top - texts}, .size = {width, texts}};
   (sides.has_sidebar ? layout.sidebar : layout.sidebar_rail) = {.origin = {0.0F, top}, .size = {sidebar, body}};
   if (sides.has_sidebar) {
-    const float lesson = std::round(std::min(strips.lesson, kLessonMost * body));
+    const float lesson = strips.is_presentation ? body : std::round(std::min(strips.lesson, kLessonMost * body));
     layout.lesson = {.origin = {0.0F, top}, .size = {sidebar, lesson}};
     layout.sidebar = {.origin = {0.0F, top + lesson}, .size = {sidebar, body - lesson}};
   }

@@ -61,7 +61,8 @@ inline constexpr float kTwoTabRows = 58.0F;
 inline constexpr float kStatusHeight = 28.0F;
 inline constexpr float kBodyMin = 440.0F;    ///< of the panes and the status line, before the welcome gives way
 inline constexpr float kBodyLeast = 280.0F;  ///< before the texts give way
-inline constexpr float kLessonMost = 0.6F;   ///< part of the sidebar's column that a lesson takes
+inline constexpr float kLessonMost = 0.72F;  ///< part of the sidebar's column that a lesson takes
+inline constexpr float kCardShare = 0.28F;   ///< of a presentation's width
 
 /// Heights of the strips above the panes; 0: not there.
 struct Strips {
@@ -70,6 +71,8 @@ struct Strips {
   float texts = 0.0F;
   float lesson = 0.0F;  ///< of the sidebar's column
   TabRows tab_rows = TabRows::One;
+  /// The view and the lesson's card have the window to themselves: no tabs, no status line, nothing below the card.
+  bool is_presentation = false;
 };
 
 /// The panes' widths and the strips' heights are upper limits: they are cut to what fits, and the strips leave the map some

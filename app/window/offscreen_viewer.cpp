@@ -40,6 +40,8 @@ void take_screenshot(const ScreenshotOptions& options) {
   OffscreenViewer viewer(options);
   Workspace& workspace = viewer.workspace();
   if (options.survey) workspace.show_survey(*options.survey);
+  if (!options.lesson.empty()) workspace.show_lesson(options.lesson, options.lesson_card);
+  if (options.is_presentation) workspace.present();
   workspace.settle({options.width, options.height}, options.scale, 0.0);
   const EngineResult& result = workspace.result();
   if (result.run == 0 || result.is_stale) throw Error(result.error_kind, "{}", result.error);

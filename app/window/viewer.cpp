@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <string>
@@ -168,6 +169,11 @@ int show_window(const ViewOptions& options, const EndSignals& signals) {
                            .focuses_text = options.is_first_start,
                            .session = options.session});
   if (options.survey) workspace.show_survey(*options.survey);
+  workspace.on_notes([](const std::string& notes) {
+    fmt::print("{}\n", notes);
+    std::fflush(stdout);
+  });
+  if (!options.lesson.empty()) workspace.show_lesson(options.lesson, options.lesson_card);
   const std::unique_ptr<LinkServer> link = open_link(options);
   if (link) workspace.follow([&link] { return link->snapshot(); });
   window->on_drop([&](const std::vector<std::string>& paths) { workspace.open_files(paths); });

@@ -27,6 +27,8 @@ struct ViewOptions {
   std::optional<OpenSession> session = {};                     ///< that the state comes from
   std::size_t tile_bytes = kDefaultTileBytes;                  ///< budget of the tile cache
   std::optional<Survey> survey = {};                           ///< shown beside the selected head
+  std::filesystem::path lesson = {};                           ///< played; empty: none
+  std::size_t lesson_card = 0;                                 ///< with which it begins
   bool is_first_start = false;                                 ///< the text box has the keyboard, to be typed into
   bool is_linkable = true;                                     ///< programs can send captures to the window
 };
@@ -42,7 +44,10 @@ struct ScreenshotOptions {
   std::string device;
   std::string renderer = {};  ///< --renderer
   bool shows_welcome = false;
-  std::optional<Survey> survey = {};        ///< shown beside the selected head
+  std::optional<Survey> survey = {};  ///< shown beside the selected head
+  std::filesystem::path lesson = {};  ///< played; empty: none
+  std::size_t lesson_card = 0;        ///< with which it begins
+  bool is_presentation = false;
   std::optional<std::string> warning = {};  ///< to show in the window
   std::shared_ptr<ModelCache> models = std::make_shared<ModelCache>();
   std::shared_ptr<const inference::LanguageModel> model = {};  ///< of the state, if it is open already

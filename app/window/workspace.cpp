@@ -162,6 +162,7 @@ void Workspace::build(glm::uvec2 size, float content_scale, double now_s) {
   if (const auto step = std::exchange(chosen_step_, std::nullopt)) state_ = undo_.go_to(*step);
   take_file_choice();
   take_lesson_choice();
+  follow_lesson(now_s);
   take_survey_choice();
   const auto frame_of = [&](State& state) {
     return Frame{.ui = ui_,
@@ -269,7 +270,7 @@ void Workspace::settle_device() {
 void Workspace::remember(double now_s) {
   follow_second_text(state_);
   // All tokens of one continuation are one step.
-  if (lessons_.observe(state_)) ui_.request_redraw(2);
+  if (lessons_.observe(state_, result_, queries_)) ui_.request_redraw(2);
   if (undo_.observe(state_, now_s, is_mouse_held_ || generation_.is_running())) ui_.request_redraw(2);
   forget_toast(now_s);
 }
@@ -362,6 +363,7 @@ double Workspace::redraw_after_s() const {
   double wait_s = ui_.redraw_after_s();
   if (has_jobs) wait_s = std::min(wait_s, kJobInterval_s);
   if (arrival_began_s_ || (stale_since_s_ && engine_->is_busy())) wait_s = std::min(wait_s, kJobInterval_s);
+  if (plays_lesson()) wait_s = std::min(wait_s, std::max(next_lesson_look_s_ - last_frame_s_, kJobInterval_s));
   if (notice_.is_shown()) wait_s = std::min(wait_s, std::max(notice_until_s_ - last_frame_s_, kJobInterval_s));
   if (toast_.is_shown()) wait_s = std::min(wait_s, std::max(toast_.until_s - last_frame_s_, 0.0));
   if (!waiting_.empty() || typed_row_.is_text()) wait_s = std::min(wait_s, typed_row_.wait_s(last_frame_s_));

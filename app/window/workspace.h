@@ -95,6 +95,14 @@ class Workspace final : private CommandHost {
   /// What programs send over a live link is shown as it comes; `link` returns what has come so far.
   void follow(std::function<std::shared_ptr<const LinkSnapshot>()> link) { link_ = std::move(link); }
 
+  /// Plays a lesson's file from one of its cards on, beside those of the folders. Throws Error where it is none.
+  void show_lesson(const std::filesystem::path& path, std::size_t card = 0);
+  /// Cards' notes for who presents are given to `tell`, a paragraph each.
+  void on_notes(std::function<void(const std::string&)> tell) { tell_notes_ = std::move(tell); }
+
+  /// The view alone, and a lesson's card, in large type.
+  void present() { is_presenting_ = true; }
+
   /// What a survey says of the selected head is in the sidebar.
   void show_survey(Survey survey) { survey_ = std::move(survey); }
 
@@ -268,6 +276,18 @@ class Workspace final : private CommandHost {
   /// Makes room for the panel.
   void show_lessons();
   void start_lesson(const std::string& id);
+  void play_lesson(std::size_t index, bool restarts);
+  /// After a change by the lesson, of which `trouble` says why it couldn't be made. `opening`: LessonPlayer::openings()
+  /// before.
+  void follow_card(const std::string& trouble, std::uint64_t opening);
+  /// What happens once when a card is opened: its section unfolds, its notes are told.
+  void begin_card();
+  /// Once a frame: what the card points at, and whether its file has changed.
+  void follow_lesson(double now_s);
+  /// Is the card of a lesson beside the view while presenting?
+  bool shows_card() const { return lessons_.is_open() && !is_card_folded_; }
+  /// Outlines the control that the card points at.
+  void draw_aim();
   /// Changes the state as `change` does, which returns one line where it can't.
   template <typename Change>
   void change_by_lesson(Change&& change);
@@ -415,6 +435,12 @@ class Workspace final : private CommandHost {
   LessonPanelMemory lesson_memory_;
   LessonChoice lesson_choice_;  ///< in the last frame
   bool has_read_lessons_ = false;
+  static constexpr double kLessonLook_s = 0.5;  ///< between two looks at the time of the open lesson's file
+  double next_lesson_look_s_ = 0.0;
+  static constexpr int kAimFrames = 3;  ///< until sections are unfolded and what a card points at is scrolled to
+  int aim_frames_ = 0;                  ///< of them, that are left since a card was opened
+  bool is_card_folded_ = false;         ///< while presenting
+  std::function<void(const std::string&)> tell_notes_;
   NumberBeingTyped typed_;
   ExpressionDrafts expression_drafts_;
   Notice notice_;

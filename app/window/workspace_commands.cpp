@@ -146,6 +146,10 @@ void Workspace::copy_cell() { copies_cell_ = true; }
 void Workspace::copy_figure() { export_dialog_.copy_figure(state_, transient_, result_, result_.device); }
 
 void Workspace::toggle_sidebar() {
+  if (is_presenting_ && lessons_.is_open()) {
+    is_card_folded_ = !is_card_folded_;
+    return ui_.request_redraw(2);
+  }
   if (std::exchange(is_presenting_, false)) return;  // which folds it
   app::toggle_sidebar(settings_.panes, layout_);
 }

@@ -108,12 +108,17 @@ void Workspace::pane(const char* name, const view::Rect& rect, shell::Color grou
 
 void Workspace::draw(Frame& menus, Frame& frame) {
   Panes panes = settings_.panes;
-  if (is_presenting_) panes.sidebar_fold = panes.grid_fold = Fold::Folded;
+  if (is_presenting_) {
+    panes.grid_fold = Fold::Folded;
+    panes.sidebar_fold = shows_card() ? Fold::Open : Fold::Folded;
+    panes.sidebar = std::max(std::round(kCardShare * ui_.size().x), kSidebarMin);
+  }
   Strips strips{
-      .menu = ImGui::GetFrameHeight(),
+      .menu = is_presenting_ ? 0.0F : ImGui::GetFrameHeight(),
       .welcome = settings_.shows_welcome && !is_presenting_ ? welcome_height(welcome_cards().size(), ui_.size().x) : 0.0F,
       .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F,
-      .lesson = lessons_.is_open() ? lesson_memory_.wanted : 0.0F};
+      .lesson = lessons_.is_open() ? lesson_memory_.wanted : 0.0F,
+      .is_presentation = is_presenting_};
   // Tabs stand where they do beside the grid, also in a view that folds it.
   tabs_width_ = layout_window(ui_.size(), strips, panes).tabs.size.x;
   tab_rows_ = strips.tab_rows = tab_rows_in(tabs_width_, measure_tabs(ui_, 2.0F * kTabsInset));
@@ -133,6 +138,8 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   draw_context_menus(frame);
   pane("grid", layout_.grid, theme.panel, true, [&] {
     if (result_.run == 0) return;
+    if (transient_.aim.conceals)
+      return draw_empty_note(frame, "grid.concealed", "Concealed", "Small maps would show what the lesson asks.");
     const std::optional<NumberRef> of_view = std::exchange(frame.transient.pointed_number, std::nullopt);
     draw_grid_panel(frame);
     ask_about_number(frame);
@@ -154,6 +161,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   draw_splitters(frame);
   draw_arrival(frame);
   draw_staleness(frame);
+  draw_aim();
   draw_typed_offer(frame);
   draw_notice(frame);
   draw_welcome(menus);  // behind the panes: a card may choose something else than they have shown
@@ -165,6 +173,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
 }
 
 void Workspace::draw_menu(Frame& frame) {
+  if (is_presenting_) return;
   const MenuContext context{.commands = command_context(),
                             .presets = [this]() -> const std::vector<PresetInfo>& { return catalog_.presets(); },
                             .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return catalog_.devices(); },
@@ -263,6 +272,11 @@ void Workspace::ask_about_number(Frame& frame) {
 void Workspace::draw_lesson(Frame& frame) {
   if (!lessons_.is_open()) return;
   pane("lesson", layout_.lesson, ui_.theme().panel, true, [&] {
+    if (is_presenting_) {
+      const glm::vec2 corner(layout_.lesson.end().x - kTabsInset, layout_.lesson.origin.y + kTabsEdge);
+      if (draw_fold_button(frame, "fold.sidebar", FoldSide::Left, corner)) toggle_sidebar();
+      ImGui::SetCursorPosY(kTabsEdge + kFoldButtonEdge);
+    }
     const float before = lesson_memory_.wanted;
     const LessonChoice choice = draw_lesson_panel(frame, lessons_, settings_.lessons, lesson_memory_);
     if (choice.what != LessonChoice::What::None) lesson_choice_ = choice;
@@ -316,7 +330,8 @@ void Workspace::draw_sidebar(Frame& frame) {
 
 void Workspace::draw_rails(Frame& frame) {
   pane("sidebar rail", layout_.sidebar_rail, ui_.theme().panel, false, [&] {
-    if (draw_rail(frame, "rail.sidebar", FoldSide::Left, "Text, model, mask")) toggle_sidebar();
+    const bool has_card = is_presenting_ && lessons_.is_open();
+    if (draw_rail(frame, "rail.sidebar", FoldSide::Left, has_card ? "Lesson" : "Text, model, mask")) toggle_sidebar();
   });
   pane("grid rail", layout_.grid_rail, ui_.theme().panel, false, [&] {
     if (draw_rail(frame, "rail.grid", FoldSide::Right, "Heads")) toggle_grid();

@@ -23,7 +23,7 @@ void Workspace::open_files(const std::vector<std::string>& paths) {
   if (kind == FileKind::Capture) return open_capture(path);
   if (kind == FileKind::Model) return open_model(path);
   try {
-    kind == FileKind::Session ? show_session(path) : show_text(path);
+    kind == FileKind::Session ? show_session(path) : kind == FileKind::Lesson ? show_lesson(path) : show_text(path);
   } catch (const std::exception& error) {
     notice_ = {.text = error.what(), .is_warning = true};
   }

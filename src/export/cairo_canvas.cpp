@@ -155,6 +155,8 @@ void CairoCanvas::text(glm::vec2 anchor, std::string_view text, const TextStyle&
   cairo_restore(cairo_.get());
 }
 
+void CairoCanvas::end_page() { cairo_show_page(cairo_.get()); }
+
 std::string CairoCanvas::end_surface() {
   cairo_surface_finish(surface_.get());
   const cairo_status_t status = cairo_surface_status(surface_.get());

@@ -30,6 +30,8 @@ class CairoCanvas : public Canvas {
  protected:
   /// Draws on any surface, at `scale` of its units each.
   CairoCanvas(Surface surface, double scale, std::optional<Rgb> paper, FigureFont font);
+  /// Of a document: what is drawn from now on is on another page.
+  void end_page();
   /// Completes a surface of a document. Returns what went wrong; empty: nothing.
   std::string end_surface();
 

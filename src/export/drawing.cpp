@@ -88,4 +88,14 @@ std::string encode(const Drawing& drawing, DrawingFormat format) {
   return encode(drawing.size(), drawing.output(), format, [&](Canvas& canvas) { drawing.draw(canvas); });
 }
 
+std::string encode_pages(glm::vec2 size, const DrawingOutput& output,
+                         const std::vector<std::function<void(Canvas& canvas)>>& pages) {
+  PdfCanvas canvas(size.x, size.y, output);
+  for (std::size_t i = 0; i < pages.size(); ++i) {
+    if (i > 0) canvas.begin_page();
+    pages[i](canvas);
+  }
+  return canvas.finish();
+}
+
 }  // namespace headlight::exporting

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "export/canvas.h"
 #include "export/figure_parts.h"
@@ -55,5 +56,9 @@ std::string encode(const Drawing& drawing, DrawingFormat format);
 /// The same of whatever draws itself in `size` units.
 std::string encode(glm::vec2 size, const DrawingOutput& output, DrawingFormat format,
                    const std::function<void(Canvas& canvas)>& draw);
+
+/// A PDF of several pages of one size, each of which draws itself.
+std::string encode_pages(glm::vec2 size, const DrawingOutput& output,
+                         const std::vector<std::function<void(Canvas& canvas)>>& pages);
 
 }  // namespace headlight::exporting

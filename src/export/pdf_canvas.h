@@ -11,11 +11,14 @@ namespace headlight::exporting {
 inline constexpr double kPointsPerUnit = 72.0 / 96.0;
 inline constexpr double kMostPoints = 14'400.0;  ///< along a side of a page, by the format
 
-/// Writes a PDF of one page: lines stay lines, text is selectable and has its fonts embedded.
+/// Writes a PDF: lines stay lines, text is selectable and has its fonts embedded.
 class PdfCanvas : public CairoCanvas {
  public:
   /// width × height units of 1/96 inch. Throws Error beyond the 14,400 points of a page, and when memory is exhausted.
   PdfCanvas(float width, float height, const DrawingOutput& output);
+
+  /// What is drawn from now on is on another page of the same size.
+  void begin_page() { end_page(); }
 
   /// The whole document; nothing can be drawn afterwards.
   std::string finish();

@@ -1,13 +1,23 @@
 // Lessons in the window: each is played to its end by mouse and keyboard, and what it claims is measured.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "app/lessons/printed_numbers.h"
 #include "app/quantities/evaluation.h"
 #include "app/ui_driver.h"
+#include "support/temporary_directory.h"
 
 namespace viewer_lessons_test {
 
@@ -31,41 +41,152 @@ Deed clicks(const std::string& name) {
 Deed pins(std::uint32_t query, std::uint32_t key) {
   return [query, key](UiDriver& ui) { ui.click_cell(query, key); };
 }
-
-/// What the user does for each card with a task, in the order of the cards.
-const std::map<std::string, std::vector<Deed>>& deeds() {
-  static const std::map<std::string, std::vector<Deed>> kDeeds = {
-      {"1-what-a-query-is",
-       {[](UiDriver& ui) { ui.fill_in("text.edit", "A dog runs through the grass."); }, pins(3, 2), presses(Key::Digit2),
-        presses(Key::Down)}},
-      {"2-notebook-000", {clicks("mask.fill.0"), clicks("mask.fill.1")}},
-      {"3-notebook-001", {presses(Key::C), presses(Key::Right, 3), clicks("text.cross")}},
-      {"4-notebook-002",
-       {presses(Key::P), [](UiDriver& ui) { ui.fill_in("text.edit", "Ein kleiner Mann l\u00E4uft am Strand."); },
-        [](UiDriver& ui) {
-          ui.click("head.mean");
-          ui.click("head.mean.layer");
-        }}},
-      {"5-notebook-003",
-       {pins(2, 1),
-        [](UiDriver& ui) {
-          ui.click("model.details");
-          ui.click("model.merge");
-          ui.click("model.merge.1");
-        }}},
-      {"6-notebook-004", {pins(1, 4), presses(Key::Right, 2)}},
-      {"7-finding-induction",
-       {presses(Key::Right, 5),
-        [](UiDriver& ui) {
-          ui.press(Key::Down);
-          ui.press(Key::Left);
-        },
-        pins(10, 3), presses(Key::K), clicks("status.reset.button")}},
-      {"8-without-the-mask",
-       {presses(Key::C), presses(Key::Digit1), pins(5, 16), presses(Key::C),
-        [](UiDriver& ui) { ui.click_within("mask.window", 0.5F, 0.5F); }}},
+Deed fills(const std::string& field, const std::string& text) {
+  return [field, text](UiDriver& ui) { ui.fill_in(field, text); };
+}
+Deed types(const std::string& text) { return fills("text.edit", text); }
+Deed all(std::vector<Deed> deeds) {
+  return [deeds = std::move(deeds)](UiDriver& ui) {
+    for (const Deed& deed : deeds) deed(ui);
   };
-  return kDeeds;
+}
+Deed chooses(const std::string& list, const std::string& entry) {
+  return [list, entry](UiDriver& ui) {
+    ui.click(list);
+    ui.click(entry);
+  };
+}
+Deed slides(const std::string& slider) {
+  return [slider](UiDriver& ui) { ui.click_within(slider, 0.5F, 0.5F); };
+}
+/// Through layers and heads.
+Deed moves(int layers, int heads) {
+  return [layers, heads](UiDriver& ui) {
+    for (int i = 0; i < std::abs(layers); ++i) ui.press(layers > 0 ? Key::Down : Key::Up);
+    for (int i = 0; i < std::abs(heads); ++i) ui.press(heads > 0 ? Key::Right : Key::Left);
+  };
+}
+
+/// What a user does for the conditions of a card that aren't questions, and something near it that must not complete it.
+struct Play {
+  Deed right, wrong;
+};
+
+/// By lesson, the cards with such conditions in their order. Answers to questions, right and wrong, follow from the
+/// conditions themselves.
+const std::map<std::string, std::vector<Play>>& plays() {
+  static const std::map<std::string, std::vector<Play>> kPlays = {
+      {"1-what-a-query-is",
+       {{types("A cat runs through the grass."), types("A hat runs through the grass.")},
+        {pins(3, 2), pins(3, 0)},
+        {presses(Key::Digit2), presses(Key::Digit4)},
+        {presses(Key::Down), presses(Key::Right)}}},
+      {"2-notebook-000", {{clicks("mask.fill.0"), clicks("mask.fill.2")}, {clicks("mask.fill.1"), clicks("mask.fill.2")}}},
+      {"3-notebook-001",
+       {{presses(Key::C), presses(Key::P)},
+        {presses(Key::Right, 3), presses(Key::Right, 2)},
+        {clicks("text.cross"), presses(Key::C)}}},
+      {"4-notebook-002",
+       {{presses(Key::P), presses(Key::C)},
+        {types("Ein kleiner Mann l\u00E4uft am Strand."), types("Ein kleiner Hund l\u00E4uft.")},
+        {chooses("head.mean", "head.mean.layer"), chooses("head.mean", "head.mean.kind")}}},
+      {"5-notebook-003", {{chooses("model.merge", "model.merge.1"), clicks("model.bias")}}},
+      {"6-notebook-004", {{pins(1, 1), pins(2, 1)}, {presses(Key::Right, 2), presses(Key::Right)}}},
+      {"7-finding-induction",
+       {{clicks("heads.row.0.5"), clicks("heads.row.0.4")},
+        {moves(1, -1), moves(1, 0)},
+        {pins(12, 3), pins(12, 4)},
+        {presses(Key::K), moves(0, 1)},
+        {clicks("status.reset.button"), presses(Key::Right)}}},
+      {"8-without-the-mask",
+       {{presses(Key::C), presses(Key::P)},
+        {presses(Key::Digit1), presses(Key::Digit2)},
+        {presses(Key::C), presses(Key::P)},
+        {slides("mask.window"), presses(Key::P)}}},
+      {"9-embeddings-and-positions", {{clicks("model.positions"), clicks("model.bias")}}},
+      {"10-why-the-root",
+       {{fills("model.d_k", "64"), fills("model.d_k", "16")}, {clicks("model.scale.0"), clicks("model.scale.2")}}},
+      {"11-residual-norm-feed-forward", {{clicks("block.weights"), clicks("block.q")}}},
+      {"12-reshape-into-heads", {{presses(Key::Right, 2), presses(Key::Right)}}},
+      {"14-generation", {{clicks("generate.start"), types("A man in a red car")}}},
+      {"15-alignment", {{presses(Key::Digit5), presses(Key::Digit2)}}},
+      {"16-rotary-positions", {}},
+      {"17-attention-sinks",
+       {{clicks("heads.row.1.0"), clicks("heads.row.1.4")},
+        {presses(Key::K), moves(0, 1)},
+        {presses(Key::K), all({moves(0, 1), presses(Key::K)})}}},
+      {"18-from-text-to-probability", {{presses(Key::W), presses(Key::L)}, {presses(Key::K), moves(0, 1)}}},
+      {"19-task-of-notebook-001",
+       {{all({fills("model.d_model", "16"), fills("model.heads", "4"), clicks("model.output_projection")}),
+         all({fills("model.d_model", "16"), clicks("model.output_projection")})},
+        {presses(Key::C), presses(Key::P)},
+        {clicks("text.cross"), presses(Key::C)}}},
+  };
+  return kPlays;
+}
+
+/// Answers a question of the open card by mouse and keyboard.
+void answer(UiDriver& ui, std::size_t condition, const nlohmann::json& value) {
+  const std::string_view name = ui.window().lessons().card().done[condition].subject.observation->name;
+  if (name == "choice") {
+    ui.click(fmt::format("lesson.choice.{}.{}", condition, value.get<std::size_t>()));
+  } else if (name == "number") {
+    ui.fill_in(fmt::format("lesson.number.{}", condition), fmt::format("{:.6f}", value.get<double>()));
+    ui.click(fmt::format("lesson.check.{}", condition));
+  } else {
+    ui.click_cell(value.at(0).get<std::uint32_t>(), value.at(1).get<std::uint32_t>());
+  }
+}
+
+/// Every other choice, a number a little too far away, the cell beside.
+std::vector<nlohmann::json> wrong_answers(const LessonCondition& condition, const nlohmann::json& right) {
+  std::vector<nlohmann::json> wrong;
+  for (std::size_t i = 0; i < condition.subject.choices.size(); ++i) {
+    if (right != i) wrong.emplace_back(i);
+  }
+  if (condition.subject.observation->name == "number") {
+    const double away = 1.5 * condition.within + 0.001;
+    wrong = {right.get<double>() + away, right.get<double>() - away};
+  }
+  if (condition.subject.observation->name == "click") {
+    const auto row = right.at(0).get<std::uint32_t>();
+    wrong = {{row > 0 ? row - 1 : row + 1, right.at(1)}};
+  }
+  return wrong;
+}
+
+/// Does wrong things and then right ones, until the card's task is done.
+void play_card(UiDriver& ui, const Play* play) {
+  const LessonPlayer& player = ui.window().lessons();
+  const LessonCard& card = player.card();
+  const State opened = ui.state();
+  CHECK(ui.sees("lesson.task"));
+  for (std::size_t i = 0; i < card.done.size(); ++i) {
+    if (!card.done[i].subject.observation->is_answer) continue;
+    for (const nlohmann::json& wrong : wrong_answers(card.done[i], player.standings()[i].observed.wanted)) {
+      CAPTURE(wrong.dump());
+      answer(ui, i, wrong);
+      CHECK(ui.sees("lesson.hint"));
+      REQUIRE_FALSE(ui.sees("lesson.task.done"));
+    }
+  }
+  if (play) {
+    play->wrong(ui);
+    CHECK(ui.state() != opened);
+    REQUIRE_FALSE(ui.sees("lesson.task.done"));
+  }
+  ui.click("lesson.again");
+  REQUIRE_FALSE(ui.sees("lesson.task.done"));
+  if (play) play->right(ui);
+  for (std::size_t i = 0; i < card.done.size(); ++i) {
+    if (card.done[i].subject.observation->is_answer) answer(ui, i, nlohmann::json(player.standings()[i].observed.wanted));
+  }
+  std::string observed;
+  for (const ConditionStanding& standing : player.standings()) {
+    observed += fmt::format("{} for {}; ", standing.observed.value.dump(), standing.observed.wanted.dump());
+  }
+  CAPTURE(observed);
+  REQUIRE(ui.sees("lesson.task.done"));
 }
 
 /// Opens the list of lessons and one of them.
@@ -82,39 +203,190 @@ float weight(const UiDriver& ui, std::uint32_t query, std::uint32_t key) { retur
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE("every lesson is played to its end") {
-    UiDriver ui;
-    ui.resize(1600, 2400);  // all sections of the sidebar are in sight
-    for (const auto& lesson : deeds()) {
+  TEST_CASE("every lesson is played to its end: what is right completes a card, what is wrong doesn't") {
+    UiDriver ui(State{}, open_gpu_runner);  // the reference leaves gains out of predictions
+    ui.resize(1600, 2400);                  // all sections of the sidebar are in sight
+    for (const auto& lesson : plays()) {
       const std::string id = lesson.first;
       CAPTURE(id);
       start(ui, id);
-      std::size_t next_deed = 0;
+      std::size_t next_play = 0;
       while (ui.window().lessons().lesson()) {
-        const LessonPlayer& player = ui.window().lessons();
-        const std::string title = player.card().title;
+        const LessonCard& card = ui.window().lessons().card();
+        const std::string title = card.title;
         const std::string notice = ui.window().notice().text;
         CAPTURE(title);
         CAPTURE(notice);
-        if (player.card().numbers) CHECK(ui.sees("lesson.numbers.agree"));
-        if (!player.card().done.empty()) {
-          CHECK(ui.sees("lesson.task"));
-          REQUIRE(next_deed < lesson.second.size());
-          lesson.second[next_deed++](ui);
-          REQUIRE(ui.sees("lesson.task.done"));
-        }
+        if (!card.control.empty()) CHECK(ui.sees(card.control));
+        if (card.numbers && !card.conceals) CHECK(ui.sees("lesson.numbers.agree"));
+        const bool needs_play = std::ranges::any_of(
+            card.done, [](const LessonCondition& condition) { return !condition.subject.observation->is_answer; });
+        if (needs_play) REQUIRE(next_play < lesson.second.size());
+        if (!card.done.empty()) play_card(ui, needs_play ? &lesson.second[next_play++] : nullptr);
+        if (card.numbers && card.conceals) CHECK(ui.sees("lesson.numbers.agree"));
         ui.click("lesson.next");
       }
-      CHECK(next_deed == lesson.second.size());
+      CHECK(next_play == lesson.second.size());
       CHECK(ui.window().settings().lessons.completed.contains(id));
     }
-    CHECK(deeds().size() == ui.window().lessons().list().lessons.size());
+    CHECK(plays().size() == ui.window().lessons().list().lessons.size());
+  }
+
+  TEST_CASE("what a card points at is in sight in a small window") {
+    UiDriver ui;
+    ui.resize(1280, 720);
+    ui.press(Key::F4);
+    const std::vector<Lesson> lessons = ui.window().lessons().list().lessons;
+    std::size_t controls = 0, matrices = 0;
+    for (const Lesson& lesson : lessons) {
+      CAPTURE(lesson.id);
+      ui.window().show_lesson(lesson.path);
+      ui.settle();
+      for (std::size_t i = 0; i < lesson.cards.size(); ++i, ui.press(Key::Period, kControl)) {
+        const LessonCard& card = lesson.cards[i];
+        CAPTURE(card.title);
+        const auto is_in = [](const view::Rect& inner, const view::Rect& outer) {
+          return inner.origin.x >= outer.origin.x && inner.origin.y >= outer.origin.y && inner.end().x <= outer.end().x &&
+                 inner.end().y <= outer.end().y;
+        };
+        if (!card.done.empty()) {
+          CHECK(ui.rect("lesson.asked").end().y <= ui.rect("lesson.next").origin.y);
+        }
+        if (!card.control.empty()) {
+          ++controls;
+          REQUIRE(ui.sees(card.control));
+          CHECK(is_in(ui.rect(card.control), {.origin = {}, .size = {1280.0F, 720.0F}}));
+        }
+        if (!card.matrix.empty() && ui.state().view.tab == "steps") {
+          ++matrices;
+          const view::Rect matrix = ui.rect("steps." + card.matrix);
+          const view::Rect center = ui.window().center();
+          CHECK(matrix.origin.y >= center.origin.y);
+          CHECK(matrix.origin.y + std::min(matrix.size.y, 100.0F) <= center.end().y);
+          CHECK(matrix.origin.x >= center.origin.x);
+        }
+      }
+    }
+    CHECK(controls > 8);
+    CHECK(matrices > 5);
+  }
+
+  TEST_CASE("what a card asks isn't shown before it is answered, and then with the reason") {
+    UiDriver ui;
+    start(ui, "3-notebook-001");
+    ui.press(Key::Period, kControl);
+    REQUIRE(ui.window().lessons().card().conceals);
+    CHECK_FALSE(ui.sees("lesson.numbers.agree"));
+    CHECK_FALSE(ui.sees("grid.encoder.0.0"));
+    ui.feed({shell::MouseMove{ui.rect("head.map").center()}});
+    ui.wait(2.0);
+    ui.settle();
+    CHECK_FALSE(ui.sees("tooltip"));
+    ui.fill_in("lesson.number.0", "0,5");
+    ui.click("lesson.check.0");
+    CHECK(ui.sees("lesson.hint"));
+    ui.fill_in("lesson.number.0", "half");
+    ui.click("lesson.check.0");  // no number: the answer stays
+    CHECK(ui.sees("lesson.hint"));
+    ui.fill_in("lesson.number.0", " 1 ");
+    ui.click("lesson.check.0");
+    CHECK(ui.sees("lesson.task.done"));
+    CHECK(ui.sees("lesson.numbers.agree"));
+    CHECK(ui.sees("grid.encoder.0.0"));
+  }
+
+  TEST_CASE("a lesson's file: opened by path or dropped, read again when it changes, in its languages, with notes") {
+    const TemporaryDirectory folder;
+    const std::filesystem::path path = folder.path() / "mine.json";
+    const std::string before = R"({"headlight_lesson": 1, "title": "\u6CE8\u610F", "summary": "S", "minutes": 1, "cards": [
+      {"title": "\u6CE8\u610F\u529B", "text": ["**Bold** and $QK^T$, \u4E00\u4E8C\u4E09."], "opens": {"preset": "notebook-003"},
+       "notes": "Ask the class.", "de": {"title": "Karte"}},
+      {"title": "Two", "text": ["b"], "task": "T", "control": "mask.nothing",
+       "done": [{"loss": {}, "at_most": 1}]}]})";
+    std::ofstream(path) << before;
+    UiDriver ui;
+    std::string notes;
+    ui.window().on_notes([&](const std::string& text) { notes += text; });
+    ui.window().open_files({path.string()});
+    ui.settle();
+    REQUIRE_MESSAGE(ui.window().lessons().lesson(), ui.window().notice().text);
+    CHECK(ui.window().notice().text == "");
+    CHECK(notes.find("Ask the class.") != std::string::npos);
+    CHECK(notes.find("1 of 2") != std::string::npos);
+    ui.click("lesson.language.de");
+    ui.settle();
+    CHECK(ui.window().lessons().card().title == "Karte");
+    ui.click("lesson.language.en");
+    ui.settle();
+    std::string after = before;
+    after.replace(after.find("Bold"), 4, "Fett");
+    std::ofstream(path) << after;
+    std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(2));
+    ui.wait(1.0);
+    ui.settle();
+    CHECK(ui.window().lessons().card().paragraphs.front().starts_with("**Fett**"));
+    ui.press(Key::Period, kControl);
+    CHECK(ui.window().notice().text.find("mask.nothing") != std::string::npos);
+    std::ofstream(path) << "{";
+    std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(4));
+    ui.wait(1.0);
+    ui.settle();
+    CHECK(ui.window().notice().text.find("mine.json") != std::string::npos);
+    CHECK(ui.window().lessons().card().title == "Two");
+    std::ofstream(folder.path() / "bad.json") << R"({"headlight_lesson": 1})";
+    ui.window().open_files({(folder.path() / "bad.json").string()});
+    ui.settle();
+    CHECK(ui.window().notice().text.find("bad.json: title: expected a text") != std::string::npos);
+  }
+
+  TEST_CASE("a printed number that is wrong in the file isn't blamed on the model, its mask or its text") {
+    const TemporaryDirectory folder;
+    const std::filesystem::path path = folder.path() / "mine.json";
+    std::ofstream(path) << R"({"headlight_lesson": 1, "title": "T", "summary": "S", "minutes": 1, "cards": [
+      {"title": "One", "text": ["a"], "opens": {"preset": "notebook-003"},
+       "numbers": {"source": "s", "quantity": "weights", "row": 1, "values": [[0.39, 0.71]], "decimals": 2}}]})";
+    UiDriver ui;
+    ui.window().open_files({path.string()});
+    ui.settle();
+    REQUIRE(ui.sees("lesson.numbers.differ"));
+    const PrintedNumbers& numbers = *ui.window().lessons().card().numbers;
+    CHECK(ui.window().lessons().computes_card(ui.state()));
+    const attention::Tile& tile = *ui.result().tile(numbers.query);
+    CHECK(verdict_of(numbers, tile.values, true) ==
+          "Row 1, column 1: printed is 0.71, computed is 0.61. The run is the card's, so the printed number is of something "
+          "else.");
+    ui.press(Key::C);
+    CHECK_FALSE(ui.window().lessons().computes_card(ui.state()));
+  }
+
+  TEST_CASE("a presentation keeps the card, which folds, and has a larger map than the window") {
+    UiDriver ui;
+    ui.resize(1280, 720);
+    start(ui, "3-notebook-001");
+    ui.press(Key::Period, kControl);
+    const glm::vec2 before = ui.rect("head.map").size * ui.ui().scale();
+    ui.press(Key::F5);
+    CHECK(ui.sees("lesson.task"));
+    const glm::vec2 beside_card = ui.rect("head.map").size * ui.ui().scale();
+    CHECK(beside_card.x > before.x);
+    CHECK(beside_card.y > before.y);
+    CHECK(ui.ui().scale() > 1.3F);
+    ui.click("fold.sidebar");
+    CHECK_FALSE(ui.sees("lesson.task"));
+    CHECK(ui.rect("head.map").size.x * ui.ui().scale() >= beside_card.x);
+    ui.click("rail.sidebar");
+    CHECK(ui.sees("lesson.task"));
+    ui.press(Key::Period, kControl);
+    CHECK(ui.window().lessons().card_index() == 2);
+    CHECK(ui.sees("lesson.task"));
+    ui.press(Key::F5);
+    CHECK(ui.ui().scale() == 1.0F);
   }
 
   TEST_CASE("the induction lesson tells the truth: without the previous-token head the induction head's diagonal is gone") {
     UiDriver ui(State{}, open_gpu_runner);
     start(ui, "7-finding-induction");
-    for (int card = 0; card < 2; ++card) ui.press(Key::Period, kControl);
+    for (int card = 0; card < 3; ++card) ui.press(Key::Period, kControl);
     REQUIRE(ui.state().selection.block.layer.value == 1);
     REQUIRE(ui.state().selection.head == 4);
     // The token after the last occurrence of each token of the second half: a diagonal.

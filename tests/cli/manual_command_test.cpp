@@ -54,7 +54,7 @@ void list_commands(const std::vector<std::string>& command, std::vector<Listed>&
   all.push_back(listed_here);
   const std::size_t at = help.find("[COMMAND]");
   if (at == std::string::npos) return;
-  for (const std::string& inner : listed(help, "[a-z]+(?=  )", "ommands:")) {
+  for (const std::string& inner : listed(help, "[a-z-]+(?=  )", "ommands:")) {
     std::vector<std::string> whole = command;
     whole.push_back(inner);
     list_commands(whole, all);

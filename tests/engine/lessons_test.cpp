@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <regex>
@@ -12,6 +13,9 @@
 #include <vector>
 
 #include "app/engine/run_source.h"
+#include "app/lessons/card_runner.h"
+#include "app/lessons/observation.h"
+#include "app/lessons/worksheet.h"
 #include "app/quantities/evaluation.h"
 #include "app/state/comparison.h"
 #include "app/state/state_json.h"
@@ -53,6 +57,25 @@ std::vector<std::string> abbreviations_in(const std::string& text) {
   return found;
 }
 
+/// Of the state alone: what only a run knows isn't met.
+bool is_done(const LessonCard& card, const State& state, const json& answer = {}) {
+  const json settings = to_json(state);
+  const EngineResult no_run;
+  std::vector<Query> queries;
+  const LessonRun run{.state = state, .settings = settings, .result = no_run, .queries = queries, .answer = answer};
+  return std::ranges::all_of(card.done, [&](const LessonCondition& condition) { return observe(condition, run).is_met; });
+}
+
+/// Observes the state without a run, as a window does before its first.
+bool observe(LessonPlayer& player, const State& state) {
+  std::vector<Query> queries;
+  return player.observe(state, EngineResult(), queries);
+}
+
+const Observation& observation(std::string_view name) {
+  return *std::ranges::find(observations(), name, &Observation::name);
+}
+
 struct LessonFile {
   explicit LessonFile(const json& lesson) : path(folder.path() / "mine.json") { std::ofstream(path) << lesson.dump(); }
 
@@ -87,7 +110,19 @@ TEST_SUITE("cpu") {
   TEST_CASE("the lessons that come along are whole: tasks begin undone, sentences are few") {
     const LessonList list = bundled();
     for (const std::string& problem : list.problems) FAIL_CHECK(problem);
-    CHECK(list.lessons.size() == 8);
+    REQUIRE(list.lessons.size() == 18);
+    CHECK(list.lessons.front().id == "1-what-a-query-is");
+    CHECK(list.lessons.back().id == "19-task-of-notebook-001");  // by number
+    std::set<std::string> views;
+    for (const Lesson& lesson : list.lessons) {
+      State state;
+      for (const LessonCard& card : lesson.cards) {
+        open_card(card, state);
+        views.insert(state.view.tab);
+      }
+    }
+    CHECK(views == std::set<std::string>{"block", "flow", "head", "heads", "knockouts", "lines", "logits", "model", "neuron",
+                                         "pair", "patching", "predictions", "steps", "text"});
     for (const Lesson& lesson : list.lessons) {
       CAPTURE(lesson.id);
       CHECK(lesson.minutes > 0);
@@ -213,7 +248,8 @@ TEST_SUITE("cpu") {
     state.gains[{{.layer = LayerIndex{1}}, 4}] = 0.0F;
     const auto holds = [&](const char* field, LessonCondition::Test test, json value) {
       LessonCard card;
-      card.done.push_back({.field = field, .test = test, .value = std::move(value)});
+      card.done.push_back(
+          {.subject = {.observation = &observation("field"), .field = field}, .test = test, .value = std::move(value)});
       return is_done(card, state);
     };
     using Test = LessonCondition::Test;
@@ -227,7 +263,148 @@ TEST_SUITE("cpu") {
     CHECK(holds("gains", Test::Contains, {{"layer", 1}, {"head", 4}}));
     CHECK_FALSE(holds("gains", Test::Contains, {{"layer", 1}, {"head", 5}}));
     CHECK_FALSE(holds("gains.layer", Test::Equals, 1));
+    CHECK(holds("gains.0.layer", Test::Equals, 1));
+    CHECK_FALSE(holds("gains.1.layer", Test::Equals, 1));
+    CHECK_FALSE(holds("gains.99999999999999999999.layer", Test::Differs, 1));
+    CHECK_FALSE(holds("view.pinned.0", Test::Differs, 7));  // nothing is pinned
+    state.view.pinned = {.query = 3, .key = 2};
+    CHECK(holds("view.pinned.0", Test::Equals, 3));
+    CHECK_FALSE(holds("view.pinned.1", Test::Equals, 3));
     CHECK_FALSE(holds("nothing", Test::Differs, 1));
+  }
+
+  TEST_CASE("questions: right answers, wrong ones with their hint, and answers that the run knows") {
+    json lesson = small_lesson();
+    lesson["cards"][0]["done"] = {{{"choice", {"a", "b"}}, {"equals", 1}, {"hint", "Not a."}},
+                                  {{"number", "p"}, {"equals", 0.5}, {"within", 0.01}, {"hint", "Halve it."}},
+                                  {{"click", "map"}, {"equals", {2, 1}}, {"hint", "One row down."}}};
+    lesson["cards"][1]["task"] = "Largest?";
+    lesson["cards"][1]["done"] = {{{"number", "key"}, {"equals", {{"largest_key", {{"row", 2}}}}}, {"hint", "Brighter."}}};
+    lesson["cards"][1]["reveal"] = {"Because."};
+    const LessonFile file(lesson);
+    LessonPlayer player(read_lessons({file.folder.path()}));
+    LessonProgress progress;
+    State state;
+    REQUIRE(player.start(0, true, state, progress) == "");
+    const auto is_wrong = [&](std::size_t condition) {
+      observe(player, state);
+      return player.standings()[condition].is_answered_wrong();
+    };
+    for (std::size_t i = 0; i < 3; ++i) CHECK_FALSE(is_wrong(i));
+    player.answer(0, 0U);
+    CHECK(is_wrong(0));
+    player.answer(1, 0.52);
+    CHECK(is_wrong(1));
+    state.view.pinned = {.query = 1, .key = 2};
+    CHECK(is_wrong(2));
+    player.answer(0, 1U);
+    CHECK_FALSE(is_wrong(0));
+    player.answer(1, 0.505);
+    CHECK_FALSE(is_wrong(1));
+    CHECK_FALSE(player.is_card_done());
+    state.view.pinned = {.query = 2, .key = 1};
+    CHECK_FALSE(is_wrong(2));
+    CHECK(player.is_card_done());
+    REQUIRE(player.go_on(state, progress) == "");
+    player.answer(0, 1.0);
+    observe(player, state);
+    CHECK_FALSE(player.is_card_done());  // no run has told what is right
+    CHECK(player.aim() == Aim{});
+  }
+
+  TEST_CASE("a lesson has its texts in the language that is asked for, and its own where it hasn't") {
+    json lesson = small_lesson();
+    lesson["de"] = {{"title", "Titel"}};
+    lesson["cards"][0]["de"] = {{"title", "Eins"}, {"text", {"ein"}}};
+    lesson["cards"][0]["done"] = {
+        {{"choice", {"a", "b"}}, {"equals", 1}, {"hint", "Not a."}, {"de", {{"choice", {"x", "y"}}, {"hint", "Nicht a."}}}}};
+    const LessonFile file(lesson);
+    const Lesson own = read_lesson(file.path), german = read_lesson(file.path, "de"), french = read_lesson(file.path, "fr");
+    CHECK(own.languages == std::set<std::string>{"de"});
+    CHECK(own.title == "T");
+    CHECK(german.title == "Titel");
+    CHECK(german.cards[0].title == "Eins");
+    CHECK(german.cards[0].task == "Pin");
+    CHECK(german.cards[0].done[0].subject.choices == std::vector<std::string>{"x", "y"});
+    CHECK(german.cards[0].done[0].hint == "Nicht a.");
+    CHECK(german.cards[1].title == "Two");
+    CHECK(french.title == "T");
+    CHECK(own.cards[0].done[0].hint == "Not a.");
+  }
+
+  TEST_CASE("a file that changes is read again: its texts at once, its state where it opens another one") {
+    json lesson = small_lesson();
+    const LessonFile file(lesson);
+    LessonPlayer player(read_lessons({file.folder.path()}));
+    LessonProgress progress;
+    State state;
+    std::string trouble;
+    REQUIRE(player.start(0, true, state, progress) == "");
+    CHECK_FALSE(player.reload(state, trouble));
+    auto written = std::filesystem::last_write_time(file.path);
+    const auto rewrite = [&](const std::string& text) {
+      std::ofstream(file.path) << text;
+      std::filesystem::last_write_time(file.path, written += std::chrono::seconds(1));
+    };
+    state.view.tab = "lines";  // the user's
+    lesson["cards"][0]["title"] = "Uno";
+    rewrite(lesson.dump());
+    CHECK(player.reload(state, trouble));
+    CHECK(trouble.empty());
+    CHECK(player.card().title == "Uno");
+    CHECK(state.view.tab == "lines");
+    rewrite("{");
+    CHECK(player.reload(state, trouble));
+    CHECK(trouble.find("mine.json") != std::string::npos);
+    CHECK(player.card().title == "Uno");
+    trouble.clear();
+    CHECK_FALSE(player.reload(state, trouble));  // it is told once
+    lesson["cards"][0]["opens"]["view"]["tab"] = "steps";
+    rewrite(lesson.dump());
+    CHECK(player.reload(state, trouble));
+    CHECK(trouble.empty());
+    CHECK(state.view.tab == "steps");
+    player.choose_language("de");
+    CHECK(player.reload(state, trouble));
+  }
+
+  TEST_CASE("a lesson is checked: tasks done before they are begun, printed numbers of something else") {
+    json lesson = small_lesson();
+    lesson["cards"][0]["done"] = {{{"field", "view.tab"}, {"equals", "head"}},
+                                  {{"largest_key", {{"row", 2}}}, {"equals", 1}},
+                                  {{"cell", {{"row", 0}, {"column", 0}}}, {"at_least", 0.99}}};
+    lesson["cards"][0]["numbers"] = {
+        {"source", "s"}, {"quantity", "weights"}, {"row", 1}, {"values", {{0.3924, 0.7076}}}, {"decimals", 4}};
+    lesson["cards"][1]["numbers"] = {{"source", "s"}, {"quantity", "weights"}, {"row", 60}, {"values", {{1.0}}}};
+    lesson["cards"][2]["done"].push_back({{"field", "view.tab"}, {"differs", "lines"}});
+    const LessonFile file(lesson);
+    const EngineOptions options{.open = open_reference_runner, .device = {}};
+    CHECK(
+        check_lesson(read_lesson(file.path), options) ==
+        std::vector<std::string>{
+            "mine.json: card 1, \"One\": its task is completed before anything is done",
+            "mine.json: card 1, \"One\": Row 1, column 1: printed is 0.7076, computed is 0.6076. The run is the card's, so "
+            "the printed number is of something else.",
+            "mine.json: card 2, \"Two\": the run has no such matrix as \"numbers\" names",
+            "mine.json: card 3, \"Three\": done[1] holds when the card opens"});
+    const LessonFile plain(small_lesson());
+    CHECK(check_lesson(read_lesson(plain.path), options).empty());
+  }
+
+  TEST_CASE("a lesson on paper: pages with and without answers") {
+    json lesson = small_lesson();
+    lesson["cards"][0]["done"] = {{{"click", "map"}, {"equals", {2, 1}}, {"hint", "h"}}};
+    lesson["cards"][0]["reveal"] = {"Because."};
+    for (int i = 0; i < 6; ++i) lesson["cards"].push_back(lesson["cards"][0]);  // more than a page has room for
+    const LessonFile file(lesson);
+    const EngineOptions options{.open = open_reference_runner, .device = {}};
+    const Lesson read = read_lesson(file.path);
+    const std::string sheet = worksheet_pdf(read, options, false), answers = worksheet_pdf(read, options, true);
+    CHECK(sheet.starts_with("%PDF"));
+    CHECK(answers.starts_with("%PDF"));
+    CHECK(answers.size() > sheet.size());
+    CHECK(sheet.find("/Type /Page % 2") != std::string::npos);  // as cairo numbers them
+    CHECK(worksheet_pdf(read, options, true) == answers);
   }
 
   TEST_CASE("a lesson is played, left, gone on with and completed") {
@@ -244,11 +421,11 @@ TEST_SUITE("cpu") {
     CHECK(player.card_index() == 0);
     CHECK_FALSE(state.compare.baseline);  // the baseline before has nothing to do with the lesson
     state.compare.baseline = make_baseline(state);
-    CHECK_FALSE(player.observe(state));
+    CHECK_FALSE(observe(player, state));
     state.view.pinned = {.query = 2, .key = 1};
-    CHECK(player.observe(state));
+    CHECK(observe(player, state));
     CHECK(player.is_card_done());
-    CHECK_FALSE(player.observe(state));  // it is told once
+    CHECK_FALSE(observe(player, state));  // it is told once
     CHECK(player.go_on(state, progress) == "");
     CHECK(player.is_card_done());  // nothing to do
     CHECK(progress.cards.at("mine") == 1);
@@ -278,6 +455,43 @@ TEST_SUITE("cpu") {
     CHECK(refusal_of(with("/done", nullptr)).starts_with("cards[0]: a task needs \"done\""));
     CHECK(refusal_of(with("/done/0/field", "view.pined")) == "cards[0].done[0].field: there is no setting 'view.pined'");
     CHECK(refusal_of(with("/done/0/at_most", 3)).starts_with("cards[0].done[0]: expected one of equals"));
+    CHECK(refusal_of(with("/done/0/loss", json::object())) == "cards[0].done[0]: expected one of field and loss, not both");
+    const auto refusal_of_condition = [](const json& condition) {
+      const std::string refusal = refusal_of(with("/done/0", condition)), place = "cards[0].done[0]";
+      CHECK(refusal.starts_with(place));
+      return refusal.substr(std::min(place.size(), refusal.size()));
+    };
+    CHECK(refusal_of_condition({{"equals", 1}}) ==
+          ": expected one of field, cell, largest_key, metric, probability, loss, choice, number, click");
+    CHECK(refusal_of_condition({{"cell", {{"rwo", 1}}}, {"at_least", 1}}) == ".cell.rwo: no such member");
+    CHECK(
+        refusal_of_condition({{"cell", {{"row", -1}}}, {"at_least", 1}}).starts_with(".cell.row: expected a whole number"));
+    CHECK(refusal_of_condition({{"cell", 1}, {"at_least", 1}}).starts_with(".cell: expected an object"));
+    CHECK(refusal_of_condition({{"cell", {{"quantity", "wights"}}}, {"at_least", 1}}) ==
+          ".cell.quantity: there is no quantity \"wights\"");
+    CHECK(refusal_of_condition({{"cell", json::object()}, {"at_least", "1"}}) ==
+          ": expected a number after at_least or at_most");
+    CHECK(refusal_of_condition({{"metric", json::object()}, {"at_least", 1}})
+              .starts_with(".metric.metric: expected one of prev"));
+    CHECK(refusal_of_condition({{"probability", json::object()}, {"at_least", 1}}) ==
+          ".probability.token: expected a token");
+    CHECK(refusal_of_condition({{"number", "p"}, {"equals", 1}}).starts_with(": a question needs a \"hint\""));
+    CHECK(refusal_of_condition({{"number", "p"}, {"equals", {{"number", "q"}}}, {"hint", "h"}})
+              .starts_with(": an answer is compared with what is observed"));
+    CHECK(refusal_of_condition({{"number", "p"}, {"equals", 1}, {"within", -1}, {"hint", "h"}})
+              .starts_with(".within: expected a number, 0 or more"));
+    CHECK(refusal_of_condition({{"choice", {"a"}}, {"equals", 0}, {"hint", "h"}}) ==
+          ".choice: expected a list of 2 to 8 texts");
+    CHECK(refusal_of_condition({{"choice", {"a", "b"}}, {"equals", 2}, {"hint", "h"}}) ==
+          ": expected the number of the right choice, from 0 to 1");
+    CHECK(refusal_of(with("/image", "/etc/passwd")).starts_with("cards[0].image: expected the name of a file beside"));
+    CHECK(refusal_of(with("/image", "../a.png")).starts_with("cards[0].image: expected the name of a file beside"));
+    CHECK(refusal_of(with("/de", 1)) == "cards[0].de: expected an object with texts, found 1");
+    CHECK(refusal_of(with("/de", {{"titel", "x"}})) ==
+          "cards[0].de.titel: expected as many texts as \"titel\" has beside it");
+    CHECK(refusal_of(with("/de", {{"text", {"x", "y"}}})) ==
+          "cards[0].de.text: expected as many texts as \"text\" has beside it");
+    CHECK(refusal_of(with("/de", {{"opens", {{"text", "x"}}}})).starts_with("cards[0].de.opens: expected as many texts"));
     const json numbers = {{"source", "s"}, {"quantity", "weights"}, {"values", {{1, 2}, {3}}}};
     CHECK(refusal_of(with("/numbers", numbers)).starts_with("cards[0].numbers.values: expected rows of equally many"));
     CHECK(refusal_of(with("/numbers", {{"source", "s"}, {"quantity", "wights"}})) ==

@@ -1,4 +1,5 @@
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "app/exports/figure_record.h"
 #include "app/exports/figures.h"
 #include "app/exports/steps_panels.h"
+#include "model/head_weight.h"
 
 namespace headlight::app {
 namespace {
@@ -38,6 +40,30 @@ std::optional<StepPanel> step_panel(const FigureSubject& subject, FigureNumbers&
   return panel;
 }
 
+/// W_Q, W_K or W_V of the figure's head, before what it makes; nullopt: there is none, or it is wider than figures are.
+std::optional<StepPanel> weight_panel(const FigureSubject& subject, Stage stage) {
+  constexpr std::tuple<Stage, model::Projection, const char*> kWeights[] = {{Stage::Q, model::Projection::Query, "W_Q"},
+                                                                            {Stage::K, model::Projection::Key, "W_K"},
+                                                                            {Stage::V, model::Projection::Value, "W_V"}};
+  for (const auto& [made, projection, name] : kWeights) {
+    if (made != stage || subject.network == nullptr || subject.capture != nullptr) continue;
+    const model::HeadWeight weight =
+        model::head_weight(subject.network->layer(subject.matrix.block), projection, subject.matrix.head);
+    if (weight.linear == nullptr || weight.linear->in() > kStepEdge || weight.count > kStepEdge) continue;
+    const std::uint32_t rows = weight.linear->in();
+    attention::Tile tile;
+    tile.request = {.stage = Stage::X, .rows = rows, .columns = weight.count, .pool = 1};
+    tile.values = model::read_weight(*weight.linear, 0, rows, weight.first, weight.count);
+    StepPanel panel{.stage = stage, .of = stage, .matrix_rows = rows, .matrix_columns = weight.count, .weight = name};
+    panel.map = exporting::make_map(tile);
+    panel.rows = {.title = "feature of X", .tokens = {}};
+    panel.columns = {.title = "feature", .tokens = {}};
+    panel.style = exporting::diverging(figure_style(subject.blocks, Stage::Q, subject.options));
+    return panel;
+  }
+  return std::nullopt;
+}
+
 std::unique_ptr<exporting::Drawing> draw_steps(const FigureSubject& subject, FigureNumbers& numbers) {
   const ExportBlocks& blocks = subject.blocks;
   std::vector<Stage> stages;
@@ -50,11 +76,15 @@ std::unique_ptr<exporting::Drawing> draw_steps(const FigureSubject& subject, Fig
   }
   numbers.expect(cells);
   std::vector<StepPanel> panels;
+  std::size_t known = 0;
   for (const Stage stage : stages) {
     std::optional<StepPanel> panel = step_panel(subject, numbers, stage);
-    if (panel) panels.push_back(std::move(*panel));
+    if (!panel) continue;
+    ++known;
+    if (std::optional<StepPanel> weight = weight_panel(subject, stage)) panels.push_back(std::move(*weight));
+    panels.push_back(std::move(*panel));
   }
-  if (panels.size() < stages.size()) return nullptr;
+  if (known < stages.size()) return nullptr;
   exporting::PanelsFigure page;
   page.title = subject.options.title;
   if (page.title.empty()) page.title = fmt::format("The steps of {}", figure_place(blocks, subject.matrix, true));

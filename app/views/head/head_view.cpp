@@ -29,8 +29,11 @@ namespace {
 
 AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real) {
   const std::uint32_t batch = frame.state.selection.batch;
-  return {
-      .texts = batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr, .count = count, .real = real, .name = "key"};
+  return {.texts = batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr,
+          .count = count,
+          .real = real,
+          .name = "key",
+          .has_indices = frame.transient.aim.shows_indices};
 }
 
 /// Labels of what the pointer is over, on the map or on a token's chip, else of the pinned cell.
@@ -87,6 +90,22 @@ void draw_choices(const Frame& frame, const view::Viewport& viewport) {
   ImGui::PopClipRect();
 }
 
+/// A lesson asks what is in them: lines between the cells and nothing else.
+void draw_blank_cells(const Frame& frame, const view::Viewport& viewport) {
+  const view::Rect cells = viewport.visible();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), frame.ui.theme().field);
+  const view::Region region = viewport.visible_region();
+  for (std::uint32_t row = region.row; row <= region.row + region.rows; ++row) {
+    const float y = viewport.rect_of({.row = row, .column = region.column}).origin.y;
+    list->AddLine({cells.origin.x, y}, {cells.end().x, y}, frame.ui.theme().border);
+  }
+  for (std::uint32_t column = region.column; column <= region.column + region.columns; ++column) {
+    const float x = viewport.rect_of({.row = region.row, .column = column}).origin.x;
+    list->AddLine({x, cells.origin.y}, {x, cells.end().y}, frame.ui.theme().border);
+  }
+}
+
 /// The cells that are on screen, wholly or in part.
 CellRange visible_cells(const view::Viewport& viewport) {
   const view::Region region = viewport.visible_region();
@@ -114,7 +133,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   handle_axis_clicks(frame, viewport, margins);
 
   MapHeatmap heatmap(frame, viewport);
-  heatmap.draw();
+  frame.transient.aim.conceals ? draw_blank_cells(frame, viewport) : heatmap.draw();
   draw_paint_marks(frame, viewport);
   memory.new_row.observe(frame, queries.real.end, ImGui::GetTime());
   memory.new_row.draw(frame, viewport);
@@ -128,9 +147,9 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   }
   const Marginals* marginals = bars > 0.0F ? memory.grouped.marginals(frame) : nullptr;
   if (marginals) draw_marginals(frame, viewport, *marginals);
-  if (minimap.is_shown()) heatmap.draw_small(minimap);
+  if (minimap.is_shown() && !frame.transient.aim.conceals) heatmap.draw_small(minimap);
   draw_axes(frame, viewport, margins, queries, keys, marked_labels(frame));
-  if (heatmap.is_known()) {
+  if (heatmap.is_known() && !frame.transient.aim.conceals) {
     const float x = std::round(seen.end().x + 18.0F + bars);
     const float top = seen.origin.y + kBarDrop;
     MapLegend legend(frame, heatmap, viewport.zoom());
@@ -140,7 +159,8 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
     heatmap.draw_bar({.origin = {x, top}, .size = {kBarWidth, height}});
     legend.draw({x, top + height + kLegendDrop});
   }
-  if (hovered) draw_map_tooltip(frame, *hovered, viewport.rect_of({.row = hovered->query, .column = hovered->key}));
+  if (hovered && !frame.transient.aim.conceals)
+    draw_map_tooltip(frame, *hovered, viewport.rect_of({.row = hovered->query, .column = hovered->key}));
   if (hovered && is_painting(frame)) draw_brush(frame, to_glm(ImGui::GetIO().MousePos));
 }
 

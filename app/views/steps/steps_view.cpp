@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -194,6 +195,40 @@ std::string drawn_part(const MatrixPlan& plan) {
   return part;
 }
 
+/// Names of rows or columns in the figure: tokens, or indices without any.
+std::vector<std::string> axis_names(const std::vector<std::string>* tokens, std::uint32_t first, std::uint32_t count) {
+  std::vector<std::string> list;
+  for (std::uint32_t i = first; i < first + count; ++i) {
+    const bool is_token = tokens != nullptr && i < tokens->size();
+    list.push_back(is_token ? (*tokens)[i] : std::to_string(i));
+  }
+  return list;
+}
+
+/// W_Q, W_K or W_V for the figure, beside what it makes.
+void keep_weight(Frame& frame, const MatrixView& view, const StepLayer& layer, StepsMemory& memory) {
+  constexpr std::tuple<StepMatrix, Stage, const char*> kWeights[] = {{StepMatrix::Other::QueryWeight, Stage::Q, "W_Q"},
+                                                                     {StepMatrix::Other::KeyWeight, Stage::K, "W_K"},
+                                                                     {StepMatrix::Other::ValueWeight, Stage::V, "W_V"}};
+  const MatrixPlan& plan = view.plan;
+  for (const auto& [matrix, made, name] : kWeights) {
+    const StepValues::Known* known =
+        matrix == plan.stage ? memory.values.find(frame, plan.stage, layer, view.window()) : nullptr;
+    if (known == nullptr) continue;
+    StepPanel panel{.stage = made,
+                    .of = made,
+                    .matrix_rows = plan.rows,
+                    .matrix_columns = plan.columns,
+                    .weight = name,
+                    .part = drawn_part(plan)};
+    panel.rows = {.title = "feature of X", .tokens = axis_names(nullptr, plan.first_row, plan.shown_rows)};
+    panel.columns = {.title = "feature", .tokens = axis_names(nullptr, plan.first_column, plan.shown_columns)};
+    panel.style.scale = view::ScaleKind::Maximum;
+    panel.style = exporting::diverging(panel.style);
+    memory.drawn.push_back({.panel = std::move(panel), .tile = std::make_shared<const attention::Tile>(known->tile)});
+  }
+}
+
 /// For the figure: matrices that are stages, where their numbers are known.
 void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory) {
   if (!view.plan.stage.is_stage()) return;
@@ -201,14 +236,6 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
   const auto known = frame.result.tiles.find(query);
   if (known == frame.result.tiles.end()) return;
   const attention::Stage stage = view.plan.stage.stage();
-  const auto names = [](const std::vector<std::string>* tokens, std::uint32_t first, std::uint32_t count) {
-    std::vector<std::string> list;
-    for (std::uint32_t i = first; i < first + count; ++i) {
-      const bool is_token = tokens != nullptr && i < tokens->size();
-      list.push_back(is_token ? (*tokens)[i] : std::to_string(i));
-    }
-    return list;
-  };
   const Selection& selection = frame.state.selection;
   const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
   const bool has_keys = attention::is_map(stage) && selection.batch < keys.texts.size();
@@ -219,14 +246,26 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
                   .matrix_columns = plan.columns,
                   .part = drawn_part(plan)};
   panel.rows = {.title = attention::is_map(stage) ? "query" : "token",
-                .tokens = names(view.row_tokens, plan.first_row, plan.shown_rows)};
+                .tokens = axis_names(view.row_tokens, plan.first_row, plan.shown_rows)};
   panel.columns = {
       .title = attention::is_map(stage) ? "key" : "feature",
-      .tokens = names(has_keys ? &keys.texts[selection.batch] : nullptr, plan.first_column, plan.shown_columns)};
+      .tokens = axis_names(has_keys ? &keys.texts[selection.batch] : nullptr, plan.first_column, plan.shown_columns)};
   if (const auto map = view::parse_color_map(frame.state.view.color_map)) panel.style.color_map = *map;
   panel.style.scale = view::ScaleKind::Maximum;
   if (quantity(panel.of).colors == ColorKind::Diverging) panel.style = exporting::diverging(panel.style);
   memory.drawn.push_back({.panel = std::move(panel), .tile = known->second.tile});
+}
+
+/// The matrix that a lesson points at is outlined, and its section scrolled to when the card is opened.
+void draw_aim(const Frame& frame, const StepSection& section, const StepBox& box) {
+  const view::Rect cells = box.view.cells();
+  ImGui::GetWindowDrawList()->AddRect(to_imgui(cells.origin - 4.0F), to_imgui(cells.end() + 4.0F), frame.ui.theme().accent,
+                                      3.0F, 0, 2.0F);
+  if (!frame.transient.aim.scrolls) return;
+  const bool fits = cells.end().y - section.y < ImGui::GetWindowHeight() - 40.0F;
+  ImGui::SetScrollFromPosY((fits ? section.y : box.view.origin.y) - 6.0F - ImGui::GetWindowPos().y, 0.0F);
+  const float right = cells.end().x + 8.0F - ImGui::GetWindowPos().x;
+  if (right > ImGui::GetWindowWidth()) ImGui::SetScrollFromPosX(right, 1.0F);
 }
 
 std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, StepsMemory& memory, float strip_height) {
@@ -253,9 +292,11 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
       MatrixMarks marks{.hovered = std::nullopt, .sources = sources, .slices = slices};
       if (cell && cell->matrix == box.view.plan.stage) marks.hovered = cell->cell;
       draw_matrix(frame, box.view, marks, memory.values, subject.step_layer());
+      keep_weight(frame, box.view, subject.step_layer(), memory);
       keep_drawn(frame, box.view, memory);
       draw_arrow(frame, box);
       if (box.is_part) continue;
+      if (step_name(box.view.plan.stage) == frame.transient.aim.matrix) draw_aim(frame, flow.sections[i], box);
       MatrixScroll scroll;
       const auto known = memory.scrolls.find(box.view.plan.stage);
       if (known != memory.scrolls.end()) scroll = known->second;

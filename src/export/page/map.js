@@ -4,6 +4,9 @@ const labelFont = '12px Inter, "DejaVu Sans", system-ui, sans-serif';
 const layout = { cell: 1, left: 0, top: 0, columnStep: 1, rowStep: 1, rowPatch: 0, columnPatch: 0 };
 const mostPatch = 24, patchGap = 4;  // thumbnails of patches between labels and cells
 
+const numberedCell = 48, leastNumberedCell = 30;  // edges of cells with numbers in them
+const showsNumbers = () => document.getElementById("cell-numbers").checked;
+
 function css(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
 
 function shortened(context, text, width) {
@@ -20,7 +23,7 @@ function layOutMap(context, set) {
   layout.left = Math.ceil(widest(set.rows));
   layout.top = Math.ceil(widest(set.columns));
   const free = room - layout.left - (set.rowPatches ? mostPatch + patchGap : 0) - 4;
-  layout.cell = Math.max(1, Math.min(30, Math.floor(free / set.columns.length)));
+  layout.cell = Math.max(1, Math.min(showsNumbers() ? numberedCell : 30, Math.floor(free / set.columns.length)));
   layout.columnStep = layout.rowStep = Math.max(1, Math.ceil(14 / layout.cell));
   const patch = Math.min(mostPatch, layout.cell * layout.rowStep - 1);
   layout.rowPatch = set.rowPatches ? patch : 0;
@@ -76,11 +79,27 @@ function hatchCells(context, map) {
   context.restore();
 }
 
+function writeNumbers(context, map) {
+  const size = Math.floor(layout.cell / 3.4), range = map.largest || 1;
+  context.font = `${size}px Inter, "DejaVu Sans", system-ui, sans-serif`;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  for (let row = 0; row < map.rows; ++row) {
+    for (let column = 0; column < map.columns; ++column) {
+      const value = map.at(row, column);
+      if (map.isMasked(row, column) && !(value > 0)) continue;
+      const [red, green, blue] = Number.isFinite(value) ? colorAt(value / range) : notFinite;
+      context.fillStyle = 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#000" : "#fff";
+      context.fillText(Number.isFinite(value) ? value.toFixed(2) : String(value), (column + 0.5) * layout.cell, (row + 0.5) * layout.cell);
+    }
+  }
+}
+
 // The cells as they were painted last: the pointer moves over them often, and they change rarely.
 const painted = { key: "", canvas: document.createElement("canvas") };
 
 function paintedCells(map, key, ratio) {
-  const whole = [key, document.documentElement.dataset.theme, layout.cell, ratio].join();
+  const whole = [key, document.documentElement.dataset.theme, layout.cell, ratio, showsNumbers()].join();
   if (painted.key === whole) return painted.canvas;
   painted.key = whole;
   painted.canvas.width = Math.ceil(map.columns * layout.cell * ratio);
@@ -89,6 +108,7 @@ function paintedCells(map, key, ratio) {
   context.scale(ratio, ratio);
   paintCells(context, map);
   if (layout.cell >= 3) hatchCells(context, map);
+  if (showsNumbers() && layout.cell >= leastNumberedCell) writeNumbers(context, map);
   return painted.canvas;
 }
 

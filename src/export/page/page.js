@@ -160,7 +160,7 @@ for (const view of views) {
     draw();
   });
 }
-for (const id of ["least", "all-heads", "received"]) find(id).addEventListener("input", draw);
+for (const id of ["least", "all-heads", "received", "cell-numbers"]) find(id).addEventListener("input", draw);
 find("theme").addEventListener("click", switchTheme);
 find("set").addEventListener("change", (event) => chooseSet(Number(event.target.value)));
 window.addEventListener("resize", draw);

@@ -1,0 +1,85 @@
+#include "app/cli/subcommands.h"
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/cli/flags.h"
+#include "app/lessons/card_runner.h"
+#include "app/lessons/worksheet.h"
+#include "app/state/usage.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+
+namespace headlight::app {
+namespace {
+
+struct LessonFlags {
+  std::string file, out, answers, language, device;
+};
+
+Lesson lesson_of(const LessonFlags& flags) {
+  if (flags.file.empty()) throw UsageError("name the lesson's .json file");
+  return read_lesson(flags.file, flags.language);
+}
+
+EngineOptions engine_of(const LessonFlags& flags) { return {.device = flags.device}; }
+
+int run_check(const LessonFlags& flags) {
+  const Lesson lesson = lesson_of(flags);
+  const std::vector<std::string> remarks = check_lesson(lesson, engine_of(flags));
+  for (const std::string& remark : remarks) std::cout << one_line(remark) << '\n';
+  if (remarks.empty()) std::cout << flags.file << ": " << lesson.cards.size() << " cards, nothing odd\n";
+  return remarks.empty() ? 0 : 1;
+}
+
+int run_worksheet(const LessonFlags& flags) {
+  if (flags.out.empty() && flags.answers.empty())
+    throw UsageError("name a file to write: --out FILE.pdf, --answers FILE.pdf");
+  const Lesson lesson = lesson_of(flags);
+  for (const auto& [file, has_answers] : {std::pair(&flags.out, false), std::pair(&flags.answers, true)}) {
+    if (file->empty()) continue;
+    if (!file->ends_with(".pdf")) throw UsageError("'{}' doesn't end in .pdf", *file);
+    write_file_atomically(*file, worksheet_pdf(lesson, engine_of(flags), has_answers));
+    std::cout << *file << '\n';
+  }
+  return 0;
+}
+
+void add_lesson_flags(CLI::App& command, LessonFlags* flags) {
+  add_argument(command, "file", "FILE", "the lesson, as docs/LESSONS.md describes it", "Lesson", flags->file);
+  add_flag(command, "--language", "LANG", "its texts in this language, two letters, where it has them", "Lesson",
+           [=](const std::string& text) { flags->language = text; });
+  add_device_flag(command, flags->device);
+}
+
+}  // namespace
+
+Subcommand add_check_lesson_command(CLI::App& app) {
+  CLI::App* command = add_subcommand(
+      app, "check-lesson",
+      "Check the file of a lesson\n\n"
+      "Reads it, computes each card, and names what is odd: a task that is completed before it is begun, printed numbers\n"
+      "that the run doesn't have. Exit status 1 where something is.");
+  const auto flags = std::make_shared<LessonFlags>();
+  add_lesson_flags(*command, flags.get());
+  set_footer(*command, "Examples:\n  headlight check-lesson lesson.json");
+  return {.app = command, .run = [flags] { return run_check(*flags); }};
+}
+
+Subcommand add_worksheet_command(CLI::App& app) {
+  CLI::App* command = add_subcommand(app, "worksheet",
+                                     "Write a lesson for paper, as PDF\n\n"
+                                     "Its sentences and questions with empty grids, and the same with numbers and answers.");
+  const auto flags = std::make_shared<LessonFlags>();
+  add_lesson_flags(*command, flags.get());
+  add_flag(*command, "--out", "FILE", "the .pdf file with empty grids", "Files",
+           [flags = flags.get()](const std::string& text) { flags->out = text; });
+  add_flag(*command, "--answers", "FILE", "the .pdf file with numbers and answers", "Files",
+           [flags = flags.get()](const std::string& text) { flags->answers = text; });
+  set_footer(*command, "Examples:\n  headlight worksheet lesson.json --out sheet.pdf --answers answers.pdf");
+  return {.app = command, .run = [flags] { return run_worksheet(*flags); }};
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <vector>
+
+#include "app/engine/engine.h"
+#include "app/lessons/lesson_player.h"
+
+namespace headlight::app {
+
+/// Opens the cards of a lesson one after the other and computes what they open, without a window.
+class CardRunner {
+ public:
+  /// `options`: of the engine.
+  CardRunner(const Lesson& lesson, EngineOptions options) : lesson_(lesson), engine_(std::move(options)) {}
+
+  /// Opens the next card and computes its run. Throws Error in one line where it can't be opened or computed.
+  void open_next();
+  const LessonCard& card() const { return lesson_.cards[next_ - 1]; }
+  const State& state() const { return state_; }
+  /// Of the open card, with the answers to the queries of the last ask().
+  const EngineResult& result() const { return result_; }
+  void ask(std::vector<Query> queries);
+  /// The card's conditions as they are when it is opened, before anything is done.
+  std::vector<ObservedCondition> observe_conditions();
+
+ private:
+  const Lesson& lesson_;
+  std::size_t next_ = 0;
+  State state_;
+  Engine engine_;
+  EngineResult result_;
+  std::uint64_t revision_ = 0;
+};
+
+/// One line for each thing that is odd about a lesson whose file can be read: a condition that holds when its card opens,
+/// so that the task is done before it is begun; printed numbers that the run of the card doesn't have; a run that fails.
+std::vector<std::string> check_lesson(const Lesson& lesson, EngineOptions options);
+
+}  // namespace headlight::app
