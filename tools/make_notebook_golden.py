@@ -92,7 +92,7 @@ def notebook_004_encoder():
     normed = norm(stages["x"] + stages["output"])
     inner = first(normed).relu()
     feed_forward = second(inner)
-    return {**stages, "after_attention": normed, "ffn_inner": inner, "feed_forward": feed_forward,
+    return {**stages, "attended": normed, "ffn_active": inner, "ffn_output": feed_forward,
             "encoder_out": norm(normed + feed_forward)}
 
 
@@ -101,8 +101,8 @@ def notebook_004_encoder():
 # What Headlight has in each preset, by the letters of its axes: b batch, t token, h head, d number of a head's vector,
 # q query, k key, c number of a token's vector, i input of a weight, o its output.
 STAGES = {"x": "btc", "q": "bhtd", "k": "bhtd", "v": "bhtd", "scores": "bhqk", "scaled": "bhqk", "masked": "bhqk",
-          "weights": "bhqk", "visible": "bhqk", "heads": "bhtd", "merged": "btc", "output": "btc", "after_attention": "btc",
-          "feed_forward": "btc", "encoder_out": "btc", "ids": "bt", "w_q": "hdi", "w_k": "hdi", "w_v": "hdi", "drawn": "tc"}
+          "weights": "bhqk", "visible": "bhqk", "heads": "bhtd", "merged": "btc", "output": "btc", "attended": "btc",
+          "ffn_output": "btc", "encoder_out": "btc", "ids": "bt", "w_q": "hdi", "w_k": "hdi", "w_v": "hdi", "drawn": "tc"}
 SIZES = {
     "notebook-000": {"b": 2, "t": 3, "h": 2, "d": 4, "c": 8}, "notebook-000-class": {"b": 2, "t": 3, "h": 2, "d": 4, "c": 8},
     "notebook-001": {"b": 2, "t": 5, "h": 4, "d": 2, "c": 8}, "notebook-003": {"b": 1, "t": 6, "h": 1, "d": 4, "c": 4},
@@ -240,8 +240,8 @@ def of_004():
         (65, 0): ([x, tensor("x_in", layer, "x", "b t c")], [size(layer, "x", "b t c")]),
         (66, 0): ([whole(name, stage, "b t h*d") for name, stage in (("Q", "q"), ("K", "k"), ("V", "v"))]
                   + [whole("Q, heads apart", "q", "b h t d")], []),
-        (67, 0): ([whole("MHA output", "output"), whole("Add & Norm", "after_attention")], [whole_size] * 2),
-        (68, 0): ([whole("ffn_out", "feed_forward")], []),
+        (67, 0): ([whole("MHA output", "output"), whole("Add & Norm", "attended")], [whole_size] * 2),
+        (68, 0): ([whole("ffn_out", "ffn_output")], []),
         (69, 0): ([whole("Final encoder output", "encoder_out")], [whole_size] * 2),
         (16, 0): ([tensor(f"context_vectors[{i}]", one, "heads", "t d", t=1, h=0, d=i) for i in range(3)]
                   + [tensor("combined_context", one, "heads", "t d", t=1, h=0, d=range(3))], [size(one, "heads", "1 3")]),

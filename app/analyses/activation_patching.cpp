@@ -233,7 +233,7 @@ std::unique_ptr<AnalysisTask> begin_patching(const AnalysisQuery& query, const A
 }  // namespace
 
 constexpr Analysis kActivationPatching{.id = "activation-patching",
-                                       .title = "what activations of the frozen run change",
+                                       .title = "what activations of the baseline change",
                                        .begin = &begin_patching,
                                        .compares = true};
 
@@ -243,7 +243,7 @@ AnalysisQuery patching_query(const PatchingChoices& choices, model::BlockKind ki
   const bool is_at_token = choices.map == PatchMap::Heads && choices.at_token && choices.token;
   query.key = is_at_token ? *choices.token + 1 : 0;
   query.tokens = {token, other.value_or(token)};
-  query.options = {static_cast<std::uint32_t>(choices.map), choices.into_frozen ? 1U : 0U};
+  query.options = {static_cast<std::uint32_t>(choices.map), choices.into_baseline ? 1U : 0U};
   return query;
 }
 

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "app/analyses/activation_patching.h"
-#include "app/analyses/block_states.h"
 #include "app/analyses/changed_cells.h"
 #include "app/analyses/changed_heads.h"
 #include "app/analyses/head_circuits.h"
@@ -23,11 +22,11 @@ namespace headlight::app {
 namespace {
 
 constexpr std::array kAnalyses = {
-    &kBlockStates,        &kHeadMetricAnalysis, &kResidualSizes, &kLogitAttribution, &kLogitSources,
-    &kFlowRoutes,         &kAttentionRollout,   &kAttentionFlow, &kRunSample,        &kChangedHeads,
-    &kHeadKnockouts,      &kReferenceAblations, &kFromTo,        &kPatternRanking,   &kHeadSimilarity,
-    &kActivationPatching, &kHeadCompositions,   &kOvCopying,     &kHeadVerification, &kKeptActivation,
-    &kPathPatching,       &kChangedCells,
+    &kHeadMetricAnalysis, &kResidualSizes, &kLogitAttribution, &kLogitSources,   &kFlowRoutes,
+    &kAttentionRollout,   &kAttentionFlow, &kRunSample,        &kChangedHeads,   &kHeadKnockouts,
+    &kReferenceAblations, &kFromTo,        &kPatternRanking,   &kHeadSimilarity, &kActivationPatching,
+    &kHeadCompositions,   &kOvCopying,     &kHeadVerification, &kKeptActivation, &kPathPatching,
+    &kChangedCells,
 };
 
 }  // namespace

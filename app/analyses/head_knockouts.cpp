@@ -63,7 +63,7 @@ class HeadKnockoutsTask final : public AnalysisTask {
   std::size_t pass_ = 0;                         ///< 0: the run as it is; then heads_[pass_ - 1] is knocked out
   std::size_t reading_ = 0;                      ///< the next of the passes
   std::vector<PredictedNumbers> numbers_;        ///< of the passes that are read: from pass_ on
-  std::map<HeadRef, std::vector<float>> means_;  ///< [token, d_v] of the frozen run, of the layer's heads
+  std::map<HeadRef, std::vector<float>> means_;  ///< [token, d_v] of the baseline, of the layer's heads
   HeadKnockouts found_;
 };
 
@@ -113,7 +113,7 @@ std::size_t HeadKnockoutsTask::readings_at_once() const {
 
 std::span<const HeadRef> HeadKnockoutsTask::offered() const {
   const std::span<const HeadRef> rest = std::span(heads_).subspan(pass_ - 1);
-  const bool reads_means = ablation_ == Ablation::FrozenMean;
+  const bool reads_means = ablation_ == Ablation::BaselineMean;
   std::size_t most = std::min(rest.size(), kMostPasses);
   if (reads_means) {
     const PatchPlace place = place_of(rest.front());
@@ -130,7 +130,7 @@ std::span<const HeadRef> HeadKnockoutsTask::offered() const {
 }
 
 bool HeadKnockoutsTask::needs_means() const {
-  return pass_ > 0 && ablation_ == Ablation::FrozenMean && !means_.contains(heads_[pass_ - 1]);
+  return pass_ > 0 && ablation_ == Ablation::BaselineMean && !means_.contains(heads_[pass_ - 1]);
 }
 
 PatchPlace HeadKnockoutsTask::place_of(const HeadRef& head) const {
@@ -148,7 +148,7 @@ inference::Intervention HeadKnockoutsTask::ablated(const HeadRef& head) const {
   inference::Intervention one = intervention_at(place);
   one.operation = inference::Scale{.gain = 0.0F};
   if (ablation_ == Ablation::Mean) one.operation = inference::Average{};
-  if (ablation_ == Ablation::FrozenMean) {
+  if (ablation_ == Ablation::BaselineMean) {
     one.operation = inference::Replace{.item = batch_, .first = place.first, .rows = means_.at(head)};
   }
   return one;
@@ -229,14 +229,14 @@ std::unique_ptr<AnalysisTask> begin_head_knockouts(const AnalysisQuery& query, c
 constexpr Analysis kHeadKnockouts{
     .id = "head-knockouts", .title = "what knocking out heads changes", .begin = &begin_head_knockouts};
 constexpr Analysis kReferenceAblations{.id = "reference-ablations",
-                                       .title = "what heads change that give their mean over the frozen run",
+                                       .title = "what heads change that give their mean over the baseline",
                                        .begin = &begin_head_knockouts,
                                        .compares = true};
 
 AnalysisQuery knockout_query(const WhatIfChoices& choices, std::uint32_t batch, std::uint32_t position, std::uint32_t token,
                              std::optional<std::uint32_t> other) {
-  const bool is_of_frozen_mean = choices.ablation == Ablation::FrozenMean;
-  AnalysisQuery query{.analysis = is_of_frozen_mean ? &kReferenceAblations : &kHeadKnockouts, .batch = batch};
+  const bool is_of_baseline_mean = choices.ablation == Ablation::BaselineMean;
+  AnalysisQuery query{.analysis = is_of_baseline_mean ? &kReferenceAblations : &kHeadKnockouts, .batch = batch};
   query.options[1] = static_cast<std::uint32_t>(choices.ablation);
   if (choices.measure == KnockoutMeasure::Loss) {
     query.options[0] = static_cast<std::uint32_t>(choices.measure);

@@ -15,8 +15,8 @@ namespace headlight::app {
 /// and the one whose logit is subtracted; the same: none is). Heads are told as they are known, in the order of computation;
 /// those of one layer may be computed together.
 extern const Analysis kHeadKnockouts;
-/// The same where each head gives its mean over the line's tokens in the frozen run instead ("mean ablation" over another
-/// text): Ablation::FrozenMean.
+/// The same where each head gives its mean over the line's tokens in the baseline instead ("mean ablation" over another
+/// text): Ablation::BaselineMean.
 extern const Analysis kReferenceAblations;
 
 /// The question, whose unneeded members are 0: of one of the two, as the ablation says.

@@ -24,7 +24,7 @@ class KeptActivationTask final : public AnalysisTask {
 
   Reads next(std::size_t /*most_cells*/) override {
     Reads reads;
-    reads.is_of_reference = frozen_.empty();
+    reads.is_of_reference = baseline_.empty();
     read_place(place_, shape_, reads);
     return reads;
   }
@@ -39,12 +39,12 @@ class KeptActivationTask final : public AnalysisTask {
       if (is_missing) throw Error("a token here has no counterpart in the other text: choose others");
       found.intervention.operation =
           inference::Replace{.item = place_.batch, .first = place_.first, .rows = std::move(values)};
-    } else if (frozen_.empty()) {
-      frozen_ = std::move(values);
+    } else if (baseline_.empty()) {
+      baseline_ = std::move(values);
       return;
     } else {
       const std::size_t width = values.size() / place_.count;
-      const std::vector<double> there = mean_row(frozen_, width), here = mean_row(values, width);
+      const std::vector<double> there = mean_row(baseline_, width), here = mean_row(values, width);
       inference::Add add;
       for (std::size_t i = 0; i < width; ++i) add.vector.push_back(static_cast<float>(there[i] - here[i]));
       found.intervention.operation = std::move(add);
@@ -59,7 +59,7 @@ class KeptActivationTask final : public AnalysisTask {
   PatchPlace place_;
   inference::BlockShape shape_;
   Kept kept_;
-  std::vector<float> frozen_;  ///< of a steering vector, [token, width]
+  std::vector<float> baseline_;  ///< of a steering vector, [token, width]
   std::shared_ptr<const AnalysisResult> result_;
 };
 

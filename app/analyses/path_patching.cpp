@@ -402,7 +402,7 @@ AnalysisQuery path_patching_query(const PatchingChoices& choices, const HeadRef&
                       .query = position};
   query.key = choices.at_token && choices.token ? *choices.token + 1 : 0;
   query.tokens = {token, other.value_or(token)};
-  query.options = {static_cast<std::uint32_t>(choices.receiver.input), choices.into_frozen ? 1U : 0U,
+  query.options = {static_cast<std::uint32_t>(choices.receiver.input), choices.into_baseline ? 1U : 0U,
                    static_cast<std::uint32_t>(receiver.block.kind), choices.receiver.recomputes_mlps ? 1U : 0U};
   return query;
 }

@@ -60,7 +60,7 @@ class Bench {
     std::shared_ptr<const inference::Run> last;
     if (operation == Operation::HeadMerge) {
       // Not asserted but counted: what the pass dispatches beyond its other parts.
-      std::uint32_t rest = pass.run(session, last).dispatches - kCountsOfPass;
+      std::uint32_t rest = pass.run(session, last).dispatches - counts_of_pass(kernels_.context());
       for (const Operation other : {Operation::QkvGemm, Operation::Attention, Operation::OutputProjection}) {
         rest -= std::min(rest, workload.dispatches(other));
       }

@@ -64,7 +64,7 @@ Verdict count_dispatches(ops::Kernels& kernels, const std::filesystem::path& tun
   const std::uint64_t before = count();
   const std::uint32_t pass = whole.run(session, last).dispatches;
   const std::uint64_t submissions = count() - before;
-  std::uint32_t parts = kCountsOfPass;
+  std::uint32_t parts = counts_of_pass(kernels.context());
   for (const Operation part : {Operation::QkvGemm, Operation::Attention, Operation::OutputProjection}) {
     parts += workload.dispatches(part);
   }

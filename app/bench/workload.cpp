@@ -66,6 +66,8 @@ LinearKernel tuned_linear(const ops::Tuning& tuning, std::uint32_t rows) {
 
 }  // namespace
 
+std::uint32_t counts_of_pass(const gpu::Context& context) { return context.device().runs_host_steps ? 1 : 2; }
+
 Workload::Workload(ops::Kernels& kernels, const Size& size)
     : kernels_(kernels), size_(size), scale_(1.0f / std::sqrt(static_cast<float>(size.d_head()))) {
   constexpr const char* kPurpose = "the matrices to measure";

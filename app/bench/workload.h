@@ -48,8 +48,9 @@ class Workload {
   std::unique_ptr<ops::AttentionScratch> scratch_;
 };
 
-/// Dispatches of a pass that count what isn't a number in it (inference/run_findings.h).
-inline constexpr std::uint32_t kCountsOfPass = 1;
+/// Dispatches of such a pass that count what isn't a number in it (inference/run_findings.h): on the host one for all; on
+/// the device one for its attention and one for its last state.
+std::uint32_t counts_of_pass(const gpu::Context& context);
 
 /// The same size as a network of one layer, run by a session: Forward.
 class WholePass {

@@ -1,12 +1,14 @@
 #include "app/cells/arithmetic.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
 
 #include "app/cells/stage_text.h"
+#include "app/quantities/formulas.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -21,6 +23,11 @@ constexpr const char* kOnTheirWay = "…";
 /// A factor of a product: negative ones in parentheses.
 std::string write_factor(double value) {
   return value < 0.0 ? fmt::format("({})", write_number(value)) : write_number(value);
+}
+
+/// " + 0.418", " − 1.250".
+std::string write_added(double value) {
+  return fmt::format(" {} {}", value < 0.0 ? "−" : "+", write_number(std::abs(value)));
 }
 
 /// Row `index` of a linear layer's weight [out, in].
@@ -216,6 +223,102 @@ void explain_output(const CellQuestion& question, Arithmetic& arithmetic, Number
   explain_projection(arithmetic, linear, question.column, numbers.row(Stage::Merged, question.row));
 }
 
+/// A norm over a row of `input`: (x − mean) / √(variance + ε) · γ + β, or x / √(mean square + ε) · γ.
+void explain_norm(const CellQuestion& question, Arithmetic& arithmetic, const model::Norm& norm, Stage input,
+                  NumberSource& numbers) {
+  const bool is_layer = norm.kind == model::Norm::Kind::Layer;
+  const std::string x = fmt::format("{}[{},{}]", quantity(input).symbol, question.row, question.column);
+  const bool has_bias = !norm.bias.is_empty();
+  arithmetic.formula =
+      fmt::format("{} · γ{}", is_layer ? fmt::format("({} − mean) / σ", x) : x + " / rms", has_bias ? " + β" : "");
+  arithmetic.numbers = kOnTheirWay;
+  const NumberSource::Numbers row = numbers.row(input, question.row);
+  if (!row || question.column >= row->size()) return;
+  const double count = static_cast<double>(row->size());
+  double mean = 0.0, squares = 0.0;
+  if (is_layer) mean = std::accumulate(row->begin(), row->end(), 0.0) / count;
+  for (const float value : *row) squares += (double{value} - mean) * (double{value} - mean);
+  const double spread = std::sqrt(squares / count + double{norm.epsilon});
+  const double gain = double{number_at(norm.weight, question.column)} + double{norm.weight_offset};
+  const std::string value = write_number(double{(*row)[question.column]});
+  arithmetic.numbers =
+      is_layer ? fmt::format("({} − {}) / {} · {}", value, write_factor(mean), write_number(spread), write_factor(gain))
+               : fmt::format("{} / {} · {}", value, write_number(spread), write_factor(gain));
+  if (has_bias) arithmetic.numbers += write_added(double{number_at(norm.bias, question.column)});
+  arithmetic.note =
+      is_layer
+          ? fmt::format("mean and σ = √(variance + {:g}) are of all {} components of the row.", norm.epsilon, row->size())
+          : fmt::format("rms = √(mean of squares + {:g}) over all {} components of the row.", norm.epsilon, row->size());
+}
+
+/// x + branch, of which a norm may come first.
+void explain_addition(const CellQuestion& question, Arithmetic& arithmetic, Stage left, Stage right, bool is_normed,
+                      NumberSource& numbers) {
+  const auto name = [&](Stage stage) {
+    return fmt::format("{}[{},{}]", quantity(stage).symbol, question.row, question.column);
+  };
+  const std::optional<float> a = numbers.value(left, question.row, question.column);
+  if (is_normed) {
+    arithmetic.formula = fmt::format("{} + norm({})[{}]", name(left), quantity(right).symbol, question.column);
+    if (a && arithmetic.result)
+      arithmetic.numbers = write_number(double{*a}) + write_added(double{*arithmetic.result} - double{*a});
+    arithmetic.note = "The branch's output is normed before it is added: the norm reads all components of the token's row.";
+    return;
+  }
+  arithmetic.formula = fmt::format("{} + {}", name(left), name(right));
+  const std::optional<float> b = numbers.value(right, question.row, question.column);
+  arithmetic.numbers = a && b ? write_number(double{*a}) + write_added(double{*b}) : kOnTheirWay;
+}
+
+void explain_stream(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
+  if (!question.layer) return;
+  const model::BranchNorms& attention = question.layer->norms;
+  const model::BranchNorms& ffn = question.layer->feed_forward_norms;
+  const Stage added = question.geometry.shape.d_output > 0 ? Stage::Output : Stage::Merged;
+  switch (question.stage) {
+    case Stage::Attended:
+      if (attention.after) return explain_norm(question, arithmetic, *attention.after, Stage::AttentionSum, numbers);
+      [[fallthrough]];
+    case Stage::AttentionSum:
+      return explain_addition(question, arithmetic, Stage::Residual, added, attention.inside.has_value(), numbers);
+    case Stage::FfnInput:
+      return explain_norm(question, arithmetic, *ffn.before, question.layer->is_parallel ? Stage::Residual : Stage::Attended,
+                          numbers);
+    case Stage::Next:
+      if (ffn.after) return explain_norm(question, arithmetic, *ffn.after, Stage::FfnSum, numbers);
+      [[fallthrough]];
+    default:
+      return explain_addition(question, arithmetic, Stage::Attended, Stage::FfnOutput, ffn.inside.has_value(), numbers);
+  }
+}
+
+void explain_feed_forward(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
+  if (!question.layer || !question.layer->feed_forward) return;
+  const model::FeedForward& ffn = *question.layer->feed_forward;
+  const std::uint32_t row = question.row, column = question.column;
+  if (question.stage == Stage::FfnActive) {
+    const char* activation = formulas::activation_name(ffn.activation);
+    const Stage inside = ffn.gate ? Stage::FfnGate : Stage::FfnHidden;
+    arithmetic.formula = fmt::format("{}({}[{},{}])", activation, quantity(inside).symbol, row, column);
+    if (ffn.gate) arithmetic.formula += fmt::format(" · h[{},{}]", row, column);
+    const std::optional<float> value = numbers.value(inside, row, column);
+    const std::optional<float> hidden = numbers.value(Stage::FfnHidden, row, column);
+    arithmetic.numbers = kOnTheirWay;
+    if (!value || !hidden) return;
+    arithmetic.numbers = fmt::format("{}({})", activation, write_number(double{*value}));
+    if (ffn.gate) arithmetic.numbers += " · " + write_factor(double{*hidden});
+    return;
+  }
+  const Stage read = question.layer->is_parallel ? Stage::Residual : Stage::Attended;
+  const bool is_last = question.stage == Stage::FfnOutput;
+  const Stage input = is_last ? Stage::FfnActive : question.layer->feed_forward_norms.before ? Stage::FfnInput : read;
+  const model::Linear& linear = is_last ? ffn.out : question.stage == Stage::FfnGate ? *ffn.gate : ffn.in;
+  const char* weight = is_last ? "2" : question.stage == Stage::FfnGate ? "G" : "1";
+  arithmetic.formula = fmt::format("{}{} · W_{}[:,{}]{}", quantity(input).symbol, subscript(row), weight, column,
+                                   linear.has_bias() ? " + b" : "");
+  explain_projection(arithmetic, linear, column, numbers.row(input, row));
+}
+
 }  // namespace
 
 std::string write_number(double value) { return view::format_number(static_cast<float>(value), kNumberCharacters); }
@@ -276,8 +379,9 @@ std::string dropout_note(float factor) {
 }
 
 Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers) {
-  static constexpr const char* kNames[] = {"X",      "Q",       "K",    "V",      "scores", "scaled",
-                                           "masked", "weights", "head", "merged", "output"};
+  static constexpr std::array<const char*, attention::kStages> kNames = {
+      "x",      "X", "Q", "K", "V", "scores", "scaled", "masked", "weights", "head", "merged",
+      "output", "r", "y", "n", "g", "h",      "a",      "m",      "s",       "x'"};
   const Stage stage = question.stage;
   Arithmetic arithmetic;
   arithmetic.cell = fmt::format("{}[{},{}]", kNames[static_cast<std::size_t>(stage)], question.row, question.column);
@@ -295,10 +399,28 @@ Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers) {
     return arithmetic;
   }
   switch (stage) {
+    case Stage::Residual:
+      arithmetic.note = "One number of the residual stream: the token's vector and what all layers before have added to it.";
+      break;
     case Stage::X:
-      arithmetic.note = question.layer && question.layer->norms.before
-                            ? "One number of the vector that enters this layer, behind its norm."
-                            : "One number of the vector that enters this layer.";
+      if (question.layer && question.layer->norms.before) {
+        explain_norm(question, arithmetic, *question.layer->norms.before, Stage::Residual, numbers);
+      } else {
+        arithmetic.note = "One number of the vector that enters this layer.";
+      }
+      break;
+    case Stage::FfnGate:
+    case Stage::FfnHidden:
+    case Stage::FfnActive:
+    case Stage::FfnOutput:
+      explain_feed_forward(question, arithmetic, numbers);
+      break;
+    case Stage::AttentionSum:
+    case Stage::Attended:
+    case Stage::FfnInput:
+    case Stage::FfnSum:
+    case Stage::Next:
+      explain_stream(question, arithmetic, numbers);
       break;
     case Stage::Q:
     case Stage::K:

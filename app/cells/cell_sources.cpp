@@ -81,9 +81,41 @@ std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, s
   const auto cell_of = [](Stage of, std::uint32_t at_row, std::uint32_t at_column) {
     return MatrixPart{.stage = of, .row = at_row, .rows = 1, .column = at_column, .columns = 1};
   };
+  const std::uint32_t width = shape.d_output > 0 ? shape.d_output : shape.d_merged;  // of the residual stream
+  const Stage added = shape.d_output > 0 ? Stage::Output : Stage::Merged;
+  const Stage read = shape.is_parallel ? Stage::Residual : Stage::Attended;
+  const auto inner_from = [&](StepMatrix::Other weight) -> std::vector<MatrixPart> {
+    return {row_of(shape.norms_ffn_input ? Stage::FfnInput : read, row, width),
+            {.stage = weight, .row = 0, .rows = width, .column = column, .columns = 1}};
+  };
   switch (stage) {
-    case Stage::X:
+    case Stage::Residual:
       return {};
+    case Stage::X:
+      if (!shape.has_residual) return {};
+      return {shape.norms_sum ? cell_of(Stage::Residual, row, column) : row_of(Stage::Residual, row, shape.d_model)};
+    case Stage::AttentionSum:
+      return {cell_of(Stage::Residual, row, column), cell_of(added, row, column)};
+    case Stage::Attended:
+      if (shape.norms_sum) return {row_of(Stage::AttentionSum, row, width)};
+      return {cell_of(Stage::Residual, row, column), cell_of(added, row, column)};
+    case Stage::FfnInput:
+      return {row_of(read, row, width)};
+    case Stage::FfnGate:
+      return inner_from(StepMatrix::Other::GateWeight);
+    case Stage::FfnHidden:
+      return inner_from(StepMatrix::Other::HiddenWeight);
+    case Stage::FfnActive:
+      if (shape.has_gate) return {cell_of(Stage::FfnGate, row, column), cell_of(Stage::FfnHidden, row, column)};
+      return {cell_of(Stage::FfnHidden, row, column)};
+    case Stage::FfnOutput:
+      return {row_of(Stage::FfnActive, row, shape.d_ff),
+              {.stage = StepMatrix::Other::FfnWeight, .row = 0, .rows = shape.d_ff, .column = column, .columns = 1}};
+    case Stage::FfnSum:
+      return {cell_of(Stage::Attended, row, column), cell_of(Stage::FfnOutput, row, column)};
+    case Stage::Next:
+      if (shape.norms_ffn_sum) return {row_of(Stage::FfnSum, row, width)};
+      return {cell_of(Stage::Attended, row, column), cell_of(Stage::FfnOutput, row, column)};
     case Stage::Q:
       return projected_from(geometry, Stage::X, StepMatrix::Other::QueryWeight, row, column);
     case Stage::K:

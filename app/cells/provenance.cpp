@@ -26,6 +26,7 @@ using attention::Stage;
 /// Which operation of the engine makes a stage.
 std::string_view operation_of(Stage stage) {
   constexpr std::array<std::string_view, attention::kStages> kOperations = {
+      "nothing: it is the layer's input, which the pass keeps",
       "norm of the residual stream where the layer has one (norm), else the state itself",
       "linear layer, then norm and rotation (RoPE) where the layer has them",
       "linear layer, then norm and rotation (RoPE) where the layer has them",
@@ -37,12 +38,22 @@ std::string_view operation_of(Stage stage) {
       "sum of values by their weights (attention), times the head's gain",
       "heads side by side: an address, no arithmetic",
       "linear layer",
+      "an addition, computed again when it is shown",
+      "an addition, with the layer's norms, computed again when it is shown (linear layer, norm)",
+      "norm, computed again when it is shown",
+      "linear layer, computed again when it is shown",
+      "linear layer, computed again when it is shown",
+      "activation, of gated layers times the hidden layer, computed again when it is shown (linear layer)",
+      "linear layer, computed again when it is shown",
+      "an addition, computed again when it is shown",
+      "an addition, with the layer's norms, computed again when it is shown (linear layer, norm)",
   };
   return kOperations[static_cast<std::size_t>(stage)];
 }
 
 std::string_view inputs_of(Stage stage) {
   constexpr std::array<std::string_view, attention::kStages> kInputs = {
+      "the token's vector and what all layers before have added to it",
       "the token's row of the residual stream",
       "the token's row of X",
       "the token's row of X, or of the memory in cross-attention",
@@ -54,6 +65,15 @@ std::string_view inputs_of(Stage stage) {
       "the query's row of weights and all rows of V",
       "the rows of all heads' outputs",
       "the token's row of the merged heads",
+      "the same cell of the residual stream and of the attention's output",
+      "the token's row of the residual stream and of the attention's output",
+      "the token's row of the residual stream after attention, or before it in parallel layers",
+      "the token's row of the feed-forward's input",
+      "the token's row of the feed-forward's input",
+      "the same cell of the hidden layer, and of the gate where there is one",
+      "the token's row of the activated hidden layer",
+      "the same cell of the residual stream after attention and of the feed-forward's output",
+      "the token's row of the residual stream after attention and of the feed-forward's output",
   };
   return kInputs[static_cast<std::size_t>(stage)];
 }
@@ -171,7 +191,7 @@ class Teller {
     std::string computed(operation_of(base.stage));
     if (is_norm) computed += "; times the length of v\u00b7W_O, in double on the host, once for each key";
     if (is_mean) computed += "; the mean over heads is added up in double on the host";
-    if (shown.base && !shown.is_of_frozen) computed += "; the frozen run's number is subtracted";
+    if (shown.base && !shown.is_of_baseline) computed += "; the baseline's number is subtracted";
     add("computed by", computed);
     add("from",
         is_norm ? std::string(inputs_of(base.stage)) + ", the key's row of V, and W_O" : std::string(inputs_of(base.stage)));
@@ -240,6 +260,7 @@ class Teller {
 
   /// The weights that the stage is made with; of components alone the one of the cell.
   void add_weights(Stage stage, bool is_norm) {
+    if (attention::is_of_stream(stage)) return add_stream_weights(stage);
     if (!layer_->weights) return add("weight", "none: Q, K and V are given");
     const model::AttentionWeights& weights = *layer_->weights;
     const bool is_map = attention::is_map(stage);
@@ -258,6 +279,15 @@ class Teller {
     if (stage == Stage::K) add_norm("norm of keys", weights.key_norm);
     if (stage == Stage::Output && weights.output) add_linear("weight W_O", *weights.output, number_.column, 1);
     if (is_norm && weights.output) add_part("weight W_O", *weights.output, {0, weights.output->out()});
+  }
+  void add_stream_weights(Stage stage) {
+    if (stage == Stage::Attended) add_norm("norm", layer_->norms.after);
+    if (stage == Stage::FfnInput) add_norm("norm", layer_->feed_forward_norms.before);
+    if (stage == Stage::Next) add_norm("norm", layer_->feed_forward_norms.after);
+    const auto& ffn = layer_->feed_forward;
+    if (stage == Stage::FfnGate && ffn) add_linear("weight W_G", *ffn->gate, number_.column, 1);
+    if (stage == Stage::FfnHidden && ffn) add_linear("weight W_1", ffn->in, number_.column, 1);
+    if (stage == Stage::FfnOutput && ffn) add_linear("weight W_2", ffn->out, number_.column, 1);
   }
   void add_part(const char* name, const model::Linear& linear, std::pair<std::uint32_t, std::uint32_t> part) {
     add_linear(name, linear, part.first, part.second);
@@ -364,8 +394,10 @@ class Teller {
         add_linear("weight W_O", *weights->output, 0, weights->output->out());
       return add_unembedding();
     }
-    if (other.id == kMlpNumber && layer_->feed_forward) {
-      return add_linear("weight", layer_->feed_forward->out, number_.column, 1);
+    if (const auto& ffn = layer_->feed_forward) {
+      if (other.id == kGateWeight && ffn->gate) return add_linear("weight", *ffn->gate, number_.column, 1);
+      if (other.id == kHiddenWeight) return add_linear("weight", ffn->in, number_.column, 1);
+      if (other.id == kFfnWeight) return add_linear("weight", ffn->out, number_.column, 1);
     }
     if (!layer_->weights) return;
     const model::AttentionWeights& weights = *layer_->weights;

@@ -16,6 +16,9 @@ class StepMatrix {
     KeyWeight,     ///< W_K [d_model, d_k], of the KV head
     ValueWeight,   ///< W_V [d_model, d_v], likewise
     OutputWeight,  ///< W_O [heads·d_v, d_model]
+    GateWeight,    ///< W_G [d_model, d_ff] of a gated feed-forward
+    HiddenWeight,  ///< W_1 [d_model, d_ff]
+    FfnWeight,     ///< W_2 [d_ff, d_model]
   };
 
   constexpr StepMatrix(attention::Stage stage) : index_(static_cast<std::uint8_t>(stage)) {}  // NOLINT: a stage is a matrix
@@ -25,6 +28,8 @@ class StepMatrix {
   constexpr bool is_stage() const { return index_ < attention::kStages; }
   /// Of a stage only.
   constexpr attention::Stage stage() const { return static_cast<attention::Stage>(index_); }
+  /// Of the others only.
+  constexpr Other other() const { return static_cast<Other>(index_ - attention::kStages); }
   constexpr bool is_map() const { return is_stage() && attention::is_map(stage()); }
   constexpr bool is_weight() const { return index_ > static_cast<std::uint8_t>(attention::kStages); }
   /// Are its rows the keys' tokens?

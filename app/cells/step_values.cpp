@@ -15,7 +15,16 @@ struct Columns {
 };
 
 Columns columns_of(StepMatrix matrix, const StepLayer& layer) {
-  if (!layer.layer || !layer.layer->weights) return {};
+  if (!layer.layer) return {};
+  const auto whole = [](const model::Linear& linear) {
+    return Columns{.linear = &linear, .first = 0, .count = linear.out()};
+  };
+  if (const auto& ffn = layer.layer->feed_forward) {
+    if (matrix == Other::GateWeight && ffn->gate) return whole(*ffn->gate);
+    if (matrix == Other::HiddenWeight) return whole(ffn->in);
+    if (matrix == Other::FfnWeight) return whole(ffn->out);
+  }
+  if (!layer.layer->weights) return {};
   const model::AttentionWeights& weights = *layer.layer->weights;
   const model::AttentionConfig& config = layer.layer->config;
   // Several heads may share one KV head.
@@ -23,9 +32,7 @@ Columns columns_of(StepMatrix matrix, const StepLayer& layer) {
   if (matrix == Other::QueryWeight) return {.linear = &weights.query, .first = layer.head * layer.d_k, .count = layer.d_k};
   if (matrix == Other::KeyWeight) return {.linear = &weights.key, .first = kv_head * layer.d_k, .count = layer.d_k};
   if (matrix == Other::ValueWeight) return {.linear = &weights.value, .first = kv_head * layer.d_v, .count = layer.d_v};
-  if (matrix == Other::OutputWeight && weights.output) {
-    return {.linear = &*weights.output, .first = 0, .count = weights.output->out()};
-  }
+  if (matrix == Other::OutputWeight && weights.output) return whole(*weights.output);
   return {};
 }
 

@@ -129,7 +129,7 @@ ExportOptions options_from_figure(const ExportFlags& flags, const State& state) 
   if (!figure) throw Error("{} says nothing about a figure: open it as a session (--session)", path.string());
   ExportOptions options;
   try {
-    options = options_of_figure(*figure, state.compare.frozen);
+    options = options_of_figure(*figure, state.compare.baseline);
   } catch (const Error& error) {
     throw Error("{}: {}", path.string(), error.what());
   }
@@ -200,7 +200,7 @@ int run_command(ExportFlags& flags) {
   if (!flags.comparisons.empty()) {
     if (!flags.texts.empty()) throw UsageError("--texts brings texts of any length: leave out {}", kCompareFlags);
     flags.comparisons.front()(state);
-    options.reference = *state.compare.frozen;
+    options.reference = *state.compare.baseline;
   }
   if (flags.threshold) state.view.lines.threshold = *flags.threshold;
   options.choice = figure_choice(state);

@@ -131,10 +131,10 @@ void add_selection_flags(CLI::App& app, ExportOptions* options) {
            });
 }
 
-void freeze_as(const State& other, std::string name, State& state) {
-  FrozenRun frozen = freeze(other);
-  frozen.name = std::move(name);
-  state.compare.frozen = std::move(frozen);
+void keep_as_baseline(const State& other, std::string name, State& state) {
+  BaselineRun baseline = make_baseline(other);
+  baseline.name = std::move(name);
+  state.compare.baseline = std::move(baseline);
 }
 
 /// What every number is a difference from: one of these flags.
@@ -161,7 +161,7 @@ void add_comparison_flags(CLI::App& app, ExportFlags* flags) {
                  mask.rule = rule;
                  mask.rule.key_padding = pads;
                }
-               freeze_as(other, "mask " + attention::to_string(rule), state);
+               keep_as_baseline(other, "mask " + attention::to_string(rule), state);
              });
            });
 }

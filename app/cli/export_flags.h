@@ -16,7 +16,7 @@ struct ExportFlags {
   ExportOptions options;                   ///< without inputs; no formats: the command chooses
   std::optional<view::ValueLimits> range;  ///< of every figure
   std::optional<float> threshold;          ///< of lines
-  std::vector<StateEdit> comparisons;      ///< each freezes what is subtracted; one at most
+  std::vector<StateEdit> comparisons;      ///< each sets the baseline that is subtracted; one at most
   std::string texts;                       ///< file of --texts; "-": standard input; empty: one export
   bool is_jsonl = false;                   ///< its lines are objects
   std::string field = "text";              ///< of these objects, with the text

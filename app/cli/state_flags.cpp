@@ -39,14 +39,14 @@ StateEdit parse_comparison(const std::string& flag, const std::string& text) {
     return [](State& state) {
       State trained = state;
       restore_training(trained);
-      state.compare.frozen = freeze(trained);
+      state.compare.baseline = make_baseline(trained);
     };
   }
   const Result<State> session = load_session(text);
   if (!session) throw Error("{}: {}", flag, session.error());
   State other = *session;
   find_moved_model(other);
-  return [frozen = freeze(other)](State& state) { state.compare.frozen = frozen; };
+  return [baseline = make_baseline(other)](State& state) { state.compare.baseline = baseline; };
 }
 
 void StateFlags::add_to(CLI::App& app) {

@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// Freezes what --compare-with names: "trained", the same inputs with the model as it was trained, or a saved session's run.
+/// Makes what --compare-with names: "trained", the same inputs with the model as it was trained, or a saved session's run.
 /// Throws Error where the file can't be read.
 StateEdit parse_comparison(const std::string& flag, const std::string& text);
 

@@ -36,6 +36,8 @@ struct Command {
   std::string label;  ///< what it does: "Causal mask on or off"
   std::string group;  ///< heading of the list under F1: "Mask"
   std::string help;   ///< one sentence: the menu entry's tooltip
+  /// What buttons say that do the same, or that are where it leads, by commas: the palette finds it by them.
+  std::string words = {};
   std::vector<shell::Shortcut> keys = {};
   MenuEntry menu = {};
   bool works_while_loading = false;  ///< also while the model on screen isn't yet the one that the state names

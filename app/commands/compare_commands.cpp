@@ -10,11 +10,11 @@ using shell::kControl;
 using shell::kControlShift;
 using shell::Key;
 
-bool has_frozen(const CommandContext& context) { return context.state.compare.frozen.has_value(); }
+bool has_baseline(const CommandContext& context) { return context.state.compare.baseline.has_value(); }
 
-void freeze_run(const CommandContext& context) {
+void keep_baseline(const CommandContext& context) {
   CompareChoices& compare = context.state.compare;
-  compare.frozen = freeze(context.state);
+  compare.baseline = make_baseline(context.state);
   compare.shows_difference = true;
   compare.is_second_text = false;
 }
@@ -33,6 +33,7 @@ std::vector<Command> compare_commands() {
        .label = "Compare with a second text",
        .group = "Compare",
        .help = "Opens a second text below the first. Maps, logits and predictions show how the two differ, token by token.",
+       .words = "Open a second text",
        .keys = {{Key::T, kControl, "Ctrl+T"}},
        .menu = {.menu = "Edit", .label = "Compare with a second text", .section = 4},
        .run = open_second_text,
@@ -46,43 +47,45 @@ std::vector<Command> compare_commands() {
        .is_enabled = [](const CommandContext& context) { return has_second_text(context.state); },
        .refusal = "There is no second text: Ctrl+T opens one"},
       {.id = "compare.freeze",
-       .label = "Freeze this run, to compare with it",
+       .label = "Keep as baseline, to compare with it",
        .group = "Compare",
        .help = "From then on maps show how the present run differs from this one, and predictions show both.",
+       .words = "Keep anew",
        .keys = {{Key::D, kControl, "Ctrl+D"}},
-       .menu = {.menu = "Edit", .label = "Freeze this run", .section = 4},
+       .menu = {.menu = "Edit", .label = "Keep as baseline", .section = 4},
        .menus_of = kOfHead,
-       .run = freeze_run,
+       .run = keep_baseline,
        .is_enabled = has_run,
-       .tell = [](const State& after, bool) { return fmt::format("Frozen: {}", after.compare.frozen->name); },
-       .refusal = "There is no run yet that could be frozen"},
+       .tell = [](const State& after, bool) { return fmt::format("Baseline: {}", after.compare.baseline->name); },
+       .refusal = "There is no run yet that could be the baseline"},
       {.id = "compare.difference",
        .label = "Show differences, or the run itself",
        .group = "Compare",
-       .help = "Whether maps show the present run minus the frozen one, or the present run.",
+       .help = "Whether maps show the present run minus the baseline, or the present run.",
        .keys = {{Key::D, {}, "D"}},
        .menu = {.menu = "Edit", .label = "Show differences", .section = 4},
        .run = [](const CommandContext& context) { context.state.compare.shows_difference ^= true; },
-       .is_enabled = has_frozen,
+       .is_enabled = has_baseline,
        .is_checked =
-           [](const CommandContext& context) { return has_frozen(context) && context.state.compare.shows_difference; },
-       .refusal = "Nothing is frozen to compare with: Ctrl+D freezes this run"},
+           [](const CommandContext& context) { return has_baseline(context) && context.state.compare.shows_difference; },
+       .refusal = "There is no baseline to compare with: Ctrl+D keeps this run as one"},
       {.id = "compare.return",
-       .label = "Go back to the frozen run",
+       .label = "Go back to the baseline",
        .group = "Compare",
-       .help = "Puts text, settings, masks and heads back to what they were when the run was frozen.",
-       .menu = {.menu = "Edit", .label = "Go back to the frozen run", .section = 4},
-       .run = [](const CommandContext& context) { return_to_frozen(context.state); },
-       .is_enabled = [](const CommandContext& context) { return can_return_to_frozen(context.state); },
-       .tell = [](const State&, bool) -> std::string { return "Back at the frozen run"; }},
+       .help = "Puts text, settings, masks and heads back to what they were when the baseline was kept.",
+       .menu = {.menu = "Edit", .label = "Go back to the baseline", .section = 4},
+       .run = [](const CommandContext& context) { return_to_baseline(context.state); },
+       .is_enabled = [](const CommandContext& context) { return can_return_to_baseline(context.state); },
+       .tell = [](const State&, bool) -> std::string { return "Back at the baseline"; }},
       {.id = "compare.stop",
        .label = "Stop comparing",
        .group = "Compare",
-       .help = "Forgets the frozen run or the second text; maps show the present run again.",
+       .help = "Forgets the baseline or the second text; maps show the present run again.",
+       .words = "Off, Close",
        .keys = {{Key::D, kControlShift, "Ctrl+Shift+D"}},
        .menu = {.menu = "Edit", .label = "Stop comparing", .section = 4},
        .run = [](const CommandContext& context) { stop_comparing(context.state); },
-       .is_enabled = has_frozen},
+       .is_enabled = has_baseline},
   };
 }
 

@@ -18,6 +18,8 @@ std::vector<Command> edit_commands() {
        .label = "Write into the text box",
        .group = "Edit",
        .help = "Puts the caret at the end of the text.",
+       .words = "Edit the text, Examples, As ids, Use the text again, Translate by itself, Write it yourself, The model "
+                "writes it again",
        .keys = {{Key::Slash, {}, "/"}, {Key::L, kControl, "Ctrl+L"}},
        .menu = {.menu = "Edit", .label = "Write into the text box", .section = 3},
        .run = [](const CommandContext& context) { context.window.write_text(); }},
@@ -27,6 +29,7 @@ std::vector<Command> edit_commands() {
        .help = "Tells which tensors, inputs and operation made the number under the pointer, or the pinned cell. Ctrl+click "
                "asks "
                "too.",
+       .words = "From?",
        .keys = {{Key::O, {}, "O"}},
        .menu = {.menu = "Edit", .label = "Where is this number from?", .section = 1},
        .menus_of = kOfCell,
@@ -62,9 +65,10 @@ std::vector<Command> edit_commands() {
        .works_while_loading = true,
        .run = [](const CommandContext& context) { context.window.toggle_history(); }},
       {.id = "text.stretch",
-       .label = "Stretch positions, or not",
+       .label = "Take longer texts by stretched positions, or not",
        .group = "Edit",
        .help = "Takes texts that are longer than the model's table of positions, which is interpolated.",
+       .words = "Take the whole text",
        .run = [](const CommandContext& context) { context.state.model().stretches_positions ^= true; },
        .is_enabled = reads_with_model,
        .is_checked =

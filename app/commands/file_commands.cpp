@@ -16,6 +16,7 @@ std::vector<Command> file_commands() {
        .label = "Open a model",
        .group = "File",
        .help = "Opens a language model: a folder, a file or one from the Hugging Face cache.",
+       .words = "Open a language model, Open another",
        .keys = {{Key::O, kControl, "Ctrl+O"}},
        .menu = {.menu = "File", .label = "Open model\u2026", .section = 0},
        .works_while_loading = true,

@@ -15,6 +15,7 @@ std::vector<Command> generation_commands() {
        .label = "Stop generating",
        .group = "Predictions",
        .help = "Ends the writing; what was written stays.",
+       .words = "Stop",
        .run = [](const CommandContext& context) { context.window.stop_generating(); },
        .is_enabled = [](const CommandContext& context) { return context.window.is_generating(); }},
   };

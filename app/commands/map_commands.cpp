@@ -80,7 +80,8 @@ void add_stages(std::vector<Command>& list) {
       stage(Stage::Masked, "Map of masked scores", "Masked scores", "Scaled scores with the fill where the mask denies."));
   list.push_back(stage(Stage::Weights, "Map of weights", "Weights",
                        "Softmax of the masked scores: what each query takes from each key."));
-  list.push_back(map_of("map.stage.norms", Stage::Weights, true, "Map of norms", "Norms \u2016weight\u00b7v\u00b7W_O\u2016",
+  list.push_back(map_of("map.stage.norms", Stage::Weights, true, "Map of what keys add (norms)",
+                        "What keys add \u2016weight\u00b7v\u00b7W_O\u2016",
                         "How much each key adds to the query's residual stream: the length of its value behind W_O, times "
                         "its weight (Kobayashi et al. 2020)."));
 }
@@ -194,6 +195,7 @@ void add_context_menus(std::vector<Command>& list) {
                   .label = "Unpin the cell",
                   .group = "Map",
                   .help = "The pinned cell is let go.",
+                  .words = "Automatic",
                   .menus_of = kOfCell,
                   .run = [](const CommandContext& context) { context.state.view.pinned.reset(); },
                   .is_enabled = [](const CommandContext& context) { return context.state.view.pinned.has_value(); }});

@@ -41,6 +41,7 @@ void add_views(std::vector<Command>& list) {
     command.label = "Show the " + id;
     command.group = fmt::format("View: {}", view.group);
     command.help = view.help;
+    command.words = view.words;
     command.keys = {view.key};
     command.menu.menu = "View";
     command.menu.label = view.title;

@@ -58,6 +58,19 @@ void draw_text(ImFont* font, ImVec2 at, shell::Color color, const std::string& t
   ImGui::GetWindowDrawList()->AddText(font, font_size(font), at, color, text.c_str());
 }
 
+/// The first of some words, by commas, that begins with what was typed: "“Swap”". Empty: none does.
+std::string word_with(std::string_view words, std::string_view query) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  while (!query.empty() && !words.empty()) {
+    const std::string_view word = words.substr(0, words.find(','));
+    if (word.size() >= query.size() && std::ranges::equal(word.substr(0, query.size()), query, {}, lower, lower)) {
+      return fmt::format("\u201C{}\u201D", word);
+    }
+    words.remove_prefix(std::min(words.size(), word.size() + 2));
+  }
+  return {};
+}
+
 }  // namespace
 
 void CommandPalette::open(std::vector<PaletteEntry> entries) {
@@ -76,7 +89,7 @@ void CommandPalette::replace(std::vector<PaletteEntry> entries) {
   std::vector<std::string> details;
   details.reserve(entries_.size());
   for (const PaletteEntry& entry : entries_) {
-    details.push_back(fmt::format("{} {}", entry.detail, entry.kind));
+    details.push_back(fmt::format("{} {} {}", entry.detail, entry.kind, entry.words));
     texts.push_back({.title = entry.title, .detail = details.back()});
   }
   index_.assign(texts);
@@ -199,8 +212,10 @@ bool CommandPalette::draw_row(Frame& frame, std::size_t row) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const PaletteEntry& entry = entries_[hits_[row].entry];
+  const std::string word = word_with(entry.words, query_);
   frame.ui.ensure_glyphs(entry.title);
   frame.ui.ensure_glyphs(entry.detail);
+  frame.ui.ensure_glyphs(word);
   ImGui::SetCursorPos({0.0F, static_cast<float>(row) * kRowHeight});
   const ImVec2 low = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
@@ -229,7 +244,9 @@ bool CommandPalette::draw_row(Frame& frame, std::size_t row) {
   list->PushClipRect({low.x, low.y}, {std::max(end, low.x), high.y}, true);
   const float title =
       draw_marked_text(frame, {low.x + kInset, body_y}, entry.title, marks.title, {fonts.body, fonts.strong, theme.text});
-  draw_marked_text(frame, {title + kGap, small_y}, entry.detail, marks.detail, {fonts.small, fonts.small, theme.text_dim});
+  const float detail = draw_marked_text(frame, {title + kGap, small_y}, entry.detail, marks.detail,
+                                        {fonts.small, fonts.small, theme.text_dim});
+  if (!word.empty()) draw_text(fonts.small, {detail + kGap, small_y}, theme.text_dim, word);
   list->PopClipRect();
   const bool is_last_recent =
       query_.empty() && entry.is_recent && row + 1 < hits_.size() && !entries_[hits_[row + 1].entry].is_recent;

@@ -15,6 +15,7 @@ struct PaletteEntry {
   std::string id;           ///< "command mask.causal", "head encoder.1.4": what Settings::recent_choices names
   std::string title;        ///< searched first: "Layer 1 · head 4"
   std::string detail = {};  ///< searched too, dim behind the title: "L1H4"
+  std::string words = {};   ///< searched too, by commas: "Swap, Put here"; shown where one of them was typed
   std::string kind;         ///< "Head", "Model", or the group of a command
   std::string keys = {};    ///< that start it without the palette
   std::string help = {};    ///< a sentence, below the list while the entry is selected

@@ -93,19 +93,23 @@ bool ExportDialog::writes_other_figures(const State& state, const EngineResult& 
 bool ExportDialog::has_choice(const State& state, const EngineResult& result) const {
   const auto is_on = [](bool is_chosen) { return is_chosen; };
   if (writes_other_figures(state, result)) return true;
-  const bool has_stage = std::any_of(matrices_.begin(), matrices_.begin() + kHiddenStates, is_on);
-  if (has_stage || matrices_[kNormNumbers]) return std::ranges::any_of(formats_, is_on);
+  const bool has_matrix = std::any_of(matrices_.begin(), matrices_.begin() + kHiddenStates, is_on);
+  if (has_matrix || matrices_[kNormNumbers]) return std::ranges::any_of(formats_, is_on);
   return (matrices_[kHiddenStates] || matrices_[kLogitNumbers]) && holds_chosen_arrays();
 }
 
-bool ExportDialog::has_frozen(const State& state, const EngineResult& result) {
-  return state.compare.frozen && result.reference_error.empty();
+bool ExportDialog::has_stage(const EngineResult& result, attention::Stage stage) {
+  return std::ranges::any_of(result.shapes, [&](const auto& block) { return block.second.extent(stage).has_value(); });
+}
+
+bool ExportDialog::has_baseline(const State& state, const EngineResult& result) {
+  return state.compare.baseline && result.reference_error.empty();
 }
 
 std::vector<const FigureKind*> ExportDialog::chosen_kinds(const State& state, const EngineResult& result) const {
   std::vector<const FigureKind*> kinds;
   for (std::size_t i = 0; i < figure_kinds().size(); ++i) {
-    const bool is_possible = figure_kinds()[i] != &kPairFigure || has_frozen(state, result);
+    const bool is_possible = figure_kinds()[i] != &kPairFigure || has_baseline(state, result);
     if (views_.at(i) && is_possible) kinds.push_back(figure_kinds()[i]);
   }
   return kinds;
@@ -124,7 +128,7 @@ void ExportDialog::open(const State& state, const ExportContents& contents) {
   shows_picture_ = false;
   matrices_[kNormNumbers] = state.view.weighs_values;
   propose(contents);
-  writes_differences_ = state.compare.frozen && state.compare.shows_difference;
+  writes_differences_ = state.compare.baseline && state.compare.shows_difference;
   const FigureChoices shown = figure_choices(state.view);
   figure_.color_map = shown.color_map;
   figure_.is_row_normalized = shown.is_row_normalized;
@@ -184,7 +188,8 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
   options.stages.clear();
   for (std::size_t i = 0; i < attention::kStages; ++i) {
     const bool is_of_norms = static_cast<attention::Stage>(i) == attention::Stage::Weights && matrices_[kNormNumbers];
-    if (matrices_[i] || is_of_norms) options.stages.push_back(static_cast<attention::Stage>(i));
+    if ((matrices_[i] && has_stage(result, static_cast<attention::Stage>(i))) || is_of_norms)
+      options.stages.push_back(static_cast<attention::Stage>(i));
   }
   options.hidden = matrices_[kHiddenStates];
   options.logits = matrices_[kLogitNumbers];
@@ -202,10 +207,10 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
   }
   options.row_names = state.view.row_names;
   options.views = chosen_kinds(state, result);
-  if (has_frozen(state, result)) {
+  if (has_baseline(state, result)) {
     options.writes_differences = is_open_ ? writes_differences_ : state.compare.shows_difference;
     const bool has_pair = std::ranges::find(options.views, &kPairFigure) != options.views.end();
-    if (options.writes_differences || has_pair) options.reference = *state.compare.frozen;
+    if (options.writes_differences || has_pair) options.reference = *state.compare.baseline;
   }
   options.choice = figure_choice(state);
   apply(figure_, options);

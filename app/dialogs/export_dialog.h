@@ -68,9 +68,11 @@ class ExportDialog {
   ExportOptions options(const State& state, const Transient& transient, const EngineResult& result) const;
   /// The part of the maps that are written, or why there is none.
   Result<MapPart> part(const State& state, const Transient& transient, const EngineResult& result) const;
-  /// Can the run be compared with the frozen one?
-  static bool has_frozen(const State& state, const EngineResult& result);
-  /// The chosen kinds of figures; a pair only where there is a frozen run.
+  /// Has any block of the run the stage?
+  static bool has_stage(const EngineResult& result, attention::Stage stage);
+  /// Can the run be compared with the baseline?
+  static bool has_baseline(const State& state, const EngineResult& result);
+  /// The chosen kinds of figures; a pair only where there is a baseline.
   std::vector<const FigureKind*> chosen_kinds(const State& state, const EngineResult& result) const;
   /// Is a format chosen that holds hidden states and logits?
   bool holds_chosen_arrays() const;
@@ -109,7 +111,7 @@ class ExportDialog {
   std::array<bool, kMostFigureKinds> views_{};  ///< of figure_kinds(), in their order
   Reach reach_ = Reach::ThisHead;
   bool is_open_ = false;
-  bool writes_differences_ = false;  ///< of the run and the frozen one, where there is one
+  bool writes_differences_ = false;  ///< of the run and the baseline, where there is one
   bool shows_look_ = false;          ///< draw_look() in place of the choices
   bool shows_picture_ = false;       ///< in place of files
   bool is_outcome_seen_ = true;

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::array<const char*, 4> kReaches = {"This head", "This layer", "All", "On screen"};
 constexpr int kOnScreen = 3;
-constexpr std::array<const char*, 2> kNumbers = {"This run", "Minus the frozen run"};
+constexpr std::array<const char*, 2> kNumbers = {"This run", "Minus the baseline"};
 constexpr float kRoomForAll = 720.0F;                         // in a lower window the buttons go first
 constexpr float kPlainWidth = 600.0F, kLookWidth = 1'200.0F;  // of the dialog, without and with a preview
 constexpr float kDetailsWidth = 330.0F;                       // beside the preview
@@ -35,7 +35,7 @@ constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
 
 std::string_view matrix_name(std::size_t i) {
   if (i == kHiddenStates) return "hidden";
-  if (i == kNormNumbers) return "norms";
+  if (i == kNormNumbers) return "adds";
   return i == kLogitNumbers ? "logits" : to_string(static_cast<attention::Stage>(i));
 }
 
@@ -62,9 +62,10 @@ void draw_switches(Frame& frame, const char* prefix, const Names& names, std::sp
   float x = left;
   for (std::size_t i = 0; i < are_on.size(); ++i) {
     const std::string name(names(i));
+    if (name.empty()) continue;
     const float width = button_width(name.c_str());
-    if (i > 0 && x + width <= right) ImGui::SameLine(x, 0.0F);
-    if (i > 0 && x + width > right) ImGui::SetCursorPosX(x = left);
+    if (x > left && x + width <= right) ImGui::SameLine(x, 0.0F);
+    if (x > left && x + width > right) ImGui::SetCursorPosX(x = left);
     const bool is_on = are_on[i];
     if (is_on) {
       ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
@@ -109,13 +110,19 @@ void ExportDialog::draw_choices(Frame& frame) {
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "export");
   draw_region_form(frame, form, region_, part(frame.state, frame.transient, frame.result));
-  if (has_frozen(frame.state, frame.result)) {
+  if (has_baseline(frame.state, frame.result)) {
     int numbers = writes_differences_ ? 1 : 0;
     if (form.segments("numbers", "Numbers", kNumbers, numbers)) writes_differences_ = numbers == 1;
   }
   draw_gap(frame);
   draw_label(frame, "Matrices");
-  draw_switches(frame, "stage", &matrix_name, matrices_);
+  draw_switches(
+      frame, "stage",
+      [&](std::size_t i) {
+        const bool is_missing = i < attention::kStages && !has_stage(frame.result, static_cast<attention::Stage>(i));
+        return is_missing ? std::string_view() : matrix_name(i);
+      },
+      matrices_);
   draw_gap(frame);
   draw_label(frame, "Formats");
   draw_switches(
@@ -123,7 +130,7 @@ void ExportDialog::draw_choices(Frame& frame) {
   draw_gap(frame);
   if (!writes_figures(options(frame.state, frame.transient, frame.result).formats)) return;
   if (frame.ui.size().y >= kRoomForAll) draw_label(frame, "Figures");
-  const bool has_pair = has_frozen(frame.state, frame.result);  // the last kind is of two runs
+  const bool has_pair = has_baseline(frame.state, frame.result);  // the last kind is of two runs
   const std::size_t offered = figure_kinds().size() - (has_pair ? 0 : 1);
   draw_switches(
       frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; }, std::span(views_).first(offered),
@@ -201,8 +208,8 @@ void ExportDialog::draw_names(Frame& frame) {
     return;
   }
   ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.ui.theme().field);
-  const float most = has_frozen(frame.state, frame.result) ? 78.0F : 112.0F;  // a line of controls more
-  const float height = std::clamp(frame.ui.size().y - 560.0F, 56.0F, most);   // the rest must fit a small window
+  const float most = has_baseline(frame.state, frame.result) ? 78.0F : 112.0F;  // a line of controls more
+  const float height = std::clamp(frame.ui.size().y - 560.0F, 56.0F, most);     // the rest must fit a small window
   ImGui::BeginChild("names", {0.0F, height}, true);
   {
     const Ink ink(frame.ui.fonts().mono_small, frame.ui.theme().text_dim);

@@ -18,14 +18,14 @@ namespace {
 std::string why_not_together(const RunInputs& wanted, const RunInputs& newest) {
   if (is_capture(wanted.source) || is_capture(newest.source)) return {};  // whose weights are in no one's way
   if (is_model(wanted.source) != is_model(newest.source)) {
-    return is_model(wanted.source) ? "the frozen run is of a model, this one isn't"
-                                   : "this run is of a model, the frozen run isn't";
+    return is_model(wanted.source) ? "the baseline is of a model, this one isn't"
+                                   : "this run is of a model, the baseline isn't";
   }
   const auto* wanted_model = std::get_if<Model>(&wanted.source);
   const auto* newest_model = std::get_if<Model>(&newest.source);
   if (wanted_model && newest_model && wanted_model->precision != newest_model->precision) {
     const bool is_f16 = wanted_model->precision == inference::Precision::F16;
-    return fmt::format("the frozen run has {} weights, this run {}", is_f16 ? "f16" : "f32", is_f16 ? "f32" : "f16");
+    return fmt::format("the baseline has {} weights, this run {}", is_f16 ? "f16" : "f32", is_f16 ? "f32" : "f16");
   }
   return {};
 }
@@ -55,15 +55,15 @@ std::string why_not_comparable(const RunSource::Source& reference, const RunSour
   if (!reference.model || !newest.model || reference.model == newest.model) return {};
   const text::Tokenizer *theirs = reference.model->tokenizer.get(), *ours = newest.model->tokenizer.get();
   if (theirs == nullptr || ours == nullptr || !have_same_tokens(*theirs, *ours)) {
-    return "the frozen run is of a model with another tokenizer";
+    return "the baseline is of a model with another tokenizer";
   }
   const text::Tokenizer *written = reference.model->predicted_tokenizer(),
                         *ours_written = newest.model->predicted_tokenizer();
   if ((written != theirs || ours_written != ours) && !have_same_tokens(*written, *ours_written)) {
-    return "the frozen run is of a model that writes another tokenizer's tokens";
+    return "the baseline is of a model that writes another tokenizer's tokens";
   }
   if (!have_same_heads(*reference.network, *newest.network)) {
-    return "the frozen run is of a model with other layers, heads or widths";
+    return "the baseline is of a model with other layers, heads or widths";
   }
   return {};
 }
@@ -87,10 +87,10 @@ std::string why_not_comparable(const BlockShapes& reference, const BlockShapes& 
         (found->second.queries != shape.queries || found->second.keys != shape.keys || found->second.batch != shape.batch);
     if (!differs) continue;
     const inference::BlockShape& other = found->second;
-    return fmt::format("the frozen run has {} × {} queries and {} keys, this run {} × {} and {}", other.batch, other.queries,
+    return fmt::format("the baseline has {} × {} queries and {} keys, this run {} × {} and {}", other.batch, other.queries,
                        other.keys, shape.batch, shape.queries, shape.keys);
   }
-  return "the frozen run has other layers or heads";
+  return "the baseline has other layers or heads";
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ void ComparedRun::compute(const RunInputs& wanted, const Newest& newest, Runner&
   } catch (const std::exception& error) {
     if (kind_of(error) == ErrorKind::DeviceLost) throw;
     if (kind_of(error) == ErrorKind::Cancelled) return;  // a newer request tries again
-    failure_ = fmt::format("the frozen run: {}", error.what());
+    failure_ = fmt::format("the baseline: {}", error.what());
     failure_.resize(std::min(failure_.size(), failure_.find('\n')));
   }
 }

@@ -198,8 +198,8 @@ void EngineWorker::compare() {
   result_.pairs.reset();
   const std::shared_ptr<const inference::Run> run = run_;
   if (!request_ || !run || !result_.inputs) return;
-  const bool is_frozen_anew = lost_reference_ != request_->reference || lost_reference_ == *result_.inputs;
-  if (is_frozen_anew) lost_reference_.reset();
+  const bool is_baseline_anew = lost_reference_ != request_->reference || lost_reference_ == *result_.inputs;
+  if (is_baseline_anew) lost_reference_.reset();
   try {
     compared_.update(lost_reference_ ? std::nullopt : request_->reference,
                      {.inputs = *result_.inputs, .source = source_, .run = run}, *runner_);
@@ -207,7 +207,7 @@ void EngineWorker::compare() {
     return fail(error);
   }
   result_.reference_error =
-      lost_reference_ ? "the frozen run's model has changed on disk since; freeze a run again" : compared_.refusal();
+      lost_reference_ ? "the baseline's model has changed on disk since; keep a baseline again" : compared_.refusal();
   const std::shared_ptr<const inference::Run> other = compared_.run();
   result_.reference_input = other ? compared_.aligned_tokens() : nullptr;
   result_.reference_tokens = other ? compared_.tokens() : nullptr;

@@ -41,7 +41,9 @@ std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks) {
 std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const FigureSubject& subject,
                                                 FigureNumbers& numbers) {
   const ExportOptions& options = subject.options;
-  return exporting::with_note(kind.draw(subject, numbers), subject.changes, options.is_dark, options.parts.settings);
+  FigureSubject own = subject;
+  own.blocks = without_padding(subject.blocks, subject.input, subject.matrix.batch);
+  return exporting::with_note(kind.draw(own, numbers), subject.changes, options.is_dark, options.parts.settings);
 }
 
 std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage) {

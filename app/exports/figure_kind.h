@@ -30,7 +30,7 @@ struct FigureSubject {
   const model::Network* network = nullptr;             ///< never null where ExportBlocks::predicts
   const model::ModelInput* reference_input = nullptr;  ///< of the run that is compared with; null: not known, or none
   const capture::CaptureFile* capture = nullptr;       ///< that is shown instead of a network's run; null: a network's
-  const ExportBlocks& blocks;                          ///< of a kind of attention
+  ExportBlocks blocks;                                 ///< of a kind of attention
   MatrixRef matrix;                                    ///< one of figures_of()
   const ExportOptions& options;
   exporting::DrawingFormat format = exporting::DrawingFormat::Svg;
@@ -77,8 +77,8 @@ std::vector<const FigureKind*> figure_kinds_of(const ExportOptions& options);
 
 /// Why the selection has no such figure; empty: it has.
 std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks);
-/// The figure, with what its run was changed by in caption and metadata. Null: its numbers aren't all known yet. Throws
-/// Error in one line where it can't be drawn.
+/// The figure of a line's own tokens, without padding, with what its run was changed by in caption and metadata. Null: its
+/// numbers aren't all known yet. Throws Error in one line where it can't be drawn.
 std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const FigureSubject& subject,
                                                 FigureNumbers& numbers);
 /// The figures of a stage, by layer, batch item and head.

@@ -179,19 +179,22 @@ std::string figure_session(const ExportOptions& options, const ExportBlocks& blo
     figure["heads"] = ranges_of(matrix.head * (blocks.shape.heads / blocks.shape.kv_heads));
   }
   IndexSet rows;
-  for (const AxisRange& range : blocks.queries) rows.add({.first = range.first, .end = range.first + range.count});
+  const bool is_cut = !blocks.chosen_queries.empty();  // by the line's padding, which another computer adds as well
+  const AxisRange& keys = is_cut ? blocks.chosen_keys : blocks.keys;
+  for (const AxisRange& range : is_cut ? blocks.chosen_queries : blocks.queries)
+    rows.add({.first = range.first, .end = range.first + range.count});
   figure["queries"] = ranges_of(rows);
-  figure["keys"] = ranges_of(IndexRange{.first = blocks.keys.first, .end = blocks.keys.first + blocks.keys.count});
+  figure["keys"] = ranges_of(IndexRange{.first = keys.first, .end = keys.first + keys.count});
   describe_style(options, matrix.stage, figure);
   return R"({"headlight": 1, "version": 1, "state": )" + options.session + R"(, "figure": )" + to_text(figure, -1) + "}";
 }
 
-ExportOptions options_of_figure(const json& figure, const SharedValue<FrozenRun>& frozen) {
+ExportOptions options_of_figure(const json& figure, const SharedValue<BaselineRun>& baseline) {
   if (!figure.is_object()) refuse_member("figure", figure);
   ExportOptions options;
   if (member(figure, "difference", false)) {
-    if (!frozen) throw Error("the figure shows a difference, but its session has no frozen run");
-    options.reference = *frozen;
+    if (!baseline) throw Error("the figure shows a difference, but its session has no baseline");
+    options.reference = *baseline;
   }
   const attention::Stage stage = stage_member(figure);
   options.stages = {stage};

@@ -14,8 +14,8 @@ namespace headlight::app {
 std::string figure_session(const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix,
                            const FigureKind& kind);
 
-/// The options that made a figure, without inputs, formats and folder. `frozen`: of the figure's session, what a figure of
+/// The options that made a figure, without inputs, formats and folder. `baseline`: of the figure's session, what a figure of
 /// a difference subtracts. Throws Error naming the member that is wrong.
-ExportOptions options_of_figure(const nlohmann::json& figure, const SharedValue<FrozenRun>& frozen = {});
+ExportOptions options_of_figure(const nlohmann::json& figure, const SharedValue<BaselineRun>& baseline = {});
 
 }  // namespace headlight::app

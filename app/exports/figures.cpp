@@ -68,9 +68,9 @@ std::string changes_on_screen(const State& state, const EngineResult& result) {
   if (!result.inputs || !result.network) return {};
   const auto changes = [&](const RunInputs& inputs) { return run_changes(inputs, result.model.get(), *result.network); };
   std::optional<std::string> compared;
-  if (const SharedValue<FrozenRun>& frozen = state.compare.frozen) {
+  if (const SharedValue<BaselineRun>& baseline = state.compare.baseline) {
     // Of another model the name says what was changed: its training isn't known here.
-    compared = names_same(frozen->inputs.source, result.inputs->source) ? changes(frozen->inputs) : frozen->name;
+    compared = names_same(baseline->inputs.source, result.inputs->source) ? changes(baseline->inputs) : baseline->name;
   }
   return changes_note(result.inputs->source, changes(*result.inputs), compared);
 }
@@ -165,8 +165,9 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
   figure.rows.title = axes.row_name;
   figure.rows.tokens = std::move(axes.rows);
   const model::TokenBatch& row_tokens = rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind);
-  const std::vector<AxisRange> rows =
-      is_map ? blocks.queries : std::vector<AxisRange>{{.first = 0, .count = row_tokens.length}};
+  const AxisRange& line = rows_are_keys ? blocks.line_keys : blocks.line_queries;
+  const AxisRange all = line.count > 0 ? line : AxisRange{.first = 0, .count = row_tokens.length};
+  const std::vector<AxisRange> rows = is_map ? blocks.queries : std::vector<AxisRange>{all};
   figure.rows.length = 0;
   for (const AxisRange& range : rows) figure.rows.length += real_tokens(row_tokens, matrix.batch, range);
   if (options.row_names == RowNames::Written && !rows_are_keys && rows_write_tokens(input, blocks.kind)) {

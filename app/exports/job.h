@@ -61,7 +61,7 @@ FigureChoice figure_choice(const State& state);
 /// Options of an export. An empty selection means all of that axis.
 struct ExportOptions : ExportContents {
   RunInputs inputs;
-  std::optional<FrozenRun> reference = {};  ///< another run, to compare with
+  std::optional<BaselineRun> reference = {};  ///< another run, to compare with
   /// Every matrix is written as the run minus the reference, hidden states and logits as well; else pairs alone show it.
   bool writes_differences = true;
   std::shared_ptr<ModelCache> models = {};  ///< may hold the model that `inputs` names; none: it is opened again

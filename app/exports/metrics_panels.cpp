@@ -47,8 +47,8 @@ std::vector<std::string> names_of(const std::vector<std::uint32_t>& indices) {
 std::optional<double> shown_value(const MetricsFigure& figure, const HeadRef& head, const evaluation::HeadMetrics& metrics,
                                   HeadMetric metric) {
   const std::optional<double> value = metrics.value(metric, figure.scoring);
-  if (!figure.frozen) return value;
-  const evaluation::HeadMetrics* before = figure.frozen->find(head);
+  if (!figure.baseline) return value;
+  const evaluation::HeadMetrics* before = figure.baseline->find(head);
   const std::optional<double> value_before = before ? before->value(metric, figure.scoring) : std::nullopt;
   return value && value_before ? std::optional(*value - *value_before) : std::nullopt;
 }
@@ -108,7 +108,7 @@ exporting::PanelsFigure draw_metrics(const MetricsFigure& figure) {
     panel.style = figure.style;
     panel.style.limits = {};
     panel.style.scale = text.is_share ? view::ScaleKind::Unit : view::ScaleKind::Maximum;
-    if (figure.frozen) {
+    if (figure.baseline) {
       panel.style = exporting::diverging(panel.style);
       panel.value_title = fmt::format("change of {}", panel.value_title);
     }

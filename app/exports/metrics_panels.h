@@ -12,7 +12,7 @@ namespace headlight::app {
 /// What the figure of the metrics is made from.
 struct MetricsFigure {
   const HeadMetricsFound& found;
-  const HeadMetricsFound* frozen = nullptr;  ///< what is subtracted; null: nothing is
+  const HeadMetricsFound* baseline = nullptr;  ///< what is subtracted; null: nothing is
   evaluation::PatternScoring scoring = {};
   std::vector<std::uint32_t> layers = {}, heads = {};  ///< ascending; empty: all
   std::string title = "Heads by what they do", subtitle = {};
@@ -24,7 +24,7 @@ struct MetricsFigure {
 std::string metrics_subtitle(const HeadMetricsFound& found);
 
 /// A map for each metric that some head has, with a row for each layer and a column for each head. A head without a value is
-/// hatched. With a frozen run each is the change since, in colours of differences.
+/// hatched. With a baseline each is the change since, in colours of differences.
 exporting::PanelsFigure draw_metrics(const MetricsFigure& figure);
 
 }  // namespace headlight::app

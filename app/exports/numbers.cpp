@@ -51,6 +51,8 @@ MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& block
   if (is_map) {
     keep(axes.rows, blocks.queries);
     keep(axes.columns, std::array{blocks.keys});
+  } else if (const AxisRange& line = rows_are_keys ? blocks.line_keys : blocks.line_queries; line.count > 0) {
+    keep(axes.rows, std::array{line});
   }
   return axes;
 }

@@ -20,14 +20,6 @@ namespace {
 
 using attention::Stage;
 
-/// The part of a range with tokens that aren't padding.
-AxisRange without_padding(const AxisRange& range, const model::TokenBatch& tokens, std::uint32_t item) {
-  const std::uint32_t first = tokens.start(item);
-  const std::uint32_t end = item < tokens.lengths.size() ? first + tokens.lengths[item] : tokens.length;
-  const std::uint32_t from = std::max(range.first, first), to = std::min(range.first + range.count, end);
-  return {.first = from, .count = to > from ? to - from : 0};
-}
-
 /// Adds tokens of a range with their positions.
 void add_tokens(const AxisRange& range, const std::vector<std::string>& texts, std::vector<std::string>& tokens,
                 std::vector<std::uint32_t>& positions) {

@@ -200,6 +200,30 @@ std::vector<std::uint32_t> heads_of(const ExportBlocks& blocks, attention::Stage
   return heads;
 }
 
+AxisRange without_padding(const AxisRange& range, const model::TokenBatch& tokens, std::uint32_t item) {
+  const std::uint32_t first = tokens.start(item);
+  const std::uint32_t end = item < tokens.lengths.size() ? first + tokens.lengths[item] : tokens.length;
+  const std::uint32_t from = std::max(range.first, first), to = std::min(range.first + range.count, end);
+  return {.first = from, .count = to > from ? to - from : 0};
+}
+
+ExportBlocks without_padding(const ExportBlocks& blocks, const model::ModelInput& input, std::uint32_t item) {
+  const model::TokenBatch &queries = input.queries(blocks.kind), &keys = input.keys(blocks.kind);
+  ExportBlocks own = blocks;
+  own.queries.clear();
+  for (const AxisRange& range : blocks.queries) {
+    const AxisRange real = without_padding(range, queries, item);
+    if (real.count > 0) own.queries.push_back(real);
+  }
+  own.keys = without_padding(blocks.keys, keys, item);
+  if (own.queries.empty() || own.keys.count == 0) return blocks;
+  own.line_queries = without_padding({.first = 0, .count = queries.length}, queries, item);
+  own.line_keys = without_padding({.first = 0, .count = keys.length}, keys, item);
+  own.chosen_queries = blocks.queries;
+  own.chosen_keys = blocks.keys;
+  return own;
+}
+
 QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage) {
   const QuantityId written =
       stage == attention::Stage::Weights ? weights_of(blocks.mean, blocks.weighs_values) : QuantityId(stage);
@@ -209,7 +233,8 @@ QuantityId quantity_of(const ExportBlocks& blocks, attention::Stage stage) {
 inference::BlockShape::Extent extent_of(const ExportBlocks& blocks, attention::Stage stage) {
   const auto extent = blocks.shape.extent(stage);
   if (!extent) throw Error("{} has no stage {}", model::to_string(blocks.kind), attention::to_string(stage));
-  if (!attention::is_map(stage)) return *extent;
+  const AxisRange& line = is_of_keys(stage) ? blocks.line_keys : blocks.line_queries;
+  if (!attention::is_map(stage)) return {.rows = line.count > 0 ? line.count : extent->rows, .columns = extent->columns};
   return {.rows = blocks.query_count(), .columns = blocks.keys.count};
 }
 
@@ -220,7 +245,7 @@ std::vector<TileQuery> selected_parts(const ExportBlocks& blocks, model::BlockRe
                       .block = block,
                       .batch = batch,
                       .head = is_of_keys(stage) ? head * group_size(blocks.shape) : head,
-                      .row = 0,
+                      .row = is_of_keys(stage) ? blocks.line_keys.first : blocks.line_queries.first,
                       .rows = rows,
                       .column = 0,
                       .columns = columns,

@@ -38,8 +38,18 @@ struct ExportBlocks {
   bool has_reference = false;        ///< there is another run, which pairs show
   std::string prefix;                ///< of file names: "encoder_" where the network has several kinds, else empty
 
+  /// Of without_padding(): the line's own rows of matrices that aren't maps (else none: all are written), and what was
+  /// chosen.
+  AxisRange line_queries, line_keys, chosen_keys;
+  std::vector<AxisRange> chosen_queries;
+
   std::uint32_t query_count() const;
 };
+
+/// The part of a range with tokens that aren't padding.
+AxisRange without_padding(const AxisRange& range, const model::TokenBatch& tokens, std::uint32_t item);
+/// The selection of one batch item without its padding, for what is drawn; itself where nothing else is selected.
+ExportBlocks without_padding(const ExportBlocks& blocks, const model::ModelInput& input, std::uint32_t item);
 
 /// Are the states behind the last of these layers read as logits?
 bool predicts(const model::Network& network, model::BlockKind kind);

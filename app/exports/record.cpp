@@ -115,16 +115,17 @@ Json describe_selection(const ExportOptions& options) {
 
 /// The run that is subtracted: what it is called, its source, tokens and masks.
 Json describe_reference(const RunRecord& record) {
-  const FrozenRun& frozen = *record.options.reference;
+  const BaselineRun& baseline = *record.options.reference;
   const model::ModelInput& input = *record.reference->input;
-  Json about = {{"name", frozen.name},
-                {"model", describe_source(frozen.inputs, record.reference->model.get(), *record.reference->network,
+  Json about = {{"name", baseline.name},
+                {"model", describe_source(baseline.inputs, record.reference->model.get(), *record.reference->network,
                                           record.options.directory)},
                 {"tokens", exporting::describe_tokens(input.source)}};
   if (input.target) about["target_tokens"] = exporting::describe_tokens(*input.target);
-  if (is_capture(frozen.inputs.source)) return about;
+  if (is_capture(baseline.inputs.source)) return about;
   for (const ExportBlocks& blocks : record.blocks) {
-    about["masks"][std::string(model::to_string(blocks.kind))] = exporting::describe_mask(frozen.inputs.masks[blocks.kind]);
+    about["masks"][std::string(model::to_string(blocks.kind))] =
+        exporting::describe_mask(baseline.inputs.masks[blocks.kind]);
   }
   return about;
 }

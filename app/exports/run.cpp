@@ -49,6 +49,28 @@ std::vector<ExportBlocks> selected_blocks(const RunSource::Source& source, const
 }
 
 /// One export from the forward pass to run.json. Files are planned first, so that progress knows how many there are.
+/// Of a network's block that has no such stage.
+const char* why_missing(Stage stage) {
+  switch (stage) {
+    case Stage::X:
+      return "Q, K and V are given, there is no x";
+    case Stage::Residual:
+    case Stage::Attended:
+      return "there is no residual stream";
+    case Stage::AttentionSum:
+    case Stage::FfnSum:
+      return "no norm follows the sum";
+    case Stage::FfnInput:
+      return "no norm comes before the feed-forward";
+    case Stage::FfnGate:
+      return "the feed-forward has no gate";
+    case Stage::Output:
+      return "there is no output projection";
+    default:
+      return "no feed-forward follows";
+  }
+}
+
 class ExportRun {
  public:
   /// `reference`: what is compared with, and its source; null where the options have none.
@@ -143,9 +165,7 @@ class ExportRun {
   void plan_stage(const ExportBlocks& blocks, Stage stage) {
     const std::string_view name = attention::to_string(stage);
     if (!blocks.shape.extent(stage)) {
-      const char* why = is_capture(options_.inputs.source) ? "it isn't captured"
-                        : stage == Stage::X                ? "Q, K and V are given, there is no x"
-                                                           : "there is no output projection";
+      const char* why = is_capture(options_.inputs.source) ? "it isn't captured" : why_missing(stage);
       report_.notes.push_back(fmt::format("{}{} is left out: {}", blocks.prefix, name, why));
       return;
     }

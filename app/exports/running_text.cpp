@@ -6,34 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include "text/label.h"
+
 namespace headlight::app {
 namespace {
 
 constexpr std::string_view kNewline = "⏎";
-
-/// "語 1/3", a part of a character (text/label.h), becomes "語", and "語 2/3" nothing, so that the text reads as it was
-/// typed. Returns whether there was such a part.
-bool join_parts(std::string& label) {
-  const auto is_digit = [&](std::size_t at) { return at < label.size() && label[at] >= '1' && label[at] <= '9'; };
-  const auto is_continued = [&](std::size_t at) { return (static_cast<unsigned char>(label[at]) & 0xC0U) == 0x80U; };
-  bool has_parts = false;
-  for (std::size_t at = label.find(' '); at != std::string::npos; at = label.find(' ', at)) {
-    if (!is_digit(at + 1) || !is_digit(at + 3) || label[at + 2] != '/') {
-      ++at;
-      continue;
-    }
-    has_parts = true;
-    std::size_t begin = at;
-    if (label[at + 1] != '1') {
-      while (begin > 0 && is_continued(--begin)) {
-      }
-    }
-    const std::size_t end = at + 4 < label.size() && label[at + 4] == ' ' ? at + 5 : at + 4;
-    label.erase(begin, end - begin);
-    at = begin;
-  }
-  return has_parts;
-}
+constexpr float kPieceWidth = 3.0F;
 
 /// Where a word ends: at the next token that begins one or begins a line.
 std::size_t end_of_word(std::span<const RunningToken> tokens, std::size_t begin) {
@@ -87,7 +66,9 @@ std::vector<RunningToken> running_tokens(std::span<const std::string> labels, st
   std::vector<RunningToken> running;
   for (TokenPlace& place : token_places(labels, tokens, start)) {
     const bool ends_line = place.text.ends_with(kNewline);
-    const bool is_piece = join_parts(place.text);
+    std::string text = text::without_parts(place.text);
+    const bool is_piece = text != place.text;
+    place.text = std::move(text);
     running.push_back({.place = std::move(place), .ends_line = ends_line, .is_piece = is_piece});
   }
   return running;
@@ -97,6 +78,8 @@ TextLines lay_out_text(std::span<const RunningToken> tokens, std::span<const flo
   TextLines result;
   Lines lines(measures, result);
   const auto width_of = [&](std::size_t token) {
+    // A part of a character that is written already: wide enough to be pointed at and shaded, and no gap in the word.
+    if (tokens[token].is_piece && tokens[token].place.text.empty()) return std::min(kPieceWidth, measures.width);
     return std::min(std::ceil(widths[token]) + 2.0F * measures.padding, measures.width);
   };
   for (std::size_t begin = 0; begin < tokens.size();) {

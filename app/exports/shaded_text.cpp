@@ -159,10 +159,9 @@ exporting::TextFigure text_figure(const ShadedText& shown) {
   const std::string largest = view::format_number(largest_shade(shown), kMostFigureDigits);
   figure.subtitle +=
       fmt::format("what “{}” (token {}) {}", name, shown.chosen.token, is_row ? "attends to" : "is attended by");
-  figure.subtitle +=
-      shown.is_difference
-          ? fmt::format(", now \u2212 frozen: red more, blue less; the strongest shade is a change of {}", largest)
-          : fmt::format("; the strongest shade is {}", largest);
+  figure.subtitle += shown.is_difference
+                         ? fmt::format("; red is more, blue less; the strongest shade is a change of {}", largest)
+                         : fmt::format("; the strongest shade is {}", largest);
   if (shown.style.map_edge > 0.0F) figure.width = std::max(shown.style.map_edge, kLeastTextWidth);
   const BlockMaker maker(shown.style, figure.width);
   const auto add = [&](const std::vector<RunningToken>& tokens, MapSide side, std::string caption) {

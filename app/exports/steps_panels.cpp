@@ -10,10 +10,14 @@ namespace {
 using attention::Stage;
 
 constexpr float kStepSize = 300.0F;  // units: the longer side of each matrix, where no size is chosen
-constexpr std::size_t kMostInLine = 4;
+constexpr std::size_t kMostInLine = 6;
 
 /// The line of the calculation that a stage belongs to, as the view of the same name has it.
-std::size_t line_of(Stage stage) { return stage <= Stage::V ? 0 : attention::is_map(stage) ? 1 : 2; }
+std::size_t line_of(Stage stage) {
+  if (stage <= Stage::V) return 0;
+  if (attention::is_map(stage)) return 1;
+  return stage <= Stage::Output ? 2 : stage <= Stage::FfnInput ? 3 : 4;
+}
 
 }  // namespace
 

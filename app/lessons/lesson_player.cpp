@@ -134,7 +134,7 @@ std::string LessonPlayer::start(std::size_t index, bool restarts, State& state, 
   const bool begins = restarts || left == progress.cards.end() || left->second >= lesson.cards.size();
   if (!begins) return show_card(left->second, state);
   State opened = state;
-  opened.compare = {};  // what was frozen before isn't the lesson's
+  opened.compare = {};  // the baseline before isn't the lesson's
   std::string error = show_card(0, opened);
   if (error.empty()) state = std::move(opened);
   return error;

@@ -81,13 +81,13 @@ FirstState first_state(ModelCache& models) {
 
 void find_moved_model(State& state) {
   if (Model* model = std::get_if<Model>(&state.source)) model->path = path_now(model->path);
-  if (!state.compare.frozen || !is_model(state.compare.frozen->inputs.source)) return;
-  FrozenRun frozen = *state.compare.frozen;
-  std::string& path = std::get<Model>(frozen.inputs.source).path;
+  if (!state.compare.baseline || !is_model(state.compare.baseline->inputs.source)) return;
+  BaselineRun baseline = *state.compare.baseline;
+  std::string& path = std::get<Model>(baseline.inputs.source).path;
   const std::string now = path_now(path);
   if (now == path) return;
   path = now;
-  state.compare.frozen = std::move(frozen);
+  state.compare.baseline = std::move(baseline);
 }
 
 }  // namespace headlight::app

@@ -162,7 +162,7 @@ class OfReference final : public Evaluation {
 
 }  // namespace
 
-std::unique_ptr<Evaluation> begin_frozen(const TileQuery& query, const EvaluationSubject& subject) {
+std::unique_ptr<Evaluation> begin_baseline(const TileQuery& query, const EvaluationSubject& subject) {
   TileQuery of_base = query;
   of_base.quantity = *quantity(query.quantity).base;
   EvaluationSubject reference = subject;

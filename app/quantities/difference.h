@@ -17,6 +17,6 @@ namespace headlight::app {
 std::unique_ptr<Evaluation> begin_difference(const TileQuery& query, const EvaluationSubject& subject);
 
 /// Evaluation of the base of the query's quantity, of the reference alone.
-std::unique_ptr<Evaluation> begin_frozen(const TileQuery& query, const EvaluationSubject& subject);
+std::unique_ptr<Evaluation> begin_baseline(const TileQuery& query, const EvaluationSubject& subject);
 
 }  // namespace headlight::app

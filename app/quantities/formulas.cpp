@@ -56,14 +56,45 @@ std::string rotated_formula(char letter, const char* input, const model::Attenti
   return fmt::format("{} = {}( {} )", letter, has_norm ? "norm" : "rotate", inside);
 }
 
+const model::FeedForward* ffn_of(const FormulaSubject& subject) {
+  return subject.layer && subject.layer->feed_forward ? &*subject.layer->feed_forward : nullptr;
+}
+
+/// The sum behind attention: "x + Y".
+std::string attention_added(const FormulaSubject& subject) {
+  if (!subject.layer) return "x + Y";
+  const model::AttentionWeights* weights = weights_of(subject.layer);
+  const char* added = weights && weights->output ? "Y" : "M";
+  const auto& inside = subject.layer->norms.inside;
+  return inside ? fmt::format("x + {}({})", norm_name(*inside), added) : fmt::format("x + {}", added);
+}
+
+std::string ffn_added(const FormulaSubject& subject) {
+  const bool is_normed = subject.layer && subject.layer->feed_forward_norms.inside;
+  return is_normed ? fmt::format("y + {}(m)", norm_name(*subject.layer->feed_forward_norms.inside)) : "y + m";
+}
+
+/// What the feed-forward reads of the stream: y, or x where it is parallel to attention.
+const char* ffn_read(const FormulaSubject& subject) { return subject.layer && subject.layer->is_parallel ? "x" : "y"; }
+
+std::string inner_formula(char letter, char weight, const FormulaSubject& subject, const model::Linear* linear) {
+  const bool is_normed = subject.layer && subject.layer->feed_forward_norms.before;
+  return fmt::format("{} = {} W_{}{}", letter, is_normed ? "n" : ffn_read(subject), weight,
+                     linear && linear->has_bias() ? fmt::format(" + b_{}", weight) : "");
+}
+
 }  // namespace
 
 std::string x(const FormulaSubject& subject) {
+  const std::string state = residual(subject);
+  return subject.layer && subject.layer->norms.before
+             ? fmt::format("{}( {} )", norm_name(*subject.layer->norms.before), state)
+             : state;
+}
+
+std::string residual(const FormulaSubject& subject) {
   const model::BlockRef block = subject.block;
-  if (block.layer.value > 0) {
-    const std::string state = fmt::format("state after layer {}", block.layer.value - 1);
-    return subject.layer && subject.layer->norms.before ? fmt::format("norm( {} )", state) : state;
-  }
+  if (block.layer.value > 0) return fmt::format("state after layer {}", block.layer.value - 1);
   return block.kind == model::BlockKind::Cross ? "the queries' tokens" : "token vectors";
 }
 
@@ -110,6 +141,105 @@ std::string merged(const FormulaSubject& subject) {
 std::string output(const FormulaSubject& subject) {
   const model::AttentionWeights* weights = weights_of(subject.layer);
   return weights && weights->output && weights->output->has_bias() ? "Y = M W_O + b_O" : "Y = M W_O";
+}
+
+std::string attention_sum(const FormulaSubject& subject) { return "r = " + attention_added(subject); }
+
+std::string attended(const FormulaSubject& subject) {
+  const bool is_normed = subject.layer && subject.layer->norms.after;
+  return is_normed ? fmt::format("y = {}(r)", norm_name(*subject.layer->norms.after)) : "y = " + attention_added(subject);
+}
+
+std::string ffn_input(const FormulaSubject& subject) {
+  const model::Norm* norm =
+      subject.layer && subject.layer->feed_forward_norms.before ? &*subject.layer->feed_forward_norms.before : nullptr;
+  return fmt::format("n = {}({})", norm ? norm_name(*norm) : "norm", ffn_read(subject));
+}
+
+std::string ffn_gate(const FormulaSubject& subject) {
+  const model::FeedForward* ffn = ffn_of(subject);
+  return inner_formula('g', 'G', subject, ffn && ffn->gate ? &*ffn->gate : nullptr);
+}
+
+std::string ffn_hidden(const FormulaSubject& subject) {
+  const model::FeedForward* ffn = ffn_of(subject);
+  return inner_formula('h', '1', subject, ffn ? &ffn->in : nullptr);
+}
+
+std::string ffn_active(const FormulaSubject& subject) {
+  const model::FeedForward* ffn = ffn_of(subject);
+  if (!ffn) return "a = activation(h)";
+  return fmt::format("a = {}{}", activation_name(ffn->activation), ffn->gate ? "(g) ⊙ h" : "(h)");
+}
+
+std::string ffn_output(const FormulaSubject& subject) {
+  const model::FeedForward* ffn = ffn_of(subject);
+  return ffn && !ffn->out.has_bias() ? "m = a W_2" : "m = a W_2 + b_2";
+}
+
+std::string ffn_sum(const FormulaSubject& subject) { return "s = " + ffn_added(subject); }
+
+std::string next(const FormulaSubject& subject) {
+  const bool is_normed = subject.layer && subject.layer->feed_forward_norms.after;
+  return is_normed ? fmt::format("x' = {}(s)", norm_name(*subject.layer->feed_forward_norms.after))
+                   : "x' = " + ffn_added(subject);
+}
+
+std::string operation(attention::Stage stage, const FormulaSubject& subject) {
+  using attention::Stage;
+  if (!subject.layer) return {};
+  const model::BranchNorms &attention = subject.layer->norms, &ffn = subject.layer->feed_forward_norms;
+  const auto name = [](const std::optional<model::Norm>& norm) { return norm ? norm_name(*norm) : ""; };
+  const auto added = [&](const std::optional<model::Norm>& inside, const char* to) {
+    return fmt::format("{}{}+ {}", name(inside), inside ? ", " : "", to);
+  };
+  const std::string read = ffn.before ? "n" : ffn_read(subject);
+  switch (stage) {
+    case Stage::X:
+      return name(attention.before);
+    case Stage::Attended:
+      if (attention.after) return name(attention.after);
+      [[fallthrough]];
+    case Stage::AttentionSum:
+      return added(attention.inside, "x");
+    case Stage::FfnInput:
+      return name(ffn.before);
+    case Stage::FfnGate:
+      return read + " · W_G";
+    case Stage::FfnHidden:
+      return read + " · W_1";
+    case Stage::FfnActive: {
+      const model::FeedForward* inner = ffn_of(subject);
+      const char* activation = inner ? activation_name(inner->activation) : "";
+      return inner && inner->gate ? fmt::format("{}(g) ⊙ h", activation) : activation;
+    }
+    case Stage::FfnOutput:
+      return "a · W_2";
+    case Stage::Next:
+      if (ffn.after) return name(ffn.after);
+      [[fallthrough]];
+    case Stage::FfnSum:
+      return added(ffn.inside, "y");
+    default:
+      return {};
+  }
+}
+
+const char* norm_name(const model::Norm& norm) { return norm.kind == model::Norm::Kind::Layer ? "LayerNorm" : "RMSNorm"; }
+
+const char* activation_name(model::Activation activation) {
+  switch (activation) {
+    case model::Activation::None:
+      return "";
+    case model::Activation::Relu:
+      return "ReLU";
+    case model::Activation::Gelu:
+    case model::Activation::GeluTanh:
+      return "GELU";
+    case model::Activation::Silu:
+      return "SiLU";
+  }
+  return "";
 }
 
 std::string mean(const FormulaSubject& /*subject*/) { return "mean over heads of A"; }

@@ -91,8 +91,8 @@ struct Quantity {
   Role role = Role::Output;
   attention::Stage stage = attention::Stage::X;  ///< whose extent, masked cells and pooling it has
   Scope scope = Scope::Head;
-  std::optional<QuantityId> base = {};  ///< of a difference of two runs, or of the frozen run alone: of what
-  bool is_of_frozen = false;            ///< the frozen run's numbers of `base`, instead of a difference
+  std::optional<QuantityId> base = {};  ///< of a difference of two runs, or of the baseline alone: of what
+  bool is_of_baseline = false;          ///< the baseline's numbers of `base`, instead of a difference
   std::string (*formula)(const FormulaSubject& subject) = nullptr;
   /// Begins to evaluate a tile of it.
   std::unique_ptr<Evaluation> (*begin)(const TileQuery& query, const EvaluationSubject& subject) = nullptr;
@@ -106,7 +106,7 @@ struct Quantity {
 };
 
 /// All of them: the stages in the order of computation, the means over heads, norms, then the differences of two runs in
-/// each, then the frozen run's weights and their means.
+/// each, then the baseline's weights and their means.
 std::span<const Quantity> quantities();
 const Quantity& quantity(QuantityId id);
 std::optional<QuantityId> find_quantity(std::string_view id);
@@ -114,8 +114,8 @@ std::optional<QuantityId> find_quantity(std::string_view id);
 /// run − reference of a quantity that isn't a difference itself.
 QuantityId difference_of(QuantityId id);
 
-/// The frozen run's weights, or a mean of them: of Stage::Weights, kMeanOfLayer or kMeanOfKind.
-QuantityId frozen_of(QuantityId id);
+/// The baseline's weights, or a mean of them: of Stage::Weights, kMeanOfLayer or kMeanOfKind.
+QuantityId baseline_of(QuantityId id);
 
 /// "query", "key", "token", "key token" or "feature".
 std::string_view to_string(Axis axis);

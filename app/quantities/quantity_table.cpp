@@ -16,6 +16,14 @@ using attention::Stage;
 
 std::vector<Quantity> stages() {
   std::vector<Quantity> lines = {
+      {.title = "residual stream",
+       .symbol = "x",
+       .figure_title = "residual stream x",
+       .value_title = "residual stream",
+       .rows = Axis::Token,
+       .width = "d_{model}",
+       .role = Role::Input,
+       .formula = formulas::residual},
       {.title = "input",
        .symbol = "X",
        .figure_title = "input X",
@@ -94,6 +102,78 @@ std::vector<Quantity> stages() {
        .rows = Axis::Token,
        .width = "d_{model}",
        .formula = formulas::output},
+      {.title = "residual + attention",
+       .symbol = "r",
+       .figure_title = "residual + attention r",
+       .value_title = "residual + attention",
+       .rows = Axis::Token,
+       .width = "d_{model}",
+       .role = Role::Input,
+       .formula = formulas::attention_sum},
+      {.title = "after attention",
+       .symbol = "y",
+       .figure_title = "residual stream after attention y",
+       .value_title = "residual stream",
+       .rows = Axis::Token,
+       .width = "d_{model}",
+       .role = Role::Input,
+       .formula = formulas::attended},
+      {.title = "feed-forward input",
+       .symbol = "n",
+       .figure_title = "feed-forward input n",
+       .value_title = "feed-forward input",
+       .rows = Axis::Token,
+       .width = "d_{model}",
+       .role = Role::Input,
+       .formula = formulas::ffn_input},
+      {.title = "gate",
+       .symbol = "g",
+       .figure_title = "gate before its activation g",
+       .value_title = "gate",
+       .rows = Axis::Token,
+       .width = "d_{ff}",
+       .role = Role::Output,
+       .formula = formulas::ffn_gate},
+      {.title = "hidden layer",
+       .symbol = "h",
+       .figure_title = "hidden layer before its activation h",
+       .value_title = "hidden layer",
+       .rows = Axis::Token,
+       .width = "d_{ff}",
+       .role = Role::Output,
+       .formula = formulas::ffn_hidden},
+      {.title = "activated",
+       .symbol = "a",
+       .figure_title = "hidden layer after its activation a",
+       .value_title = "activated hidden layer",
+       .rows = Axis::Token,
+       .width = "d_{ff}",
+       .role = Role::Output,
+       .formula = formulas::ffn_active},
+      {.title = "feed-forward output",
+       .symbol = "m",
+       .figure_title = "feed-forward output m",
+       .value_title = "feed-forward output",
+       .rows = Axis::Token,
+       .width = "d_{model}",
+       .role = Role::Output,
+       .formula = formulas::ffn_output},
+      {.title = "residual + feed-forward",
+       .symbol = "s",
+       .figure_title = "residual + feed-forward s",
+       .value_title = "residual + feed-forward",
+       .rows = Axis::Token,
+       .width = "d_{model}",
+       .role = Role::Input,
+       .formula = formulas::ffn_sum},
+      {.title = "next layer's input",
+       .symbol = "x'",
+       .figure_title = "next layer's input x'",
+       .value_title = "residual stream",
+       .rows = Axis::Token,
+       .width = "d_{model}",
+       .role = Role::Input,
+       .formula = formulas::next},
   };
   for (std::size_t index = 0; index < lines.size(); ++index) {
     Quantity& line = lines[index];
@@ -143,19 +223,19 @@ Quantity difference(const Quantity& base, QuantityId id) {
   line.value_title = "difference of " + base.value_title;
   line.colors = ColorKind::Diverging;
   line.base = id;
-  line.formula = [](const FormulaSubject& /*subject*/) { return std::string("this run − the frozen run"); };
+  line.formula = [](const FormulaSubject& /*subject*/) { return std::string("this run − the baseline"); };
   line.begin = begin_difference;
   return line;
 }
 
-Quantity frozen(const Quantity& base, QuantityId id) {
+Quantity baseline(const Quantity& base, QuantityId id) {
   Quantity line = base;
   line.id = "frozen-" + base.id;
-  line.title = "frozen run's " + base.title;
-  line.figure_title = "frozen run's " + base.figure_title;
+  line.title = "baseline's " + base.title;
+  line.figure_title = "baseline's " + base.figure_title;
   line.base = id;
-  line.is_of_frozen = true;
-  line.begin = begin_frozen;
+  line.is_of_baseline = true;
+  line.begin = begin_baseline;
   return line;
 }
 
@@ -170,7 +250,7 @@ std::vector<Quantity> all() {
   const std::size_t of_one_run = lines.size();
   for (std::size_t index = 0; index < of_one_run; ++index) lines.push_back(difference(lines[index], QuantityId(index)));
   for (const QuantityId id : {QuantityId(Stage::Weights), kMeanOfLayer, kMeanOfKind}) {
-    lines.push_back(frozen(lines[id.index()], id));
+    lines.push_back(baseline(lines[id.index()], id));
   }
   return lines;
 }
@@ -195,9 +275,9 @@ QuantityId difference_of(QuantityId id) {
   return QuantityId(static_cast<std::size_t>(found - quantities().begin()));
 }
 
-QuantityId frozen_of(QuantityId id) {
+QuantityId baseline_of(QuantityId id) {
   const auto found =
-      std::ranges::find_if(quantities(), [id](const Quantity& line) { return line.is_of_frozen && line.base == id; });
+      std::ranges::find_if(quantities(), [id](const Quantity& line) { return line.is_of_baseline && line.base == id; });
   return QuantityId(static_cast<std::size_t>(found - quantities().begin()));
 }
 

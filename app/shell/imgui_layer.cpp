@@ -24,9 +24,15 @@ constexpr float kNowhere = -std::numeric_limits<float>::max();  // ImGui's value
 /// objects are undefined then: see abandon_backend().
 void check_result(VkResult result) {
   if (result >= 0) return;
-  const bool is_lost = result == VK_ERROR_DEVICE_LOST;
-  throw Error(is_lost ? ErrorKind::DeviceLost : ErrorKind::OutOfDeviceMemory,
-              "drawing the window failed ({}); start again or choose another device", vk::to_string(vk::Result(result)));
+  if (result == VK_ERROR_DEVICE_LOST) {
+    throw Error(ErrorKind::DeviceLost, "drawing the window failed ({}); start again or choose another device",
+                vk::to_string(vk::Result(result)));
+  }
+  throw Error(
+      ErrorKind::OutOfDeviceMemory,
+      "drawing the window failed ({}): Dear ImGui uses the first memory of a device that the host can reach; close other "
+      "programs or choose another device (--renderer)",
+      vk::to_string(vk::Result(result)));
 }
 
 template <typename... Cases>

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -21,6 +22,9 @@ constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-dr
 constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";  // headers without beta extensions lack its name
 constexpr std::size_t kKeptMessages = 100;
 constexpr std::uint32_t kLeastTexels = 65'536;  // of a texel buffer, on every Vulkan device
+// Dear ImGui's vertices and the image of its letters while it is uploaded: 8 MiB at 1600 × 1000, 64 MiB at 2880 × 1800 and
+// twice the size, rounded up to powers of two.
+constexpr vk::DeviceSize kLeastImGuiHeap = vk::DeviceSize{64} << 20;
 
 using Handles = RenderDevice::Handles;
 
@@ -99,7 +103,21 @@ struct Renderer {
   std::string name;       ///< "1: llvmpipe (…)"
   bool is_cpu = false;
   std::optional<std::uint32_t> family = {};  ///< of queues that draw, and show windows where that is wanted; none: it can't
+  std::string lack = {};                     ///< why it can't, where that is known
 };
+
+/// The backend of Dear ImGui, a part of the distribution's library, takes the first type that the host can reach, whatever
+/// the size of its heap. Empty: that one is large enough.
+std::string lack_of_memory(const vk::PhysicalDeviceMemoryProperties& memory) {
+  const std::span types(memory.memoryTypes.data(), memory.memoryTypeCount);
+  const auto first = std::ranges::find_if(types, [](const vk::MemoryType& type) {
+    return static_cast<bool>(type.propertyFlags & vk::MemoryPropertyFlagBits::eHostVisible);
+  });
+  const vk::DeviceSize bytes = first == types.end() ? 0 : memory.memoryHeaps[first->heapIndex].size;
+  if (bytes >= kLeastImGuiHeap) return "";
+  return fmt::format("Dear ImGui uses the first memory that the host can reach, and {} MiB are less than {}", bytes >> 20,
+                     kLeastImGuiHeap >> 20);
+}
 
 /// Can its swapchain show images on the surface?
 bool can_show(const vk::raii::PhysicalDevice& physical, std::uint32_t family, vk::SurfaceKHR surface) {
@@ -123,6 +141,8 @@ Renderer describe_renderer(std::size_t index, const vk::raii::PhysicalDevice& ph
     if (!(families[family].queueFlags & vk::QueueFlagBits::eGraphics)) continue;
     if (!surface || can_show(physical, family, surface)) renderer.family = family;
   }
+  if (renderer.family) renderer.lack = lack_of_memory(physical.getMemoryProperties());
+  if (!renderer.lack.empty()) renderer.family.reset();
   return renderer;
 }
 
@@ -137,7 +157,7 @@ std::vector<Renderer> choose(const std::vector<Renderer>& all, const std::string
   std::vector<std::string> names, able;
   std::vector<Renderer> chosen;
   for (const Renderer& one : all) {
-    names.push_back(one.name);
+    names.push_back(one.lack.empty() ? one.name : fmt::format("{}: {}", one.name, one.lack));
     if (one.family) able.push_back(one.name);
     if (one.family && is_match(one)) chosen.push_back(one);
   }
@@ -153,7 +173,8 @@ std::vector<Renderer> choose(const std::vector<Renderer>& all, const std::string
     throw Error("there is no Vulkan device '{}' to draw with; choose by number or name among {}", wanted,
                 fmt::join(names, "; "));
   }
-  throw Error("the device '{}' can't {}; choose by number or name among {}", match->name, task, fmt::join(able, "; "));
+  throw Error("the device '{}' can't {}{}{}; choose by number or name among {}", match->name, task,
+              match->lack.empty() ? "" : ": ", match->lack, fmt::join(able, "; "));
 }
 
 void create_device(Handles& handles, vk::raii::PhysicalDevice&& physical, std::uint32_t family) {

@@ -39,7 +39,7 @@ std::string token_at(const Frame& frame, const model::TokenBatch& tokens, std::u
 std::string about(const Frame& frame, const ChangedHead& changed) {
   const model::BlockKind kind = changed.head.block.kind;
   return fmt::format(
-      "Queries give {:.1f} % of their attention to other keys than in the frozen run. Most of all \u201C{}\u201D to "
+      "Queries give {:.1f} % of their attention to other keys than in the baseline. Most of all \u201C{}\u201D to "
       "\u201C{}\u201D: {:.3f}, then {:.3f}. Click: selects the head and pins that cell.",
       100.0 * changed.moved, token_at(frame, frame.result.input->queries(kind), changed.cell.query),
       token_at(frame, frame.result.input->keys(kind), changed.cell.key), double{changed.then}, double{changed.now});
@@ -149,29 +149,29 @@ void draw_changed_cells(Frame& frame, Form& form) {
 void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
   Form form(frame, typed, "compare");
   CompareChoices& compare = frame.state.compare;
-  if (!compare.frozen) {
-    form.note(
-        is_capture(frame.state.source)
-            ? "Freeze this capture, then open another one, or a model with its text, of the same sizes: maps show the "
-              "difference."
-            : "Freeze the present run, then change masks, heads or words, or open a second text (Ctrl+T): maps show what "
-              "that changes.");
-    if (form.button("freeze", "Freeze this run")) frame.start_command("compare.freeze");
+  if (!compare.baseline) {
+    form.note(is_capture(frame.state.source) ? "Keep this capture as baseline, then open another one, or a model with its "
+                                               "text, of the same sizes: maps show the "
+                                               "difference."
+                                             : "Keep the present run as baseline, then change masks, heads or words, or "
+                                               "open a second text (Ctrl+T): maps show what "
+                                               "that changes.");
+    if (form.button("freeze", "Keep as baseline")) frame.start_command("compare.freeze");
     return;
   }
   const std::string with = compared_with(frame.state);
   frame.ui.ensure_glyphs(with);
   form.note(fmt::format("With: {}", with));
   form.toggle("difference", "Differences", compare.shows_difference, "D",
-              "Maps show the present run minus the frozen one: blue is less, red is more, and what stays is neutral.");
+              "Maps show the present run minus the baseline: blue is less, red is more, and what stays is neutral.");
   if (compares_capture_with_network(frame.state)) {
     form.note("One of the two is a capture: weights are compared, other stages are this run's.");
   }
   if (!frame.result.reference_error.empty()) form.warning("Can't be compared: " + frame.result.reference_error + ".");
   if (!has_second_text(frame.state)) {
-    if (form.button("freeze", "Freeze anew")) frame.start_command("compare.freeze");
+    if (form.button("freeze", "Keep anew")) frame.start_command("compare.freeze");
     ImGui::SameLine();
-    ImGui::BeginDisabled(!can_return_to_frozen(frame.state));
+    ImGui::BeginDisabled(!can_return_to_baseline(frame.state));
     if (form.button("return", "Go back")) frame.start_command("compare.return");
     ImGui::EndDisabled();
     ImGui::SameLine();

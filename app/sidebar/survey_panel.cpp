@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/portable_state.h"
 #include "app/widgets/ink.h"
 
 namespace headlight::app {
@@ -39,7 +40,7 @@ const SurveyExample* draw_survey_panel(Frame& frame, NumberBeingTyped& typed, co
     form.note("The survey has no such head.");
     return nullptr;
   }
-  if (model_path(frame.state.source) != survey.model) {
+  if (!is_name_of(survey.model, model_path(frame.state.source))) {
     form.warning(
         fmt::format("Measured with {}, which is not on show.", std::filesystem::path(survey.model).filename().string()));
   }

@@ -26,14 +26,14 @@ bool is_of_run(const Field& field) {
          field.group == "dropout";
 }
 
-State state_of(const FrozenRun& frozen) {
+State state_of(const BaselineRun& baseline) {
   State state;
-  state.source = frozen.inputs.source;
-  state.masks = frozen.inputs.masks;
-  state.gains = frozen.inputs.gains;
-  state.patterns = frozen.inputs.patterns;
-  state.changes = frozen.inputs.changes;
-  state.dropout = frozen.inputs.dropout;
+  state.source = baseline.inputs.source;
+  state.masks = baseline.inputs.masks;
+  state.gains = baseline.inputs.gains;
+  state.patterns = baseline.inputs.patterns;
+  state.changes = baseline.inputs.changes;
+  state.dropout = baseline.inputs.dropout;
   return state;
 }
 
@@ -69,7 +69,7 @@ std::string differing_words(const std::string& text, const std::string& other, s
   return one_line(shown + (end < words.size() ? "\u2026" : ""), most + 8);
 }
 
-FrozenRun freeze(const State& state) {
+BaselineRun make_baseline(const State& state) {
   const std::string changes = model_changes(state);
   if (is_capture(state.source)) {
     const std::string file = std::filesystem::path(capture_path(state.source)).filename().string();
@@ -79,45 +79,52 @@ FrozenRun freeze(const State& state) {
 }
 
 std::string compared_with(const State& state) {
-  const FrozenRun& frozen = *state.compare.frozen;
-  if (frozen.inputs == run_inputs(state)) {
+  const BaselineRun& baseline = *state.compare.baseline;
+  if (baseline.inputs == run_inputs(state)) {
     return state.compare.is_second_text ? "the same text: change a word" : "this very run: change something";
   }
-  if (state.compare.is_second_text) return fmt::format("\u201C{}\u201D", frozen.name);
-  const State then = state_of(frozen);
-  if (is_model(frozen.inputs.source) && model_path(frozen.inputs.source) != model_path(state.source)) {
-    const std::string model = std::filesystem::path(model_path(frozen.inputs.source)).filename().string();
-    return fmt::format("{}, {}, \u201C{}\u201D", one_line(model, kShownText), frozen.name,
+  if (state.compare.is_second_text) return fmt::format("\u201C{}\u201D", baseline.name);
+  const State then = state_of(baseline);
+  if (is_model(baseline.inputs.source) && model_path(baseline.inputs.source) != model_path(state.source)) {
+    const std::string model = std::filesystem::path(model_path(baseline.inputs.source)).filename().string();
+    return fmt::format("{}, {}, \u201C{}\u201D", one_line(model, kShownText), baseline.name,
                        one_line(then.text(), kShownText));
   }
-  if (is_capture(frozen.inputs.source)) return frozen.name;
-  if (then.text() == state.text() || is_notebook(state.source)) return frozen.name;
-  return fmt::format("{}, \u201C{}\u201D", frozen.name, differing_words(then.text(), state.text(), kShownText));
+  if (is_capture(baseline.inputs.source)) return baseline.name;
+  if (then.text() == state.text() || is_notebook(state.source)) return baseline.name;
+  return fmt::format("{}, \u201C{}\u201D", baseline.name, differing_words(then.text(), state.text(), kShownText));
+}
+
+const char* baseline_name(const State& state) { return has_second_text(state) ? "the second text" : "the baseline"; }
+
+const char* difference_caption(const State& state) {
+  return has_second_text(state) ? "first \u2212 second text" : "now \u2212 baseline";
 }
 
 bool compares_capture_with_network(const State& state) {
-  return is_capture(state.compare.frozen->inputs.source) != is_capture(state.source);
+  return is_capture(state.compare.baseline->inputs.source) != is_capture(state.source);
 }
 
 void compare_with_text(State& state, std::string text) {
   State other = state;
   other.text() = std::move(text);
   if (is_model(other.source)) other.model().ids.clear();
-  state.compare.frozen = FrozenRun{.inputs = run_inputs(other), .name = one_line(other.text(), kShownText)};
+  state.compare.baseline =
+      BaselineRun{.inputs = run_inputs(other), .name = differing_words(other.text(), state.text(), kShownText)};
   state.compare.is_second_text = true;
 }
 
-bool has_second_text(const State& state) { return state.compare.frozen && state.compare.is_second_text; }
+bool has_second_text(const State& state) { return state.compare.baseline && state.compare.is_second_text; }
 
-std::string second_text(const State& state) { return state_of(*state.compare.frozen).text(); }
+std::string second_text(const State& state) { return state_of(*state.compare.baseline).text(); }
 
 void follow_second_text(State& state) {
   if (!state.compare.is_second_text) return;
-  const bool has_text = state.compare.frozen && !is_notebook(state.source) && !is_capture(state.source);
+  const bool has_text = state.compare.baseline && !is_notebook(state.source) && !is_capture(state.source);
   if (!has_text) return stop_comparing(state);
   State next = state;
   compare_with_text(next, second_text(state));
-  if (next.compare.frozen->inputs != state.compare.frozen->inputs) state.compare.frozen = next.compare.frozen;
+  if (*next.compare.baseline != *state.compare.baseline) state.compare.baseline = next.compare.baseline;
 }
 
 void exchange_texts(State& state) {
@@ -127,19 +134,19 @@ void exchange_texts(State& state) {
 }
 
 void stop_comparing(State& state) {
-  state.compare.frozen.reset();
+  state.compare.baseline.reset();
   state.compare.is_second_text = false;
 }
 
-bool can_return_to_frozen(const State& state) {
-  if (!state.compare.frozen || state.compare.is_second_text) return false;
-  const Source& source = state.compare.frozen->inputs.source;
+bool can_return_to_baseline(const State& state) {
+  if (!state.compare.baseline || state.compare.is_second_text) return false;
+  const Source& source = state.compare.baseline->inputs.source;
   return source.index() == state.source.index() && names_same(source, state.source);
 }
 
-void return_to_frozen(State& state) {
-  if (!can_return_to_frozen(state)) return;
-  const RunInputs& inputs = state.compare.frozen->inputs;
+void return_to_baseline(State& state) {
+  if (!can_return_to_baseline(state)) return;
+  const RunInputs& inputs = state.compare.baseline->inputs;
   Source source = inputs.source;
   // What a run doesn't need stays as it is.
   match(
@@ -156,10 +163,10 @@ void return_to_frozen(State& state) {
   state.dropout = inputs.dropout;
 }
 
-json write_frozen(const SharedValue<FrozenRun>& frozen) {
-  if (!frozen) return nullptr;
-  const State state = state_of(*frozen);
-  json value = {{"name", frozen->name}};
+json write_baseline(const SharedValue<BaselineRun>& baseline) {
+  if (!baseline) return nullptr;
+  const State state = state_of(*baseline);
+  json value = {{"name", baseline->name}};
   for (const Field& field : state_fields()) {
     if (!is_of_run(field)) continue;
     json& object = field.group.empty() ? value : value[field.group];
@@ -168,7 +175,7 @@ json write_frozen(const SharedValue<FrozenRun>& frozen) {
   return value;
 }
 
-void read_frozen(const JsonReader& object, const char* key, SharedValue<FrozenRun>& value) {
+void read_baseline(const JsonReader& object, const char* key, SharedValue<BaselineRun>& value) {
   const json* found = object.find(key);
   if (!found) return;
   value.reset();
@@ -186,7 +193,7 @@ void read_frozen(const JsonReader& object, const char* key, SharedValue<FrozenRu
       field.read(JsonReader(*group, whole.path(field.group)), field.key.c_str(), state);
     }
   }
-  value = FrozenRun{.inputs = run_inputs(state), .name = one_line(name, kLongestName)};
+  value = BaselineRun{.inputs = run_inputs(state), .name = one_line(name, kLongestName)};
 }
 
 }  // namespace headlight::app

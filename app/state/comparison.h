@@ -11,19 +11,24 @@
 namespace headlight::app {
 
 /// The run that these choices give, named after what was changed about the model: "as trained", "1 head knocked out".
-FrozenRun freeze(const State& state);
+BaselineRun make_baseline(const State& state);
 
 /// The words of `text` that `other` hasn't in their places, between one equal word before and one after; what is equal
 /// beyond them, and what is longer than `most` bytes, is "…". The whole text where nothing is equal.
 std::string differing_words(const std::string& text, const std::string& other, std::size_t most);
 
-/// What the present run is compared with, in a few words: the frozen run's name, and its model and the words of its text
+/// What the present run is compared with, in a few words: the baseline's name, and its model and the words of its text
 /// that differ where these are others.
-/// Something is frozen.
+/// There is a baseline.
 std::string compared_with(const State& state);
 
+/// What the run is compared with, as captions name it: "the baseline", or "the second text" where it is that one's run.
+const char* baseline_name(const State& state);
+/// What a difference is: "now − baseline", or "first − second text".
+const char* difference_caption(const State& state);
+
 /// Is one of the two runs a capture and the other a network's? Then weights alone are compared: a capture may have nothing
-/// else. Something is frozen.
+/// else. There is a baseline.
 bool compares_capture_with_network(const State& state);
 
 /// Compares the run with that of another text under the same choices, of any length.
@@ -36,18 +41,18 @@ std::string second_text(const State& state);
 void follow_second_text(State& state);
 /// The second text becomes the first, and the other way round. There is one.
 void exchange_texts(State& state);
-/// Forgets the frozen run or the second text.
+/// Forgets the baseline or the second text.
 void stop_comparing(State& state);
 
-/// Can the frozen run's choices become the present ones? Not where another model or notebook is shown.
-bool can_return_to_frozen(const State& state);
-/// Puts text, settings, masks and heads back to what they were when the run was frozen. It stays frozen.
-void return_to_frozen(State& state);
+/// Can the baseline's choices become the present ones? Not where another model or notebook is shown.
+bool can_return_to_baseline(const State& state);
+/// Puts text, settings, masks and heads back to what they were when the baseline was kept. It stays the baseline.
+void return_to_baseline(State& state);
 
 /// {"name", "preset", "text", "model", "playground", "masks", "gains", …}, the members as a session has them; null: nothing
-/// is frozen.
-nlohmann::json write_frozen(const SharedValue<FrozenRun>& frozen);
+/// is the baseline.
+nlohmann::json write_baseline(const SharedValue<BaselineRun>& baseline);
 /// Throws Error naming the member that is invalid.
-void read_frozen(const JsonReader& object, const char* key, SharedValue<FrozenRun>& value);
+void read_baseline(const JsonReader& object, const char* key, SharedValue<BaselineRun>& value);
 
 }  // namespace headlight::app

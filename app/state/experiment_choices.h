@@ -13,8 +13,8 @@ namespace headlight::app {
 /// another token's), the token's probability, or the mean loss of the text.
 enum class KnockoutMeasure : std::uint8_t { Logit, Probability, Loss };
 /// What a head's output becomes in it: 0; its mean over the tokens of the text, which keeps what the head gives
-/// everywhere; or its mean over those of the frozen run.
-enum class Ablation : std::uint8_t { Zero, Mean, FrozenMean };
+/// everywhere; or its mean over those of the baseline.
+enum class Ablation : std::uint8_t { Zero, Mean, BaselineMean };
 
 /// The what-if view's own settings. Its tokens are the logits view's.
 struct WhatIfChoices {
@@ -39,13 +39,13 @@ enum class PatchMeasure : std::uint8_t { Logit, Probability, Loss };
 enum class PathInput : std::uint8_t { Query, Key, Value };
 /// The last layer, whichever number it has; of a PathReceiver: none was chosen.
 inline constexpr std::uint32_t kLastLayer = 0xffff'fffeU;
-/// The head in which the paths of path patching end, and how they get there. Until one is chosen the view takes the head
-/// that carries the prediction the furthest (find_receiver()). Beyond the last layer or head: the last one.
+/// The head in which the paths of path patching end, and how they get there. Until one is chosen the view looks for a strong
+/// head into which visible paths lead, and for its input (find_receiver()). Beyond the last layer or head: the last one.
 struct PathReceiver {
   model::BlockKind kind = model::BlockKind::EncoderSelf;
   std::uint32_t layer = kLastLayer, head = 0;
   PathInput input = PathInput::Query;
-  bool recomputes_mlps = false;  ///< paths lead through MLPs as well; else they are frozen, as all other heads are
+  bool recomputes_mlps = true;  ///< paths lead through MLPs as well; else they are baseline, as all other heads are
 
   bool operator==(const PathReceiver&) const = default;
 };
@@ -54,8 +54,7 @@ struct PathReceiver {
 struct PatchingChoices {
   PatchMap map = PatchMap::Residual;
   PatchMeasure measure = PatchMeasure::Logit;
-  bool into_frozen =
-      false;  ///< the present run's activations go into the frozen run; else the frozen run's into the present
+  bool into_baseline = false;  ///< the present run's activations go into the baseline; else the baseline's into the present
   std::optional<std::uint32_t> token = {};  ///< the selected row of the map
   bool at_token = false;                    ///< heads are patched at that token alone; else at all
   PathReceiver receiver = {};               ///< of PatchMap::Paths
@@ -66,7 +65,7 @@ struct PatchingChoices {
 /// What the side-by-side view shows beside the selected head.
 enum class SideMap : std::uint8_t {
   OtherHead,  ///< another head of the same kind of attention, in this run
-  Frozen,     ///< the same head in the frozen run
+  Baseline,   ///< the same head in the baseline
   LayerMean,  ///< the mean of the heads of its layer
 };
 struct SideBySideChoices {

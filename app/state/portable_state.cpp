@@ -1,11 +1,13 @@
 #include "app/state/portable_state.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <functional>
 #include <system_error>
 
 #include <nlohmann/json.hpp>
 
+#include "app/state/opened_file.h"
 #include "app/state/state_json.h"
 #include "core/json.h"
 #include "model/hub_cache.h"
@@ -15,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const fs::path kHome = "~";
+
 /// Replaces the paths of what is shown and of what it is compared with.
 void replace_paths(State& state, const std::function<std::string(const std::string& path)>& replace) {
   const auto replace_in = [&](Source& source) {
@@ -23,10 +27,10 @@ void replace_paths(State& state, const std::function<std::string(const std::stri
         [&](Capture& capture) { capture.path = replace(capture.path); });
   };
   replace_in(state.source);
-  if (!state.compare.frozen) return;
-  FrozenRun frozen = *state.compare.frozen;
-  replace_in(frozen.inputs.source);
-  state.compare.frozen = std::move(frozen);
+  if (!state.compare.baseline) return;
+  BaselineRun baseline = *state.compare.baseline;
+  replace_in(baseline.inputs.source);
+  state.compare.baseline = std::move(baseline);
 }
 
 /// Without a separator at the end.
@@ -53,13 +57,39 @@ std::string portable_state(const State& state, const fs::path& folder) {
   return to_text(to_json(named), -1);
 }
 
+std::string findable_path(const std::string& path, const fs::path& folder) {
+  std::error_code failure;
+  if (path.empty() || (fs::path(path).is_relative() && !fs::exists(path, failure))) return path;  // of the hub's cache
+  const std::string whole = whole_path(path).string();
+  const std::string named = portable_path(whole, folder);
+  const fs::path from = whole_path(folder.empty() ? "." : folder);
+  if (whole_path(from / named) == whole) return named.starts_with("../") ? named : "./" + named;
+  if (model::model_name(whole) != fs::path(whole).filename()) return named;
+  const char* home = std::getenv("HOME");
+  const fs::path below = home == nullptr ? fs::path() : fs::path(whole).lexically_relative(whole_path(home));
+  return below.empty() || *below.begin() == ".." ? whole : (kHome / below).string();
+}
+
+std::string found_path(const std::string& name, const fs::path& folder) {
+  if (name.empty() || fs::path(name).is_absolute()) return name;
+  const bool is_of_home = *fs::path(name).begin() == kHome && std::getenv("HOME") != nullptr;
+  const fs::path found = is_of_home ? expand_home(name) : whole_path(folder / name);
+  std::error_code failure;
+  return fs::exists(found, failure) ? found.string() : name;
+}
+
+bool is_name_of(const std::string& name, const std::string& path) {
+  return !path.empty() && (name == path || name == model::model_name(path));
+}
+
+State findable_state(const State& state, const fs::path& folder) {
+  State named = state;
+  replace_paths(named, [&](const std::string& path) { return findable_path(path, folder); });
+  return named;
+}
+
 void find_beside(State& state, const fs::path& folder) {
-  replace_paths(state, [&](const std::string& path) {
-    if (path.empty() || fs::path(path).is_absolute()) return path;
-    const fs::path beside = whole_path(folder / path);
-    std::error_code failure;
-    return fs::exists(beside, failure) ? beside.string() : path;
-  });
+  replace_paths(state, [&](const std::string& path) { return found_path(path, folder); });
 }
 
 void find_at(State& state, const std::string& path) {

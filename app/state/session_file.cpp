@@ -60,7 +60,8 @@ std::optional<json> load_figure(const std::filesystem::path& path) {
 }
 
 void save_session(const std::filesystem::path& path, const State& state, const SessionRecord* record) {
-  json session = {{"headlight", 1}, {"version", kSessionVersion}, {"state", to_json(state)}};
+  json session = {
+      {"headlight", 1}, {"version", kSessionVersion}, {"state", to_json(findable_state(state, path.parent_path()))}};
   if (record) session["record"] = to_json(*record);
   write_file_atomically(path, to_text(session) + "\n");
 }
@@ -83,7 +84,6 @@ Result<State> load_session(const std::filesystem::path& path) {
         return Failure{path.string() + ": " + error.what()};
       }
     }
-    if (!is_figure_path(path)) return state;
     State shown = std::move(state).value();
     find_beside(shown, path.parent_path());
     return shown;

@@ -23,7 +23,8 @@ struct OpenSession {
   State saved;
 };
 
-/// Writes a session file, {"headlight": 1, "version": 1, "state": …, "record": …}, atomically. `record`: numbers of the
+/// Writes a session file, {"headlight": 1, "version": 1, "state": …, "record": …}, atomically; the state's files are named
+/// relative to it where they can be (findable_path()), so that they can be moved together. `record`: numbers of the
 /// state's run; null: the file has none. Throws Error naming the file.
 void save_session(const std::filesystem::path& path, const State& state, const SessionRecord* record = nullptr);
 /// Of a session file, or of a figure that carries one. Fails in one line naming the file and, in an invalid one, the place;

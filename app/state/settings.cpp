@@ -177,7 +177,7 @@ LoadedSettings defaults_after(const fs::path& path, const std::string& what_is_w
 
 void forget_changes(State& state) {
   restore_training(state);
-  state.compare.frozen.reset();
+  state.compare.baseline.reset();
   state.playground().kept_masks = {};
   forget_linked_step(state);
 }

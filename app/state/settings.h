@@ -71,7 +71,7 @@ struct Settings {
 
 inline constexpr std::size_t kMostRecentModels = 12;
 inline constexpr std::size_t kMostRecentChoices = 6;
-/// Forgets masks, head gains and the frozen run: a start begins with a model as it was trained; only sessions keep what was
+/// Forgets masks, head gains and the baseline: a start begins with a model as it was trained; only sessions keep what was
 /// changed.
 void forget_changes(State& state);
 /// A step of a live link, which is gone when the window closes, becomes the playground.

@@ -56,7 +56,7 @@ void drop_changes(State& state) {
   state.patterns.clear();
   state.changes.clear();
   state.dropout = {};
-  state.compare.frozen.reset();
+  state.compare.baseline.reset();
   state.selection = {};
   state.view.pinned.reset();
 }
@@ -177,24 +177,24 @@ void select_model(State& state, const std::string& path, const attention::MaskSe
   if (path.empty()) return show_playground(state);
   if (path == model_path(state.source)) return restore_training(state);
   attention::MaskSet masks = trained_masks;
-  SharedValue<FrozenRun> frozen;
-  if (is_model(state.source) || is_capture(state.source)) frozen = state.compare.frozen;
+  SharedValue<BaselineRun> baseline;
+  if (is_model(state.source) || is_capture(state.source)) baseline = state.compare.baseline;
   leave(state);
   change_to_model(state, path);
   state.model().trained_masks = masks;
   state.masks = std::move(masks);
-  state.compare.frozen = std::move(frozen);
+  state.compare.baseline = std::move(baseline);
 }
 
 void select_capture(State& state, const std::string& path) {
   if (path.empty()) return show_playground(state);
   if (path == capture_path(state.source)) return;
-  SharedValue<FrozenRun> frozen;
-  if (is_model(state.source) || is_capture(state.source)) frozen = state.compare.frozen;
+  SharedValue<BaselineRun> baseline;
+  if (is_model(state.source) || is_capture(state.source)) baseline = state.compare.baseline;
   leave(state);
   change_to_capture(state, path);
   state.masks = {};
-  state.compare.frozen = std::move(frozen);
+  state.compare.baseline = std::move(baseline);
 }
 
 float head_gain(const State& state, model::BlockRef block, std::uint32_t head) {

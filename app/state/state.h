@@ -276,19 +276,19 @@ struct RunInputs {
 };
 
 /// A run that the present one is compared with.
-struct FrozenRun {
+struct BaselineRun {
   RunInputs inputs;
   std::string name;  ///< what was special about it: "as trained", "1 head knocked out"
 
-  bool operator==(const FrozenRun&) const = default;
+  bool operator==(const BaselineRun&) const = default;
 };
 
 /// What is compared (app/state/comparison.h).
 struct CompareChoices {
-  SharedValue<FrozenRun> frozen = {};  ///< none: nothing is
-  /// The frozen run is that of a second text, whose other choices are always the present ones (follow_second_text()).
+  SharedValue<BaselineRun> baseline = {};  ///< none: nothing is
+  /// The baseline is that of a second text, whose other choices are always the present ones (follow_second_text()).
   bool is_second_text = false;
-  bool shows_difference = true;  ///< maps show the present run minus the frozen one; else the present run
+  bool shows_difference = true;  ///< maps show the present run minus the baseline; else the present run
 
   bool operator==(const CompareChoices&) const = default;
 };

@@ -52,7 +52,7 @@ std::size_t approximate_bytes(const attention::MaskSet& masks, const attention::
   return bytes;
 }
 
-/// Of the frozen run, whose masks mostly are also those of a step.
+/// Of the baseline, whose masks mostly are also those of a step.
 std::size_t approximate_bytes(const KeptChanges& changes) {
   std::size_t bytes = 0;
   for (const KeptChange& change : changes) {
@@ -63,23 +63,23 @@ std::size_t approximate_bytes(const KeptChanges& changes) {
   return bytes;
 }
 
-std::size_t approximate_bytes(const FrozenRun& frozen) {
+std::size_t approximate_bytes(const BaselineRun& baseline) {
   const std::size_t text = match(
-      frozen.inputs.source, [](const Playground& shown) { return shown.text.size() + shown.key_text.size(); },
+      baseline.inputs.source, [](const Playground& shown) { return shown.text.size() + shown.key_text.size(); },
       [](const Notebook&) { return std::size_t{0}; },
       [](const Model& shown) { return shown.text.size() + shown.pair_text.size() + shown.target_text.size(); },
       [](const Capture& shown) { return shown.path.size(); });
-  return sizeof(FrozenRun) + text + approximate_bytes(frozen.inputs.masks, nullptr) +
-         approximate_bytes(frozen.inputs.changes);
+  return sizeof(BaselineRun) + text + approximate_bytes(baseline.inputs.masks, nullptr) +
+         approximate_bytes(baseline.inputs.changes);
 }
 
 /// Only parts of unbounded size are counted.
 std::size_t approximate_bytes(const State& state, const State* before) {
-  const bool shares_frozen = before && before->compare.frozen.get() == state.compare.frozen.get();
-  const std::size_t frozen = state.compare.frozen && !shares_frozen ? approximate_bytes(*state.compare.frozen) : 0;
+  const bool shares_baseline = before && before->compare.baseline.get() == state.compare.baseline.get();
+  const std::size_t baseline = state.compare.baseline && !shares_baseline ? approximate_bytes(*state.compare.baseline) : 0;
   const std::size_t changes = before && before->changes == state.changes ? 0 : approximate_bytes(state.changes);
   const std::size_t patterns = approximate_bytes(state.patterns, before ? &before->patterns : nullptr);
-  return sizeof(State) + frozen + patterns + changes + state.text().size() + state.playground().key_text.size() +
+  return sizeof(State) + baseline + patterns + changes + state.text().size() + state.playground().key_text.size() +
          approximate_bytes(state.masks, before ? &before->masks : nullptr) +
          approximate_bytes(state.playground().kept_masks, before ? &before->playground().kept_masks : nullptr) +
          approximate_bytes(state.model().trained_masks, before ? &before->model().trained_masks : nullptr);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/state/portable_state.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -100,7 +101,7 @@ void write_arrays(const std::filesystem::path& directory, const SurveyResults& r
   write_file_atomically(directory / "histogram.npy", exporting::encode_npy(histogram));
 }
 
-std::string description(const SurveyResults& results) {
+std::string description(const SurveyResults& results, const std::filesystem::path& directory) {
   const evaluation::CorpusStatistics& found = results.statistics;
   Json metrics = Json::array();
   for (const HeadMetric metric : results.measures.metrics) metrics.push_back(evaluation::metric_name(metric));
@@ -109,8 +110,8 @@ std::string description(const SurveyResults& results) {
       {"program", "headlight " HEADLIGHT_VERSION},
       {"version", kSurveyVersion},
       {"device", results.device},
-      {"model", results.model.path.string()},
-      {"corpus", results.corpus.path().string()},
+      {"model", portable_path(results.model.path.string(), directory)},
+      {"corpus", portable_path(results.corpus.path().string(), directory)},
       {"corpus_bytes", results.corpus.bytes()},
       {"metrics", metrics},
       {"layers", results.measures.layers},
@@ -155,7 +156,7 @@ void write_survey_files(const std::filesystem::path& directory, const SurveyResu
   write_file_atomically(directory / "examples.jsonl", example_lines(results));
   write_arrays(directory, results);
   write_file_atomically(directory / "report.html", survey_page(results));
-  write_file_atomically(directory / "survey.json", description(results));
+  write_file_atomically(directory / "survey.json", description(results, directory));
 }
 
 }  // namespace headlight::app

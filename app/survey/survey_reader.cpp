@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/state/portable_state.h"
 #include "app/survey/survey_files.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -100,7 +101,7 @@ std::uint64_t read_description(Survey& survey) {
   const fs::path file = survey.directory / "survey.json";
   const json description = read_json(file);
   try {
-    survey.model = member<std::string>(description, "model");
+    survey.model = found_path(member<std::string>(description, "model"), survey.directory);
     survey.texts = count_of(description.at("texts"), "texts");
     survey.metrics = member<std::vector<std::string>>(description, "metrics");
     survey.layers = index_of(description, "layers", kMostSurveyLayers);

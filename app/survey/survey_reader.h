@@ -26,7 +26,7 @@ struct SurveyedHead {
 /// The results that `headlight survey` wrote, read from its folder.
 struct Survey {
   std::filesystem::path directory;
-  std::string model;  ///< its path
+  std::string model;  ///< its path, or its name (is_name_of())
   std::uint64_t texts = 0;
   std::uint32_t layers = 0, heads = 0;
   std::vector<std::string> metrics;  ///< names

@@ -45,6 +45,8 @@ struct View {
   bool takes_arrows = false;
   /// What Esc takes back in it: folds what is unfolded. Returns whether there was something. Null: Esc does nothing in it.
   bool (*fold)(State&) = nullptr;
+  /// What its buttons say, by commas: the palette finds it by them.
+  std::string_view words = {};
   /// Whose context menus offer it: bits of MenuTarget.
   std::uint8_t menus_of = 0;
   /// Does it show the maps of all heads, so that the grid beside it would show them twice?

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include "app/shell/click_area.h"
+#include "app/shell/wrapped_text.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
 #include "app/widgets/line_layout.h"
 #include "app/widgets/slider_keys.h"
 #include "app/widgets/tooltips.h"
@@ -321,9 +323,11 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
 
 void Form::note(std::string_view text) {
   const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  ImGui::PopTextWrapPos();
+  // Broken at spaces alone: Dear ImGui also breaks after a full stop, before the closing quote of a text.
+  ImFont* font = frame_.ui.fonts().small;
+  const auto width_of = [&](std::string_view part) { return text_width(font, std::string(part)); };
+  const shell::WrappedText wrapped(std::string(text), ImGui::GetContentRegionAvail().x, width_of);
+  ImGui::TextUnformatted(wrapped.shown().c_str());
 }
 
 void Form::warning(std::string_view text) {

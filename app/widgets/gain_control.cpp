@@ -34,7 +34,7 @@ void draw_gain_control(Frame& frame) {
   float edited = gain;
   ImGui::SetNextItemWidth(kFieldWidth);
   // The format rounds to hundredths, so that 0 and 1 are reached exactly.
-  ImGui::DragFloat("##gain", &edited, 0.01F, kLeastGain, kLargestGain, "gain %.2f", ImGuiSliderFlags_AlwaysClamp);
+  ImGui::DragFloat("##gain", &edited, 0.01F, kLeastGain, kLargestGain, "\u00D7 %.2f", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "head.gain");
   step_by_keys(frame, edited, kLeastGain, kLargestGain, 0.05F);
   if (edited != gain && std::isfinite(edited)) set_head_gain(frame.state, selection.block, selection.head, edited);

@@ -22,16 +22,21 @@ void show_tooltip(Frame& frame, std::string_view text) {
 
 }  // namespace
 
+view::Rect around_pointer() {
+  constexpr float kReach = 8.0F;
+  return {.origin = to_glm(ImGui::GetIO().MousePos) - kReach, .size = glm::vec2(2.0F * kReach)};
+}
+
 void begin_tooltip(Frame& frame, const view::Rect& explained) {
   constexpr float kAway = 8.0F, kWide = 0.25F, kHigh = 0.4F;  // parts of the window
   const glm::vec2 window = frame.ui.size(), middle = explained.center();
   const bool is_wide = explained.size.x > kWide * window.x || explained.size.x > 3.0F * explained.size.y;
   if (explained.size.y <= kHigh * window.y) {
     // The side on which there is more room: the pivot is the tooltip's corner or edge that comes to the place.
-    const bool goes_right = middle.x < 0.5F * window.x, goes_down = middle.y < 0.6F * window.y;
+    const float near_pointer = std::clamp(ImGui::GetIO().MousePos.x, explained.origin.x, explained.end().x);
+    const bool goes_right = (is_wide ? near_pointer : middle.x) < 0.5F * window.x, goes_down = middle.y < 0.6F * window.y;
     const float beside = goes_right ? explained.end().x + kAway : explained.origin.x - kAway;
     const float below = goes_down ? explained.end().y + kAway : explained.origin.y - kAway;
-    const float near_pointer = std::clamp(ImGui::GetIO().MousePos.x, explained.origin.x, explained.end().x);
     const glm::vec2 at =
         is_wide ? glm::vec2(near_pointer, below) : glm::vec2(beside, goes_down ? explained.origin.y : explained.end().y);
     ImGui::SetNextWindowPos(to_imgui(at), ImGuiCond_Always, {goes_right ? 0.0F : 1.0F, goes_down ? 0.0F : 1.0F});

@@ -50,7 +50,10 @@ void mark_pointer_item(Frame& frame, std::string name, const char* explanation =
 /// Before ImGui::BeginPopup(): where a key opens the popup, it appears below the last item and not at the pointer.
 void open_below_last_item(const Frame& frame);
 
-/// Instead of ImGui::BeginTooltip(): the tooltip that begins stands beside `explained`, or below or above it where it is
+/// A small square around the pointer: what a tooltip of a line or a point explains.
+view::Rect around_pointer();
+
+/// The only way to a tooltip: the one that begins stands beside `explained`, or below or above it where it is
 /// wide, and covers nothing of it.
 void begin_tooltip(Frame& frame, const view::Rect& explained);
 /// Ends it, and marks it as "tooltip".

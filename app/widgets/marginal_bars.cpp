@@ -19,15 +19,15 @@ constexpr float kMarginalNumberRoom = 14.0F;
 
 float part_of(float value, float largest) { return largest > 0.0F && value > 0.0F ? std::min(value / largest, 1.0F) : 0.0F; }
 
-void explain(Frame& frame, const std::string& text) {
-  ImGui::BeginTooltip();
+void explain(Frame& frame, const view::Rect& bar, const std::string& text) {
+  begin_tooltip(frame, bar);
   {
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
     ImGui::PushTextWrapPos(280.0F);
     ImGui::TextUnformatted(text.c_str());
     ImGui::PopTextWrapPos();
   }
-  ImGui::EndTooltip();
+  end_tooltip(frame);
 }
 
 }  // namespace
@@ -51,8 +51,9 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
     list->AddRectFilled({beside.origin.x, cell.origin.y}, {beside.origin.x + length, cell.end().y - air.y}, theme.query);
     const bool is_in_row = pointer.y >= cell.origin.y && pointer.y < cell.end().y;
     if (is_pointed_at && is_in_row && beside.contains(pointer)) {
-      explain(frame, fmt::format("Query {} gives {} to other tokens of this map: the sum of its row without itself.", row,
-                                 view::format_exact(marginals.given[row])));
+      explain(frame, {.origin = {beside.origin.x, cell.origin.y}, .size = {kLongest, cell.size.y}},
+              fmt::format("Query {} gives {} to other tokens of this map: the sum of its row without itself.", row,
+                          view::format_exact(marginals.given[row])));
     }
   }
   list->PopClipRect();
@@ -69,8 +70,9 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
     list->AddRectFilled({cell.origin.x, below.origin.y}, {cell.end().x - air.x, below.origin.y + length}, theme.key);
     const bool is_in_column = pointer.x >= cell.origin.x && pointer.x < cell.end().x;
     if (is_pointed_at && is_in_column && below.contains(pointer)) {
-      explain(frame, fmt::format("Key {} receives {} on average from each query.", column,
-                                 view::format_exact(marginals.received[column])));
+      explain(frame, {.origin = {cell.origin.x, below.origin.y}, .size = {cell.size.x, kLongest}},
+              fmt::format("Key {} receives {} on average from each query.", column,
+                          view::format_exact(marginals.received[column])));
     }
   }
   list->PopClipRect();

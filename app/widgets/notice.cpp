@@ -129,13 +129,12 @@ StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks) {
     const std::string& why = frame.result.reference_error;
     const std::string text = fmt::format("compared with: {}", remarks.compared_with);
     frame.ui.ensure_glyphs(text);
-    choice.stops_comparing =
-        line.draw({.name = "status.compare",
-                   .text = why.empty() ? text : fmt::format("can't be compared: {}", why),
-                   .button = "Off",
-                   .explanation = "Maps show the present run minus the frozen one, and predictions show "
-                                  "both. D switches between differences and the run itself.",
-                   .role = why.empty() ? frame.ui.theme().accent : frame.ui.theme().warning});
+    choice.stops_comparing = line.draw({.name = "status.compare",
+                                        .text = why.empty() ? text : fmt::format("can't be compared: {}", why),
+                                        .button = "Off",
+                                        .explanation = "Maps show the present run minus the baseline, and predictions show "
+                                                       "both. D switches between differences and the run itself.",
+                                        .role = why.empty() ? frame.ui.theme().accent : frame.ui.theme().warning});
   }
   if (!remarks.fixed_range.empty()) {
     choice.fits_colors = line.draw({.name = "status.range",

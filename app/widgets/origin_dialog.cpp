@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "app/quantities/shown_map.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/dialog.h"
-#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
 
 namespace headlight::app {

@@ -110,8 +110,8 @@ PredictionColumns measure(const Frame& frame, std::span<const Row> rows, float w
 
 std::string candidate_label(const EngineResult& result, std::uint32_t id) { return predicted_label(result.model.get(), id); }
 
-void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const char* hint) {
-  ImGui::BeginTooltip();
+void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const view::Rect& box, const char* hint) {
+  begin_tooltip(frame, box);
   {
     const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
     ImGui::TextUnformatted(candidate_label(frame.result, candidate.id).c_str());
@@ -123,7 +123,7 @@ void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate,
     ImGui::Text("id %u", candidate.id);
     if (hint) ImGui::TextUnformatted(hint);
   }
-  ImGui::EndTooltip();
+  end_tooltip(frame);
 }
 
 std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const PredictionBars& bars, float height) {
@@ -172,7 +172,7 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
       ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
       inference::Candidate under_settings = candidate;
       under_settings.probability = rows[i].probability;
-      draw_candidate_tooltip(frame, under_settings, bars.hint);
+      draw_candidate_tooltip(frame, under_settings, box, bars.hint);
       if (bars.point) bars.point(candidate.id, rows[i].is_cut() ? rows[i].probability : rows[i].chance, rows[i].is_cut());
     }
     shown += rows[i].chance;

@@ -14,8 +14,8 @@ namespace headlight::app {
 /// A token's label: the tokenizer's, or its id.
 std::string candidate_label(const EngineResult& result, std::uint32_t id);
 
-/// The tooltip of a candidate.
-void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const char* hint);
+/// The tooltip of a candidate that is drawn in `box`.
+void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const view::Rect& box, const char* hint);
 
 /// The input of the bars.
 struct PredictionBars {

@@ -110,9 +110,10 @@ void warn_of(Frame& frame, Form& form, const std::string& error) {
   if (error.empty()) return;
   form.warning(error);
   if (frame.result.error_kind != ErrorKind::TooFewPositions) return;
-  if (form.button("stretch", "Stretch positions")) frame.state.model().stretches_positions = true;
+  if (form.button("stretch", "Take the whole text")) frame.state.model().stretches_positions = true;
   explain_last_item(frame,
-                    "Takes the whole text: the model's table of positions is interpolated. It wasn't trained for that.");
+                    "Takes the whole text: the model's table of positions is interpolated (stretched positions). It wasn't "
+                    "trained for that.");
 }
 
 }  // namespace

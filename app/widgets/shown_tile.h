@@ -57,8 +57,6 @@ void set_weight_colors(shell::HeatmapImage& image, const State& state, const Sho
 /// Colours of a difference of two runs: 0 in the middle, both ends as far from it as the values reach, at least
 /// `least_reach`.
 void set_difference_colors(shell::HeatmapImage& image, const ValueRange& range, float least_reach);
-/// What a colour bar of differences is of.
-inline constexpr const char* kDifferenceCaption = "now \u2212 frozen";
 
 /// concentration() of a tile that has all rows of its map: known already where all of them are `queries`, else of about
 /// `max_rows` of these.

@@ -207,10 +207,11 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const inference::BlockShape& shape = frame.result.shapes.at(block);
-  // Beside the grid, so that the neighbours stay visible.
-  const ImVec2 grid = ImGui::GetWindowPos();
-  ImGui::SetNextWindowPos(ImVec2(grid.x - 20.0F, ImGui::GetItemRectMin().y), ImGuiCond_Always, ImVec2(1.0F, 0.0F));
-  ImGui::BeginTooltip();
+  // In the right pane beside the whole grid, so that the neighbours stay visible.
+  view::Rect explained = last_item_rect();
+  const float grid = ImGui::GetWindowPos().x - 12.0F;
+  if (grid > 0.5F * frame.ui.size().x) explained = {.origin = {grid, explained.origin.y}, .size = {1.0F, explained.size.y}};
+  begin_tooltip(frame, explained);
   {
     const Ink ink(fonts.strong, theme.text);
     ImGui::Text("Layer %u · head %u", block.layer.value, head);
@@ -237,7 +238,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
       ImGui::TextUnformatted("mean of the rows' largest weights");
     }
   }
-  ImGui::EndTooltip();
+  end_tooltip(frame);
 }
 
 }  // namespace headlight::app

@@ -23,9 +23,10 @@ ThumbnailLayout::ThumbnailLayout(const Request& request) : request_(request) {
   const Style tight{.gap = 4.0F, .group_gap = 6.0F, .least = std::max(28.0F, request.caption_width)};
   const Style compact{.gap = 2.0F, .group_gap = 6.0F, .least = 14.0F, .has_captions = false};
   for (const Style& style : {roomy, tight, compact}) {
-    if (fit(style)) return;
+    if ((style.has_captions || !request.needs_captions) && fit(style)) return;
   }
-  const Style& scrolled = request.groups * request.per_group >= kMany ? compact : roomy;
+  const bool is_compact = request.groups * request.per_group >= kMany && !request.needs_captions;
+  const Style& scrolled = is_compact ? compact : roomy;
   apply(scrolled);
   set_per_line(most_per_line(scrolled.least), scrolled.least);
 }

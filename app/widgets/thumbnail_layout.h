@@ -21,6 +21,7 @@ class ThumbnailLayout {
     float aspect = 1.0F;          ///< height / width of a map
     float caption = 0.0F;         ///< height below each map
     float caption_width = 24.0F;  ///< of the widest caption
+    bool needs_captions = false;  ///< nothing else says which map is which: rather a scroll bar than none
   };
   explicit ThumbnailLayout(const Request& request);
 

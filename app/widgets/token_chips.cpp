@@ -86,8 +86,8 @@ ChipColors colors_of(const ChipLayout::Chip& chip, const ChipMarks& marks, bool 
   return colors;
 }
 
-void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const ChipLayout::Chip& chip) {
-  ImGui::BeginTooltip();
+void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const ChipLayout::Chip& chip, const view::Rect& box) {
+  begin_tooltip(frame, box);
   ImGui::PushTextWrapPos(360.0F);
   ImGui::TextUnformatted(chip.is_padding ? "padding" : token_text(tokens, chip.item, chip.token).c_str());
   ImGui::PopTextWrapPos();
@@ -100,7 +100,7 @@ void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const Chip
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
     ImGui::TextUnformatted(detail.c_str());
   }
-  ImGui::EndTooltip();
+  end_tooltip(frame);
 }
 
 }  // namespace
@@ -163,7 +163,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) events.right_clicked = events.hovered;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     ImGui::PopStyleVar();  // tooltips keep their padding
-    draw_chip_tooltip(frame, tokens, *chip);
+    draw_chip_tooltip(frame, tokens, *chip, rect);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   }
   for (std::uint32_t item = 0; tokens.batch > 1 && item < tokens.batch; ++item) {

@@ -15,14 +15,12 @@
 #include "app/shell/shaped_text.h"
 #include "app/state/comparison.h"
 #include "app/state/portable_state.h"
-#include "app/state/run_interventions.h"
 #include "app/state/session_file.h"
 #include "app/views/view_table.h"
 #include "app/window/png_file.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "inference/weight_findings.h"
 
 namespace headlight::app {
 namespace {
@@ -257,63 +255,6 @@ void Workspace::prepare_token_texts() {
   drawn_input_ = {.of = result_.input, .as_drawn = std::move(drawn)};
 }
 
-void Workspace::tell_of_lost_engine() {
-  const bool has_slept = sleep_.has_slept();
-  sleep_ = SleepWatch();
-  tell_of_reopening(
-      fmt::format("the device '{}' {}", result_.device,
-                  has_slept ? "may have lost its memory while the computer was asleep" : "was lost (a driver reset)"));
-}
-
-void Workspace::tell_of_reopening(const std::string& loss) {
-  std::string text = loss.substr(0, loss.find(';'));  // without the advice
-  if (!text.empty() && text.front() == 't') text.front() = 'T';
-  notice_ = {.text = text + ". It is open again, what it held was computed anew, and nothing of your work is gone.",
-             .is_warning = true};
-  ui_.request_redraw();
-}
-
-void Workspace::warn_of_fonts() {
-  std::string characters;
-  const auto look_at = [&](const model::TokenBatch& tokens) {
-    for (const auto& line : tokens.texts) {
-      for (const std::string& token : line) characters += ui_.unshaped(token);
-    }
-  };
-  if (result_.input) look_at(result_.input->source);
-  if (result_.input && result_.input->target) look_at(*result_.input->target);
-  std::string warning = ui_.missing_fonts(characters);
-  if (warning == font_warning_) return;
-  if (notice_.text == font_warning_) notice_ = {};  // it was of the text before
-  font_warning_ = std::move(warning);
-  if (!font_warning_.empty()) notice_ = {.text = font_warning_, .is_warning = true};
-}
-
-void Workspace::warn_of_numbers() {
-  const std::string weights = result_.network ? inference::weight_warning(*result_.network) : std::string();
-  // What weights cause isn't said twice.
-  std::string warning = weights.empty() ? result_.run_warning : "Weights aren't finite. " + weights;
-  if (warning == number_warning_) return;
-  if (!warning.empty()) {
-    notice_ = {.text = warning, .is_warning = true};
-  } else if (notice_.text == number_warning_) {
-    notice_ = {};
-  }
-  number_warning_ = std::move(warning);
-}
-
-void Workspace::warn_of_changes() {
-  std::string warning;
-  if (result_.inputs && result_.network && result_.input) {
-    const std::vector<std::string> lines = changes_left_out(*result_.inputs, *result_.network, *result_.input);
-    if (!lines.empty()) warning = lines.front();
-    if (lines.size() > 1) warning += fmt::format("; {} more likewise", lines.size() - 1);
-  }
-  if (warning == changes_warning_) return;
-  changes_warning_ = std::move(warning);
-  if (!changes_warning_.empty()) notice_ = {.text = "In this run " + changes_warning_, .is_warning = true};
-}
-
 void Workspace::settle_device() {
   if (!result_.device.empty()) may_use_another_device_ = false;
   if (may_use_another_device_ && !result_.error.empty()) {
@@ -339,17 +280,17 @@ void Workspace::request_what_is_seen() {
   const bool is_opened_again = std::exchange(requested_opening_, opening_) != opening_;
   const bool has_other_inputs = is_first || is_opened_again || inputs != requested_inputs_;
   if (generation_.is_running() && result_.has_logits) queries_.emplace_back(generation_.request(result_));
-  const bool has_other_frozen = requested_frozen_ != state_.compare.frozen;
-  if (!has_other_inputs && !has_other_frozen && queries_ == requested_queries_) return;
+  const bool has_other_baseline = requested_baseline_ != state_.compare.baseline;
+  if (!has_other_inputs && !has_other_baseline && queries_ == requested_queries_) return;
   ++revision_;
   if (has_other_inputs) inputs_revision_ = revision_;
   requested_inputs_ = std::move(inputs);
-  requested_frozen_ = state_.compare.frozen;
+  requested_baseline_ = state_.compare.baseline;
   requested_queries_ = queries_;
   engine_->request({.revision = revision_,
                     .inputs = requested_inputs_,
                     .queries = requested_queries_,
-                    .reference = requested_frozen_ ? std::optional(requested_frozen_->inputs) : std::nullopt,
+                    .reference = requested_baseline_ ? std::optional(requested_baseline_->inputs) : std::nullopt,
                     .laid_out_for = result_.shapes,
                     .selected = state_.selection.block,
                     .opening = opening_});

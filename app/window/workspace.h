@@ -366,7 +366,7 @@ class Workspace final : private CommandHost {
   RunInputs requested_inputs_;                      ///< of the newest request
   std::uint64_t opening_ = 0;                       ///< EngineRequest::opening of the next request …
   std::uint64_t requested_opening_ = 0;             ///< … and of the newest one
-  SharedValue<FrozenRun> requested_frozen_;         ///< likewise
+  SharedValue<BaselineRun> requested_baseline_;     ///< likewise
   RunInputs shown_inputs_;                          ///< of the newest good run, as far as known
   std::vector<Query> requested_queries_, queries_;  ///< of the newest request, and of this frame
 

@@ -30,12 +30,10 @@
 #include "app/widgets/range_choice.h"
 #include "app/widgets/thumbnail.h"
 #include "app/window/frame_guard.h"
-#include "app/window/loading_panel.h"
 #include "app/window/map_text.h"
 #include "app/window/menu_panel.h"
 #include "app/window/status_panel.h"
 #include "app/window/tabs_panel.h"
-#include "app/window/typed_offer.h"
 #include "app/window/workspace.h"
 
 namespace headlight::app {
@@ -48,8 +46,6 @@ constexpr ImGuiWindowFlags kPaneFlags = ImGuiWindowFlags_NoDecoration | ImGuiWin
 constexpr std::array<std::string_view, 10> kWalk = {"welcome", "texts",  "lesson",    "sidebar rail", "sidebar",
                                                     "tabs",    "center", "grid rail", "grid",         "status"};
 constexpr int kAboveAll = static_cast<int>(kWalk.size());  // what is above the panes comes last
-
-constexpr std::uint32_t kStaleDim = 0xB0;  // of 255: what is below stays recognisable
 
 constexpr float kTabsEdge = 7.0F;
 constexpr float kTabsInset = kTabsEdge + kFoldButtonEdge;  // of the button that folds a panel, at either end of the tabs
@@ -301,7 +297,7 @@ void Workspace::draw_sidebar(Frame& frame) {
     section("text", preset || captured || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
             [&] { draw_text_section(frame); });
     // What changed is looked at while the text is; what could be compared comes last.
-    const bool compares = frame.state.compare.frozen.has_value();
+    const bool compares = frame.state.compare.baseline.has_value();
     const auto comparison = [&] {
       section("compare", "Compare", panes.is_compare_open, [&] { draw_compare_panel(frame, typed_); });
     };
@@ -331,7 +327,7 @@ void Workspace::draw_status(Frame& frame) {
   pane("status", layout_.status, ui_.theme().panel, false, [&] {
     const StatusChoice choice =
         draw_remarks(frame, {.model_changes = model_changes(frame.state),
-                             .compared_with = frame.state.compare.frozen ? compared_with(frame.state) : std::string(),
+                             .compared_with = frame.state.compare.baseline ? compared_with(frame.state) : std::string(),
                              .fixed_range = fixed_range_text(frame.state.view),
                              .toast = toast_});
     if (choice.resets_model) run("head.reset_model");
@@ -358,102 +354,6 @@ std::string Workspace::job_text() const {
   }
   if (!model_jobs_.is_opening()) return export_dialog_.status();
   return fmt::format("opening {}\u2026", model_name(nullptr, model_jobs_.path_being_opened()));
-}
-
-/// Is the selected map there although later layers are still being loaded? Else, and where another view is shown, the
-/// loading panel says what is missing.
-bool Workspace::shows_early_map() const {
-  if (result_.first_layers == 0 || is_arriving() || state_.view.tab != kHeadView) return false;
-  const auto is_tile = [](const Query& query) { return std::holds_alternative<TileQuery>(query); };
-  const auto first = std::ranges::find_if(queries_, is_tile);
-  return first != queries_.end() && result_.is_current(std::get<TileQuery>(*first));
-}
-
-void Workspace::draw_arrival(Frame& frame) {
-  constexpr double kDelay_s = 0.15;  // what is there sooner needs no remark
-  if (!arrival_began_s_ || last_frame_s_ < *arrival_began_s_ + kDelay_s || shows_early_map()) return;
-  // The texts stay free while there is no run yet, and while weights go to another device.
-  const view::Rect& from = is_arriving() ? layout_.texts : layout_.center;
-  const float left = is_arriving() ? 0.0F : from.origin.x;
-  ImGui::SetNextWindowPos({left, from.origin.y});
-  ImGui::SetNextWindowSize({ui_.size().x - left, std::max(layout_.status.origin.y - from.origin.y, 1.0F)});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
-  ImGui::Begin("arrival", nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
-  ImGui::PopStyleVar();
-  const bool is_given_up = draw_loading_panel(frame, {.name = arriving_name(),
-                                                      .progress = engine_->load_progress(),
-                                                      .kernels = engine_->compile_progress(),
-                                                      .pass = engine_->pass_progress()});
-  ImGui::End();
-  if (is_given_up) give_up_loading();
-}
-
-void Workspace::draw_staleness(Frame& frame) {
-  constexpr double kPass_s = 0.3;  // a pass that is faster changes the views without a remark
-  const bool has_failed = !result_.error.empty() && result_.revision >= inputs_revision_;
-  if (!stale_since_s_ || arrival_began_s_) return;
-  // A window that is new would be drawn above a dialog or menu that is open.
-  if (ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel)) return;
-  if (!has_failed && (!engine_->is_busy() || last_frame_s_ < *stale_since_s_ + kPass_s)) return;
-  const auto dim = [&](const char* name, const view::Rect& rect, auto&& draw_content) {
-    if (rect.is_empty()) return;
-    ImGui::SetNextWindowPos(to_imgui(rect.origin));
-    ImGui::SetNextWindowSize(to_imgui(rect.size));
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
-    ImGui::Begin(
-        name, nullptr,
-        (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoInputs);
-    ImGui::PopStyleVar();
-    draw_content();
-    ImGui::End();
-  };
-  dim("stale center", layout_.center, [&] {
-    draw_stale_panel(frame, has_failed ? result_.error : std::string(),
-                     {.name = {}, .progress = {}, .kernels = engine_->compile_progress(), .pass = engine_->pass_progress()});
-  });
-  dim("stale grid", layout_.grid, [&] {
-    ImGui::GetWindowDrawList()->AddRectFilled(to_imgui(layout_.grid.origin), to_imgui(layout_.grid.end()),
-                                              shell::with_alpha(ui_.theme().panel, kStaleDim));
-  });
-}
-
-void Workspace::draw_typed_offer(Frame& frame) {
-  if (!typed_row_.is_text()) return;
-  constexpr float kMargin = 16.0F;
-  const view::Rect& center = layout_.center;
-  const glm::vec2 size(std::min(kTypedOfferSize.x, ui_.size().x - 2.0F * kMargin), kTypedOfferSize.y);
-  const float left = std::clamp(center.center().x - 0.5F * size.x, kMargin, ui_.size().x - kMargin - size.x);
-  ImGui::SetNextWindowPos(to_imgui(glm::round(glm::vec2(left, layout_.status.origin.y - kMargin - size.y))));
-  ImGui::SetNextWindowSize(to_imgui(size));
-  ImGui::Begin("typed", nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
-  typed_answer_ = draw_typed_offer_panel(frame, typed_row_.text(), has_text_box());
-  ImGui::End();
-  if (typed_answer_ != TypedOfferChoice::None) ui_.request_redraw(2);
-}
-
-/// Over the panes, above the status line.
-void Workspace::draw_notice(Frame& frame) {
-  constexpr double kShown_s = 8.0, kWarningShown_s = 30.0;
-  constexpr float kAway = 12.0F;  // from the window's edges and the status line
-  if (std::exchange(shown_notice_, notice_.text) != notice_.text) {
-    notice_until_s_ = last_frame_s_ + (notice_.is_warning ? kWarningShown_s : kShown_s);
-  }
-  if (!notice_.is_shown()) return;
-  frame.ui.ensure_glyphs(notice_.text);
-  const float width = notice_width(frame, notice_, std::max(ui_.size().x - 2.0F * kAway, 1.0F));
-  const float y = layout_.status.origin.y - kNoticeHeight - kAway;
-  ImGui::SetNextWindowPos({std::round((ui_.size().x - width) * 0.5F), std::max(y, 0.0F)});
-  ImGui::SetNextWindowSize({width, kNoticeHeight});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
-  ImGui::Begin("notice", nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
-  ImGui::PopStyleVar(2);
-  const bool is_read = ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem);
-  draw_notice_panel(frame, notice_);
-  ImGui::End();
-  if (is_read || last_frame_s_ < notice_until_s_) return;
-  notice_ = {};
-  ui_.request_redraw(2);  // this frame has drawn it
 }
 
 void Workspace::draw_splitters(Frame& frame) {

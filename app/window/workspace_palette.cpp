@@ -64,6 +64,7 @@ void Workspace::add_commands(std::vector<PaletteEntry>& entries) {
     entries.push_back({.id = "command " + command.id,
                        .title = object.empty() ? command.label : command.label + ": " + object,
                        .detail = command.is_checked && command.is_checked(context) ? "on" : "",
+                       .words = command.words.empty() ? command.menu.label : command.menu.label + ", " + command.words,
                        .kind = command.group,
                        .keys = std::string(keys_text(command)),
                        .help = command.help,
@@ -101,6 +102,7 @@ void Workspace::add_presets(std::vector<PaletteEntry>& entries) {
   for (const PresetInfo& preset : catalog_.presets()) add(preset.name, preset.title, preset.summary);
   add("", "Playground", "A small network with random weights and every setting free.");
   entries.back().kind = "Network";
+  entries.back().words = "Back to the playground";
 }
 
 void Workspace::add_examples(std::vector<PaletteEntry>& entries) {

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "app/sidebar/survey_panel.h"
+#include "app/state/portable_state.h"
 #include "app/window/workspace.h"
 
 namespace headlight::app {
@@ -17,7 +18,7 @@ void Workspace::take_survey_choice() {
   undo_.seal();
   state_.model().text = chosen->text;
   state_.selection.batch = 0;
-  if (model_path(state_.source) == survey_->model) {
+  if (is_name_of(survey_->model, model_path(state_.source))) {
     // The same tokens as those that were measured, whatever the text's own settings would make of it.
     state_.model().ids = {chosen->ids};
     state_.view.pinned = attention::Cell{.query = chosen->query, .key = chosen->key};

@@ -3,7 +3,28 @@
 namespace headlight::attention {
 
 std::optional<BlockShape::Extent> BlockShape::extent(Stage stage) const {
+  const auto stream = [&](bool exists) {  // as wide as what the block adds
+    return exists ? std::optional<Extent>({queries, d_output > 0 ? d_output : d_merged}) : std::nullopt;
+  };
+  const auto inner = [&](bool exists) { return exists ? std::optional<Extent>({queries, d_ff}) : std::nullopt; };
   switch (stage) {
+    case Stage::Residual:
+    case Stage::Attended:
+      return stream(has_residual);
+    case Stage::AttentionSum:
+      return stream(has_residual && norms_sum);
+    case Stage::FfnInput:
+      return stream(norms_ffn_input);
+    case Stage::FfnGate:
+      return inner(has_gate);
+    case Stage::FfnHidden:
+    case Stage::FfnActive:
+      return inner(d_ff > 0);
+    case Stage::FfnOutput:
+    case Stage::Next:
+      return stream(d_ff > 0);
+    case Stage::FfnSum:
+      return stream(norms_ffn_sum);
     case Stage::X:
       return has_input ? std::optional<Extent>({queries, d_model}) : std::nullopt;
     case Stage::Q:

@@ -16,6 +16,13 @@ struct BlockShape {
   bool has_input = false;      ///< false: Q, K, V were given, stage X doesn't exist
   bool has_values = true;      ///< false: of a capture, stages V, Heads and Merged don't exist
   bool only_weights = false;   ///< of a capture that has weights alone: neither do Q, K and the scores
+  /// The block adds to a residual stream: stages Residual and Attended exist, and AttentionSum where the sum is normed.
+  bool has_residual = false, norms_sum = false;
+  /// Of the feed-forward that follows this block; 0: none does, or another block comes before it.
+  std::uint32_t d_ff = 0;
+  bool is_parallel = false;  ///< the feed-forward reads Residual instead of Attended
+  bool has_gate = false;                                ///< stage FfnGate exists
+  bool norms_ffn_input = false, norms_ffn_sum = false;  ///< stages FfnInput and FfnSum exist
 
   bool operator==(const BlockShape&) const = default;
 

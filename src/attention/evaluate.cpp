@@ -77,7 +77,9 @@ Stored stored(const BlockRun& block, const TileRequest& request) {
     default:
       break;
   }
-  throw Error("stage '{}' is not stored", to_string(request.stage));
+  const auto found = block.stream.find(request.stage);
+  if (found == block.stream.end()) throw Error("stage '{}' is not stored", to_string(request.stage));
+  return whole(*found->second);
 }
 
 ops::MapStage map_stage(const TileRequest& request) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,6 +32,8 @@ struct BlockRun {
   DeviceTensorPtr stats;   ///< [batch, head, query] (m, l)
   DeviceTensorPtr merged;  ///< [batch, 1, query, heads · padded d_v]
   DeviceTensorPtr output;  ///< [batch, 1, query, d_out], null without an output projection
+  /// Stages of the stream, [batch, 1, query, width]: only those that are asked for, where they are computed again.
+  std::map<Stage, DeviceTensorPtr> stream;
   std::shared_ptr<const DeviceMask> mask;
   ops::MergedLayout layout;
   /// Two runs' blocks of the same number hold the same numbers in every stage; 0: unknown.

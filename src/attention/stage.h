@@ -11,19 +11,30 @@ namespace headlight::attention {
 
 /// Every matrix of the calculation that can be shown, in the order in which it is computed.
 enum class Stage : std::uint8_t {
-  X,        ///< query_input [token, d_model], after the norm before it
-  Q,        ///< [token, d_k] of one head, after its norm and rotary positions where the model has them
-  K,        ///< [key token, d_k], likewise
-  V,        ///< [key token, d_v]
-  Scores,   ///< Q·Kᵀ [query, key]
-  Scaled,   ///< scale · scores, capped and with the position bias where the model has them
-  Masked,   ///< scaled, masked cells replaced by the fill
-  Weights,  ///< softmax over the keys
-  Heads,    ///< weights · V [token, d_v], times the head's gain
-  Merged,   ///< all heads side by side [token, heads·d_v]
-  Output,   ///< merged · W_Oᵀ + b_O [token, d_model]
+  Residual,  ///< the residual stream that the block reads [token, d_model]; only of blocks that add to one, as all stages
+             ///< from AttentionSum on
+  X,         ///< query_input [token, d_model], after the norm before it
+  Q,         ///< [token, d_k] of one head, after its norm and rotary positions where the model has them
+  K,         ///< [key token, d_k], likewise
+  V,         ///< [key token, d_v]
+  Scores,    ///< Q·Kᵀ [query, key]
+  Scaled,    ///< scale · scores, capped and with the position bias where the model has them
+  Masked,    ///< scaled, masked cells replaced by the fill
+  Weights,   ///< softmax over the keys
+  Heads,     ///< weights · V [token, d_v], times the head's gain
+  Merged,    ///< all heads side by side [token, heads·d_v]
+  Output,    ///< merged · W_Oᵀ + b_O [token, d_model]
+  AttentionSum,  ///< residual + output, where a norm follows the sum (post-norm) [token, d_model]
+  Attended,      ///< the residual stream after attention, and after the norm of the sum where there is one
+  FfnInput,      ///< norm(attended), where the feed-forward has a norm before it (pre-norm)
+  FfnGate,       ///< of gated feed-forwards: gate layer before its activation [token, d_ff]
+  FfnHidden,     ///< first linear layer before the activation [token, d_ff]
+  FfnActive,     ///< activation(hidden), or activation(gate) ⊙ hidden [token, d_ff]
+  FfnOutput,     ///< second linear layer [token, d_model]
+  FfnSum,        ///< attended + what the feed-forward adds, where a norm follows the sum
+  Next,          ///< the residual stream that the next layer reads, before any change of it
 };
-inline constexpr std::size_t kStages = 11;
+inline constexpr std::size_t kStages = 21;
 
 /// "x", "q", …, "output": names of files, flags and menus.
 std::string_view to_string(Stage stage);
@@ -31,8 +42,10 @@ Result<Stage> parse_stage(std::string_view text);
 
 /// Is the stage a map over (query, key)? Those are computed on demand and never stored.
 constexpr bool is_map(Stage stage) { return stage >= Stage::Scores && stage <= Stage::Weights; }
-/// Does the stage have a matrix for each head (true) or one for all of them (x, merged, output)?
-constexpr bool is_per_head(Stage stage) { return stage != Stage::X && stage != Stage::Merged && stage != Stage::Output; }
+/// Does the stage have a matrix for each head (true) or one for all of them?
+constexpr bool is_per_head(Stage stage) { return stage >= Stage::Q && stage <= Stage::Heads; }
+/// Is it of the residual stream or the feed-forward, where runs keep nothing and a question computes it again?
+constexpr bool is_of_stream(Stage stage) { return stage == Stage::Residual || stage > Stage::Output; }
 
 /// What one value of a pooled tile of weights tells of its square of cells. Other stages show the mean with either.
 enum class Pooling : std::uint8_t {

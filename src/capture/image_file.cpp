@@ -94,9 +94,9 @@ exporting::Pixels read_png(std::string_view bytes, const std::string& file) {
   const exporting::Surface image(cairo_image_surface_create_from_png_stream(read_some, &unread));
   const cairo_status_t status = cairo_surface_status(image.get());
   if (status != CAIRO_STATUS_SUCCESS) {
-    // What libpng can't unpack, cairo reports as missing memory; the image's size was found small enough before.
-    const char* why =
-        status == CAIRO_STATUS_NO_MEMORY ? "its pixels are missing or damaged" : cairo_status_to_string(status);
+    // What libpng can't unpack, cairo 1.16 reports as missing memory; the image's size was found small enough before.
+    const bool is_damaged = status == CAIRO_STATUS_NO_MEMORY || status == CAIRO_STATUS_PNG_ERROR;
+    const char* why = is_damaged ? "its pixels are missing or damaged" : cairo_status_to_string(status);
     throw Error("{} is no usable PNG file: {}; save it again", file, why);
   }
   return on_white(image.get());

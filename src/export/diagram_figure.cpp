@@ -67,10 +67,9 @@ class DiagramDrawing final : public Drawing {
         size_(figure_.area + glm::vec2(2.0F * kMargin, 2.0F * kMargin + titles_.height())) {
     if (!(size_.x <= kLargestDiagram && size_.y <= kLargestDiagram)) throw Error("the diagram is too large for a figure");
     for (DiagramFigure::Node& node : figure_.nodes) {
-      const bool has_map = node.map.rows > 0;
-      if (has_map) check(node.map);
-      scales_.push_back(has_map ? std::optional(scale_of(node.map, node.style)) : std::nullopt);
-      if (has_map) node.map = pooled(node.map, kMostDiagramValues);
+      check(node.map);
+      scales_.push_back(scale_of(node.map, node.style));
+      node.map = pooled(node.map, kMostDiagramValues);
       node.style.is_dark = figure_.style.is_dark;
     }
   }
@@ -99,7 +98,7 @@ class DiagramDrawing final : public Drawing {
     }
   }
 
-  void draw_node(Canvas& canvas, const DiagramFigure::Node& node, const std::optional<view::ValueScale>& scale) const {
+  void draw_node(Canvas& canvas, const DiagramFigure::Node& node, const view::ValueScale& scale) const {
     const glm::vec2 corner = origin_ + node.box.origin;
     const float end = write_formula(canvas, metrics_, node.symbol, corner + glm::vec2(0.0F, kSymbolSize),
                                     {.size = kSymbolSize, .is_bold = true, .color = node.color});
@@ -111,26 +110,14 @@ class DiagramDrawing final : public Drawing {
     write_formula(canvas, metrics_, node.operation, corner + glm::vec2(0.0F, kSymbolSize + kNameSize + 5.0F),
                   {.size = kNameSize, .color = paper_.muted});
     const Rect cells = {.origin = origin_ + node.cells.origin, .size = node.cells.size};
-    if (!scale) return draw_reason(canvas, node, cells);
     const glm::vec2 values(node.map.value_columns(), node.map.value_rows());
-    paint_cells(canvas, node.map, {.area = cells, .value = cells.size / values}, *scale, node.style, paper_);
+    paint_cells(canvas, node.map, {.area = cells, .value = cells.size / values}, scale, node.style, paper_);
     if (!figure_.style.parts.numbers) return;
     // In place of a colour bar: the size, and the values at both ends of the colours.
     const std::string about = fmt::format("{} × {}: {} … {}", node.map.rows, node.map.columns,
-                                          view::format_number(scale->low, 7), view::format_number(scale->high, 6));
+                                          view::format_number(scale.low, 7), view::format_number(scale.high, 6));
     canvas.text({corner.x + node.box.size.x, corner.y + kSymbolSize + kNameSize + 5.0F}, about,
                 {.size = kRangeSize, .color = paper_.muted, .align = TextAlign::End});
-  }
-
-  void draw_reason(Canvas& canvas, const DiagramFigure::Node& node, const Rect& cells) const {
-    const Rect area = {.origin = cells.origin, .size = origin_ + node.box.end() - cells.origin};
-    canvas.frame(area, paper_.outline, 0.75F);
-    float y = area.origin.y + kNameSize + 4.0F;
-    for (const std::string& line : wrap(node.reason, area.size.x - 8.0F, metrics_.measure(kNameSize))) {
-      if (y > area.end().y) break;
-      canvas.text({area.origin.x + 4.0F, y}, line, {.size = kNameSize, .color = paper_.muted});
-      y += 1.4F * kNameSize;
-    }
   }
 
   DiagramFigure figure_;
@@ -138,7 +125,7 @@ class DiagramDrawing final : public Drawing {
   Paper paper_;
   TitleBlock titles_;
   glm::vec2 origin_, size_;
-  std::vector<std::optional<view::ValueScale>> scales_;  ///< of each node that has numbers
+  std::vector<view::ValueScale> scales_;  ///< of each node that has numbers
 };
 
 }  // namespace

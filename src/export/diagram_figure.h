@@ -17,9 +17,8 @@ struct DiagramFigure {
     std::string symbol, title;  ///< "Q" and "queries"; in symbols and operations "_" and "^" set the next letter low or high
     std::string operation;      ///< "X · W_Q": what makes it
     Rgb color{};                ///< of the symbol
-    FigureMap map = {};         ///< without rows: the matrix has no numbers
-    std::string reason = {};    ///< why it has none
-    FigureStyle style = {};     ///< its colours
+    FigureMap map = {};
+    FigureStyle style = {};  ///< its colours
   };
   struct Arrow {
     std::vector<glm::vec2> points;  ///< at least two; the head is at the last one

@@ -81,7 +81,52 @@ std::uint64_t DeviceRun::version(model::BlockRef block) const { return run_.bloc
 
 std::vector<attention::Tile> DeviceRun::evaluate(std::span<const attention::TileRequest> requests) const {
   check();
-  return attention::evaluate(kernels_, run_, requests);
+  std::map<model::BlockRef, std::vector<std::size_t>> of_stream;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const attention::TileRequest& request = requests[i];
+    if (!attention::is_of_stream(request.stage)) continue;
+    const auto extent = run_.block(request.block).shape.extent(request.stage);
+    const bool is_inside = extent && request.row < extent->rows && request.rows <= extent->rows - request.row;
+    if (is_inside) of_stream[request.block].push_back(i);  // attention::evaluate() refuses the others
+  }
+  if (of_stream.empty()) return attention::evaluate(kernels_, run_, requests);
+  std::vector<attention::Tile> tiles(requests.size());
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < requests.size(); ++i) others.push_back(i);
+  for (const auto& [block, indices] : of_stream) {
+    evaluate_stream(block, requests, indices, tiles);
+    std::erase_if(others, [&](std::size_t i) { return std::ranges::binary_search(indices, i); });
+  }
+  std::vector<attention::TileRequest> rest;
+  for (const std::size_t i : others) rest.push_back(requests[i]);
+  std::vector<attention::Tile> evaluated = attention::evaluate(kernels_, run_, rest);
+  for (std::size_t i = 0; i < others.size(); ++i) tiles[others[i]] = std::move(evaluated[i]);
+  return tiles;
+}
+
+void DeviceRun::evaluate_stream(model::BlockRef block, std::span<const attention::TileRequest> requests,
+                                std::span<const std::size_t> indices, std::vector<attention::Tile>& tiles) const {
+  std::vector<attention::TileRequest> asked;
+  for (const std::size_t i : indices) asked.push_back(requests[i]);
+  for (std::size_t done = 0; done < asked.size();) {
+    const auto rest = std::span(asked).subspan(done);
+    const auto chunk = rest.first(attention::RecordedTiles::count(kernels_.context(), rest));
+    std::uint32_t first = chunk.front().row, end = 0;
+    StreamStages stages;
+    for (const attention::TileRequest& request : chunk) {
+      first = std::min(first, request.row);
+      end = std::max(end, request.row + request.rows);
+      stages[request.stage] = nullptr;
+    }
+    gpu::Stream stream(kernels_.context());
+    const std::shared_ptr<const void> used = record_stream(stream, block, {first, end - first}, stages);
+    attention::AttentionRun beside{.blocks = {run_.block(block)}, .encoder_states = {}, .decoder_states = {}};
+    beside.blocks.front().stream = std::move(stages);
+    const attention::RecordedTiles recorded(stream, kernels_, beside, chunk);
+    gpu::Submission submission = std::move(stream).submit();
+    submission.wait();
+    for (attention::Tile& tile : recorded.read(submission)) tiles[indices[done++]] = std::move(tile);
+  }
 }
 
 const model::TokenBatch& DeviceRun::tokens(Stack stack) const {
@@ -173,25 +218,21 @@ Tensor DeviceRun::logits(std::span<const StateRef> states) const {
   return result;
 }
 
-attention::DeviceTensorPtr DeviceRun::record_feed_forward(gpu::Stream& stream, StreamPart part, Stack stack,
-                                                          std::uint32_t layer, RecordedRows& recorded) const {
+std::shared_ptr<const void> DeviceRun::record_stream(gpu::Stream& stream, model::BlockRef ref, ops::Rows rows,
+                                                     StreamStages& stages) const {
   /// What the recorder computes in.
   struct Used {
     RunTensors run;
     ScratchTensors scratch;
     Forward forward;
   };
-  const bool is_encoder = stack == Stack::Encoder;
-  const model::BlockRef ref{is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::Cross, LayerIndex{layer}};
-  const model::Layers& source = *inputs().network->layers;
-  const bool has_layer = layer < (is_encoder ? source.encoder.size() : source.decoder.size());
-  if (!has_layer || !inputs().network->layer(ref).feed_forward) {
-    throw Error("the run has no feed-forward network in layer {}", layer);
-  }
+  const std::uint32_t layer = ref.layer.value;
   const attention::BlockRun& block = run_.block(ref);
+  const bool is_encoder = ref.kind == model::BlockKind::EncoderSelf;
+  check_layer(is_encoder ? Stack::Encoder : Stack::Decoder, layer);
   // The layer's input: of a cross-attention behind a self-attention the state between the two.
   attention::DeviceTensorPtr x = (is_encoder ? run_.encoder_states : run_.decoder_states)[layer];
-  if (!is_encoder && source.decoder[layer].self) {
+  if (ref.kind == model::BlockKind::Cross && inputs().network->layers->decoder[layer].self) {
     const auto edited = tensors_.find({ref.kind, layer, Role::Edited});
     x = edited ? edited : tensors_.find({model::BlockKind::DecoderSelf, layer, Role::Middle});
   }
@@ -199,14 +240,17 @@ attention::DeviceTensorPtr DeviceRun::record_feed_forward(gpu::Stream& stream, S
   const PassTensors tensors{.run = used->run, .scratch = used->scratch};
   LayerRecorder recorder(stream, kernels_, inputs(), tensors, used->forward);
   const LayerPosition place{.ref = ref,
-                            .rows = {0, tokens(stack).length},
+                            .rows = rows,
                             .capacity = block.merged->tokens,
                             .key_capacity = 0,
                             .key_rows = {},
                             .result = {ref.kind, layer + 1, Role::State}};
-  const DeviceLayer& weights = is_encoder ? *layers_->encoder[layer] : *layers_->decoder[layer].cross;
-  recorded.keep(used);
-  return recorder.feed_forward_part(part, place, inputs().network->layer(ref), weights, block, x);
+  const auto& decoder = layers_->decoder;
+  const DeviceLayer& weights = is_encoder                            ? *layers_->encoder[layer]
+                               : ref.kind == model::BlockKind::Cross ? *decoder[layer].cross
+                                                                     : *decoder[layer].self;
+  recorder.stream_stages(place, inputs().network->layer(ref), weights, block, x, stages);
+  return used;
 }
 
 RecordedRows DeviceRun::record_residuals(gpu::Stream& stream, std::span<const ResidualRows> requests) const {
@@ -222,8 +266,19 @@ RecordedRows DeviceRun::record_residuals(gpu::Stream& stream, std::span<const Re
     if (!is_inside || rows.count == 0) {
       throw Error("the run has no tokens {} to {} in batch item {}", rows.first, rows.first + rows.count, rows.batch);
     }
-    const attention::DeviceTensorPtr values =
-        is_state ? states[rows.layer] : record_feed_forward(stream, rows.part, rows.stack, rows.layer, recorded);
+    attention::DeviceTensorPtr values = states[rows.layer];
+    if (!is_state) {
+      const bool is_encoder = rows.stack == Stack::Encoder;
+      const model::BlockRef block{is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::Cross,
+                                  LayerIndex{rows.layer}};
+      const bool has_layer = rows.layer + 1 < states.size();
+      if (!has_layer || run_.block(block).shape.d_ff == 0) {
+        throw Error("the run has no feed-forward network in layer {}", rows.layer);
+      }
+      StreamStages stages{{attention::Stage::FfnOutput, nullptr}};
+      recorded.keep(record_stream(stream, block, {0, all.length}, stages));
+      values = stages.begin()->second;
+    }
     recorded.add(stream, *values, rows.batch, {rows.first, rows.count});
   }
   return recorded;
@@ -244,7 +299,9 @@ Run::Answers DeviceRun::answer(const Questions& questions) const {
   if (has_logits()) wanted = by_row(questions.states, last_layer());
   const int kinds = static_cast<int>(!wanted.empty()) + static_cast<int>(!questions.tiles.empty()) +
                     static_cast<int>(!questions.residuals.empty());
-  const bool is_one = kinds > 1 && (wanted.empty() || wanted.size() <= rows_at_once()) &&
+  const bool has_stream = std::ranges::any_of(
+      questions.tiles, [](const attention::TileRequest& request) { return attention::is_of_stream(request.stage); });
+  const bool is_one = kinds > 1 && !has_stream && (wanted.empty() || wanted.size() <= rows_at_once()) &&
                       (questions.tiles.empty() ||
                        attention::RecordedTiles::count(kernels_.context(), questions.tiles) == questions.tiles.size());
   if (!is_one) return Run::answer(questions);

@@ -7,6 +7,7 @@
 
 #include "attention/run.h"
 #include "inference/device_layers.h"
+#include "inference/layer_recorder.h"
 #include "inference/run.h"
 #include "inference/run_tensors.h"
 #include "inference/state_reader.h"
@@ -52,9 +53,13 @@ class DeviceRun final : public Run {
   RecordedLogits record_logits(gpu::Stream& stream, std::span<const StateRows> rows) const;
   Tensor read_logits(std::span<const StateRows> rows) const;
   RecordedRows record_residuals(gpu::Stream& stream, std::span<const ResidualRows> requests) const;
-  /// [batch, 1, token, d_model] of a layer's feed-forward network; `recorded` keeps what the stream uses.
-  attention::DeviceTensorPtr record_feed_forward(gpu::Stream& stream, StreamPart part, Stack stack, std::uint32_t layer,
-                                                 RecordedRows& recorded) const;
+  /// Computes stages of the stream again, those that `stages` has keys for, of these tokens; returns what must live until
+  /// the submission is done.
+  std::shared_ptr<const void> record_stream(gpu::Stream& stream, model::BlockRef block, ops::Rows rows,
+                                            StreamStages& stages) const;
+  /// Requests of stages of the stream, by their indices in ascending order.
+  void evaluate_stream(model::BlockRef block, std::span<const attention::TileRequest> requests,
+                       std::span<const std::size_t> indices, std::vector<attention::Tile>& tiles) const;
   void check() const;
   /// Throws Error where this is a run of copies that begins behind so few layers.
   void check_layer(Stack stack, std::uint32_t layer) const;

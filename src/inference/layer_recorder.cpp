@@ -6,9 +6,12 @@
 #include "attention/mask_words.h"
 #include "inference/apply_operation.h"
 #include "inference/mask_tokens.h"
+#include "inference/run.h"
 
 namespace headlight::inference {
 namespace {
+
+using attention::Stage;
 
 /// [batch, 2]: first real token and one past the last.
 std::vector<std::uint32_t> token_ranges(const model::TokenBatch& tokens) {
@@ -19,6 +22,14 @@ std::vector<std::uint32_t> token_ranges(const model::TokenBatch& tokens) {
   }
   return ranges;
 }
+
+/// Of stages with a key for it.
+void keep(StreamStages* stages, Stage stage, const Hidden& tensor) {
+  if (stages == nullptr) return;
+  if (const auto wanted = stages->find(stage); wanted != stages->end()) wanted->second = tensor;
+}
+
+bool is_wanted(const StreamStages* stages, Stage stage) { return stages != nullptr && stages->contains(stage); }
 
 /// Numbers of blocks, never given twice.
 std::uint64_t next_version() {
@@ -59,7 +70,7 @@ Hidden LayerRecorder::layer(const LayerPosition& place, const model::AttentionLa
   attend(place, block);
   const TensorKey attended{ref.kind, 0, Role::Attended};
   Hidden y = finish(place, block, device, x, device.feed_forward ? attended : place.result);
-  if (device.feed_forward) y = feed_forward(place, device, layer.is_parallel ? x : y, y).first;
+  if (device.feed_forward) y = feed_forward(place, device, layer.is_parallel ? x : y, y);
   forward_.run.blocks.push_back(std::move(block));
   return y;
 }
@@ -73,12 +84,13 @@ Hidden LayerRecorder::edited_input(const LayerPosition& place, const Hidden& x) 
   return result;
 }
 
-Hidden LayerRecorder::feed_forward_part(StreamPart part, const LayerPosition& place, const model::AttentionLayer& layer,
-                                        const DeviceLayer& device, attention::BlockRun block, const Hidden& x) {
-  const Hidden y = finish(place, block, device, x, {place.ref.kind, 0, Role::Attended});
-  if (part == StreamPart::Attended) return y;
-  const Hidden& read = layer.is_parallel ? x : y;
-  return part == StreamPart::Inner ? inner(place, device, read) : feed_forward(place, device, read, y, true).second;
+void LayerRecorder::stream_stages(const LayerPosition& place, const model::AttentionLayer& layer, const DeviceLayer& device,
+                                  attention::BlockRun block, const Hidden& x, StreamStages& stages) {
+  keep(&stages, Stage::Residual, x);
+  const Hidden y = finish(place, block, device, x, {place.ref.kind, 0, Role::Attended}, &stages);
+  keep(&stages, Stage::Attended, y);
+  const bool needs_more = std::ranges::any_of(stages, [](const auto& stage) { return stage.first > Stage::Attended; });
+  if (device.feed_forward && needs_more) feed_forward(place, device, layer.is_parallel ? x : y, y, &stages);
 }
 
 attention::BlockRun LayerRecorder::begin_block(const LayerPosition& place, const model::AttentionLayer& layer,
@@ -261,7 +273,7 @@ void LayerRecorder::attend(const LayerPosition& place, attention::BlockRun& bloc
 }
 
 Hidden LayerRecorder::finish(const LayerPosition& place, attention::BlockRun& block, const DeviceLayer& device,
-                             const Hidden& x, const TensorKey& result) {
+                             const Hidden& x, const TensorKey& result, StreamStages* stages) {
   const bool has_output = device.output.has_value();
   if (!has_output && !device.unpad) return nullptr;
   const TensorKey plain{place.ref.kind, place.ref.layer.value, Role::Output};
@@ -272,42 +284,62 @@ Hidden LayerRecorder::finish(const LayerPosition& place, attention::BlockRun& bl
                                                   .plain = plain,
                                                   .keeps_plain = has_output,
                                                   .result = result,
-                                                  .site = model::Site::AttentionOutput});
+                                                  .site = model::Site::AttentionOutput,
+                                                  .sum = {place.ref.kind, 0, Role::AttentionSum},
+                                                  .sum_stage = Stage::AttentionSum,
+                                                  .stages = stages});
   if (has_output) block.output = output;
   return state;
 }
 
-Hidden LayerRecorder::inner(const LayerPosition& place, const DeviceLayer& device, const Hidden& input) {
-  const ops::Rows rows = place.rows;
-  if (rows.count == 0) return nullptr;
+Hidden LayerRecorder::feed_forward(const LayerPosition& place, const DeviceLayer& device, const Hidden& input,
+                                   const Hidden& residual, StreamStages* stages) {
   const DeviceFeedForward& weights = *device.feed_forward;
   const auto scratch = [&](Role role) { return TensorKey{place.ref.kind, 0, role}; };
-  const Hidden read = device.feed_forward_norms.before
-                          ? normed(scratch(Role::NormedState), input, *device.feed_forward_norms.before, rows)
-                          : input;
-  const Hidden result = tensor(scratch(Role::Inner), place.capacity, weights.width, rows, "a feed-forward layer");
-  if (weights.gate) {
-    const Hidden gate = tensor(scratch(Role::Gate), place.capacity, weights.width, rows, "a feed-forward layer's gate");
-    ops::linear(stream_, kernels_, *read, *weights.gate, *gate, {.activation = weights.activation, .rows = rows});
-    ops::linear(stream_, kernels_, *read, weights.in, *result,
-                {.combine = ops::Combine::Multiply, .other = gate.get(), .rows = rows});
-  } else {
-    ops::linear(stream_, kernels_, *read, weights.in, *result, {.activation = weights.activation, .rows = rows});
+  const ops::Rows rows = place.rows;
+  const auto inner_tensor = [&](Role role) {
+    return tensor(scratch(role), place.capacity, weights.width, rows, "a feed-forward layer");
+  };
+  Hidden inner;
+  if (rows.count > 0) {
+    const Hidden read = device.feed_forward_norms.before
+                            ? normed(scratch(Role::NormedState), input, *device.feed_forward_norms.before, rows)
+                            : input;
+    keep(stages, Stage::FfnInput, read);
+    inner = inner_tensor(Role::Inner);
+    if (weights.gate) {
+      const Hidden gate = inner_tensor(Role::Gate);
+      ops::linear(stream_, kernels_, *read, *weights.gate, *gate, {.activation = weights.activation, .rows = rows});
+      ops::linear(stream_, kernels_, *read, weights.in, *inner,
+                  {.combine = ops::Combine::Multiply, .other = gate.get(), .rows = rows});
+    } else {
+      ops::linear(stream_, kernels_, *read, weights.in, *inner, {.activation = weights.activation, .rows = rows});
+    }
+    intervene(place, model::Site::Inner, inner);
+    keep(stages, Stage::FfnActive, inner);
+    const auto show = [&](Stage stage, Role role, const ops::PackedLinear& linear) {  // before the activation
+      if (!is_wanted(stages, stage)) return;
+      const Hidden plain = inner_tensor(role);
+      ops::linear(stream_, kernels_, *read, linear, *plain, {.rows = rows});
+      keep(stages, stage, plain);
+    };
+    show(Stage::FfnHidden, Role::PlainInner, weights.in);
+    if (weights.gate) show(Stage::FfnGate, Role::PlainGate, *weights.gate);
   }
-  intervene(place, model::Site::Inner, result);
-  return result;
-}
-
-std::pair<Hidden, Hidden> LayerRecorder::feed_forward(const LayerPosition& place, const DeviceLayer& device,
-                                                      const Hidden& input, const Hidden& residual, bool keeps_plain) {
-  return end_branch(place, {.input = inner(place, device, input),
-                            .linear = device.feed_forward->out,
-                            .norms = device.feed_forward_norms,
-                            .residual = residual,
-                            .plain = {place.ref.kind, 0, Role::Branch},
-                            .keeps_plain = keeps_plain,
-                            .result = place.result,
-                            .site = model::Site::FeedForward});
+  const auto [state, output] = end_branch(place, {.input = inner,
+                                                  .linear = weights.out,
+                                                  .norms = device.feed_forward_norms,
+                                                  .residual = residual,
+                                                  .plain = scratch(Role::Branch),
+                                                  .keeps_plain = stages != nullptr,
+                                                  .result = place.result,
+                                                  .site = model::Site::FeedForward,
+                                                  .sum = scratch(Role::FeedForwardSum),
+                                                  .sum_stage = Stage::FfnSum,
+                                                  .stages = stages});
+  keep(stages, Stage::FfnOutput, output);
+  keep(stages, Stage::Next, state);
+  return state;
 }
 
 std::pair<Hidden, Hidden> LayerRecorder::end_branch(const LayerPosition& place, const Branch& branch) {
@@ -341,14 +373,21 @@ std::pair<Hidden, Hidden> LayerRecorder::end_branch(const LayerPosition& place, 
     return {result, nullptr};
   }
   const Hidden plain = tensor(branch.plain, place.capacity, width, rows, "a linear layer's output");
+  const bool is_summed = norms.after && is_wanted(branch.stages, branch.sum_stage);
+  const Hidden sum = is_summed ? tensor(branch.sum, place.capacity, width, rows, "a sum before its norm") : nullptr;
+  keep(branch.stages, branch.sum_stage, sum);
   if (norms.inside) {
     run_linear(plain, {});
     edit(plain);
     run_norm(plain, *norms.inside, result, {.y = branch.residual.get(), .adds_after = true});
-    if (norms.after) run_norm(result, *norms.after, result, {});
+    if (norms.after) {
+      if (rows.count > 0 && is_summed) ops::copy_rows(stream_, kernels_, *result, *sum, rows);
+      run_norm(result, *norms.after, result, {});
+    }
   } else if (norms.after) {
     run_linear(plain, {});
     edit(plain);
+    if (rows.count > 0 && is_summed) ops::add_rows(stream_, kernels_, *plain, *branch.residual, *sum, rows);
     run_norm(branch.residual, *norms.after, result, {.y = plain.get()});
   } else {
     run_linear(plain, {.combine = ops::Combine::AddBeside, .other = branch.residual.get(), .sum = result.get()});

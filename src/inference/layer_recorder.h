@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "inference/forward.h"
-#include "inference/run.h"
 #include "ops/rotate.h"
 
 namespace headlight::inference {
 
 using Hidden = attention::DeviceTensorPtr;  // [batch, 1, token, width]
+using StreamStages = std::map<attention::Stage, Hidden>;
 
 /// What a pass computes of a layer: which tokens it computes, and of an attention to other keys which of those are new.
 struct LayerPosition {
@@ -37,10 +37,10 @@ class LayerRecorder {
   /// The layer's input with the pass's interventions on its residual stream, in a tensor of its own; x itself without any.
   Hidden edited_input(const LayerPosition& place, const Hidden& x);
 
-  /// A part of the feed-forward network of a layer in a pass whose `block` that was and whose input was x: computed again,
-  /// with the same bits.
-  Hidden feed_forward_part(StreamPart part, const LayerPosition& place, const model::AttentionLayer& layer,
-                           const DeviceLayer& device, attention::BlockRun block, const Hidden& x);
+  /// Stages of the stream (attention::is_of_stream) in a pass whose `block` that was and whose input was x, computed again
+  /// for `place.rows`: what the pass computed too has the same bits. `stages` has the wanted ones as its keys.
+  void stream_stages(const LayerPosition& place, const model::AttentionLayer& layer, const DeviceLayer& device,
+                     attention::BlockRun block, const Hidden& x, StreamStages& stages);
 
   /// Of the run, or scratch, as the key's role says; the pass writes `rows` of it.
   Hidden tensor(const TensorKey& key, std::uint32_t capacity, std::uint32_t width, ops::Rows rows, std::string_view purpose);
@@ -52,14 +52,17 @@ class LayerRecorder {
     std::uint32_t heads = 0, width = 0;
   };
   struct Branch {
-    Hidden input;  ///< of the linear layer that ends the branch
+    const Hidden& input;  ///< of the linear layer that ends the branch
     const ops::PackedLinear& linear;
     const DeviceBranchNorms& norms;
     const Hidden& residual;    ///< what is added
     TensorKey plain;           ///< where the linear layer's own result goes …
     bool keeps_plain = false;  ///< … because it is a stage that views show
     TensorKey result;
-    model::Site site;  ///< of the linear layer's result
+    model::Site site;                 ///< of the linear layer's result
+    TensorKey sum = {};               ///< where the sum goes that a norm follows …
+    attention::Stage sum_stage = {};  ///< … of these stages, where they are wanted
+    StreamStages* stages = nullptr;
   };
 
   attention::BlockRun begin_block(const LayerPosition& place, const model::AttentionLayer& layer, const Hidden& x);
@@ -76,12 +79,10 @@ class LayerRecorder {
   bool is_changed(model::BlockRef block, model::Site site) const;
   void attend(const LayerPosition& place, attention::BlockRun& block);
   Hidden finish(const LayerPosition& place, attention::BlockRun& block, const DeviceLayer& device, const Hidden& x,
-                const TensorKey& result);
-  /// The inner layer after its activation; null where no row is computed.
-  Hidden inner(const LayerPosition& place, const DeviceLayer& device, const Hidden& input);
-  /// Returns what end_branch() does; the linear layer's own result only with `keeps_plain`.
-  std::pair<Hidden, Hidden> feed_forward(const LayerPosition& place, const DeviceLayer& device, const Hidden& input,
-                                         const Hidden& residual, bool keeps_plain = false);
+                const TensorKey& result, StreamStages* stages = nullptr);
+  /// The new state, and in `stages` those that it has keys for.
+  Hidden feed_forward(const LayerPosition& place, const DeviceLayer& device, const Hidden& input, const Hidden& residual,
+                      StreamStages* stages = nullptr);
   /// The end of a branch: linear layer, norm, residual, norm. Returns the new state and the linear layer's own result.
   std::pair<Hidden, Hidden> end_branch(const LayerPosition& place, const Branch& branch);
   /// Tables of a rotary model for the tokens of one side.

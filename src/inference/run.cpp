@@ -9,6 +9,8 @@ namespace headlight::inference {
 BlockShape shape_of(const model::AttentionLayer& layer, model::BlockKind kind, const model::ModelInput& input) {
   const model::TokenBatch &queries = input.queries(kind), &keys = input.keys(kind);
   const model::AttentionConfig& config = layer.config;
+  const model::BranchNorms& ffn = layer.feed_forward_norms;
+  const bool has_ffn = layer.feed_forward.has_value();
   return {.batch = queries.batch,
           .heads = config.heads,
           .queries = queries.length,
@@ -19,7 +21,14 @@ BlockShape shape_of(const model::AttentionLayer& layer, model::BlockKind kind, c
           .kv_heads = config.kv_head_count(),
           .d_merged = config.heads * config.d_v,
           .d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0,
-          .has_input = layer.weights.has_value()};
+          .has_input = layer.weights.has_value(),
+          .has_residual = layer.weights.has_value() && !layer.norms.is_empty(),
+          .norms_sum = layer.norms.after.has_value(),
+          .d_ff = has_ffn ? layer.feed_forward->in.out() : 0,
+          .is_parallel = layer.is_parallel,
+          .has_gate = has_ffn && layer.feed_forward->gate.has_value(),
+          .norms_ffn_input = has_ffn && ffn.before.has_value(),
+          .norms_ffn_sum = has_ffn && ffn.after.has_value()};
 }
 
 Tensor Run::stage(model::BlockRef block, attention::Stage stage) const {

@@ -41,13 +41,8 @@ struct StateRef {
 };
 
 /// What rows of the residual stream hold: the state after `layer` layers (0: the token vectors), before the final norm; or
-/// of layer number `layer` (0: the first) what its feed-forward network is made of.
-enum class StreamPart : std::uint8_t {
-  State,
-  Attended,     ///< the state after the layer's attention, its residual and norm
-  Inner,        ///< [d_ff]: the first linear layer's result after the activation, times the gate's where there is one
-  FeedForward,  ///< what the feed-forward returns, before a norm of it
-};
+/// what the feed-forward network of layer number `layer` (0: the first) returns, before a norm of it.
+enum class StreamPart : std::uint8_t { State, FeedForward };
 
 /// Consecutive tokens' rows of the residual stream.
 struct ResidualRows {
@@ -100,7 +95,7 @@ class Run {
   virtual Tensor logits(std::span<const StateRef> states) const = 0;
 
   /// Rows of the residual stream, each [count, d_model] as the layers read and wrote them: unlike hidden(), the last layer's
-  /// are before the final norm. Parts of a feed-forward network aren't kept: they are computed again, for the whole text.
+  /// are before the final norm. What a feed-forward network returned isn't kept: it is computed again, for the whole text.
   /// In one submission. Throws Error when a request names rows that the run doesn't have.
   virtual std::vector<Tensor> residuals(std::span<const ResidualRows> requests) const = 0;
 

@@ -38,6 +38,11 @@ enum class Role : std::uint8_t {
   Gate,
   Inner,
   Branch,
+  // Of stages that are computed again for a question.
+  AttentionSum,
+  FeedForwardSum,
+  PlainInner,  ///< before the activation
+  PlainGate,
 };
 constexpr bool is_scratch(Role role) { return role >= Role::Vectors; }
 

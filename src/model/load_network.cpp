@@ -88,7 +88,7 @@ Settings text_settings(const Family& family, const Settings& settings) {
 }
 
 /// `whole` has the special ids, which a multimodal model's config has outside of its text settings.
-LoadedNetwork load(const Family& family, const Settings& whole, const Checkpoint& checkpoint) {
+LoadedNetwork build(const Family& family, const Settings& whole, const Checkpoint& checkpoint) {
   const Settings settings = text_settings(family, whole).only(keys_of(family)).over(family.defaults);
   const Sizes sizes = read_sizes(settings, family);
   FamilyTensors tensors(checkpoint, family);
@@ -103,31 +103,47 @@ LoadedNetwork load(const Family& family, const Settings& whole, const Checkpoint
   return loaded;
 }
 
-LoadedNetwork load_gguf(const Checkpoint& checkpoint, const GgufFile& file) {
+/// What keeps a network from being built is a difference from its family, or of its tensors from its config: each such error
+/// says what shows the network nevertheless. Those of unknown networks (Unsupported) do so where there is attention; a file
+/// that changes while it is read (InvalidInput) is none.
+template <typename Build>
+LoadedNetwork load(const Build& build) {
+  try {
+    return build();
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::Unsupported || error.kind() == ErrorKind::InvalidInput) throw;
+    throw Error(error.kind(), "{}; {}", error.what(), kCaptureShows);
+  }
+}
+
+LoadedNetwork build(const Checkpoint& checkpoint, const GgufFile& file) {
   const std::string architecture = file.text("general.architecture");
   const Family* family = find_gguf_family(architecture);
-  if (family == nullptr) throw Error("{}: {}", file.path().string(), unsupported_gguf(architecture));
-  LoadedNetwork loaded = load(*family, gguf_settings(file), checkpoint);
+  if (family == nullptr) throw Error(ErrorKind::Unsupported, "{}: {}", file.path().string(), unsupported_gguf(architecture));
+  LoadedNetwork loaded = build(*family, gguf_settings(file), checkpoint);
   loaded.description.name = printable(file.text_or("general.name", loaded.description.name));
   return loaded;
+}
+
+LoadedNetwork build(const Checkpoint& checkpoint, const Settings& whole) {
+  if (!whole.has("model_type")) whole.refuse("model_type", "the name of a network");
+  const std::string type = whole.text("model_type", "");
+  if (const Family* family = find_family(type)) return build(*family, whole, checkpoint);
+  throw Error(ErrorKind::Unsupported, "{}: {}", checkpoint.path().string(),
+              unsupported(type, whole.has("vision_config|vision_tower|mm_vision_tower|audio_config")));
 }
 
 }  // namespace
 
 LoadedNetwork load_network(const Checkpoint& checkpoint, std::string_view config) {
   const Settings whole(config, (checkpoint.folder() / "config.json").string());
-  if (!whole.has("model_type")) whole.refuse("model_type", "the name of a network");
-  const std::string type = whole.text("model_type", "");
-  const Family* family = find_family(type);
-  if (family == nullptr)
-    throw Error("{}: {}", checkpoint.path().string(),
-                unsupported(type, whole.has("vision_config|vision_tower|mm_vision_tower|audio_config")));
-  return load(*family, whole, checkpoint);
+  return load([&] { return build(checkpoint, whole); });
 }
 
 LoadedNetwork load_network(const Checkpoint& checkpoint) {
   const GgufFile* gguf = checkpoint.gguf();
-  return gguf != nullptr ? load_gguf(checkpoint, *gguf) : load_network(checkpoint, checkpoint.config());
+  if (gguf == nullptr) return load_network(checkpoint, checkpoint.config());
+  return load([&] { return build(checkpoint, *gguf); });
 }
 
 LoadedNetwork load_network(const std::filesystem::path& path) { return load_network(Checkpoint(path)); }

@@ -54,13 +54,15 @@ void MappedFile::map(std::size_t size) {
 void MappedFile::expect_intact() const {
   const std::optional<FileStamp> now = stamp_of(descriptor_);
   if (now && now->bytes < bytes_.size()) {
-    throw Error("{} was cut short while it was in use: restore it and open the model again", path_.string());
+    throw Error(ErrorKind::InvalidInput, "{} was cut short while it was in use: restore it and open the model again",
+                path_.string());
   }
   if (!now || read_error_ != 0 || guard_->is_damaged()) {
-    throw Error("can't read {}: {}; open it again", path_.string(),
+    throw Error(ErrorKind::InvalidInput, "can't read {}: {}; open it again", path_.string(),
                 std::strerror(read_error_ != 0 ? read_error_.load() : EIO));
   }
-  if (*now != stamp_) throw Error("{} was written to while it was in use: open it again", path_.string());
+  if (*now != stamp_)
+    throw Error(ErrorKind::InvalidInput, "{} was written to while it was in use: open it again", path_.string());
 }
 
 void MappedFile::copy(std::span<const std::byte> part, std::byte* to) const {

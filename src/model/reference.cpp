@@ -82,14 +82,24 @@ struct Pass {
   /// One layer; `memory` is the other side of a cross-attention, null for self-attention.
   Array layer(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
     Array y = apply(layer.norms.inside, attention(layer, block, apply(layer.norms.before, x), memory));
-    if (!layer.norms.is_empty()) y = apply(layer.norms.after, add(std::move(y), x));
+    AttentionStages& stages = run.stages.back();
+    if (!layer.norms.is_empty()) {
+      if (layer.weights) stages.residual = x;
+      y = add(std::move(y), x);
+      if (layer.norms.after) stages.attention_sum = y;
+      y = apply(layer.norms.after, std::move(y));
+      stages.attended = y;
+    }
     if (!layer.feed_forward) return y;
     const BranchNorms& norms = layer.feed_forward_norms;
-    const Array& read = layer.is_parallel ? x : y;
-    const Array inner = edited(block, Site::Inner, apply_inner(*layer.feed_forward, apply(norms.before, read)));
-    Array out = edited(block, Site::FeedForward, apply(layer.feed_forward->out, inner));
-    out = apply(norms.inside, std::move(out));
-    return apply(norms.after, add(std::move(out), y));
+    const Array read = apply(norms.before, layer.is_parallel ? x : y);
+    if (norms.before) stages.ffn_input = read;
+    stages.ffn_active = edited(block, Site::Inner, apply_inner(*layer.feed_forward, read, &stages));
+    stages.ffn_output = edited(block, Site::FeedForward, apply(layer.feed_forward->out, stages.ffn_active));
+    Array sum = add(apply(norms.inside, stages.ffn_output), y);
+    if (norms.after) stages.ffn_sum = sum;
+    stages.next = apply(norms.after, std::move(sum));
+    return stages.next;
   }
 };
 

@@ -27,6 +27,9 @@ struct AttentionStages {
   Array heads;             ///< [batch, head, query, d_v]
   Array merged;            ///< [batch, query, heads·d_v]
   Array output;            ///< [batch, query, d_out]; empty without an output projection
+  /// The residual stream and the feed-forward, [batch, query, width], as attention::Stage names them; empty where the block
+  /// has none.
+  Array residual, attention_sum, attended, ffn_input, ffn_gate, ffn_hidden, ffn_active, ffn_output, ffn_sum, next;
 };
 
 /// Is key j visible to query i in this batch item and head of a block?

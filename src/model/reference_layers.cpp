@@ -85,19 +85,22 @@ double apply(Activation activation, double x) {
   return x;
 }
 
-Array apply_inner(const FeedForward& feed_forward, const Array& x) {
+Array apply_inner(const FeedForward& feed_forward, const Array& x, AttentionStages* stages) {
   Array inner = apply(feed_forward.in, x);
+  if (stages != nullptr) stages->ffn_hidden = inner;
   if (feed_forward.gate) {
-    const Array gate = apply(*feed_forward.gate, x);
+    Array gate = apply(*feed_forward.gate, x);
     for (std::size_t i = 0; i < inner.values.size(); ++i) inner.values[i] *= apply(feed_forward.activation, gate.values[i]);
+    if (stages != nullptr) stages->ffn_gate = std::move(gate);
   } else {
     for (double& value : inner.values) value = apply(feed_forward.activation, value);
   }
+  if (stages != nullptr) stages->ffn_active = inner;
   return inner;
 }
 
-Array apply(const FeedForward& feed_forward, const Array& x) {
-  return apply(feed_forward.out, apply_inner(feed_forward, x));
+Array apply(const FeedForward& feed_forward, const Array& x, AttentionStages* stages) {
+  return apply(feed_forward.out, apply_inner(feed_forward, x, stages));
 }
 
 Array split_heads(const Array& x, std::uint32_t heads) {

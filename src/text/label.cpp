@@ -27,13 +27,9 @@ void append_readable(std::string& label, char32_t c, TokenStringKind kind) {
   }
 }
 
-constexpr std::size_t kPartMark = 4;  ///< letters of " 2/3"
-
-/// Is the character before `at` one of several parts? It has four bytes at most, so a digit counts them.
-bool is_part_mark(std::string_view label, std::size_t at) {
-  const auto is_count = [&](std::size_t i) { return label[i] >= '1' && label[i] <= '4'; };
-  return at + kPartMark <= label.size() && label[at] == ' ' && is_count(at + 1) && label[at + 2] == '/' && is_count(at + 3);
-}
+/// Where a character goes on in the token before or in the next one. No digits: in a row of a map, after the token's number
+/// and beside a letter that is written from right to left, they would read as a part of that number.
+constexpr std::string_view kBroken = "¦";
 
 /// The bytes that a token encodes.
 std::string bytes_of(std::string_view token_string, TokenStringKind kind) {
@@ -82,7 +78,6 @@ std::vector<std::string> to_labels(std::span<const std::string_view> token_strin
     std::size_t next = at;
     std::string readable;
     append_readable(readable, next_code_point(all.bytes, next), kind);
-    const std::size_t last = all.token[at + length - 1];
     std::size_t parts = 1;
     for (std::size_t i = at + 1; i < at + length; ++i) parts += all.token[i] == all.token[i - 1] ? 0U : 1U;
     if (parts == 1) {
@@ -90,13 +85,12 @@ std::vector<std::string> to_labels(std::span<const std::string_view> token_strin
     } else {
       for (std::size_t i = at, part = 0; i < at + length; ++i) {
         if (i > at && all.token[i] == all.token[i - 1]) continue;
+        ++part;
         is_part[all.token[i]] = true;
-        labels[all.token[i]] += fmt::format("{} {}/{}", readable, ++part, parts);
+        labels[all.token[i]] += fmt::format("{}{}{}", part > 1 ? kBroken : "", readable, part < parts ? kBroken : "");
       }
     }
     at += length;
-    const bool goes_on = parts > 1 && at < all.bytes.size() && all.token[at] == last;
-    if (goes_on) labels[last] += ' ';
   }
   for (std::size_t i = 0; i < token_strings.size(); ++i) {
     if (!is_part[i] || is_broken[i]) labels[i] = to_label(token_strings[i], kind);
@@ -105,17 +99,15 @@ std::vector<std::string> to_labels(std::span<const std::string_view> token_strin
 }
 
 std::string without_parts(std::string_view label) {
-  std::string whole;
-  for (std::size_t at = 0; at < label.size();) {
-    const std::size_t first = at;
+  // Only the token's first character may be another token's, and only its last one go on in the next.
+  if (label.starts_with(kBroken) && label.size() > kBroken.size()) {
+    std::size_t at = kBroken.size();
     next_code_point(label, at);
-    const bool is_part = is_part_mark(label, at);
-    if (!is_part || label[at + 1] == '1') whole += label.substr(first, at - first);
-    if (!is_part) continue;
-    at += kPartMark;
-    if (at < label.size() && label[at] == ' ') ++at;
+    label.remove_prefix(at);
+    if (label == kBroken) return {};  // the middle of it
   }
-  return whole;
+  if (label.ends_with(kBroken) && label.size() > kBroken.size()) label.remove_suffix(kBroken.size());
+  return std::string(label);
 }
 
 std::string to_label(std::string_view token_string, TokenStringKind kind) {

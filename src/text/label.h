@@ -14,11 +14,11 @@ namespace headlight::text {
 std::string to_label(std::string_view token_string, TokenStringKind kind);
 
 /// Labels of consecutive tokens. Where a character's UTF-8 bytes are spread over several tokens, each of them shows the
-/// character and its part number: "語 1/3", "語 2/3", "語 3/3". An empty token string is a token without bytes.
+/// character, broken where it goes on: "語¦", "¦語¦", "¦語". An empty token string is a token without bytes.
 std::vector<std::string> to_labels(std::span<const std::string_view> token_strings, TokenStringKind kind);
 
-/// A label of to_labels() as part of a word: a character that is spread over several tokens is the first one's, without its
-/// part number: "café" of "café 1/2", and nothing of "é 2/2".
+/// A label of to_labels() as part of a word: a character that is spread over several tokens is the first one's: "café" of
+/// "café¦", and nothing of "¦é".
 std::string without_parts(std::string_view label);
 
 }  // namespace headlight::text

@@ -62,7 +62,7 @@ class Tokenizer {
   std::optional<std::uint32_t> find(std::string_view token_string) const;
   /// For axes: bytes decoded, word marks as "·the", "##ing" unchanged, newlines as "⏎".
   std::string label(std::uint32_t id) const;
-  /// Labels of consecutive tokens; parts of one character are numbered: "語 1/3". Empty for unknown ids.
+  /// Labels of consecutive tokens; a character that several make is broken: "語¦", "¦語". Empty for unknown ids.
   std::vector<std::string> labels(std::span<const std::uint32_t> ids) const;
   const SpecialTokens& special() const;
   /// "BPE", "WordPiece", "Unigram", "WordLevel".

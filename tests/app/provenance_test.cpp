@@ -92,8 +92,8 @@ TEST_SUITE("cpu") {
     CHECK(line(metric, "of") == "layer 1, head 2, self-attention");
     CHECK(line(metric, "metric") == "sink");
     CHECK(line(metric, "weight W_Q").starts_with("transformer.h.1.attn.c_attn.weight [36, 108] F32"));
-    const Provenance mlp = provenance_of(result, cell(kMlpNumber, 1, 0, 2, 7));
-    CHECK(line(mlp, "weight") == "transformer.h.1.mlp.c_proj.weight [68, 36] F32, column 7, model.safetensors");
+    const Provenance mlp = provenance_of(result, cell("ffn_output", 1, 0, 2, 7));
+    CHECK(line(mlp, "weight W_2") == "transformer.h.1.mlp.c_proj.weight [68, 36] F32, column 7, model.safetensors");
   }
 
   TEST_CASE("of an encoder\u2013decoder the stack is told") {

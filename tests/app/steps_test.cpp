@@ -12,6 +12,7 @@
 #include "app/views/steps/matrix_plan.h"
 #include "inference/notebooks.h"
 #include "support/deviation.h"
+#include "support/stages.h"
 
 namespace steps_test {
 
@@ -23,13 +24,11 @@ TEST_SUITE_BEGIN("cpu");
 
 namespace {
 
-constexpr Stage kAllStages[] = {Stage::X,      Stage::Q,       Stage::K,     Stage::V,      Stage::Scores, Stage::Scaled,
-                                Stage::Masked, Stage::Weights, Stage::Heads, Stage::Merged, Stage::Output};
-
 /// Is every cell of this stage a sum of products? Queries and keys that are normed or rotated behind their projection are
 /// not, nor is what was given as numbers.
 bool is_sum(const model::AttentionLayer& layer, Stage stage) {
   if (stage == Stage::Scores || stage == Stage::Heads || stage == Stage::Output) return true;
+  if (stage == Stage::FfnGate || stage == Stage::FfnHidden || stage == Stage::FfnOutput) return true;
   if (!layer.weights) return false;
   if (stage == Stage::V) return true;
   if (stage == Stage::Q) return !layer.config.rotary && !layer.weights->query_norm;
@@ -63,7 +62,7 @@ double largest_error(ReferenceScene& run, model::BlockRef block, std::uint32_t b
 }  // namespace
 
 TEST_CASE("a model's sums give its numbers too: heads that share keys, turned and normed queries") {
-  for (const char* name : {"llama", "qwen3", "gpt2", "gemma2", "t5"}) {
+  for (const char* name : {"llama", "qwen3", "gpt2", "gemma2", "t5", "bert", "gpt_neox"}) {
     CAPTURE(name);
     State state;
     change_to_model(state, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + name);
@@ -71,7 +70,7 @@ TEST_CASE("a model's sums give its numbers too: heads that share keys, turned an
     ReferenceScene run(state);
     const model::BlockRef block = run.source.network->blocks().front();
     const std::uint32_t last = run.source.network->layer(block).config.heads - 1;
-    for (const Stage stage : {Stage::Q, Stage::K, Stage::V, Stage::Scores, Stage::Heads, Stage::Output}) {
+    for (const Stage stage : test::kAllStages) {
       CAPTURE(attention::to_string(stage));
       CHECK(largest_error(run, block, 0, last, stage) < 1e-5);
     }
@@ -219,7 +218,7 @@ TEST_CASE("every stage of every preset can be explained") {
     select_preset(state, std::string(preset));
     ReferenceScene run(state);
     for (const model::BlockRef block : run.run->blocks()) {
-      for (const Stage stage : kAllStages) {
+      for (const Stage stage : test::kAllStages) {
         CAPTURE(attention::to_string(stage));
         CHECK(largest_error(run, block, 0, 0, stage) < 2e-5);  // seen: 1.6e-6, with 002's inputs scaled by √d_model
       }

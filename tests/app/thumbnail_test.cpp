@@ -48,6 +48,11 @@ TEST_CASE("a large model's heads shrink only as far as it takes to see them all"
   roomy.width = 900.0F;
   roomy.height = 1200.0F;
   CHECK(ThumbnailLayout(roomy).has_captions());
+  // Where nothing else says which map is which, captions stay, and the maps scroll.
+  ThumbnailLayout::Request sorted = request;
+  sorted.needs_captions = true;
+  CHECK(ThumbnailLayout(sorted).has_captions());
+  CHECK(ThumbnailLayout(sorted).height() > 800.0F);
   // 48 × 64 heads don't fit; they stay large enough to be told apart, and scroll.
   ThumbnailLayout::Request most = request;
   most.groups = 48;

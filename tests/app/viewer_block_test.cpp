@@ -28,7 +28,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a matrix of the layer unfolds by a click and folds by Esc, with undo") {
     UiDriver ui(block_state());
     REQUIRE(ui.sees("block.scores"));
-    CHECK_FALSE(ui.sees("block.before"));  // a playground of one layer has no residual stream
+    CHECK_FALSE(ui.sees("block.residual"));  // a playground of one layer has no residual stream
     ui.click("block.scores");
     CHECK(ui.state().block.opened == "scores");
     CHECK(ui.window().undo().undo_label() == "Unfold scores");

@@ -99,7 +99,7 @@ TEST_SUITE("gpu") {
     state.view.groups_words = true;
     UiDriver ui(state);
     open_file(ui, path);
-    CHECK(ui.result().input->source.texts.at(0) == std::vector<std::string>{"The", "·ca", "fé 1/2", "é 2/2", "·"});
+    CHECK(ui.result().input->source.texts.at(0) == std::vector<std::string>{"The", "·ca", "fé¦", "¦é", "·"});
     REQUIRE(ui.sees("head.words"));
     ui.press(Key::S, shell::kControlShift);
     ui.fill_in("screenshot.path", figure.string());
@@ -111,7 +111,7 @@ TEST_SUITE("gpu") {
       REQUIRE(row != std::string::npos);
       CHECK(svg.find(word, row + 1) != std::string::npos);  // and a column
     }
-    CHECK(svg.find("1/2</text>") == std::string::npos);
+    CHECK(svg.find("\u00A6</text>") == std::string::npos);
   }
 
   TEST_CASE("masks and heads of a capture are refused in words, its lines are chosen, and undo brings it back") {
@@ -284,14 +284,14 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("text.token.image_itself"));
   }
 
-  TEST_CASE("behind a frozen capture Block and Neuron show the network's own matrices, and compare what both have") {
+  TEST_CASE("beside a captured baseline Block and Neuron show the network's own matrices, and compare what both have") {
     State state = [] {
       UiDriver ui;
       open_file(ui, captured("self.safetensors"));
       ui.press(Key::D, kControl);
       return ui.state();
     }();
-    REQUIRE(state.compare.frozen);
+    REQUIRE(state.compare.baseline);
     state.source = Source(Playground());
     state.playground().settings = {.d_model = 12, .heads = 3, .layers = 2, .seed = 5};
     state.text() = "the cat sat on the\na dog ran off now";

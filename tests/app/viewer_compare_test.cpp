@@ -77,19 +77,19 @@ TEST_SUITE("gpu") {
       keep(ui, "second_text_" + ui.state().view.tab);
     }
     ui.click("text.second.close");
-    CHECK_FALSE(ui.state().compare.frozen.has_value());
+    CHECK_FALSE(ui.state().compare.baseline.has_value());
     CHECK(ui.sees("text.second.open"));
   }
 
-  TEST_CASE("a frozen run: maps show what a mask changes, a list leads to the heads, the chip ends it") {
+  TEST_CASE("a baseline: maps show what a mask changes, a list leads to the heads, the chip ends it") {
     UiDriver ui;
     show_golden_model(ui, "gpt2");
     CHECK_FALSE(ui.sees("status.compare"));
     CHECK(difference(ui) == nullptr);
     const attention::Tile before = weights(ui);
     ui.press(Key::D, kControl);
-    REQUIRE(ui.state().compare.frozen);
-    CHECK(ui.window().undo().undo_label() == "Freeze the run");
+    REQUIRE(ui.state().compare.baseline);
+    CHECK(ui.window().undo().undo_label() == "Keep a baseline");
     CHECK(ui.sees("status.compare"));
     REQUIRE(difference(ui));
     for (const float value : difference(ui)->values) CHECK(value == 0.0F);
@@ -119,24 +119,24 @@ TEST_SUITE("gpu") {
     CHECK(difference(ui) != nullptr);
     ui.wait(5.0);
     ui.click("compare.return");
-    CHECK(ui.state().masks == ui.state().compare.frozen->inputs.masks);
+    CHECK(ui.state().masks == ui.state().compare.baseline->inputs.masks);
     CHECK_FALSE(ui.sees("compare.head.0"));
     ui.wait(5.0);
     ui.press(Key::Z, kControl);
     CHECK(ui.sees("compare.head.0"));
     ui.wait(5.0);
     ui.click("status.compare.button");
-    CHECK_FALSE(ui.state().compare.frozen);
+    CHECK_FALSE(ui.state().compare.baseline);
     CHECK_FALSE(ui.sees("status.compare"));
     CHECK(ui.window().undo().undo_label() == "Stop comparing");
     ui.press(Key::Z, kControl);
     CHECK(ui.sees("status.compare"));
     ui.wait(5.0);
     ui.press(Key::D, kControlShift);
-    CHECK_FALSE(ui.state().compare.frozen);
+    CHECK_FALSE(ui.state().compare.baseline);
   }
 
-  TEST_CASE("lines and running text show what changed since the run was frozen") {
+  TEST_CASE("lines and running text show what changed since the baseline") {
     UiDriver ui;
     show_golden_model(ui, "gpt2");
     ui.press(Key::D, kControl);
@@ -171,7 +171,7 @@ TEST_SUITE("gpu") {
     state.text() = "one two three";
     UiDriver ui(state);
     ui.press(Key::D, kControl);
-    REQUIRE(ui.state().compare.frozen);
+    REQUIRE(ui.state().compare.baseline);
     ui.fill_in("text.edit", "one two three\none two three four");
     CHECK(ui.result().reference_error.find("3 queries") != std::string::npos);
     CHECK(ui.sees("status.compare"));
@@ -192,7 +192,7 @@ TEST_SUITE("gpu") {
     ui.click("mask.causal");
     CHECK(ui.sees("prediction.change"));
     ui.click("prediction.previous");
-    CHECK(ui.sees("prediction.change"));  // unlike before a change, there is a frozen run at every position
+    CHECK(ui.sees("prediction.change"));  // unlike before a change, there is a baseline at every position
     ui.press(Key::Digit2);
     REQUIRE(ui.state().view.tab == "steps");
     const auto has_difference = [&](attention::Stage stage) {
@@ -204,7 +204,7 @@ TEST_SUITE("gpu") {
     CHECK(has_difference(attention::Stage::Heads));
   }
 
-  TEST_CASE("side by side: two heads with one zoom, one pointer and one scale; swapped, stepped, and the frozen run") {
+  TEST_CASE("side by side: two heads with one zoom, one pointer and one scale; swapped, stepped, and the baseline") {
     State state;
     state.text() = "the cat sat on the mat";
     UiDriver ui(state);
@@ -252,18 +252,18 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().side_by_side.head == 1);
 
     ui.click("side_by_side.right.1");
-    CHECK(ui.sees("side_by_side.nothing_frozen"));
+    CHECK(ui.sees("side_by_side.no_baseline"));
     CHECK_FALSE(ui.sees("side_by_side.left"));
-    ui.click("side_by_side.freeze");
-    REQUIRE(ui.state().compare.frozen);
+    ui.click("side_by_side.keep_baseline");
+    REQUIRE(ui.state().compare.baseline);
     CHECK(ui.sees("side_by_side.left"));
     ui.click("mask.causal");
-    const attention::Tile* frozen = weights_of_head(frozen_of(attention::Stage::Weights), 0, 1);
+    const attention::Tile* baseline = weights_of_head(baseline_of(attention::Stage::Weights), 0, 1);
     const attention::Tile* present = weights_of_head(attention::Stage::Weights, 0, 1);
-    REQUIRE(frozen);
+    REQUIRE(baseline);
     REQUIRE(present);
-    CHECK(frozen->values != present->values);
-    CHECK(frozen->is_masked(0, 5) != present->is_masked(0, 5));
+    CHECK(baseline->values != present->values);
+    CHECK(baseline->is_masked(0, 5) != present->is_masked(0, 5));
     ui.fill_in("text.edit", "the cat sat on the red mat");
     CHECK(ui.sees("side_by_side.other"));  // of the tokens that both texts have
     ui.fill_in("text.edit", "the cat sat\non the mat");

@@ -1,4 +1,4 @@
-// What the views of analyses show of a frozen run: heads, logits, what if, flow.
+// What the views of analyses show of a baseline: heads, logits, what if, flow.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -48,11 +48,11 @@ void keep(UiDriver& ui, const std::string& name) {
   if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
 }
 
-/// What was found of the present run or of the frozen one; null: nothing was asked.
+/// What was found of the present run or of the baseline; null: nothing was asked.
 template <typename Found>
-const Found* found_of(const UiDriver& ui, const Analysis& analysis, bool is_frozen) {
+const Found* found_of(const UiDriver& ui, const Analysis& analysis, bool is_baseline) {
   for (const std::pair<const AnalysisQuery, Analysed>& known : ui.result().analyses) {
-    const bool is_it = known.first.analysis == &analysis && known.first.is_of_reference == is_frozen;
+    const bool is_it = known.first.analysis == &analysis && known.first.is_of_reference == is_baseline;
     if (is_it) return known.second.as<Found>();
   }
   return nullptr;
@@ -76,8 +76,8 @@ std::vector<std::vector<std::string>> cells_of(const std::string& csv) {
   return lines;
 }
 
-/// A run is frozen and a mask painted behind it, so that all that follows differs.
-void freeze_and_paint(UiDriver& ui) {
+/// A run is the baseline and a mask painted behind it, so that all that follows differs.
+void keep_and_paint(UiDriver& ui) {
   show_golden_model(ui, "gpt2");
   ui.press(Key::D, kControl);
   ui.wait(5.0);
@@ -95,17 +95,17 @@ State sentence() {
 TEST_SUITE("gpu") {
   TEST_CASE("the table of heads shows what each metric changed by, in the order of the changes") {
     UiDriver ui(sentence());
-    freeze_and_paint(ui);
+    keep_and_paint(ui);
     ui.click("tab.heads");
     CHECK(ui.sees("heads.compared"));
     const auto* now = found_of<HeadMetricsFound>(ui, kHeadMetricAnalysis, false);
-    const auto* frozen = found_of<HeadMetricsFound>(ui, kHeadMetricAnalysis, true);
+    const auto* baseline = found_of<HeadMetricsFound>(ui, kHeadMetricAnalysis, true);
     REQUIRE(now);
-    REQUIRE(frozen);
+    REQUIRE(baseline);
     const auto metric = static_cast<std::size_t>(HeadMetric::Concentration);
     ui.click(fmt::format("heads.order.{}", metric));
     const auto change = [&](const HeadRef& head) {
-      return *now->find(head)->value(HeadMetric::Concentration) - *frozen->find(head)->value(HeadMetric::Concentration);
+      return *now->find(head)->value(HeadMetric::Concentration) - *baseline->find(head)->value(HeadMetric::Concentration);
     };
     std::vector<std::pair<float, double>> rows;  // from top to bottom
     for (const auto& [head, metrics] : now->heads) {
@@ -120,7 +120,7 @@ TEST_SUITE("gpu") {
     const auto csv = cells_of(clipboard_of(ui, "heads.copy"));
     REQUIRE(csv.size() == now->heads.size() + 1);
     const std::size_t column = 3 + 3 * metric;
-    CHECK(csv[0][column + 1] == "concentration frozen");
+    CHECK(csv[0][column + 1] == "concentration baseline");
     CHECK(csv[0][column + 2] == "concentration change");
     for (std::size_t line = 1; line < csv.size(); ++line) {
       const double difference = std::stod(csv[line][column]) - std::stod(csv[line][column + 1]);
@@ -128,21 +128,21 @@ TEST_SUITE("gpu") {
     }
     ui.press(Key::D);
     CHECK_FALSE(ui.sees("heads.compared"));
-    CHECK(clipboard_of(ui, "heads.copy").find("frozen") == std::string::npos);
+    CHECK(clipboard_of(ui, "heads.copy").find("baseline") == std::string::npos);
   }
 
   TEST_CASE("heads found by a pattern or by tokens: the score\u2019s change, the largest one first") {
     UiDriver ui(sentence());
-    freeze_and_paint(ui);
+    keep_and_paint(ui);
     ui.click("tab.heads");
-    const auto check_mode = [&](int mode, const Analysis& analysis, std::size_t score, std::size_t frozen_score) {
+    const auto check_mode = [&](int mode, const Analysis& analysis, std::size_t score, std::size_t baseline_score) {
       CAPTURE(mode);
       ui.click(fmt::format("heads.mode.{}", mode));
       CHECK(ui.sees("heads.compared"));
       const auto* now = found_of<HeadRanking>(ui, analysis, false);
-      const auto* frozen = found_of<HeadRanking>(ui, analysis, true);
+      const auto* baseline = found_of<HeadRanking>(ui, analysis, true);
       REQUIRE(now);
-      REQUIRE(frozen);
+      REQUIRE(baseline);
       check_tips(ui);
       keep(ui, fmt::format("differences_heads_{}", mode));
       const auto csv = cells_of(clipboard_of(ui, "heads.copy"));
@@ -153,10 +153,10 @@ TEST_SUITE("gpu") {
         const auto layer = static_cast<std::uint32_t>(std::stoul(csv[line][1]));
         const HeadRef head{.block = encoder_block(layer), .head = static_cast<std::uint32_t>(std::stoul(csv[line][2]))};
         REQUIRE(now->match(head));
-        REQUIRE(frozen->match(head));
-        const double change = now->match(head)->mass - frozen->match(head)->mass;
+        REQUIRE(baseline->match(head));
+        const double change = now->match(head)->mass - baseline->match(head)->mass;
         CHECK(std::stod(csv[line][score]) == doctest::Approx(now->match(head)->mass));
-        CHECK(std::stod(csv[line][frozen_score]) == doctest::Approx(frozen->match(head)->mass));
+        CHECK(std::stod(csv[line][baseline_score]) == doctest::Approx(baseline->match(head)->mass));
         CHECK(std::abs(std::stod(csv[line].back()) - change) <= 1e-8);  // nine digits are written
         CHECK(std::abs(change) <= last);
         last = std::abs(change);
@@ -165,23 +165,23 @@ TEST_SUITE("gpu") {
       CHECK(largest > 1e-4);
       ui.press(Key::D);
       CHECK_FALSE(ui.sees("heads.compared"));
-      CHECK(clipboard_of(ui, "heads.copy").find("frozen") == std::string::npos);
+      CHECK(clipboard_of(ui, "heads.copy").find("baseline") == std::string::npos);
       ui.press(Key::D);
     };
     check_mode(2, kPatternRanking, 3, 6);
     check_mode(1, kFromTo, 3, 4);
   }
 
-  TEST_CASE("similar heads: how much more or less two of them differ than in the frozen run") {
+  TEST_CASE("similar heads: how much more or less two of them differ than in the baseline") {
     UiDriver ui(sentence());
-    freeze_and_paint(ui);
+    keep_and_paint(ui);
     ui.click("tab.heads");
     ui.click("heads.mode.3");
     CHECK(ui.sees("heads.compared"));
     const auto* now = found_of<HeadSimilarity>(ui, kHeadSimilarity, false);
-    const auto* frozen = found_of<HeadSimilarity>(ui, kHeadSimilarity, true);
+    const auto* baseline = found_of<HeadSimilarity>(ui, kHeadSimilarity, true);
     REQUIRE(now);
-    REQUIRE(frozen);
+    REQUIRE(baseline);
     ui.click("heads.similar.order.1");  // rows by layer and head
     ui.move_to("heads.similar.map");
     check_tips(ui);
@@ -192,7 +192,7 @@ TEST_SUITE("gpu") {
     double largest = 0.0;
     for (std::size_t row = 0; row < now->heads.size(); ++row) {
       for (std::size_t column = 0; column < now->heads.size(); ++column) {
-        const double change = double{now->between(row, column)} - double{frozen->between(row, column)};
+        const double change = double{now->between(row, column)} - double{baseline->between(row, column)};
         CHECK(std::abs(std::stod(csv[row + 1][column + 1]) - change) <= 1e-6);  // six digits are written
         largest = std::max(largest, std::abs(change));
       }
@@ -206,14 +206,14 @@ TEST_SUITE("gpu") {
   TEST_CASE("numbers of weights are the same in both runs of a model, and are compared between two") {
     const TemporaryDirectory folder;
     UiDriver ui(sentence());
-    freeze_and_paint(ui);
+    keep_and_paint(ui);
     ui.click("tab.heads");
     ui.click("heads.mode.4");
     for (const int score : {0, 3}) {
       ui.click(fmt::format("heads.circuit.{}", score));
       CHECK(ui.sees("heads.compared"));  // says that nothing differs
       CHECK(ui.sees("heads.composed.row.0"));
-      CHECK(clipboard_of(ui, "heads.copy").find("frozen") == std::string::npos);
+      CHECK(clipboard_of(ui, "heads.copy").find("baseline") == std::string::npos);
     }
     keep(ui, "differences_heads_4");
     ui.window().open_model(test::retrained(test::copy_of_golden("gpt2", folder.path() / "other")).string());
@@ -240,7 +240,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("Neuron tells what a pair\u2019s score and weight changed by") {
     UiDriver ui(sentence());
-    freeze_and_paint(ui);
+    keep_and_paint(ui);
     ui.click("tab.neuron");
     CHECK(ui.sees("neuron.compared"));
     const auto change = [&](attention::Stage stage) {
@@ -259,7 +259,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a layer\u2019s matrices are drawn as differences, those of the residual stream too") {
     UiDriver ui(sentence());
-    freeze_and_paint(ui);
+    keep_and_paint(ui);
     ui.click("tab.block");
     ui.press(Key::Down);  // the second layer, whose input differs
     CHECK(ui.sees("block.compared"));
@@ -270,17 +270,17 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("each part of a logit, and each source token's, is shown as what it changed by") {
     UiDriver ui(sentence());
-    freeze_and_paint(ui);
+    keep_and_paint(ui);
     ui.click("tab.logits");
     CHECK(ui.sees("logits.compared"));
     const auto* now = found_of<LogitAttribution>(ui, kLogitAttribution, false);
-    const auto* frozen = found_of<LogitAttribution>(ui, kLogitAttribution, true);
+    const auto* baseline = found_of<LogitAttribution>(ui, kLogitAttribution, true);
     REQUIRE(now);
-    REQUIRE(frozen);
-    const ExplainedLogit explained{.now = *now, .frozen = comparable(*now, frozen)};
-    REQUIRE(explained.frozen);
+    REQUIRE(baseline);
+    const ExplainedLogit explained{.now = *now, .baseline = comparable(*now, baseline)};
+    REQUIRE(explained.baseline);
     const LogitAttribution change = explained.shown();
-    CHECK(change.logit == now->logit - frozen->logit);
+    CHECK(change.logit == now->logit - baseline->logit);
     CHECK(change.logit != 0.0);
     CHECK(std::abs(change.sum() - change.logit) <= 1e-4 * std::max(1.0, std::abs(now->logit)));
     check_tips(ui);
@@ -294,7 +294,7 @@ TEST_SUITE("gpu") {
       if (line[0] != "head" || line[1] != "1" || line[2] != "2") continue;
       has_head = true;
       CHECK(std::stod(line.back()) == doctest::Approx(change.layers[1].heads[2]));
-      CHECK(std::stod(line[5]) == doctest::Approx(frozen->layers[1].heads[2]));
+      CHECK(std::stod(line[5]) == doctest::Approx(baseline->layers[1].heads[2]));
     }
     CHECK(has_head);
     CHECK(has_source);
@@ -303,56 +303,56 @@ TEST_SUITE("gpu") {
     CHECK(clipboard_of(ui, "logits.copy").starts_with("part,layer,head,token,value\n"));
   }
 
-  TEST_CASE("what if: of each head's effect the frozen run's is subtracted") {
+  TEST_CASE("what if: of each head's effect the baseline's is subtracted") {
     UiDriver ui(sentence());
-    freeze_and_paint(ui);
+    keep_and_paint(ui);
     ui.press(Key::W);
     REQUIRE(ui.state().view.tab == "knockouts");
     CHECK(ui.sees("what_if.compared"));
     const auto* now = found_of<HeadKnockouts>(ui, kHeadKnockouts, false);
-    const auto* frozen = found_of<HeadKnockouts>(ui, kHeadKnockouts, true);
+    const auto* baseline = found_of<HeadKnockouts>(ui, kHeadKnockouts, true);
     REQUIRE(now);
-    REQUIRE(frozen);
-    CHECK(frozen->is_complete());
-    CHECK(now->present.logit != frozen->present.logit);
+    REQUIRE(baseline);
+    CHECK(baseline->is_complete());
+    CHECK(now->present.logit != baseline->present.logit);
     check_tips(ui);
     keep(ui, "differences_knockouts");
     CHECK(clipboard_of(ui, "what_if.copy")
-              .starts_with("kind,layer,head,logit,logit_change,frozen_logit_change,probability,probability_change,"
-                           "frozen_probability_change\n"));
+              .starts_with("kind,layer,head,logit,logit_change,baseline_logit_change,probability,probability_change,"
+                           "baseline_probability_change\n"));
     ui.press(Key::D);
     CHECK_FALSE(ui.sees("what_if.compared"));
     CHECK(clipboard_of(ui, "what_if.copy").starts_with("kind,layer,head,logit,logit_change,probability,"));
   }
 
-  TEST_CASE("what if: means of the frozen run need one, with as many lines") {
+  TEST_CASE("what if: means of the baseline need one, with as many lines") {
     UiDriver ui(sentence());
     show_golden_model(ui, "gpt2");
     ui.press(Key::W);
     ui.wait(5.0);
     ui.click("what_if.ablation.2");
-    CHECK(ui.state().what_if.ablation == Ablation::FrozenMean);
-    CHECK(ui.sees("what_if.nothing_frozen"));
+    CHECK(ui.state().what_if.ablation == Ablation::BaselineMean);
+    CHECK(ui.sees("what_if.no_baseline"));
     CHECK_FALSE(ui.sees("what_if.head.0.0"));
     ui.wait(5.0);
     ui.press(Key::D, kControl);
-    CHECK_FALSE(ui.sees("what_if.nothing_frozen"));
+    CHECK_FALSE(ui.sees("what_if.no_baseline"));
     CHECK(ui.sees("what_if.head.0.0"));
     REQUIRE(found_of<HeadKnockouts>(ui, kReferenceAblations, false));
     CHECK(found_of<HeadKnockouts>(ui, kReferenceAblations, false)->is_complete());
     check_tips(ui);
     ui.fill_in("text.edit", "the cat sat on the red mat");
-    CHECK_FALSE(ui.sees("what_if.nothing_frozen"));  // of the tokens that both texts have
+    CHECK_FALSE(ui.sees("what_if.no_baseline"));  // of the tokens that both texts have
     ui.fill_in("text.edit", "the cat sat\non the mat");
     ui.click("text.make_batch");
-    CHECK(ui.sees("what_if.nothing_frozen"));
+    CHECK(ui.sees("what_if.no_baseline"));
   }
 
   TEST_CASE("flow: edges have the colour of what their share changed by, and the largest changes are written") {
     State state = sentence();
     state.flow.threshold = 0.04F;
     UiDriver ui(state);
-    freeze_and_paint(ui);
+    keep_and_paint(ui);
     const std::uint32_t last = ui.result().shapes.begin()->second.queries - 1;  // whose prediction it is
     for (const std::uint32_t key : {0U, 1U, last}) {
       ui.wait(5.0);
@@ -361,22 +361,22 @@ TEST_SUITE("gpu") {
     ui.click("tab.flow");
     CHECK(ui.sees("flow.compared"));
     const auto* now = found_of<TokenFlowFound>(ui, kFlowRoutes, false);
-    const auto* frozen = found_of<TokenFlowFound>(ui, kFlowRoutes, true);
+    const auto* baseline = found_of<TokenFlowFound>(ui, kFlowRoutes, true);
     REQUIRE(now);
-    REQUIRE(frozen);
+    REQUIRE(baseline);
     const auto threshold = static_cast<double>(*ui.state().flow.threshold);
     const FlowLayout layout(attribution::routes(now->shares, now->start, threshold),
-                            attribution::routes(frozen->shares, frozen->start, threshold), now->layers, now->start);
+                            attribution::routes(baseline->shares, baseline->start, threshold), now->layers, now->start);
     REQUIRE(layout.largest_change() > 0.005);
-    const auto change = [&](const attribution::FlowEdge& edge) { return edge.share - *layout.frozen_share(edge); };
+    const auto change = [&](const attribution::FlowEdge& edge) { return edge.share - *layout.baseline_share(edge); };
     const attribution::FlowEdge& most =
         *std::ranges::max_element(layout.edges, {}, [&](const auto& edge) { return std::abs(change(edge)); });
     CHECK(ui.sees(fmt::format("flow.change.{}.{}.{}", most.layer, most.from, most.to)));
     check_tips(ui);
     keep(ui, "differences_flow");
     const std::string csv = clipboard_of(ui, "flow.copy");
-    CHECK(csv.starts_with("layer,from,to,kind,share,heads,frozen,change\n"));
-    CHECK(csv.find(fmt::format(",{:.9g},{:.9g}\n", *layout.frozen_share(most), change(most))) != std::string::npos);
+    CHECK(csv.starts_with("layer,from,to,kind,share,heads,baseline,change\n"));
+    CHECK(csv.find(fmt::format(",{:.9g},{:.9g}\n", *layout.baseline_share(most), change(most))) != std::string::npos);
     ui.press(Key::D);
     CHECK_FALSE(ui.sees("flow.compared"));
     CHECK(clipboard_of(ui, "flow.copy").starts_with("layer,from,to,kind,share,heads\n"));
@@ -384,7 +384,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("texts of other numbers of lines: the views show the run's own numbers and say why") {
     UiDriver ui(sentence());
-    freeze_and_paint(ui);
+    keep_and_paint(ui);
     ui.wait(5.0);
     ui.fill_in("text.edit", "the cat sat\non the red mat");
     ui.click("text.make_batch");
@@ -403,7 +403,7 @@ TEST_SUITE("gpu") {
     State state = sentence();
     state.view.theme = Theme::Light;
     UiDriver ui(state);
-    freeze_and_paint(ui);
+    keep_and_paint(ui);
     for (const std::string view : {"heads", "logits", "knockouts", "flow", "block"}) {
       CAPTURE(view);
       ui.click("tab." + view);
@@ -414,7 +414,7 @@ TEST_SUITE("gpu") {
       ui.click("screenshot.save");
       REQUIRE_FALSE(ui.window().notice().is_warning);
       ui.click("notice.close");
-      CHECK(read_file(path).find("now \u2212 frozen") != std::string::npos);
+      CHECK(read_file(path).find("now \u2212 baseline") != std::string::npos);
       if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT")) {
         std::filesystem::copy_file(path, std::filesystem::path(kept) / ("differences_" + view + ".svg"),
                                    std::filesystem::copy_options::overwrite_existing);

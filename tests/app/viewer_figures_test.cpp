@@ -31,7 +31,7 @@ TEST_SUITE("gpu") {
       CAPTURE(view);
       ui.click(fmt::format("export.view.{}", view));
     }
-    CHECK_FALSE(ui.sees("export.view.Pair"));  // nothing is frozen
+    CHECK_FALSE(ui.sees("export.view.Pair"));  // there is no baseline
     CHECK_FALSE(ui.sees("export.numbers.0"));
     ui.click("export.view.Heads");  // a sheet of one head would be the head's figure
     ui.click("export.view.Heads");
@@ -73,13 +73,13 @@ TEST_SUITE("gpu") {
     CHECK(fs::exists(folder.path() / "out" / "run.json"));
   }
 
-  TEST_CASE("with a frozen run the dialog writes differences or the run's own numbers, and pairs of both") {
+  TEST_CASE("with a baseline the dialog writes differences or the run's own numbers, and pairs of both") {
     const TemporaryDirectory folder;
     State state;
     state.text() = "one two three";
     UiDriver ui(state);
     ui.press(Key::D, kControl);
-    REQUIRE(ui.state().compare.frozen);
+    REQUIRE(ui.state().compare.baseline);
     ui.press(Key::L, kControl);
     ui.press(Key::Enter);
     ui.type("four");

@@ -171,13 +171,13 @@ TEST_SUITE("gpu") {
     ui.click("export.format.png");
     ui.fill_in("export.folder", (folder.path() / "steps").string());
     ui.click("export.start");
-    CHECK(files_in(folder.path() / "steps").size() == attention::kStages + 1);  // and run.json
+    CHECK(files_in(folder.path() / "steps").size() == 14 + 1);  // stages of a playground without feed-forward, and run.json
     ui.click("export.stage.x");
     ui.press(Key::Escape);
     ui.press(Key::E, kControl);
     ui.fill_in("export.folder", (folder.path() / "again").string());
     ui.click("export.start");
-    CHECK(files_in(folder.path() / "again").size() == attention::kStages);
+    CHECK(files_in(folder.path() / "again").size() == 14);
   }
 
   TEST_CASE("predictions export logits, hidden states go with them") {
@@ -347,7 +347,7 @@ TEST_SUITE("gpu") {
       CHECK(heads.find(">head</text>") != std::string::npos);
     }
     ui.click("notice.close");
-    ui.press(Key::A);  // patching, which needs a frozen run
+    ui.press(Key::A);  // patching, which needs a baseline
     save("patching.svg");
     CHECK(ui.window().notice().is_warning);
     CHECK(ui.window().notice().text.find("has no figure") != std::string::npos);

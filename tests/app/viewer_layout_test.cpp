@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <imgui.h>
 
@@ -246,6 +248,43 @@ TEST_SUITE("gpu") {
         }
       }
     }
+  }
+
+  TEST_CASE("tooltips of tokens, predictions, words, nodes and products stand beside them as well") {
+    State state = of_captions();
+    state.view.groups_words = true;
+    UiDriver ui(state, open_gpu_runner);
+    std::size_t seen = 0;
+    const std::string last = std::to_string(ui.result().input->source.lengths[0] - 1);
+    const std::vector<std::pair<std::string, std::string>> drawn = {
+        {"head", "head.words"},          {"head", "chips.source.0.3"},   {"predictions", "prediction.0"},
+        {"predictions", "prediction.3"}, {"neuron", "neuron.product.1"}, {"flow", "flow.node.4." + last},
+        {"block", "block.residual"}};
+    for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000)}) {
+      ui.resize(size.x, size.y);
+      for (const auto& one : drawn) {
+        const std::string& name = one.second;
+        CAPTURE(name);
+        CAPTURE(size.x);
+        show(ui, one.first);
+        ui.feed({shell::MouseLeave{}});
+        if (!ui.sees(name)) continue;  // in a low window
+        ++seen;
+        ui.move_to(name);
+        ui.wait(2.0);
+        ui.settle();
+        REQUIRE(ui.sees("tooltip"));
+        const view::Rect tip = ui.rect("tooltip");
+        view::Rect now = ui.rect(name);
+        if (name == "head.words") now = {.origin = now.center() - 4.0F, .size = glm::vec2(8.0F)};  // within one of its cells
+        const bool is_apart = tip.end().x <= now.origin.x || tip.origin.x >= now.end().x || tip.end().y <= now.origin.y ||
+                              tip.origin.y >= now.end().y;
+        CHECK(is_apart);
+        CHECK(tip.origin.x >= 0.0F);
+        CHECK(tip.end().x <= static_cast<float>(size.x));
+      }
+    }
+    CHECK(seen >= 10);
   }
 
   TEST_CASE("predictions at every position are listed on demand, and a click goes to one of them") {

@@ -141,7 +141,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::O);
     const std::string text = copied(ui);
     CHECK(text.starts_with(fmt::format("difference of attention weights = {:.9g}\n", -before)));
-    CHECK(text.find("the frozen run's number is subtracted") != std::string::npos);
+    CHECK(text.find("the baseline's number is subtracted") != std::string::npos);
   }
 }
 

@@ -4,11 +4,18 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
+#include "app/commands/command_list.h"
 #include "app/ui_driver.h"
 #include "app/window/png_file.h"
+#include "project/source_tree.h"
 
 namespace viewer_palette_test {
 
@@ -154,11 +161,65 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().model->path.filename() == "captions-gpt2");
   }
 
+  TEST_CASE("the palette knows every button's word") {
+    // From the sources: what a button says, where it is no number or name. What only dialogs have isn't among them.
+    const std::regex call(
+        R"((?:\b[Bb]utton|draw_control|draw_button|draw_caption_button)\(((?:[^;{]|\{[^;{}]*\})*?)\)\s*[;){&|?,])");
+    const std::regex literal(R"re("((?:[^"\\]|\\.)*)")re");
+    // Of dialogs, and of the list of steps that is there while a program sends them.
+    const std::set<std::string> dialogs = {"folder_list.cpp", "link_panel.cpp"};
+    std::set<std::string> words;
+    for (const test::SourceFile& file : test::source_tree()) {
+      const bool has_buttons = file.path.starts_with("app/views/") || file.path.starts_with("app/widgets/") ||
+                               file.path.starts_with("app/sidebar/");
+      if (!has_buttons || file.extension() != ".cpp" || dialogs.contains(file.name())) continue;
+      for (std::sregex_iterator found(file.text.begin(), file.text.end(), call), end; found != end; ++found) {
+        const std::string arguments = (*found)[1];
+        for (std::sregex_iterator one(arguments.begin(), arguments.end(), literal); one != end; ++one) {
+          std::string word = (*one)[1];
+          const bool is_help = word.ends_with('.') || word.ends_with(')') || word.find(',') != std::string::npos;
+          word.resize(std::min(word.find_first_of("#{\\?"), word.size()));
+          while (word.ends_with(' ')) word.pop_back();
+          const bool is_label = word.size() > 2 && word[0] >= 'A' && word[0] <= 'Z';
+          if (is_label && !is_help) words.insert(word);
+        }
+      }
+    }
+    CHECK(words.size() > 30);
+    for (const char* word : {"Average", "Swap", "Automatic", "Generate", "Keep as baseline"}) CHECK(words.contains(word));
+    const auto lower = [](std::string text) {
+      for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+      return text;
+    };
+    std::vector<std::string> known{"back to the playground"};
+    for (const Command& command : commands()) {
+      known.push_back(lower(command.label + ", " + command.menu.label + ", " + command.words));
+    }
+    for (const std::string& word : words) {
+      CAPTURE(word);
+      const auto has_word = [&](const std::string& text) { return text.find(lower(word)) != std::string::npos; };
+      CHECK(std::ranges::any_of(known, has_word));
+    }
+    UiDriver ui;
+    for (const auto& looked : std::vector<std::pair<std::string, std::string>>{{"swap", "Show the pair"},
+                                                                               {"average", "Show the knockouts"},
+                                                                               {"side by side", "Show the pair"},
+                                                                               {"keep this patch", "Show the patching"},
+                                                                               {"back to the playground", "Playground"}}) {
+      const std::string &word = looked.first, &title = looked.second;
+      CAPTURE(word);
+      look_for(ui, word);
+      REQUIRE(palette(ui).count() > 0);
+      CHECK(titles(ui).front() == title);
+      ui.press(Key::Escape);
+    }
+  }
+
   TEST_CASE("only what is enabled is listed, and switches say that they are on") {
     UiDriver ui;
     ui.press(Key::P, kControl);
     CHECK_FALSE(lists(ui, "Copy the pinned cell's numbers"));
-    CHECK_FALSE(lists(ui, "Reset head gains"));
+    CHECK_FALSE(lists(ui, "Bring all heads back"));
     CHECK_FALSE(lists(ui, "Find a command, a model or a head"));
     ui.press(Key::Escape);
     ui.click_cell(1, 1);

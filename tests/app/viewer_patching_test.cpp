@@ -2,11 +2,19 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <optional>
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "app/analyses/activation_patching.h"
 #include "app/analyses/path_patching.h"
 #include "app/engine/gpu_runner.h"
+#include "app/models/bundled_models.h"
+#include "app/state/comparison.h"
 #include "app/ui_driver.h"
 #include "app/views/patching/patching_text.h"
 
@@ -19,6 +27,8 @@ using shell::kControlShift;
 using shell::Key;
 
 namespace {
+
+bool is_chosen(const State& state) { return state.patching.receiver.layer != kLastLayer; }
 
 /// What the view shows; null: nothing yet.
 const PatchEffects* effects(const UiDriver& ui, const Analysis& analysis = kActivationPatching) {
@@ -40,17 +50,17 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("view.unavailable"));  // the playground predicts nothing
     show_golden_model(ui, "gpt2");
     ui.press(Key::A);
-    REQUIRE(ui.sees("patching.freeze_first"));
+    REQUIRE(ui.sees("patching.no_baseline"));
     check_tips(ui);
-    ui.click("patching.freeze");
-    CHECK(ui.state().compare.frozen);
+    ui.click("patching.keep_baseline");
+    CHECK(ui.state().compare.baseline);
     CHECK(ui.sees("patching.edit_first"));
     check_tips(ui);
     ui.wait(5.0);
     ui.fill_in("text.edit", "a cat sat on the mat");  // of any length
     CHECK(ui.sees("patching.cell.0.0"));
     ui.press(Key::D, kControlShift);
-    CHECK(ui.sees("patching.freeze_first"));
+    CHECK(ui.sees("patching.no_baseline"));
     ui.wait(5.0);
     ui.click("patching.second_text");
     CHECK(ui.sees("patching.edit_second"));
@@ -123,7 +133,7 @@ TEST_SUITE("gpu") {
     ui.wait(5.0);
     REQUIRE(ui.state().changes.size() == 2);
     CHECK(ui.sees("patching.kept.1.strength"));
-    CHECK(ui.window().undo().undo_label().starts_with("Keep steering towards the frozen run from L1"));
+    CHECK(ui.window().undo().undo_label().starts_with("Keep steering towards the baseline from L1"));
     check_tips(ui);
     ui.click("patching.kept.1.drop");
     ui.press(Key::Z, kControl);
@@ -158,7 +168,7 @@ TEST_SUITE("gpu") {
       CHECK(effects(ui)->is_complete());
     }
     CHECK(ui.state().patching.map == PatchMap::FeedForward);
-    CHECK(ui.state().patching.into_frozen);
+    CHECK(ui.state().patching.into_baseline);
     ui.click("patching.map.3");
     CHECK(ui.sees("patching.head.0.0"));
     ui.click("patching.at.1");
@@ -170,7 +180,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().undo().undo_label() == "Select head");
     REQUIRE(effects(ui));
     CHECK(effects(ui)->layers.size() == 2);
-    CHECK_FALSE(ui.sees("patching.mean"));  // the present run's activations are put into the frozen one
+    CHECK_FALSE(ui.sees("patching.mean"));  // the present run's activations are put into the baseline
     ui.click("patching.into.0");
     ui.wait(5.0);
     ui.click("patching.mean");
@@ -188,6 +198,67 @@ TEST_SUITE("gpu") {
     check_tips(ui);
   }
 
+  TEST_CASE("patching: paths open at a strong head into which a visible path leads, by the input where it ends") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.text() = "A man in a red shirt rides a horse. A man in a red shirt rides a";
+    state.compare.baseline = make_baseline(state);
+    state.text() = "A man in a red shirt rides a bike. A man in a red shirt rides a";
+    state.logits = {.token = 906, .other = 642};  // "horse" and "bike"
+    state.view.tab = "patching";
+    state.patching.map = PatchMap::Paths;
+    UiDriver ui(state, open_gpu_runner);
+    REQUIRE(ui.sees("patching.receiver.found"));
+    CHECK_FALSE(is_chosen(ui.state()));  // found, and so found again in another text
+    const PatchEffects* heads = nullptr;
+    for (const auto& [query, answer] : ui.result().analyses) {
+      const bool is_map = query.analysis == &kActivationPatching && query.tokens == std::array<std::uint32_t, 2>{906, 642};
+      if (is_map && query.options[0] == static_cast<std::uint32_t>(PatchMap::Heads)) heads = answer.as<PatchEffects>();
+    }
+    REQUIRE(heads);
+    // Of the heads after the first layer the one that carries most by itself; by its values: its queries, by which paths
+    // ended before, learn nothing.
+    std::vector<PatchCell> alone = strongest_patches(*heads, PatchMeasure::Logit, heads->all);
+    std::erase_if(alone, [](const PatchCell& cell) { return cell.row == 0; });
+    CHECK(heads->layers[alone[0].row] == 1);
+    double largest = 0.0, of_queries = 0.0;
+    for (const auto& [query, answer] : ui.result().analyses) {
+      if (query.analysis != &kPathPatching || !answer.is_done) continue;
+      CHECK(query.head == alone[0].column);
+      const double size = std::abs(strongest_patches(*answer.as<PatchEffects>(), PatchMeasure::Logit, 1)[0].recovery);
+      largest = std::max(largest, size);
+      if (query.options[0] == static_cast<std::uint32_t>(PathInput::Query)) of_queries = size;
+    }
+    CHECK(largest > 0.08);  // 0.0904
+    CHECK(of_queries < 0.005);
+    CHECK(ui.sees("patching.conclusion"));
+    ui.click("patching.input.2");  // as it is shown: now it is the user's
+    CHECK(is_chosen(ui.state()));
+    CHECK(ui.state().patching.receiver.layer == 1);
+    CHECK(ui.state().patching.receiver.head == alone[0].column);
+    CHECK(ui.state().patching.receiver.input == PathInput::Value);
+  }
+
+  TEST_CASE("patching: a map says what it finds in a sentence") {
+    const std::vector<PatchCell> cells = {{.row = 0, .column = 4, .recovery = 0.31},
+                                          {.row = 1, .column = 2, .recovery = 0.01}};
+    const auto place = [](const PatchCell& cell) { return fmt::format("L{} H{}", cell.row, cell.column); };
+    const std::span<const PatchCell> all = cells;
+    CHECK(conclusion_text({.map = PatchMap::Heads, .strongest = all, .place = place}) ==
+          "L0 H4 (31 %) carries the most of the difference.");
+    CHECK(conclusion_text({.map = PatchMap::Paths, .strongest = all, .place = place, .receiver = "L1 H4\u2019s values"}) ==
+          "L0 H4 (31 %) carries the most of the difference into L1 H4\u2019s values.");
+    CHECK(conclusion_text({.map = PatchMap::Heads, .strongest = all.subspan(1), .place = place}) ==
+          "No single head carries the difference.");
+    CHECK(conclusion_text({.map = PatchMap::Paths,
+                           .strongest = all.subspan(1),
+                           .place = place,
+                           .receiver = "L1 H4\u2019s values",
+                           .tried = 3}) ==
+          "No single path carries the difference into L1 H4\u2019s values, nor into the other 2 of the strongest heads: it "
+          "comes from the tokens themselves, or in small parts by many paths.");
+  }
+
   TEST_CASE("patching: paths of heads into one other head, by its queries, keys or values") {
     State state;
     state.text() = "the cat sat on the mat";
@@ -203,13 +274,15 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("patching.head.1.0"));  // the receiver's layer
     CHECK_FALSE(ui.sees("patching.keep"));
     check_tips(ui);
+    ui.click("patching.input.0");  // takes the head that was found
+    CHECK(ui.state().patching.receiver.layer == 1);
     REQUIRE(effects(ui, kPathPatching));
     CHECK(effects(ui, kPathPatching)->is_complete());
     CHECK(effects(ui, kPathPatching)->layers == std::vector<std::uint32_t>{0});
     const double past = effects(ui, kPathPatching)->at(0, 2)->logit;
     ui.wait(5.0);
-    ui.click("patching.mlps.1");
-    CHECK(ui.state().patching.receiver.recomputes_mlps);
+    ui.click("patching.mlps.0");
+    CHECK_FALSE(ui.state().patching.receiver.recomputes_mlps);
     REQUIRE(effects(ui, kPathPatching));
     CHECK(effects(ui, kPathPatching)->at(0, 2)->logit != past);
     CHECK(ui.window().undo().undo_label() == "Choose whether paths lead through MLPs");
@@ -220,25 +293,18 @@ TEST_SUITE("gpu") {
       CHECK(effects(ui, kPathPatching)->is_complete());
     }
     CHECK(ui.state().patching.receiver.input == PathInput::Value);
-    // The receiver: none was chosen, so it is the strongest head that others come before; then the one behind it, the
-    // selected one, and one that nothing comes before.
-    REQUIRE(ui.sees("patching.receiver.found"));
-    CHECK_FALSE(ui.sees("patching.receiver.strongest"));
-    const PatchEffects* heads = effects(ui);
-    const std::uint32_t heads_of_model = ui.result().shapes.begin()->second.heads;
-    REQUIRE(heads);
-    REQUIRE(heads->columns == heads_of_model);
-    std::uint32_t strongest = 0;
-    for (std::uint32_t head = 0; head < heads->columns; ++head) {
-      const auto size = [&](std::uint32_t of) { return std::abs(*heads->recovery_at(1, of, PatchMeasure::Loss)); };
-      if (size(head) > size(strongest)) strongest = head;
-    }
-    ui.click("patching.receiver.next");
-    CHECK(ui.state().patching.receiver.layer == (strongest + 1 < heads_of_model ? 1 : 0));
-    CHECK(ui.state().patching.receiver.head == (strongest + 1) % heads_of_model);
+    // The receiver: the one that was found, the one behind it, the selected one, and one that nothing comes before.
     CHECK_FALSE(ui.sees("patching.receiver.found"));
     ui.click("patching.receiver.strongest");
     CHECK(ui.sees("patching.receiver.found"));
+    CHECK_FALSE(ui.sees("patching.receiver.strongest"));
+    const std::uint32_t heads_of_model = ui.result().shapes.begin()->second.heads;
+    ui.click("patching.receiver.previous");
+    const std::uint32_t before = ui.state().patching.receiver.head;
+    CHECK_FALSE(ui.sees("patching.receiver.found"));
+    ui.click("patching.receiver.next");
+    CHECK(ui.state().patching.receiver.layer == 1);
+    CHECK(ui.state().patching.receiver.head == (before + 1) % heads_of_model);
     ui.click("patching.head.0.3");
     CHECK(ui.state().selection.head == 3);
     ui.click("patching.receiver.take");

@@ -228,14 +228,14 @@ TEST_SUITE("gpu") {
       if (one.is_difference) {
         ui.press(Key::D, kControl);
         ui.press(Key::C);  // the causal mask
-        REQUIRE(ui.state().compare.frozen);
+        REQUIRE(ui.state().compare.baseline);
       }
       ui.settle();
       const std::string shown = figure_of(ui, folder.path() / fmt::format("head_{}.svg", one.name));
       ExportOptions options;
       options.inputs = run_inputs(ui.state());
       options.stages = {one.stage};
-      if (one.is_difference) options.reference = *ui.state().compare.frozen;
+      if (one.is_difference) options.reference = *ui.state().compare.baseline;
       options.formats = {ExportFormat::Svg};
       options.views = {&kHeadFigure};
       options.mean = one.mean;

@@ -3,27 +3,12 @@
 # Where openbox is installed, it runs under that window manager: moved, resized, and with files dropped on it.
 # Usage: window_test.sh PATH-OF-HEADLIGHT [PATH-OF-DROP_ON_WINDOW]. Exits with 77 (skipped) where Xvfb or xdotool is missing.
 set -euo pipefail
+source "$(dirname "$0")/../support/display.sh"
 
 program=$1
 drop=${2:-}
-for tool in Xvfb xdotool import; do
-  if ! command -v "$tool" >/dev/null; then
-    echo "skipped: $tool is not installed (Debian: apt install xvfb xdotool imagemagick)"
-    exit 77
-  fi
-done
-
-folder=$(mktemp -d)
-server=
-manager=
-viewer=
-finish() {
-  [ -n "$viewer" ] && kill "$viewer" 2>/dev/null || true
-  [ -n "$manager" ] && kill "$manager" 2>/dev/null || true
-  [ -n "$server" ] && kill "$server" 2>/dev/null || true
-  rm -rf "$folder"
-}
-trap finish EXIT
+open_display 1700x1100 import
+export HEADLIGHT_VALIDATION=1
 
 fail() {
   echo "failed: $*"
@@ -31,19 +16,6 @@ fail() {
   exit 1
 }
 
-# -noreset: without it the server starts anew whenever the last client leaves, which xdotool does after each call, and a
-# viewer that connects at that moment is refused.
-Xvfb -noreset -displayfd 3 -screen 0 1700x1100x24 3>"$folder/display" 2>"$folder/server" &
-server=$!
-for _ in $(seq 100); do
-  [ -s "$folder/display" ] && break
-  sleep 0.1
-done
-[ -s "$folder/display" ] || fail "Xvfb did not start: $(cat "$folder/server")"
-DISPLAY=:$(cat "$folder/display")
-export DISPLAY
-export XDG_CONFIG_HOME=$folder/config XDG_CACHE_HOME=$folder/cache HEADLIGHT_VALIDATION=1
-unset WAYLAND_DISPLAY
 if command -v openbox >/dev/null; then
   openbox >"$folder/manager" 2>&1 &
   manager=$!
@@ -51,14 +23,9 @@ if command -v openbox >/dev/null; then
 fi
 
 open_window() {
-  "$program" view >"$folder/output" 2>&1 &
-  viewer=$!
-  for _ in $(seq 300); do
-    kill -0 "$viewer" 2>/dev/null || fail "the program ended before it opened a window"
-    window=$(xdotool search --onlyvisible --name '^Headlight' 2>/dev/null | head -n 1) && [ -n "$window" ] && break
-    sleep 0.1
-  done
-  [ -n "${window:-}" ] || fail "no window within 30 s"
+  start_window
+  kill -0 "$viewer" 2>/dev/null || fail "the program ended before it opened a window"
+  [ -n "$window" ] || fail "no window within 60 s"
   if [ -n "$manager" ]; then xdotool windowactivate --sync "$window"; else xdotool windowfocus "$window"; fi
   sleep 2
 }
@@ -70,14 +37,7 @@ count_colors() {
 }
 
 close_window() {
-  xdotool key ctrl+q
-  for _ in $(seq 100); do
-    kill -0 "$viewer" 2>/dev/null || break
-    sleep 0.1
-  done
-  status=0
-  wait "$viewer" || status=$?
-  viewer=
+  end_window
   [ "$status" = 0 ] || fail "exit status $status"
 }
 

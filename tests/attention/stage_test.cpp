@@ -18,7 +18,8 @@ TEST_SUITE("cpu") {
     CHECK(to_string(Stage::Weights) == "weights");
     CHECK(to_string(Stage::Output) == "output");
     CHECK(parse_stage("wieghts").error() ==
-          "unknown stage 'wieghts': choose from x, q, k, v, scores, scaled, masked, weights, heads, merged, output");
+          "unknown stage 'wieghts': choose from residual, x, q, k, v, scores, scaled, masked, weights, heads, merged, "
+          "output, attention_sum, attended, ffn_input, ffn_gate, ffn_hidden, ffn_active, ffn_output, ffn_sum, next");
   }
 
   TEST_CASE("maps are the four between query and key") {

@@ -128,6 +128,20 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE("a device whose first memory that the host can reach is too small for Dear ImGui is refused by name") {
+    const TemporaryDirectory folder;
+    const fs::path out = folder.path() / "x.png";
+    const Outcome outcome = run_headlight(
+        {"screenshot", "--preset", "notebook-001", "--size", "640x480", "--renderer", "beside", "--out", out.string()},
+        pretending("radeon-apu"));
+    CHECK(outcome.status == 1);
+    CHECK(outcome.err.find("0: Pretended Radeon beside a processor") != std::string::npos);
+    CHECK(outcome.err.find("Dear ImGui uses the first memory that the host can reach, and 1 MiB are less than 64") !=
+          std::string::npos);
+    CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
+    CHECK(!fs::exists(out));
+  }
+
   TEST_CASE("memory of a GPU beside a processor: where the heap that the host reaches is full, another one is used") {
     const Pretence pretence("radeon-apu");  // heaps of 16 MiB, 8 GiB and 1 MiB
     gpu::Context context({.device = "0"});
@@ -162,6 +176,51 @@ TEST_SUITE("gpu") {
       const auto converted = test::run(kernels, all, ops::LinearKernel::Vec4).y.values.values;
       CHECK(converted == all.weight.values);
     }
+  }
+
+  TEST_CASE("bench --check tells a slow device (4) from a wrong one (1)") {
+    const TemporaryDirectory folder;
+    const std::string prefix =
+        "HEADLIGHT_KERNELS=shaders HEADLIGHT_VALIDATION=0 XDG_CACHE_HOME='" + folder.path().string() + "'";
+    const auto tune = [&](ops::LinearKernel kernel) {
+      const gpu::Context context({.shaders_only = true});
+      ops::save_tuning(context.device(), folder.path() / "headlight" / "kernels.json",
+                       {.few_rows = kernel, .many_rows = kernel, .attention = ops::AttentionKernel::Blocks});
+      return context.device().is_cpu;
+    };
+    const auto check = [&](const std::string& more = "") { return run_headlight({"bench", "--check"}, prefix + more); };
+    const auto counted = [](const Outcome& outcome, std::string_view word) {
+      std::size_t count = 0;
+      for (std::size_t at = 0; (at = outcome.out.find("\n" + std::string(word), at)) != std::string::npos; ++at) ++count;
+      return count;
+    };
+    tune(ops::LinearKernel::Vec4);
+    const Outcome good = check();
+    INFO(good.out);
+    CHECK(good.status == 0);
+    CHECK(counted(good, "ok ") == 4);
+
+    // One part in a thousand in what a linear layer stores.
+    const fs::path shaders = folder.path() / "shaders";
+    fs::copy(HEADLIGHT_SHADER_SOURCES, shaders, fs::copy_options::recursive);
+    std::string source = read_file(shaders / "lib" / "linear.glsl");
+    const std::string_view stored = "  value += bias[";
+    REQUIRE(source.find(stored) != std::string::npos);
+    source.replace(source.find(stored), stored.size(), "  value = 1.001 * value + bias[");
+    write_file_atomically(shaders / "lib" / "linear.glsl", source);
+    const Outcome wrong = check(" HEADLIGHT_SHADERS='" + shaders.string() + "'");
+    INFO(wrong.out);
+    CHECK(wrong.status == 1);
+    CHECK(counted(wrong, "WRONG ") == 1);
+    CHECK(wrong.out.find("WRONG  the largest error of a layer's outputs") != std::string::npos);
+
+    // A processor whose tuning chose the kernel of tiles, which processors compute a few times as fast as the naive one.
+    if (!tune(ops::LinearKernel::Tiled)) return;
+    const Outcome slow = check();
+    INFO(slow.out);
+    CHECK(slow.status == 4);
+    CHECK(counted(slow, "SLOW ") == 1);
+    CHECK(counted(slow, "ok ") == 3);
   }
 
   TEST_CASE("commands compute with the kernels that were measured before") {

@@ -207,11 +207,11 @@ TEST_SUITE("cpu") {
     const auto one = write_capture(folder.path() / "one.safetensors", {made});
     const auto two = write_capture(folder.path() / "two.safetensors", {other});
     CaptureBench bench(one);
-    bench.state.compare.frozen = freeze(bench.state);
+    bench.state.compare.baseline = make_baseline(bench.state);
     select_capture(bench.state, two.string());
     TileQuery difference = map_of(0, 0, 3);
     difference.quantity = difference_of(attention::Stage::Weights);
-    const EngineResult result = bench.ask({difference}, bench.state.compare.frozen->inputs);
+    const EngineResult result = bench.ask({difference}, bench.state.compare.baseline->inputs);
     CHECK(result.reference_error == "");
     REQUIRE(result.tile(difference));
     CHECK(result.tile(difference)->values[0] == 0.5F - 1.0F / 3.0F);
@@ -251,25 +251,25 @@ TEST_SUITE("cpu") {
     const std::uint32_t last_head = shapes.rbegin()->second.heads - 1;
     const auto path = write_capture(folder.path() / "c.safetensors", tensors);
 
-    TileQuery same = map_of(0, 0, tokens), changed = map_of(0, last_head, tokens), scores = same, frozen = same;
+    TileQuery same = map_of(0, 0, tokens), changed = map_of(0, last_head, tokens), scores = same, baseline = same;
     same.quantity = changed.quantity = difference_of(attention::Stage::Weights);
     changed.block = last;
     scores.quantity = difference_of(attention::Stage::Scores);
-    frozen.quantity = frozen_of(attention::Stage::Weights);
+    baseline.quantity = baseline_of(attention::Stage::Weights);
     const AnalysisQuery metrics{.analysis = &kHeadMetricAnalysis, .block = kFirstBlock, .is_of_reference = true};
-    live.state.compare.frozen = freeze(live.state);
+    live.state.compare.baseline = make_baseline(live.state);
     State captured = live.state;
     select_capture(captured, path.string());
-    REQUIRE(captured.compare.frozen);  // of a model it stays
+    REQUIRE(captured.compare.baseline);  // of a model it stays
     State again = captured;
     select_model(again, model_path(live.state.source), {});
-    CHECK(again.compare.frozen);
+    CHECK(again.compare.baseline);
     for (const bool is_capture_newest : {true, false}) {
       CAPTURE(is_capture_newest);
       const RunInputs reference = is_capture_newest ? run_inputs(live.state) : run_inputs(captured);
       const State model = live.state;
       if (is_capture_newest) live.state = captured;
-      const EngineResult result = ask({same, changed, scores, frozen, metrics}, reference);
+      const EngineResult result = ask({same, changed, scores, baseline, metrics}, reference);
       live.state = model;
       CHECK(result.error == "");
       CHECK(result.reference_error == "");
@@ -279,17 +279,17 @@ TEST_SUITE("cpu") {
       REQUIRE(result.tile(changed));
       CHECK(result.tile(changed)->values.front() == 0.0F);
       CHECK(std::abs(result.tile(changed)->values.back() - (is_capture_newest ? 0.25F : -0.25F)) < 1e-7F);  // 0
-      REQUIRE(result.tile(frozen));
-      CHECK(result.tile(frozen)->values.front() == 1.0F);
+      REQUIRE(result.tile(baseline));
+      CHECK(result.tile(baseline)->values.front() == 1.0F);
       CHECK(result.tile(scores) == nullptr);
       REQUIRE(result.analysed(metrics));
       CHECK_FALSE(found_in<HeadMetricsFound>(*result.analysed(metrics)).heads.empty());
     }
     select_capture(live.state, golden_capture("self.safetensors").string());
-    CHECK(ask({same}, run_inputs(captured)).reference_error.find("the frozen run has") == 0);
+    CHECK(ask({same}, run_inputs(captured)).reference_error.find("the baseline has") == 0);
     State other = live.state;
     select_model(other, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2", {});
-    CHECK(ask({same}, run_inputs(other)).reference_error.find("the frozen run has") == 0);
+    CHECK(ask({same}, run_inputs(other)).reference_error.find("the baseline has") == 0);
   }
 
   TEST_CASE("a file that is gone is a line, and the run on screen stays") {

@@ -1,4 +1,4 @@
-// A run compared with a frozen one: which heads changed, and both predictions.
+// A run compared with a baseline: which heads changed, and both predictions.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -41,8 +41,8 @@ Tensor weights_of(AskedAnalysis& asked, const HeadRef& head) {
 TEST_SUITE("cpu") {
   TEST_CASE("heads are listed by how much of their attention moved, with the cell that changed most") {
     AskedAnalysis asked("gpt2");
-    const RunInputs frozen = run_inputs(asked.state);
-    answer(asked, frozen, {});
+    const RunInputs baseline = run_inputs(asked.state);
+    answer(asked, baseline, {});
     std::map<HeadRef, Tensor> then;
     for (const auto& [block, shape] : asked.worker.snapshot().shapes) {
       for (std::uint32_t head = 0; head < shape.heads; ++head) {
@@ -52,7 +52,7 @@ TEST_SUITE("cpu") {
     }
     asked.state.masks[model::BlockKind::EncoderSelf].painted[{.layer = 0, .batch = {}, .head = 1}].paint(
         {.query = 4, .key = 2}, false);
-    const EngineResult result = answer(asked, frozen, {kQuery});
+    const EngineResult result = answer(asked, baseline, {kQuery});
     REQUIRE(result.reference_error == "");
     REQUIRE(result.analysed(kQuery));
     const auto& found = found_in<ChangedHeads>(*result.analysed(kQuery));
@@ -84,8 +84,8 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("cells are listed by how much their weights changed, of a head and of means over heads") {
     AskedAnalysis asked("gpt2");
-    const RunInputs frozen = run_inputs(asked.state);
-    answer(asked, frozen, {});
+    const RunInputs baseline = run_inputs(asked.state);
+    answer(asked, baseline, {});
     const BlockShapes shapes = asked.worker.snapshot().shapes;
     const auto all_weights = [&] {
       std::map<HeadRef, Tensor> weights;
@@ -99,13 +99,13 @@ TEST_SUITE("cpu") {
     const std::map<HeadRef, Tensor> then = all_weights();
     asked.state.masks[model::BlockKind::EncoderSelf].painted[{.layer = 0, .batch = {}, .head = 1}].paint(
         {.query = 4, .key = 2}, false);
-    answer(asked, frozen, {});
+    answer(asked, baseline, {});
     const std::map<HeadRef, Tensor> now = all_weights();
     for (const HeadMean mean : {HeadMean::None, HeadMean::Layer, HeadMean::Kind}) {
       CAPTURE(static_cast<int>(mean));
       const Selection selection{.block = encoder_block(1), .head = 2, .mean = mean};
       const AnalysisQuery query = changed_cells_query(selection);
-      const EngineResult result = answer(asked, frozen, {query});
+      const EngineResult result = answer(asked, baseline, {query});
       REQUIRE(result.analysed(query));
       const auto& found = found_in<ChangedCells>(*result.analysed(query));
       std::vector<double> expected(now.begin()->second.values.size());
@@ -133,20 +133,20 @@ TEST_SUITE("cpu") {
       CHECK(std::abs(std::abs(found.cells.front().change()) - largest / heads) <= 1e-12);
     }
     AnalysisQuery wrong = changed_cells_query({.block = encoder_block(9)});
-    const EngineResult refused = answer(asked, frozen, {wrong});
+    const EngineResult refused = answer(asked, baseline, {wrong});
     REQUIRE(refused.analysed(wrong));
     CHECK(refused.analysed(wrong)->error == "this run has no such map");
   }
 
   TEST_CASE("nothing changed, nothing to compare with, and another reference") {
     AskedAnalysis asked("gpt2");
-    const RunInputs frozen = run_inputs(asked.state);
-    const EngineResult same = answer(asked, frozen, {kQuery});
+    const RunInputs baseline = run_inputs(asked.state);
+    const EngineResult same = answer(asked, baseline, {kQuery});
     REQUIRE(same.analysed(kQuery));
     CHECK(found_in<ChangedHeads>(*same.analysed(kQuery)).heads.empty());
     CHECK(answer(asked, std::nullopt, {kQuery}).analysed(kQuery) == nullptr);
     // Of the same run: what was found of one reference isn't shown of another.
-    RunInputs other = frozen;
+    RunInputs other = baseline;
     other.masks[model::BlockKind::EncoderSelf].rule.window = 2;
     const EngineResult changed = answer(asked, other, {kQuery});
     REQUIRE(changed.analysed(kQuery));
@@ -158,20 +158,20 @@ TEST_SUITE("cpu") {
     CHECK(refused.analysed(wrong)->error == "this run has 1 lines");
     other.source = Playground{};
     const EngineResult apart = answer(asked, other, {kQuery});
-    CHECK(apart.reference_error == "this run is of a model, the frozen run isn't");
+    CHECK(apart.reference_error == "this run is of a model, the baseline isn't");
     CHECK(apart.analysed(kQuery) == nullptr);
   }
 
-  TEST_CASE("predictions of the frozen run are its own, whatever the present one is") {
+  TEST_CASE("predictions of the baseline are its own, whatever the present one is") {
     AskedAnalysis asked("gpt2");
     const PredictionQuery now{.token = 4, .layer = 2, .keeps_logits = true};
     PredictionQuery then = now;
     then.is_of_reference = true;
-    const RunInputs frozen = run_inputs(asked.state);
+    const RunInputs baseline = run_inputs(asked.state);
     const std::vector<float> own = *answer(asked, std::nullopt, {now}).prediction(now)->logits;
     CHECK(answer(asked, std::nullopt, {then}).prediction(then) == nullptr);
     asked.state.masks[model::BlockKind::EncoderSelf].rule.window = 1;
-    const EngineResult both = answer(asked, frozen, {now, then});
+    const EngineResult both = answer(asked, baseline, {now, then});
     REQUIRE(both.prediction(then));
     CHECK(*both.prediction(then)->logits == own);
     CHECK(*both.prediction(now)->logits != own);

@@ -63,7 +63,7 @@ TEST_SUITE("cpu") {
     run_export(work.runner, work.options(now, "now"));
     run_export(work.runner, work.options(then, "then"));
     ExportOptions compared = work.options(now, "both");
-    compared.reference = freeze(then);
+    compared.reference = make_baseline(then);
     const ExportReport report = run_export(work.runner, compared);
     CHECK(report.notes.empty());
     for (const std::string name : {"q", "masked", "weights", "output", "encoder_output"}) {
@@ -98,7 +98,7 @@ TEST_SUITE("cpu") {
     run_export(work.runner, options);
     ExportOptions beside = options;
     beside.directory = work.directory.path() / "beside";
-    beside.reference = freeze(then);
+    beside.reference = make_baseline(then);
     beside.writes_differences = false;
     beside.views.push_back(&kPairFigure);
     const ExportReport report = run_export(work.runner, beside);
@@ -130,7 +130,7 @@ TEST_SUITE("cpu") {
     options.layers = 1;
     options.heads = 2;
     options.formats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Json, ExportFormat::Tiles};
-    options.reference = freeze(then);
+    options.reference = make_baseline(then);
     const ExportReport report = run_export(work.runner, options);
     for (const char* extension : {"png", "svg", "csv", "json", "tiles"}) {
       CAPTURE(extension);
@@ -155,7 +155,7 @@ TEST_SUITE("cpu") {
     options.hidden = false;
     options.stages = {Stage::Weights};
     options.mean = HeadMean::Layer;
-    options.reference = freeze(then);
+    options.reference = make_baseline(then);
     run_export(work.runner, options);
     CHECK(work.npy("means/difference_weights.npy").shape == Shape{2, 1, 3, 3});
     options.formats = {ExportFormat::Png};
@@ -163,35 +163,35 @@ TEST_SUITE("cpu") {
     CHECK(means.files.front().filename() == "layer-00_batch-0_mean_difference_weights.png");
   }
 
-  TEST_CASE("a figure of a difference is made again from what it carries, and not without its frozen run") {
+  TEST_CASE("a figure of a difference is made again from what it carries, and not without its baseline") {
     ComparedExport work;
     State now = small_state("one two three");
-    now.compare.frozen = freeze(small_state("one two four"));
+    now.compare.baseline = make_baseline(small_state("one two four"));
     ExportOptions options = work.options(now, "first");
     options.hidden = false;
     options.stages = {Stage::Weights};
     options.formats = {ExportFormat::Svg};
-    options.reference = *now.compare.frozen;
+    options.reference = *now.compare.baseline;
     options.session = to_text(to_json(now), -1);
     const fs::path file = run_export(work.runner, options).files.front();
     const std::optional<nlohmann::json> figure = load_figure(file);
     const Result<State> state = load_session(file);
     REQUIRE(figure.has_value());
     REQUIRE(state);
-    ExportOptions again = options_of_figure(*figure, state->compare.frozen);
+    ExportOptions again = options_of_figure(*figure, state->compare.baseline);
     again.inputs = run_inputs(*state);
     again.session = to_text(to_json(*state), -1);
     again.formats = {ExportFormat::Svg};
     again.directory = work.directory.path() / "again";
     CHECK(read_file(run_export(work.runner, again).files.front()) == read_file(file));
     CHECK(test::error_message([&] { static_cast<void>(options_of_figure(*figure)); }) ==
-          "the figure shows a difference, but its session has no frozen run");
+          "the figure shows a difference, but its session has no baseline");
   }
 
   TEST_CASE("one file holds the differences of all arrays; a page holds none and says so") {
     ComparedExport work;
     ExportOptions options = work.options(small_state("one two three"), "both");
-    options.reference = freeze(small_state("one two four"));
+    options.reference = make_baseline(small_state("one two four"));
     options.formats = {ExportFormat::Npy, ExportFormat::Npz, ExportFormat::Html};
     const ExportReport report = run_export(work.runner, options);
     REQUIRE(report.notes.size() == 1);
@@ -209,14 +209,14 @@ TEST_SUITE("cpu") {
   TEST_CASE("runs that can't be compared are refused in one line, and nothing is written") {
     ComparedExport work;
     ExportOptions options = work.options(small_state("one two three"), "never");
-    options.reference = freeze(small_state("one two\nthree"));
+    options.reference = make_baseline(small_state("one two\nthree"));
     CHECK(test::error_message([&] { run_export(work.runner, options); }) ==
-          "the runs can't be compared: the frozen run has 2 × 2 queries and 2 keys, this run 1 × 3 and 3");
+          "the runs can't be compared: the baseline has 2 × 2 queries and 2 keys, this run 1 × 3 and 3");
     State model = small_state("");
     change_to_model(model, "/nowhere/model");
-    options.reference = freeze(model);
+    options.reference = make_baseline(model);
     CHECK(test::error_message([&] { run_export(work.runner, options); }) ==
-          "the runs can't be compared: the frozen run is of a model, this one isn't");
+          "the runs can't be compared: the baseline is of a model, this one isn't");
     CHECK_FALSE(fs::exists(options.directory));
   }
 }

@@ -123,7 +123,7 @@ TEST_SUITE("cpu") {
         options.views = {kind};
         options.layers = 0;
         options.directory = folder.path();
-        if (kind == &kPairFigure) options.reference = freeze(other);
+        if (kind == &kPairFigure) options.reference = make_baseline(other);
         options.writes_differences = false;
         RunSource sources(std::make_shared<ModelCache>());
         const RunSource::Source& source = sources.build(options.inputs);

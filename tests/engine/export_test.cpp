@@ -6,6 +6,8 @@
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/exports/names.h"
+#include "app/exports/numbers.h"
+#include "app/exports/plan.h"
 #include "app/quantities/evaluation.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -231,6 +233,44 @@ TEST_SUITE("cpu") {
     const std::string svg = read_file(exporter.path("layer-01_batch-0_head-02_weights.svg"));
     CHECK(svg.find("layer 1, head 2") != std::string::npos);
     CHECK(svg.find("two") != std::string::npos);
+  }
+
+  TEST_CASE("a figure of a padded line shows its own tokens; arrays and tables keep the padding") {
+    Exporter exporter;
+    ExportOptions options = small_options(exporter.directory.path());
+    options.formats = {ExportFormat::Svg, ExportFormat::Csv};
+    options.stages = {Stage::Q, Stage::K, Stage::Weights};
+    options.views = {&kHeadFigure, &kHeadsFigure, &kGridFigure};
+    const ExportReport report = run_export(exporter.runner, options);
+    std::size_t of_short_line = 0, of_long_line = 0;
+    for (const fs::path& file : report.files) {
+      if (file.extension() != ".svg") continue;
+      CAPTURE(file);
+      CHECK(read_file(file).find("pad&gt;") == std::string::npos);
+      ++(file.filename().string().find("batch-1") != std::string::npos ? of_short_line : of_long_line);
+    }
+    CHECK(of_short_line > 10);
+    CHECK(of_long_line == of_short_line);
+    CHECK(read_file(exporter.path("layer-00_batch-1_head-02_weights.csv")).find("<pad>") != std::string::npos);
+
+    // The cells of the two tokens that "four five" has, with padding on either side.
+    const auto& run = *exporter.runner.newest;
+    const std::vector<ExportBlocks> blocks = select_blocks(run, *run.inputs().network, options);
+    CHECK(extent_of(blocks.front(), Stage::Weights).rows == 3);
+    for (const std::uint32_t start : {0u, 1u}) {
+      model::ModelInput input = run.inputs().input;
+      input.source.starts = {0, start};
+      const ExportBlocks own = without_padding(blocks.front(), input, 1);
+      for (const Stage stage : {Stage::Weights, Stage::Q, Stage::K}) {
+        CHECK(extent_of(own, stage).rows == 2);
+        const TileQuery drawn = selected_matrix(own, own.layers.front(), stage, 1, 0);
+        CHECK(drawn.row == start);
+        CHECK(drawn.column == (stage == Stage::Weights ? start : 0));
+      }
+      CHECK(extent_of(own, Stage::Weights).columns == 2);
+      CHECK(matrix_axes(input, own, {.block = own.layers.front(), .batch = 1, .stage = Stage::Q}).rows.size() == 2);
+      CHECK(extent_of(without_padding(blocks.front(), input, 0), Stage::Q).rows == 3);
+    }
   }
 
   TEST_CASE("means have files of their own, with the names that were told beforehand") {

@@ -68,20 +68,7 @@ class FakeRun final : public inference::Run {
   std::vector<model::BlockRef> blocks() const override { return inputs().network->blocks(); }
 
   inference::BlockShape shape(model::BlockRef block) const override {
-    const model::AttentionLayer& layer = inputs().network->layer(block);
-    const model::ModelInput& input = inputs().input;
-    inference::BlockShape shape;
-    shape.batch = input.source.batch;
-    shape.heads = layer.config.heads;
-    shape.queries = input.queries(block.kind).length;
-    shape.keys = input.keys(block.kind).length;
-    shape.d_model = layer.config.d_model;
-    shape.d_k = layer.config.d_k;
-    shape.d_v = layer.config.d_v;
-    shape.d_merged = layer.config.heads * layer.config.d_v;
-    shape.has_input = layer.weights.has_value();
-    shape.d_output = layer.weights && layer.weights->output ? layer.weights->output->out() : 0;
-    return shape;
+    return inference::shape_of(inputs().network->layer(block), block.kind, inputs().input);
   }
 
   std::uint64_t version(model::BlockRef /*block*/) const override { return static_cast<std::uint64_t>(number_); }

@@ -106,7 +106,7 @@ ExportOptions options_of(const State& state, const fs::path& folder) {
   options.formats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Pdf};
   options.directory = folder;
   options.views.assign(figure_kinds().begin(), figure_kinds().end());
-  options.reference = freeze(state);  // pairs have one
+  options.reference = make_baseline(state);  // pairs have one
   options.writes_differences = false;
   options.session = portable_state(state, folder);
   return options;
@@ -189,7 +189,7 @@ TEST_SUITE("cpu") {
     options.formats = {ExportFormat::Svg};
     CHECK_FALSE(says(run_export(runner, options).files.front(), "Differs"));
     set_head_gain(state, {}, 1, 0.0F);
-    options.reference = freeze(state);
+    options.reference = make_baseline(state);
     CHECK(says(run_export(runner, options).files.front(),
                "Differs from the trained model: nothing; in the compared run: 1 head knocked out"));
     options.inputs = run_inputs(state);
@@ -204,9 +204,9 @@ TEST_SUITE("cpu") {
     const TemporaryDirectory folder;
     const fs::path model = test::copy_of_golden("gpt2", folder.path() / "models" / "mine");
     State state = gpt2_state(model);
-    State frozen = state;
-    set_head_gain(frozen, {}, 1, 0.0F);
-    state.compare.frozen = freeze(frozen);
+    State baseline = state;
+    set_head_gain(baseline, {}, 1, 0.0F);
+    state.compare.baseline = make_baseline(baseline);
     ExportOptions options = options_of(state, folder.path() / "out");
     options.formats.clear();
     for (std::size_t i = 0; i < kExportFormats; ++i) options.formats.push_back(static_cast<ExportFormat>(i));
@@ -225,8 +225,8 @@ TEST_SUITE("cpu") {
         *std::ranges::find(report.files, fs::path(".svg"), [](const fs::path& file) { return file.extension(); }));
     REQUIRE(shown);
     CHECK(model_path(shown->source) == model.string());
-    REQUIRE(shown->compare.frozen);
-    CHECK(model_path(shown->compare.frozen->inputs.source) == model.string());
+    REQUIRE(shown->compare.baseline);
+    CHECK(model_path(shown->compare.baseline->inputs.source) == model.string());
   }
 
   TEST_CASE("files are named relative to a figure, as in the hub's cache, or by their last part") {

@@ -39,7 +39,7 @@ std::size_t compare_with_again(const ExportOptions& options, const fs::path& fol
     REQUIRE(figure.has_value());
     const Result<State> state = load_session(file);
     REQUIRE(state);
-    ExportOptions again = options_of_figure(*figure, state->compare.frozen);
+    ExportOptions again = options_of_figure(*figure, state->compare.baseline);
     again.inputs = run_inputs(*state);
     again.choice = figure_choice(*state);
     again.session = to_text(to_json(*state), -1);
@@ -142,7 +142,7 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("a pair shows both runs, and is made again from the frozen one in its session") {
+  TEST_CASE("a pair shows both runs, and is made again from the baseline in its session") {
     const TemporaryDirectory folder;
     State other;
     other.text() = "six two, three\nfour seven";
@@ -150,9 +150,9 @@ TEST_SUITE("cpu") {
     other.playground().settings.heads = 3;
     State state = other;
     state.text() = "one two, three\nfour \"five\"";
-    state.compare.frozen = freeze(other);
+    state.compare.baseline = make_baseline(other);
     ExportOptions options = small_options(folder.path() / "first");
-    options.reference = *state.compare.frozen;
+    options.reference = *state.compare.baseline;
     options.session = to_text(to_json(state), -1);
     options.formats = {ExportFormat::Svg};
     options.layers = options.heads = IndexSet(1);

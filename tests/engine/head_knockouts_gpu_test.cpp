@@ -33,7 +33,7 @@ struct Desk {
                        .watch_load = [](std::size_t, std::size_t) { return true; }}};
   GpuRunner alone{""};
   std::uint64_t revision = 0;
-  std::optional<State> frozen = {};
+  std::optional<State> baseline = {};
 
   Desk() { worker.open(""); }
 
@@ -41,7 +41,7 @@ struct Desk {
     worker.begin({.revision = ++revision,
                   .inputs = run_inputs(state),
                   .queries = std::move(queries),
-                  .reference = frozen ? std::optional(run_inputs(*frozen)) : std::nullopt});
+                  .reference = baseline ? std::optional(run_inputs(*baseline)) : std::nullopt});
     while (worker.has_more()) worker.evaluate_some();
     EngineResult result = worker.snapshot();
     REQUIRE(result.error == "");
@@ -189,12 +189,12 @@ TEST_SUITE("gpu") {
       const auto ids = expected.at("ids").get<std::vector<std::uint32_t>>();
       const auto target = expected.at("target_ids").get<std::vector<std::uint32_t>>();
       const State state = model_state(model, ids, target);
-      desk.frozen = model_state(model, expected.at("frozen_ids").get<std::vector<std::uint32_t>>(),
-                                expected.at("frozen_target_ids").get<std::vector<std::uint32_t>>());
+      desk.baseline = model_state(model, expected.at("frozen_ids").get<std::vector<std::uint32_t>>(),
+                                  expected.at("frozen_target_ids").get<std::vector<std::uint32_t>>());
       const auto number = [&](const char* key) { return expected.at(key).get<std::uint32_t>(); };
       const auto present = expected.at("present").get<std::vector<double>>();
       const bool has_loss = present.size() == 3;
-      for (const Ablation ablation : {Ablation::Zero, Ablation::Mean, Ablation::FrozenMean}) {
+      for (const Ablation ablation : {Ablation::Zero, Ablation::Mean, Ablation::BaselineMean}) {
         CAPTURE(static_cast<int>(ablation));
         const HeadKnockouts tokens = desk.knockouts(
             state, knockout_query({.ablation = ablation}, 0, number("position"), number("token"), number("other")));

@@ -25,22 +25,22 @@ TEST_SUITE("gpu") {
   TEST_CASE("a kept patch makes the present run the one that patching measured") {
     const Ids text = {5, 9, 2, 7, 5, 9, 11}, other = {5, 4, 2, 7, 5, 9, 11};
     TwoRuns runs;
-    const State present = text_of("gpt2", text), frozen = text_of("gpt2", other);
+    const State present = text_of("gpt2", text), baseline = text_of("gpt2", other);
     for (const PatchMap map : {PatchMap::Residual, PatchMap::AttentionOutput, PatchMap::FeedForward, PatchMap::Heads}) {
       CAPTURE(static_cast<int>(map));
       const auto measured = patching_query({.map = map}, model::BlockKind::EncoderSelf, 0, 6, 3, 8);
-      const auto effects = runs.find<PatchEffects>(present, frozen, measured);
+      const auto effects = runs.find<PatchEffects>(present, baseline, measured);
       const bool is_heads = map == PatchMap::Heads;
       const model::BlockRef block{.layer = LayerIndex{1}};
       const auto keeping = is_heads ? keeping_query(map, block, 0, 2, 0, 7) : keeping_query(map, block, 0, 0, 6, 1);
-      const auto kept = runs.find<KeptActivation>(present, frozen, keeping);
+      const auto kept = runs.find<KeptActivation>(present, baseline, keeping);
       State patched = present;
       patched.changes.push_back({.name = "a patch", .intervention = kept.intervention});
-      const auto after = runs.find<PatchEffects>(patched, frozen, measured);
+      const auto after = runs.find<PatchEffects>(patched, baseline, measured);
       CHECK(after.target.logit == effects.at(1, is_heads ? 2 : 6)->logit);
       CHECK(after.target.logit != effects.target.logit);
       patched.changes.clear();
-      CHECK(runs.find<PatchEffects>(patched, frozen, measured).target.logit == effects.target.logit);
+      CHECK(runs.find<PatchEffects>(patched, baseline, measured).target.logit == effects.target.logit);
     }
   }
 
@@ -70,15 +70,15 @@ TEST_SUITE("gpu") {
     Ids expected = text;
     expected[3] = 4;
     TwoRuns runs;
-    const State present = text_of("llama", text), frozen = text_of("llama", other);
+    const State present = text_of("llama", text), baseline = text_of("llama", other);
     const auto measured = patching_query({.map = PatchMap::Heads}, model::BlockKind::EncoderSelf, 0, 6, 3, 8);
-    const auto kept =
-        runs.find<KeptActivation>(present, frozen, keeping_query(PatchMap::Residual, {.layer = LayerIndex{0}}, 0, 0, 1, 1));
+    const auto kept = runs.find<KeptActivation>(present, baseline,
+                                                keeping_query(PatchMap::Residual, {.layer = LayerIndex{0}}, 0, 0, 1, 1));
     State patched = present;
     patched.changes.push_back({.name = "moved", .intervention = moved(kept.intervention, 0, 0, 3)});
-    const double found = runs.find<PatchEffects>(patched, frozen, measured).target.logit;
-    CHECK(found == runs.find<PatchEffects>(text_of("llama", expected), frozen, measured).target.logit);
-    CHECK(found != runs.find<PatchEffects>(present, frozen, measured).target.logit);
+    const double found = runs.find<PatchEffects>(patched, baseline, measured).target.logit;
+    CHECK(found == runs.find<PatchEffects>(text_of("llama", expected), baseline, measured).target.logit);
+    CHECK(found != runs.find<PatchEffects>(present, baseline, measured).target.logit);
   }
 
   TEST_CASE("steering vectors, means of another text, and what they do, are PyTorch's") {
@@ -90,7 +90,7 @@ TEST_SUITE("gpu") {
       const nlohmann::json& expected = item.value();
       const auto ids = [&](const char* key) { return expected.at(key).get<Ids>(); };
       const State present = text_of(item.key(), ids("ids"), ids("target_ids")),
-                  frozen = text_of(item.key(), ids("other_ids"), ids("other_target_ids"));
+                  baseline = text_of(item.key(), ids("other_ids"), ids("other_target_ids"));
       TwoRuns runs;
       const auto check_logits = [&](const State& changed, const nlohmann::json& one) {
         const auto logits = one.at("logits").get<std::vector<double>>();
@@ -100,7 +100,7 @@ TEST_SUITE("gpu") {
           const auto query =
               patching_query({.map = PatchMap::Heads}, model::BlockKind::EncoderSelf, 0, last, token, token + 1);
           const double off =
-              runs.find<PatchEffects>(changed, frozen, query).target.logit - (logits[token] - logits[token + 1]);
+              runs.find<PatchEffects>(changed, baseline, query).target.logit - (logits[token] - logits[token + 1]);
           farthest = std::max(farthest, std::abs(off));
           CHECK(std::abs(off) < 5e-5);
         }
@@ -115,7 +115,7 @@ TEST_SUITE("gpu") {
         const auto tokens = static_cast<std::uint32_t>(ids(is_encoder ? "ids" : "target_ids").size());
         const bool by_last = one.at("pooling") == "last";
         const auto kept = runs.find<KeptActivation>(
-            present, frozen, steering_query(block, 0, by_last ? tokens - 1 : 0, by_last ? 1 : tokens));
+            present, baseline, steering_query(block, 0, by_last ? tokens - 1 : 0, by_last ? 1 : tokens));
         const auto& vector = std::get<inference::Add>(kept.intervention.operation).vector;
         const auto right = one.at("vector").get<std::vector<double>>();
         REQUIRE(vector.size() == right.size());
@@ -136,7 +136,7 @@ TEST_SUITE("gpu") {
         const bool is_encoder = kind == model::BlockKind::EncoderSelf;
         const auto tokens = static_cast<std::uint32_t>(ids(is_encoder ? "ids" : "target_ids").size());
         const auto kept = runs.find<KeptActivation>(
-            present, frozen,
+            present, baseline,
             reference_mean_query({kind, LayerIndex{layer}}, 0, golden.at("head").get<std::uint32_t>(), 0, tokens));
         State averaged = present;
         averaged.changes.push_back({.name = "mean", .intervention = kept.intervention});

@@ -235,15 +235,15 @@ TEST_SUITE("cpu") {
     LessonPlayer player(read_lessons({file.folder.path()}));
     LessonProgress progress;
     State state;
-    state.compare.frozen = freeze(state);
+    state.compare.baseline = make_baseline(state);
     CHECK_FALSE(player.is_open());
     player.open_list();
     CHECK(player.is_open());
     CHECK(player.lesson() == nullptr);
     CHECK(player.start(0, false, state, progress) == "");
     CHECK(player.card_index() == 0);
-    CHECK_FALSE(state.compare.frozen);  // the run frozen before has nothing to do with the lesson
-    state.compare.frozen = freeze(state);
+    CHECK_FALSE(state.compare.baseline);  // the baseline before has nothing to do with the lesson
+    state.compare.baseline = make_baseline(state);
     CHECK_FALSE(player.observe(state));
     state.view.pinned = {.query = 2, .key = 1};
     CHECK(player.observe(state));
@@ -254,7 +254,7 @@ TEST_SUITE("cpu") {
     CHECK(progress.cards.at("mine") == 1);
     player.close();
     CHECK(player.start(0, false, state, progress) == "");
-    CHECK(state.compare.frozen);  // the lesson goes on as it was left
+    CHECK(state.compare.baseline);  // the lesson goes on as it was left
     CHECK(player.card_index() == 1);
     CHECK(player.go_back(state, progress) == "");
     CHECK(player.card_index() == 0);

@@ -267,11 +267,11 @@ TEST_SUITE("cpu") {
     const std::shared_ptr<const model::Network> network = subject->run->inputs().network;
     const inference::BlockShape shape = subject->run->shape(kFirst);
     HeadNormsCache cache;
-    const std::shared_ptr<HeadNorms> frozen = cache.find(network, kFirst, 0, 1, 7, shape);
+    const std::shared_ptr<HeadNorms> baseline = cache.find(network, kFirst, 0, 1, 7, shape);
     for (std::uint64_t version = 8; version < 50; ++version) {
       const std::shared_ptr<HeadNorms> newest = cache.find(network, kFirst, 0, 1, version, shape);
       CHECK(cache.find(network, kFirst, 0, 1, version, shape) == newest);
-      CHECK(cache.find(network, kFirst, 0, 1, 7, shape) == frozen);  // asked for with each
+      CHECK(cache.find(network, kFirst, 0, 1, 7, shape) == baseline);  // asked for with each
       CHECK(cache.size() == 2);
     }
     for (const std::uint32_t head : {0U, 2U}) CHECK(cache.find(network, kFirst, 0, head, 7, shape) != nullptr);

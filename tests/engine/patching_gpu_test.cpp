@@ -21,8 +21,8 @@ using namespace headlight::app;
 namespace {
 
 /// All effects of a query that measures patches.
-PatchEffects effects_of(TwoRuns& runs, const State& present, const State& frozen, const AnalysisQuery& query) {
-  PatchEffects found = runs.find<PatchEffects>(present, frozen, query);
+PatchEffects effects_of(TwoRuns& runs, const State& present, const State& baseline, const AnalysisQuery& query) {
+  PatchEffects found = runs.find<PatchEffects>(present, baseline, query);
   REQUIRE(found.is_complete());
   return found;
 }
@@ -58,7 +58,7 @@ TEST_SUITE("gpu") {
       const auto ids = [&](const char* key) { return expected.at(key).get<Ids>(); };
       const auto number = [&](const char* key) { return expected.at(key).get<std::uint32_t>(); };
       const State present = text_of(model, ids("ids"), ids("target_ids")),
-                  frozen = text_of(model, ids("other_ids"), ids("other_target_ids"));
+                  baseline = text_of(model, ids("other_ids"), ids("other_target_ids"));
       const auto check = [&](const PatchedNumbers& found, const nlohmann::json& right) {
         const auto logit = right[0].get<double>();
         CHECK(std::abs(found.logit - logit) <= 2e-5 * std::max(std::abs(logit), 1.0));  // observed 5.7e-6
@@ -68,7 +68,7 @@ TEST_SUITE("gpu") {
         const auto kind = map.at("kind").get<std::string>(), what = map.at("map").get<std::string>();
         CAPTURE(kind);
         CAPTURE(what);
-        const PatchEffects found = effects_of(runs, present, frozen,
+        const PatchEffects found = effects_of(runs, present, baseline,
                                               patching_query({.map = map_named(what)}, kind_named(kind), 0,
                                                              number("position"), number("token"), number("other")));
         check(found.target, expected.at("present"));
@@ -87,22 +87,22 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("both directions are one question: who is present and who is frozen can change places") {
+  TEST_CASE("both directions are one question: who is present and who is the baseline can change places") {
     TwoRuns runs;
     const State one = text_of("gpt2", kText), other = text_of("gpt2", kOther);
     for (const PatchMap map : {PatchMap::Residual, PatchMap::AttentionOutput, PatchMap::FeedForward, PatchMap::Heads}) {
       CAPTURE(static_cast<int>(map));
-      const auto query = [&](bool into_frozen) {
-        return patching_query({.map = map, .into_frozen = into_frozen}, model::BlockKind::EncoderSelf, 0, 6, 3, 8);
+      const auto query = [&](bool into_baseline) {
+        return patching_query({.map = map, .into_baseline = into_baseline}, model::BlockKind::EncoderSelf, 0, 6, 3, 8);
       };
       const PatchEffects into_present = effects_of(runs, one, other, query(false));
-      const PatchEffects into_frozen = effects_of(runs, other, one, query(true));
+      const PatchEffects into_baseline = effects_of(runs, other, one, query(true));
       CHECK(into_present.target.logit != into_present.source.logit);
-      CHECK(into_present.target.logit == into_frozen.target.logit);
-      CHECK(into_present.source.logit == into_frozen.source.logit);
-      REQUIRE(into_present.patched.size() == into_frozen.patched.size());
+      CHECK(into_present.target.logit == into_baseline.target.logit);
+      CHECK(into_present.source.logit == into_baseline.source.logit);
+      REQUIRE(into_present.patched.size() == into_baseline.patched.size());
       for (std::size_t cell = 0; cell < into_present.patched.size(); ++cell) {
-        CHECK(into_present.patched[cell]->logit == into_frozen.patched[cell]->logit);
+        CHECK(into_present.patched[cell]->logit == into_baseline.patched[cell]->logit);
       }
     }
   }
@@ -139,7 +139,7 @@ TEST_SUITE("gpu") {
     two_lines.model().ids.push_back({5, 9});
     const EngineResult result = runs.ask(text_of("gpt2", kText), two_lines, {query});
     CHECK(result.error == "");
-    CHECK(result.reference_error == "the frozen run has 2 × 3 queries and 3 keys, this run 1 × 7 and 7");
+    CHECK(result.reference_error == "the baseline has 2 × 3 queries and 3 keys, this run 1 × 7 and 7");
     CHECK(result.analysed(query) == nullptr);
   }
 

@@ -37,7 +37,7 @@ PathInput path_input(const std::string& name) {
 struct Path {
   std::uint32_t layer = 1, head = 2;
   PathInput input = PathInput::Query;
-  bool recomputes_mlps = false, into_frozen = false;
+  bool recomputes_mlps = false, into_baseline = false;
   std::optional<std::uint32_t> token = {};
 };
 
@@ -48,7 +48,7 @@ struct PathMap {
   bool is_exact = false;
 };
 
-PathMap found_by(const State& present, const State& frozen, const AnalysisQuery& query, std::size_t most_copies) {
+PathMap found_by(const State& present, const State& baseline, const AnalysisQuery& query, std::size_t most_copies) {
   PathMap map;
   const auto counts = std::make_shared<CountingRunner::Counts>();
   EngineWorker worker{{.open =
@@ -61,7 +61,7 @@ PathMap found_by(const State& present, const State& frozen, const AnalysisQuery&
                        .models = std::make_shared<ModelCache>(),
                        .watch_load = [](std::size_t, std::size_t) { return true; }}};
   worker.open("");
-  worker.begin({.revision = 1, .inputs = run_inputs(present), .queries = {query}, .reference = run_inputs(frozen)});
+  worker.begin({.revision = 1, .inputs = run_inputs(present), .queries = {query}, .reference = run_inputs(baseline)});
   while (worker.has_more()) worker.evaluate_some();
   const EngineResult result = worker.snapshot();
   REQUIRE(result.error == "");
@@ -73,7 +73,7 @@ PathMap found_by(const State& present, const State& frozen, const AnalysisQuery&
 
 AnalysisQuery query_of(const Path& path) {
   const PatchingChoices choices{.map = PatchMap::Paths,
-                                .into_frozen = path.into_frozen,
+                                .into_baseline = path.into_baseline,
                                 .token = path.token,
                                 .at_token = path.token.has_value(),
                                 .receiver = {.input = path.input, .recomputes_mlps = path.recomputes_mlps}};
@@ -98,7 +98,7 @@ TEST_SUITE("gpu") {
       const std::string path = model == "captions-gpt2" ? std::string(HEADLIGHT_ASSETS_DIR) + "/models/" + model
                                                         : std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model;
       const State present = text_at(path, ids("ids"), ids("target_ids")),
-                  frozen = text_at(path, ids("other_ids"), ids("other_target_ids"));
+                  baseline = text_at(path, ids("other_ids"), ids("other_target_ids"));
       const auto check = [&](const PatchedNumbers& found, const nlohmann::json& right) {
         const auto logit = right[0].get<double>();
         const double error = std::abs(found.logit - logit) / std::max(std::abs(logit), 1.0);
@@ -122,7 +122,7 @@ TEST_SUITE("gpu") {
                                          .layer = LayerIndex{to.at("layer").get<std::uint32_t>()}},
                                .head = to.at("head").get<std::uint32_t>()};
         const PatchEffects found =
-            runs.find<PatchEffects>(present, frozen,
+            runs.find<PatchEffects>(present, baseline,
                                     path_patching_query(choices, receiver, block_kind(map.at("kind").get<std::string>()), 0,
                                                         number("position"), number("token"), number("other")));
         REQUIRE(found.is_complete());
@@ -149,14 +149,14 @@ TEST_SUITE("gpu") {
     const std::string captions = std::string(HEADLIGHT_ASSETS_DIR) + "/models/captions-gpt2";
     const Ids one = {64, 310, 12, 99, 1'500, 310, 12}, other = {64, 310, 77, 99, 1'500, 2'000, 12};
     struct Case {
-      State present, frozen;
+      State present, baseline;
       AnalysisQuery query;
     };
     std::vector<Case> cases;
     for (const PathInput input : {PathInput::Query, PathInput::Key, PathInput::Value}) {
       for (const bool recomputes : {false, true}) {
         const Path path{.layer = 3, .input = input, .recomputes_mlps = recomputes};
-        cases.push_back({.present = text_at(captions, one), .frozen = text_at(captions, other), .query = query_of(path)});
+        cases.push_back({.present = text_at(captions, one), .baseline = text_at(captions, other), .query = query_of(path)});
       }
     }
     using model::BlockKind;
@@ -164,15 +164,15 @@ TEST_SUITE("gpu") {
     for (const BlockKind senders : {BlockKind::EncoderSelf, BlockKind::DecoderSelf}) {
       const PathInput input = senders == BlockKind::EncoderSelf ? PathInput::Value : PathInput::Query;
       cases.push_back({.present = text_of("marian", kPathText, kPathText),
-                       .frozen = text_of("marian", kPathOther, kPathOther),
+                       .baseline = text_of("marian", kPathOther, kPathOther),
                        .query = path_patching_query({.map = PatchMap::Paths, .receiver = {.input = input}}, receiver,
                                                     senders, 0, 4, 3, 8)});
     }
     double worst = 0.0;
     for (std::size_t i = 0; i < cases.size(); ++i) {
       CAPTURE(i);
-      const PathMap together = found_by(cases[i].present, cases[i].frozen, cases[i].query, 32),
-                    alone = found_by(cases[i].present, cases[i].frozen, cases[i].query, 1);
+      const PathMap together = found_by(cases[i].present, cases[i].baseline, cases[i].query, 32),
+                    alone = found_by(cases[i].present, cases[i].baseline, cases[i].query, 1);
       REQUIRE(together.effects.is_complete());
       REQUIRE(alone.effects.is_complete());
       CHECK(alone.counts.copies == 0);
@@ -200,11 +200,11 @@ TEST_SUITE("gpu") {
     for (const PathInput input : {PathInput::Query, PathInput::Key, PathInput::Value}) {
       CAPTURE(static_cast<int>(input));
       const auto into_present = runs.find<PatchEffects>(one, other, query_of({.input = input}));
-      const auto into_frozen = runs.find<PatchEffects>(other, one, query_of({.input = input, .into_frozen = true}));
+      const auto into_baseline = runs.find<PatchEffects>(other, one, query_of({.input = input, .into_baseline = true}));
       REQUIRE(into_present.layers == std::vector<std::uint32_t>{0});
       CHECK(into_present.target.logit != into_present.source.logit);
       for (std::size_t head = 0; head < into_present.columns; ++head) {
-        CHECK(into_present.at(0, head)->logit == into_frozen.at(0, head)->logit);
+        CHECK(into_present.at(0, head)->logit == into_baseline.at(0, head)->logit);
       }
     }
   }

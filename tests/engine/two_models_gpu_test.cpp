@@ -47,15 +47,15 @@ TEST_SUITE("gpu") {
     const fs::path other = test::retrained(test::copy_of_golden("gpt2", folder.path() / "other"));
     const State one = text_of("gpt2", kSentence), two = text_at(other.string(), kSentence);
     const TileQuery plain = weights_tile(attention::Stage::Weights),
-                    frozen = weights_tile(frozen_of(attention::Stage::Weights)),
+                    baseline = weights_tile(baseline_of(attention::Stage::Weights)),
                     difference = weights_tile(difference_of(attention::Stage::Weights));
     TwoRuns alone;
     const EngineResult of_one = alone.ask(one, std::nullopt, {plain}), of_two = alone.ask(two, std::nullopt, {plain});
     TwoRuns runs;
-    const EngineResult both = runs.ask(one, two, {plain, frozen, difference});
+    const EngineResult both = runs.ask(one, two, {plain, baseline, difference});
     REQUIRE(both.error == "");
     REQUIRE(both.reference_error == "");
-    const attention::Tile &a = tile_of(both, plain), &b = tile_of(both, frozen), &change = tile_of(both, difference);
+    const attention::Tile &a = tile_of(both, plain), &b = tile_of(both, baseline), &change = tile_of(both, difference);
     CHECK(a.values == tile_of(of_one, plain).values);
     CHECK(b.values == tile_of(of_two, plain).values);
     CHECK(a.values != b.values);
@@ -63,39 +63,39 @@ TEST_SUITE("gpu") {
     // The present model's weights are still there: the next token alone is computed.
     State longer = one;
     longer.model().ids.front().back() = 3;
-    const EngineResult typed = runs.ask(longer, two, {plain, frozen});
+    const EngineResult typed = runs.ask(longer, two, {plain, baseline});
     CHECK(typed.timing.reused_tokens == 6);
-    CHECK(tile_of(typed, frozen).values == b.values);
+    CHECK(tile_of(typed, baseline).values == b.values);
     // And the other way round.
-    const EngineResult back = runs.ask(two, one, {plain, frozen});
+    const EngineResult back = runs.ask(two, one, {plain, baseline});
     REQUIRE(back.reference_error == "");
     CHECK(tile_of(back, plain).values == b.values);
-    CHECK(tile_of(back, frozen).values == a.values);
+    CHECK(tile_of(back, baseline).values == a.values);
   }
 
-  TEST_CASE("a model that is replaced on disk is opened again with the next inputs, and isn't mixed with what was frozen") {
+  TEST_CASE("a model that is replaced on disk is opened again with the next inputs, and isn't mixed with the baseline") {
     const TemporaryDirectory folder;
     const fs::path path = test::copy_of_golden("gpt2", folder.path() / "trained");
     const State first = text_at(path.string(), kSentence);
     State longer = first;
     longer.model().ids.front().back() = 3;
     const TileQuery plain = weights_tile(attention::Stage::Weights),
-                    frozen = weights_tile(frozen_of(attention::Stage::Weights));
+                    baseline = weights_tile(baseline_of(attention::Stage::Weights));
     TwoRuns runs;
     const EngineResult before = runs.ask(first, std::nullopt, {plain});
     test::retrained(path);
     // Nothing is asked anew: what is on screen stays.
     CHECK(tile_of(runs.ask(first, first, {plain}), plain).values == tile_of(before, plain).values);
-    const EngineResult after = runs.ask(longer, first, {plain, frozen});
+    const EngineResult after = runs.ask(longer, first, {plain, baseline});
     CHECK(after.error == "");
     CHECK(after.model_changes == 1);
     CHECK(after.model != before.model);
     TwoRuns alone;
     CHECK(tile_of(after, plain).values == tile_of(alone.ask(longer, std::nullopt, {plain}), plain).values);
-    CHECK(after.reference_error == "the frozen run's model has changed on disk since; freeze a run again");
-    CHECK_FALSE(after.tiles.contains(frozen));
-    CHECK(runs.ask(longer, longer, {plain, frozen}).reference_error == "");
-    CHECK(runs.ask(first, longer, {plain, frozen}).reference_error == "");
+    CHECK(after.reference_error == "the baseline's model has changed on disk since; keep a baseline again");
+    CHECK_FALSE(after.tiles.contains(baseline));
+    CHECK(runs.ask(longer, longer, {plain, baseline}).reference_error == "");
+    CHECK(runs.ask(first, longer, {plain, baseline}).reference_error == "");
     CHECK(runs.ask(first, longer, {plain}).model_changes == 1);
   }
 
@@ -162,16 +162,16 @@ TEST_SUITE("gpu") {
       return result.reference_error;
     };
     const std::string models = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
-    CHECK(refusal(models + "bert") == "the frozen run is of a model with another tokenizer");
+    CHECK(refusal(models + "bert") == "the baseline is of a model with another tokenizer");
     const fs::path heads = test::copy_of_golden("gpt2", folder.path() / "heads");
     replace_in(heads / "config.json", "\"n_head\": 6", "\"n_head\": 3");
-    CHECK(refusal(heads.string()) == "the frozen run is of a model with other layers, heads or widths");
+    CHECK(refusal(heads.string()) == "the baseline is of a model with other layers, heads or widths");
     const fs::path tokens = test::copy_of_golden("gpt2", folder.path() / "tokens");
     replace_in(tokens / "tokenizer.json", "\"!\": 1,", "\"\\u00bf\": 1,");
-    CHECK(refusal(tokens.string()) == "the frozen run is of a model with another tokenizer");
+    CHECK(refusal(tokens.string()) == "the baseline is of a model with another tokenizer");
     State halves = one;
     halves.model().precision = inference::Precision::F16;
-    CHECK(runs.ask(one, halves, {plain}).reference_error == "the frozen run has f16 weights, this run f32");
+    CHECK(runs.ask(one, halves, {plain}).reference_error == "the baseline has f16 weights, this run f32");
     CHECK(runs.ask(one, text_of("gpt2", kSentence), {plain}).reference_error == "");
   }
 }

@@ -29,24 +29,24 @@ inline State text_of(const std::string& model, const Ids& ids, const Ids& target
   return text_at(std::string(HEADLIGHT_GOLDEN_DIR) + "/models/" + model, ids, target_ids);
 }
 
-/// An engine on the device that has a present and perhaps a frozen run, and answers queries of both.
+/// An engine on the device that has a present and perhaps a baseline, and answers queries of both.
 class TwoRuns {
  public:
   TwoRuns() { worker_.open(""); }
 
-  EngineResult ask(const State& present, const std::optional<State>& frozen, const std::vector<Query>& queries) {
+  EngineResult ask(const State& present, const std::optional<State>& baseline, const std::vector<Query>& queries) {
     worker_.begin({.revision = ++revision_,
                    .inputs = run_inputs(present),
                    .queries = queries,
-                   .reference = frozen ? std::optional(run_inputs(*frozen)) : std::nullopt});
+                   .reference = baseline ? std::optional(run_inputs(*baseline)) : std::nullopt});
     while (worker_.has_more()) worker_.evaluate_some();
     return worker_.snapshot();
   }
 
   /// What the analysis found; fails the test where there is an error instead.
   template <typename Found>
-  Found find(const State& present, const State& frozen, const AnalysisQuery& query) {
-    const EngineResult result = ask(present, frozen, {query});
+  Found find(const State& present, const State& baseline, const AnalysisQuery& query) {
+    const EngineResult result = ask(present, baseline, {query});
     REQUIRE(result.error == "");
     REQUIRE(result.reference_error == "");
     REQUIRE(result.analysed(query));

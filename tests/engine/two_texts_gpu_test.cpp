@@ -177,7 +177,8 @@ TEST_CASE("patches put the counterpart's activations into the other run, in both
   const Alone short_run(shorter), long_run(longer);
   for (const bool into_other : {false, true}) {
     CAPTURE(into_other);
-    const AnalysisQuery query = patching_query({.into_frozen = into_other}, model::BlockKind::EncoderSelf, 0, 6, kToken, {});
+    const AnalysisQuery query =
+        patching_query({.into_baseline = into_other}, model::BlockKind::EncoderSelf, 0, 6, kToken, {});
     const auto found = runs.find<PatchEffects>(shorter, longer, query);
     REQUIRE(found.is_complete());
     REQUIRE(found.columns == kShort.size());
@@ -220,7 +221,7 @@ TEST_CASE("paths go into the run whose tokens all have counterparts") {
   const State shorter = text_of("gpt2", kShort), longer = text_of("gpt2", kLong);
   const HeadRef receiver{.block = kSecond, .head = 1};
   const auto query = [&](bool into_other, std::uint32_t position) {
-    return path_patching_query({.into_frozen = into_other}, receiver, model::BlockKind::EncoderSelf, 0, position, 3, {});
+    return path_patching_query({.into_baseline = into_other}, receiver, model::BlockKind::EncoderSelf, 0, position, 3, {});
   };
   // Into the longer text: asked from either side it is one question, but from the shorter one some tokens can't be named.
   const AnalysisQuery refused = query(true, 6);

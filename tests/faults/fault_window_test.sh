@@ -3,55 +3,19 @@
 # lost in the middle of a session must be replaced. Usage: fault_window_test.sh PATH-OF-HEADLIGHT FOLDER-OF-THE-LAYER [FAULT…]
 # Exits with 77 (skipped) where Xvfb or xdotool is missing.
 set -euo pipefail
+source "$(dirname "$0")/../support/display.sh"
 
 program=$1
 layer=$2
 shift 2
-for tool in Xvfb xdotool; do
-  if ! command -v "$tool" >/dev/null; then
-    echo "skipped: $tool is not installed (Debian: apt install xvfb xdotool)"
-    exit 77
-  fi
-done
-
-folder=$(mktemp -d)
-server=
-viewer=
-finish() {
-  [ -n "$viewer" ] && kill "$viewer" 2>/dev/null || true
-  [ -n "$server" ] && kill "$server" 2>/dev/null || true
-  rm -rf "$folder"
-}
-trap finish EXIT
-
-# -noreset: without it the server starts anew whenever the last client leaves, which xdotool does after each call, and a
-# viewer that connects at that moment is refused.
-Xvfb -noreset -displayfd 3 -screen 0 1100x800x24 3>"$folder/display" 2>"$folder/server" &
-server=$!
-for _ in $(seq 100); do
-  [ -s "$folder/display" ] && break
-  sleep 0.1
-done
-[ -s "$folder/display" ] || { echo "failed: Xvfb did not start"; exit 1; }
-DISPLAY=:$(cat "$folder/display")
-export DISPLAY
-unset WAYLAND_DISPLAY
-mkdir -m 700 "$folder/run"  # without it, Mesa's messages are on standard error too
-export XDG_CONFIG_HOME=$folder/config XDG_CACHE_HOME=$folder/cache XDG_RUNTIME_DIR=$folder/run
-export MESA_SHADER_CACHE_DIR=${MESA_SHADER_CACHE_DIR:-$layer/mesa-cache}
-export VK_LAYER_PATH=$layer VK_INSTANCE_LAYERS=VK_LAYER_HEADLIGHT_fault HEADLIGHT_VALIDATION=0
+open_display 1100x800
+use_layer "$layer" VK_LAYER_HEADLIGHT_fault
 
 failures=0
 # session FAULT MAY_END: types, undoes, resizes and closes a window; MAY_END=yes where ending in one line is also correct.
 session() {
-  HEADLIGHT_FAULT=$1 "$program" view --fresh --preset notebook-001 >"$folder/output" 2>&1 &
-  viewer=$!
-  window=
-  for _ in $(seq 600); do
-    kill -0 "$viewer" 2>/dev/null || break
-    window=$(xdotool search --onlyvisible --name '^Headlight' 2>/dev/null | head -n 1) && [ -n "$window" ] && break
-    sleep 0.1
-  done
+  export HEADLIGHT_FAULT=$1
+  start_window --fresh --preset notebook-001
   if [ -n "$window" ]; then
     sleep 1
     xdotool windowfocus "$window" 2>/dev/null || true
@@ -65,20 +29,7 @@ session() {
   fi
   reached_end=no
   kill -0 "$viewer" 2>/dev/null && reached_end=yes
-  for _ in $(seq 600); do
-    kill -0 "$viewer" 2>/dev/null || break
-    [ "$reached_end" = yes ] && xdotool key ctrl+q 2>/dev/null || true
-    sleep 0.2
-  done
-  if kill -0 "$viewer" 2>/dev/null; then
-    kill -9 "$viewer"
-    status=hang
-    wait "$viewer" || true
-  else
-    status=0
-    wait "$viewer" || status=$?
-  fi
-  viewer=
+  end_window
   lines=$(wc -l <"$folder/output")
   verdict=ok
   case $status in

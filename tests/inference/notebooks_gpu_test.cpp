@@ -74,22 +74,16 @@ TEST_SUITE("gpu") {
         const std::string stage_name(to_string(stage));
         CAPTURE(name);
         CAPTURE(stage_name);
-        if (!golden[name].contains(stage_name)) continue;
+        if (!golden[name].contains(stage_name) || stage == Stage::Attended) continue;
         CHECK(run.off(stage, golden[name][stage_name]) < kSeeded);  // observed 6.7e-7
         ++compared;
       }
     }
-    CHECK(compared == 36);
+    CHECK(compared == 38);
     const nlohmann::json& layer = golden["notebook-004-encoder"];
     NotebookRun run("notebook-004-encoder");
-    const auto rows = [&](StreamPart part) {
-      const ResidualRows request{.count = 8, .part = part};
-      return run.session.residuals({&request, 1})[0].values;
-    };
     // The norm of two numbers 0.02 apart makes their rounding some 40 times larger.
-    CHECK(max_difference(rows(StreamPart::Attended), flatten(layer["after_attention"])) < 1e-5);          // observed 2.6e-6
-    CHECK(max_difference(rows(StreamPart::Inner), flatten(layer["ffn_inner"])) < kSeeded);                // observed 2.5e-7
-    CHECK(max_difference(rows(StreamPart::FeedForward), flatten(layer["feed_forward"])) < kSeeded);       // observed 1.0e-7
+    CHECK(run.off(Stage::Attended, layer["attended"]) < 1e-5);                                            // observed 2.6e-6
     CHECK(max_difference(run.session.encoder_output().values, flatten(layer["encoder_out"])) < kSeeded);  // observed 2.7e-7
   }
 
@@ -232,6 +226,7 @@ TEST_SUITE("gpu") {
       REQUIRE(blocks.size() == one.stages.size());
       for (std::size_t layer = 0; layer < blocks.size(); ++layer) {
         for (const Stage stage : test::kAllStages) {
+          if (attention::is_of_stream(stage)) continue;  // which the file lacks
           const std::string name(to_string(stage));
           INFO(one.name, ", layer ", layer, ", ", name);
           CHECK(session.shape(blocks[layer]).extent(stage).has_value() == one.stages[layer].contains(name));

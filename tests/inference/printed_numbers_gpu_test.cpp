@@ -66,8 +66,6 @@ class Ours {
     if (stage == "drawn") return draw();
     if (stage == "visible") return visible();
     if (stage == "encoder_out") return session_.encoder_output();
-    if (stage == "after_attention") return rows(StreamPart::Attended);
-    if (stage == "feed_forward") return rows(StreamPart::FeedForward);
     if (stage == "ids") {
       const model::TokenBatch& tokens = notebook_.input.source;
       return {{tokens.batch, tokens.length}, {tokens.ids.begin(), tokens.ids.end()}};
@@ -97,13 +95,6 @@ class Ours {
       const attention::Tile tile = session_.evaluate({&request, 1})[0];
       cell = std::ranges::transform(tile.masked, cell, [](std::uint8_t masked) { return masked != 0 ? 0.0f : 1.0f; }).out;
     }
-    return result;
-  }
-
-  Tensor rows(StreamPart part) const {
-    const ResidualRows request{.count = notebook_.input.source.length, .part = part};
-    Tensor result = session_.residuals({&request, 1})[0];
-    result.shape.insert(result.shape.begin(), 1);
     return result;
   }
 

@@ -107,6 +107,7 @@ TEST_SUITE("gpu") {
       Looked looked(fill);
       test::Random random(7);
       for (const Stage stage : test::kAllStages) {
+        if (!looked.session.shape({}).extent(stage)) continue;
         for (int i = 0; i < 12; ++i) {
           const TileRequest request = random_request(random, looked.session, stage);
           const Tile tile = looked.session.evaluate({&request, 1}).at(0);
@@ -136,6 +137,7 @@ TEST_SUITE("gpu") {
       Looked looked(fill);
       test::Random random(8);
       for (const Stage stage : test::kAllStages) {
+        if (!looked.session.shape({}).extent(stage)) continue;
         for (int i = 0; i < 8; ++i) {
           TileRequest request = random_request(random, looked.session, stage);
           request.pool = random.pick({2u, 3u, 5u, 8u, 100u});
@@ -211,7 +213,9 @@ TEST_SUITE("gpu") {
       }
     }
     for (int i = 0; i < 60; ++i) {
-      requests.push_back(random_request(random, looked.session, test::kAllStages[random.below(11)]));
+      const auto stage =
+          static_cast<Stage>(random.between(1, 11));  // of the attention, which needs no submission of its own
+      requests.push_back(random_request(random, looked.session, stage));
       requests.back().pool = random.pick({1u, 1u, 4u});
     }
     requests.push_back(requests.front());

@@ -89,8 +89,10 @@ Outcome outcome_of(const std::string& golden, const json& config) {
   static std::map<std::string, GoldenCase> cases;
   if (!cases.contains(golden)) cases[golden] = load_golden_cases(golden).front();
   Outcome outcome;
+  bool is_loaded = false;
   try {
     const LoadedNetwork loaded = load_network(Checkpoint(golden_model_path(golden)), config.dump());
+    is_loaded = true;
     const ModelDescription& about = loaded.description;
     outcome.facts =
         fmt::format("{} {} {} {} {}", about.heads, about.kv_heads, about.max_length, about.window, about.is_causal);
@@ -104,6 +106,7 @@ Outcome outcome_of(const std::string& golden, const json& config) {
     for (const reference::Array* last : {&run.encoder_output, &run.decoder_output, &run.logits}) add(*last);
   } catch (const Error& error) {
     outcome.error = error.what();
+    if (!is_loaded) CHECK_MESSAGE(outcome.error.ends_with(kCaptureShows), outcome.error);
   }
   return outcome;
 }

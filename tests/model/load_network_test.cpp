@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/atomic_file.h"
+#include "model/architectures/families.h"
 #include "model/file_bytes.h"
 #include "support/error_message.h"
 #include "support/golden_model.h"
@@ -23,15 +24,18 @@ namespace {
 
 json config_of(std::string_view name) { return json::parse(read_file(golden_model_path(name) / "config.json")); }
 
-/// The error of loading a golden model after `change` to its config; empty without one.
+bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+/// The error of loading a golden model after `change` to its config; empty without one. Each says what shows the network,
+/// where it has attention.
 template <typename Change>
-std::string complaint(std::string_view name, const Change& change) {
+std::string complaint(std::string_view name, const Change& change, bool has_attention = true) {
   json config = config_of(name);
   change(config);
-  return error_message([&] { load_network(Checkpoint(golden_model_path(name)), config.dump()); });
+  const std::string found = error_message([&] { load_network(Checkpoint(golden_model_path(name)), config.dump()); });
+  if (has_attention && !found.empty()) CHECK_MESSAGE(holds(found, kCaptureShows), found);
+  return found;
 }
-
-bool holds(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 /// A safetensors file's header and its numbers, to be changed and written elsewhere.
 struct Safetensors {
@@ -67,7 +71,18 @@ std::string complaint_of_file(std::string_view name, const Change& change) {
   change(file);
   file.write(folder.path() / "model.safetensors");
   std::filesystem::copy(golden_model_path(name) / "config.json", folder.path() / "config.json");
-  return error_message([&] { load_network(folder.path()); });
+  const std::string found = error_message([&] { load_network(folder.path()); });
+  if (!found.empty()) CHECK_MESSAGE(found.ends_with(kCaptureShows), found);
+  return found;
+}
+
+/// The error of loading a GGUF file of this architecture without tensors.
+std::string complaint_of_architecture(std::string_view architecture) {
+  const TemporaryDirectory folder;
+  FileBytes bytes = FileBytes().raw("GGUF").number(3u).number(std::uint64_t{0}).number(std::uint64_t{1});
+  write_file_atomically(folder.path() / "m.gguf",
+                        bytes.text("general.architecture").number(8u).text(architecture).pad_to(32).bytes());
+  return error_message([&] { load_network(folder.path() / "m.gguf"); });
 }
 
 }  // namespace
@@ -129,7 +144,8 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("an unknown network is refused by name") {
-    const std::string mamba = complaint("llama", [](json& config) { config["model_type"] = "mamba"; });
+    const std::string mamba = complaint(
+        "llama", [](json& config) { config["model_type"] = "mamba"; }, false);
     CHECK(holds(mamba, "model_type 'mamba': Headlight shows attention; this network has none; supported: BERT, RoBERTa, "));
     CHECK(!holds(mamba, "capture"));
     CHECK(is_one_line(mamba));
@@ -159,12 +175,13 @@ TEST_SUITE("cpu") {
                             config["quantization_config"] = {{"quant_method", "gptq"}};
                           }),
                 "the weights are quantised (gptq): load the original model, or a GGUF file of it; headlight.capture() in"));
-    CHECK(holds(complaint("llama",
-                          [](json& config) {
-                            config["quantization"] = {{"group_size", 64}, {"bits", 4}};
-                            config["quantization_config"] = config["quantization"];
-                          }),
-                "the weights are quantised by MLX (4 bits): load the original model, or a GGUF file of it"));
+    CHECK(holds(
+        complaint("llama",
+                  [](json& config) {
+                    config["quantization"] = {{"group_size", 64}, {"bits", 4}};
+                    config["quantization_config"] = config["quantization"];
+                  }),
+        "the weights are quantised by MLX (4 bits): load the original model, or a GGUF file of it; headlight.capture()"));
     CHECK(holds(error_message([] { load_network(Checkpoint(golden_model_path("llama")), "{\"model_type\": "); }),
                 "config.json: not JSON (line 1, column 16)"));
     CHECK(holds(error_message([] { load_network(Checkpoint(golden_model_path("llama")), "[]"); }), "isn't a JSON object"));
@@ -180,23 +197,49 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("an unknown network in a GGUF file is refused by what the file holds") {
-    const auto with = [](std::string_view architecture) {
-      const TemporaryDirectory folder;
-      FileBytes bytes = FileBytes().raw("GGUF").number(3u).number(std::uint64_t{0}).number(std::uint64_t{1});
-      write_file_atomically(folder.path() / "m.gguf",
-                            bytes.text("general.architecture").number(8u).text(architecture).pad_to(32).bytes());
-      return error_message([&] { load_network(folder.path() / "m.gguf"); });
-    };
+    const auto with = complaint_of_architecture;
     for (const char* name : {"gemma3n", "gemma4", "phi2", "qwen2vl"}) {
       CHECK(holds(with(name),
                   ": Headlight doesn't know this network; headlight.capture() in Python shows its attention; "
                   "supported in GGUF files: Llama, "));
     }
     for (const char* name : {"gptneox", "bloom", "t5", "smollm3"}) {
-      CHECK(holds(with(name), ": Headlight reads it from a folder with config.json only; supported"));
+      CHECK(holds(with(name),
+                  ": Headlight reads it from a folder with config.json only; headlight.capture() in Python shows its "
+                  "attention; supported"));
     }
     CHECK(holds(with("rwkv6"), ": Headlight shows attention; this network has none; supported"));
     CHECK(holds(with("clip"), "needs sound or images"));
+  }
+
+  TEST_CASE("every network that is refused has no attention, or the line says what shows it") {
+    std::vector<std::pair<std::string, bool>> types{{"one-of-next-year", true}, {"gptneox", true}, {"phi2", true}};
+    for (const OtherNetworks& others : other_networks()) {
+      for_each_name(others.types,
+                    [&](std::string_view type) { types.emplace_back(std::string(type), others.has_attention); });
+    }
+    CHECK(types.size() > 150);
+    for (const auto families : {encoder_families(), decoder_families(), rotary_families(), encoder_decoder_families()}) {
+      for (const Family& family : families) {
+        for_each_name(family.types, [&](std::string_view type) { types.emplace_back(std::string(type), true); });
+      }
+    }
+    std::size_t shown = 0;
+    for (const auto& one : types) {
+      // The folder's tensors are GPT-2's, the GGUF file has none.
+      const std::string folder = complaint(
+          "gpt2", [&](json& config) { config["model_type"] = one.first; }, one.second);
+      for (const std::string& line : {folder, complaint_of_architecture(one.first)}) {
+        if (line.empty()) {
+          CHECK(one.first == "gpt2");
+          ++shown;
+          continue;
+        }
+        CHECK_MESSAGE(holds(line, kCaptureShows) == one.second, line);
+        CHECK(is_one_line(line));
+      }
+    }
+    CHECK(shown == 1);
   }
 
   TEST_CASE("numbers out of their range are refused with key and value") {

@@ -86,6 +86,18 @@ TEST_SUITE("cpu") {
     CHECK(uses > 20);
   }
 
+  TEST_CASE("tooltips go through begin_tooltip(), which places them beside what they explain") {
+    const std::regex tooltip(R"(ImGui::(Set(Item)?Tooltip|Begin(Item)?Tooltip)\w*\()");
+    std::size_t uses = 0;
+    for (const auto& file : source_tree()) {
+      if (!is_cpp(file) || !file.path.starts_with("app/")) continue;
+      CAPTURE(file.path);
+      if (file.text.find(" begin_tooltip(") != std::string::npos) ++uses;
+      CHECK(std::regex_search(file.text, tooltip) == (file.path == "app/widgets/ink.cpp"));
+    }
+    CHECK(uses > 10);
+  }
+
   TEST_CASE("files are read through core/, whose readers tell a read error from the end") {
     // Streams of the library stop at either; those of /proc may.
     const std::regex stream(R"(std::(cin|ifstream)|\b(fopen|fread|gzopen|gzread)\()");

@@ -1,4 +1,4 @@
-// The frozen run as a part of the state.
+// The baseline as a part of the state.
 #include "app/state/comparison.h"
 
 #include <doctest/doctest.h>
@@ -32,9 +32,9 @@ State read_again(const State& state) {
   return *read;
 }
 
-std::string complaint_about(const json& frozen) {
+std::string complaint_about(const json& baseline) {
   json value = to_json(State{});
-  value["compare"]["frozen"] = frozen;
+  value["compare"]["frozen"] = baseline;
   const Result<State> read = state_from_json(value);
   return read ? "" : read.error();
 }
@@ -58,14 +58,14 @@ TEST_SUITE("cpu") {
     CHECK(cut.ends_with("…"));
   }
 
-  TEST_CASE("a run is frozen under the name of what was changed about it") {
+  TEST_CASE("there is a baseline under the name of what was changed about it") {
     State state = with_model();
-    CHECK(freeze(state).name == "as trained");
+    CHECK(make_baseline(state).name == "as trained");
     set_head_gain(state, {}, 2, 0.0F);
-    const FrozenRun frozen = freeze(state);
-    CHECK(frozen.name == "1 head knocked out");
-    CHECK(frozen.inputs == run_inputs(state));
-    state.compare.frozen = frozen;
+    const BaselineRun baseline = make_baseline(state);
+    CHECK(baseline.name == "1 head knocked out");
+    CHECK(baseline.inputs == run_inputs(state));
+    state.compare.baseline = baseline;
     CHECK(compared_with(state) == "this very run: change something");
     state.gains.clear();
     CHECK(compared_with(state) == "1 head knocked out");
@@ -76,45 +76,45 @@ TEST_SUITE("cpu") {
   TEST_CASE("going back restores text, masks and heads, and keeps what a run doesn't need") {
     State state = with_model();
     set_head_gain(state, {}, 1, 0.5F);
-    state.compare.frozen = freeze(state);
+    state.compare.baseline = make_baseline(state);
     const State before = state;
     state.text() = "something else";
     state.model().adds_special = false;
     state.gains.clear();
     state.masks = {};
-    REQUIRE(can_return_to_frozen(state));
-    return_to_frozen(state);
+    REQUIRE(can_return_to_baseline(state));
+    return_to_baseline(state);
     CHECK(state == before);
 
     State playground;
     playground.playground().key_text = "kept";
-    playground.compare.frozen = freeze(playground);
+    playground.compare.baseline = make_baseline(playground);
     playground.playground().text = "other";
-    return_to_frozen(playground);
+    return_to_baseline(playground);
     CHECK(playground.playground().key_text == "kept");
     CHECK(playground.text() == State{}.text());
   }
 
-  TEST_CASE("another model has nothing to go back to, but is compared with what was frozen") {
+  TEST_CASE("another model has nothing to go back to, but is compared with the baseline") {
     State state = with_model();
-    state.compare.frozen = freeze(state);
+    state.compare.baseline = make_baseline(state);
     state.source = Notebook{"notebook-000"};
-    CHECK_FALSE(can_return_to_frozen(state));
+    CHECK_FALSE(can_return_to_baseline(state));
     const State stays = state;
-    return_to_frozen(state);
+    return_to_baseline(state);
     CHECK(state == stays);
     State other = with_model();
-    other.compare.frozen = freeze(other);
+    other.compare.baseline = make_baseline(other);
     select_model(other, "/models/bert", {});
-    REQUIRE(other.compare.frozen.has_value());
-    CHECK_FALSE(can_return_to_frozen(other));
+    REQUIRE(other.compare.baseline.has_value());
+    CHECK_FALSE(can_return_to_baseline(other));
     CHECK(compared_with(other).starts_with(
-        std::filesystem::path(model_path(other.compare.frozen->inputs.source)).filename().string() + ", as trained"));
+        std::filesystem::path(model_path(other.compare.baseline->inputs.source)).filename().string() + ", as trained"));
     // Of the playground nothing is left to compare a model with.
     State playground;
-    playground.compare.frozen = freeze(playground);
+    playground.compare.baseline = make_baseline(playground);
     select_model(playground, "/models/bert", {});
-    CHECK_FALSE(playground.compare.frozen.has_value());
+    CHECK_FALSE(playground.compare.baseline.has_value());
   }
 
   TEST_CASE("a second text has the present choices, changes places with the first, and ends with its source") {
@@ -123,72 +123,74 @@ TEST_SUITE("cpu") {
     compare_with_text(state, "one three four");
     REQUIRE(has_second_text(state));
     CHECK(second_text(state) == "one three four");
+    CHECK(state.compare.baseline->name == "one three four");
+    CHECK(std::string(difference_caption(state)) == "first \u2212 second text");
     CHECK(compared_with(state) == "\u201Cone three four\u201D");
     set_head_gain(state, {.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1, 0.0F);
     follow_second_text(state);
     State other = state;
     other.text() = "one three four";
-    CHECK(state.compare.frozen->inputs == run_inputs(other));
-    const FrozenRun* before = state.compare.frozen.get();
+    CHECK(state.compare.baseline->inputs == run_inputs(other));
+    const BaselineRun* before = state.compare.baseline.get();
     follow_second_text(state);
-    CHECK(state.compare.frozen.get() == before);  // nothing changed: no new value for the history
+    CHECK(state.compare.baseline.get() == before);  // nothing changed: no new value for the history
     exchange_texts(state);
     CHECK(state.text() == "one three four");
     CHECK(second_text(state) == "one two");
-    CHECK_FALSE(can_return_to_frozen(state));
+    CHECK_FALSE(can_return_to_baseline(state));
     select_preset(state, "notebook-004");
     follow_second_text(state);
-    CHECK_FALSE(state.compare.frozen.has_value());
+    CHECK_FALSE(state.compare.baseline.has_value());
     CHECK_FALSE(state.compare.is_second_text);
   }
 
-  TEST_CASE("files keep what is frozen, of every source") {
+  TEST_CASE("files keep what is the baseline, of every source") {
     State state = with_model();
     state.model().ids = {{3, 4}};
     set_head_gain(state, {.kind = model::BlockKind::EncoderSelf, .layer = {1}}, 2, 0.25F);
     state.masks[model::BlockKind::EncoderSelf].painted[{}].paint({.query = 2, .key = 1}, false);
-    state.compare = {.frozen = freeze(state), .shows_difference = false};
+    state.compare = {.baseline = make_baseline(state), .shows_difference = false};
     state.gains.clear();
     CHECK(read_again(state) == state);
     State notebook;
     change_to_notebook(notebook, "notebook-000");
-    notebook.compare.frozen = freeze(notebook);
+    notebook.compare.baseline = make_baseline(notebook);
     CHECK(read_again(notebook) == notebook);
     State playground;
     playground.playground().cross = true;
     playground.playground().key_text = "keys";
     playground.playground().settings.heads = 3;
-    playground.compare.frozen = freeze(playground);
+    playground.compare.baseline = make_baseline(playground);
     playground.playground().cross = false;
     CHECK(read_again(playground) == playground);
-    CHECK(read_again(State{}).compare.frozen.has_value() == false);
+    CHECK(read_again(State{}).compare.baseline.has_value() == false);
   }
 
-  TEST_CASE("a frozen run that isn't one is refused with the name of the member") {
+  TEST_CASE("a baseline that isn't one is refused with the name of the member") {
     CHECK(complaint_about(nullptr) == "");
     CHECK(complaint_about(json::object()) == "");
     CHECK(complaint_about(3).find("compare.frozen: expected an object") == 0);
     CHECK(complaint_about({{"gains", 3}}).find("compare.frozen.gains") != std::string::npos);
     CHECK(complaint_about({{"playground", {{"heads", 0}}}}).find("compare.frozen.playground.heads") == 0);
     CHECK(complaint_about({{"name", std::string(1000, 'x')}}).find("compare.frozen.name") == 0);
-    // Something frozen inside of it is no part of a run.
+    // A baseline inside of it is no part of a run.
     CHECK(complaint_about({{"compare", {{"frozen", 3}}}}) == "");
   }
 
-  TEST_CASE("freezing is a step of the history, and a start begins without it") {
+  TEST_CASE("keeping a baseline is a step of the history, and a start begins without it") {
     State state = with_model();
     Undo undo(state);
-    state.compare.frozen = freeze(state);
+    state.compare.baseline = make_baseline(state);
     undo.observe(state, 1.0, false);
-    CHECK(undo.undo_label() == "Freeze the run");
-    state.compare.frozen.reset();
+    CHECK(undo.undo_label() == "Keep a baseline");
+    state.compare.baseline.reset();
     undo.observe(state, 5.0, false);
     CHECK(undo.undo_label() == "Stop comparing");
-    CHECK(undo.undo().compare.frozen.has_value());
-    CHECK_FALSE(undo.undo().compare.frozen.has_value());
-    state.compare.frozen = freeze(state);
+    CHECK(undo.undo().compare.baseline.has_value());
+    CHECK_FALSE(undo.undo().compare.baseline.has_value());
+    state.compare.baseline = make_baseline(state);
     forget_changes(state);
-    CHECK_FALSE(state.compare.frozen.has_value());
+    CHECK_FALSE(state.compare.baseline.has_value());
   }
 }
 

@@ -87,19 +87,19 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(names_same(before.source, inputs.source));
   }
 
-  TEST_CASE("a frozen capture stays while another capture is opened, and goes with the last one") {
+  TEST_CASE("a captured baseline stays while another capture is opened, and goes with the last one") {
     State state;
     select_capture(state, "/runs/one.npz");
-    state.compare.frozen = freeze(state);
-    CHECK(state.compare.frozen->name == "one.npz");
+    state.compare.baseline = make_baseline(state);
+    CHECK(state.compare.baseline->name == "one.npz");
     select_capture(state, "/runs/two.npz");
-    REQUIRE(state.compare.frozen);
-    CHECK_FALSE(can_return_to_frozen(state));
+    REQUIRE(state.compare.baseline);
+    CHECK_FALSE(can_return_to_baseline(state));
     const Result<State> read = state_from_json(to_json(state));
     REQUIRE(read);
     CHECK(*read == state);
     select_preset(state, "notebook-000");
-    CHECK_FALSE(state.compare.frozen);
+    CHECK_FALSE(state.compare.baseline);
   }
 
   TEST_CASE("a stage that the run on screen hasn't got isn't shown") {

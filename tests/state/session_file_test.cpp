@@ -1,7 +1,10 @@
 // Session files: old and new versions, damage, and the names that are typed for them.
 #include "app/state/session_file.h"
+#include "app/state/portable_state.h"
 
 #include <doctest/doctest.h>
+
+#include <cstdlib>
 
 #include <fstream>
 
@@ -93,6 +96,49 @@ TEST_SUITE("cpu") {
     written.erase("version");
     write_file_atomically(path, written.dump());
     CHECK(load_session(path).value() == state);
+  }
+
+  TEST_CASE("a session finds its model again after both were moved, and names no folder of this computer") {
+    const TemporaryDirectory folder;
+    const fs::path here = folder.path() / "here", there = folder.path() / "there";
+    fs::create_directories(here / "models" / "tiny");
+    fs::create_directories(here / "notes");
+    State state;
+    change_to_model(state, (here / "models" / "tiny").string());
+    for (const char* name : {"s.headlight.json", "notes/s.headlight.json", "models/tiny/s.headlight.json"}) {
+      CAPTURE(name);
+      save_session(here / name, state);
+      CHECK(read_file(here / name).find(folder.path().string()) == std::string::npos);
+      CHECK(load_session(here / name).value() == state);
+    }
+    fs::rename(here, there);
+    for (const char* name : {"s.headlight.json", "notes/s.headlight.json", "models/tiny/s.headlight.json"}) {
+      CAPTURE(name);
+      CHECK(model_path(load_session(there / name).value().source) == (there / "models" / "tiny").string());
+    }
+  }
+
+  TEST_CASE("a file names what it opens again relative to itself, from the home folder on, or as it is") {
+    const TemporaryDirectory home;
+    const char* const variable = std::getenv("HOME");
+    const std::string before = variable != nullptr ? variable : "";
+    setenv("HOME", home.path().c_str(), 1);
+    const fs::path model = home.path() / "models" / "gpt2";
+    fs::create_directories(model);
+    CHECK(findable_path(model.string(), "/elsewhere/paper") == "~/models/gpt2");
+    CHECK(found_path("~/models/gpt2", "/elsewhere/paper") == model.string());
+    CHECK(found_path("~/models/gone", "/elsewhere/paper") == "~/models/gone");
+    CHECK(findable_path(model.string(), home.path() / "paper") == "../models/gpt2");
+    CHECK(findable_path(model.string(), home.path() / "models") == "./gpt2");
+    CHECK(findable_path("/elsewhere/data/gpt2", home.path()) == "/elsewhere/data/gpt2");
+    CHECK(findable_path("owner/tiny", home.path()) == "owner/tiny");
+    CHECK(findable_path("/elsewhere/hub/models--owner--tiny/snapshots/0123", home.path()) == "owner/tiny");
+    CHECK(findable_path("", home.path()).empty());
+    CHECK(is_name_of("gpt2", model.string()));
+    CHECK(is_name_of("owner/tiny", "/elsewhere/hub/models--owner--tiny/snapshots/0123"));
+    CHECK(!is_name_of("gpt", model.string()));
+    CHECK(!is_name_of("", ""));
+    setenv("HOME", before.c_str(), 1);
   }
 
   TEST_CASE("a session that an older version of the program wrote") {

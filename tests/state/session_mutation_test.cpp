@@ -183,10 +183,10 @@ void use(const State& state) {
   CHECK(shown.selection.head < 2);
   CHECK(run_inputs(state) == run_inputs(state));
   static_cast<void>(model_changes(state));
-  static_cast<void>(freeze(state));
-  if (state.compare.frozen) static_cast<void>(compared_with(state));
-  static_cast<void>(can_return_to_frozen(state));
-  return_to_frozen(shown);
+  static_cast<void>(make_baseline(state));
+  if (state.compare.baseline) static_cast<void>(compared_with(state));
+  static_cast<void>(can_return_to_baseline(state));
+  return_to_baseline(shown);
   static_cast<void>(describe_change(State(), state));
   reset_masks(shown);
   const Result<State> again = state_from_json(json::parse(to_text(to_json(state))));

@@ -119,19 +119,19 @@ State unusual_state() {
       .groups_similar = false,
       .circuit_score = CircuitScore::Copying};
   state.logits = {.token = 17, .other = 4, .sums_heads = false};
-  const FrozenRun frozen{.inputs = run_inputs(state), .name = "1 head scaled"};
+  const BaselineRun baseline{.inputs = run_inputs(state), .name = "1 head scaled"};
   state.gains[{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1}] = 0.0f;
-  state.compare = {.frozen = frozen, .is_second_text = true, .shows_difference = false};
-  state.side_by_side = {.right = SideMap::Frozen, .is_chosen = true, .layer = 3, .head = 5};
+  state.compare = {.baseline = baseline, .is_second_text = true, .shows_difference = false};
+  state.side_by_side = {.right = SideMap::Baseline, .is_chosen = true, .layer = 3, .head = 5};
   state.what_if = {.measure = KnockoutMeasure::Loss, .ablation = Ablation::Mean, .is_sorted = false};
   state.patching = {
       .map = PatchMap::Paths,
       .measure = PatchMeasure::Loss,
-      .into_frozen = true,
+      .into_baseline = true,
       .token = 3,
       .at_token = true,
       .receiver = {
-          .kind = model::BlockKind::Cross, .layer = 2, .head = 3, .input = PathInput::Value, .recomputes_mlps = true}};
+          .kind = model::BlockKind::Cross, .layer = 2, .head = 3, .input = PathInput::Value, .recomputes_mlps = false}};
   state.flow = {.method = FlowMethod::Rollout, .threshold = 0.1f, .residual_weight = 0.25f};
   return state;
 }

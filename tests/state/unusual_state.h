@@ -4,7 +4,7 @@
 
 namespace headlight::test {
 
-/// Every member is another one than in a new state, so that a forgotten one shows. A model is shown, and a frozen run is
+/// Every member is another one than in a new state, so that a forgotten one shows. A model is shown, and a baseline is
 /// kept.
 app::State unusual_state();
 /// The same where a notebook or a capture is shown.

@@ -14,10 +14,11 @@
 
 namespace headlight::test {
 
-inline constexpr std::array kAllStages{attention::Stage::X,      attention::Stage::Q,       attention::Stage::K,
-                                       attention::Stage::V,      attention::Stage::Scores,  attention::Stage::Scaled,
-                                       attention::Stage::Masked, attention::Stage::Weights, attention::Stage::Heads,
-                                       attention::Stage::Merged, attention::Stage::Output};
+inline constexpr std::array<attention::Stage, attention::kStages> kAllStages = [] {
+  std::array<attention::Stage, attention::kStages> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<attention::Stage>(i);
+  return all;
+}();
 
 /// A stage as the reference computed it; empty where the block has none.
 inline const model::reference::Array& stage_of(const model::reference::AttentionStages& stages, attention::Stage stage) {
@@ -43,9 +44,29 @@ inline const model::reference::Array& stage_of(const model::reference::Attention
     case attention::Stage::Merged:
       return stages.merged;
     case attention::Stage::Output:
+      return stages.output;
+    case attention::Stage::Residual:
+      return stages.residual;
+    case attention::Stage::AttentionSum:
+      return stages.attention_sum;
+    case attention::Stage::Attended:
+      return stages.attended;
+    case attention::Stage::FfnInput:
+      return stages.ffn_input;
+    case attention::Stage::FfnGate:
+      return stages.ffn_gate;
+    case attention::Stage::FfnHidden:
+      return stages.ffn_hidden;
+    case attention::Stage::FfnActive:
+      return stages.ffn_active;
+    case attention::Stage::FfnOutput:
+      return stages.ffn_output;
+    case attention::Stage::FfnSum:
+      return stages.ffn_sum;
+    case attention::Stage::Next:
       break;
   }
-  return stages.output;
+  return stages.next;
 }
 
 /// The largest difference of any stage of any block of the last run from the reference's; ∞ when one of them has a block, a

@@ -38,6 +38,7 @@ same_numbers() { # but for the report, which names the corpus
 
 survey one
 [ "$(wc -l <"$folder/one/heads.jsonl")" = 96 ] || fail "heads.jsonl has not 3 x 4 x 8 lines"
+grep -q '"/' "$folder/one/survey.json" && fail "survey.json holds an absolute path: $(grep '"/' "$folder/one/survey.json")"
 grep -q '"metric":"induction"' "$folder/one/examples.jsonl" || fail "no examples"
 survey threads --devices 0,0
 same threads

@@ -18,6 +18,10 @@ TEST_SUITE("cpu") {
     test::write_small_survey(folder.path(), "model");
     const Survey survey = read_survey(folder.path());
     CHECK(survey.model == "model");
+    test::write_small_survey(folder.path(), "models/tiny");
+    CHECK(read_survey(folder.path()).model == "models/tiny");  // which isn't there
+    std::filesystem::create_directories(folder.path() / "models" / "tiny");
+    CHECK(read_survey(folder.path()).model == (folder.path() / "models" / "tiny").string());
     CHECK(survey.texts == 7);
     CHECK(survey.head(0, 1, 1).place == 1);
     CHECK(survey.head(0, 0, 0).place == 4);

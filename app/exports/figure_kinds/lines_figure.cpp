@@ -51,7 +51,7 @@ std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subjec
   ShownLines shown{.title = subject.options.title,
                    .heads = drawn_heads(subject),
                    .threshold = choice.threshold,
-                   .is_difference = drawn.base && !drawn.is_of_frozen};
+                   .is_difference = drawn.base && !drawn.is_of_baseline};
   numbers.expect(figure_cells(blocks, matrix.stage) * static_cast<double>(shown.heads.size()));
   std::vector<std::shared_ptr<const attention::Tile>> kept;
   bool is_complete = true;

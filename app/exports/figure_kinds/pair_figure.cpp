@@ -23,7 +23,7 @@ std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, Figu
   exporting::PanelsFigure figure;
   figure.title = subject.options.title;
   if (figure.title.empty()) figure.title = fmt::format("attention weights · {}", figure_place(blocks, subject.matrix, true));
-  const FrozenRun* other = subject.options.reference ? &*subject.options.reference : nullptr;
+  const BaselineRun* other = subject.options.reference ? &*subject.options.reference : nullptr;
   figure.session = figure_session(subject.options, blocks, subject.matrix, kPairFigure);
   blocks.is_difference = false;  // each side is a run of its own
   figure.subtitle = settings_in_words(blocks, subject.options);
@@ -31,7 +31,7 @@ std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, Figu
   numbers.expect(2.0 * figure_cells(blocks, subject.matrix.stage));
   std::array<std::optional<exporting::FigureMap>, 2> maps;
   for (std::size_t side = 0; side < 2; ++side) {
-    const QuantityId shown = side == 0 ? weights : frozen_of(weights);
+    const QuantityId shown = side == 0 ? weights : baseline_of(weights);
     maps[side] = read_map(numbers, blocks, subject.matrix, numbers.edge(kFigureEdge, maps.size()), shown);
   }
   if (!maps[0] || !maps[1]) return nullptr;

@@ -71,7 +71,7 @@ std::unique_ptr<exporting::Drawing> draw_text(const FigureSubject& subject, Figu
   if (!tile) return nullptr;
   shown.weights = tile->values;
   const Quantity& shading = quantity(quantity_of(blocks, matrix.stage));
-  shown.is_difference = shading.base && !shading.is_of_frozen;
+  shown.is_difference = shading.base && !shading.is_of_baseline;
   if (shown.title.empty()) {
     shown.title =
         fmt::format("{} · {}", quantity(quantity_of(blocks, matrix.stage)).figure_title, figure_place(blocks, matrix, true));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/cells/stage_text.h"
+#include "app/state/comparison.h"
 #include "app/views/block/block_layout.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
@@ -16,17 +17,6 @@ namespace {
 
 constexpr glm::vec2 kDiagram{1'180.0F, 680.0F};  // units
 
-/// A window of the residual stream, or what is added to it; without rows while it isn't known.
-exporting::FigureMap map_of_state(const BlockSource& source, StateMatrix state) {
-  const std::span<const float> values = drawn_values(source, state);
-  if (values.empty()) return {};
-  return {.rows = source.states->tokens,
-          .columns = source.states->width,
-          .pools_by_maximum = false,
-          .values = {values.begin(), values.end()},
-          .masked = {}};
-}
-
 exporting::FigureStyle style_of(const BlockNode& node, const std::string& color_map, bool is_compared) {
   exporting::FigureStyle style;
   style.scale = view::ScaleKind::Maximum;
@@ -34,35 +24,26 @@ exporting::FigureStyle style_of(const BlockNode& node, const std::string& color_
   return node.stage == attention::Stage::Weights && !is_compared ? style : exporting::diverging(style);
 }
 
-/// "tokens 64 to 127 of the residual stream", where a window of it is shown.
-std::string window_in_words(const BlockSource& source, const BlockPlan& plan) {
-  const BlockNode* before = plan.find("before");
-  if (source.states == nullptr || before == nullptr || source.states->tokens >= before->rows) return {};
-  return fmt::format("; of the residual stream tokens {} to {}", source.states->first,
-                     source.states->first + source.states->tokens - 1);
-}
-
 }  // namespace
 
 BlockFigure keep_block(Frame& frame, const BlockSource& source, const BlockPlan& plan, glm::vec2 room) {
-  BlockFigure kept{.plan = plan, .tiles = {}, .reasons = {}, .colors = {}, .source = source, .title = {}};
+  BlockFigure kept{.plan = plan, .tiles = {}, .colors = {}, .is_compared = source.is_compared};
   const shell::Theme& theme = shell::theme_of(shell::ThemeKind::Light);  // the paper is white
   const BlockLayout layout = lay_out_block(plan, {.origin = {0.0F, 0.0F}, .size = room});
   for (const PlacedNode& placed : layout.nodes) {
     const BlockNode& node = plan.nodes[placed.node];
-    const EngineTile* known = node.stage ? frame.ask(node_query(frame, source, node, placed.cells.size)) : nullptr;
+    const EngineTile* known = frame.ask(node_query(frame, source, node, placed.cells.size));
     kept.tiles.push_back(known == nullptr ? nullptr : known->tile);
-    kept.reasons.push_back(why_empty(source, node));
-    kept.colors.push_back(view::unpack(role_color(node.role, theme)));
+    kept.colors.push_back(view::unpack(role_color(node.quantity().role, theme)));
   }
   const inference::BlockShape& shape = source.subject.geometry.shape;
   kept.title =
       fmt::format("Layer {}, head {} of {}", source.subject.block.layer.value, source.subject.geometry.head, shape.heads);
-  kept.subtitle = kind_name(frame.result, source.subject.block.kind) + window_in_words(source, plan) +
-                  "; beside each matrix its size and the values at both ends of its colours";
+  kept.subtitle = kind_name(frame.result, source.subject.block.kind) +
+                  std::string("; beside each matrix its size and the values at both ends of its colours");
   if (source.is_compared) {
-    kept.subtitle +=
-        fmt::format("; {} \u201C{}\u201D", kDifferenceCaption, frame.ui.unshaped(frame.state.compare.frozen->name));
+    kept.subtitle += fmt::format("; {} \u201C{}\u201D", difference_caption(frame.state),
+                                 frame.ui.unshaped(frame.state.compare.baseline->name));
   }
   kept.color_map = frame.state.view.color_map;
   kept.arrow = view::unpack(theme.text_dim);
@@ -78,23 +59,19 @@ std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
     const BlockNode& node = kept.plan.nodes[placed.node];
     exporting::DiagramFigure::Node drawn{.box = placed.box,
                                          .cells = placed.cells,
-                                         .symbol = node.symbol,
+                                         .symbol = node.quantity().symbol,
                                          .title = std::string(node.name()),
                                          .operation = node.operation,
-                                         .color = kept.colors[placed.node],
-                                         .reason = kept.reasons[placed.node]};
+                                         .color = kept.colors[placed.node]};
     const std::shared_ptr<const attention::Tile>& tile = kept.tiles[placed.node];
-    if (drawn.reason.empty()) {
-      if (node.state) drawn.map = map_of_state(kept.source, *node.state);
-      if (tile) drawn.map = exporting::make_map(*tile);
-      if (drawn.map.rows == 0) return nullptr;  // computed soon
-    }
-    drawn.style = style_of(node, kept.color_map, kept.source.is_compared);
+    if (!tile) return nullptr;  // computed soon
+    drawn.map = exporting::make_map(*tile);
+    drawn.style = style_of(node, kept.color_map, kept.is_compared);
     figure.nodes.push_back(std::move(drawn));
   }
   float bottom = 0.0F;
   for (const exporting::DiagramFigure::Node& node : figure.nodes) {
-    bottom = std::max(bottom, node.reason.empty() ? node.cells.end().y : node.box.end().y);
+    bottom = std::max(bottom, node.cells.end().y);
   }
   figure.area.y = bottom;
   for (const PlacedArrow& arrow : layout.arrows) {

@@ -15,10 +15,9 @@ namespace headlight::app {
 /// What a figure of a layer is made from: its matrices as the engine's answers, kept from the last frame.
 struct BlockFigure {
   BlockPlan plan;
-  std::vector<std::shared_ptr<const attention::Tile>> tiles;  ///< [node]; null: a state, or not known yet
-  std::vector<std::string> reasons;                           ///< [node]; why there are no numbers
+  std::vector<std::shared_ptr<const attention::Tile>> tiles;  ///< [node]; null: not known yet
   std::vector<view::Rgb> colors;                              ///< [node]
-  BlockSource source;                                         ///< of the states
+  bool is_compared = false;
   std::string title = {}, subtitle = {}, color_map = {};
   view::Rgb arrow{};  ///< of the residual stream past a branch
 };

@@ -44,7 +44,7 @@ class Flow {
   void draw_arrow(const PlacedArrow& arrow) {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const bool is_current = is_being_made(arrow.to);
-    const bool is_of_hovered = plan_.nodes[arrow.to].id == hovered_;
+    const bool is_of_hovered = plan_.nodes[arrow.to].id() == hovered_;
     const shell::Color from = color_of_node(plan_.nodes[arrow.from], theme_);
     const shell::Color color = is_current || is_of_hovered ? theme_.accent : arrow.is_residual ? theme_.text_dim : from;
     const float thickness = is_current || is_of_hovered ? 2.0F : 1.25F;
@@ -65,8 +65,8 @@ class Flow {
     const view::Rect& box = placed.box;
     const shell::Color color = is_shown ? color_of_node(node, theme_) : theme_.text_dim;
     list->PushClipRect(to_imgui(box.origin), to_imgui(box.end()), true);
-    draw_math(list, fonts, fonts.strong, box.origin, color, node.symbol);
-    const float symbol = measure_math(fonts, fonts.strong, node.symbol).x + 6.0F;
+    draw_math(list, fonts, fonts.strong, box.origin, color, node.quantity().symbol);
+    const float symbol = measure_math(fonts, fonts.strong, node.quantity().symbol).x + 6.0F;
     const std::string title = fit_text(fonts.small, std::string(node.name()), box.size.x - symbol);
     list->AddText(fonts.small, font_size(fonts.small), ImVec2(box.origin.x + symbol, box.origin.y + 3.0F), theme_.text,
                   title.c_str());
@@ -81,83 +81,56 @@ class Flow {
     draw_captions(placed, node, is_shown || is_current);
     ImDrawList* list = ImGui::GetWindowDrawList();
     const view::Rect& cells = placed.cells;
-    const std::string why = why_empty(source_, node);
     float shown = is_shown ? 1.0F : 0.0F;
     if (is_current) shown = frame_.state.block.reduces_motion ? 1.0F : appearing();
-    if (why.empty()) {
-      list->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), theme_.field);
-      const view::Rect clip{.origin = cells.origin, .size = {cells.size.x * shown, cells.size.y}};
-      // Asked for in any case, so that it is there when its step comes.
-      draw_node_heatmap(frame_, source_, node, cells,
-                        shown > 0.0F ? clip : view::Rect{.origin = cells.origin, .size = {0.01F, 0.01F}},
-                        kNodePlace + static_cast<std::uint32_t>(placed.node));
-    } else {
-      draw_reason(placed, why);
-    }
-    const glm::vec2 end = why.empty() ? cells.end() : placed.box.end();
-    list->AddRect(to_imgui(cells.origin - 1.0F), to_imgui(end + 1.0F), is_current ? theme_.accent : theme_.border, 2.0F, 0,
-                  is_current ? 2.0F : 1.0F);
-    handle_pointer(placed, node, why);
+    list->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), theme_.field);
+    const view::Rect clip{.origin = cells.origin, .size = {cells.size.x * shown, cells.size.y}};
+    // Asked for in any case, so that it is there when its step comes.
+    draw_node_heatmap(frame_, source_, node, cells,
+                      shown > 0.0F ? clip : view::Rect{.origin = cells.origin, .size = {0.01F, 0.01F}},
+                      kNodePlace + static_cast<std::uint32_t>(placed.node));
+    list->AddRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), is_current ? theme_.accent : theme_.border,
+                  2.0F, 0, is_current ? 2.0F : 1.0F);
+    handle_pointer(placed, node);
   }
 
-  void draw_reason(const PlacedNode& placed, const std::string& why) const {
-    ImFont* font = frame_.ui.fonts().small;
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    const glm::vec2 low = placed.cells.origin;
-    const glm::vec2 high = placed.box.end();
-    list->AddRectFilled(to_imgui(low), to_imgui(high), theme_.missing, 2.0F);
-    float y = low.y + 4.0F;
-    list->PushClipRect(to_imgui(low), to_imgui(high), true);
-    for (const std::string& line : break_lines(font, why, std::max(high.x - low.x - 8.0F, 10.0F))) {
-      list->AddText(font, font_size(font), ImVec2(low.x + 4.0F, y), theme_.text_dim, line.c_str());
-      y += font_size(font) + 1.0F;
-    }
-    list->PopClipRect();
-  }
-
-  void handle_pointer(const PlacedNode& placed, const BlockNode& node, const std::string& why) {
+  void handle_pointer(const PlacedNode& placed, const BlockNode& node) {
     ImGui::SetCursorScreenPos(to_imgui(placed.box.origin));
-    const bool is_clicked = click_area(std::string(node.id).c_str(), to_imgui(placed.box.size));
+    const bool is_clicked = click_area(std::string(node.id()).c_str(), to_imgui(placed.box.size));
     frame_.ui.keyboard().offer_last_item();
-    const std::string tip = !why.empty()                ? why
-                            : !node.explanation.empty() ? node.explanation
-                                                        : "A click unfolds this matrix; Esc folds it.";
+    const std::string tip(node.explanation.empty() ? "A click unfolds this matrix; Esc folds it." : node.explanation);
     const bool is_hovered = ImGui::IsItemHovered();
     const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
     const bool is_on_cells = is_hovered && placed.cells.contains(mouse) && node.rows > 0 && node.columns > 0;
     // Over the cells the strip below says more than a tooltip would.
-    if (is_on_cells && why.empty()) {
-      frame_.mark(fmt::format("block.{}", node.id), placed.cells);
+    if (is_on_cells) {
+      frame_.mark(fmt::format("block.{}", node.id()), placed.cells);
     } else {
-      mark_last_item(frame_, fmt::format("block.{}", node.id), tip.c_str());
+      mark_last_item(frame_, fmt::format("block.{}", node.id()), tip.c_str());
     }
     if (is_hovered) {
-      hovered_ = node.id;
-    } else if (hovered_ == node.id) {
+      hovered_ = node.id();
+    } else if (hovered_ == node.id()) {
       hovered_.clear();
       frame_.ui.request_redraw(2);
     }
-    if (is_clicked && why.empty()) frame_.state.block.opened = std::string(node.id);
+    if (is_clicked) frame_.state.block.opened = std::string(node.id());
     if (!is_on_cells) return;
     const glm::vec2 part = (mouse - placed.cells.origin) / placed.cells.size;
-    const ShownRows rows = shown_rows(source_, node);
     const auto index = [](float at, std::uint32_t count) {
       return std::min(static_cast<std::uint32_t>(at * static_cast<float>(count)), std::max(count, 1U) - 1);
     };
     pointed_.node = &node;
-    pointed_.cell = {.query = rows.first + index(part.y, rows.count), .key = index(part.x, node.columns)};
-    if (node.stage) {
-      frame_.transient.hovered = pointed_.cell;
-      frame_.transient.hovered_stage = *node.stage;
-    }
+    pointed_.cell = {.query = index(part.y, node.rows), .key = index(part.x, node.columns)};
+    frame_.transient.hovered = pointed_.cell;
+    frame_.transient.hovered_stage = node.stage;
   }
 
   void outline(const PlacedNode& placed, const MatrixPart& part, shell::Color color) const {
     const BlockNode& node = plan_.nodes[placed.node];
-    const ShownRows rows = shown_rows(source_, node);
-    if (part.row < rows.first || part.row - rows.first >= rows.count || part.column >= node.columns) return;
-    const glm::vec2 cell = placed.cells.size / glm::vec2(node.columns, rows.count);
-    const glm::vec2 low = placed.cells.origin + glm::vec2(part.column, part.row - rows.first) * cell;
+    if (part.row >= node.rows || part.column >= node.columns) return;
+    const glm::vec2 cell = placed.cells.size / glm::vec2(node.columns, node.rows);
+    const glm::vec2 low = placed.cells.origin + glm::vec2(part.column, part.row) * cell;
     const glm::vec2 size = glm::max(glm::vec2(part.columns, part.rows) * cell, glm::vec2(2.0F));
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddRect(to_imgui(low - 1.0F), to_imgui(low + size + 1.0F), theme_.background, 0.0F, 0, 3.5F);
@@ -167,17 +140,14 @@ class Flow {
   void outline_sources() const {
     const BlockNode& node = *pointed_.node;
     const std::vector<MatrixPart> parts =
-        node.stage ? sources_of(source_.subject.geometry, *node.stage, pointed_.cell.query, pointed_.cell.key)
-                   : state_sources(plan_, node, pointed_.cell);
+        sources_of(source_.subject.geometry, node.stage, pointed_.cell.query, pointed_.cell.key);
     for (const PlacedNode& placed : layout_.nodes) {
       const BlockNode& other = plan_.nodes[placed.node];
-      const bool is_input = std::ranges::find(node.inputs, other.id) != node.inputs.end();
-      if (&other == &node || (is_input && node.state && other.state)) {
-        outline(placed, {.row = pointed_.cell.query, .rows = 1, .column = pointed_.cell.key, .columns = 1},
-                &other == &node ? theme_.text : theme_.accent);
+      if (&other == &node) {
+        outline(placed, {.row = pointed_.cell.query, .rows = 1, .column = pointed_.cell.key, .columns = 1}, theme_.text);
       }
       for (const MatrixPart& part : parts) {
-        if (other.stage && part.stage == StepMatrix(*other.stage)) outline(placed, part, theme_.accent);
+        if (part.stage == StepMatrix(other.stage)) outline(placed, part, theme_.accent);
       }
     }
   }
@@ -193,7 +163,7 @@ class Flow {
     if (step >= layout_.nodes.size() || part >= 1.0F || part <= 0.0F) return;
     std::vector<std::size_t> inputs;
     for (const PlacedArrow& arrow : layout_.arrows) {
-      if (arrow.to == step && why_empty(source_, plan_.nodes[arrow.from]).empty()) inputs.push_back(arrow.from);
+      if (arrow.to == step) inputs.push_back(arrow.from);
     }
     const view::Rect& all = layout_.nodes[step].cells;
     const float width = all.size.x / static_cast<float>(std::max<std::size_t>(inputs.size(), 1));
@@ -222,7 +192,9 @@ class Flow {
 
 }  // namespace
 
-shell::Color color_of_node(const BlockNode& node, const shell::Theme& theme) { return role_color(node.role, theme); }
+shell::Color color_of_node(const BlockNode& node, const shell::Theme& theme) {
+  return role_color(node.quantity().role, theme);
+}
 
 PointedCell draw_block_flow(Frame& frame, const BlockSource& source, const BlockPlan& plan, const view::Rect& room,
                             const BlockWalk& walk, std::string& hovered) {

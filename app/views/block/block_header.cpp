@@ -121,7 +121,7 @@ void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t to
     draw_residual_chart(frame, {.origin = {at.x + width - kChartWidth, at.y}, .size = {kChartWidth, kHeaderHeight}}, token);
   }
   const float above = is_low ? kLowHeader : kHeaderHeight;
-  const float sentence = draw_sentence(frame, at + glm::vec2(0.0F, above), width, source.no_states.empty());
+  const float sentence = draw_sentence(frame, at + glm::vec2(0.0F, above), width, shape.has_residual);
   ImGui::SetCursorScreenPos(to_imgui(at));
   ImGui::Dummy(ImVec2(width, above + sentence));
 }

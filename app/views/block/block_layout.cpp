@@ -15,10 +15,13 @@ constexpr float kOthersShare = 0.5F;   // of a column's width: as high as a matr
 constexpr float kReadableMap = 88.0F;  // UI units, an edge
 constexpr float kLeastMatrix = 8.0F;
 
-std::size_t index_of(const BlockPlan& plan, std::string_view id) {
-  const auto found = std::ranges::find(plan.nodes, id, &BlockNode::id);
+std::size_t index_of(const BlockPlan& plan, attention::Stage stage) {
+  const auto found = std::ranges::find(plan.nodes, stage, &BlockNode::stage);
   return static_cast<std::size_t>(found - plan.nodes.begin());
 }
+
+/// States of the residual stream, which a layer carries past its branches.
+bool is_state(attention::Stage stage) { return stage == attention::Stage::Residual || stage == attention::Stage::Attended; }
 
 /// The line from one box to another: straight to a neighbour, else through the gutters.
 std::vector<glm::vec2> route(const BlockNode& from, const PlacedNode& start, const BlockNode& to, const PlacedNode& end,
@@ -67,7 +70,7 @@ std::vector<float> wanted_heights(const BlockPlan& plan, float column, float thi
   constexpr float kAnyHeight = 1e6F;
   std::vector<float> wanted(std::max(plan.rows, 1U), kLeastMatrix);
   for (const BlockNode& node : plan.nodes) {
-    const bool is_map = node.stage && attention::is_map(*node.stage);
+    const bool is_map = attention::is_map(node.stage);
     const float most = is_map ? column : column * std::max(kOthersShare, thinnest);
     const view::Rect whole = fit_matrix(node.rows, node.columns, {.origin = {}, .size = {column, kAnyHeight}}, thinnest);
     wanted[node.row] = std::max(wanted[node.row], std::min(whole.size.y, most));
@@ -141,8 +144,7 @@ BlockLayout lay_out_block(const BlockPlan& plan, const view::Rect& room) {
       const std::size_t from = index_of(plan, node.inputs[lane]);
       if (from >= plan.nodes.size()) continue;
       const BlockNode& source = plan.nodes[from];
-      const bool is_residual = source.state.has_value() && node.state.has_value() && node.inputs.size() > 1 &&
-                               source.state != StateMatrix::FeedForward;
+      const bool is_residual = is_state(source.stage) && attention::is_of_stream(node.stage) && node.inputs.size() > 1;
       layout.arrows.push_back({.from = from,
                                .to = to,
                                .points = route(source, layout.nodes[from], node, layout.nodes[to], lane, room.origin.x),

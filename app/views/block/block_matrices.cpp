@@ -1,17 +1,14 @@
 #include "app/views/block/block_matrices.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <functional>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "app/shell/heatmap_renderer.h"
 #include "app/state/comparison.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"
@@ -30,12 +27,6 @@ constexpr float kGutter = 96.0F;
 constexpr float kTicks = 17.0F;
 constexpr std::uint32_t kAligned = 16;  // the asked region changes every so many cells of scrolling
 
-std::uint64_t revision_of(std::span<const float> values, std::uint64_t seed) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL ^ seed;  // FNV-1a
-  for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3ULL;
-  return hash;
-}
-
 /// Are the matrices drawn as differences? All or none: of a capture and a network's run only weights could be.
 bool shows_differences(const Frame& frame) {
   return frame.shows_difference() && !compares_capture_with_network(frame.state);
@@ -46,7 +37,7 @@ TileQuery compared(const Frame& frame, const TileQuery& query) {
 }
 
 TileQuery stage_query(const Frame& frame, const BlockSource& source, const BlockNode& node) {
-  const QuantityId id = *node.stage;
+  const QuantityId id = node.stage;
   return compared(frame, {.quantity = id,
                           .block = source.subject.block,
                           .batch = frame.state.selection.batch,
@@ -63,48 +54,6 @@ void use_signed_colors(shell::HeatmapImage& image, const ValueRange& range) {
   image.color_map = signed_colors();
   image.low = -reach;
   image.high = reach;
-}
-
-ValueRange range_of(const BlockSource& source, StateMatrix state) {
-  const BlockStates& states = source.changes ? *source.changes : *source.states;
-  const float reach = states.reaches[static_cast<std::size_t>(state)];
-  return {.low = -reach, .high = reach};
-}
-
-std::span<const float> values_of(const BlockStates& states, StateMatrix state) {
-  switch (state) {
-    case StateMatrix::Before:
-      return states.before;
-    case StateMatrix::AfterAttention:
-      return states.after_attention;
-    case StateMatrix::FeedForward:
-      return states.feed_forward;
-    case StateMatrix::Next:
-      return states.next;
-  }
-  return {};
-}
-
-/// The matrices that are drawn, and their reaches; null where the two are of other tokens.
-std::shared_ptr<const BlockStates> subtract(const BlockStates& now, const BlockStates& frozen) {
-  if (now.first != frozen.first || now.tokens != frozen.tokens || now.width != frozen.width) return nullptr;
-  auto changes = std::make_shared<BlockStates>();
-  changes->first = now.first;
-  changes->tokens = now.tokens;
-  changes->width = now.width;
-  const auto difference = [&](StateMatrix state, std::vector<float>& values) {
-    const std::span<const float> left = values_of(now, state), right = values_of(frozen, state);
-    if (left.size() != right.size()) return;
-    values.resize(left.size());
-    std::ranges::transform(left, right, values.begin(), std::minus());
-    float& reach = changes->reaches[static_cast<std::size_t>(state)];
-    for (const float value : values) reach = std::max(reach, std::abs(value));
-  };
-  difference(StateMatrix::Before, changes->before);
-  difference(StateMatrix::AfterAttention, changes->after_attention);
-  difference(StateMatrix::FeedForward, changes->feed_forward);
-  difference(StateMatrix::Next, changes->next);
-  return changes;
 }
 
 void color_stage(const Frame& frame, shell::HeatmapImage& image, Stage stage, const ShownTile& shown) {
@@ -135,49 +84,11 @@ Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec2 scro
   return region;
 }
 
-/// The part as a tile of its own, whatever it is made from; without values while they aren't known.
-attention::Tile state_tile(const BlockSource& source, const BlockNode& node, const Region& region) {
-  attention::Tile tile;
-  const std::span<const float> values = drawn_values(source, *node.state);
-  tile.request = {.stage = Stage::X,
-                  .row = region.row,
-                  .rows = region.rows,
-                  .column = region.column,
-                  .columns = region.columns,
-                  .pool = 1};
-  if (values.empty()) return tile;
-  tile.values.reserve(std::size_t{region.rows} * region.columns);
-  for (std::uint32_t row = region.row; row < region.row + region.rows; ++row) {
-    for (std::uint32_t column = region.column; column < region.column + region.columns; ++column) {
-      const std::size_t at = std::size_t{row} * source.states->width + column;
-      const bool is_there = column < source.states->width && at < values.size();
-      tile.values.push_back(is_there ? values[at] : std::nanf(""));
-    }
-  }
-  return tile;
-}
-
 /// The cells in sight of an unfolded matrix, with their numbers.
 void draw_cells(Frame& frame, const BlockSource& source, const BlockNode& node, const Region& region, glm::vec2 origin) {
   const view::Rect area{.origin = origin + glm::vec2(region.column, region.row) * glm::vec2(kCellWidth, kCellHeight),
                         .size = glm::vec2(region.columns, region.rows) * glm::vec2(kCellWidth, kCellHeight)};
   ImDrawList* list = ImGui::GetWindowDrawList();
-  if (node.state) {
-    const attention::Tile tile = state_tile(source, node, region);
-    if (tile.values.empty())
-      return list->AddRectFilled(to_imgui(area.origin), to_imgui(area.end()), frame.ui.theme().missing);
-    shell::HeatmapImage image;
-    shell::use_theme(image, frame.ui.theme());
-    image.key = kPlace;
-    image.rows = region.rows;
-    image.columns = region.columns;
-    image.values = tile.values;
-    image.revision = revision_of(tile.values, 1);
-    image.area = area;
-    use_signed_colors(image, range_of(source, *node.state));
-    frame.ui.heatmaps().draw(list, image);
-    return draw_cell_numbers(frame, image, tile);
-  }
   TileQuery query = stage_query(frame, source, node);
   query.row = region.row;
   query.rows = region.rows;
@@ -187,7 +98,7 @@ void draw_cells(Frame& frame, const BlockSource& source, const BlockNode& node, 
   if (!shown.tile) return list->AddRectFilled(to_imgui(area.origin), to_imgui(area.end()), frame.ui.theme().missing);
   shell::HeatmapImage image = heatmap_of(shown, kPlace, frame.ui.theme());
   image.area = area;
-  color_stage(frame, image, *node.stage, shown);
+  color_stage(frame, image, node.stage, shown);
   frame.ui.heatmaps().draw(list, image);
   draw_cell_numbers(frame, image, *shown.tile);
   draw_weight_marks(frame, image, *shown.tile);
@@ -196,26 +107,26 @@ void draw_cells(Frame& frame, const BlockSource& source, const BlockNode& node, 
 const model::TokenBatch* row_tokens(const Frame& frame, const BlockNode& node) {
   if (!frame.result.input) return nullptr;
   const model::BlockKind kind = frame.state.selection.block.kind;
-  const bool has_key_rows = node.stage && StepMatrix(*node.stage).has_key_rows();
+  const bool has_key_rows = StepMatrix(node.stage).has_key_rows();
   return has_key_rows ? &frame.result.input->keys(kind) : &frame.result.input->queries(kind);
 }
 
-void draw_labels(const Frame& frame, const BlockNode& node, const Region& region, std::uint32_t first_row, glm::vec2 corner,
-                 glm::vec2 cells, glm::vec2 room) {
+void draw_labels(const Frame& frame, const BlockNode& node, const Region& region, glm::vec2 corner, glm::vec2 cells,
+                 glm::vec2 room) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const bool has_key_rows = node.stage && StepMatrix(*node.stage).has_key_rows();
-  const bool is_map = node.stage && attention::is_map(*node.stage);
+  const bool has_key_rows = StepMatrix(node.stage).has_key_rows();
+  const bool is_map = attention::is_map(node.stage);
   const model::TokenBatch* tokens = row_tokens(frame, node);
   list->PushClipRect(ImVec2(corner.x, corner.y + kTicks), ImVec2(corner.x + kGutter, corner.y + room.y), true);
   for (std::uint32_t row = region.row; row < region.row + region.rows; ++row) {
     const float y = cells.y + static_cast<float>(row) * kCellHeight + 2.0F;
-    const std::string index = fmt::format("{}", first_row + row);
+    const std::string index = fmt::format("{}", row);
     list->AddText(fonts.mono_small, font_size(fonts.mono_small), ImVec2(corner.x, y), has_key_rows ? theme.key : theme.query,
                   index.c_str());
     if (!tokens) continue;
-    const std::string token = fit_text(fonts.small, token_name(frame, *tokens, first_row + row), kGutter - 38.0F);
+    const std::string token = fit_text(fonts.small, token_name(frame, *tokens, row), kGutter - 38.0F);
     list->AddText(fonts.small, font_size(fonts.small), ImVec2(corner.x + 32.0F, y - 1.0F), theme.text, token.c_str());
   }
   list->PopClipRect();
@@ -231,62 +142,12 @@ void draw_labels(const Frame& frame, const BlockNode& node, const Region& region
 
 }  // namespace
 
-BlockSource read_block(Frame& frame, std::uint32_t token) {
-  BlockSource source;
-  source.subject = selected_subject(frame);
-  source.is_compared = shows_differences(frame);
-  const inference::BlockShape& shape = source.subject.geometry.shape;
-  if (!shape.has_input || !source.subject.layer || source.subject.layer->norms.is_empty()) {
-    source.no_states = "This layer has no residual stream: its output replaces its input.";
-    return source;
-  }
-  const std::uint32_t window = most_state_tokens(shape.d_output > 0 ? shape.d_output : shape.d_merged);
-  const AnalysisQuery query{.analysis = &kBlockStates,
-                            .block = source.subject.block,
-                            .batch = frame.state.selection.batch,
-                            .query = token / window * window};
-  const Analysed* known = frame.ask(query);
-  if (!known) return source;
-  source.no_states = known->error;
-  source.states = known->as<BlockStates>();
-  source.kept_states = known->result;
-  source.states_run = known->run;
-  if (!source.is_compared) return source;
-  source.frozen = subtractable(known, ask_of_same_tokens(frame, query));
-  const BlockStates* before = source.frozen ? source.frozen->as<BlockStates>() : nullptr;
-  if (source.states && before) source.changes = subtract(*source.states, *before);
-  return source;
-}
-
-std::span<const float> state_values(const BlockSource& source, StateMatrix state) {
-  return source.states ? values_of(*source.states, state) : std::span<const float>();
-}
-
-std::span<const float> drawn_values(const BlockSource& source, StateMatrix state) {
-  if (!source.is_compared) return state_values(source, state);
-  return source.changes ? values_of(*source.changes, state) : std::span<const float>();
-}
-
-std::optional<float> state_value(const BlockSource& source, StateMatrix state, std::uint32_t row, std::uint32_t column) {
-  const std::span<const float> values = state_values(source, state);
-  if (values.empty() || row < source.states->first || column >= source.states->width) return std::nullopt;
-  const std::size_t at = std::size_t{row - source.states->first} * source.states->width + column;
-  return at < values.size() ? std::optional(values[at]) : std::nullopt;
-}
-
-ShownRows shown_rows(const BlockSource& source, const BlockNode& node) {
-  if (!node.state || !source.states) return {.first = 0, .count = node.rows};
-  return {.first = source.states->first, .count = source.states->tokens};
-}
-
-std::string why_empty(const BlockSource& source, const BlockNode& node) {
-  if (!node.state) return {};
-  if (!source.states) return source.no_states;
-  return node.state == StateMatrix::FeedForward ? source.states->no_feed_forward : std::string();
+BlockSource read_block(const Frame& frame) {
+  return {.subject = selected_subject(frame), .is_compared = shows_differences(frame)};
 }
 
 TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockNode& node, glm::vec2 area) {
-  if (*node.stage == Stage::Weights) {
+  if (node.stage == Stage::Weights) {
     const float edge = std::max(area.x, area.y);
     TileQuery query = compared(frame, thumbnail_request(frame, source.subject.block, frame.state.selection.head, edge));
     query.sampled_rows = 0;  // one map is exact at any length
@@ -310,26 +171,10 @@ bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode&
   const shell::Theme& theme = frame.ui.theme();
   ImDrawList* list = ImGui::GetWindowDrawList();
   shell::HeatmapImage image;
-  if (node.state) {
-    const std::span<const float> values = drawn_values(source, *node.state);
-    if (!values.empty()) {
-      shell::use_theme(image, theme);
-      image.rows = source.states->tokens;
-      image.columns = source.states->width;
-      image.values = values;
-      image.key = (std::uint64_t{place} << 8U) + static_cast<std::uint64_t>(*node.state) + 1;
-      const model::BlockRef block = source.subject.block;
-      image.revision = ((source.states_run * 64 + frame.state.selection.batch) * 4096 + block.layer.value) * 4 +
-                       static_cast<std::uint64_t>(block.kind) + (std::uint64_t{source.states->first} << 40U);
-      if (source.changes) image.revision = revision_of(values, image.revision);
-      use_signed_colors(image, range_of(source, *node.state));
-    }
-  } else {
-    const ShownTile shown = find_tile(frame, node_query(frame, source, node, area.size));
-    if (shown.tile) {
-      image = heatmap_of(shown, place, theme);
-      color_stage(frame, image, *node.stage, shown);
-    }
+  const ShownTile shown = find_tile(frame, node_query(frame, source, node, area.size));
+  if (shown.tile) {
+    image = heatmap_of(shown, place, theme);
+    color_stage(frame, image, node.stage, shown);
   }
   if (image.values.empty()) {
     list->AddRectFilled(to_imgui(area.origin), to_imgui(area.end()), theme.missing);
@@ -355,28 +200,25 @@ std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockSource& so
   ImGui::PopStyleVar();
   const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 scrolled(ImGui::GetScrollX(), ImGui::GetScrollY());
-  const ShownRows rows = shown_rows(source, node);
-  const Region region = region_in_sight(rows.count, node.columns, scrolled, to_glm(ImGui::GetWindowSize()));
+  const Region region = region_in_sight(node.rows, node.columns, scrolled, to_glm(ImGui::GetWindowSize()));
   draw_cells(frame, source, node, region, origin);
   frame.mark("block.cells", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
   std::optional<attention::Cell> hovered;
   const glm::vec2 at = (to_glm(ImGui::GetIO().MousePos) - origin) / glm::vec2(kCellWidth, kCellHeight);
   const bool is_inside =
-      at.x >= 0.0F && at.y >= 0.0F && at.x < static_cast<float>(node.columns) && at.y < static_cast<float>(rows.count);
+      at.x >= 0.0F && at.y >= 0.0F && at.x < static_cast<float>(node.columns) && at.y < static_cast<float>(node.rows);
   if (ImGui::IsWindowHovered() && is_inside) {
-    hovered =
-        attention::Cell{.query = rows.first + static_cast<std::uint32_t>(at.y), .key = static_cast<std::uint32_t>(at.x)};
+    hovered = attention::Cell{.query = static_cast<std::uint32_t>(at.y), .key = static_cast<std::uint32_t>(at.x)};
   }
   const std::optional<attention::Cell> outlined = hovered ? hovered : marked;
-  if (outlined && outlined->query >= rows.first) {
-    const glm::vec2 low =
-        origin + glm::vec2(outlined->key, outlined->query - rows.first) * glm::vec2(kCellWidth, kCellHeight);
+  if (outlined) {
+    const glm::vec2 low = origin + glm::vec2(outlined->key, outlined->query) * glm::vec2(kCellWidth, kCellHeight);
     ImGui::GetWindowDrawList()->AddRect(
         to_imgui(low - 1.0F), to_imgui(low + glm::vec2(kCellWidth + 1.0F, kCellHeight + 1.0F)), theme.text, 2.0F, 0, 2.0F);
   }
-  ImGui::Dummy(ImVec2(static_cast<float>(node.columns) * kCellWidth, static_cast<float>(rows.count) * kCellHeight));
+  ImGui::Dummy(ImVec2(static_cast<float>(node.columns) * kCellWidth, static_cast<float>(node.rows) * kCellHeight));
   ImGui::EndChild();
-  draw_labels(frame, node, region, rows.first, corner, origin, room);
+  draw_labels(frame, node, region, corner, origin, room);
   return hovered;
 }
 

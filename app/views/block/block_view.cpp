@@ -1,7 +1,6 @@
 #include "app/views/block/block_view.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -13,7 +12,7 @@
 #include "app/views/block/block_header.h"
 #include "app/views/block/walk_controls.h"
 #include "app/widgets/arithmetic_strip.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/thumbnail.h"
@@ -27,7 +26,7 @@ constexpr float kLowRegion = 560.0F, kLeastLowWidth = 600.0F;  // lower, and wid
 /// The region is too low for a header with a chart and a line of controls below the flow.
 bool has_low_header(glm::vec2 region) { return region.y < kLowRegion && region.x >= kLeastLowWidth; }
 
-/// The row that the residual stream's numbers are shown around: the pinned query, else the last token.
+/// The token whose vector the chart of the residual stream shows: the pinned query, else the last token.
 std::uint32_t token_of_interest(const Frame& frame) {
   if (frame.state.view.pinned) return frame.state.view.pinned->query;
   const attention::KeyRange queries = query_range(frame, frame.state.selection.block.kind);
@@ -41,9 +40,8 @@ struct Destination {
   const char* tip;
 };
 std::vector<Destination> destinations(const BlockNode& node) {
-  if (!node.stage) return {};
   std::vector<Destination> list;
-  if (attention::is_map(*node.stage)) {
+  if (attention::is_map(node.stage)) {
     list.push_back({"view.head", "Head", "Shows this map in the Head view."});
     list.push_back({"view.neuron", "Neuron", "Takes the score of the cell apart in the Neuron view."});
   }
@@ -52,8 +50,8 @@ std::vector<Destination> destinations(const BlockNode& node) {
 }
 
 void go_to(Frame& frame, const BlockNode& node, const Destination& destination) {
-  if (node.stage && attention::is_map(*node.stage)) {
-    frame.state.view.heatmap_stage = *node.stage;
+  if (attention::is_map(node.stage)) {
+    frame.state.view.heatmap_stage = node.stage;
     frame.state.view.weighs_values = false;
   }
   frame.start_command(destination.command);
@@ -63,26 +61,18 @@ void go_to(Frame& frame, const BlockNode& node, const Destination& destination) 
 std::string describe_step(const BlockPlan& plan, std::size_t step) {
   if (step >= plan.nodes.size()) return {};
   const BlockNode& node = plan.nodes[step];
-  return node.operation.empty() ? node.title : fmt::format("{} → {}", node.operation, node.title);
-}
-
-/// What the origin dialog calls a cell's matrix.
-std::string_view origin_of(const BlockNode& node) {
-  if (node.stage) return attention::to_string(*node.stage);
-  if (!node.state) return kMemoryNumber;
-  constexpr std::array kStates = {kResidualNumber, kAttendedNumber, kMlpNumber, kNextNumber};  // as StateMatrix has them
-  return kStates[static_cast<std::size_t>(*node.state)];
+  return node.operation.empty() ? node.quantity().title : fmt::format("{} → {}", node.operation, node.quantity().title);
 }
 
 void draw_strip(Frame& frame, const BlockSource& source, const BlockNode* node, attention::Cell cell, float height,
                 BlockMemory& memory) {
   if (!node) return draw_arithmetic_strip(frame, {.height = height}, memory.shows_all_terms);
   const Arithmetic arithmetic = explain_node(frame, source, *node, cell);
-  const NumberRef number = number_of(frame, origin_of(*node), cell, arithmetic.result);
+  const NumberRef number = number_of(frame, node->id(), cell, arithmetic.result);
   frame.transient.pointed_number = number;
   draw_arithmetic_strip(frame,
                         {.arithmetic = &arithmetic,
-                         .title = node->title.c_str(),
+                         .title = node->quantity().title.c_str(),
                          .color = color_of_node(*node, frame.ui.theme()),
                          .tokens = describe_cell(frame, *node, cell),
                          .height = height,
@@ -98,7 +88,7 @@ void draw_unfolded_header(Frame& frame, const BlockNode& node) {
   {
     const Ink ink(frame.ui.fonts().strong, color_of_node(node, theme));
     ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(node.title.c_str());
+    ImGui::TextUnformatted(node.quantity().title.c_str());
   }
   ImGui::SameLine();
   {
@@ -119,7 +109,7 @@ void draw_opened(Frame& frame, const BlockSource& source, const BlockNode& node,
   ImGui::BeginChild("unfolded", ImVec2(0.0F, -strip - ImGui::GetStyle().ItemSpacing.y), false,
                     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   const std::optional<attention::Cell> hovered = draw_unfolded(frame, source, node, memory.held);
-  const bool is_map = node.stage && attention::is_map(*node.stage);
+  const bool is_map = attention::is_map(node.stage);
   if (hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
     memory.held = memory.held == hovered ? std::nullopt : hovered;
     if (is_map) frame.state.view.pinned = memory.held;
@@ -128,9 +118,9 @@ void draw_opened(Frame& frame, const BlockSource& source, const BlockNode& node,
     memory.held = frame.state.view.pinned = hovered;
     frame.start_command("view.neuron");
   }
-  if (hovered && node.stage) {
+  if (hovered) {
     frame.transient.hovered = hovered;
-    frame.transient.hovered_stage = *node.stage;
+    frame.transient.hovered_stage = node.stage;
   }
   ImGui::EndChild();
   const std::optional<attention::Cell> cell = hovered ? hovered : memory.held;
@@ -175,20 +165,20 @@ void draw_whole(Frame& frame, const BlockSource& source, const BlockPlan& plan, 
   draw_walk_controls(frame, memory.walk, describe_step(plan, memory.walk.step()));
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + room.y - strip));
   if (!pointed.node && frame.state.view.pinned) {
-    return draw_strip(frame, source, plan.find("weights"), *frame.state.view.pinned, strip, memory);
+    return draw_strip(frame, source, plan.find(attention::Stage::Weights), *frame.state.view.pinned, strip, memory);
   }
   draw_strip(frame, source, pointed.node, pointed.cell, strip, memory);
 }
 
 /// Keys and time.
-void walk_on(Frame& frame, const BlockSource& source, const BlockPlan& plan, BlockMemory& memory) {
+void walk_on(Frame& frame, const BlockPlan& plan, BlockMemory& memory) {
   memory.walk.set_steps(plan.nodes.size());
   using shell::Key;
   if (frame.ui.is_pressed(Key::Space)) memory.walk.is_playing() ? memory.walk.pause() : memory.walk.play();
   if (frame.ui.is_pressed(Key::Comma)) memory.walk.go(-1);
   if (frame.ui.is_pressed(Key::Period)) memory.walk.go(1);
   const BlockNode& shown = plan.nodes[memory.walk.step()];
-  if (frame.ui.is_pressed(Key::Enter) && why_empty(source, shown).empty()) frame.state.block.opened = std::string(shown.id);
+  if (frame.ui.is_pressed(Key::Enter)) frame.state.block.opened = std::string(shown.id());
   memory.walk.advance(ImGui::GetIO().DeltaTime, frame.state.block.speed);
 }
 
@@ -206,16 +196,16 @@ void draw_block_panel(Frame& frame, BlockMemory& memory) {
   if (memory.selection != frame.state.selection) memory.held.reset();
   memory.selection = frame.state.selection;
   const std::uint32_t token = token_of_interest(frame);
-  const BlockSource source = read_block(frame, token);
+  const BlockSource source = read_block(frame);
   const BlockPlan plan = plan_block(source.subject.block, source.subject.layer, source.subject.geometry.shape);
   const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
   const bool is_header_low = has_low_header(to_glm(ImGui::GetContentRegionAvail()));
   draw_block_header(frame, source, token, is_header_low);
-  // Where there is no residual stream all matrices are tiles, which are differences already.
-  Analysed told{.result = nullptr, .error = {}, .is_done = true};
-  const bool is_of_capture = frame.shows_difference() && !source.is_compared;
-  if (is_of_capture) told.error = "one of the two runs is a capture, of which only weights are compared";
-  draw_comparison(frame, "block", "each matrix", source.states && !is_of_capture ? source.frozen : &told);
+  Analysed told{.result = nullptr, .error = {}, .is_done = true};  // tiles, which are differences already
+  if (frame.shows_difference() && !source.is_compared) {
+    told.error = "one of the two runs is a capture, of which only weights are compared";
+  }
+  draw_comparison(frame, "block", "each matrix", &told);
   if (plan.nodes.empty()) return;
   const BlockNode* opened = plan.find(frame.state.block.opened);
   if (opened) {
@@ -223,7 +213,7 @@ void draw_block_panel(Frame& frame, BlockMemory& memory) {
     memory.figure = keep_block(frame, source, plan, memory.room);
     return;
   }
-  walk_on(frame, source, plan, memory);
+  walk_on(frame, plan, memory);
   draw_whole(frame, source, plan, is_header_low, corner, memory);
   memory.figure = keep_block(frame, source, plan, memory.room);
   if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also where Play was pressed just now

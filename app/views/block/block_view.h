@@ -7,7 +7,6 @@
 
 #include "app/frame.h"
 #include "app/views/block/block_figure.h"
-#include "app/views/block/block_matrices.h"
 #include "app/views/block/block_walk.h"
 #include "app/views/view.h"
 

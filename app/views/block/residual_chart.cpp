@@ -35,7 +35,7 @@ void draw_curve(const view::Rect& plot, std::span<const float> values, float mos
 }
 
 void show_tooltip(Frame& frame, const ResidualCurve& curve, std::size_t layer, std::uint32_t token) {
-  ImGui::BeginTooltip();
+  begin_tooltip(frame, last_item_rect());
   {
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
     const std::string where = layer == 0 ? std::string("token vectors") : fmt::format("behind layer {}", layer - 1);
@@ -44,7 +44,7 @@ void show_tooltip(Frame& frame, const ResidualCurve& curve, std::size_t layer, s
                                        write_number(double{curve.token[layer]}))
                                .c_str());
   }
-  ImGui::EndTooltip();
+  end_tooltip(frame);
 }
 
 void draw_text(const Frame& frame, glm::vec2 at, const std::string& text, shell::Color color) {

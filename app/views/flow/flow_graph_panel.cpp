@@ -12,6 +12,7 @@
 #include <glm/common.hpp>
 
 #include "app/shell/click_area.h"
+#include "app/state/comparison.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/position_header.h"
@@ -81,7 +82,7 @@ struct EdgeLook {
 
 /// Of two runs the width is the larger share; an edge that the present run doesn't have is dashed.
 EdgeLook look_of(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, double reach) {
-  const std::optional<double> before = layout.frozen_share(edge);
+  const std::optional<double> before = layout.baseline_share(edge);
   const auto share = static_cast<float>(std::clamp(std::max(edge.share, before.value_or(0.0)), 0.0, 1.0));
   const auto alpha = static_cast<std::uint32_t>(110.0F + 145.0F * std::sqrt(share));
   const auto seen = [&](shell::Color color) {
@@ -113,7 +114,7 @@ void draw_changes(Frame& frame, const FlowLayout& layout, const Geometry& geomet
   constexpr std::size_t kMostNamed = 24;
   std::vector<std::pair<double, const attribution::FlowEdge*>> changed;
   for (const attribution::FlowEdge& edge : layout.edges) {
-    const double change = edge.share - layout.frozen_share(edge).value_or(edge.share);
+    const double change = edge.share - layout.baseline_share(edge).value_or(edge.share);
     if (std::abs(change) >= kLeastNamed) changed.emplace_back(change, &edge);
   }
   std::ranges::stable_sort(changed, std::greater(), [](const auto& one) { return std::abs(one.first); });
@@ -292,7 +293,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
       frame.mark(fmt::format("flow.node.{}.{}", node.layer, node.token), {.origin = at - 2.0F, .size = glm::vec2(4.0F)});
     }
   }
-  if (layout.frozen) draw_changes(frame, layout, geometry);
+  if (layout.baseline) draw_changes(frame, layout, geometry);
   draw_token_names(frame, layout, geometry, batch);
   if (events.hovered_edge) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   return events;
@@ -316,9 +317,9 @@ std::string edge_text(const Frame& frame, const FlowLayout& layout, const attrib
     text += fmt::format("{}{} ({})", i == 0 ? (edge.heads.size() == 1 ? ", by head " : ", by heads ") : ", ",
                         edge.heads[i].head, percent_text(edge.heads[i].share));
   }
-  if (const std::optional<double> before = layout.frozen_share(edge)) {
-    text += fmt::format("; in the frozen run {}, {} {}", percent_text(*before), kDifferenceCaption,
-                        change_points(edge.share - *before));
+  if (const std::optional<double> before = layout.baseline_share(edge)) {
+    text += fmt::format("; in {} {}, {} {}", baseline_name(frame.state), percent_text(*before),
+                        difference_caption(frame.state), change_points(edge.share - *before));
   }
   return text;
 }

@@ -28,7 +28,7 @@ void draw_flow_legend(Frame& frame, const FlowLayout& layout);
 FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch,
                            const std::optional<FlowNode>& chosen, const std::optional<FlowNode>& revealed);
 
-/// "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)"; of two runs with the share in the frozen one.
+/// "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)"; of two runs with the share in the baseline.
 std::string edge_text(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch);
 
 /// "+12 pt", "−0.4 pt": of a share, in points of a hundred.

@@ -9,12 +9,12 @@ namespace headlight::app {
 
 namespace {
 
-/// The edges and those of the frozen run alone, whose share is 0.
-std::vector<attribution::FlowEdge> with_frozen(std::vector<attribution::FlowEdge> edges,
-                                               const std::vector<attribution::FlowEdge>& of_frozen) {
+/// The edges and those of the baseline alone, whose share is 0.
+std::vector<attribution::FlowEdge> with_baseline(std::vector<attribution::FlowEdge> edges,
+                                                 const std::vector<attribution::FlowEdge>& of_baseline) {
   std::set<FlowEdgeKey> known;
   for (const attribution::FlowEdge& edge : edges) known.insert(key_of(edge));
-  for (attribution::FlowEdge edge : of_frozen) {
+  for (attribution::FlowEdge edge : of_baseline) {
     if (known.contains(key_of(edge))) continue;
     edge.share = 0.0;
     edge.heads.clear();
@@ -43,21 +43,21 @@ FlowEdgeKey key_of(const attribution::FlowEdge& edge) {
   return {.layer = edge.layer, .from = edge.from, .to = edge.to, .is_residual = edge.is_residual};
 }
 
-FlowLayout::FlowLayout(std::vector<attribution::FlowEdge> shown, const std::vector<attribution::FlowEdge>& of_frozen,
+FlowLayout::FlowLayout(std::vector<attribution::FlowEdge> shown, const std::vector<attribution::FlowEdge>& of_baseline,
                        std::uint32_t all_layers, std::uint32_t from)
-    : FlowLayout(with_frozen(std::move(shown), of_frozen), all_layers, from) {
-  frozen.emplace();
-  for (const attribution::FlowEdge& edge : of_frozen) frozen->emplace(key_of(edge), edge.share);
+    : FlowLayout(with_baseline(std::move(shown), of_baseline), all_layers, from) {
+  baseline.emplace();
+  for (const attribution::FlowEdge& edge : of_baseline) baseline->emplace(key_of(edge), edge.share);
 }
 
-std::optional<double> FlowLayout::frozen_share(const attribution::FlowEdge& edge) const {
-  if (!frozen) return std::nullopt;
-  const auto found = frozen->find(key_of(edge));
-  return found == frozen->end() ? 0.0 : found->second;
+std::optional<double> FlowLayout::baseline_share(const attribution::FlowEdge& edge) const {
+  if (!baseline) return std::nullopt;
+  const auto found = baseline->find(key_of(edge));
+  return found == baseline->end() ? 0.0 : found->second;
 }
 
 bool FlowLayout::is_present(const FlowNode& node) const {
-  if (!frozen || node == FlowNode{.layer = layers, .token = start}) return true;
+  if (!baseline || node == FlowNode{.layer = layers, .token = start}) return true;
   return std::ranges::any_of(edges, [&](const attribution::FlowEdge& edge) {
     const FlowNode from{.layer = edge.layer, .token = edge.from}, to{.layer = edge.layer + 1, .token = edge.to};
     return edge.share > 0.0 && (from == node || to == node);
@@ -67,7 +67,7 @@ bool FlowLayout::is_present(const FlowNode& node) const {
 double FlowLayout::largest_change() const {
   double largest = 0.0;
   for (const attribution::FlowEdge& edge : edges) {
-    largest = std::max(largest, std::abs(edge.share - frozen_share(edge).value_or(edge.share)));
+    largest = std::max(largest, std::abs(edge.share - baseline_share(edge).value_or(edge.share)));
   }
   return largest;
 }

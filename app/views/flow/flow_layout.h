@@ -39,19 +39,19 @@ struct FlowLayout {
   std::map<std::uint32_t, std::uint32_t> columns;  ///< token → its column
   std::uint32_t layers = 0;
   std::uint32_t start = 0;  ///< token of the node after the last layer
-  /// Shares in the frozen run's graph, where the two are compared: an edge that isn't among them has 0 there. Edges of that
+  /// Shares in the baseline's graph, where the two are compared: an edge that isn't among them has 0 there. Edges of that
   /// graph alone are among `edges`, with a share of 0.
-  std::optional<std::map<FlowEdgeKey, double>> frozen = {};
+  std::optional<std::map<FlowEdgeKey, double>> baseline = {};
 
   FlowLayout() = default;
   FlowLayout(std::vector<attribution::FlowEdge> shown, std::uint32_t all_layers, std::uint32_t from);
   /// Of two runs of as many layers and tokens.
-  FlowLayout(std::vector<attribution::FlowEdge> shown, const std::vector<attribution::FlowEdge>& of_frozen,
+  FlowLayout(std::vector<attribution::FlowEdge> shown, const std::vector<attribution::FlowEdge>& of_baseline,
              std::uint32_t all_layers, std::uint32_t from);
 
-  /// The edge's share in the frozen run; none: nothing is compared.
-  std::optional<double> frozen_share(const attribution::FlowEdge& edge) const;
-  /// Is it a node of the present run, and not of the frozen one alone?
+  /// The edge's share in the baseline; none: nothing is compared.
+  std::optional<double> baseline_share(const attribution::FlowEdge& edge) const;
+  /// Is it a node of the present run, and not of the baseline alone?
   bool is_present(const FlowNode& node) const;
   /// The largest change of any edge's share in either direction.
   double largest_change() const;

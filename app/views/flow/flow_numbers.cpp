@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/cells/provenance.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/position_header.h"
 #include "export/csv.h"
 #include "export/float_text.h"
@@ -21,7 +21,7 @@ std::string_view share_of(FlowMethod method) {
 }  // namespace
 
 std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch) {
-  std::string text = fmt::format("layer,from,to,kind,share,heads{}\n", layout.frozen ? ",frozen,change" : "");
+  std::string text = fmt::format("layer,from,to,kind,share,heads{}\n", layout.baseline ? ",baseline,change" : "");
   for (const attribution::FlowEdge& edge : layout.edges) {
     std::string heads;
     for (const attribution::HeadShare& head : edge.heads) {
@@ -29,7 +29,7 @@ std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t
     }
     text += fmt::format("{},{},{},{},{},{}", edge.layer, edge.from, edge.to, edge.is_residual ? "residual" : "attention",
                         exporting::table_number(edge.share), heads);
-    if (const auto before = layout.frozen_share(edge))
+    if (const auto before = layout.baseline_share(edge))
       text += fmt::format(",{},{}", exporting::table_number(*before), exporting::table_number(edge.share - *before));
     text += '\n';
   }
@@ -58,7 +58,7 @@ NumberRef edge_number(const FlowChoices& flow, const FlowLayout& layout, const a
   const bool is_route = flow.method == FlowMethod::Routes;
   number.notes.emplace_back(is_route ? "threshold" : "residual stream's weight",
                             fmt::format("{:.3g}", is_route ? threshold : flow.residual_weight));
-  add_frozen(number, edge.share, layout.frozen_share(edge));
+  add_baseline(number, edge.share, layout.baseline_share(edge));
   return number;
 }
 

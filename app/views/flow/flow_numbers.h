@@ -12,7 +12,7 @@ namespace headlight::app {
 /// All edges of the graph as CSV with a header line, then the tokens with their texts. `batch`: the item that it is of.
 std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch);
 
-/// What is asked about an edge: its share, and the frozen run's where runs are compared. `threshold`: what the graph is
+/// What is asked about an edge: its share, and the baseline's where runs are compared. `threshold`: what the graph is
 /// drawn with.
 NumberRef edge_number(const FlowChoices& flow, const FlowLayout& layout, const attribution::FlowEdge& edge,
                       std::uint32_t batch, float threshold);

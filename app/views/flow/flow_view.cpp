@@ -12,13 +12,14 @@
 
 #include "app/analyses/token_flow.h"
 #include "app/cells/provenance.h"
+#include "app/state/comparison.h"
 #include "app/views/flow/flow_graph_panel.h"
 #include "app/views/flow/flow_layout.h"
 #include "app/views/flow/flow_numbers.h"
 #include "app/views/flow/flow_threshold.h"
 #include "app/views/flow/node_tooltip.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/empty_note.h"
-#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/line_layout.h"
 #include "app/widgets/position_header.h"
@@ -147,7 +148,7 @@ class FlowView final : public ViewPanel {
       return draw_empty_note(frame, "flow.none", "This can't be computed here", asked.answer->error + ".");
     }
     if (!asked.found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
-    draw_comparison(frame, "flow", "each edge\u2019s share", asked.frozen);
+    draw_comparison(frame, "flow", "each edge\u2019s share", asked.baseline);
     draw_graph(frame, position, asked);
     keep_words(frame, position);
     is_drawn_ = true;
@@ -165,13 +166,13 @@ class FlowView final : public ViewPanel {
                               .share = static_cast<float>(edge.share),
                               .is_residual = edge.is_residual,
                               .head = edge.heads.empty() ? std::nullopt : std::optional(edge.heads.front().head)});
-      const std::optional<double> before = layout_.frozen_share(edge);
+      const std::optional<double> before = layout_.baseline_share(edge);
       if (!before) continue;
       exporting::FlowFigure::Edge& drawn = figure.edges.back();
       drawn.share = static_cast<float>(std::max(edge.share, *before));
       drawn.change = static_cast<float>(edge.share - *before);
     }
-    if (layout_.frozen) figure.reach = static_cast<float>(reach);
+    if (layout_.baseline) figure.reach = static_cast<float>(reach);
     return exporting::make_drawing(std::move(figure));
   }
 
@@ -182,10 +183,10 @@ class FlowView final : public ViewPanel {
                          predicted_token_text(frame.result, position.batch, position.token), position.token);
     subtitle_ = fmt::format("{} Threshold {:.2g}; grey: the residual stream{}.", about(choices_.method), threshold_,
                             choices_.method == FlowMethod::Routes ? "; colours: the strongest head" : "");
-    if (layout_.frozen) {
+    if (layout_.baseline) {
       subtitle_ = fmt::format("{} Threshold {:.2g}. Colours: the share, {} (\u201C{}\u201D); widths: the larger share.",
-                              about(choices_.method), threshold_, kDifferenceCaption,
-                              frame.ui.unshaped(frame.state.compare.frozen->name));
+                              about(choices_.method), threshold_, difference_caption(frame.state),
+                              frame.ui.unshaped(frame.state.compare.baseline->name));
     }
     tokens_.assign(layout_.columns.size(), {});
     for (const auto& [token, column] : layout_.columns) {
@@ -198,7 +199,7 @@ class FlowView final : public ViewPanel {
     AnalysisQuery query;
     const Analysed* answer = nullptr;
     const TokenFlowFound* found = nullptr;
-    const Analysed* frozen = nullptr;  ///< of the frozen run, where the two are compared
+    const Analysed* baseline = nullptr;  ///< of the baseline, where the two are compared
   };
 
   static std::vector<attribution::FlowEdge> edges_of(const FlowChoices& flow, const TokenFlowFound& run, float threshold) {
@@ -206,11 +207,11 @@ class FlowView final : public ViewPanel {
                                              : connected(run.edges, run.layers, run.start, static_cast<double>(threshold));
   }
 
-  /// Edges of the frozen run by the run's own tokens, without those of tokens that it has no counterpart of.
+  /// Edges of the baseline by the run's own tokens, without those of tokens that it has no counterpart of.
   static std::vector<attribution::FlowEdge> of_counterparts(const EngineResult& result, std::uint32_t batch,
-                                                            const std::vector<attribution::FlowEdge>& frozen) {
+                                                            const std::vector<attribution::FlowEdge>& baseline) {
     std::vector<attribution::FlowEdge> edges;
-    for (attribution::FlowEdge edge : frozen) {
+    for (attribution::FlowEdge edge : baseline) {
       const auto from = result.from_reference(batch, edge.from), to = result.from_reference(batch, edge.to);
       if (!from || !to) continue;
       edge.from = *from;
@@ -234,7 +235,7 @@ class FlowView final : public ViewPanel {
       asked = more;
     }
     if (!asked.found) return asked;
-    asked.frozen = ask_of_counterpart(frame, asked.query);
+    asked.baseline = ask_of_counterpart(frame, asked.query);
     lay_out(frame, asked);
     return asked;
   }
@@ -259,18 +260,18 @@ class FlowView final : public ViewPanel {
 
   void lay_out(const Frame& frame, const Asked& asked) {
     const FlowChoices& flow = frame.state.flow;
-    const std::shared_ptr<const AnalysisResult> frozen =
-        asked.frozen && asked.frozen->is_done ? asked.frozen->result : nullptr;
-    if (of_ == asked.answer->result && of_frozen_ == frozen && choices_ == flow) return;
+    const std::shared_ptr<const AnalysisResult> baseline =
+        asked.baseline && asked.baseline->is_done ? asked.baseline->result : nullptr;
+    if (of_ == asked.answer->result && of_baseline_ == baseline && choices_ == flow) return;
     of_ = asked.answer->result;
-    of_frozen_ = frozen;
+    of_baseline_ = baseline;
     choices_ = flow;
     const TokenFlowFound& found = *asked.found;
     const auto count = [&](float threshold) { return attention_edges(edges_of(flow, found, threshold)); };
     const bool is_route = flow.method == FlowMethod::Routes;
     const float least = is_route ? static_cast<float>(asked.query.options[0]) / 1000.0F : kLeastFlowThreshold;
     threshold_ = flow.threshold ? *flow.threshold : automatic_threshold(least, count);
-    const auto* before = dynamic_cast<const TokenFlowFound*>(frozen.get());
+    const auto* before = dynamic_cast<const TokenFlowFound*>(baseline.get());
     const std::uint32_t batch = asked.query.batch;
     const bool is_compared =
         before && before->layers == found.layers && frame.result.from_reference(batch, before->start) == found.start;
@@ -288,7 +289,8 @@ class FlowView final : public ViewPanel {
         std::ranges::count_if(layout_.edges, [](const attribution::FlowEdge& edge) { return edge.share == 0.0; }));
     std::string summary = fmt::format("{} edges, {} of {} tokens", layout_.edges.size() - gone, layout_.columns.size(),
                                       position.end - position.first);
-    if (gone > 0) summary += fmt::format("; {} {} of the frozen run alone (dashed)", gone, gone == 1 ? "edge" : "edges");
+    if (gone > 0)
+      summary += fmt::format("; {} {} of {} alone (dashed)", gone, gone == 1 ? "edge" : "edges", baseline_name(frame.state));
     if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.options[1] < found.inputs.size()) {
       summary +=
           fmt::format("; largest flow to \u201C{}\u201D: {:.3f}",
@@ -301,7 +303,7 @@ class FlowView final : public ViewPanel {
     if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.options[1] < found.inputs.size()) {
       point_at_flow(frame, position, asked.options[1], found.inputs[asked.options[1]]);
     }
-    if (!layout_.frozen) draw_flow_legend(frame, layout_);
+    if (!layout_.baseline) draw_flow_legend(frame, layout_);
     std::optional<FlowNode> revealed = move_on(frame) ? chosen_ : std::nullopt;
     // The predicted token, on the right, is where everything flows to: a graph that is too wide begins with it.
     const std::pair shown(layout_.start, ImGui::GetContentRegionAvail().x);
@@ -319,11 +321,11 @@ class FlowView final : public ViewPanel {
       frame.ui.ensure_glyphs(text);
       frame.transient.pointed_number =
           edge_number(choices_, layout_, layout_.edges[*events.hovered_edge], position.batch, threshold_);
-      ImGui::BeginTooltip();
+      begin_tooltip(frame, around_pointer());
       ImGui::PushTextWrapPos(360.0F);
       ImGui::TextUnformatted(text.c_str());
       ImGui::PopTextWrapPos();
-      ImGui::EndTooltip();
+      end_tooltip(frame);
     }
     if (events.hovered_node) {
       const std::optional<double> mlp = mlp_of(found, *events.hovered_node);
@@ -409,7 +411,7 @@ class FlowView final : public ViewPanel {
     return token == layer.end() ? std::nullopt : std::optional(token->mlp);
   }
 
-  std::shared_ptr<const AnalysisResult> of_, of_frozen_;  ///< what `layout_` shows
+  std::shared_ptr<const AnalysisResult> of_, of_baseline_;  ///< what `layout_` shows
   FlowChoices choices_;
   float threshold_ = kLeastFlowThreshold;  ///< in force: the chosen or the automatic one
   FlowLayout layout_;

@@ -87,7 +87,7 @@ std::string node_changes(Frame& frame, const FlowNode& node, std::uint32_t batch
 
 void draw_node_tooltip(Frame& frame, const FlowNode& node, std::uint32_t batch, std::optional<double> mlp) {
   const std::string token = predicted_token_text(frame.result, batch, node.token);
-  ImGui::BeginTooltip();
+  begin_tooltip(frame, around_pointer());
   ImGui::PushTextWrapPos(420.0F);
   {
     const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
@@ -96,7 +96,7 @@ void draw_node_tooltip(Frame& frame, const FlowNode& node, std::uint32_t batch, 
   }
   draw_facts(frame, node, batch, mlp);
   ImGui::PopTextWrapPos();
-  ImGui::EndTooltip();
+  end_tooltip(frame);
 }
 
 }  // namespace headlight::app

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/comparison.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/segmented.h"
@@ -21,9 +22,8 @@ void draw_title(const Frame& frame, std::uint32_t layers, std::uint32_t heads) {
     const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
     ImGui::TextUnformatted("Heads");
   }
-  std::string count =
+  const std::string count =
       fmt::format("{} {} × {} {}", layers, layers == 1 ? "layer" : "layers", heads, heads == 1 ? "head" : "heads");
-  if (frame.shows_difference()) count += fmt::format(" \u00B7 {}", kDifferenceCaption);
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const float width = ImGui::CalcTextSize(count.c_str()).x;
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
@@ -80,7 +80,10 @@ void draw_grid_header(Frame& frame) {
   draw_lines(frame, batch);
   if (layers * heads > 2) draw_order(frame);
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted("rows: queries, columns: keys");
+  const std::string about = frame.shows_difference()
+                                ? fmt::format("{} \u00B7 queries \u00D7 keys", difference_caption(frame.state))
+                                : std::string("rows: queries, columns: keys");
+  ImGui::TextUnformatted(about.c_str());
 }
 
 }  // namespace headlight::app

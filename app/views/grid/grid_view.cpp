@@ -147,7 +147,8 @@ void draw_layer_label(Frame& frame, model::BlockRef block, ImVec2 at, float map_
                                       is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, label.c_str());
 }
 
-/// The heads' numbers above a grid without captions, which stay while it scrolls; as many as have room.
+/// The heads' numbers above a grid without captions, which stay while it scrolls; as many as have room. Where a layer has
+/// several lines they are the first line's, and the others say at the left what is added.
 void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_t heads) {
   ImFont* font = frame.ui.fonts().small;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
@@ -158,11 +159,20 @@ void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_
   for (std::uint32_t head = 0; head < heads; head += step) {
     const std::string number = std::to_string(head);
     const float x = layout.box(0, head).x + (layout.map_size().x - text_width(font, number)) * 0.5F;
-    const bool is_selected = head == frame.state.selection.head;
+    const bool is_selected = head == frame.state.selection.head % layout.per_line();
     ImGui::GetWindowDrawList()->AddText(font, font_size(font), {origin.x + std::round(x), origin.y},
                                         is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, number.c_str());
   }
+  frame.mark("grid.numbers", {.origin = to_glm(origin), .size = {ImGui::GetContentRegionAvail().x, font_size(font)}});
   ImGui::Dummy({1.0F, font_size(font)});
+}
+
+/// "+6" beside a layer's second line of six heads.
+void draw_line_label(Frame& frame, std::uint32_t first, ImVec2 at, float map_height) {
+  ImFont* font = frame.ui.fonts().small;
+  const float drop = std::max((std::min(map_height, 26.0F) - font_size(font)) * 0.5F, 0.0F);
+  ImGui::GetWindowDrawList()->AddText(font, font_size(font), {at.x, std::round(at.y + drop)}, frame.ui.theme().text_dim,
+                                      fmt::format("+{}", first).c_str());
 }
 
 /// The arrangement that fills `room`, with space for a scroll bar only where it needs one.
@@ -175,7 +185,8 @@ ThumbnailLayout lay_out(const Arrangement& arrangement, const inference::BlockSh
       .gutter = is_sorted ? 4.0F : kGutter,
       .aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U)),
       .caption = kCaption,
-      .caption_width = is_sorted ? kLongCaption : kShortCaption};
+      .caption_width = is_sorted ? kLongCaption : kShortCaption,
+      .needs_captions = is_sorted};
   ThumbnailLayout layout(request);
   if (layout.height() <= request.height) return layout;
   request.width -= ImGui::GetStyle().ScrollbarSize;
@@ -218,7 +229,9 @@ void draw_thumbnails(Frame& frame) {
   if (is_sampled)
     draw_sample_note(frame, "grid.sample",
                      sample_in_words(thumbnail_request(frame, arrangement.heads.front().block, 0, edge)));
-  if (!layout.has_captions() && layout.lines_per_group() == 1) draw_head_numbers(frame, layout, arrangement.per_group);
+  if (!layout.has_captions() && !is_sorted) {
+    draw_head_numbers(frame, layout, std::min(layout.per_line(), arrangement.per_group));
+  }
   ImGui::BeginChild("thumbnails");
   if (is_sorted) sort_by_concentration(frame, arrangement.heads, edge);
   const ShownMetrics metrics = badge_metrics(frame, shape);
@@ -253,6 +266,10 @@ void draw_thumbnails(Frame& frame) {
     const bool is_selected_layer = arrangement.heads[std::size_t{group} * per_group].block == frame.state.selection.block;
     draw_layer_label(frame, arrangement.heads[std::size_t{group} * per_group].block, {origin.x, y}, layout.map_size().y,
                      is_selected_layer);
+    for (std::uint32_t next = layout.per_line(); !layout.has_captions() && next < per_group; next += layout.per_line()) {
+      const float line_y = box_of(group, next).origin.y;
+      if (line_y > y + ImGui::GetTextLineHeight()) draw_line_label(frame, next, {origin.x, line_y}, layout.map_size().y);
+    }
   }
   for (std::size_t i = 0; i < arrangement.heads.size(); ++i) {
     const Head& head = arrangement.heads[i];

@@ -92,9 +92,10 @@ attention::Tile tile_of(GroupedMap map) {
   return tile;
 }
 
-void draw_tooltip(Frame& frame, const GroupedHead& head, view::CellPosition cell, const char* row_name) {
+void draw_tooltip(Frame& frame, const GroupedHead& head, view::CellPosition cell, const view::Rect& box,
+                  const char* row_name) {
   const shell::Theme& theme = frame.ui.theme();
-  ImGui::BeginTooltip();
+  begin_tooltip(frame, box);
   const auto line = [&](const char* role, shell::Color color, const std::string& text) {
     {
       const Ink ink(frame.ui.fonts().small, color);
@@ -110,7 +111,7 @@ void draw_tooltip(Frame& frame, const GroupedHead& head, view::CellPosition cell
     const Ink ink(frame.ui.fonts().small, theme.text_dim);
     ImGui::TextUnformatted(grouping_text(frame).c_str());
   }
-  ImGui::EndTooltip();
+  end_tooltip(frame);
 }
 
 void draw_note(const Frame& frame, const char* text) {
@@ -241,7 +242,7 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
                   .is_fixed = is_per_row},
                  image);
   range.draw({x, top + height + kLegendDrop});
-  if (hovered) draw_tooltip(frame, head, *hovered, row_name);
+  if (hovered) draw_tooltip(frame, head, *hovered, viewport.rect_of(*hovered), row_name);
 }
 
 }  // namespace headlight::app

@@ -7,7 +7,7 @@
 #include "app/exports/figure_kind.h"
 #include "app/exports/figures.h"
 #include "app/quantities/shown_map.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "core/error.h"
 #include "export/figure.h"
 
@@ -23,7 +23,7 @@ ExportOptions options_of(const State& state, const EngineResult& result, bool is
   ExportOptions options;
   options.stages = {shown_stage(state)};
   options.inputs = inputs_on_screen(state, result);
-  if (is_difference) options.reference = *state.compare.frozen;
+  if (is_difference) options.reference = *state.compare.baseline;
   options.kind = selection.block.kind;
   options.batch = selection.batch;
   options.mean = selection.mean;

@@ -11,10 +11,11 @@
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"
 #include "app/quantities/shown_map.h"
+#include "app/state/comparison.h"
 #include "app/views/head/grouped_head.h"
 #include "app/views/head/head_about.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/brush.h"
-#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/gain_control.h"
 #include "app/widgets/head_list.h"
 #include "app/widgets/ink.h"
@@ -75,7 +76,7 @@ std::vector<std::size_t> stage_choices(const Frame& frame) {
 std::vector<std::string> stage_labels(const Frame& frame) {
   std::vector<std::string> labels;
   for (const std::size_t i : stage_choices(frame)) {
-    labels.emplace_back(i == kNormsLabel ? std::string_view(quantity(kNorms).id) : attention::to_string(kMapStages[i]));
+    labels.emplace_back(i == kNormsLabel ? std::string_view("adds") : attention::to_string(kMapStages[i]));
   }
   return labels;
 }
@@ -359,7 +360,8 @@ void draw_head_header(Frame& frame) {
   choose_stage(frame, has_gain_above && !is_wide ? kNarrowPadding : kSegmentPadding);
 
   std::string formula = map_formula(frame, layer);
-  if (head_map_shows_difference(frame) && !is_grouped(frame)) formula += fmt::format(", {}", kDifferenceCaption);
+  if (head_map_shows_difference(frame) && !is_grouped(frame))
+    formula += fmt::format(", {}", difference_caption(frame.state));
   Tools tools = tools_of(frame);
   tools.gain = has_gain && !has_gain_above;
   const Subtitle line = fit_subtitle(frame, about_map(frame, shape), std::move(formula), tools);

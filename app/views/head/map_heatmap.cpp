@@ -7,8 +7,9 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/shell/imgui_vectors.h"
+#include "app/state/comparison.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/frozen_numbers.h"
 
 namespace headlight::app {
 namespace {
@@ -152,7 +153,7 @@ void MapHeatmap::draw_bar(const view::Rect& bar) {
   const bool is_difference = head_map_shows_difference(frame_);
   // The limits of a stage that the user may have moved are weights' limits.
   const bool is_norm = shows_norms(frame_.state);
-  const char* caption = is_difference  ? kDifferenceCaption
+  const char* caption = is_difference  ? difference_caption(frame_.state)
                         : is_per_row() ? "of row's largest"
                                        : quantity(is_norm ? kNorms : QuantityId(stage)).unit.c_str();
   const bool is_fixed = !has_range_choice() || is_per_row();

@@ -7,7 +7,7 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/shell/click_area.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/segmented.h"

@@ -10,7 +10,8 @@
 #include "app/cells/shown_mask.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/shown_map.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/state/comparison.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
@@ -111,7 +112,7 @@ void draw_norm(Frame& frame, attention::Cell cell) {
               frame.ui.fonts().mono);
 }
 
-/// What the cell has in the frozen run, and what changed, where maps show that.
+/// What the cell has in the baseline, and what changed, where maps show that.
 void draw_change(Frame& frame, attention::Cell cell) {
   if (!head_map_shows_difference(frame)) return;
   const Selection& selection = frame.state.selection;
@@ -121,7 +122,7 @@ void draw_change(Frame& frame, attention::Cell cell) {
       shows_norms(frame.state));
   TileNumbers changes(frame, map.block, map.batch, map.head);
   const std::optional<float> change = changes.cell(difference_of(map.quantity), cell);
-  draw_number(frame, kDifferenceCaption, number_text(change), frame.ui.fonts().mono);
+  draw_number(frame, difference_caption(frame.state), number_text(change), frame.ui.fonts().mono);
 }
 
 /// The numbers of a mean: there are no scores behind it, but those of its heads.

@@ -13,8 +13,8 @@
 #include "app/cells/provenance.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/scored_heads.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/empty_note.h"
-#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/segmented.h"
 
@@ -150,14 +150,14 @@ class CompositionPanel final : public FindPanel {
                  : fmt::format("Nothing comes before or after {} that it works with by {}.", name, reader_of(score));
     }
     draw_note(frame, "heads.composed.about", text, frame.ui.theme().text_dim);
-    const Analysed* frozen = answer_of_frozen(frame, query, answer);
-    FrozenScores scores;
-    if (const auto* before = frozen ? frozen->as<HeadCompositions>() : nullptr) {
+    const Analysed* baseline = answer_of_baseline(frame, query, answer);
+    BaselineScores scores;
+    if (const auto* before = baseline ? baseline->as<HeadCompositions>() : nullptr) {
       for (const ComposedHead& composed : before->heads) {
         scores.emplace(HeadRef{.block = composed.block, .head = composed.head}, composed.scores[kind]);
       }
     }
-    compare(frame, frozen, scores);
+    compare(frame, baseline, scores);
     return has_any;
   }
 
@@ -174,32 +174,32 @@ class CompositionPanel final : public FindPanel {
         kLeftOut);
     if (!found.is_complete()) text += fmt::format(" {} of {} heads so far.", found.heads.size(), found.all_heads);
     draw_note(frame, "heads.composed.about", text, frame.ui.theme().text_dim);
-    const Analysed* frozen = answer_of_frozen(frame, query, answer);
-    const auto* before = frozen ? frozen->as<OvCopying>() : nullptr;
-    compare(frame, frozen, before ? before->heads : FrozenScores());
+    const Analysed* baseline = answer_of_baseline(frame, query, answer);
+    const auto* before = baseline ? baseline->as<OvCopying>() : nullptr;
+    compare(frame, baseline, before ? before->heads : BaselineScores());
     return true;
   }
 
   /// Asked when the present run's answer is whole: of the same weights it is known then.
-  static const Analysed* answer_of_frozen(Frame& frame, const AnalysisQuery& query, const Analysed* now) {
+  static const Analysed* answer_of_baseline(Frame& frame, const AnalysisQuery& query, const Analysed* now) {
     const bool is_whole = now != nullptr && now->is_done;
-    return is_whole ? subtractable(now, ask_of_frozen(frame, query)) : nullptr;
+    return is_whole ? subtractable(now, ask_of_baseline(frame, query)) : nullptr;
   }
 
-  /// Subtracts the frozen run's numbers, which are others only where it is of other weights.
-  void compare(Frame& frame, const Analysed* frozen, const FrozenScores& scores) {
+  /// Subtracts the baseline's numbers, which are others only where it is of other weights.
+  void compare(Frame& frame, const Analysed* baseline, const BaselineScores& scores) {
     const bool is_same = !scores.empty() && std::ranges::all_of(heads_, [&](const ScoredHead& scored) {
       const auto before = scores.find(scored.head);
       return scored.value == (before == scores.end() ? std::nullopt : before->second);
     });
     if (is_same) {
       return draw_note(frame, "heads.compared",
-                       "These are numbers of weights, the same in the frozen run: texts, masks and changed heads don\u2019t "
-                       "change them. Two models differ in them: freeze one, then open the other.",
+                       "These are numbers of weights, the same in the baseline: texts, masks and changed heads don\u2019t "
+                       "change them. Two models differ in them: keep one as baseline, then open the other.",
                        frame.ui.theme().text_dim);
     }
-    if (!scores.empty()) subtract_frozen(heads_, scores);
-    draw_comparison(frame, "heads", "each head\u2019s score", frozen);
+    if (!scores.empty()) subtract_baseline(heads_, scores);
+    draw_comparison(frame, "heads", "each head\u2019s score", baseline);
   }
 
   static NumberRef number_of(CircuitScore score, const HeadRef& selected, const HeadRef& head) {

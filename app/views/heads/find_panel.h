@@ -25,7 +25,7 @@ class FindPanel {
   virtual bool has_numbers(const Frame& frame) const = 0;
   /// What was drawn last, with a line of titles. Only where has_numbers().
   virtual std::string csv(const Frame& frame) const = 0;
-  /// Are the numbers that were drawn last differences to the frozen run?
+  /// Are the numbers that were drawn last differences to the baseline?
   virtual bool is_compared() const { return false; }
   /// Does it show heads of all kinds of attention at once? Else of the selected one.
   virtual bool shows_all_kinds() const { return false; }

@@ -10,7 +10,7 @@
 #include "app/state/chosen_token.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/scored_heads.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/head_subject.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/kind_choice.h"
@@ -61,21 +61,21 @@ class FromToPanel final : public FindPanel {
     choose_tokens(frame, range);
     const Analysed* answer = frame.ask(from_to_query(frame.state.selection, range));
     const HeadRanking* found = answer ? answer->as<HeadRanking>() : nullptr;
-    const Analysed* frozen = subtractable(answer, ask_of_same_tokens(frame, from_to_query(frame.state.selection, range)));
+    const Analysed* baseline = subtractable(answer, ask_of_same_tokens(frame, from_to_query(frame.state.selection, range)));
     heads_.clear();
     if (found) {
       for (const auto& [head, match] : found->heads) heads_.push_back({.head = head, .value = mass_of(match)});
     }
-    const auto* before = frozen ? frozen->as<HeadRanking>() : nullptr;
+    const auto* before = baseline ? baseline->as<HeadRanking>() : nullptr;
     if (before) {
-      FrozenScores scores;
+      BaselineScores scores;
       for (const auto& [head, match] : before->heads) scores.emplace(head, mass_of(match));
-      subtract_frozen(heads_, scores);
+      subtract_baseline(heads_, scores);
     }
     sort_by_value(heads_);
     move_through_heads(frame, heads_with_value(heads_), 1);
     draw_explanation(frame, range, answer, found, before != nullptr);
-    draw_comparison(frame, "heads", "how each head looks there", frozen);
+    draw_comparison(frame, "heads", "how each head looks there", baseline);
     if (heads_.empty()) return;
     draw_scored_heads(frame, {.name = "heads.from_to",
                               .heads = heads_,

@@ -10,7 +10,7 @@
 
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/click_area.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -24,7 +24,8 @@ using evaluation::kHeadMetrics;
 
 constexpr float kPin = 26.0F;
 constexpr float kName = 72.0F;
-constexpr float kLeastColumn = 62.0F;
+constexpr float kLeastColumn = 48.0F;    // a number; a title that is wider has its whole width
+constexpr float kLeastCompared = 62.0F;  // "was 0.55"
 constexpr float kMostColumn = 150.0F;
 constexpr float kRow = 24.0F;
 constexpr float kComparedRow = 40.0F;  // two lines: the change, and below it both numbers
@@ -68,16 +69,35 @@ std::string change_number(HeadMetric metric, std::optional<double> change) {
   return (rounded > 0.0 ? "+" : "\u2212") + metric_number(metric, std::abs(rounded));
 }
 
+/// Left edges of the metrics' columns and the last one's right edge, from the first column on. Every title is whole; what is
+/// left of the room is shared out.
+using ColumnEdges = std::array<float, kHeadMetrics + 1>;
+ColumnEdges column_edges(const Frame& frame, float least, float room) {
+  std::array<float, kHeadMetrics> widths{};
+  float all = 0.0F;
+  for (std::size_t i = 0; i < kHeadMetrics; ++i) {
+    const std::string title = metric_title(static_cast<HeadMetric>(i), frame.state.heads.scoring) + "\u2193";
+    widths[i] = std::max(std::ceil(text_width(frame.ui.fonts().small, title)) + 4.0F, least);
+    all += widths[i];
+  }
+  const float spare = std::floor(std::max(room - all, 0.0F) / static_cast<float>(kHeadMetrics));
+  ColumnEdges edges{};
+  for (std::size_t i = 0; i < kHeadMetrics; ++i) {
+    edges[i + 1] = edges[i] + std::clamp(widths[i] + spare, widths[i], std::max(widths[i], kMostColumn));
+  }
+  return edges;
+}
+
 class TablePainter {
  public:
-  TablePainter(Frame& frame, const ComparedMetrics& metrics, const std::vector<HeadRef>& heads, float column)
+  TablePainter(Frame& frame, const ComparedMetrics& metrics, const std::vector<HeadRef>& heads, const ColumnEdges& columns)
       : frame_(frame),
         metrics_(metrics),
-        column_(column),
+        columns_(columns),
         row_(row_height(metrics)),
-        full_(metrics.frozen ? full_changes(metrics, heads, frame.state.heads.scoring) : full_bars(metrics.now)) {}
+        full_(metrics.baseline ? full_changes(metrics, heads, frame.state.heads.scoring) : full_bars(metrics.now)) {}
 
-  static float row_height(const ComparedMetrics& metrics) { return metrics.frozen ? kComparedRow : kRow; }
+  static float row_height(const ComparedMetrics& metrics) { return metrics.baseline ? kComparedRow : kRow; }
 
   void draw_header() {
     const shell::ControlGroup group(frame_.ui.keyboard(), "titles");
@@ -89,12 +109,12 @@ class TablePainter {
       const auto metric = static_cast<HeadMetric>(i);
       const bool is_chosen = choices.order == metric;
       const std::string help =
-          metrics_.frozen
-              ? fmt::format("Orders by how much this metric ({}) changed since the run was frozen, in either direction.",
+          metrics_.baseline
+              ? fmt::format("Orders by how much this metric ({}) changed since the baseline, in either direction.",
                             metric_title(metric, choices.scoring))
               : std::string(text_of(metric).help);
       draw_title(metric_title(metric, choices.scoring), fmt::format("heads.order.{}", i), help.c_str(), column_x(start.x, i),
-                 column_, is_chosen);
+                 column_width(i), is_chosen);
       if (is_chosen) frame_.ui.keyboard().prefer_last();
       if (!was_clicked_) continue;
       choices.lowest_first = is_chosen && !choices.lowest_first;
@@ -132,17 +152,18 @@ class TablePainter {
     const evaluation::HeadMetrics* known = metrics_.now.of(head);
     for (std::size_t i = 0; i < kHeadMetrics; ++i) {
       const ImVec2 at(column_x(left, i), y);
-      metrics_.frozen ? draw_change(head, i, at) : draw_cell(known, i, at);
+      metrics_.baseline ? draw_change(head, i, at) : draw_cell(known, i, at);
     }
     if (is_hovered && known) point_at_metric(head, *known, left);
     if (is_opened) open_head(frame_, head);
     return is_hovered;
   }
 
-  float width() const { return kPin + kName + static_cast<float>(kHeadMetrics) * column_; }
+  float width() const { return kPin + kName + columns_.back(); }
 
  private:
-  float column_x(float left, std::size_t column) const { return left + kPin + kName + static_cast<float>(column) * column_; }
+  float column_x(float left, std::size_t column) const { return left + kPin + kName + columns_[column]; }
+  float column_width(std::size_t column) const { return columns_[column + 1] - columns_[column]; }
   static float text_y(const ImFont* font, float y, float height) {
     return std::round(y + (height - font_size(font)) * 0.5F);
   }
@@ -151,12 +172,13 @@ class TablePainter {
   void point_at_metric(const HeadRef& head, const evaluation::HeadMetrics& known, float left) {
     const float across = ImGui::GetIO().MousePos.x - column_x(left, 0);
     if (across < 0.0F) return;
-    const auto column = std::min(static_cast<std::size_t>(across / column_), kHeadMetrics - 1);
+    const auto next = std::ranges::upper_bound(columns_, across) - columns_.begin();
+    const auto column = std::min(static_cast<std::size_t>(next - 1), kHeadMetrics - 1);
     const auto metric = static_cast<HeadMetric>(column);
     const evaluation::PatternScoring& scoring = frame_.state.heads.scoring;
     std::optional<NumberRef> number = number_of(head, frame_.state.selection.batch, metric, known, scoring);
-    const evaluation::HeadMetrics* before = metrics_.frozen ? metrics_.frozen->find(head) : nullptr;
-    if (number && before) add_frozen(*number, number->value.value_or(0.0), before->value(metric, scoring));
+    const evaluation::HeadMetrics* before = metrics_.baseline ? metrics_.baseline->find(head) : nullptr;
+    if (number && before) add_baseline(*number, number->value.value_or(0.0), before->value(metric, scoring));
     frame_.transient.pointed_number = std::move(number);
   }
 
@@ -171,7 +193,7 @@ class TablePainter {
     mark_last_item(frame_, name, help);
     const bool is_metric = is_chosen && frame_.state.heads.order.has_value();
     const std::string text =
-        is_metric ? fmt::format("{} {}", title, frame_.state.heads.lowest_first ? "\u2191" : "\u2193") : title;
+        is_metric ? fmt::format("{}{}", title, frame_.state.heads.lowest_first ? "\u2191" : "\u2193") : title;
     ImGui::GetWindowDrawList()->AddText(font, font_size(font), {x, text_y(font, y, kHeader)},
                                         is_chosen    ? theme.accent
                                         : is_hovered ? theme.text
@@ -203,7 +225,7 @@ class TablePainter {
     ImDrawList* list = ImGui::GetWindowDrawList();
     if (value) {
       const auto share = static_cast<float>(std::clamp(*value / full_[column], 0.0, 1.0));
-      const float room = column_ - 10.0F;
+      const float room = column_width(column) - 10.0F;
       const float end = at.x + std::max(std::round(room * share), 2.0F);
       // Below the number: a bar behind it would end within a digit.
       list->AddRectFilled({at.x, at.y + kRow - 4.0F}, {end, at.y + kRow - 1.0F}, theme.output, 1.0F);
@@ -221,7 +243,7 @@ class TablePainter {
     const evaluation::PatternScoring& scoring = frame_.state.heads.scoring;
     const std::optional<double> change = metrics_.change(head, metric, scoring);
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const float room = column_ - 10.0F, middle = at.x + std::round(room * 0.5F);
+    const float room = column_width(column) - 10.0F, middle = at.x + std::round(room * 0.5F);
     if (change && std::isfinite(*change)) {
       const auto share = static_cast<float>(std::clamp(*change / full_[column], -1.0, 1.0));
       const float end = middle + std::round(room * 0.5F * share);
@@ -238,17 +260,18 @@ class TablePainter {
       return metric_number(metric, metrics ? metrics->value(metric, scoring) : std::nullopt);
     };
     ImFont* small = frame_.ui.fonts().small;
-    const std::string before = number(metrics_.frozen->find(head)), after = number(metrics_.now.of(head));
+    const std::string before = number(metrics_.baseline->find(head)), after = number(metrics_.now.of(head));
     // In narrow columns of the table only what it was: the change above it tells the rest.
-    const bool has_room = text_width(small, "8.88 \u2192 8.88") <= column_ - 4.0F;
+    const bool has_room = text_width(small, "8.88 \u2192 8.88") <= column_width(column) - 4.0F;
     const std::string both = has_room ? fmt::format("{} \u2192 {}", before, after) : fmt::format("was {}", before);
     list->AddText(small, font_size(small), {at.x + 5.0F, std::round(at.y + kRow - 4.0F)}, theme.text_dim,
-                  fit_text(small, both, column_ - 4.0F).c_str());
+                  fit_text(small, both, column_width(column) - 4.0F).c_str());
   }
 
   Frame& frame_;
   const ComparedMetrics& metrics_;
-  float column_, row_;
+  ColumnEdges columns_;
+  float row_;
   std::array<double, kHeadMetrics> full_;
   bool was_clicked_ = false;
 };
@@ -257,14 +280,14 @@ class TablePainter {
 
 std::optional<double> ComparedMetrics::change(const HeadRef& head, HeadMetric metric,
                                               const evaluation::PatternScoring& scoring) const {
-  const evaluation::HeadMetrics *present = now.of(head), *before = frozen ? frozen->find(head) : nullptr;
+  const evaluation::HeadMetrics *present = now.of(head), *before = baseline ? baseline->find(head) : nullptr;
   const std::optional<double> value = present ? present->value(metric, scoring) : std::nullopt;
   const std::optional<double> value_before = before ? before->value(metric, scoring) : std::nullopt;
   return value && value_before ? std::optional(*value - *value_before) : std::nullopt;
 }
 
 void sort_by_change(std::vector<HeadRef>& heads, const ComparedMetrics& metrics, const HeadChoices& choices) {
-  if (!choices.order || !metrics.frozen) return;
+  if (!choices.order || !metrics.baseline) return;
   std::vector<std::pair<std::optional<double>, HeadRef>> keyed;
   for (const HeadRef& head : heads) {
     const std::optional<double> change = metrics.change(head, *choices.order, choices.scoring);
@@ -284,9 +307,8 @@ std::optional<HeadRef> HeadTable::draw(Frame& frame, const std::vector<HeadRef>&
   const bool is_moved = selected_ && *selected_ != selected;
   selected_ = selected;
   const float room = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
-  const float column =
-      std::floor(std::clamp((room - kPin - kName) / static_cast<float>(kHeadMetrics), kLeastColumn, kMostColumn));
-  TablePainter painter(frame, metrics, heads, column);
+  TablePainter painter(frame, metrics, heads,
+                       column_edges(frame, metrics.baseline ? kLeastCompared : kLeastColumn, room - kPin - kName));
   const float height_of_row = TablePainter::row_height(metrics);
   std::optional<HeadRef> hovered;
   const bool is_wide = painter.width() > room;
@@ -321,17 +343,17 @@ std::string head_table_csv(const std::vector<HeadRef>& heads, const ComparedMetr
   std::string csv = "kind,layer,head";
   for (std::size_t i = 0; i < kHeadMetrics; ++i) {
     const std::string title = metric_title(static_cast<HeadMetric>(i), scoring);
-    csv += metrics.frozen ? fmt::format(",{},{} frozen,{} change", title, title, title) : fmt::format(",{}", title);
+    csv += metrics.baseline ? fmt::format(",{},{} baseline,{} change", title, title, title) : fmt::format(",{}", title);
   }
   const auto add = [&](std::optional<double> value) { csv += value ? fmt::format(",{:.6f}", *value) : ","; };
   for (const HeadRef& head : heads) {
     csv += fmt::format("\n{},{},{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
     const evaluation::HeadMetrics *present = metrics.now.of(head),
-                                  *before = metrics.frozen ? metrics.frozen->find(head) : nullptr;
+                                  *before = metrics.baseline ? metrics.baseline->find(head) : nullptr;
     for (std::size_t i = 0; i < kHeadMetrics; ++i) {
       const auto metric = static_cast<HeadMetric>(i);
       add(present ? present->value(metric, scoring) : std::nullopt);
-      if (!metrics.frozen) continue;
+      if (!metrics.baseline) continue;
       add(before ? before->value(metric, scoring) : std::nullopt);
       add(metrics.change(head, metric, scoring));
     }

@@ -8,17 +8,17 @@
 
 namespace headlight::app {
 
-/// What the table shows: the run's metrics, and where differences are shown the frozen run's.
+/// What the table shows: the run's metrics, and where differences are shown the baseline's.
 struct ComparedMetrics {
   const ShownMetrics& now;
-  const HeadMetricsFound* frozen = nullptr;  ///< of all heads; null: nothing is compared
+  const HeadMetricsFound* baseline = nullptr;  ///< of all heads; null: nothing is compared
 
-  /// Now less frozen; none where it isn't known and defined in both.
+  /// Now less baseline; none where it isn't known and defined in both.
   std::optional<double> change(const HeadRef& head, evaluation::HeadMetric metric,
                                const evaluation::PatternScoring& scoring) const;
 };
 
-/// Where a frozen run is compared with, the heads in the order of how much the metric that they are ordered by changed, in
+/// Where a baseline is compared with, the heads in the order of how much the metric that they are ordered by changed, in
 /// either direction: the largest change first or last.
 void sort_by_change(std::vector<HeadRef>& heads, const ComparedMetrics& metrics, const HeadChoices& choices);
 
@@ -37,7 +37,7 @@ class HeadTable {
 };
 
 /// The listed heads with all metrics, comma-separated, with a line of titles; empty where a metric isn't defined. Where
-/// there is a frozen run its numbers and the changes stand beside them.
+/// there is a baseline its numbers and the changes stand beside them.
 std::string head_table_csv(const std::vector<HeadRef>& heads, const ComparedMetrics& metrics,
                            const evaluation::PatternScoring& scoring);
 

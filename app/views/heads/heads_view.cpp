@@ -11,6 +11,7 @@
 
 #include "app/cells/stage_text.h"
 #include "app/exports/metrics_panels.h"
+#include "app/state/comparison.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -74,19 +75,25 @@ class HeadsView final : public ViewPanel {
     const auto* found = dynamic_cast<const HeadMetricsFound*>(metrics_.get());
     if (found == nullptr || found->heads.empty()) return nullptr;
     MetricsFigure figure{.found = *found,
-                         .frozen = dynamic_cast<const HeadMetricsFound*>(frozen_metrics_.get()),
+                         .baseline = dynamic_cast<const HeadMetricsFound*>(baseline_metrics_.get()),
                          .scoring = scoring_,
                          .title = look_.title,
                          .subtitle = kind_ + ", " + metrics_subtitle(*found)};
-    if (figure.frozen) figure.subtitle += fmt::format("; {} \u201C{}\u201D", kDifferenceCaption, frozen_name_);
+    if (figure.baseline) figure.subtitle += "; " + compared_;
     figure.style.color_map = look_.color_map;
     return exporting::make_drawing(draw_metrics(figure));
   }
 
  private:
+  /// "now − baseline “as trained”": what is subtracted. There is a baseline.
+  static std::string compared(const Frame& frame) {
+    return fmt::format("{} \u201C{}\u201D", difference_caption(frame.state),
+                       frame.ui.unshaped(frame.state.compare.baseline->name));
+  }
+
   /// What the figure is made from.
   void keep_metrics(const Frame& frame) {
-    metrics_ = frozen_metrics_ = nullptr;
+    metrics_ = baseline_metrics_ = nullptr;
     if (mode_ != HeadsMode::Metrics) return;
     const Selection& selection = frame.state.selection;
     AnalysisQuery query{
@@ -95,9 +102,9 @@ class HeadsView final : public ViewPanel {
     if (answer == nullptr) return;
     metrics_ = answer->result;
     query.is_of_reference = true;
-    const Analysed* frozen = frame.shows_difference() ? frame.result.analysed(query) : nullptr;
-    if (frozen && frozen->is_done) frozen_metrics_ = frozen->result;
-    if (frozen_metrics_) frozen_name_ = frame.ui.unshaped(frame.state.compare.frozen->name);
+    const Analysed* baseline = frame.shows_difference() ? frame.result.analysed(query) : nullptr;
+    if (baseline && baseline->is_done) baseline_metrics_ = baseline->result;
+    if (baseline_metrics_) compared_ = compared(frame);
     scoring_ = frame.state.heads.scoring;
     kind_ = kind_name(frame.result, selection.block.kind);
   }
@@ -111,9 +118,8 @@ class HeadsView final : public ViewPanel {
       if (has_several_kinds(frame)) look_.title += fmt::format(" \u00B7 {}", kind);
     }
     if (!heading.detail.empty()) look_.subtitle += (look_.subtitle.empty() ? "" : ", ") + heading.detail;
-    if (panel_->is_compared() && frame.state.compare.frozen) {
-      const std::string name = frame.ui.unshaped(frame.state.compare.frozen->name);
-      look_.subtitle += fmt::format("{}{} \u201C{}\u201D", look_.subtitle.empty() ? "" : "; ", kDifferenceCaption, name);
+    if (panel_->is_compared() && frame.state.compare.baseline) {
+      look_.subtitle += (look_.subtitle.empty() ? "" : "; ") + compared(frame);
     }
     if (const auto map = view::parse_color_map(frame.state.view.color_map)) look_.color_map = *map;
   }
@@ -143,8 +149,8 @@ class HeadsView final : public ViewPanel {
   std::unique_ptr<FindPanel> panel_;
   // Of what was drawn last, for the figure.
   FindPanel::Look look_;
-  std::shared_ptr<const AnalysisResult> metrics_, frozen_metrics_;  ///< the second where differences are shown
-  std::string frozen_name_;
+  std::shared_ptr<const AnalysisResult> metrics_, baseline_metrics_;  ///< the second where differences are shown
+  std::string compared_;
   evaluation::PatternScoring scoring_;
   std::string kind_;         ///< of attention, in words
   bool could_copy_ = false;  ///< when the title was drawn

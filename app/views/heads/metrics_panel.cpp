@@ -6,7 +6,7 @@
 
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/head_table.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/head_tools.h"
 
 namespace headlight::app {
@@ -23,26 +23,26 @@ class MetricsPanel final : public FindPanel {
 
   void draw(Frame& frame) override {
     const ShownMetrics metrics = ask_metrics(frame);
-    const Analysed* frozen = ask_of_frozen(frame, query(frame));
-    const ComparedMetrics compared{.now = metrics, .frozen = found_frozen(frozen)};
+    const Analysed* baseline = ask_of_baseline(frame, query(frame));
+    const ComparedMetrics compared{.now = metrics, .baseline = found_baseline(baseline)};
     listed_ = listed_heads(frame.result.shapes, frame.state.selection.block.kind, frame.state.heads, metrics.found);
     sort_by_change(listed_, compared, frame.state.heads);
     table_.moved(move_through_heads(frame, listed_, 1));
     change_order(frame);
     draw_head_tools(frame, "heads", metrics);
     draw_head_sentence(frame, "heads", metrics, hovered_, false);
-    draw_comparison(frame, "heads", "each metric", frozen);
+    draw_comparison(frame, "heads", "each metric", baseline);
     hovered_.reset();
     if (has_heads_to_show(frame, "heads", metrics, listed_.empty())) hovered_ = table_.draw(frame, listed_, compared);
   }
 
   bool has_numbers(const Frame& frame) const override { return found_in(frame) != nullptr; }
   std::string csv(const Frame& frame) const override {
-    AnalysisQuery of_frozen = query(frame);
-    of_frozen.is_of_reference = true;
+    AnalysisQuery of_baseline = query(frame);
+    of_baseline.is_of_reference = true;
     const ShownMetrics now{.found = found_in(frame)};
-    const Analysed* frozen = frame.shows_difference() ? frame.result.analysed(of_frozen) : nullptr;
-    return head_table_csv(listed_, {.now = now, .frozen = found_frozen(frozen)}, frame.state.heads.scoring);
+    const Analysed* baseline = frame.shows_difference() ? frame.result.analysed(of_baseline) : nullptr;
+    return head_table_csv(listed_, {.now = now, .baseline = found_baseline(baseline)}, frame.state.heads.scoring);
   }
 
  private:
@@ -57,8 +57,8 @@ class MetricsPanel final : public FindPanel {
     return answer ? answer->as<HeadMetricsFound>() : nullptr;
   }
   /// Null until all heads are measured.
-  static const HeadMetricsFound* found_frozen(const Analysed* frozen) {
-    return frozen && frozen->is_done ? frozen->as<HeadMetricsFound>() : nullptr;
+  static const HeadMetricsFound* found_baseline(const Analysed* baseline) {
+    return baseline && baseline->is_done ? baseline->as<HeadMetricsFound>() : nullptr;
   }
 
   /// Left and Right order by another column.

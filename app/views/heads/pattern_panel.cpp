@@ -14,7 +14,7 @@
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/pattern_pad.h"
 #include "app/views/heads/scored_heads.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
@@ -94,11 +94,11 @@ class PatternPanel final : public FindPanel {
     const AnalysisQuery query = pattern_query(frame.state.selection, choices.pattern, accepted_);
     const Analysed* answer = frame.ask(query);
     found_ = answer ? answer->as<HeadRanking>() : nullptr;
-    const Analysed* frozen = subtractable(answer, ask_of_frozen(frame, query));
-    collect(choices, frozen ? frozen->as<HeadRanking>() : nullptr);
+    const Analysed* baseline = subtractable(answer, ask_of_baseline(frame, query));
+    collect(choices, baseline ? baseline->as<HeadRanking>() : nullptr);
     move_through_heads(frame, heads_with_value(heads_), 1);
     draw_explanation(frame, answer);
-    draw_comparison(frame, "heads", "each head\u2019s score", frozen);
+    draw_comparison(frame, "heads", "each head\u2019s score", baseline);
     if (heads_with_value(heads_).empty()) return;
     draw_scored_heads(frame, {.name = "heads.match",
                               .heads = heads_,
@@ -112,7 +112,7 @@ class PatternPanel final : public FindPanel {
   bool is_compared() const override { return is_compared_; }
   std::string csv(const Frame& /*frame*/) const override {
     std::string csv = "kind,layer,head,mass,chance,queries";
-    if (is_compared_) csv += ",mass frozen,chance frozen,queries frozen,score change";
+    if (is_compared_) csv += ",mass baseline,chance baseline,queries baseline,score change";
     const auto add = [&](const Matches& matches, const HeadRef& head) {
       const auto match = matches.find(head);
       const bool is_known = match != matches.end();
@@ -124,7 +124,7 @@ class PatternPanel final : public FindPanel {
                          scored.head.head);
       add(matches_, scored.head);
       if (!is_compared_) continue;
-      add(frozen_matches_, scored.head);
+      add(baseline_matches_, scored.head);
       csv += scored.value ? fmt::format(",{:.9g}", *scored.value) : ",";
     }
     return csv + '\n';
@@ -189,12 +189,12 @@ class PatternPanel final : public FindPanel {
     return matches;
   }
 
-  /// `frozen`: null where nothing is compared.
-  void collect(const HeadChoices& choices, const HeadRanking* frozen) {
+  /// `baseline`: null where nothing is compared.
+  void collect(const HeadChoices& choices, const HeadRanking* baseline) {
     heads_.clear();
     matches_ = matches_of(found_);
-    frozen_matches_ = matches_of(frozen);
-    is_compared_ = found_ != nullptr && frozen != nullptr;
+    baseline_matches_ = matches_of(baseline);
+    is_compared_ = found_ != nullptr && baseline != nullptr;
     is_hidden_ = std::ranges::all_of(matches_, [](const auto& match) { return match.second.chance == 0.0; });
     if (!found_ || is_hidden_) return;
     const auto score = [&](const evaluation::PatternMatch& match) {
@@ -204,9 +204,9 @@ class PatternPanel final : public FindPanel {
       heads_.push_back({.head = head, .value = match ? std::optional(score(*match)) : std::nullopt});
     }
     if (is_compared_) {
-      FrozenScores scores;
-      for (const auto& [head, match] : frozen_matches_) scores.emplace(head, score(match));
-      subtract_frozen(heads_, scores);
+      BaselineScores scores;
+      for (const auto& [head, match] : baseline_matches_) scores.emplace(head, score(match));
+      subtract_baseline(heads_, scores);
     }
     sort_by_value(heads_);
   }
@@ -252,8 +252,8 @@ class PatternPanel final : public FindPanel {
     if (matches_.empty()) {
       return draw("This text has no key of this pattern. Try another pattern, or a text that repeats itself.", theme.text);
     }
-    if (is_compared_ && frozen_matches_.empty()) {
-      return draw("The frozen run's text has no key of this pattern: there is nothing to subtract.", theme.text);
+    if (is_compared_ && baseline_matches_.empty()) {
+      return draw("The baseline's text has no key of this pattern: there is nothing to subtract.", theme.text);
     }
     if (is_hidden_) return draw("The mask hides every key of this pattern: all scores are 0.", theme.text);
     const bool is_even = choices.pattern == HeadPattern::Uniform;
@@ -278,9 +278,9 @@ class PatternPanel final : public FindPanel {
   std::string accepted_;                ///< the last one that is an expression
   const HeadRanking* found_ = nullptr;  ///< in draw() only
   std::vector<ScoredHead> heads_;       ///< drawn last
-  Matches matches_, frozen_matches_;
+  Matches matches_, baseline_matches_;
   bool is_hidden_ = false;    ///< the mask hides all cells of the pattern
-  bool is_compared_ = false;  ///< numbers drawn last are differences to the frozen run
+  bool is_compared_ = false;  ///< numbers drawn last are differences to the baseline
 };
 
 }  // namespace

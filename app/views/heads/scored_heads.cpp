@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/head_map.h"
 #include "app/widgets/head_map_figure.h"
 #include "app/widgets/ink.h"
@@ -29,8 +29,8 @@ constexpr float kKindTitle = 20.0F;
 std::string scored_tooltip(const ScoredHeads& scored, const HeadRef& head, double value) {
   const auto found = std::ranges::find(scored.heads, head, &ScoredHead::head);
   if (found == scored.heads.end() || !found->both) return scored.about(head, value);
-  return fmt::format("{} {}: {}", scored.about(head, found->both->now), kDifferenceCaption,
-                     change_text(found->both->now, found->both->frozen));
+  return fmt::format("{} Change: {}", scored.about(head, found->both->now),
+                     change_text(found->both->now, found->both->baseline));
 }
 
 /// The maps' rows, kind by kind.
@@ -66,7 +66,7 @@ void point_at(Frame& frame, const ScoredHeads& scored, const HeadRef& head) {
   if (!scored.number || found == scored.heads.end() || !found->value) return;
   NumberRef number = scored.number(head);
   number.value = found->both ? found->both->now : *found->value;
-  if (found->both) add_frozen(number, found->both->now, found->both->frozen);
+  if (found->both) add_baseline(number, found->both->now, found->both->baseline);
   frame.transient.pointed_number = std::move(number);
 }
 
@@ -133,12 +133,12 @@ void draw_list(Frame& frame, const ScoredHeads& scored) {
 
 }  // namespace
 
-void subtract_frozen(std::vector<ScoredHead>& heads, const FrozenScores& frozen) {
+void subtract_baseline(std::vector<ScoredHead>& heads, const BaselineScores& baseline) {
   for (ScoredHead& scored : heads) {
-    const auto before = frozen.find(scored.head);
-    if (scored.value && before != frozen.end() && before->second) {
-      scored.both = BothScores{.now = *scored.value, .frozen = *before->second};
-      scored.value = scored.both->now - scored.both->frozen;
+    const auto before = baseline.find(scored.head);
+    if (scored.value && before != baseline.end() && before->second) {
+      scored.both = BothScores{.now = *scored.value, .baseline = *before->second};
+      scored.value = scored.both->now - scored.both->baseline;
     } else {
       scored.value.reset();
     }
@@ -175,14 +175,14 @@ void draw_scored_heads(Frame& frame, const ScoredHeads& scored) {
 std::string scored_heads_csv(std::span<const ScoredHead> heads, const std::string& title) {
   const bool compares = has_differences(heads);
   std::string csv = "kind,layer,head," + title;
-  if (compares) csv += fmt::format(",{} frozen,{} change", title, title);
+  if (compares) csv += fmt::format(",{} baseline,{} change", title, title);
   for (const ScoredHead& scored : heads) {
     csv += fmt::format("\n{},{},{},", model::to_string(scored.head.block.kind), scored.head.block.layer.value,
                        scored.head.head);
     if (scored.both) {
-      const auto [now, frozen] = *scored.both;
-      csv += fmt::format("{},{},{}", exporting::table_number(now), exporting::table_number(frozen),
-                         exporting::table_number(now - frozen));
+      const auto [now, baseline] = *scored.both;
+      csv += fmt::format("{},{},{}", exporting::table_number(now), exporting::table_number(baseline),
+                         exporting::table_number(now - baseline));
     } else if (compares) {
       csv += ",,";
     } else if (scored.value) {
@@ -202,7 +202,7 @@ std::unique_ptr<exporting::Drawing> make_scored_figure(std::span<const ScoredHea
     layer.values[scored.head.head] = scored.value;
   }
   const bool compares = has_differences(heads);
-  if (compares) value_title += fmt::format(", {}", kDifferenceCaption);
+  if (compares) value_title += ", change";
   HeadMapFigure figure{.title = look.title,
                        .subtitle = look.subtitle,
                        .value_title = std::move(value_title),

@@ -16,7 +16,7 @@ namespace headlight::app {
 
 /// A head's number in both runs.
 struct BothScores {
-  double now = 0.0, frozen = 0.0;
+  double now = 0.0, baseline = 0.0;
 
   bool operator==(const BothScores&) const = default;
 };
@@ -24,16 +24,16 @@ struct BothScores {
 /// A head with a number, which is drawn; none: it isn't known, or not defined for this head.
 struct ScoredHead {
   HeadRef head;
-  std::optional<double> value = {};     ///< of the run, or by how much it is another one than in the frozen run
+  std::optional<double> value = {};     ///< of the run, or by how much it is another one than in the baseline
   std::optional<BothScores> both = {};  ///< where `value` is a difference
 
   bool operator==(const ScoredHead&) const = default;
 };
 
-/// The numbers of the frozen run, by head.
-using FrozenScores = std::map<HeadRef, std::optional<double>>;
+/// The numbers of the baseline, by head.
+using BaselineScores = std::map<HeadRef, std::optional<double>>;
 /// Heads' numbers become what they changed by since; none where one of both isn't known.
-void subtract_frozen(std::vector<ScoredHead>& heads, const FrozenScores& frozen);
+void subtract_baseline(std::vector<ScoredHead>& heads, const BaselineScores& baseline);
 
 /// Are numbers differences?
 bool has_differences(std::span<const ScoredHead> heads);
@@ -56,7 +56,7 @@ struct ScoredHeads {
 /// below, in what is left of the region. A click selects a head, a double click opens it.
 void draw_scored_heads(Frame& frame, const ScoredHeads& scored);
 
-/// Lines "kind,layer,head,<title>" of the heads in their order, of differences "…,<title>,<title> frozen,<title> change";
+/// Lines "kind,layer,head,<title>" of the heads in their order, of differences "…,<title>,<title> baseline,<title> change";
 /// empty where there is no number.
 std::string scored_heads_csv(std::span<const ScoredHead> heads, const std::string& title);
 

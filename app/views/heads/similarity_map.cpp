@@ -11,6 +11,7 @@
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/click_area.h"
 #include "app/shell/heatmap_renderer.h"
+#include "app/state/comparison.h"
 #include "app/widgets/color_bar.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -45,14 +46,14 @@ void draw_names(const Frame& frame, const HeadSimilarity& found, const std::vect
 
 SimilarHeads SimilarityMap::shown() const {
   return {.now = dynamic_cast<const HeadSimilarity*>(result_.get()),
-          .frozen = dynamic_cast<const HeadSimilarity*>(frozen_.get())};
+          .baseline = dynamic_cast<const HeadSimilarity*>(baseline_.get())};
 }
 
-void SimilarityMap::show(std::shared_ptr<const AnalysisResult> result, std::shared_ptr<const AnalysisResult> frozen,
+void SimilarityMap::show(std::shared_ptr<const AnalysisResult> result, std::shared_ptr<const AnalysisResult> baseline,
                          bool is_grouped) {
-  if (result_ == result && frozen_ == frozen && is_grouped_ == is_grouped) return;
+  if (result_ == result && baseline_ == baseline && is_grouped_ == is_grouped) return;
   result_ = std::move(result);
-  frozen_ = std::move(frozen);
+  baseline_ = std::move(baseline);
   is_grouped_ = is_grouped;
   ++revision_;
   const SimilarHeads found = shown();
@@ -86,7 +87,7 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint
   image.revision = revision_;
   image.rows = image.columns = count;
   image.values = values_;
-  if (shown_heads.frozen) {
+  if (shown_heads.baseline) {
     set_difference_colors(image, {.low = -largest_, .high = largest_}, kLeastDivergence);
   } else {
     image.color_map = weight_colors(frame.state);
@@ -109,9 +110,10 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint
   if (cell) {
     const std::uint32_t row = order_[cell->row], column = order_[cell->column];
     const std::string compared =
-        shown_heads.frozen ? fmt::format(", {:.4f} in the frozen run, {} {:+.4f}", shown_heads.frozen->between(row, column),
-                                         kDifferenceCaption, shown_heads.between(row, column))
-                           : "";
+        shown_heads.baseline
+            ? fmt::format(", {:.4f} in the baseline, {} {:+.4f}", shown_heads.baseline->between(row, column),
+                          difference_caption(frame.state), shown_heads.between(row, column))
+            : "";
     about = fmt::format("{} and {}: {:.4f} bits{}. Click: selects {}. Double click: opens it.", head_name(found.heads[row]),
                         head_name(found.heads[column]), found.between(row, column), compared, head_name(found.heads[row]));
     pointed.hovered = {row, column};

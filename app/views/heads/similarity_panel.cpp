@@ -10,9 +10,10 @@
 #include "app/analyses/head_metric_text.h"
 #include "app/analyses/head_similarity.h"
 #include "app/cells/provenance.h"
+#include "app/state/comparison.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/similarity_map.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
@@ -45,19 +46,19 @@ class SimilarityPanel final : public FindPanel {
     choose_order(frame);
     const AnalysisQuery query = similarity_query(frame.state.selection);
     const Analysed* answer = frame.ask(query);
-    const Analysed* frozen = subtractable(answer, ask_of_frozen(frame, query));
+    const Analysed* baseline = subtractable(answer, ask_of_baseline(frame, query));
     const HeadSimilarity* found = answer ? answer->as<HeadSimilarity>() : nullptr;
     has_numbers_ = found != nullptr;
     const shell::Theme& theme = frame.ui.theme();
     if (answer && !answer->error.empty()) return draw_note(frame, "heads.similar.about", answer->error, theme.warning);
     if (!found) return draw_note(frame, "heads.similar.about", "comparing every two heads\u2026", theme.text_dim);
-    map_.show(answer->result, frozen ? frozen->result : nullptr, frame.state.heads.groups_similar);
+    map_.show(answer->result, baseline ? baseline->result : nullptr, frame.state.heads.groups_similar);
     const SimilarHeads heads = map_.shown();
     std::vector<HeadRef> listed;
     for (const std::uint32_t head : map_.order()) listed.push_back(found->heads[head]);
     move_through_heads(frame, listed, 1);
     explain(frame, *found);
-    draw_comparison(frame, "heads", "how much every two heads differ", frozen);
+    draw_comparison(frame, "heads", "how much every two heads differ", baseline);
     const Selection& selection = frame.state.selection;
     const auto at = static_cast<std::size_t>(
         std::ranges::find(found->heads, HeadRef{.block = selection.block, .head = selection.head}) - found->heads.begin());
@@ -77,7 +78,7 @@ class SimilarityPanel final : public FindPanel {
   }
 
   bool has_numbers(const Frame& /*frame*/) const override { return has_numbers_; }
-  bool is_compared() const override { return has_numbers_ && map_.shown().frozen != nullptr; }
+  bool is_compared() const override { return has_numbers_ && map_.shown().baseline != nullptr; }
   std::unique_ptr<exporting::Drawing> figure(const Look& look) const override {
     const SimilarHeads shown = map_.shown();
     const HeadSimilarity* found = shown.now;
@@ -95,8 +96,8 @@ class SimilarityPanel final : public FindPanel {
     figure.value_title = "difference, bits";
     figure.marks_empty_rows = false;
     figure.style = {.color_map = look.color_map, .scale = view::ScaleKind::Maximum};
-    if (shown.frozen) {
-      figure.value_title += fmt::format(", {}", kDifferenceCaption);
+    if (shown.baseline) {
+      figure.value_title += ", change";
       figure.style = exporting::diverging(figure.style);
     }
     return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
@@ -105,7 +106,7 @@ class SimilarityPanel final : public FindPanel {
     const SimilarHeads shown = map_.shown();
     const HeadSimilarity* found = shown.now;
     if (!found) return {};
-    std::string csv = shown.frozen ? "head (change)" : "head";
+    std::string csv = shown.baseline ? "head (change)" : "head";
     for (const std::uint32_t column : map_.order()) csv += fmt::format(",{}", head_name(found->heads[column]));
     for (const std::uint32_t row : map_.order()) {
       csv += fmt::format("\n{}", head_name(found->heads[row]));
@@ -126,7 +127,8 @@ class SimilarityPanel final : public FindPanel {
     if (found.compared_queries < found.queries) {
       number.notes.emplace_back(kSampledNote, fmt::format("{} of {} queries", found.compared_queries, found.queries));
     }
-    if (heads.frozen) add_frozen(number, double{found.between(head, other)}, double{heads.frozen->between(head, other)});
+    if (heads.baseline)
+      add_baseline(number, double{found.between(head, other)}, double{heads.baseline->between(head, other)});
     frame.transient.pointed_number = std::move(number);
   }
 
@@ -145,7 +147,7 @@ class SimilarityPanel final : public FindPanel {
   /// The nearest heads of one, or those whose divergence from it changed most.
   static void draw_list(Frame& frame, const SimilarHeads& heads, std::uint32_t selected) {
     const HeadSimilarity& found = *heads.now;
-    const bool compares = heads.frozen != nullptr;
+    const bool compares = heads.baseline != nullptr;
     {
       const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
       const std::string name = head_name(found.heads[selected]);
@@ -169,7 +171,7 @@ class SimilarityPanel final : public FindPanel {
                 .about =
                     [&](std::size_t row) {
                       const std::string change =
-                          compares ? fmt::format(", {} {:+.4f}", kDifferenceCaption, values[row]) : "";
+                          compares ? fmt::format(", {} {:+.4f}", difference_caption(frame.state), values[row]) : "";
                       return fmt::format("{:.4f} bits from {}{}. Click: selects {}. Double click: opens it.",
                                          found.between(selected, others[row]), head_name(found.heads[selected]), change,
                                          head_name(found.heads[others[row]]));

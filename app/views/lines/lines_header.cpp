@@ -9,6 +9,7 @@
 
 #include "app/cells/stage_text.h"
 #include "app/shell/click_area.h"
+#include "app/state/comparison.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/line_layout.h"
@@ -47,9 +48,11 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
   ImGui::PushTextWrapPos(0.0F);
   ImGui::TextUnformatted(
       frame.shows_difference()
-          ? "Each line is the change of a weight, now \u2212 frozen, from the query at the left to the key at the right: "
-            "red "
-            "where there is more, blue where there is less; the larger it is, the more opaque."
+          ? fmt::format(
+                "Each line is the change of a weight, {}, from the query at the left to the key at the right: red where "
+                "there is more, blue where there is less; the larger it is, the more opaque.",
+                difference_caption(frame.state))
+                .c_str()
           : "Each line is a weight, from the query at the left to the key at the right: the larger it is, the more opaque.");
   ImGui::PopTextWrapPos();
 }

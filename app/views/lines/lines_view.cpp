@@ -34,7 +34,7 @@ struct LineInputs {
   PairPart part = PairPart::All;
   std::optional<LockedToken> token;
   bool has_pair = false;
-  bool is_difference = false;  ///< of the run and the frozen one
+  bool is_difference = false;  ///< of the run and the baseline
 
   bool operator==(const LineInputs&) const = default;
 };
@@ -224,9 +224,9 @@ class LinesView final : public ViewPanel {
     const std::string text = fmt::format("head {}: {} \u201C{}\u201D \u2192 {} \u201C{}\u201D: {}", line->head,
                                          sides.queries.name, sides.queries.labels.at(line->query), sides.keys.name,
                                          sides.keys.labels.at(line->key), view::format_exact(line->weight));
-    ImGui::BeginTooltip();
+    begin_tooltip(frame, around_pointer());
     ImGui::TextUnformatted(text.c_str());
-    ImGui::EndTooltip();
+    end_tooltip(frame);
     return line;
   }
 

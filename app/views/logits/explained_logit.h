@@ -18,25 +18,25 @@ AnalysisQuery sources_of(const ChosenLogit& logit, const State& state);
 /// A number of this logit as the origin dialog asks about it. `of`: one of provenance.h.
 NumberRef number_of(const Frame& frame, const ChosenLogit& logit, std::string_view of, double value);
 
-/// What the view shows: the run's numbers, and where differences are shown those of the frozen run.
+/// What the view shows: the run's numbers, and where differences are shown those of the baseline.
 struct ExplainedLogit {
   const LogitAttribution& now;
-  const LogitAttribution* frozen = nullptr;      ///< complete, with the layers and heads of `now`; null: nothing to compare
-  const LogitSources* sources = nullptr;         ///< null: not known yet
-  const LogitSources* frozen_sources = nullptr;  ///< by the run's own tokens
-  double frozen_elsewhere = 0.0;                 ///< what the frozen run's other tokens give
+  const LogitAttribution* baseline = nullptr;  ///< complete, with the layers and heads of `now`; null: nothing to compare
+  const LogitSources* sources = nullptr;       ///< null: not known yet
+  const LogitSources* baseline_sources = nullptr;  ///< by the run's own tokens
+  double baseline_elsewhere = 0.0;                 ///< what the baseline's other tokens give
 
   /// The run's, or what they changed by.
   LogitAttribution shown() const;
   /// Of the source tokens likewise; there must be `sources`.
   LogitSources shown_sources() const;
 };
-/// The frozen run's source tokens by the run's own `tokens`: 0 where one has no counterpart; `elsewhere` becomes the sum of
+/// The baseline's source tokens by the run's own `tokens`: 0 where one has no counterpart; `elsewhere` becomes the sum of
 /// the others.
-LogitSources of_counterparts(const EngineResult& result, std::uint32_t batch, const LogitSources& frozen, std::size_t tokens,
-                             double& elsewhere);
-/// `frozen` where `now` can be compared with it; else null.
-const LogitAttribution* comparable(const LogitAttribution& now, const LogitAttribution* frozen);
+LogitSources of_counterparts(const EngineResult& result, std::uint32_t batch, const LogitSources& baseline,
+                             std::size_t tokens, double& elsewhere);
+/// `baseline` where `now` can be compared with it; else null.
+const LogitAttribution* comparable(const LogitAttribution& now, const LogitAttribution* baseline);
 
 /// One bar of the components.
 struct LogitComponent {
@@ -47,7 +47,7 @@ struct LogitComponent {
 /// Embedding, then each layer's attention and MLP, then the biases at the end.
 std::vector<LogitComponent> components_of(const LogitAttribution& found);
 
-/// All numbers as CSV with a header line: part, layer, head, token, value; where there is a frozen run its number and the
+/// All numbers as CSV with a header line: part, layer, head, token, value; where there is a baseline its number and the
 /// change since.
 std::string logit_csv(const ExplainedLogit& logit, const std::vector<std::string>& tokens);
 

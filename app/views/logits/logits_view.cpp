@@ -11,8 +11,9 @@
 #include <fmt/format.h>
 
 #include "app/cells/provenance.h"
+#include "app/state/comparison.h"
 #include "app/views/logits/explained_logit.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/head_map.h"
 #include "app/widgets/head_map_figure.h"
 #include "app/widgets/ink.h"
@@ -54,27 +55,27 @@ void draw_sum(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& foun
   const double off = std::abs(shown.sum() - shown.logit), size = std::max(std::abs(found.now.logit), 1.0);
   const bool is_right = off <= 1e-3 * size;  // NaN isn't
   std::string of = logit_title(frame, logit);
-  if (found.frozen) {
-    of = fmt::format("{}: {}, in the frozen run {}. Change", of, signed_text(found.now.logit),
-                     signed_text(found.frozen->logit));
+  if (found.baseline) {
+    of = fmt::format("{}: {}, in {} {}. Change", of, signed_text(found.now.logit), baseline_name(frame.state),
+                     signed_text(found.baseline->logit));
   }
   const std::string text =
       is_right ? fmt::format("{}: {} = sum of all {} {} (off by {:.0e})", of, signed_text(shown.logit),
-                             found.frozen ? "changes" : "parts", signed_text(shown.sum()), off)
+                             found.baseline ? "changes" : "parts", signed_text(shown.sum()), off)
                : fmt::format("{}: {}, but the parts sum to {}", of, signed_text(shown.logit), signed_text(shown.sum()));
   frame.ui.ensure_glyphs(text);
   draw_small(frame, text, is_right ? frame.ui.theme().text_dim : frame.ui.theme().warning);
   frame.mark("logits.sum", last_item_rect());
 }
 
-/// The number in the frozen run; none where nothing is compared.
-std::optional<double> if_frozen(const ExplainedLogit& found, double value) {
-  return found.frozen ? std::optional(value) : std::nullopt;
+/// The number in the baseline; none where nothing is compared.
+std::optional<double> if_baseline(const ExplainedLogit& found, double value) {
+  return found.baseline ? std::optional(value) : std::nullopt;
 }
 
 void draw_components(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
   const std::vector<LogitComponent> components = components_of(found.shown()), now = components_of(found.now),
-                                    before = components_of(found.frozen ? *found.frozen : found.now);
+                                    before = components_of(found.baseline ? *found.baseline : found.now);
   std::vector<double> values;
   std::optional<std::size_t> chosen;
   for (const LogitComponent& component : components) values.push_back(component.value);
@@ -86,7 +87,7 @@ void draw_components(Frame& frame, const ChosenLogit& logit, const ExplainedLogi
                   [&](std::size_t row) {
                     const LogitComponent& part = now[row];
                     return fmt::format("{}: {} of the logit {}.{}", part.title,
-                                       change_text(part.value, if_frozen(found, before[row].value)),
+                                       change_text(part.value, if_baseline(found, before[row].value)),
                                        signed_text(found.now.logit), part.layer ? " Click: selects the layer." : "");
                   },
               .chosen = chosen,
@@ -95,7 +96,7 @@ void draw_components(Frame& frame, const ChosenLogit& logit, const ExplainedLogi
                     const LogitComponent& part = now[row];
                     NumberRef number = number_of(frame, logit, part.layer ? kLogitPart : kLogitOther, part.value);
                     if (part.layer) number.block.layer = LayerIndex{*part.layer};
-                    add_frozen(number, part.value, if_frozen(found, before[row].value));
+                    add_baseline(number, part.value, if_baseline(found, before[row].value));
                     frame.transient.pointed_number = std::move(number);
                   }});
   if (clicked && components[*clicked].layer) {
@@ -118,23 +119,24 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
   draw_heading(frame, "By source token");
   choose_source_heads(frame);
   const LogitSources* found = explained.sources;
-  const bool is_waiting = !found || (explained.frozen && !explained.frozen_sources);
+  const bool is_waiting = !found || (explained.baseline && !explained.baseline_sources);
   if (is_waiting) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
   const LogitSources shown = explained.shown_sources();
   const PredictionPosition& position = logit.position;
   const std::size_t first = position.first;
   const std::size_t end = std::min<std::size_t>(found->tokens.size(), position.end);
   if (first >= end) return;
-  if (frame.result.pairs && explained.frozen) {
-    draw_small(frame, fmt::format("Tokens of the second text alone gave {} there.", signed_text(explained.frozen_elsewhere)),
+  if (frame.result.pairs && explained.baseline) {
+    draw_small(frame,
+               fmt::format("Tokens of the second text alone gave {} there.", signed_text(explained.baseline_elsewhere)),
                frame.ui.theme().text_dim);
   }
   ImGui::BeginChild("sources", {0.0F, 0.0F});
   const auto token_of = [&](std::size_t row) {
     return predicted_token_text(frame.result, position.batch, static_cast<std::uint32_t>(first + row));
   };
-  const auto frozen_of_row = [&](std::size_t row) {
-    return explained.frozen_sources ? std::optional(explained.frozen_sources->tokens[first + row]) : std::nullopt;
+  const auto baseline_of_row = [&](std::size_t row) {
+    return explained.baseline_sources ? std::optional(explained.baseline_sources->tokens[first + row]) : std::nullopt;
   };
   const auto clicked = draw_signed_bars(
       frame, {.name = "logits.source",
@@ -143,13 +145,13 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
               .about =
                   [&](std::size_t row) {
                     return fmt::format("What the heads bring from \u201C{}\u201D (token {}): {}. Click: pins this key.",
-                                       token_of(row), row, change_text(found->tokens[first + row], frozen_of_row(row)));
+                                       token_of(row), row, change_text(found->tokens[first + row], baseline_of_row(row)));
                   },
               .point =
                   [&](std::size_t row) {
                     NumberRef number = number_of(frame, logit, kLogitSource, found->tokens[first + row]);
                     number.notes = {{"source token", fmt::format("token {} \u201C{}\u201D", row, token_of(row))}};
-                    add_frozen(number, found->tokens[first + row], frozen_of_row(row));
+                    add_baseline(number, found->tokens[first + row], baseline_of_row(row));
                     frame.transient.pointed_number = std::move(number);
                   }});
   ImGui::EndChild();
@@ -181,12 +183,12 @@ std::vector<HeadMapLayer> draw_heads(Frame& frame, const ChosenLogit& logit, con
                       .values = {heads.begin(), heads.end()}});
   }
   const auto now_of = [&](const HeadRef& head) { return found.now.layers[head.block.layer.value].heads[head.head]; };
-  const auto frozen_of_head = [&](const HeadRef& head) {
-    return found.frozen ? std::optional(found.frozen->layers[head.block.layer.value].heads[head.head]) : std::nullopt;
+  const auto baseline_of_head = [&](const HeadRef& head) {
+    return found.baseline ? std::optional(found.baseline->layers[head.block.layer.value].heads[head.head]) : std::nullopt;
   };
   const auto about = [&](const HeadRef& head, double) {
     return fmt::format("Layer {}, head {}: {}. Click: its source tokens. Double click: its map.", head.block.layer.value,
-                       head.head, change_text(now_of(head), frozen_of_head(head)));
+                       head.head, change_text(now_of(head), baseline_of_head(head)));
   };
   const HeadMapClick click = draw_head_map(frame, {.name = "logits.head", .layers = layers, .about = about});
   if (click.hovered) {
@@ -194,7 +196,7 @@ std::vector<HeadMapLayer> draw_heads(Frame& frame, const ChosenLogit& logit, con
     NumberRef number = number_of(frame, logit, kLogitHead, now_of(head));
     number.block = head.block;
     number.head = head.head;
-    add_frozen(number, now_of(head), frozen_of_head(head));
+    add_baseline(number, now_of(head), baseline_of_head(head));
     frame.transient.pointed_number = number;
   }
   if (click.head) {
@@ -248,25 +250,26 @@ class LogitsView final : public ViewPanel {
     const LogitAttribution* found = parts ? parts->as<LogitAttribution>() : nullptr;
     const Analysed* sources = ask_if_valid(frame, sources_of(*logit, frame.state));
     if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
-    const Analysed* frozen_parts = ask_of_counterpart(frame, parts_of(*logit));
-    const Analysed* frozen_sources = ask_of_counterpart(frame, sources_of(*logit, frame.state));
+    const Analysed* baseline_parts = ask_of_counterpart(frame, parts_of(*logit));
+    const Analysed* baseline_sources = ask_of_counterpart(frame, sources_of(*logit, frame.state));
     ExplainedLogit explained{.now = *found, .sources = sources ? sources->as<LogitSources>() : nullptr};
-    if (frozen_parts && frozen_parts->is_done) explained.frozen = comparable(*found, frozen_parts->as<LogitAttribution>());
-    if (explained.frozen && frozen_sources && frozen_sources->is_done) {
-      const LogitSources* of_frozen = frozen_sources->as<LogitSources>();
-      if (of_frozen && explained.sources) {
-        counterparts_ = of_counterparts(frame.result, logit->position.batch, *of_frozen, explained.sources->tokens.size(),
-                                        explained.frozen_elsewhere);
-        explained.frozen_sources = &counterparts_;
+    if (baseline_parts && baseline_parts->is_done)
+      explained.baseline = comparable(*found, baseline_parts->as<LogitAttribution>());
+    if (explained.baseline && baseline_sources && baseline_sources->is_done) {
+      const LogitSources* of_baseline = baseline_sources->as<LogitSources>();
+      if (of_baseline && explained.sources) {
+        counterparts_ = of_counterparts(frame.result, logit->position.batch, *of_baseline, explained.sources->tokens.size(),
+                                        explained.baseline_elsewhere);
+        explained.baseline_sources = &counterparts_;
       }
     }
     frame.transient.pointed_number = number_of(frame, *logit, kLogitNumber, found->logit);
     if (std::exchange(copies_, false)) copy_numbers(frame, *logit, explained);
-    draw_comparison(frame, "logits", "each part", frozen_parts);
+    draw_comparison(frame, "logits", "each part", baseline_parts);
     draw_sum(frame, *logit, explained);
     ImGui::Spacing();
     figure_.layers = draw_columns(frame, *logit, explained);
-    const std::string compared = explained.frozen ? fmt::format(", {}", kDifferenceCaption) : "";
+    const std::string compared = explained.baseline ? fmt::format(", {}", difference_caption(frame.state)) : "";
     figure_.title = fmt::format("What each head gives to the {}{}", logit_title(frame, *logit), compared);
     figure_.subtitle =
         "Direct logit attribution: a head's output through W_O, times the final norm's scale and the token's "
@@ -277,7 +280,7 @@ class LogitsView final : public ViewPanel {
   std::unique_ptr<exporting::Drawing> figure() const override { return make_head_map_figure(figure_); }
 
  private:
-  LogitSources counterparts_;  ///< of the frozen run, by this run's tokens
+  LogitSources counterparts_;  ///< of the baseline, by this run's tokens
   HeadMapFigure figure_;       ///< of the last frame
   bool copies_ = false;        ///< as soon as the numbers are there
 };

@@ -14,6 +14,7 @@
 #include "app/exports/model_sheet.h"
 #include "app/quantities/quantity.h"
 #include "app/shell/click_area.h"
+#include "app/state/comparison.h"
 #include "app/views/model/film_strip.h"
 #include "app/widgets/gain_control.h"
 #include "app/widgets/head_tools.h"
@@ -131,7 +132,8 @@ class ModelView final : public ViewPanel {
     kept_ = {.maps = {}, .choices = state.heads, .title = "Heads by what they do", .subtitle = {}, .value_title = {}};
     kept_.subtitle = kind_name(frame.result, selection.block.kind) + order_in_words(state.heads);
     if (!sample_.empty()) kept_.subtitle += "; " + sample_;
-    kept_.value_title = frame.shows_difference() ? kDifferenceCaption : quantity(attention::Stage::Weights).value_title;
+    kept_.value_title =
+        frame.shows_difference() ? difference_caption(frame.state) : quantity(attention::Stage::Weights).value_title;
     if (const auto map = view::parse_color_map(state.view.color_map)) kept_.style.color_map = *map;
     kept_.style.scale = view::ScaleKind::Maximum;
     if (frame.shows_difference()) kept_.style = exporting::diverging(kept_.style);

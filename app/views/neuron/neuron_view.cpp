@@ -101,11 +101,12 @@ void draw_header(Frame& frame, const HeadSubject& subject, NeuronMemory& memory)
   frame.mark("neuron.about", last_item_rect());
 }
 
-/// Where a run is frozen, what the pair's score and weight changed by, or why that can't be told.
+/// Where there is a baseline, what the pair's score and weight changed by, or why that can't be told.
 void draw_changes(Frame& frame, const HeadSubject& subject, attention::Cell cell) {
   const CompareChoices& compare = frame.state.compare;
-  if (!compare.frozen || !compare.shows_difference) return;
-  std::string text = fmt::format("Now \u2212 frozen \u201C{}\u201D, of this query and key:", compare.frozen->name);
+  if (!compare.baseline || !compare.shows_difference) return;
+  std::string text = fmt::format("Changes, {} \u201C{}\u201D, of this query and key:", difference_caption(frame.state),
+                                 compare.baseline->name);
   const auto add = [&](const char* name, attention::Stage stage) {
     const EngineTile* known = frame.ask(TileQuery{.quantity = difference_of(stage),
                                                   .block = subject.block,
@@ -119,7 +120,7 @@ void draw_changes(Frame& frame, const HeadSubject& subject, attention::Cell cell
     text += fmt::format(" {} {}", name, is_known ? signed_text(double{known->tile->values.front()}) : "\u2026");
   };
   if (!frame.result.reference_error.empty()) {
-    text = fmt::format("This can\u2019t be compared with the frozen run: {}.", frame.result.reference_error);
+    text = fmt::format("This can\u2019t be compared with the baseline: {}.", frame.result.reference_error);
   } else {
     if (!compares_capture_with_network(frame.state)) {  // else there are only weights to compare
       add("sum of the products", attention::Stage::Scores);

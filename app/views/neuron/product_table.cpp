@@ -91,13 +91,13 @@ std::string describe(const NeuronPair& pair, std::uint32_t component) {
                          : std::string("\nRoPE leaves this component as it is."));
 }
 
-void show_component_tooltip(Frame& frame, const NeuronPair& pair, std::uint32_t component) {
-  ImGui::BeginTooltip();
+void show_component_tooltip(Frame& frame, const NeuronPair& pair, std::uint32_t component, const view::Rect& box) {
+  begin_tooltip(frame, box);
   {
     const Ink ink(frame.ui.fonts().mono_small, frame.ui.theme().text);
     ImGui::TextUnformatted(describe(pair, component).c_str());
   }
-  ImGui::EndTooltip();
+  end_tooltip(frame);
 }
 
 /// The range of bars: always with zero in it, so that a bar's length is its value.
@@ -197,7 +197,9 @@ void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std
   const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
   if (ImGui::IsWindowHovered() && all.contains(mouse)) {
     hovered = static_cast<std::uint32_t>(std::min((mouse.x - all.origin.x) / cell, components - 1.0F));
-    show_component_tooltip(frame, pair, *hovered);
+    show_component_tooltip(
+        frame, pair, *hovered,
+        {.origin = {all.origin.x + static_cast<float>(*hovered) * cell, all.origin.y}, .size = {cell, all.size.y}});
   }
   if (hovered && *hovered < pair.chain.products.size()) {
     const float left = all.origin.x + static_cast<float>(*hovered) * cell;
@@ -237,7 +239,7 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
       const bool is_pointed = ImGui::IsWindowHovered() && row.contains(to_glm(ImGui::GetIO().MousePos));
       if (is_pointed) {
         hovered = component;
-        show_component_tooltip(frame, pair, component);
+        show_component_tooltip(frame, pair, component, row);
       }
       if (hovered == component) list->AddRectFilled(to_imgui(row.origin), to_imgui(row.end()), theme.hover);
       const std::string index = fmt::format("{}", component);

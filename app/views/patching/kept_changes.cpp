@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/analyses/kept_activation.h"
+#include "app/state/comparison.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/slider_keys.h"
 
@@ -28,7 +29,7 @@ void KeptChangesPanel::draw_steering(Frame& frame) {
   const model::TokenBatch& tokens = frame.result.input->queries(selection.block.kind);
   const std::uint32_t start = tokens.start(selection.batch), length = tokens.lengths[selection.batch];
   const auto name = [&](const char* which) {
-    return fmt::format("steering towards the frozen run from L{} ({})", selection.block.layer.value, which);
+    return fmt::format("steering towards {} from L{} ({})", baseline_name(frame.state), selection.block.layer.value, which);
   };
   const std::string label = fmt::format("Steer from layer {}", selection.block.layer.value);
   ImGui::SameLine();
@@ -49,16 +50,18 @@ void KeptChangesPanel::draw_steering(Frame& frame) {
 void KeptChangesPanel::draw_mean(Frame& frame, const std::optional<HeadRef>& head) {
   ImGui::BeginDisabled(!head);
   ImGui::SameLine();
-  if (ImGui::Button("Give the frozen mean") && head) {
+  if (ImGui::Button(has_second_text(frame.state) ? "Give the second text's mean###mean"
+                                                 : "Give the baseline's mean###mean") &&
+      head) {
     const std::uint32_t batch = frame.state.selection.batch;
     const model::TokenBatch& tokens = frame.result.input->queries(head->block.kind);
     keep(reference_mean_query(head->block, batch, head->head, tokens.start(batch), tokens.lengths[batch]),
-         fmt::format("mean output of the frozen run, L{} H{}", head->block.layer.value, head->head));
+         fmt::format("mean output of {}, L{} H{}", baseline_name(frame.state), head->block.layer.value, head->head));
   }
   ImGui::EndDisabled();
   mark_last_item(frame, "patching.mean",
                  "Mean ablation over a reference text: at every token the chosen head gives the mean of what it gives in "
-                 "the frozen run.");
+                 "the other run.");
 }
 
 void KeptChangesPanel::update(Frame& frame) {

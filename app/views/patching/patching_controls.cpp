@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/comparison.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/line_layout.h"
@@ -32,12 +33,12 @@ void choose(Frame& frame, const char* name, const std::vector<std::string>& labe
 void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
   const auto token = frame.result.in_reference(logit.position.batch, logit.position.token);
   if (!token) return;
-  const Prediction* frozen = frame.ask(PredictionQuery{.batch = logit.position.batch,
-                                                       .token = *token,
-                                                       .layer = predicting_layers(*frame.result.network),
-                                                       .is_of_reference = true});
-  if (!frozen || frozen->candidates.empty()) return;
-  const std::uint32_t theirs = frozen->candidates.front().id, ours = logit.prediction->candidates.front().id;
+  const Prediction* baseline = frame.ask(PredictionQuery{.batch = logit.position.batch,
+                                                         .token = *token,
+                                                         .layer = predicting_layers(*frame.result.network),
+                                                         .is_of_reference = true});
+  if (!baseline || baseline->candidates.empty()) return;
+  const std::uint32_t theirs = baseline->candidates.front().id, ours = logit.prediction->candidates.front().id;
   const bool is_chosen = logit.token == theirs && logit.other == ours;
   if (theirs == ours || is_chosen) return;
   const std::string label = fmt::format("\u201C{}\u201D minus \u201C{}\u201D###both", candidate_label(frame.result, theirs),
@@ -48,7 +49,7 @@ void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
     frame.state.logits.token = theirs;
     frame.state.logits.other = ours;
   }
-  mark_last_item(frame, "patching.both", "What the frozen run finds likeliest, minus what the present one does.");
+  mark_last_item(frame, "patching.both", "What the other run finds likeliest, minus what the present one does.");
 }
 
 /// Whether heads are patched at all tokens or at the chosen one.
@@ -68,7 +69,10 @@ void choose_tokens_of_heads(Frame& frame) {
 void draw_patching_controls(Frame& frame, const ChosenLogit& logit) {
   PatchingChoices& choices = frame.state.patching;
   choose(frame, "patching.map", {"residual stream", "attention", "MLP", "heads", "paths"}, choices.map, true);
-  choose(frame, "patching.into", {"frozen into present", "present into frozen"}, choices.into_frozen);
+  choose(frame, "patching.into",
+         has_second_text(frame.state) ? std::vector<std::string>{"second text into first", "first text into second"}
+                                      : std::vector<std::string>{"baseline into present", "present into baseline"},
+         choices.into_baseline);
   choose(frame, "patching.measure", {"logit", "probability", "loss"}, choices.measure);
   choose_tokens_of_heads(frame);
   choose_tokens(frame, logit, "patching");

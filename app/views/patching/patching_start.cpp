@@ -17,65 +17,67 @@ void draw_edit_button(Frame& frame) {
   mark_last_item(frame, "patching.edit", "Puts the caret into the text: change a word.");
 }
 
-void draw_freeze_button(Frame& frame, const char* label, const char* explanation) {
+void draw_keep_button(Frame& frame, const char* label, const char* explanation) {
   if (ImGui::Button(label)) {
     frame.start_command("compare.freeze");
     frame.transient.text_focus = TextFocus::AtEnd;
   }
-  mark_last_item(frame, "patching.freeze", explanation);
+  mark_last_item(frame, "patching.keep_baseline", explanation);
 }
 
 }  // namespace
 
 bool draw_patching_start(Frame& frame) {
   const EngineResult& result = frame.result;
-  const SharedValue<FrozenRun>& frozen = frame.state.compare.frozen;
-  if (!frozen) {
+  const SharedValue<BaselineRun>& baseline = frame.state.compare.baseline;
+  if (!baseline) {
     draw_empty_note(
-        frame, "patching.freeze_first", "Patching needs two texts",
+        frame, "patching.no_baseline", "Patching needs two texts",
         "Open a second text (Ctrl+T) and change a word in it. Activations of one run are put into the other, place "
         "by place: where that carries the prediction over is where the difference is.");
     go_below_note();
     if (ImGui::Button("Open a second text")) frame.start_command("compare.second_text");
     mark_last_item(frame, "patching.second_text", "A second text below the first, to compare it with.");
     ImGui::SameLine();
-    draw_freeze_button(frame, "Freeze this run and edit the text",
-                       "Keeps this run to compare with, and puts the caret into the text.");
+    draw_keep_button(frame, "Keep as baseline and edit the text",
+                     "Keeps this run to compare with, and puts the caret into the text.");
     return false;
   }
-  if (frozen->inputs == run_inputs(frame.state) && has_second_text(frame.state)) {
+  if (baseline->inputs == run_inputs(frame.state) && has_second_text(frame.state)) {
     draw_empty_note(frame, "patching.edit_second", "Now change a word of the second text",
                     "Both texts are the same. They may have different numbers of tokens.");
     return false;
   }
-  if (frozen->inputs == run_inputs(frame.state)) {
+  if (baseline->inputs == run_inputs(frame.state)) {
     draw_empty_note(
         frame, "patching.edit_first", "Now change the text",
-        "The frozen run is this very one. Change a word; a mask or a head that is changed gives another run, too.");
+        "The baseline is this very one. Change a word; a mask or a head that is changed gives another run, too.");
     go_below_note();
     draw_edit_button(frame);
     return false;
   }
-  if (is_capture(frozen->inputs.source)) {
-    draw_empty_note(frame, "patching.capture", "The frozen run is a capture",
-                    "It holds attention alone, no activations that could be put into this run. Freeze a run of this model "
-                    "(Ctrl+D), then change a word of its text.");
+  if (is_capture(baseline->inputs.source)) {
+    draw_empty_note(
+        frame, "patching.capture", "The baseline is a capture",
+        "It holds attention alone, no activations that could be put into this run. Keep a run of this model as baseline "
+        "(Ctrl+D), then change a word of its text.");
     go_below_note();
-    draw_freeze_button(frame, "Freeze this run and edit the text",
-                       "Keeps this run to compare with, and puts the caret into the text.");
+    draw_keep_button(frame, "Keep as baseline and edit the text",
+                     "Keeps this run to compare with, and puts the caret into the text.");
     return false;
   }
   if (result.reference_error.empty()) return true;
   const bool has_target = result.input && result.input->target;
   const std::string text = fmt::format(
       "They can't be compared: {}. {}", result.reference_error,
-      has_target ? "What the model translates itself isn't frozen: write the target yourself, in both runs." : "");
+      has_target ? "What the model translates itself isn't part of the baseline: write the target yourself, in both runs."
+                 : "");
   frame.ui.ensure_glyphs(text);
   draw_empty_note(frame, "patching.refused", "These two runs don't fit", text);
   go_below_note();
   draw_edit_button(frame);
   ImGui::SameLine();
-  draw_freeze_button(frame, "Freeze this run instead", "This run becomes the frozen one: then change its text.");
+  draw_keep_button(frame, "Keep this run instead", "This run becomes the baseline: then change its text.");
   return false;
 }
 

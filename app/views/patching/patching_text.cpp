@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/state/comparison.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
 #include "export/csv.h"
@@ -16,12 +17,53 @@ std::string patched_thing(PatchMap map) {
   return kNames.at(static_cast<std::size_t>(map));
 }
 
-std::string target_name(const PatchingChoices& choices) {
-  return choices.into_frozen ? "the frozen run" : "the present run";
+RunNames run_names(const State& state) {
+  if (!has_second_text(state)) return {};
+  return {.present = "the run of the first text", .baseline = "the run of the second text"};
 }
 
-std::string source_name(const PatchingChoices& choices) {
-  return choices.into_frozen ? "the present run" : "the frozen run";
+std::string target_name(const PatchingChoices& choices, const RunNames& names) {
+  return choices.into_baseline ? names.baseline : names.present;
+}
+
+std::string source_name(const PatchingChoices& choices, const RunNames& names) {
+  return choices.into_baseline ? names.present : names.baseline;
+}
+
+std::string cell_text(const PatchingChoices& choices, const RunNames& names, const std::string& receiver,
+                      const char* where) {
+  const std::string target = target_name(choices, names), source = source_name(choices, names);
+  if (choices.map != PatchMap::Paths) {
+    const bool is_heads = choices.map == PatchMap::Heads;
+    return fmt::format("A cell is {} with the {} of {}{}: 0 changes nothing, 1 is {}.", target,
+                       is_heads ? "output of one head" : patched_thing(choices.map), source,
+                       is_heads ? where : " in one layer, at one token", source);
+  }
+  const bool recomputes_mlps = choices.receiver.recomputes_mlps;
+  return fmt::format(
+      "A cell is {} where {} learn what one head gives in {}{}, through the residual stream{}: all other heads{} stay as "
+      "they are. 0 changes nothing, 1 is {}.",
+      target, receiver, source, where, recomputes_mlps ? " and the MLPs" : "", recomputes_mlps ? "" : " and all MLPs",
+      source);
+}
+
+std::string conclusion_text(const PatchedMap& found) {
+  const bool is_paths = found.map == PatchMap::Paths;
+  const std::string into = is_paths ? fmt::format(" into {}", found.receiver) : std::string();
+  const auto is_visible = [](const PatchCell& cell) { return std::abs(cell.recovery) >= kVisibleRecovery; };
+  if (found.strongest.empty() || !is_visible(found.strongest.front())) {
+    const char* thing = is_paths ? "path" : is_of_heads(found.map) ? "head" : "place";
+    std::string text = fmt::format("No single {} carries the difference{}", thing, into);
+    if (found.tried > 1) text += fmt::format(", nor into the other {} of the strongest heads", found.tried - 1);
+    return text + (is_paths ? ": it comes from the tokens themselves, or in small parts by many paths." : ".");
+  }
+  const auto part = [&](const PatchCell& cell) {
+    return fmt::format("{} ({:.0f} %)", found.place(cell), 100.0 * cell.recovery);
+  };
+  std::string text = fmt::format("{} carries the most of the difference{}", part(found.strongest.front()), into);
+  if (found.strongest.size() > 1 && is_visible(found.strongest[1]))
+    text += fmt::format(", then {}", part(found.strongest[1]));
+  return text + ".";
 }
 
 std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers) {
@@ -29,17 +71,17 @@ std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers) {
     case PatchMeasure::Probability:
       return percent_text(numbers.of(measure));
     case PatchMeasure::Loss:
-      return fmt::format("{:.3f} nats", numbers.of(measure));
+      return fmt::format("{:.3f}", numbers.of(measure));
     case PatchMeasure::Logit:
       break;
   }
   return signed_text(numbers.logit);
 }
 
-std::string recovery_text(const PatchingChoices& choices, double recovery) {
+std::string recovery_text(const PatchingChoices& choices, const RunNames& names, double recovery) {
   if (std::abs(recovery) < 0.0005) return "Changes nothing (0.00)";
   if (recovery < 0.0) return fmt::format("Goes {:.2f} of the way in the other direction", -recovery);
-  return fmt::format("Goes {:.2f} of the way to {}", recovery, source_name(choices));
+  return fmt::format("Goes {:.2f} of the way to {}", recovery, source_name(choices, names));
 }
 
 std::string scale_note(double largest) {

@@ -105,23 +105,19 @@ class PatchingView final : public ViewPanel {
       receiver = search_.end;
       if (search_.is_searching) return std::nullopt;
     }
-    if (const auto chosen = receiver_in(frame.state.patching.receiver, frame.result.shapes); chosen && !receiver)
-      receiver = PathEnd{.head = *chosen};
+    const PathReceiver& choice = frame.state.patching.receiver;
+    if (const auto chosen = receiver_in(choice, frame.result.shapes); chosen && !receiver)
+      receiver = PathEnd{.head = *chosen, .input = choice.input};
     if (!receiver) return std::nullopt;
     draw_path_controls(frame, *receiver);
-    receiver_ = receiver_name(frame, receiver->head);
-    return path_patching_query(frame.state.patching, receiver->head, kind, logit.position.batch, logit.position.token,
-                               logit.token, logit.other);
+    receiver_ = receiver_name(frame, *receiver);
+    return paths_query(frame, logit, *receiver);
   }
 
   /// Instead of the map.
   void draw_missing(Frame& frame) const {
     if (!search_.is_searching) return draw_small(frame, "There is no attention of this kind.", frame.ui.theme().warning);
-    draw_small(frame,
-               fmt::format("Looking for the head that matters most, in which the paths end: {} of {} heads patched so "
-                           "far\u2026",
-                           search_.known, search_.all),
-               frame.ui.theme().text_dim);
+    draw_small(frame, search_text(search_), frame.ui.theme().text_dim);
   }
 
   std::string label(std::size_t column) const { return column < labels_.size() ? labels_[column] : std::to_string(column); }
@@ -135,6 +131,7 @@ class PatchingView final : public ViewPanel {
     const bool is_known = result_ == answer.result && choices_.measure == measure;
     result_ = answer.result;
     choices_ = frame.state.patching;
+    names_ = run_names(frame.state);
     kind_ = frame.state.selection.block.kind;
     position_ = logit.position;
     token_ = logit.token;
@@ -160,26 +157,17 @@ class PatchingView final : public ViewPanel {
 
   void draw_summary(Frame& frame) {
     const PatchEffects& found = *effects_;
-    const PatchedNumbers& now = choices_.into_frozen ? found.source : found.target;
-    const PatchedNumbers& then = choices_.into_frozen ? found.target : found.source;
     const bool is_at_token = is_heads() && choices_.at_token && choices_.token;
     const char* const where = is_at_token ? " at the chosen token" : " at all tokens";
-    summary_ = fmt::format("{}: {} now, {} in the frozen run. ", measured_, measured_text(choices_.measure, now),
-                           measured_text(choices_.measure, then));
-    if (is_paths()) {
-      summary_ += fmt::format(
-          "A cell is {} where {} learn what one head gives in {}{}, through the residual stream{}: all other heads{} stay "
-          "as they are. 0 changes nothing, 1 is {}.",
-          target_name(choices_), receiver_, source_name(choices_), where,
-          choices_.receiver.recomputes_mlps ? " and the MLPs" : "", choices_.receiver.recomputes_mlps ? "" : " and all MLPs",
-          source_name(choices_));
-    } else {
-      summary_ += fmt::format("A cell is {} with the {} of {}{}: 0 changes nothing, 1 is {}.", target_name(choices_),
-                              is_heads() ? "output of one head" : patched_thing(choices_.map), source_name(choices_),
-                              is_heads() ? where : " in one layer, at one token", source_name(choices_));
-    }
+    summary_ = fmt::format("{}: {} in {}, {} in {}. {}", measured_, measured_text(choices_.measure, found.target),
+                           target_name(choices_, names_), measured_text(choices_.measure, found.source),
+                           source_name(choices_, names_), cell_text(choices_, names_, receiver_, where));
     if (found.is_complete()) {
-      conclusion_ = conclude();
+      conclusion_ = conclusion_text({.map = choices_.map,
+                                     .strongest = strongest_,
+                                     .place = [&](const PatchCell& cell) { return place(cell.row, cell.column); },
+                                     .receiver = receiver_,
+                                     .tried = search_.tried});
       ImGui::PushTextWrapPos(0.0F);
       const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
       ImGui::TextUnformatted(conclusion_.c_str());
@@ -190,25 +178,6 @@ class PatchingView final : public ViewPanel {
     if (!found.is_complete()) text += fmt::format(" {} of {} cells measured so far\u2026", found.known, found.all);
     draw_small(frame, text, frame.ui.theme().text);
     frame.mark("patching.summary", last_item_rect());
-  }
-
-  /// What the map says, in a sentence.
-  std::string conclude() const {
-    constexpr double kLittle = 0.05;
-    const char* thing = is_paths() ? "path" : is_heads() ? "head" : "place";
-    if (strongest_.empty() || std::abs(strongest_.front().recovery) < kLittle) {
-      return fmt::format("No single {} carries the difference{}.", thing,
-                         is_paths() ? fmt::format(" into {}", receiver_) : std::string());
-    }
-    const auto part = [&](const PatchCell& cell) {
-      return fmt::format("{} ({:.0f} %)", place(cell.row, cell.column), 100.0 * cell.recovery);
-    };
-    std::string text = fmt::format("{} carries the most of the difference{}", part(strongest_.front()),
-                                   is_paths() ? fmt::format(" into {}", receiver_) : std::string());
-    if (strongest_.size() > 1 && std::abs(strongest_[1].recovery) >= kLittle) {
-      text += fmt::format(", then {}", part(strongest_[1]));
-    }
-    return text + ".";
   }
 
   void draw_buttons(Frame& frame) {
@@ -224,7 +193,7 @@ class PatchingView final : public ViewPanel {
     ImGui::EndDisabled();
     mark_last_item(
         frame, "patching.keep",
-        "Keeps the chosen cell's activations of the frozen run in the present run, until they are removed: all views show "
+        "Keeps the chosen cell's activations of the other run in the present one, until they are removed: all views show "
         "the patched run. Or drag a cell: here, or onto another one, where its activations go then.");
     if (choices_.map == PatchMap::Heads) kept_.draw_mean(frame, cell ? std::optional(head_at(*cell)) : std::nullopt);
     if (choices_.map == PatchMap::Residual) kept_.draw_steering(frame);
@@ -242,8 +211,8 @@ class PatchingView final : public ViewPanel {
     return PatchCell{.row = static_cast<std::size_t>(layer - effects_->layers.begin()), .column = column};
   }
 
-  /// Only activations of the frozen run are kept, in the present one.
-  bool can_keep() const { return !choices_.into_frozen && !is_paths(); }
+  /// Only activations of the baseline are kept, in the present one.
+  bool can_keep() const { return !choices_.into_baseline && !is_paths(); }
 
   /// Another one where the map is of another run, or shows something else.
   std::uint64_t map_number(const Frame& frame) const {
@@ -257,7 +226,7 @@ class PatchingView final : public ViewPanel {
     return {.block = block_of(cell.row), .head = static_cast<std::uint32_t>(cell.column)};
   }
   std::string kept_name(const PatchCell& cell) const {
-    return fmt::format("{} of the frozen run, {}", patched_thing(choices_.map), place(cell.row, cell.column));
+    return fmt::format("{} of {}, {}", patched_thing(choices_.map), names_.baseline, place(cell.row, cell.column));
   }
 
   void keep_patch(Frame& frame, const PatchCell& from, const PatchCell& to) {
@@ -303,7 +272,7 @@ class PatchingView final : public ViewPanel {
                                                        effects_->first + column, label(column));
     return fmt::format("{}: {} {} patched, {} before. {}. {}", where, measured_, measured_text(choices_.measure, *numbers),
                        measured_text(choices_.measure, effects_->target),
-                       recovery_text(choices_, value(row, column).value_or(0.0)),
+                       recovery_text(choices_, names_, value(row, column).value_or(0.0)),
                        is_heads() ? "Click: selects the head. Double click: shows its map."
                                   : "Click: selects the layer and the token. Double click: patches single heads there.");
   }
@@ -323,8 +292,8 @@ class PatchingView final : public ViewPanel {
                     .value = recovered,
                     .notes = {{"measure", measured_},
                               {"patched", number(*patched)},
-                              {"target", fmt::format("{}: {}", target_name(choices_), number(effects_->target))},
-                              {"source", fmt::format("{}: {}", source_name(choices_), number(effects_->source))}}};
+                              {"target", fmt::format("{}: {}", target_name(choices_, names_), number(effects_->target))},
+                              {"source", fmt::format("{}: {}", source_name(choices_, names_), number(effects_->source))}}};
     const std::string what = is_paths()   ? fmt::format("what {} learn of the head's output", receiver_)
                              : is_heads() ? fmt::format("output of head {}", column)
                                           : fmt::format("{} at {}", patched_thing(choices_.map), place(row, column));
@@ -452,6 +421,7 @@ class PatchingView final : public ViewPanel {
   const PatchEffects* effects_ = nullptr;         ///< of result_, while something is drawn
   std::shared_ptr<const AnalysisResult> result_;  ///< that the following are of
   PatchingChoices choices_;
+  RunNames names_;
   model::BlockKind kind_ = model::BlockKind::EncoderSelf;
   PredictionPosition position_;
   std::uint32_t token_ = 0;          ///< of the vocabulary, that is measured

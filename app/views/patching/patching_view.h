@@ -6,7 +6,7 @@
 
 namespace headlight::app {
 
-/// Activation patching between the present run and the frozen one: a map of layers and tokens, or of heads, and a list.
+/// Activation patching between the present run and the baseline: a map of layers and tokens, or of heads, and a list.
 std::unique_ptr<ViewPanel> open_patching_view();
 
 }  // namespace headlight::app

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "app/analyses/activation_patching.h"
 #include "app/analyses/head_metric_text.h"
+#include "app/analyses/path_patching.h"
+#include "app/views/patching/patching_text.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/line_layout.h"
 #include "app/widgets/segmented.h"
@@ -16,6 +19,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kPathGap = 12.0F;
+constexpr std::size_t kTriedReceivers = 3;
 
 /// What State says until the user chooses a receiver.
 const HeadRef kUnchosen{.block = {.kind = PathReceiver().kind, .layer = {kLastLayer}}, .head = 0};
@@ -29,26 +33,27 @@ std::string name_with_kind(const Frame& frame, const HeadRef& head) {
   return has_kinds(frame, head.block.kind) ? fmt::format("{} {}", model::to_string(head.block.kind), name) : name;
 }
 
-void choose_receiver(Frame& frame, const HeadRef& head) {
+void take_receiver(Frame& frame, const HeadRef& head, PathInput input) {
   PathReceiver& receiver = frame.state.patching.receiver;
   receiver.kind = head.block.kind;
   receiver.layer = head.block.layer.value;
   receiver.head = head.head;
+  receiver.input = input;
 }
 
 /// Steps through all heads of all kinds, from the last one to the first.
-void step_receiver(Frame& frame, const HeadRef& receiver, std::size_t step) {
+void step_receiver(Frame& frame, const PathEnd& end, std::size_t step) {
   std::vector<HeadRef> heads;
   for (const auto& [block, shape] : frame.result.shapes) {
     for (std::uint32_t head = 0; head < shape.heads; ++head) heads.push_back({.block = block, .head = head});
   }
-  const auto found = std::ranges::find(heads, receiver);
+  const auto found = std::ranges::find(heads, end.head);
   if (found == heads.end()) return;
   const auto at = static_cast<std::size_t>(found - heads.begin());
-  choose_receiver(frame, heads[(at + step) % heads.size()]);
+  take_receiver(frame, heads[(at + step) % heads.size()], end.input);
 }
 
-/// What the view says of a receiver that it has found itself; of a chosen one, a button to find it again.
+/// What the view says of a receiver that it found itself; of a chosen one, a button to find it again.
 void draw_how_found(Frame& frame, const PathEnd& receiver) {
   if (receiver.recovery) {
     const std::string text = fmt::format("strongest: {:.2f} by itself", *receiver.recovery);
@@ -60,10 +65,26 @@ void draw_how_found(Frame& frame, const PathEnd& receiver) {
     return;
   }
   continue_line(button_width("Strongest"), kPathGap);
-  if (ImGui::Button("Strongest")) choose_receiver(frame, kUnchosen);
+  if (ImGui::Button("Strongest")) take_receiver(frame, kUnchosen, PathReceiver().input);
   mark_last_item(
       frame, "patching.receiver.strongest",
-      "The head whose output of the other run carries the prediction the furthest becomes the one that receives.");
+      "The head whose output of the other run carries the prediction the furthest receives, by the input into which the "
+      "strongest path leads; the next one where no path into it is visible.");
+}
+
+/// The size of the strongest path into an input, counted in `found` while it isn't known; none: not known, or there is none.
+std::optional<double> strongest_path(Frame& frame, const ChosenLogit& logit, const PathEnd& end, FoundReceiver& found) {
+  const Analysed* answer = frame.ask(paths_query(frame, logit, end));
+  if (answer != nullptr && !answer->error.empty()) return std::nullopt;
+  const auto* paths = answer != nullptr ? answer->as<PatchEffects>() : nullptr;
+  found.known += paths != nullptr ? paths->known : 0;
+  found.all += paths != nullptr ? paths->all : 0;
+  if (paths == nullptr || !paths->is_complete()) {
+    found.is_searching = true;
+    return std::nullopt;
+  }
+  const std::vector<PatchCell> first = strongest_patches(*paths, frame.state.patching.measure, 1);
+  return first.empty() ? std::nullopt : std::optional(std::abs(first.front().recovery));
 }
 
 void draw_receiver(Frame& frame, const PathEnd& end) {
@@ -73,7 +94,7 @@ void draw_receiver(Frame& frame, const PathEnd& end) {
   ImGui::SameLine();
   std::size_t heads = 0;
   for (const auto& [block, shape] : frame.result.shapes) heads += shape.heads;
-  if (ImGui::Button("<###receiver.before")) step_receiver(frame, receiver, heads - 1);
+  if (ImGui::Button("<###receiver.before")) step_receiver(frame, end, heads - 1);
   mark_last_item(frame, "patching.receiver.previous", "The head before the one that receives.");
   ImGui::SameLine();
   {
@@ -83,22 +104,22 @@ void draw_receiver(Frame& frame, const PathEnd& end) {
   }
   frame.mark("patching.receiver", last_item_rect());
   ImGui::SameLine();
-  if (ImGui::Button(">###receiver.after")) step_receiver(frame, receiver, 1);
+  if (ImGui::Button(">###receiver.after")) step_receiver(frame, end, 1);
   mark_last_item(frame, "patching.receiver.next", "The head behind the one that receives.");
   draw_how_found(frame, end);
   const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
   if (selected == receiver) return;
   const std::string label = fmt::format("Take {}###take", name_with_kind(frame, selected));
   continue_line(button_width(label.c_str()), kPathGap);
-  if (ImGui::Button(label.c_str())) choose_receiver(frame, selected);
+  if (ImGui::Button(label.c_str())) take_receiver(frame, selected, end.input);
   mark_last_item(frame, "patching.receiver.take", "The selected head becomes the one that receives.");
 }
 
 }  // namespace
 
-std::string receiver_name(const Frame& frame, const HeadRef& receiver) {
+std::string receiver_name(const Frame& frame, const PathEnd& end) {
   constexpr std::array kInputs = {"queries", "keys", "values"};
-  const PathInput input = frame.state.patching.receiver.input;
+  const auto& [receiver, input, recovery] = end;
   const char* const read = kInputs.at(static_cast<std::size_t>(input));
   const auto shape = frame.result.shapes.find(receiver.block);
   const std::uint32_t kv_heads = shape == frame.result.shapes.end() ? 0 : shape->second.kv_heads;
@@ -109,7 +130,21 @@ std::string receiver_name(const Frame& frame, const HeadRef& receiver) {
                      first + group - 1);
 }
 
+std::string search_text(const FoundReceiver& search) {
+  const std::string progress = search.all == 0 ? "\u2026" : fmt::format(": {} of {}\u2026", search.known, search.all);
+  if (search.tried == 0) return "Patching heads by themselves, to find those in which paths can end" + progress;
+  return fmt::format("Looking at paths into the {} head{}{}", search.tried == 1 ? "strongest" : "strongest few",
+                     search.tried == 1 ? "" : "s", progress);
+}
+
 bool is_receiver_chosen(const PathReceiver& receiver) { return receiver.layer != kLastLayer; }
+
+AnalysisQuery paths_query(const Frame& frame, const ChosenLogit& logit, const PathEnd& end) {
+  PatchingChoices choices = frame.state.patching;
+  choices.receiver.input = end.input;
+  return path_patching_query(choices, end.head, frame.state.selection.block.kind, logit.position.batch, logit.position.token,
+                             logit.token, logit.other);
+}
 
 FoundReceiver find_receiver(Frame& frame, const ChosenLogit& logit) {
   const model::BlockKind kind = frame.state.selection.block.kind;
@@ -121,23 +156,31 @@ FoundReceiver find_receiver(Frame& frame, const ChosenLogit& logit) {
   if (effects == nullptr) return {.is_searching = answer == nullptr || answer->error.empty()};
   FoundReceiver found{.is_searching = !effects->is_complete(), .known = effects->known, .all = effects->all};
   if (found.is_searching) return found;
+  double strongest = -1.0;
   for (const PatchCell& cell : strongest_patches(*effects, heads.measure, effects->all)) {
     const std::uint32_t layer = effects->layers[cell.row];
     if (layer == effects->layers.front()) continue;
-    found.end = PathEnd{.head = {.block = {kind, LayerIndex{layer}}, .head = static_cast<std::uint32_t>(cell.column)},
-                        .recovery = cell.recovery};
-    return found;
+    if (found.tried == kTriedReceivers || strongest >= kVisibleRecovery) break;
+    const HeadRef head{.block = {kind, LayerIndex{layer}}, .head = static_cast<std::uint32_t>(cell.column)};
+    ++found.tried;
+    for (const PathInput input : {PathInput::Value, PathInput::Key, PathInput::Query}) {
+      const std::optional<double> size = strongest_path(frame, logit, {.head = head, .input = input}, found);
+      if (!size || *size <= strongest) continue;
+      strongest = *size;
+      found.end = PathEnd{.head = head, .input = input, .recovery = cell.recovery};
+    }
+    if (found.is_searching) return found;
   }
   return found;
 }
 
-void draw_path_controls(Frame& frame, const PathEnd& receiver) {
+void draw_path_controls(Frame& frame, const PathEnd& end) {
   PathReceiver& choices = frame.state.patching.receiver;
-  draw_receiver(frame, receiver);
+  draw_receiver(frame, end);
   const std::vector<std::string> inputs = {"queries", "keys", "values"};
   continue_line(segmented_width(frame, inputs), kPathGap);
-  auto input = static_cast<std::size_t>(choices.input);
-  if (draw_segmented(frame, "patching.input", inputs, input)) choices.input = static_cast<PathInput>(input);
+  auto input = static_cast<std::size_t>(end.input);
+  if (draw_segmented(frame, "patching.input", inputs, input)) take_receiver(frame, end.head, static_cast<PathInput>(input));
   const std::vector<std::string> mlps = {"MLPs frozen", "MLPs recomputed"};
   continue_line(segmented_width(frame, mlps), kPathGap);
   auto recomputes = static_cast<std::size_t>(choices.recomputes_mlps);

@@ -49,7 +49,7 @@ void draw_cell(Frame& frame, const inference::Candidate& candidate, const Predic
   }
   if (ImGui::IsMouseHoveringRect(to_imgui(box.origin), to_imgui(box.end())) && ImGui::IsWindowHovered()) {
     list->AddRect(to_imgui(box.origin), to_imgui(box.end()), frame.ui.theme().crosshair, 3.0F, 0, 1.5F);
-    draw_candidate_tooltip(frame, candidate, nullptr);
+    draw_candidate_tooltip(frame, candidate, box, nullptr);
     frame.transient.pointed_number =
         NumberRef{.of = std::string(kLensProbability),
                   .block = frame.state.selection.block,

@@ -12,6 +12,7 @@
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"
 #include "app/exports/shown_predictions.h"
+#include "app/state/comparison.h"
 #include "app/views/predictions/every_position.h"
 #include "app/views/predictions/generation_controls.h"
 #include "app/views/predictions/logit_lens.h"
@@ -81,21 +82,21 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
 /// Tokens of the vocabulary that the run predicts.
 std::size_t predicted_size(const EngineResult& result) { return result.network->layers->unembedding->linear.out(); }
 
-/// Is there a frozen run that this one is compared with?
-bool is_comparing(const Frame& frame) { return frame.state.compare.frozen && frame.result.reference_error.empty(); }
+/// Is there a baseline that this one is compared with?
+bool is_comparing(const Frame& frame) { return frame.state.compare.baseline && frame.result.reference_error.empty(); }
 
-/// What the frozen run predicts at the position; null while it isn't known, and where nothing is compared.
-const inference::Distribution* frozen_distribution(Frame& frame, PredictionMemory& memory,
-                                                   const PredictionPosition& position) {
+/// What the baseline predicts at the position; null while it isn't known, and where nothing is compared.
+const inference::Distribution* baseline_distribution(Frame& frame, PredictionMemory& memory,
+                                                     const PredictionPosition& position) {
   const auto token = is_comparing(frame) ? frame.result.in_reference(position.batch, position.token) : std::nullopt;
   if (!token) return nullptr;
-  const Prediction* frozen = frame.ask(PredictionQuery{.batch = position.batch,
-                                                       .token = *token,
-                                                       .layer = predicting_layers(*frame.result.network),
-                                                       .keeps_logits = true,
-                                                       .is_of_reference = true});
+  const Prediction* baseline = frame.ask(PredictionQuery{.batch = position.batch,
+                                                         .token = *token,
+                                                         .layer = predicting_layers(*frame.result.network),
+                                                         .keeps_logits = true,
+                                                         .is_of_reference = true});
   const inference::Distribution* known =
-      frozen && frozen->logits ? memory.other(frozen->logits, frame.state.generation.sampling) : nullptr;
+      baseline && baseline->logits ? memory.other(baseline->logits, frame.state.generation.sampling) : nullptr;
   const bool is_of_shown = known && known->probabilities.size() == predicted_size(frame.result);
   return is_of_shown ? known : nullptr;
 }
@@ -131,13 +132,14 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
   const inference::SamplingSettings& sampling = frame.state.generation.sampling;
   // Until the new ones are there, the last ones stay.
   const inference::Distribution* now = memory.is_of(frame.result) ? memory.shown(sampling) : nullptr;
-  const inference::Distribution* frozen = now ? frozen_distribution(frame, memory, position) : nullptr;
-  const inference::Distribution* before = frozen                                                 ? frozen
+  const inference::Distribution* baseline = now ? baseline_distribution(frame, memory, position) : nullptr;
+  const inference::Distribution* before = baseline                                               ? baseline
                                           : now && !is_generating(frame) && !is_comparing(frame) ? memory.before(sampling)
                                                                                                  : nullptr;
   draw_caption(frame, now ? distribution_in_words(*now, sampling) : "computing\u2026");
   if (before) {
-    draw_change(frame, *now, *before, frozen ? "the frozen run" : fmt::format("before {} changed", memory.change()));
+    draw_change(frame, *now, *before,
+                baseline ? baseline_name(frame.state) : fmt::format("before {} changed", memory.change()));
   }
   ImGui::Spacing();
   const float controls = can_generate ? generation_controls_height(frame) : 0.0F;

@@ -17,6 +17,7 @@
 #include "app/quantities/shown_map.h"
 #include "app/shell/click_area.h"
 #include "app/shell/imgui_vectors.h"
+#include "app/state/comparison.h"
 #include "app/views/side_by_side/sides_choice.h"
 #include "app/views/side_by_side/weight_map.h"
 #include "app/widgets/color_bar.h"
@@ -68,9 +69,9 @@ Side left_side(const Frame& frame) {
 
 Side right_side(const Frame& frame, const HeadRef& head) {
   Side side = left_side(frame);
-  if (frame.state.side_by_side.right == SideMap::Frozen) {
-    side.map.quantity = frozen_of(side.map.quantity);
-    side.title += fmt::format(" of the frozen run \u201C{}\u201D", frame.state.compare.frozen->name);
+  if (frame.state.side_by_side.right == SideMap::Baseline) {
+    side.map.quantity = baseline_of(side.map.quantity);
+    side.title += fmt::format(" of {} \u201C{}\u201D", baseline_name(frame.state), frame.state.compare.baseline->name);
     return side;
   }
   if (frame.state.side_by_side.right == SideMap::LayerMean) {
@@ -96,20 +97,21 @@ class SideBySideView final : public ViewPanel {
   void draw(Frame& frame) override {
     if (!frame.result.input || !frame.result.shapes.contains(frame.state.selection.block)) return;
     const SideMap beside = frame.state.side_by_side.right;
-    const bool is_frozen = beside == SideMap::Frozen;
+    const bool is_baseline = beside == SideMap::Baseline;
     const HeadRef other = beside == SideMap::OtherHead ? other_head(frame) : HeadRef{};
-    const bool has_right = !is_frozen || frame.state.compare.frozen;
+    const bool has_right = !is_baseline || frame.state.compare.baseline;
     const Side left = left_side(frame);
     const Side right = has_right ? right_side(frame, other) : left;
     draw_view_title(frame, has_right ? fmt::format("{} beside {}", left.title, right.title) : left.title);
     choose_sides(frame, other);
     if (!has_right) {
-      return draw_empty_note(frame, "side_by_side.nothing_frozen", "Nothing is frozen",
-                             "Freeze this run (Ctrl+D), then change the text, the masks or the model: both runs stand "
-                             "side by side.");
+      return draw_empty_note(
+          frame, "side_by_side.no_baseline", "There is no baseline",
+          "Keep this run as baseline (Ctrl+D) and change the text, the masks or the model, or open a second text "
+          "(Ctrl+T): both runs stand side by side.");
     }
-    if (is_frozen && !frame.result.reference_error.empty()) {
-      return draw_empty_note(frame, "side_by_side.refused", "The frozen run can't stand beside this one",
+    if (is_baseline && !frame.result.reference_error.empty()) {
+      return draw_empty_note(frame, "side_by_side.refused", "The baseline can't stand beside this one",
                              frame.result.reference_error);
     }
     draw_maps(frame, left, right);
@@ -156,8 +158,9 @@ class SideBySideView final : public ViewPanel {
     const model::BlockKind kind = frame.state.selection.block.kind;
     const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
     for (std::size_t side = 0; side < 2; ++side) {
-      const bool is_frozen = side == 1 && frame.state.side_by_side.right == SideMap::Frozen && frame.result.reference_input;
-      const model::ModelInput& input = is_frozen ? *frame.result.reference_input : *frame.result.input;
+      const bool is_baseline =
+          side == 1 && frame.state.side_by_side.right == SideMap::Baseline && frame.result.reference_input;
+      const model::ModelInput& input = is_baseline ? *frame.result.reference_input : *frame.result.input;
       queries_.at(side) = tokens_of(frame, input.queries(kind), shape.queries, query_range(frame, kind), "query");
       keys_.at(side) = tokens_of(frame, input.keys(kind), shape.keys, key_range(frame, kind), "key");
     }
@@ -181,7 +184,11 @@ class SideBySideView final : public ViewPanel {
     frame.mark("side_by_side.other", second_port.visible());
     const float end = std::max(rooms.areas[0].end().y, rooms.areas[1].end().y);
     draw_footer(frame, {.origin = {begin.x, end + kAbove}, .size = {room.x, kFooter}}, first, second);
-    if (frame.transient.hovered) draw_tooltip(frame, left, right, *frame.transient.hovered);
+    if (!frame.transient.hovered) return;
+    const auto [query, key] = *frame.transient.hovered;
+    const bool is_right = second_port.visible().contains(to_glm(ImGui::GetIO().MousePos));
+    draw_tooltip(frame, left, right, {query, key},
+                 (is_right ? second_port : first_port).rect_of({.row = query, .column = key}));
   }
 
   /// What is left of the pane, as wide without a scroll bar as with one: maps grow with their width, so that they would
@@ -278,7 +285,7 @@ class SideBySideView final : public ViewPanel {
     ImGui::PopClipRect();
   }
 
-  void draw_tooltip(Frame& frame, const Side& left, const Side& right, Cell cell) const {
+  void draw_tooltip(Frame& frame, const Side& left, const Side& right, Cell cell, const view::Rect& box) const {
     const auto number = [&](const Side& side) {
       return TileNumbers(frame, side.map.block, side.map.batch, side.map.head).cell(side.map.quantity, cell);
     };
@@ -290,11 +297,11 @@ class SideBySideView final : public ViewPanel {
     std::string tokens = sentence(0);
     if (sentence(1) != tokens) tokens = fmt::format("left {}, right {}", tokens, sentence(1));
     frame.ui.ensure_glyphs(tokens);
-    ImGui::BeginTooltip();
+    begin_tooltip(frame, box);
     ImGui::TextUnformatted(tokens.c_str());
     const std::string difference = a && b ? fmt::format("{:+.4f}", *a - *b) : "\u2026";
     ImGui::Text("left %s, right %s, left \u2212 right %s", cell_text(a).c_str(), cell_text(b).c_str(), difference.c_str());
-    ImGui::EndTooltip();
+    end_tooltip(frame);
   }
 
   /// What both maps have in common, and the colours of both.

@@ -9,6 +9,7 @@
 
 #include "app/analyses/head_metric_text.h"
 #include "app/analyses/head_similarity.h"
+#include "app/state/comparison.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/kind_choice.h"
 #include "app/widgets/line_layout.h"
@@ -110,7 +111,7 @@ HeadRef other_head(Frame& frame) {
 }
 
 void choose_sides(Frame& frame, const HeadRef& other) {
-  const std::vector<std::string> labels = {"another head", "the frozen run", "the layer\u2019s mean"};
+  const std::vector<std::string> labels = {"another head", baseline_name(frame.state), "the layer\u2019s mean"};
   SideMap& right = frame.state.side_by_side.right;
   {
     const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
@@ -122,8 +123,8 @@ void choose_sides(Frame& frame, const HeadRef& other) {
   if (draw_segmented(frame, "side_by_side.right", labels, chosen)) right = static_cast<SideMap>(chosen);
   if (right == SideMap::OtherHead) {
     choose_other_head(frame, other);
-  } else if (right == SideMap::Frozen && !frame.state.compare.frozen) {
-    if (draw_control(frame, "Freeze this run", "side_by_side.freeze",
+  } else if (right == SideMap::Baseline && !frame.state.compare.baseline) {
+    if (draw_control(frame, "Keep as baseline", "side_by_side.keep_baseline",
                      "Keeps this run to compare later ones with (Ctrl+D).")) {
       frame.start_command("compare.freeze");
     }

@@ -8,9 +8,9 @@
 
 #include "app/shell/click_area.h"
 #include "app/views/steps/step_text.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/color_bar.h"
-#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/math_text.h"

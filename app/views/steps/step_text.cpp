@@ -15,18 +15,17 @@ struct Names {
   const char* name;
   const char* space;
 };
-constexpr Names kNames[] = {{.title = "memory", .symbol = "E", .name = "memory", .space = "ℝ^{n_k×d_{model}}"},
-                            {.title = "query weights", .symbol = "W_Q", .name = "w_q", .space = "ℝ^{d_{model}×d_k}"},
-                            {.title = "key weights", .symbol = "W_K", .name = "w_k", .space = "ℝ^{d_{model}×d_k}"},
-                            {.title = "value weights", .symbol = "W_V", .name = "w_v", .space = "ℝ^{d_{model}×d_v}"},
-                            {.title = "output weights", .symbol = "W_O", .name = "w_o", .space = "ℝ^{h·d_v×d_{model}}"}};
+constexpr Names kNames[] = {
+    {.title = "memory", .symbol = "E", .name = "memory", .space = "ℝ^{n_k×d_{model}}"},
+    {.title = "query weights", .symbol = "W_Q", .name = "w_q", .space = "ℝ^{d_{model}×d_k}"},
+    {.title = "key weights", .symbol = "W_K", .name = "w_k", .space = "ℝ^{d_{model}×d_k}"},
+    {.title = "value weights", .symbol = "W_V", .name = "w_v", .space = "ℝ^{d_{model}×d_v}"},
+    {.title = "output weights", .symbol = "W_O", .name = "w_o", .space = "ℝ^{h·d_v×d_{model}}"},
+    {.title = "gate weights", .symbol = "W_G", .name = "w_gate", .space = "ℝ^{d_{model}×d_{ff}}"},
+    {.title = "feed-forward weights", .symbol = "W_1", .name = "w_1", .space = "ℝ^{d_{model}×d_{ff}}"},
+    {.title = "feed-forward weights", .symbol = "W_2", .name = "w_2", .space = "ℝ^{d_{ff}×d_{model}}"}};
 
-const Names& names_of(StepMatrix matrix) {
-  for (const Other other : {Other::Memory, Other::QueryWeight, Other::KeyWeight, Other::ValueWeight}) {
-    if (matrix == StepMatrix(other)) return kNames[static_cast<std::size_t>(other)];
-  }
-  return kNames[static_cast<std::size_t>(Other::OutputWeight)];
-}
+const Names& names_of(StepMatrix matrix) { return kNames[static_cast<std::size_t>(matrix.other())]; }
 
 }  // namespace
 
@@ -47,7 +46,7 @@ shell::Color step_color(StepMatrix matrix, const shell::Theme& theme) {
   if (matrix == Other::QueryWeight) return theme.query;
   if (matrix == Other::KeyWeight) return theme.key;
   if (matrix == Other::ValueWeight) return theme.value;
-  return matrix == Other::OutputWeight ? theme.output : theme.text;
+  return matrix == Other::Memory ? theme.text : theme.output;
 }
 
 std::string step_space(StepMatrix matrix, const BlockGeometry& geometry) {
@@ -58,6 +57,7 @@ std::string step_space(StepMatrix matrix, const BlockGeometry& geometry) {
 
 const char* step_rows(StepMatrix matrix, const BlockGeometry& geometry) {
   if (matrix == Other::OutputWeight) return "h·d_v";
+  if (matrix == Other::FfnWeight) return "d_{ff}";
   if (matrix.is_weight()) return "d_{model}";
   if (matrix.has_key_rows()) return geometry.is_self ? "token" : "key";
   return matrix.is_map() || !geometry.is_self ? "query" : "token";
@@ -67,6 +67,7 @@ const char* step_columns(StepMatrix matrix) {
   if (matrix.is_map()) return "key";
   if (matrix.is_stage()) return quantity(matrix.stage()).width.c_str();
   if (matrix == Other::QueryWeight || matrix == Other::KeyWeight) return "d_k";
+  if (matrix == Other::GateWeight || matrix == Other::HiddenWeight) return "d_{ff}";
   return matrix == Other::ValueWeight ? "d_v" : "d_{model}";
 }
 

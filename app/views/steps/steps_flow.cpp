@@ -8,9 +8,11 @@
 #include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
 #include "app/cells/stage_text.h"
+#include "app/quantities/formulas.h"
+#include "app/state/comparison.h"
 #include "app/views/steps/step_text.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/frozen_numbers.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/thumbnail.h"
 
@@ -78,7 +80,7 @@ std::string operation(StepMatrix matrix, const HeadSubject& subject) {
     case Stage::Output:
       return "M · W_O";
     default:
-      return "";
+      return formulas::operation(matrix.stage(), {.block = subject.block, .layer = subject.layer});
   }
 }
 
@@ -139,6 +141,7 @@ std::optional<MatrixSize> matrix_size(const HeadSubject& subject, StepMatrix mat
 std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatrix matrix) {
   if (matrix == StepMatrix::Other::Memory) return "the encoder's output, or the second text";
   if (matrix == StepMatrix::Other::OutputWeight) return "all heads; framed: this one's rows";
+  if (matrix > StepMatrix(StepMatrix::Other::OutputWeight)) return "the same for every token";
   if (!matrix.is_stage()) return fmt::format("columns of head {}", subject.geometry.head);
   if (matrix != Stage::Masked) {
     return quantity(matrix.stage())
@@ -167,7 +170,7 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
   view.shape = fmt::format("{} = {} × {}", step_space(matrix, subject.geometry), size.rows, size.columns);
   view.remark = remark(view.plan, subject.geometry);
   if (matrix.is_stage() && shows_difference_of(frame, matrix.stage())) {
-    view.remark += fmt::format("{}{}", view.remark.empty() ? "" : " \u00B7 ", kDifferenceCaption);
+    view.remark += fmt::format("{}{}", view.remark.empty() ? "" : " \u00B7 ", difference_caption(frame.state));
   }
   view.row_axis = step_rows(matrix, subject.geometry);
   view.column_axis = step_columns(matrix);
@@ -227,17 +230,17 @@ struct PlacedSection {
 /// A section's title; of a capture it says what the file has and what it lacks.
 std::string section_title(const Frame& frame, const HeadSubject& subject, const SectionPlan& plan) {
   const inference::BlockShape& shape = subject.geometry.shape;
-  const Stage first = plan.matrices.front().stage();
+  const Stage last = plan.matrices.back().stage();
   if (!frame.result.capture) {
-    return first == Stage::X && !shape.has_input ? "Queries, keys and values are given" : plan.title;
+    return last == Stage::V && !shape.has_input ? "Queries, keys and values are given" : plan.title;
   }
   const bool has_scores = !shape.only_weights;
-  if (first == Stage::X) {
+  if (last == Stage::V) {
     if (!has_scores) return "Values, as they were saved; queries and keys (q, k) are not in the file";
     return shape.has_values ? "Queries, keys and values, as they were saved"
                             : "Queries and keys, as they were saved; values (v) are not in the file";
   }
-  if (first == Stage::Scores) return has_scores ? plan.title : "Weights, as they were saved";
+  if (last == Stage::Weights) return has_scores ? plan.title : "Weights, as they were saved";
   return shape.has_values ? "Mix the values, merge the heads; W_O is not in the file"
                           : "What heads add needs values (v), which are not in the file";
 }
@@ -248,6 +251,8 @@ PlacedSection lay_out_section(const Frame& frame, const HeadSubject& subject, co
   std::vector<StepBox>& boxes = placed.section.boxes;
   for (const StepMatrix matrix : plan.matrices) {
     if (matrix == StepMatrix::Other::Memory && subject.geometry.is_self) continue;
+    // Without a norm before attention the input is the residual stream itself.
+    if (matrix == Stage::Residual && !(subject.layer && subject.layer->norms.before)) continue;
     if (!matrix_size(subject, matrix)) continue;
     boxes.push_back({.view = make_view(frame, subject, matrix, room, boxes.empty()),
                      .operation = operation(matrix, subject),
@@ -263,13 +268,19 @@ StepFlow lay_out_steps(const Frame& frame, const HeadSubject& subject, const Mat
                        float width) {
   const SectionPlan plans[] = {
       {.title = "Project every token",
-       .matrices = {Stage::X, StepMatrix::Other::QueryWeight, Stage::Q, StepMatrix::Other::Memory,
+       .matrices = {Stage::Residual, Stage::X, StepMatrix::Other::QueryWeight, Stage::Q, StepMatrix::Other::Memory,
                     StepMatrix::Other::KeyWeight, Stage::K, StepMatrix::Other::ValueWeight, Stage::V}},
       {.title = "Compare queries with keys", .matrices = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights}},
       {.title = "Mix the values, merge the heads",
-       .matrices = {Stage::Heads, Stage::Merged, StepMatrix::Other::OutputWeight, Stage::Output}}};
+       .matrices = {Stage::Heads, Stage::Merged, StepMatrix::Other::OutputWeight, Stage::Output}},
+      {.title = "Add to the residual stream", .matrices = {Stage::AttentionSum, Stage::Attended, Stage::FfnInput}},
+      {.title = "Feed-forward, each token by itself",
+       .matrices = {StepMatrix::Other::GateWeight, Stage::FfnGate, StepMatrix::Other::HiddenWeight, Stage::FfnHidden,
+                    Stage::FfnActive, StepMatrix::Other::FfnWeight, Stage::FfnOutput, Stage::FfnSum, Stage::Next}}};
   StepFlow flow;
   for (const SectionPlan& plan : plans) {
+    const auto exists = [&](StepMatrix matrix) { return matrix_size(subject, matrix).has_value(); };
+    if (std::ranges::none_of(plan.matrices, exists)) continue;
     // Coloured matrices may be narrower when that saves a line.
     PlacedSection best = lay_out_section(
         frame, subject, plan, {.origin = origin, .width = width, .heat_width = kMostHeatWidth, .scrolls = scrolls});

@@ -1,6 +1,7 @@
 #include "app/views/steps/steps_view.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -266,11 +267,9 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
 
 /// What the origin dialog calls the cell's matrix.
 std::string_view origin_of(StepMatrix matrix) {
-  if (matrix == StepMatrix::Other::Memory) return kMemoryNumber;
-  if (matrix == StepMatrix::Other::QueryWeight) return kQueryWeight;
-  if (matrix == StepMatrix::Other::KeyWeight) return kKeyWeight;
-  if (matrix == StepMatrix::Other::ValueWeight) return kValueWeight;
-  return matrix.is_weight() ? kOutputWeight : attention::to_string(matrix.stage());
+  constexpr std::array kOthers = {kMemoryNumber, kQueryWeight, kKeyWeight,    kValueWeight,
+                                  kOutputWeight, kGateWeight,  kHiddenWeight, kFfnWeight};  // as StepMatrix::Other
+  return matrix.is_stage() ? attention::to_string(matrix.stage()) : kOthers.at(static_cast<std::size_t>(matrix.other()));
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ class BlockPainter {
     const bool is_pointed_at = ImGui::IsWindowHovered();
     const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
     for (std::uint32_t token = part.begin; token < part.end; ++token) {
-      const view::Rect rect{.origin = origin_ + lines.tokens[token].origin, .size = lines.tokens[token].size};
+      const view::Rect rect = rect_of(token);
       if (is_patch(token)) {
         draw_patch_shade(token, rect);
       } else {
@@ -89,7 +89,9 @@ class BlockPainter {
     if (has_weights() && !block_.image && part.end > part.begin) draw_numbers(part);
     if (hovered && block_.image) draw_patch_tooltip(*hovered);
     if (hovered && block_.tokens[*hovered].is_piece && *hovered < block_.labels.size()) {
-      ImGui::SetTooltip("token %u: %s", *hovered, block_.labels[*hovered].c_str());
+      begin_tooltip(frame_, rect_of(*hovered));
+      ImGui::TextUnformatted(fmt::format("token {}: {}", *hovered, block_.labels[*hovered]).c_str());
+      end_tooltip(frame_);
     }
     ImGui::Dummy({block_.measures.width, lines.height});
     return hovered;
@@ -99,6 +101,10 @@ class BlockPainter {
   bool has_weights() const { return marks_.shades && !marks_.shades->weights.empty(); }
   float weight(std::uint32_t token) const {
     return token < marks_.shades->weights.size() ? marks_.shades->weights[token] : 0.0F;
+  }
+
+  view::Rect rect_of(std::uint32_t token) const {
+    return {.origin = origin_ + block_.lines.tokens[token].origin, .size = block_.lines.tokens[token].size};
   }
 
   bool is_patch(std::uint32_t token) const { return block_.image && block_.image->grid.place(token); }
@@ -157,7 +163,7 @@ class BlockPainter {
 
   void draw_patch_tooltip(std::uint32_t token) const {
     const auto place = block_.image->grid.place(token);
-    ImGui::BeginTooltip();
+    begin_tooltip(frame_, rect_of(token));
     {
       const Ink ink(frame_.ui.fonts().strong, theme_.text);
       const std::string name =
@@ -172,7 +178,7 @@ class BlockPainter {
         ImGui::TextUnformatted(fmt::format("{} {}", name, view::format_exact(weight(token))).c_str());
       }
     }
-    ImGui::EndTooltip();
+    end_tooltip(frame_);
   }
 
   void draw_token(std::uint32_t token, const view::Rect& rect) const {

@@ -39,7 +39,7 @@ class MutedImage {
   std::uint64_t revision_ = 0;
 };
 
-/// A block's weights, or how they differ from the frozen run's: [token], empty while they aren't known.
+/// A block's weights, or how they differ from the baseline's: [token], empty while they aren't known.
 struct TextShades {
   std::vector<float> weights;
   float largest = 0.0F;  ///< in size

@@ -10,6 +10,7 @@
 
 #include "app/exports/shaded_text.h"
 #include "app/quantities/shown_map.h"
+#include "app/state/comparison.h"
 #include "app/views/text/text_side.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -159,15 +160,15 @@ class TextView final : public ViewPanel {
     if (!is_cross) choose_side(frame);
     const TextBlock& block = block_with(queries_, keys_, is_cross, chosen);
     std::string name = chosen.token < block.tokens.size() ? block.tokens[chosen.token].place.text : "";
+    if (name.empty() && chosen.token < block.labels.size()) name = block.labels[chosen.token];  // a part of a character
     if (const std::string patch = patch_text(frame, chosen.side, chosen.token); !patch.empty()) name = patch;
     const char* does = chosen.side == MapSide::Query ? "attends to" : "is attended by";
     std::string text = fmt::format("What “{}” (token {}) {}", name, chosen.token, does);
     const std::string largest = view::format_number(shades.largest, 5);
-    text +=
-        shades.weights.empty() ? ": computing…"
-        : shades.is_difference
-            ? fmt::format(", now \u2212 frozen, red more and blue less: the strongest colour is a change of {}.", largest)
-            : fmt::format(": the strongest colour is a weight of {}.", largest);
+    text += shades.weights.empty() ? ": computing…"
+            : shades.is_difference ? fmt::format(", {}, red more and blue less: the strongest colour is a change of {}.",
+                                                 difference_caption(frame.state), largest)
+                                   : fmt::format(": the strongest colour is a weight of {}.", largest);
     text += frame.state.view.locked ? " Esc releases it." : " Point at another token, or click to keep it.";
     const Ink ink(fonts.small, frame.ui.theme().text_dim);
     ImGui::PushTextWrapPos(0.0F);

@@ -13,10 +13,10 @@ namespace headlight::app {
 std::optional<KnockoutEffect> ShownKnockouts::effect(const HeadRef& head, KnockoutMeasure measure) const {
   const double scale = measure == KnockoutMeasure::Probability ? 100.0 : 1.0;
   const std::optional<double> change = now.change(head, measure);
-  const std::optional<double> before = frozen ? frozen->change(head, measure) : std::nullopt;
-  if (!change || (frozen && !before)) return std::nullopt;
+  const std::optional<double> before = baseline ? baseline->change(head, measure) : std::nullopt;
+  if (!change || (baseline && !before)) return std::nullopt;
   KnockoutEffect effect{.head = head, .change = scale * *change};
-  if (before) effect.frozen = scale * *before;
+  if (before) effect.baseline = scale * *before;
   return effect;
 }
 
@@ -55,7 +55,7 @@ std::string knockout_csv(const ShownKnockouts& found, KnockoutMeasure measure) {
   std::string text = "kind,layer,head";
   for (const auto& [name, column] : columns) {
     text += fmt::format(",{},{}_change", name, name);
-    if (found.frozen) text += fmt::format(",frozen_{}_change", name);
+    if (found.baseline) text += fmt::format(",baseline_{}_change", name);
   }
   text += '\n';
   for (const auto& [head, numbers] : found.now.without) {
@@ -64,8 +64,8 @@ std::string knockout_csv(const ShownKnockouts& found, KnockoutMeasure measure) {
       const double value = numbers.of(column);
       text += fmt::format(",{},{}", exporting::table_number(value),
                           exporting::table_number(value - found.now.present.of(column)));
-      if (!found.frozen) continue;
-      const std::optional<double> before = found.frozen->change(head, column);
+      if (!found.baseline) continue;
+      const std::optional<double> before = found.baseline->change(head, column);
       text += before ? "," + exporting::table_number(*before) : ",";
     }
     text += '\n';

@@ -12,20 +12,20 @@ namespace headlight::app {
 /// A head, and what knocking it out changes.
 struct KnockoutEffect {
   HeadRef head;
-  double change = 0.0;                ///< of a probability in percentage points, else as it is
-  std::optional<double> frozen = {};  ///< the same in the frozen run; none: nothing is compared
+  double change = 0.0;                  ///< of a probability in percentage points, else as it is
+  std::optional<double> baseline = {};  ///< the same in the baseline; none: nothing is compared
 
-  /// What is drawn: the change, or by how much it is another one than in the frozen run.
-  double shown() const { return change - frozen.value_or(0.0); }
+  /// What is drawn: the change, or by how much it is another one than in the baseline.
+  double shown() const { return change - baseline.value_or(0.0); }
   bool operator==(const KnockoutEffect&) const = default;
 };
 
-/// What the view shows: the run's Δ-map, and where differences are shown the frozen run's.
+/// What the view shows: the run's Δ-map, and where differences are shown the baseline's.
 struct ShownKnockouts {
   const HeadKnockouts& now;
-  const HeadKnockouts* frozen = nullptr;
+  const HeadKnockouts* baseline = nullptr;
 
-  /// None: it isn't known yet, of the frozen run either where there is one.
+  /// None: it isn't known yet, of the baseline either where there is one.
   std::optional<KnockoutEffect> effect(const HeadRef& head, KnockoutMeasure measure) const;
 };
 
@@ -37,7 +37,7 @@ std::vector<KnockoutEffect> knockout_effects(const ShownKnockouts& found, model:
 std::string_view unit_of(KnockoutMeasure measure);
 
 /// All numbers of the heads that are known as CSV with a header line: kind, layer, head, then logit and probability, or
-/// the loss, without the head and less the present ones; where there is a frozen run, each change there as well.
+/// the loss, without the head and less the present ones; where there is a baseline, each change there as well.
 std::string knockout_csv(const ShownKnockouts& found, KnockoutMeasure measure);
 
 }  // namespace headlight::app

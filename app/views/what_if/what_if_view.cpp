@@ -11,8 +11,9 @@
 #include "app/analyses/head_knockouts.h"
 #include "app/cells/provenance.h"
 #include "app/cells/stage_text.h"
+#include "app/state/comparison.h"
 #include "app/views/what_if/knockout_list.h"
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/head_map.h"
 #include "app/widgets/head_map_figure.h"
 #include "app/widgets/ink.h"
@@ -52,7 +53,8 @@ void choose_measure(Frame& frame) {
 
 /// What becomes of a head's output in its pass.
 void choose_ablation(Frame& frame) {
-  const std::vector<std::string> labels = {"knocked out", "mean of the text", "mean of the frozen run"};
+  const std::vector<std::string> labels = {"knocked out", "mean of the text",
+                                           fmt::format("mean of {}", baseline_name(frame.state))};
   constexpr float kGap = 12.0F;
   continue_line(segmented_width(frame, labels), kGap);
   Ablation& ablation = frame.state.what_if.ablation;
@@ -65,21 +67,21 @@ const char* ablation_text(Ablation ablation) {
   switch (ablation) {
     case Ablation::Mean:
       return "with that head's output averaged over the text";
-    case Ablation::FrozenMean:
-      return "with that head's mean output over the frozen run";
+    case Ablation::BaselineMean:
+      return "with that head's mean output over the baseline";
     case Ablation::Zero:
       break;
   }
   return "without that head";
 }
 
-/// "logit of “cat” +13.702", "“cat” 34 %", "loss 2.418 nats": of the run as it is.
+/// "logit of “cat” +13.702", "“cat” 34 %", "mean loss of the text 2.418": of the run as it is.
 std::string present_text(const Frame& frame, const ChosenLogit& logit, const PredictedNumbers& present) {
   switch (frame.state.what_if.measure) {
     case KnockoutMeasure::Probability:
       return fmt::format("\u201C{}\u201D {}", candidate_label(frame.result, logit.token), percent_text(present.probability));
     case KnockoutMeasure::Loss:
-      return fmt::format("mean loss of the text {:.3f} nats", present.loss);
+      return fmt::format("mean loss of the text {:.3f}", present.loss);
     case KnockoutMeasure::Logit:
       break;
   }
@@ -92,11 +94,11 @@ void draw_summary(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& 
   std::string text =
       fmt::format("Now: {}. Each number: the same {}, minus now{}.", present_text(frame, logit, found.now.present),
                   ablation_text(frame.state.what_if.ablation), unit.empty() ? "" : fmt::format(" ({})", unit));
-  if (found.frozen) {
-    text += fmt::format(" Frozen: {}; of each head what that changes there is subtracted.",
-                        present_text(frame, logit, found.frozen->present));
+  if (found.baseline) {
+    text += fmt::format(" In {}: {}; of each head what that changes there is subtracted.", baseline_name(frame.state),
+                        present_text(frame, logit, found.baseline->present));
   }
-  const HeadKnockouts& last = found.frozen ? *found.frozen : found.now;  // which are measured behind the present ones
+  const HeadKnockouts& last = found.baseline ? *found.baseline : found.now;  // which are measured behind the present ones
   if (!last.is_complete()) {
     text += fmt::format(" {} of {} heads measured so far\u2026", last.without.size(), last.all_heads);
   }
@@ -117,7 +119,7 @@ void knock_out(Frame& frame, const HeadRef& head) {
 std::string about(const Frame& frame, const KnockoutEffect& effect) {
   const std::string unit(unit_of(frame.state.what_if.measure));
   return fmt::format("Layer {}, head {}: {}{}{}. Click: selects the head. Double click: knocks it out.",
-                     effect.head.block.layer.value, effect.head.head, change_text(effect.change, effect.frozen),
+                     effect.head.block.layer.value, effect.head.head, change_text(effect.change, effect.baseline),
                      unit.empty() ? "" : " ", unit);
 }
 
@@ -144,7 +146,7 @@ NumberRef number_of(const Frame& frame, const ChosenLogit& logit, const HeadKnoc
     number.notes.emplace_back(choices.ablation == Ablation::Zero ? "without the head" : "with its mean",
                               fmt::format("{:.9g}", without->second.of(choices.measure)));
   }
-  add_frozen(number, effect.change, effect.frozen);
+  add_baseline(number, effect.change, effect.baseline);
   return number;
 }
 
@@ -269,19 +271,20 @@ std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, c
   return drawn;
 }
 
-/// Is there a frozen run where its means are what heads give? Else says in words that there is none.
+/// Is there a baseline where its means are what heads give? Else says in words that there is none.
 bool can_ablate(Frame& frame) {
-  if (frame.state.what_if.ablation != Ablation::FrozenMean) return true;
-  const SharedValue<FrozenRun>& frozen = frame.state.compare.frozen;
-  const std::string refusal = frozen && is_capture(frozen->inputs.source) ? "it is a capture" : frame.result.reference_error;
-  if (frozen && refusal.empty()) return true;
-  draw_small(
-      frame,
-      refusal.empty() || !frame.state.compare.frozen
-          ? "Nothing is frozen. Show the text whose means heads should give, freeze it (Ctrl+D), and come back to this one."
-          : fmt::format("Heads can't give the frozen run's means: {}.", refusal),
-      frame.ui.theme().warning);
-  frame.mark("what_if.nothing_frozen", last_item_rect());
+  if (frame.state.what_if.ablation != Ablation::BaselineMean) return true;
+  const SharedValue<BaselineRun>& baseline = frame.state.compare.baseline;
+  const std::string refusal =
+      baseline && is_capture(baseline->inputs.source) ? "it is a capture" : frame.result.reference_error;
+  if (baseline && refusal.empty()) return true;
+  draw_small(frame,
+             refusal.empty() || !frame.state.compare.baseline
+                 ? "There is no baseline. Show the text whose means heads should give, keep it as baseline (Ctrl+D), and "
+                   "come back to this one."
+                 : fmt::format("Heads can't give the baseline's means: {}.", refusal),
+             frame.ui.theme().warning);
+  frame.mark("what_if.no_baseline", last_item_rect());
   return false;
 }
 
@@ -313,11 +316,11 @@ class WhatIfView final : public ViewPanel {
     if (answer && !answer->error.empty()) return draw_small(frame, answer->error, frame.ui.theme().warning);
     const HeadKnockouts* found = answer ? answer->as<HeadKnockouts>() : nullptr;
     if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
-    const Analysed* frozen =
-        measure == KnockoutMeasure::Loss ? ask_of_frozen(frame, query) : ask_of_counterpart(frame, query);
-    const ShownKnockouts shown{.now = *found, .frozen = frozen ? frozen->as<HeadKnockouts>() : nullptr};
+    const Analysed* baseline =
+        measure == KnockoutMeasure::Loss ? ask_of_baseline(frame, query) : ask_of_counterpart(frame, query);
+    const ShownKnockouts shown{.now = *found, .baseline = baseline ? baseline->as<HeadKnockouts>() : nullptr};
     draw_summary(frame, *logit, shown);
-    draw_comparison(frame, "what_if", "what each head changes", frozen);
+    draw_comparison(frame, "what_if", "what each head changes", baseline);
     draw_buttons(frame);
     if (std::exchange(copies_, false)) ImGui::SetClipboardText(knockout_csv(shown, measure).c_str());
     ImGui::Spacing();
@@ -327,14 +330,14 @@ class WhatIfView final : public ViewPanel {
     figure_.subtitle =
         fmt::format("{}; {}; each number: {}, minus now.", kind_name(frame.result, frame.state.selection.block.kind),
                     present_text(frame, *logit, found->present), ablation_text(frame.state.what_if.ablation));
-    if (shown.frozen) {
-      figure_.title += fmt::format(" {}", kDifferenceCaption);
-      figure_.subtitle += fmt::format(" The frozen run (\u201C{}\u201D): {}; what each head changes there is subtracted.",
-                                      frame.ui.unshaped(frame.state.compare.frozen->name),
-                                      present_text(frame, *logit, shown.frozen->present));
+    if (shown.baseline) {
+      figure_.title += fmt::format(" {}", difference_caption(frame.state));
+      figure_.subtitle += fmt::format(" In {} (\u201C{}\u201D): {}; what each head changes there is subtracted.",
+                                      baseline_name(frame.state), frame.ui.unshaped(frame.state.compare.baseline->name),
+                                      present_text(frame, *logit, shown.baseline->present));
     }
     figure_.value_title = unit.empty() ? "change of the logit" : fmt::format("change, {}", unit);
-    if (shown.frozen) figure_.value_title += fmt::format(", {}", kDifferenceCaption);
+    if (shown.baseline) figure_.value_title += fmt::format(", {}", difference_caption(frame.state));
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override { return make_head_map_figure(figure_); }

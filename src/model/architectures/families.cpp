@@ -14,17 +14,10 @@ constexpr std::string_view kNoAttention = "Headlight shows attention; this netwo
 constexpr std::string_view kOtherSenses = "Headlight reads text; this network needs sound or images";
 constexpr std::string_view kUnknown = "Headlight doesn't know this network";
 
-/// Other networks that users try to load, and why Headlight doesn't. `has_text`: a GGUF file of it holds its text part
-/// alone.
-struct OtherNetworks {
-  Names types;
-  std::string_view reason;
-  bool has_text = true;
-};
 constexpr std::array<OtherNetworks, 4> kOthers{{
     {"mamba|mamba2|falcon_mamba|rwkv|rwkv5|rwkv6|rwkv7|arwkv7|retnet|xlstm|hyena|resnet|convnext|convnextv2|unet|"
      "efficientnet|mobilenet_v1|mobilenet_v2|regnet|bit|poolformer",
-     kNoAttention},
+     kNoAttention, false},
     {"whisper|wav2vec2|wav2vec2-bert|wav2vec2-conformer|wavlm|hubert|unispeech|unispeech-sat|sew|sew-d|data2vec-audio|"
      "audio-spectrogram-transformer|clap|moonshine|encodec|mimi|bark|musicgen|"
      "vit|deit|beit|data2vec-vision|swin|swinv2|swin2sr|cvt|pvt|pvt_v2|levit|mobilevit|mobilevitv2|segformer|hiera|ijepa|"
@@ -32,7 +25,7 @@ constexpr std::array<OtherNetworks, 4> kOthers{{
      "yolos|maskformer|mask2former|oneformer|sam|sam2|owlvit|owlv2|grounding-dino|clip|chinese_clip|clipseg|siglip|siglip2|"
      "siglip_vision_model|clip_vision_model|dinov2|dinov2_with_registers|dinov3_vit|trocr|vision-encoder-decoder|donut-swin|"
      "nougat|speecht5|vits|seamless_m4t|seamless_m4t_v2|speech_to_text",
-     kOtherSenses, false},
+     kOtherSenses, true, false},
     {"blip|blip-2|instructblip|llava|llava_next|llava_onevision|video_llava|vipllava|idefics|idefics2|idefics3|smolvlm|"
      "fuyu|kosmos-2|kosmos-2.5|paligemma|florence2|chameleon|janus|emu3|mllama|llama4|mistral3|pixtral|aria|aya_vision|"
      "cohere2_vision|gemma3n|gemma4|phi3_v|phi4_multimodal|phi4mm|qwen2_vl|qwen2_5_vl|qwen3_vl|qwen3_vl_moe|qwen3_5|"
@@ -61,9 +54,9 @@ OtherNetworks other(std::string_view type) {
   return found == kOthers.end() ? OtherNetworks{type, kUnknown} : *found;
 }
 
-/// "…; headlight.capture() in Python shows its attention", where it has some.
-std::string with_way_out(std::string_view reason) {
-  return reason == kNoAttention ? std::string(reason) : fmt::format("{}; {}", reason, kCaptureShows);
+std::string refusal(std::string_view key, std::string_view type, const OtherNetworks& why, std::string_view supported) {
+  return fmt::format("{} '{}': {}{}{}; supported{}", key, printable(type), why.reason, why.has_attention ? "; " : "",
+                     why.has_attention ? kCaptureShows : "", supported);
 }
 
 void add_names(std::span<const Family> families, std::string& names) {
@@ -71,6 +64,8 @@ void add_names(std::span<const Family> families, std::string& names) {
 }
 
 }  // namespace
+
+std::span<const OtherNetworks> other_networks() { return kOthers; }
 
 const Family* find_family(std::string_view model_type) {
   for (const std::span<const Family> families :
@@ -106,8 +101,8 @@ std::string family_names() {
 }
 
 std::string unsupported(std::string_view model_type, bool has_other_senses) {
-  return fmt::format("model_type '{}': {}; supported: {}", printable(model_type),
-                     with_way_out(has_other_senses ? kOtherSenses : other(model_type).reason), family_names());
+  return refusal("model_type", model_type, has_other_senses ? OtherNetworks{model_type, kOtherSenses} : other(model_type),
+                 ": " + family_names());
 }
 
 std::string unsupported_gguf(std::string_view architecture) {
@@ -118,11 +113,10 @@ std::string unsupported_gguf(std::string_view architecture) {
   for (const auto& [theirs, ours] : kOtherNames) {
     if (architecture == theirs) type = ours;
   }
-  const OtherNetworks it = other(type);
-  const std::string reason = find_family(type) != nullptr
-                                 ? "Headlight reads it from a folder with config.json only"
-                                 : with_way_out(it.reason == kOtherSenses && it.has_text ? kUnknown : it.reason);
-  return fmt::format("architecture '{}': {}; supported in GGUF files: {}", printable(architecture), reason, names);
+  OtherNetworks why = other(type);
+  if (why.reason == kOtherSenses && why.has_text) why.reason = kUnknown;
+  if (find_family(type) != nullptr) why.reason = "Headlight reads it from a folder with config.json only";
+  return refusal("architecture", architecture, why, " in GGUF files: " + names);
 }
 
 }  // namespace headlight::model

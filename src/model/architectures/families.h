@@ -16,8 +16,18 @@ std::span<const Family> rotary_families();           ///< Llama and other decode
 std::span<const Family> encoder_decoder_families();  ///< BART, Marian, T5
 std::span<const Family> gguf_families();             ///< the same under the names that GGUF files use
 
-/// Ends the refusal of a network that has attention.
+/// Said in every refusal of a network that has attention: by unsupported() and unsupported_gguf() of one that no family has,
+/// by load_network() of every other.
 inline constexpr std::string_view kCaptureShows = "headlight.capture() in Python shows its attention";
+
+/// Networks that users try to load and that Headlight doesn't compute, and why.
+struct OtherNetworks {
+  Names types;
+  std::string_view reason;
+  bool has_attention = true;
+  bool has_text = true;  ///< a GGUF file of it holds its text part alone
+};
+std::span<const OtherNetworks> other_networks();
 
 /// The family whose types include `model_type`, nullptr when there is none.
 const Family* find_family(std::string_view model_type);

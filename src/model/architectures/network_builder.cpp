@@ -128,9 +128,9 @@ void expect_both_stacks(const Family& family, const FamilyTensors& tensors) {
   if (family.kind != StackKind::EncoderDecoder) return;
   const bool has_encoder = has_first_layer(family.encoder);
   if (has_encoder == has_first_layer(family.decoder)) return;
-  throw Error("{} holds only the {} of a {}: open the whole model, whose files have the {} too; {}",
+  throw Error("{} holds only the {} of a {}: open the whole model, whose files have the {} too",
               tensors.checkpoint().path().string(), has_encoder ? "encoder" : "decoder", family.name,
-              has_encoder ? "decoder" : "encoder", kCaptureShows);
+              has_encoder ? "decoder" : "encoder");
 }
 
 }  // namespace

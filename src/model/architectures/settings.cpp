@@ -56,7 +56,7 @@ void Settings::refuse(Names keys, std::string_view expected) const {
 }
 
 void Settings::refuse_network(Names keys, std::string_view expected) const {
-  refuse(keys, fmt::format("{}: Headlight computes nothing else; {}", expected, kCaptureShows));
+  refuse(keys, fmt::format("{}: Headlight computes nothing else", expected));
 }
 
 double Settings::checked(const nlohmann::json& value, Names keys, double smallest, double largest) const {

@@ -47,7 +47,7 @@ class Settings {
   std::optional<Settings> child(Names keys) const;
   /// The line "config.json: key is value, but must be …" as an Error.
   [[noreturn]] void refuse(Names keys, std::string_view expected) const;
-  /// The same of a value that selects a network which Headlight doesn't compute: it adds that headlight.capture() shows it.
+  /// The same of a value that selects a network which Headlight doesn't compute.
   [[noreturn]] void refuse_network(Names keys, std::string_view expected) const;
 
  private:

@@ -129,8 +129,8 @@ void read_windows(const Settings& settings, const Family& family, Sizes& sizes) 
     if (family.is_window_of_plain_layers) has_window = !sizes.rotates[layer];
     if (!types.empty()) {
       if (types[layer] != "full_attention" && types[layer] != "sliding_attention") {
-        throw Error("config.json: layer {} is of type '{}', but Headlight computes full_attention and sliding_attention; {}",
-                    layer, printable(types[layer]), kCaptureShows);
+        throw Error("config.json: layer {} is of type '{}', but Headlight computes full_attention and sliding_attention",
+                    layer, printable(types[layer]));
       }
       has_window = types[layer] == "sliding_attention";
     }
@@ -227,8 +227,8 @@ void expect_known(const Settings& settings, const Family& family) {
                 mlx->count("bits", 0, 64));
   }
   if (const std::optional<Settings> quantization = settings.child("quantization_config")) {
-    throw Error("config.json: the weights are quantised ({}): load the original model, or a GGUF file of it; {}",
-                printable(quantization->text("quant_method", "unnamed")), kCaptureShows);
+    throw Error("config.json: the weights are quantised ({}): load the original model, or a GGUF file of it",
+                printable(quantization->text("quant_method", "unnamed")));
   }
 }
 

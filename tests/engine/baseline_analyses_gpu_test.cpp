@@ -1,4 +1,4 @@
-// Analyses of the frozen run beside those of the present one; passes that are computed together; means of the frozen run.
+// Analyses of the baseline beside those of the present one; passes that are computed together; means of the baseline.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@
 #include "engine/two_runs.h"
 #include "model/reference.h"
 
-namespace frozen_analyses_gpu_test {
+namespace baseline_analyses_gpu_test {
 
 using namespace headlight;
 using namespace headlight::app;
@@ -29,7 +29,7 @@ namespace {
 
 const Ids kText = {5, 9, 2, 7, 5, 9, 11}, kOther = {5, 3, 2, 7, 6, 9, 11};
 
-AnalysisQuery of_frozen(AnalysisQuery query) {
+AnalysisQuery of_baseline(AnalysisQuery query) {
   query.is_of_reference = true;
   return query;
 }
@@ -44,8 +44,8 @@ double log_sum(std::span<const double> row) {
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE("of the frozen run an analysis finds what it found while that was the present one") {
-    const State frozen = text_of("gpt2", kText), present = text_of("gpt2", kOther);
+  TEST_CASE("of the baseline an analysis finds what it found while that was the present one") {
+    const State baseline = text_of("gpt2", kText), present = text_of("gpt2", kOther);
     const auto metrics_of = [&](const HeadMetricsFound& found) {
       std::vector<double> values;
       for (const auto& [head, metrics] : found.heads) {
@@ -60,56 +60,56 @@ TEST_SUITE("gpu") {
         flow{.analysis = &kFlowRoutes, .query = 6, .options = {10U, 0U}};
     const AnalysisQuery knockouts = knockout_query({}, 0, 6, 3, 8);
     TwoRuns alone, both;
-    const auto then_metrics = alone.find<HeadMetricsFound>(frozen, frozen, metrics);
-    const auto then_parts = alone.find<LogitAttribution>(frozen, frozen, parts);
-    const auto then_flow = alone.find<TokenFlowFound>(frozen, frozen, flow);
-    const auto then_knockouts = alone.find<HeadKnockouts>(frozen, frozen, knockouts);
+    const auto then_metrics = alone.find<HeadMetricsFound>(baseline, baseline, metrics);
+    const auto then_parts = alone.find<LogitAttribution>(baseline, baseline, parts);
+    const auto then_flow = alone.find<TokenFlowFound>(baseline, baseline, flow);
+    const auto then_knockouts = alone.find<HeadKnockouts>(baseline, baseline, knockouts);
 
-    const auto found_metrics = both.find<HeadMetricsFound>(present, frozen, of_frozen(metrics));
+    const auto found_metrics = both.find<HeadMetricsFound>(present, baseline, of_baseline(metrics));
     CHECK(metrics_of(found_metrics) == metrics_of(then_metrics));
-    CHECK(metrics_of(both.find<HeadMetricsFound>(present, frozen, metrics)) != metrics_of(then_metrics));
-    const auto found_parts = both.find<LogitAttribution>(present, frozen, of_frozen(parts));
+    CHECK(metrics_of(both.find<HeadMetricsFound>(present, baseline, metrics)) != metrics_of(then_metrics));
+    const auto found_parts = both.find<LogitAttribution>(present, baseline, of_baseline(parts));
     CHECK(found_parts.logit == then_parts.logit);
     CHECK(found_parts.sum() == then_parts.sum());
-    CHECK(both.find<LogitAttribution>(present, frozen, parts).logit != then_parts.logit);
-    const auto found_flow = both.find<TokenFlowFound>(present, frozen, of_frozen(flow));
+    CHECK(both.find<LogitAttribution>(present, baseline, parts).logit != then_parts.logit);
+    const auto found_flow = both.find<TokenFlowFound>(present, baseline, of_baseline(flow));
     const auto edges = attribution::routes(found_flow.shares, 6, 0.05),
                edges_then = attribution::routes(then_flow.shares, 6, 0.05);
     REQUIRE(edges.size() == edges_then.size());
     REQUIRE(!edges.empty());
     for (std::size_t i = 0; i < edges.size(); ++i) CHECK(edges[i].share == edges_then[i].share);
-    const auto found_knockouts = both.find<HeadKnockouts>(present, frozen, of_frozen(knockouts));
+    const auto found_knockouts = both.find<HeadKnockouts>(present, baseline, of_baseline(knockouts));
     REQUIRE(found_knockouts.is_complete());
     for (const auto& [head, numbers] : then_knockouts.without) {
       CHECK(found_knockouts.without.at(head).logit == doctest::Approx(numbers.logit).epsilon(1e-6));  // observed: equal
     }
   }
 
-  TEST_CASE("what was found of the frozen run stays while the present one changes, and goes with the frozen one") {
-    const State frozen = text_of("gpt2", kText);
+  TEST_CASE("what was found of the baseline stays while the present one changes, and goes with the baseline") {
+    const State baseline = text_of("gpt2", kText);
     State present = text_of("gpt2", kOther);
-    const AnalysisQuery query = of_frozen({.analysis = &kLogitAttribution, .query = 6, .tokens = {3, 0}});
+    const AnalysisQuery query = of_baseline({.analysis = &kLogitAttribution, .query = 6, .tokens = {3, 0}});
     TwoRuns runs;
-    const EngineResult first = runs.ask(present, frozen, {query});
+    const EngineResult first = runs.ask(present, baseline, {query});
     REQUIRE(first.analysed(query));
     set_head_gain(present, {.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1, 0.0F);
-    const EngineResult second = runs.ask(present, frozen, {query});
+    const EngineResult second = runs.ask(present, baseline, {query});
     REQUIRE(second.analysed(query));
     CHECK(second.run > first.run);
     CHECK(second.analysed(query)->result == first.analysed(query)->result);  // not computed again
-    State other = frozen;
+    State other = baseline;
     set_head_gain(other, {.kind = model::BlockKind::EncoderSelf, .layer = {1}}, 1, 0.0F);
     const EngineResult third = runs.ask(present, other, {query});
     REQUIRE(third.analysed(query));
     CHECK(third.analysed(query)->as<LogitAttribution>()->logit != first.analysed(query)->as<LogitAttribution>()->logit);
     CHECK(runs.ask(present, std::nullopt, {query}).analysed(query) == nullptr);
-    const EngineResult shorter = runs.ask(text_of("gpt2", {5, 9, 2}), frozen, {query});  // of whose own token the query is
+    const EngineResult shorter = runs.ask(text_of("gpt2", {5, 9, 2}), baseline, {query});  // of whose own token the query is
     REQUIRE(shorter.analysed(query));
     CHECK(shorter.analysed(query)->as<LogitAttribution>()->logit ==
           doctest::Approx(first.analysed(query)->as<LogitAttribution>()->logit).epsilon(1e-5));
     State lines = text_of("gpt2", {5, 9, 2});
     lines.model().ids.push_back({5});
-    const EngineResult batch = runs.ask(lines, frozen, {query});
+    const EngineResult batch = runs.ask(lines, baseline, {query});
     CHECK(batch.analysed(query) == nullptr);
     CHECK(batch.reference_error.find("7 queries") != std::string::npos);
   }
@@ -169,19 +169,19 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("a head that gives its mean over the frozen run: against the double-precision reference") {
-    const State present = text_of("gpt2", kText), frozen = text_of("gpt2", kOther);
+  TEST_CASE("a head that gives its mean over the baseline: against the double-precision reference") {
+    const State present = text_of("gpt2", kText), baseline = text_of("gpt2", kOther);
     TwoRuns runs;
-    const WhatIfChoices choices{.ablation = Ablation::FrozenMean};
-    const auto found = runs.find<HeadKnockouts>(present, frozen, knockout_query(choices, 0, 6, 3, 8));
+    const WhatIfChoices choices{.ablation = Ablation::BaselineMean};
+    const auto found = runs.find<HeadKnockouts>(present, baseline, knockout_query(choices, 0, 6, 3, 8));
     REQUIRE(found.is_complete());
     RunSource of_present, of_other;
-    const RunSource::Source source = of_present.build(run_inputs(present)), other = of_other.build(run_inputs(frozen));
+    const RunSource::Source source = of_present.build(run_inputs(present)), other = of_other.build(run_inputs(baseline));
     const auto looks_back = [](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t query, std::uint32_t key) {
       return key <= query;
     };
     const double fill = -std::numeric_limits<double>::infinity();
-    std::map<model::BlockRef, reference::Array> outputs;  // [1, head, token, d_v] of the frozen text
+    std::map<model::BlockRef, reference::Array> outputs;  // [1, head, token, d_v] of the baseline's text
     reference::run(*other.network, *other.input, looks_back, fill,
                    [&](model::BlockRef block, model::Site site, reference::Array& values) {
                      if (site == model::Site::HeadOutput) outputs[block] = values;
@@ -219,4 +219,4 @@ TEST_SUITE("gpu") {
   }
 }
 
-}  // namespace frozen_analyses_gpu_test
+}  // namespace baseline_analyses_gpu_test

@@ -1,4 +1,4 @@
-#include "app/widgets/frozen_numbers.h"
+#include "app/widgets/baseline_numbers.h"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ bool head_map_shows_difference(const Frame& frame) {
       frame, is_of_weights ? weights_of(frame.state.selection.mean, shows_norms(frame.state)) : QuantityId(stage));
 }
 
-const Analysed* ask_of_frozen(Frame& frame, AnalysisQuery query) {
+const Analysed* ask_of_baseline(Frame& frame, AnalysisQuery query) {
   if (!frame.shows_difference()) return nullptr;
   query.is_of_reference = true;
   return frame.ask(query);
@@ -35,32 +35,32 @@ const Analysed* ask_of_counterpart(Frame& frame, AnalysisQuery query) {
   const std::optional<std::uint32_t> token = frame.result.in_reference(query.batch, query.query);
   if (!token) return &kNone;
   query.query = *token;
-  return ask_of_frozen(frame, query);
+  return ask_of_baseline(frame, query);
 }
 
 const Analysed* ask_of_same_tokens(Frame& frame, const AnalysisQuery& query) {
   static const Analysed kOther{
       .result = nullptr, .error = "the two texts have different numbers of tokens", .is_done = true};
   if (!frame.shows_difference()) return nullptr;
-  return frame.result.pairs ? &kOther : ask_of_frozen(frame, query);
+  return frame.result.pairs ? &kOther : ask_of_baseline(frame, query);
 }
 
-const Analysed* subtractable(const Analysed* now, const Analysed* frozen) {
-  if (frozen == nullptr || !frozen->is_done) return nullptr;
+const Analysed* subtractable(const Analysed* now, const Analysed* baseline) {
+  if (baseline == nullptr || !baseline->is_done) return nullptr;
   const bool is_whole = now != nullptr && now->is_done && now->result;
-  return is_whole || !frozen->error.empty() ? frozen : nullptr;
+  return is_whole || !baseline->error.empty() ? baseline : nullptr;
 }
 
-void draw_comparison(Frame& frame, const std::string& view, const std::string& of, const Analysed* frozen) {
+void draw_comparison(Frame& frame, const std::string& view, const std::string& of, const Analysed* baseline) {
   const CompareChoices& compare = frame.state.compare;
-  if (!compare.frozen || !compare.shows_difference) return;
+  if (!compare.baseline || !compare.shows_difference) return;
   const std::string& refusal = frame.result.reference_error;
   std::string text = fmt::format("Shown is {}, {}: red is more than in \u201C{}\u201D, blue less. D shows this run alone.",
-                                 of, kDifferenceCaption, compare.frozen->name);
-  if (frozen == nullptr || !frozen->is_done) {
-    text = "The frozen run\u2019s numbers are being computed; until then these are this run\u2019s.";
+                                 of, difference_caption(frame.state), compare.baseline->name);
+  if (baseline == nullptr || !baseline->is_done) {
+    text = "The baseline\u2019s numbers are being computed; until then these are this run\u2019s.";
   }
-  const std::string why = refusal.empty() && frozen != nullptr ? frozen->error : refusal;
+  const std::string why = refusal.empty() && baseline != nullptr ? baseline->error : refusal;
   if (!why.empty()) text = fmt::format("These are this run\u2019s own numbers: they can\u2019t be compared, {}.", why);
   frame.ui.ensure_glyphs(text);
   const Ink ink(frame.ui.fonts().small, why.empty() ? frame.ui.theme().text_dim : frame.ui.theme().warning);
@@ -70,15 +70,15 @@ void draw_comparison(Frame& frame, const std::string& view, const std::string& o
   frame.mark(view + ".compared", last_item_rect());
 }
 
-std::string change_text(double now, std::optional<double> frozen) {
-  if (!frozen) return signed_text(now);
-  return fmt::format("{} (now {}, frozen {})", signed_text(now - *frozen), signed_text(now), signed_text(*frozen));
+std::string change_text(double now, std::optional<double> baseline) {
+  if (!baseline) return signed_text(now);
+  return fmt::format("{} (now {}, baseline {})", signed_text(now - *baseline), signed_text(now), signed_text(*baseline));
 }
 
-void add_frozen(NumberRef& number, double now, std::optional<double> frozen) {
-  if (!frozen) return;
-  number.notes.emplace_back("in the frozen run", fmt::format("{:.9g}", *frozen));
-  number.notes.emplace_back(kDifferenceCaption, fmt::format("{:.9g}", now - *frozen));
+void add_baseline(NumberRef& number, double now, std::optional<double> baseline) {
+  if (!baseline) return;
+  number.notes.emplace_back("in the baseline", fmt::format("{:.9g}", *baseline));
+  number.notes.emplace_back("change", fmt::format("{:.9g}", now - *baseline));
 }
 
 }  // namespace headlight::app
