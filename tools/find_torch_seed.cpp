@@ -4,7 +4,7 @@
 // seeds, are compared with the other numbers by hand: torch.manual_seed(seed); torch.randn(…). It found the seeds of
 // src/inference/notebook_seeded.cpp.
 //
-//   g++ -std=c++20 -O3 -march=native tools/find_torch_seed.cpp -o find_torch_seed && ./find_torch_seed -1.0202 -0.6834
+//   ninja -C build/release find_torch_seed && build/release/bin/find_torch_seed -1.0202 -0.6834
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

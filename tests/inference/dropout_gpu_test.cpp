@@ -218,7 +218,7 @@ TEST_SUITE("gpu") {
         case Site::AttentionOutput:
           return session.stage({}, Stage::Output).values;
         case Site::Inner:
-          return part(StreamPart::Inner);
+          return session.stage({}, Stage::FfnActive).values;
         default:
           return part(StreamPart::FeedForward);
       }
