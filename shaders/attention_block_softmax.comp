@@ -38,6 +38,15 @@ vec4 masked_scores(uint at, MapMask map, uint i, uint j4) {
   return s;
 }
 
+// Four weights of a row after dropout.
+vec4 kept_weights(vec4 weights, MapMask map, uint i, uint j4) {
+  if (!kHasDropout) return weights;
+  [[unroll]] for (uint c = 0u; c < 4u; ++c) {
+    weights[c] = kept_weight(weights[c], p.mask.expressions_at, map.item, map.head, i, j4 * 4u + c);
+  }
+  return weights;
+}
+
 vec4 exponential(vec4 s, float shift) { return mix(exp(s - shift), vec4(0.0), equal(s, vec4(kHidden))); }
 
 void main() {
@@ -66,12 +75,12 @@ void main() {
   vec4 sums = vec4(0.0);
   for (uint j4 = begin4; j4 < open4; ++j4) {
     vec4 w = exp(scaled_scores(at, map, i, j4) - shift);
-    weights[at + j4] = w;
+    weights[at + j4] = kept_weights(w, map, i, j4);
     sums += w;
   }
   for (uint j4 = open4; j4 < end4; ++j4) {
     vec4 w = exponential(masked_scores(at, map, i, j4), shift);
-    weights[at + j4] = w;
+    weights[at + j4] = kept_weights(w, map, i, j4);
     sums += w;
   }
   stats[stats_at(item, head, i)] = row_stats(m, dot(sums, vec4(1.0)));

@@ -90,7 +90,7 @@ void main() {
       vec2 ml = stats[stats_at(item, head, i)];
       vec4 value = result[side * kRows + (i - first)] * (ml.y == 0.0 ? 0.0 : 1.0 / ml.y);
       if (is_uniform(ml)) {
-        if (!has_mean) mean = mean_value(item, head, column4);
+        if (!has_mean || kHasDropout) mean = mean_value(item, head, column4, i);
         has_mean = true;
         value = mean;
       }

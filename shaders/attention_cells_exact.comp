@@ -57,6 +57,11 @@ void main() {
       vec2 ml = stats[stats_at(head, first + r)];
       value = ml.y == 0.0 ? vec4(0.0) : exp(value - ml.x) / ml.y;
       if (!has_finite_fill()) value = mix(value, vec4(0.0), is_masked);
+      if (kHasDropout) {
+        [[dont_unroll]] for (uint t = 0u; t < kLaneKeys; ++t) {
+          value[t] = kept_weight(value[t], p.mask.expressions_at, map.item, head, first + r, j0 + t * 8u + lane);
+        }
+      }
     }
     [[unroll]] for (int t = 0; t < kLaneKeys; ++t) {
       if (j0 + uint(t) * 8u + lane <= j1) cells[out_at + r * p.columns + uint(t) * 8u] = vec2(value[t], is_masked[t] ? 1.0 : 0.0);

@@ -84,10 +84,17 @@ void main() {
           float top = max(max(value.x, value.y), max(value.z, value.w));  // the largest score has the largest weight
           vec2 ml = stats[stats_at(head, i)];
           bool has_weights = ml.y != 0.0 && (has_finite_fill() || shows != vec4(0.0));
-          if (kMeansWeights) {
+          if (kMeansWeights || kHasDropout) {
             vec4 counts = has_finite_fill() ? exists : shows;
             vec4 weights = mix(vec4(0.0), exp(value - ml.x), equal(counts, vec4(1.0))) / ml.y;
-            if (has_weights) pooled[r] += is_nan(ml.y) ? not_a_number() : dot(weights, vec4(1.0));
+            if (kHasDropout) {
+              [[dont_unroll]] for (uint t = 0u; t < kKeys; ++t) {
+                weights[t] = kept_weight(weights[t], p.mask.expressions_at, map.item, head, i, j + t);
+              }
+            }
+            float both = kMeansWeights ? pooled[r] + dot(weights, vec4(1.0))
+                                       : max(max(max(weights.x, weights.y), max(weights.z, weights.w)), pooled[r]);
+            if (has_weights) pooled[r] = is_nan(ml.y) || is_nan(pooled[r]) ? not_a_number() : both;
           } else if (has_weights && !is_nan(pooled[r])) {
             pooled[r] = is_nan(ml.y) ? not_a_number() : max(pooled[r], exp(top - ml.x) / ml.y);
           }

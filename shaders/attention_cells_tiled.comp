@@ -84,6 +84,11 @@ void main() {
           vec2 ml = stats[stats_at(head, i)];
           value = ml.y == 0.0 ? vec4(0.0) : exp(value - ml.x) / ml.y;
           if (!has_finite_fill()) value = mix(value, vec4(0.0), is_masked);
+          if (kHasDropout) {
+            [[dont_unroll]] for (uint t = 0u; t < 4u; ++t) {
+              value[t] = kept_weight(value[t], p.mask.expressions_at, map.item, head, i, j[t]);
+            }
+          }
         }
         [[unroll]] for (uint t = 0u; t < 4u; ++t) {
           bool exists = j[t] <= j1;

@@ -34,5 +34,5 @@ void main() {
   if (column4 == 0u) stats[stats_at(item, head, i)] = ml;
   if (column4 >= p.d_v4) return;
   float inverse = l == 0.0 ? 0.0 : 1.0 / ml.y;
-  merged[merged_at(item, head, i) + column4] = is_uniform(ml) ? mean_value(item, head, column4) : sum * inverse;
+  merged[merged_at(item, head, i) + column4] = is_uniform(ml) ? mean_value(item, head, column4, i) : sum * inverse;
 }

@@ -33,10 +33,10 @@ void main() {
     if (!is_visible(p.mask, map, i, j)) continue;
     float weight = exp(score(item, map, i, j) - shift);
     l += weight;
-    sum += weight * LOAD(v, v_at(item, head, j) + column4);
+    sum += kept_weight(weight, p.mask.expressions_at, map.item, head, i, j) * LOAD(v, v_at(item, head, j) + column4);
   }
   vec2 ml = row_stats(m, l);
-  vec4 result = l == 0.0 ? (is_uniform(ml) ? mean_value(item, head, column4) : vec4(0.0)) : sum / ml.y;
+  vec4 result = l == 0.0 ? (is_uniform(ml) ? mean_value(item, head, column4, i) : vec4(0.0)) : sum / ml.y;
   merged[merged_at(item, head, i) + column4] = result;
   if (column4 == 0u) stats[stats_at(item, head, i)] = ml;
 }

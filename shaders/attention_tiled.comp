@@ -92,6 +92,15 @@ void main() {
         l[r] += e;  // of this lane's keys: added to the others' at the end
       }
     }
+    if (kHasDropout) {  // l is of all weights: what is dropped is missing from the sum
+      vec4 weights[4];
+      [[unroll]] for (uint r = 0u; r < 4u; ++r) weights[r] = vec4(s[r * 4u], s[r * 4u + 1u], s[r * 4u + 2u], s[r * 4u + 3u]);
+      [[dont_unroll]] for (uint cell = 0u; cell < 16u; ++cell) {
+        weights[cell / 4u][cell % 4u] = kept_weight(weights[cell / 4u][cell % 4u], p.mask.expressions_at, map.item, head,
+                                                    first + ty * 4u + cell / 4u, j0 + cell % 4u * kSide + tx);
+      }
+      [[unroll]] for (uint n = 0u; n < 16u; ++n) s[n] = weights[n / 4u][n % 4u];
+    }
     [[dont_unroll]] for (uint quarter = 0u; quarter < 4u; ++quarter) {
       vec4 weight = vec4(0.0);
       [[unroll]] for (uint j = 0u; j < 4u; ++j) {
@@ -149,7 +158,7 @@ void main() {
     vec2 ml = row_stats(top, row_total);
     float inverse = row_total == 0.0 ? 0.0 : 1.0 / ml.y;
     if (column4 < p.d_v4) {
-      merged[merged_at(item, head, i) + column4] = is_uniform(ml) ? mean_value(item, head, column4) : result[n] * inverse;
+      merged[merged_at(item, head, i) + column4] = is_uniform(ml) ? mean_value(item, head, column4, i) : result[n] * inverse;
     }
     if (has_stats) stats[stats_at(item, head, i)] = ml;
   }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "app/state/run_interventions.h"
 #include "core/error.h"
 #include "core/half.h"
 #include "inference/mask_tokens.h"
@@ -237,7 +238,11 @@ class VerificationTask final : public AnalysisTask {
       return pattern ? attention::score_of(*pattern, {row, key}, edited) : edited;
     };
     const double fill = static_cast<double>(attention::fill_value(mask_.fill));
-    reference::attend(config, block_, is_visible, fill, stages, nullptr, {}, edit);
+    const auto dropout = weight_dropout(subject_.inputs->dropout, block_);
+    const auto kept = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key, double weight) {
+      return dropout ? weight * static_cast<double>(dropout->factor_of(item_, head_, row, key)) : weight;
+    };
+    reference::attend(config, block_, is_visible, fill, stages, nullptr, {}, edit, kept);
     k_ = std::move(stages.k);
     return std::move(stages.weights.values);
   }

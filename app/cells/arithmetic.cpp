@@ -194,6 +194,9 @@ void explain_weights(const CellQuestion& question, Arithmetic& arithmetic, Numbe
   arithmetic.note = fmt::format("m = {} is the row's largest masked score, l = Σⱼ exp(masked[{},j] − m) = {}.",
                                 write_number(max), row, write_number(double{softmax->sum}));
   if (!question.mask_reason.empty()) arithmetic.note += fmt::format(" Masked by {}.", question.mask_reason);
+  if (!question.dropout_factor) return;
+  arithmetic.numbers += fmt::format(" · {}", write_number(double{*question.dropout_factor}));
+  arithmetic.note += " " + dropout_note(*question.dropout_factor);
 }
 
 void explain_heads(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
@@ -366,6 +369,13 @@ std::string write_all(const Arithmetic& arithmetic) {
   if (arithmetic.result) text += " = " + write_number(double{*arithmetic.result});
   if (!arithmetic.note.empty()) text += "\n" + arithmetic.note;
   return text;
+}
+
+std::string dropout_note(float factor) {
+  const std::string what =
+      factor == 0.0F ? std::string("Dropout drops this weight")
+                     : fmt::format("Dropout keeps this weight, times 1 / (1 − p) = {}", write_number(double{factor}));
+  return what + ": the row's weights no longer add up to 1, only their mean over many seeds does.";
 }
 
 Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers) {

@@ -49,6 +49,7 @@ struct CellQuestion {
   double painted_bias = 0.0;  ///< that the user painted onto the cell
   /// What the user painted into the cell's row instead of the head's own pattern; 0: another key of the row is painted.
   std::optional<double> painted_weight = {};
+  std::optional<float> dropout_factor = {};  ///< of the cell's weight, 0 where it is dropped; none: no dropout of weights
   attention::Stage stage = attention::Stage::Scores;
   std::uint32_t row = 0, column = 0;
 };
@@ -70,6 +71,9 @@ struct Arithmetic {
   float constant = 0.0F;        ///< added to the products: the bias
   bool has_constant = false;
 };
+
+/// What dropout does to a weight, and why its row doesn't add up to 1. `factor`: 0 where it is dropped.
+std::string dropout_note(float factor);
 
 Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers);
 

@@ -13,6 +13,7 @@
 #include "app/cells/stage_text.h"
 #include "app/cells/weight_origin.h"
 #include "app/quantities/quantity.h"
+#include "app/state/run_interventions.h"
 #include "app/state/state_names.h"
 #include "capture/capture_file.h"
 #include "core/tensor.h"
@@ -198,8 +199,17 @@ class Teller {
     if (gain != 1.0F && (base.stage == Stage::Heads || is_norm)) add("head's gain", fmt::format("{:.4g}", gain));
     if (pattern)
       add("head's pattern", fmt::format("replaced by the {} one, within the mask", attention::to_string(pattern->kind)));
+    if (!is_mean && base.stage == Stage::Weights) add_dropout();
     if (!is_mean) add_weights(base.stage, is_norm);
     add_pooling(base);
+  }
+
+  void add_dropout() {
+    const auto plan = result_.inputs ? weight_dropout(result_.inputs->dropout, number_.block) : std::nullopt;
+    if (!plan) return;
+    if (!number_.is_exact()) return add("dropout", "of each cell, before they are pooled");
+    const float factor = plan->factor_of(number_.batch, number_.head, number_.row, number_.column);
+    add("dropout", factor == 0.0F ? "dropped: 0" : fmt::format("kept, times {:.6g}", factor));
   }
 
   /// What was painted onto the cell; of several cells together nothing is told.

@@ -152,10 +152,21 @@ class ChainWriter {
       weight.value = 0.0;
       weight.note = "This query sees no key, so its row has no weights; they are shown as 0.";
     }
-    chain_.weight = weight.value;
     add(std::move(largest));
     add(std::move(sum));
     add(std::move(weight));
+    if (question_.dropout_factor) add_dropout(*question_.dropout_factor);
+    chain_.weight = value_;
+  }
+
+  void add_dropout(float factor) {
+    ChainLine line{
+        .name = "dropout", .formula = "weight · factor", .numbers = {}, .value = {}, .note = dropout_note(factor)};
+    if (value_) {
+      line.numbers = fmt::format("{} · {}", write_number(*value_), write_number(double{factor}));
+      line.value = *value_ * double{factor};
+    }
+    add(std::move(line));
   }
 
   std::optional<double> value() const { return value_; }

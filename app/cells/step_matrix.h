@@ -11,14 +11,22 @@ namespace headlight::app {
 class StepMatrix {
  public:
   enum class Other : std::uint8_t {
-    Memory,        ///< [key token, d_model] that cross-attention's keys and values come from
-    QueryWeight,   ///< W_Q [d_model, d_k] of one head
-    KeyWeight,     ///< W_K [d_model, d_k], of the KV head
-    ValueWeight,   ///< W_V [d_model, d_v], likewise
-    OutputWeight,  ///< W_O [heads·d_v, d_model]
-    GateWeight,    ///< W_G [d_model, d_ff] of a gated feed-forward
-    HiddenWeight,  ///< W_1 [d_model, d_ff]
-    FfnWeight,     ///< W_2 [d_ff, d_model]
+    Memory,           ///< [key token, d_model] that cross-attention's keys and values come from
+    TokenVectors,     ///< rows of the embedding's table, scaled [token, d_model]; of layer 0, as the next three
+    PositionVectors,  ///< [token, d_model]
+    TypeVectors,      ///< of token types, as BERT has them [token, d_model]
+    EmbeddingSum,     ///< their sum, where a norm follows it
+    AllQueries,       ///< of all heads side by side [token, heads·d_k]
+    AllKeys,          ///< likewise [key token, KV heads·d_k]
+    AllValues,        ///< likewise [key token, KV heads·d_v]
+    AllHeads,         ///< what all heads compute [token, heads·d_v]
+    QueryWeight,      ///< W_Q [d_model, d_k] of one head, or of all
+    KeyWeight,        ///< W_K [d_model, d_k], of the KV head
+    ValueWeight,      ///< W_V [d_model, d_v], likewise
+    OutputWeight,     ///< W_O [heads·d_v, d_model]
+    GateWeight,       ///< W_G [d_model, d_ff] of a gated feed-forward
+    HiddenWeight,     ///< W_1 [d_model, d_ff]
+    FfnWeight,        ///< W_2 [d_ff, d_model]
   };
 
   constexpr StepMatrix(attention::Stage stage) : index_(static_cast<std::uint8_t>(stage)) {}  // NOLINT: a stage is a matrix
@@ -31,11 +39,12 @@ class StepMatrix {
   /// Of the others only.
   constexpr Other other() const { return static_cast<Other>(index_ - attention::kStages); }
   constexpr bool is_map() const { return is_stage() && attention::is_map(stage()); }
-  constexpr bool is_weight() const { return index_ > static_cast<std::uint8_t>(attention::kStages); }
+  constexpr bool is_weight() const { return index_ >= StepMatrix(Other::QueryWeight).index_; }
   /// Are its rows the keys' tokens?
   constexpr bool has_key_rows() const {
     return *this == StepMatrix(attention::Stage::K) || *this == StepMatrix(attention::Stage::V) ||
-           *this == StepMatrix(Other::Memory);
+           *this == StepMatrix(Other::Memory) || *this == StepMatrix(Other::AllKeys) ||
+           *this == StepMatrix(Other::AllValues);
   }
 
   constexpr auto operator<=>(const StepMatrix&) const = default;

@@ -1,8 +1,10 @@
 #include "app/cells/step_values.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
-#include "model/head_weight.h"
+#include "inference/embed.h"
 
 namespace headlight::app {
 namespace {
@@ -25,22 +27,33 @@ Columns columns_of(StepMatrix matrix, const StepLayer& layer) {
     if (matrix == Other::HiddenWeight) return whole(ffn->in);
     if (matrix == Other::FfnWeight) return whole(ffn->out);
   }
-  const auto of_head = [&](model::Projection projection) {
-    const model::HeadWeight weight = model::head_weight(*layer.layer, projection, layer.head);
-    return Columns{.linear = weight.linear, .first = weight.first, .count = weight.count};
+  if (!layer.layer->weights) return {};
+  const model::AttentionWeights& weights = *layer.layer->weights;
+  const model::AttentionConfig& config = layer.layer->config;
+  // Several heads may share one KV head.
+  const std::uint32_t kv_head = layer.head / std::max(config.heads / std::max(config.kv_head_count(), 1U), 1U);
+  const auto part = [&](const model::Linear& linear, std::uint32_t head, std::uint32_t width) {
+    return layer.has_all_heads ? whole(linear) : Columns{.linear = &linear, .first = head * width, .count = width};
   };
-  if (matrix == Other::QueryWeight) return of_head(model::Projection::Query);
-  if (matrix == Other::KeyWeight) return of_head(model::Projection::Key);
-  if (matrix == Other::ValueWeight) return of_head(model::Projection::Value);
-  const bool has_output = layer.layer->weights && layer.layer->weights->output;
-  if (matrix == Other::OutputWeight && has_output) return whole(*layer.layer->weights->output);
+  if (matrix == Other::QueryWeight) return part(weights.query, layer.head, layer.shape.d_k);
+  if (matrix == Other::KeyWeight) return part(weights.key, kv_head, layer.shape.d_k);
+  if (matrix == Other::ValueWeight) return part(weights.value, kv_head, layer.shape.d_v);
+  if (matrix == Other::OutputWeight && weights.output) return whole(*weights.output);
   return {};
 }
 
-/// Is the window inside the matrix? Another network may have smaller ones than that for which it was chosen.
-bool holds(const Columns& columns, const MatrixWindow& window) {
-  return window.row + window.rows <= columns.linear->in() && window.column + window.columns <= columns.count &&
-         columns.first + columns.count <= columns.linear->out();
+/// linear.weight is [out, in]; the matrix of X · W is its transpose.
+std::vector<float> weight_window(const Columns& columns, const MatrixWindow& window) {
+  const std::uint32_t in = columns.linear->in();
+  std::vector<float> rows(std::size_t{window.columns} * in);
+  columns.linear->weight.read(columns.first + window.column, window.columns, rows);
+  std::vector<float> values(std::size_t{window.rows} * window.columns);
+  for (std::uint32_t row = 0; row < window.rows; ++row) {
+    for (std::uint32_t column = 0; column < window.columns; ++column) {
+      values[std::size_t{row} * window.columns + column] = rows[std::size_t{column} * in + window.row + row];
+    }
+  }
+  return values;
 }
 
 std::vector<float> memory_window(const Frame& frame, const MatrixWindow& window) {
@@ -54,12 +67,89 @@ std::vector<float> memory_window(const Frame& frame, const MatrixWindow& window)
   return values;
 }
 
+std::optional<inference::EmbeddingPart> embedding_part(StepMatrix matrix) {
+  if (matrix == Other::TokenVectors) return inference::EmbeddingPart::Tokens;
+  if (matrix == Other::PositionVectors) return inference::EmbeddingPart::Positions;
+  if (matrix == Other::TypeVectors) return inference::EmbeddingPart::Types;
+  if (matrix == Other::EmbeddingSum) return inference::EmbeddingPart::Sum;
+  return std::nullopt;
+}
+
+bool has_part(const model::Embedding& embedding, inference::EmbeddingPart part) {
+  if (embedding.projection) return false;  // its parts have other widths than the layer
+  if (part == inference::EmbeddingPart::Positions) return !embedding.positions.is_empty();
+  if (part == inference::EmbeddingPart::Types) return !embedding.types.is_empty();
+  const bool is_sum = !embedding.positions.is_empty() || !embedding.types.is_empty();
+  return is_sum && (part == inference::EmbeddingPart::Tokens || embedding.norm.has_value());
+}
+
+std::vector<float> embedding_window(const StepLayer& layer, std::uint32_t item, inference::EmbeddingPart part,
+                                    const MatrixWindow& window) {
+  const Tensor rows = inference::embed_part(*layer.embedding, *layer.tokens, item, {window.row, window.rows}, part);
+  const std::uint32_t width = rows.axis(1);
+  std::vector<float> values;
+  for (std::uint32_t row = 0; row < window.rows; ++row) {
+    const auto first = rows.values.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * width + window.column);
+    values.insert(values.end(), first, first + window.columns);
+  }
+  return values;
+}
+
+/// The heads' columns in the window, asked for as tiles; empty while one isn't known. `version`: of what they are.
+std::vector<float> joined_window(Frame& frame, const JoinedHeads& joined, const StepLayer& layer, const MatrixWindow& window,
+                                 std::uint64_t& version) {
+  std::vector<float> values(std::size_t{window.rows} * window.columns);
+  const std::uint32_t group = std::max(layer.shape.heads / std::max(joined.heads, 1U), 1U);
+  bool is_known = true;
+  for (std::uint32_t head = window.column / joined.width; head * joined.width < window.column + window.columns; ++head) {
+    const EngineTile* known = frame.ask(TileQuery{.quantity = joined.stage,
+                                                  .block = layer.block,
+                                                  .batch = frame.state.selection.batch,
+                                                  .head = head * group,
+                                                  .row = window.row,
+                                                  .rows = window.rows,
+                                                  .column = 0,
+                                                  .columns = joined.width,
+                                                  .pool = 1});
+    is_known = is_known && known != nullptr;
+    if (!is_known) continue;
+    version = version * 31 + std::hash<const void*>()(known->tile.get());
+    const std::uint32_t first = std::max(window.column, head * joined.width);
+    const std::uint32_t end = std::min(window.column + window.columns, (head + 1) * joined.width);
+    for (std::uint32_t row = 0; row < window.rows; ++row) {
+      for (std::uint32_t column = first; column < end; ++column) {
+        values[std::size_t{row} * window.columns + column - window.column] =
+            known->tile->at(row, column - head * joined.width);
+      }
+    }
+  }
+  return is_known ? values : std::vector<float>();
+}
+
 }  // namespace
 
-std::optional<MatrixSize> size_of(StepMatrix matrix, const StepLayer& layer, std::uint32_t keys) {
+JoinedHeads joined_heads(StepMatrix matrix, const inference::BlockShape& shape) {
+  using attention::Stage;
+  if (matrix == Other::AllQueries) return {.stage = Stage::Q, .heads = shape.heads, .width = shape.d_k};
+  if (matrix == Other::AllKeys) return {.stage = Stage::K, .heads = shape.kv_heads, .width = shape.d_k};
+  if (matrix == Other::AllValues) return {.stage = Stage::V, .heads = shape.kv_heads, .width = shape.d_v};
+  if (matrix == Other::AllHeads) return {.stage = Stage::Heads, .heads = shape.heads, .width = shape.d_v};
+  return {};
+}
+
+std::optional<MatrixSize> size_of(StepMatrix matrix, const StepLayer& layer) {
   if (matrix == Other::Memory) {
     if (!layer.layer || !layer.layer->weights) return std::nullopt;
-    return MatrixSize{.rows = keys, .columns = layer.layer->weights->key.in()};
+    return MatrixSize{.rows = layer.shape.keys, .columns = layer.layer->weights->key.in()};
+  }
+  if (const auto part = embedding_part(matrix)) {
+    if (!layer.embedding || !has_part(*layer.embedding, *part)) return std::nullopt;
+    return MatrixSize{.rows = layer.tokens->length, .columns = layer.embedding->table.axis(1)};
+  }
+  if (const JoinedHeads joined = joined_heads(matrix, layer.shape); joined.heads > 0) {
+    const auto extent = layer.shape.extent(joined.stage);
+    if (!extent) return std::nullopt;
+    return MatrixSize{.rows = extent->rows, .columns = joined.heads * joined.width};
   }
   const Columns columns = columns_of(matrix, layer);
   if (!columns.linear) return std::nullopt;
@@ -77,19 +167,36 @@ std::span<const float> memory_row(const Frame& frame, std::uint32_t row) {
 
 const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const StepLayer& layer,
                                           const MatrixWindow& window) {
+  const std::optional<MatrixSize> size = size_of(matrix, layer);
+  const bool is_inside = size && window.row + window.rows <= size->rows && window.column + window.columns <= size->columns;
+  if (!is_inside) return nullptr;  // another network may have a smaller one than that for which the window was chosen
   const bool is_memory = matrix == Other::Memory;
   if (is_memory) frame.ask(MemoryQuery());
+  const std::optional<inference::EmbeddingPart> part = embedding_part(matrix);
+  const JoinedHeads joined = joined_heads(matrix, layer.shape);
+  std::uint64_t version = is_memory || part ? frame.result.run : 0;
+  std::vector<float> values;
+  if (joined.heads > 0) {
+    values = joined_window(frame, joined, layer, window, version);
+    if (values.empty()) return nullptr;
+  }
   const void* source = is_memory ? static_cast<const void*>(frame.result.memory.get()) : layer.layer;
-  const Key key{source, is_memory ? frame.result.run : 0, frame.state.selection.batch, layer.head, window};
-  const auto found = entries_.find(matrix);
+  const std::uint32_t batch = frame.state.selection.batch;
+  const Key key{source, version, batch, layer.head, layer.has_all_heads, window};
+  const std::pair place{matrix, window.column};
+  const auto found = entries_.find(place);
   if (found != entries_.end() && found->second.key == key) return &found->second.known;
-  const Columns columns = columns_of(matrix, layer);
-  if (!is_memory && (!columns.linear || !holds(columns, window))) return nullptr;
-  std::vector<float> values = is_memory ? memory_window(frame, window)
-                                        : model::read_weight(*columns.linear, window.row, window.rows,
-                                                             columns.first + window.column, window.columns);
+  if (is_memory) {
+    values = memory_window(frame, window);
+  } else if (part) {
+    values = embedding_window(layer, batch, *part, window);
+  } else if (joined.heads == 0) {
+    values = weight_window(columns_of(matrix, layer), window);
+  }
   if (values.empty()) return nullptr;
-  Entry& entry = entries_.insert_or_assign(matrix, Entry{.key = key, .known = {}}).first->second;
+  constexpr std::size_t kMostWindows = 256;
+  if (entries_.size() > kMostWindows) entries_.clear();
+  Entry& entry = entries_.insert_or_assign(place, Entry{.key = key, .known = {}}).first->second;
   attention::Tile& tile = entry.known.tile;
   tile.request = {.stage = attention::Stage::X,
                   .row = window.row,

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "app/cells/step_matrix.h"
 #include "app/frame.h"
@@ -16,14 +17,25 @@ namespace headlight::app {
 struct StepLayer {
   const model::AttentionLayer* layer = nullptr;  ///< null while there is no network
   std::uint32_t head = 0;
-  std::uint32_t d_k = 0, d_v = 0;
+  model::BlockRef block = {};
+  inference::BlockShape shape = {};
+  bool has_all_heads = false;                   ///< weights are those of all heads
+  const model::Embedding* embedding = nullptr;  ///< of layer 0, where its vectors come from a table; else null
+  const model::TokenBatch* tokens = nullptr;    ///< whose vectors they are
 };
+
+/// A matrix of all heads: the stage whose matrices it puts side by side, their number and width. 0 heads: it is none.
+struct JoinedHeads {
+  attention::Stage stage = attention::Stage::Q;
+  std::uint32_t heads = 0, width = 0;
+};
+JoinedHeads joined_heads(StepMatrix matrix, const inference::BlockShape& shape);
 
 /// Rows and columns of a matrix that isn't a stage; nullopt where the layer has none.
 struct MatrixSize {
   std::uint32_t rows = 0, columns = 0;
 };
-std::optional<MatrixSize> size_of(StepMatrix matrix, const StepLayer& layer, std::uint32_t keys);
+std::optional<MatrixSize> size_of(StepMatrix matrix, const StepLayer& layer);
 
 /// A window of a matrix.
 struct MatrixWindow {
@@ -33,8 +45,8 @@ struct MatrixWindow {
   auto operator<=>(const MatrixWindow&) const = default;
 };
 
-/// Numbers of matrices that aren't evaluated on demand: the weights, as uploaded, and the memory, as downloaded
-/// (EngineResult::memory). The last window of each matrix is kept.
+/// Numbers of matrices that aren't tiles of one stage: weights as uploaded, the memory as downloaded (EngineResult::memory),
+/// parts of the embedding, heads side by side. The last windows of each matrix are kept.
 class StepValues {
  public:
   struct Known {
@@ -46,12 +58,12 @@ class StepValues {
   const Known* find(Frame& frame, StepMatrix matrix, const StepLayer& layer, const MatrixWindow& window);
 
  private:
-  using Key = std::tuple<const void*, std::uint64_t, std::uint32_t, std::uint32_t, MatrixWindow>;
+  using Key = std::tuple<const void*, std::uint64_t, std::uint32_t, std::uint32_t, bool, MatrixWindow>;
   struct Entry {
     Key key;
     Known known;
   };
-  std::map<StepMatrix, Entry> entries_;
+  std::map<std::pair<StepMatrix, std::uint32_t>, Entry> entries_;  ///< by matrix and first column
   std::uint64_t revisions_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -9,6 +10,7 @@
 #include "app/cli/flags.h"
 #include "app/cli/state_flags.h"
 #include "app/exports/figure_kind.h"
+#include "app/exports/parameters.h"
 #include "app/state/comparison.h"
 #include "app/state/field.h"
 #include "app/state/usage.h"
@@ -33,6 +35,9 @@ std::vector<std::string> stage_names() {
   }
   names.emplace_back("hidden");
   names.emplace_back("logits");
+  std::ranges::move(parameter_names(), std::back_inserter(names));
+  names.emplace_back("ffn_*");
+  names.emplace_back("norm_*");
   return names;
 }
 
@@ -43,7 +48,9 @@ void read_stages(const std::vector<std::string>& values, ExportOptions& options)
     if (choice < attention::kStages) {
       add_once(options.stages, static_cast<attention::Stage>(choice));
     } else {
-      (name == "hidden" ? options.hidden : options.logits) = true;
+      const std::vector<std::string> parameters = parameters_of_word(name);
+      for (const std::string& parameter : parameters) add_once(options.parameters, parameter);
+      if (parameters.empty()) (name == "hidden" ? options.hidden : options.logits) = true;
     }
   }
 }
@@ -171,7 +178,8 @@ void add_output_flags(CLI::App& app, ExportOptions* options) {
   offer_words(app, "--format", format_names(), Offer::List);
   add_repeatable_flag(app, "--stages", "LIST",
                       "what to write, joined by commas: x, q, k, v, scores, scaled, masked, weights, heads, merged, output, "
-                      "hidden, logits (default weights)",
+                      "hidden, logits, or weights of the network: w_q, w_k, w_v, w_o, b_q, b_k, b_v, b_o, ffn_*, norm_*, "
+                      "embedding, positions (default weights)",
                       kExportOutput, [=](const std::vector<std::string>& values) { read_stages(values, *options); });
   offer_words(app, "--stages", stage_names(), Offer::List);
 }

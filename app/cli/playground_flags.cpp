@@ -78,7 +78,8 @@ void ModelFlags::add_mask_flags(CLI::App& app) {
       "Mask", [this](const std::string& path) { mask_file_ = path; });
   expressions_.add_to(app);
   for (const Field& field : state_fields()) {
-    if (field.key != "patterns" || !field.group.empty()) continue;
+    const bool is_change = (field.key == "patterns" && field.group.empty()) || field.group == "dropout";
+    if (!is_change) continue;
     add_flag(app, field.flag.name, field.flag.value_name, field.flag.help, "Mask",
              [this, &field](const std::string& text) { change_edits_.push_back(field.flag.parse(field.flag.name, text)); });
   }

@@ -254,6 +254,13 @@ std::vector<Command> map_commands() {
                   .works_while_loading = true,
                   .run = [](const CommandContext& context) { context.state.view.show_numbers ^= true; },
                   .is_checked = [](const CommandContext& context) { return context.state.view.show_numbers; }});
+  list.push_back({.id = "steps.all_heads",
+                  .label = "All heads in Steps on or off",
+                  .group = "Map",
+                  .help = "Shows whole matrices, how they are cut into heads, and how the heads are put together again.",
+                  .works_while_loading = true,
+                  .run = [](const CommandContext& context) { context.state.view.steps_all_heads ^= true; },
+                  .is_checked = [](const CommandContext& context) { return context.state.view.steps_all_heads; }});
   return list;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "attention/stage.h"
@@ -12,6 +13,7 @@ struct ExportContents {
   /// Of the playground and presets encoder_output; of models hidden, or encoder_hidden and decoder_hidden.
   bool hidden = false;
   bool logits = false;
+  std::vector<std::string> parameters = {};  ///< weights of the network, by the names of app/exports/parameters.h
 
   bool operator==(const ExportContents&) const = default;
 };

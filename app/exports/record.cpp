@@ -48,6 +48,12 @@ void describe_changes(const RunInputs& inputs, Json& about) {
     for (const attention::NumberRun& run : pattern.weights.runs())
       about["patterns"].back()["weights"].push_back({run.query, run.first_key, run.count, run.paint});
   }
+  if (inputs.dropout.is_on()) {
+    const DropoutChoices& dropout = inputs.dropout;
+    about["dropout"] = {{"probability", dropout.probability}, {"seed", dropout.seed},
+                        {"weights", dropout.weights},         {"embeddings", dropout.embeddings},
+                        {"branches", dropout.branches},       {"feed_forward", dropout.inner}};
+  }
   if (!inputs.changes.empty()) about["changes"] = Json(write_changes(inputs.changes));
 }
 
@@ -173,6 +179,7 @@ Json describe_settings(const ExportOptions& options) {
   Json formats = Json::array(), stages = Json::array();
   for (const ExportFormat format : options.formats) formats.push_back(to_string(format));
   for (const attention::Stage stage : options.stages) stages.push_back(attention::to_string(stage));
+  for (const std::string& name : options.parameters) stages.push_back(name);
   return {{"difference", writes_difference(options)},
           {"formats", std::move(formats)},
           {"stages", std::move(stages)},

@@ -12,6 +12,7 @@
 #include "app/exports/names.h"
 #include "app/exports/numbers.h"
 #include "app/exports/page.h"
+#include "app/exports/parameters.h"
 #include "app/exports/plan.h"
 #include "app/exports/record.h"
 #include "app/exports/tiles.h"
@@ -153,6 +154,7 @@ class ExportRun {
     }
     if (options_.hidden) plan_hidden();
     if (options_.logits) plan_logits();
+    if (!options_.parameters.empty()) plan_parameters();
     for (const ExportFormat format : options_.formats) plan_arrays(format);
     if (writes(ExportFormat::Html)) plan_page();
     if (notebook_name(options_.inputs.source).starts_with(kUntransposedPresets) && writes(ExportFormat::Npy) &&
@@ -299,6 +301,33 @@ class ExportRun {
     arrays_.push_back(logits_array(runs(), *source_.network, *source_.input, name));
   }
 
+  /// Weights of the network, which a run doesn't change: arrays, or a file for each layer.
+  void plan_parameters() {
+    if (is_capture(options_.inputs.source)) {
+      report_.notes.emplace_back("weights of a network are left out: a capture has none");
+      return;
+    }
+    if (!has_arrays() && !writes(ExportFormat::Csv) && !writes(ExportFormat::Json)) {
+      report_.notes.emplace_back(
+          "weights of the network are left out: they are written as numbers (npy, npz, safetensors, csv, json)");
+      return;
+    }
+    parameters_ = written_parameters(options_.parameters, *source_.network, *source_.input, blocks_, report_.notes);
+    for (const WrittenParameter& one : parameters_) {
+      if (has_arrays()) arrays_.push_back(parameter_array(one));
+      for (const ExportFormat format : {ExportFormat::Csv, ExportFormat::Json}) {
+        if (!writes(format)) continue;
+        for (std::size_t i = 0; i < one.values.size(); ++i) {
+          const std::string layer = one.layers.empty() ? "" : fmt::format("layer-{:02}_", one.layers[i]);
+          tasks_.push_back({fmt::format("{}{}.{}", layer, one.name, to_string(format)),
+                            [&one, i, format](const std::filesystem::path& path) {
+                              write_parameter(one, i, format == ExportFormat::Json, path);
+                            }});
+        }
+      }
+    }
+  }
+
   void plan_arrays(ExportFormat format) {
     if (arrays_.empty() || !holds_arrays(format)) return;
     if (is_container(format)) {
@@ -426,6 +455,7 @@ class ExportRun {
   const ExportObserver& observer_;
   std::vector<ExportBlocks> blocks_;
   std::vector<NumberArray> arrays_;  ///< for the formats that hold them
+  std::vector<WrittenParameter> parameters_;
   std::vector<Task> tasks_;
   std::vector<exporting::WrittenStage> stages_;
   ExportProgress progress_;

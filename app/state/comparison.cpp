@@ -22,7 +22,8 @@ constexpr std::size_t kShownText = 40;     // bytes of the text in a chip
 
 /// Is the field one of those that say what a run computes?
 bool is_of_run(const Field& field) {
-  return field.group.empty() || field.group == "model" || field.group == "playground" || field.group == "capture";
+  return field.group.empty() || field.group == "model" || field.group == "playground" || field.group == "capture" ||
+         field.group == "dropout";
 }
 
 State state_of(const BaselineRun& baseline) {
@@ -32,6 +33,7 @@ State state_of(const BaselineRun& baseline) {
   state.gains = baseline.inputs.gains;
   state.patterns = baseline.inputs.patterns;
   state.changes = baseline.inputs.changes;
+  state.dropout = baseline.inputs.dropout;
   return state;
 }
 
@@ -107,7 +109,8 @@ void compare_with_text(State& state, std::string text) {
   State other = state;
   other.text() = std::move(text);
   if (is_model(other.source)) other.model().ids.clear();
-  state.compare.baseline = BaselineRun{.inputs = run_inputs(other), .name = differing_words(other.text(), state.text(), kShownText)};
+  state.compare.baseline =
+      BaselineRun{.inputs = run_inputs(other), .name = differing_words(other.text(), state.text(), kShownText)};
   state.compare.is_second_text = true;
 }
 
@@ -157,6 +160,7 @@ void return_to_baseline(State& state) {
   state.gains = inputs.gains;
   state.patterns = inputs.patterns;
   state.changes = inputs.changes;
+  state.dropout = inputs.dropout;
 }
 
 json write_baseline(const SharedValue<BaselineRun>& baseline) {

@@ -58,6 +58,16 @@ void compare(const MaskSpec& now, const MaskSpec& trained, std::vector<std::stri
   if (now.documents != trained.documents) add(now.documents ? "documents apart" : "documents joined");
 }
 
+/// "dropout 0.1 of weights and branches, seed 1".
+std::string dropout_in_words(const DropoutChoices& dropout) {
+  std::vector<const char*> sites;
+  if (dropout.weights) sites.push_back("weights");
+  if (dropout.embeddings) sites.push_back("embeddings");
+  if (dropout.branches) sites.push_back("branches");
+  if (dropout.inner) sites.push_back("feed-forward");
+  return fmt::format("dropout {:g} of {}, seed {}", dropout.probability, fmt::join(sites, ", "), dropout.seed);
+}
+
 /// What a pass is changed by, of a state or of a run's inputs.
 template <typename Changed>
 std::vector<std::string> changes_of(const Changed& changed, const attention::MaskSet& trained) {
@@ -68,6 +78,7 @@ std::vector<std::string> changes_of(const Changed& changed, const attention::Mas
   if (changed.gains.size() > knocked_out) parts.push_back(counted(changed.gains.size() - knocked_out, "head") + " scaled");
   if (!changed.patterns.empty()) parts.push_back(counted(changed.patterns.size(), "head") + " replaced");
   if (!changed.changes.empty()) parts.push_back(counted(changed.changes.size(), "activation") + " kept");
+  if (changed.dropout.is_on()) parts.push_back(dropout_in_words(changed.dropout));
   for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind) {
     compare(changed.masks.by_kind[kind], trained.by_kind[kind], parts);
   }

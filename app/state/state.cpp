@@ -55,6 +55,7 @@ void drop_changes(State& state) {
   state.gains.clear();
   state.patterns.clear();
   state.changes.clear();
+  state.dropout = {};
   state.compare.baseline.reset();
   state.selection = {};
   state.view.pinned.reset();
@@ -135,6 +136,7 @@ RunInputs run_inputs(const State& state) {
   inputs.gains = state.gains;
   inputs.patterns = state.patterns;
   inputs.changes = state.changes;
+  if (state.dropout.is_on()) inputs.dropout = state.dropout;
   return inputs;
 }
 
@@ -232,6 +234,7 @@ void restore_training(State& state) {
   state.gains.clear();
   state.patterns.clear();
   state.changes.clear();
+  state.dropout = {};
 }
 
 void select_head(Selection& selection, model::BlockRef block, std::uint32_t head) {

@@ -155,9 +155,10 @@ struct ViewChoices {
   PaintReach paint_reach = PaintReach::ThisHead;
   BrushShape brush_shape = BrushShape::Cell;
   BrushInk brush_ink = BrushInk::Mask;
-  float brush_bias = 2.0f;    ///< of BrushInk::Bias, −kMostBias … kMostBias
-  float brush_weight = 1.0f;  ///< of BrushInk::Pattern, 0 … 1
-  bool show_numbers = true;   ///< in the cells, where they fit
+  float brush_bias = 2.0f;       ///< of BrushInk::Bias, −kMostBias … kMostBias
+  float brush_weight = 1.0f;     ///< of BrushInk::Pattern, 0 … 1
+  bool show_numbers = true;      ///< in the cells, where they fit
+  bool steps_all_heads = false;  ///< Steps shows whole matrices, cut into heads and put together again
   Theme theme = Theme::Dark;
   float ui_scale = 0.0f;                  ///< 0: the monitor's own; else a factor, 0.5 … 4
   std::optional<attention::Cell> pinned;  ///< the cell whose crosshair stays when the pointer leaves
@@ -234,6 +235,19 @@ struct FlowChoices {
   bool operator==(const FlowChoices&) const = default;
 };
 
+/// Dropout in the pass, as training has it: off until there is a probability.
+struct DropoutChoices {
+  float probability = 0.0f;  ///< 0 … attention::kMaxDropout
+  std::uint32_t seed = 1;
+  bool weights = true;     ///< after softmax
+  bool embeddings = true;  ///< the token vectors with their positions, before the first layer
+  bool branches = true;    ///< what attention and feed-forward return, before the residual is added
+  bool inner = true;       ///< the feed-forward's inner layer, after its activation
+
+  bool is_on() const { return probability > 0.0f && (weights || embeddings || branches || inner); }
+  bool operator==(const DropoutChoices&) const = default;
+};
+
 /// The texts and settings of sources that aren't shown; of the shown one the default.
 struct KeptSources {
   Playground playground;
@@ -250,6 +264,7 @@ struct RunInputs {
   inference::HeadGains gains;
   inference::FixedPatterns patterns;
   KeptChanges changes;
+  DropoutChoices dropout;  ///< the default where it is off
 
   // Compiled once, in state.cpp, like State's.
   RunInputs();
@@ -287,6 +302,7 @@ struct State {
   inference::HeadGains gains;         ///< scaled or knocked-out heads; others have 1
   inference::FixedPatterns patterns;  ///< of heads whose pattern is replaced
   KeptChanges changes;                ///< patches and steering vectors
+  DropoutChoices dropout;
   GenerationChoices generation;
   Selection selection;
   ViewChoices view;

@@ -6,6 +6,7 @@
 
 #include <imgui.h>
 
+#include "app/state/run_interventions.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"
@@ -72,6 +73,32 @@ struct CellsInSight {
   glm::uvec2 end{0};
 };
 
+/// A cross on every cell that dropout has dropped: in a corner where there is a number.
+void draw_dropped_cells(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile) {
+  constexpr float kSmallestCell = 6.0F;
+  const attention::TileRequest& request = tile.request;
+  if (request.stage != Stage::Weights || !request.is_exact() || !frame.result.inputs) return;
+  const auto plan = weight_dropout(frame.result.inputs->dropout, request.block);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const CellsInSight cells(list, image);
+  if (!plan || std::min(cells.cell.x, cells.cell.y) < kSmallestCell) return;
+  for (std::uint32_t row = cells.first.y; row < cells.end.y; ++row) {
+    for (std::uint32_t column = cells.first.x; column < cells.end.x; ++column) {
+      if (plan->factor_of(request.batch, request.head, request.row + row, request.column + column) != 0.0F) continue;
+      if (is_masked_here(tile, row, column)) continue;
+      const view::Rect cell = cells.rect(row, column);
+      const bool has_number = cell.size.x >= kLeastNumberCellWidth && cell.size.y >= kNumberCellHeight;
+      const glm::vec2 middle =
+          has_number ? glm::vec2(cell.end().x - 8.0F, cell.origin.y + 8.0F) : cell.origin + cell.size * 0.5F;
+      const glm::vec2 arm(has_number ? 3.5F : std::min(cell.size.x, cell.size.y) * 0.25F);
+      const glm::vec2 low = middle - arm, high = middle + arm;
+      const shell::Color ink = readable_on(color_of(image, 0.0F));
+      list->AddLine(to_imgui(low), to_imgui(high), ink, 1.5F);
+      list->AddLine(ImVec2(low.x, high.y), ImVec2(high.x, low.y), ink, 1.5F);
+    }
+  }
+}
+
 }  // namespace
 
 std::string cell_number(float value, std::uint32_t decimals) {
@@ -86,7 +113,8 @@ shell::Color color_of(const shell::HeatmapImage& image, float value) {
   return image.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))];
 }
 
-void draw_rows_without_weights(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile) {
+void draw_weight_marks(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile) {
+  draw_dropped_cells(frame, image, tile);
   ImFont* font = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const CellsInSight cells(list, image);

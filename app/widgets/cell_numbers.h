@@ -22,8 +22,9 @@ shell::Color color_of(const shell::HeatmapImage& image, float value);
 /// the mask's result: the fill in Stage::Masked, and in Stage::Weights the weight under a finite fill.
 void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile);
 
-/// Writes "no weights" in every row of an exact tile of weights that is masked as a whole with −inf.
-void draw_rows_without_weights(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile);
+/// Of an exact tile of weights: writes "no weights" in every row that is masked as a whole with −inf, and marks the cells
+/// that dropout has dropped.
+void draw_weight_marks(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile);
 
 /// The smallest cell in which draw_cell_numbers() writes two decimals of a weight; smaller ones stay empty, because one
 /// decimal adds little to the colour.

@@ -4,6 +4,7 @@
 
 #include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
+#include "app/state/run_interventions.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -25,6 +26,14 @@ HeadSubject selected_subject(const Frame& frame) {
   subject.geometry.shape = frame.result.shapes.at(selection.block);
   subject.geometry.head = selection.head;
   subject.geometry.is_self = selection.block.kind != model::BlockKind::Cross;
+  const bool is_first = selection.block.layer.value == 0 && selection.block.kind != model::BlockKind::Cross;
+  if (is_first && frame.result.network && frame.result.input) {
+    const bool is_encoder = selection.block.kind == model::BlockKind::EncoderSelf;
+    const model::TokenBatch& tokens = frame.result.input->queries(selection.block.kind);
+    const auto& embedding = is_encoder ? frame.result.network->source_embedding : frame.result.network->target_embedding;
+    if (tokens.vectors.is_empty() && !tokens.ids.empty()) subject.embedding = embedding.get();
+    subject.tokens = &tokens;
+  }
   if (frame.result.network) {
     subject.layer = &frame.result.network->layer(selection.block);
     subject.geometry.merge = subject.layer->config.merge;
@@ -49,6 +58,7 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
                         .is_uniform = false,
                         .painted_bias = 0.0,
                         .painted_weight = {},
+                        .dropout_factor = {},
                         .stage = stage,
                         .row = cell.query,
                         .column = cell.key};
@@ -60,6 +70,9 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
                                             .cell = cell,
                                             .keys = key_range(frame, selection.block.kind),
                                             .pattern = pattern});
+  if (const auto dropout = weight_dropout(frame.state.dropout, selection.block)) {
+    question.dropout_factor = dropout->factor_of(selection.batch, selection.head, cell.query, cell.key);
+  }
   if (pattern && pattern->weights.has_row(cell.query)) {
     question.painted_weight = double{pattern->weights.state(cell).value_or(0.0F)};
   } else if (!question.is_uniform) {

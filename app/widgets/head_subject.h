@@ -15,8 +15,18 @@ struct HeadSubject {
   const model::AttentionLayer* layer = nullptr;
   BlockGeometry geometry;
 
+  bool has_all_heads = false;                   ///< Steps: weights of all heads
+  const model::Embedding* embedding = nullptr;  ///< of layer 0, where its vectors come from a table; else null
+  const model::TokenBatch* tokens = nullptr;    ///< whose vectors they are
+
   StepLayer step_layer() const {
-    return {.layer = layer, .head = geometry.head, .d_k = geometry.shape.d_k, .d_v = geometry.shape.d_v};
+    return {.layer = layer,
+            .head = geometry.head,
+            .block = block,
+            .shape = geometry.shape,
+            .has_all_heads = has_all_heads,
+            .embedding = embedding,
+            .tokens = tokens};
   }
   /// The KV head that the head reads; with grouped queries several heads read the same one.
   std::uint32_t kv_head() const;

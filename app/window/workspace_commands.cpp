@@ -16,8 +16,8 @@ constexpr double kToast_s = 6.0;  // that a toast is there
 
 /// Do they mask or scale otherwise, or show another model?
 bool has_other_model(const State& a, const State& b) {
-  return a.gains != b.gains || a.patterns != b.patterns || a.changes != b.changes || a.masks != b.masks ||
-         !names_same(a.source, b.source);
+  return a.gains != b.gains || a.patterns != b.patterns || a.changes != b.changes || a.dropout != b.dropout ||
+         a.masks != b.masks || !names_same(a.source, b.source);
 }
 
 /// Folds what the view on screen has unfolded; false: nothing.
@@ -247,6 +247,7 @@ void Workspace::take_back() {
     state_.gains = told_before_.gains;
     state_.patterns = told_before_.patterns;
     state_.changes = told_before_.changes;
+    state_.dropout = told_before_.dropout;
   }
   toast_ = {};
   ui_.request_redraw(2);

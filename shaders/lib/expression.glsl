@@ -5,7 +5,7 @@
 // Results that GLSL leaves undefined are defined here as attention/expression.h says. Needs lib/nan.glsl and MASK_WORDS.
 //   words at `at`:  layer | layers | heads | n_q | n_k | where [item, token] ids, types and segments of queries and keys begin:
 //                   id q | id k | type q | type k | segment q | segment k (0: all are 0) | where painted numbers and documents begin
-//                   (lib/paint.glsl; 0: there are none) | sliders of the mask | of the score
+//                   (lib/paint.glsl; 0: there are none) | where dropout begins (0: there is none) | sliders of the mask | of the score
 #include "lib/sine.glsl"
 #include "lib/tanh.glsl"
 

@@ -45,7 +45,20 @@ bool has_rows(uvec3 plane, uint first, uint last) { return plane.y != 0u && last
 #ifdef EXPRESSIONS
 #include "lib/expression.glsl"
 #include "lib/paint.glsl"
+#include "lib/dropout.glsl"
+// A weight after dropout. Words: key, threshold, factor (attention/dropout.h).
+const uint kDropoutWord = 13u;
+float kept_weight(float weight, uint at, uint item, uint head, uint i, uint j) {
+  if (!kHasDropout) return weight;
+  uint from = MASK_WORDS(at + kDropoutWord);
+  uint key = dropout_fold(dropout_fold(dropout_fold(MASK_WORDS(from), item), head), i);
+  if (dropout_fold(key, j) < MASK_WORDS(from + 1u)) return 0.0;
+  precise float kept = weight * uintBitsToFloat(MASK_WORDS(from + 2u));
+  return kept;
+}
 #else
+const bool kHasDropout = false;
+float kept_weight(float weight, uint at, uint item, uint head, uint i, uint j) { return weight; }
 const bool kHasPaint = false;
 const bool kHasDocuments = false;
 bool paint_shows(uint at, uint item, uint head, uint i, uint j) { return true; }

@@ -14,7 +14,7 @@ namespace {
 // Words of shaders/lib/expression.glsl, in their order.
 constexpr std::uint32_t kLayer = 0, kLayers = 1, kHeads = 2, kQueries = 3, kKeys = 4, kQueryIds = 5, kKeyIds = 6,
                         kQueryTypes = 7, kKeyTypes = 8, kQuerySegments = 9, kKeySegments = 10, kPaint = 11, kDocuments = 12,
-                        kSliders = 13;
+                        kDropout = 13, kSliders = 14;
 
 std::string literal(const ExpressionNode& node) {
   switch (node.type) {
@@ -211,8 +211,9 @@ class ExpressionWriter {
 std::string expressions_glsl(const Expression& mask, const Expression& score, const CellWords& cells) {
   std::string text = fmt::format(
       "const bool kHasMaskExpression = {};\nconst bool kHasScoreExpression = {};\nconst bool kHasPaint = {};\n"
-      "const bool kHasDocuments = {};\n",
-      static_cast<bool>(mask), static_cast<bool>(score), cells.paint_at != 0, cells.documents_at != 0);
+      "const bool kHasDocuments = {};\nconst bool kHasDropout = {};\n",
+      static_cast<bool>(mask), static_cast<bool>(score), cells.paint_at != 0, cells.documents_at != 0,
+      cells.dropout_at != 0);
   text += "bool expression_shows(uint at, uint item, uint head, uint query, uint key) {\n";
   if (mask) text += ExpressionWriter::statements(mask, 0);
   text += mask ? fmt::format("  return v{};\n}}\n", ExpressionWriter::result(mask)) : "  return true;\n}\n";
@@ -227,9 +228,10 @@ void append_expression_words(std::vector<std::uint32_t>& words, const Expression
                              const SliderValues& sliders, const ExpressionMap& block, const CellWords& cells) {
   const ExpressionNeeds of_mask = mask.needs(), of_score = score.needs();
   const std::size_t at = words.size();
-  words.insert(words.end(), {block.layer, block.layers, block.heads, block.queries, block.keys, 0, 0, 0, 0, 0, 0, 0, 0});
+  words.insert(words.end(), {block.layer, block.layers, block.heads, block.queries, block.keys, 0, 0, 0, 0, 0, 0, 0, 0, 0});
   words[at + kPaint] = cells.paint_at;
   words[at + kDocuments] = cells.documents_at;
+  words[at + kDropout] = cells.dropout_at;
   for (const Expression* expression : {&mask, &score}) {
     for (const Slider& slider : expression->sliders()) {
       words.push_back(std::bit_cast<std::uint32_t>(value_of(slider, sliders)));

@@ -10,9 +10,9 @@ namespace headlight::attention {
 
 /// Where what else such kernels read begins in the mask's words (shaders/lib/paint.glsl); 0: there is none.
 struct CellWords {
-  std::uint32_t paint_at = 0, documents_at = 0;
+  std::uint32_t paint_at = 0, documents_at = 0, dropout_at = 0;
 
-  bool empty() const { return paint_at == 0 && documents_at == 0; }
+  bool empty() const { return paint_at == 0 && documents_at == 0 && dropout_at == 0; }
 };
 
 /// The functions of shaders/lib/expression.glsl that say which cells the expressions show and what they make of scores.

@@ -195,13 +195,18 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
   append(words, planes);
   if (!bias.empty()) data.bias_at = static_cast<std::uint32_t>(words.size());
   words.insert(words.end(), bias.begin(), bias.end());
-  const CellWords cells{.paint_at = append_paint(words, mask, extent),
-                        .documents_at = append_documents(words, mask, extent)};
+  CellWords cells{.paint_at = append_paint(words, mask, extent), .documents_at = append_documents(words, mask, extent)};
+  if (extent.dropout) {
+    cells.dropout_at = static_cast<std::uint32_t>(words.size());
+    const DropoutPlan& plan = *extent.dropout;
+    words.insert(words.end(), {plan.key, plan.threshold, std::bit_cast<std::uint32_t>(plan.factor)});
+  }
   if (mask.has_expressions() || !cells.empty()) {
     data.expressions = std::make_shared<const ops::MaskExpressions>(
         ops::MaskExpressions{.glsl = expressions_glsl(mask.mask_expression, mask.score_expression, cells),
                              .changes_scores = mask.score_expression || cells.paint_at != 0,
-                             .has_formulas = mask.has_expressions()});
+                             .has_formulas = mask.has_expressions(),
+                             .drops_weights = extent.dropout.has_value()});
     data.expressions_at = static_cast<std::uint32_t>(words.size());
     append_expression_words(words, mask.mask_expression, mask.score_expression, mask.sliders,
                             {.layer = extent.layer,

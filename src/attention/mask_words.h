@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "attention/dropout.h"
 #include "attention/fixed_pattern.h"
 #include "attention/mask.h"
 #include "gpu/buffer.h"
@@ -24,6 +25,7 @@ struct MaskExtent {
   std::uint32_t layers = 1;  ///< of the stack
   /// [head] that take the place of computed ones; or empty
   std::span<const std::optional<ReplacementPattern>> patterns = {};
+  std::optional<DropoutPlan> dropout = {};  ///< of the weights
 };
 
 /// Does the scope name this map?

@@ -63,8 +63,18 @@ void apply(const ReplacePattern& replaced, const DeviceHead& head) {
   ops::scale_head(head.stream, head.kernels, head.slot, 0.0f, head.rows);
 }
 
+/// Of weights the attention's kernels drop.
+void apply(const Dropout& dropout, const DeviceHead& head) {
+  const auto& [block, site, number] = head.place;
+  if (site == model::Site::Weights || dropout.probability == 0.0f) return;
+  const attention::DropoutPlan plan = attention::dropout_plan(dropout.probability, dropout.seed, site, block);
+  ops::drop_from_head(head.stream, head.kernels, head.slot,
+                      {.key = plan.key, .threshold = plan.threshold, .factor = plan.factor, .head = number}, head.rows);
+}
+
 /// One batch item's rows [token, width] of the reference, and which of them are real.
 struct ReferenceRows {
+  HeadPlace place;
   std::uint32_t item = 0;
   std::span<double> values;
   std::size_t width = 0;
@@ -105,19 +115,31 @@ void apply(const ReplacePattern& replaced, const ReferenceRows& rows) {
   if (replaced.pattern.kind == attention::FixedPattern::Uniform) std::ranges::fill(rows.values, 0.0);
 }
 
+void apply(const Dropout& dropout, const ReferenceRows& rows) {
+  const auto& [block, site, head] = rows.place;
+  if (site == model::Site::Weights || dropout.probability == 0.0f) return;
+  const attention::DropoutPlan plan = attention::dropout_plan(dropout.probability, dropout.seed, site, block);
+  for (std::uint32_t token = 0; token < rows.count(); ++token) {
+    for (std::uint32_t i = 0; i < rows.width; ++i) {
+      rows.row(token)[i] *= static_cast<double>(plan.factor_of(rows.item, head, token, i));
+    }
+  }
+}
+
 }  // namespace
 
 void apply_operation(const Operation& operation, const DeviceHead& head) {
   std::visit([&](const auto& one) { apply(one, head); }, operation);
 }
 
-void apply_operation(const Operation& operation, Array& values, std::uint32_t head, const model::TokenBatch& tokens,
+void apply_operation(const Operation& operation, Array& values, const HeadPlace& place, const model::TokenBatch& tokens,
                      std::optional<std::uint32_t> only) {
   const std::size_t heads = values.shape[1], count = values.shape[2], width = values.shape[3];
   for (std::uint32_t item = 0; item < values.shape[0]; ++item) {
     if (only.value_or(item) != item) continue;
-    const std::size_t first = (std::size_t{item} * heads + head) * count * width;
-    const ReferenceRows rows{.item = item,
+    const std::size_t first = (std::size_t{item} * heads + place.head) * count * width;
+    const ReferenceRows rows{.place = place,
+                             .item = item,
                              .values = std::span(values.values).subspan(first, count * width),
                              .width = width,
                              .begin = tokens.start(item),
@@ -133,7 +155,8 @@ model::reference::SiteEdit reference_edit(const Interventions& interventions, co
     for (const Intervention& one : interventions) {
       if (one.site != site || !one.scope.covers(block)) continue;
       for (std::uint32_t head = 0; head < values.shape[1]; ++head) {
-        if (one.scope.head.value_or(head) == head) apply_operation(one.operation, values, head, tokens, one.scope.item);
+        if (one.scope.head.value_or(head) == head)
+          apply_operation(one.operation, values, {block, site, head}, tokens, one.scope.item);
       }
     }
   };
@@ -158,6 +181,14 @@ model::reference::ScoreEdit reference_scores(const Interventions& interventions,
     const auto patterns = patterns_of(interventions, block, head + 1);
     const double edited = edit ? edit(block, item, head, query, key, score) : score;
     return patterns.empty() || !patterns[head] ? edited : attention::score_of(*patterns[head], {query, key}, edited);
+  };
+}
+
+model::reference::ScoreEdit reference_weights(const Interventions& interventions) {
+  return [&interventions](model::BlockRef block, std::uint32_t item, std::uint32_t head, std::uint32_t query,
+                          std::uint32_t key, double weight) {
+    const std::optional<attention::DropoutPlan> plan = weight_dropout(interventions, block);
+    return plan ? weight * static_cast<double>(plan->factor_of(item, head, query, key)) : weight;
   };
 }
 

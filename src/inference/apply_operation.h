@@ -14,8 +14,16 @@
 
 namespace headlight::inference {
 
+/// A head of a site of a block.
+struct HeadPlace {
+  model::BlockRef block;
+  model::Site site = model::Site::HeadOutput;
+  std::uint32_t head = 0;
+};
+
 /// The rows of one head on the device, and what their change needs.
 struct DeviceHead {
+  HeadPlace place;
   ops::HeadSlot slot;
   std::uint32_t width = 0;  ///< of a token's numbers, without padding
   ops::Rows rows;
@@ -32,7 +40,7 @@ void apply_operation(const Operation& operation, const DeviceHead& head);
 
 /// The operation on one head of an array [batch, head, token, d] of the reference, in place. `tokens`: of its rows; `only`:
 /// the one batch item whose head it is, else every item's.
-void apply_operation(const Operation& operation, model::reference::Array& values, std::uint32_t head,
+void apply_operation(const Operation& operation, model::reference::Array& values, const HeadPlace& place,
                      const model::TokenBatch& tokens, std::optional<std::uint32_t> only = {});
 
 /// The interventions as the reference takes them. Both must outlive the result.
@@ -41,5 +49,7 @@ model::reference::SiteEdit reference_edit(const Interventions& interventions, co
 model::reference::Visibility reference_visibility(const Interventions& interventions, const model::ModelInput& input,
                                                   const attention::MaskSet& masks, model::reference::Visibility is_visible);
 model::reference::ScoreEdit reference_scores(const Interventions& interventions, model::reference::ScoreEdit edit = {});
+/// What dropout makes of weights.
+model::reference::ScoreEdit reference_weights(const Interventions& interventions);
 
 }  // namespace headlight::inference

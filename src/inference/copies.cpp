@@ -84,10 +84,13 @@ void add_of_copy(Interventions& interventions, Intervention one, std::uint32_t l
 }  // namespace
 
 bool can_copy(const PassInputs& pass, std::span<const Interventions> changes) {
-  return !pass.input.qkv && std::ranges::none_of(changes, [](const Interventions& of_copy) {
-    return std::ranges::any_of(
-        of_copy, [](const Intervention& one) { return std::holds_alternative<ReplacePattern>(one.operation); });
-  });
+  const auto drops = [](const Intervention& one) { return std::holds_alternative<Dropout>(one.operation); };
+  const auto is_of_all_items = [&](const Intervention& one) {
+    return drops(one) || std::holds_alternative<ReplacePattern>(one.operation);
+  };
+  return !pass.input.qkv && std::ranges::none_of(pass.interventions, drops) &&
+         std::ranges::none_of(changes,
+                              [&](const Interventions& of_copy) { return std::ranges::any_of(of_copy, is_of_all_items); });
 }
 
 PassInputs copies_of(const PassInputs& pass, std::uint32_t line, std::span<const Interventions> changes) {

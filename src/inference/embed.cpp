@@ -95,4 +95,18 @@ Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens,
   return x;
 }
 
+Tensor embed_part(const model::Embedding& embedding, const model::TokenBatch& tokens, std::uint32_t item, ops::Rows rows,
+                  EmbeddingPart part) {
+  model::Embedding one;
+  one.table = embedding.table;
+  one.scale = part == EmbeddingPart::Tokens || part == EmbeddingPart::Sum ? embedding.scale : 0.0f;
+  one.position_offset = embedding.position_offset;
+  if (part == EmbeddingPart::Positions || part == EmbeddingPart::Sum) one.positions = embedding.positions;
+  if (part == EmbeddingPart::Types || part == EmbeddingPart::Sum) one.types = embedding.types;
+  Tensor all = embed(&one, tokens, rows);
+  const std::uint32_t width = all.axis(2);
+  const auto first = all.values.begin() + static_cast<std::ptrdiff_t>(std::size_t{item} * rows.count * width);
+  return {{rows.count, width}, {first, first + static_cast<std::ptrdiff_t>(std::size_t{rows.count} * width)}};
+}
+
 }  // namespace headlight::inference

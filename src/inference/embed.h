@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "core/tensor.h"
 #include "model/network.h"
 #include "ops/rows.h"
@@ -10,6 +12,12 @@ namespace headlight::inference {
 /// positions and types unless those come behind a projection (zero vectors for padding, plus their position), or those that
 /// the input brings itself. On the host: the table stays in its file, where a text needs few of its rows.
 Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens, ops::Rows rows);
+
+/// What embed() adds up: rows of the table times its scale, positions, types, or all of them.
+enum class EmbeddingPart : std::uint8_t { Tokens, Positions, Types, Sum };
+/// One of them for tokens of an item, [rows.count, d]; zeros of a table that the embedding lacks.
+Tensor embed_part(const model::Embedding& embedding, const model::TokenBatch& tokens, std::uint32_t item, ops::Rows rows,
+                  EmbeddingPart part);
 
 /// What is added to the vectors behind their projection (OPT-350m): positions and types [batch, rows.count, d_model]; empty
 /// where embed() has added them.

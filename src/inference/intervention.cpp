@@ -27,6 +27,9 @@ std::optional<SiteSize> size_of(Site site, const model::AttentionLayer& layer) {
   if (site == Site::FeedForward) {
     return layer.feed_forward ? std::optional(SiteSize{1, layer.feed_forward->out.out()}) : std::nullopt;
   }
+  if (site == Site::Inner) {
+    return layer.feed_forward ? std::optional(SiteSize{1, layer.feed_forward->in.out()}) : std::nullopt;
+  }
   if (site == Site::Weights) return SiteSize{config.heads, 0};
   const bool is_of_keys = site == Site::Key || site == Site::Value,
              is_of_values = site == Site::Value || site == Site::HeadOutput;
@@ -35,7 +38,8 @@ std::optional<SiteSize> size_of(Site site, const model::AttentionLayer& layer) {
 
 bool changes_nothing(const Operation& operation) {
   const auto* scale = std::get_if<Scale>(&operation);
-  return scale != nullptr && scale->gain == 1.0f;
+  const auto* dropout = std::get_if<Dropout>(&operation);
+  return (scale != nullptr && scale->gain == 1.0f) || (dropout != nullptr && dropout->probability == 0.0f);
 }
 
 /// Why the operation is impossible, or an empty text. `width` is the site's.
@@ -44,6 +48,10 @@ std::string complaint(const Scale& scale, std::uint32_t) {
 }
 std::string complaint(const Average&, std::uint32_t) { return ""; }
 std::string complaint(const ReplacePattern&, std::uint32_t) { return ""; }
+std::string complaint(const Dropout& dropout, std::uint32_t) {
+  if (dropout.probability >= 0.0f && dropout.probability <= attention::kMaxDropout) return "";
+  return fmt::format("its probability is {}: give 0 to {}", dropout.probability, attention::kMaxDropout);
+}
 std::string complaint(const Add& add, std::uint32_t width) {
   if (add.vector.size() != width) {
     return fmt::format("its vector has {} numbers where a head has {}: give as many", add.vector.size(), width);
@@ -66,7 +74,11 @@ std::string complaint(const Intervention& one, const SiteSize& size) {
     return fmt::format("there is no head {} among {}", *one.scope.head, size.heads);
   if (is_pattern && one.scope.item) return "a pattern replaces the weights of every batch item, not of one";
   if (is_pattern && one.site != Site::Weights) return "a pattern can replace weights alone";
-  if (!is_pattern && one.site == Site::Weights) return "weights can be replaced by a pattern alone";
+  const bool is_dropout = std::holds_alternative<Dropout>(one.operation);
+  if (!is_pattern && !is_dropout && one.site == Site::Weights)
+    return "weights can be replaced by a pattern or dropped out alone";
+  if (is_dropout && one.site == Site::Weights && (one.scope.head || one.scope.item))
+    return "dropout of weights is of all heads and batch items, not of one";
   return std::visit([&](const auto& operation) { return complaint(operation, size.width); }, one.operation);
 }
 
@@ -161,6 +173,17 @@ std::vector<std::optional<attention::ReplacementPattern>> patterns_of(std::span<
     }
   }
   return patterns;
+}
+
+std::optional<attention::DropoutPlan> weight_dropout(std::span<const Intervention> interventions, model::BlockRef block) {
+  std::optional<attention::DropoutPlan> plan;
+  for (const Intervention& one : interventions) {
+    const auto* dropout = std::get_if<Dropout>(&one.operation);
+    if (dropout == nullptr || one.site != Site::Weights || !one.scope.covers(block) || changes_nothing(one.operation))
+      continue;
+    plan = attention::dropout_plan(dropout->probability, dropout->seed, one.site, block);
+  }
+  return plan;
 }
 
 Interventions interventions_of(const HeadGains& gains, const model::Network& network) {

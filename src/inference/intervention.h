@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "attention/dropout.h"
 #include "attention/fixed_pattern.h"
 #include "model/network.h"
 #include "model/site.h"
@@ -65,7 +66,15 @@ struct ReplacePattern {
 
   bool operator==(const ReplacePattern&) const = default;
 };
-using Operation = std::variant<Scale, Add, Average, Replace, ReplacePattern>;
+/// x ← 0 with the probability, else x / (1 − probability), number by number as attention::DropoutPlan decides. At the site
+/// Weights of all heads and batch items; the last one of a block counts there.
+struct Dropout {
+  float probability = 0.0f;  ///< 0 … attention::kMaxDropout
+  std::uint32_t seed = 0;
+
+  bool operator==(const Dropout&) const = default;
+};
+using Operation = std::variant<Scale, Add, Average, Replace, ReplacePattern, Dropout>;
 
 /// A change of what a pass computes. A pass applies its interventions at a site in the order of their list: with x ← 2x
 /// before x ← x + b the result is 2x + b.
@@ -106,6 +115,9 @@ Interventions interventions_of(const FixedPatterns& patterns, const model::Netwo
 /// [head] of the block: the pattern that takes the head's place; empty where none does.
 std::vector<std::optional<attention::ReplacementPattern>> patterns_of(std::span<const Intervention> interventions,
                                                                       model::BlockRef block, std::uint32_t heads);
+
+/// Dropout of the block's weights.
+std::optional<attention::DropoutPlan> weight_dropout(std::span<const Intervention> interventions, model::BlockRef block);
 
 /// Does a change make tokens of the block depend on later ones, whatever the mask is?
 bool mixes_tokens(std::span<const Intervention> interventions, model::BlockKind kind);

@@ -120,7 +120,7 @@ attention::BlockRun LayerRecorder::begin_block(const LayerPosition& place, const
     block.mask = std::make_shared<const attention::DeviceMask>(
         attention::upload_mask(stream_, mask,
                                {ref.layer.value, queries.batch, config.heads, queries.length, keys.length,
-                                layer_count(*pass_.network, ref.kind), patterns},
+                                layer_count(*pass_.network, ref.kind), patterns, weight_dropout(pass_.interventions, ref)},
                                token_ranges(keys), bias, tokens.all()));
     block.version = next_version();
   }
@@ -227,7 +227,8 @@ void LayerRecorder::intervene(model::BlockRef block, model::Site site, const Sit
         slot.first_item = *one.scope.item;
         slot.items = 1;
       }
-      apply_operation(one.operation, {.slot = slot,
+      apply_operation(one.operation, {.place = {block, site, head},
+                                      .slot = slot,
                                       .width = of.width,
                                       .rows = rows,
                                       .stream = stream_,
@@ -314,6 +315,7 @@ Hidden LayerRecorder::feed_forward(const LayerPosition& place, const DeviceLayer
     } else {
       ops::linear(stream_, kernels_, *read, weights.in, *inner, {.activation = weights.activation, .rows = rows});
     }
+    intervene(place, model::Site::Inner, inner);
     keep(stages, Stage::FfnActive, inner);
     const auto show = [&](Stage stage, Role role, const ops::PackedLinear& linear) {  // before the activation
       if (!is_wanted(stages, stage)) return;

@@ -31,6 +31,7 @@ struct Pass {
   double fill;
   const SiteEdit& edit;
   const ScoreEdit& score;
+  const ScoreEdit& weight;
   Run run = {};
 
   /// Of a site without heads: x [batch, token, d] with the edit.
@@ -68,7 +69,7 @@ struct Pass {
   Array attention(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
     AttentionStages stages = project(layer, block, x, memory == nullptr ? x : *memory);
     const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;
-    attend(layer.config, block, is_visible, fill, stages, bias, edit, score);
+    attend(layer.config, block, is_visible, fill, stages, bias, edit, score, weight);
     if (layer.weights && layer.weights->output) {
       stages.output = edited(block, Site::AttentionOutput, apply(*layer.weights->output, stages.merged));
     }
@@ -93,7 +94,8 @@ struct Pass {
     const BranchNorms& norms = layer.feed_forward_norms;
     const Array read = apply(norms.before, layer.is_parallel ? x : y);
     if (norms.before) stages.ffn_input = read;
-    stages.ffn_output = edited(block, Site::FeedForward, apply(*layer.feed_forward, read, &stages));
+    stages.ffn_active = edited(block, Site::Inner, apply_inner(*layer.feed_forward, read, &stages));
+    stages.ffn_output = edited(block, Site::FeedForward, apply(layer.feed_forward->out, stages.ffn_active));
     Array sum = add(apply(norms.inside, stages.ffn_output), y);
     if (norms.after) stages.ffn_sum = sum;
     stages.next = apply(norms.after, std::move(sum));
@@ -104,7 +106,8 @@ struct Pass {
 }  // namespace
 
 void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
-            AttentionStages& stages, const PositionBias* bias, const SiteEdit& edit, const ScoreEdit& score_edit) {
+            AttentionStages& stages, const PositionBias* bias, const SiteEdit& edit, const ScoreEdit& score_edit,
+            const ScoreEdit& weight_edit) {
   if (edit) {
     edit(block, Site::Query, stages.q);
     edit(block, Site::Weights, stages.q);
@@ -150,7 +153,8 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
         softmax_row(&stages.masked.values[row * keys], keys, &stages.weights.values[row * keys], stages.row_max.values[row],
                     stages.row_sum.values[row]);
         for (std::size_t j = 0; j < keys; ++j) {
-          const double weight = stages.weights.values[row * keys + j];
+          double& weight = stages.weights.values[row * keys + j];
+          if (weight_edit) weight = weight_edit(block, b, h, i, static_cast<std::uint32_t>(j), weight);
           for (std::size_t d = 0; d < d_v; ++d)
             stages.heads.values[row * d_v + d] += weight * stages.v.values[(first_key + j) * d_v + d];
         }
@@ -162,10 +166,16 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
 }
 
 Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill, const SiteEdit& edit,
-        const ScoreEdit& score) {
+        const ScoreEdit& score, const ScoreEdit& weight) {
   check(network, input);
   const Layers& layers = *network.layers;
-  Pass pass{.layers = layers, .input = input, .is_visible = is_visible, .fill = fill, .edit = edit, .score = score};
+  Pass pass{.layers = layers,
+            .input = input,
+            .is_visible = is_visible,
+            .fill = fill,
+            .edit = edit,
+            .score = score,
+            .weight = weight};
 
   Array memory = embed(network.source_embedding.get(), input.source);
   if (!layers.encoder.empty()) {

@@ -40,9 +40,10 @@ using Visibility =
 /// have one. Of Site::Weights the numbers are the queries, where a uniform pattern begins.
 using SiteEdit = std::function<void(BlockRef block, Site site, Array& values)>;
 
-/// What becomes of a scaled score, softcap and position bias included, before the mask.
+/// What becomes of a cell's number: of a scaled score, softcap and position bias included, before the mask; of a weight
+/// after softmax.
 using ScoreEdit = std::function<double(BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
-                                       std::uint32_t key, double score)>;
+                                       std::uint32_t key, double number)>;
 
 struct Run {
   std::vector<BlockRef> blocks;
@@ -56,11 +57,11 @@ struct Run {
 
 /// A whole forward pass. `fill` replaces masked scores; −inf leaves fully masked rows without weights (zeros).
 Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill,
-        const SiteEdit& edit = {}, const ScoreEdit& score = {});
+        const SiteEdit& edit = {}, const ScoreEdit& score = {}, const ScoreEdit& weight = {});
 
 /// One attention from given Q, K, V (the middle of the pass).
 void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
             AttentionStages& stages, const PositionBias* bias = nullptr, const SiteEdit& edit = {},
-            const ScoreEdit& score = {});
+            const ScoreEdit& score = {}, const ScoreEdit& weight = {});
 
 }  // namespace headlight::model::reference

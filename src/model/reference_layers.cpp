@@ -85,7 +85,7 @@ double apply(Activation activation, double x) {
   return x;
 }
 
-Array apply(const FeedForward& feed_forward, const Array& x, AttentionStages* stages) {
+Array apply_inner(const FeedForward& feed_forward, const Array& x, AttentionStages* stages) {
   Array inner = apply(feed_forward.in, x);
   if (stages != nullptr) stages->ffn_hidden = inner;
   if (feed_forward.gate) {
@@ -95,8 +95,11 @@ Array apply(const FeedForward& feed_forward, const Array& x, AttentionStages* st
   } else {
     for (double& value : inner.values) value = apply(feed_forward.activation, value);
   }
-  if (stages != nullptr) stages->ffn_active = inner;
-  return apply(feed_forward.out, inner);
+  return inner;
+}
+
+Array apply(const FeedForward& feed_forward, const Array& x) {
+  return apply(feed_forward.out, apply_inner(feed_forward, x));
 }
 
 Array split_heads(const Array& x, std::uint32_t heads) {

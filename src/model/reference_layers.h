@@ -18,8 +18,10 @@ Array apply(const Linear& linear, const Array& x);
 Array apply(const Norm& norm, Array x);
 /// norm(x); x itself without a norm.
 Array apply(const std::optional<Norm>& norm, Array x);
-/// `stages`: not null, what is inside of it goes there.
-Array apply(const FeedForward& feed_forward, const Array& x, AttentionStages* stages = nullptr);
+Array apply(const FeedForward& feed_forward, const Array& x);
+/// Its inner layer after the activation, times the gate where there is one. `stages`: not null, hidden layer and gate before
+/// the activation go there.
+Array apply_inner(const FeedForward& feed_forward, const Array& x, AttentionStages* stages = nullptr);
 double apply(Activation activation, double x);
 
 /// [batch, token, heads·d] → [batch, head, token, d]

@@ -6,20 +6,22 @@
 namespace headlight::model {
 
 /// A named place of a layer at which its numbers can be changed while a pass runs. The first five are of heads,
-/// the others rows as wide as the residual stream, which count as one head.
+/// the others rows of a token, which count as one head.
 enum class Site : std::uint8_t {
   Query,       ///< q [head, query, d_k] that scores are computed from: after bias, norm and RoPE
   Key,         ///< k [KV head, key, d_k], likewise
   Value,       ///< v [KV head, key, d_v]
-  Weights,     ///< softmax of the masked scores [head, query, key]; its one operation is ReplacePattern
+  Weights,     ///< softmax of the masked scores [head, query, key]; its operations are ReplacePattern and Dropout
   HeadOutput,  ///< z = weights · v [head, query, d_v] before the heads are merged and W_O is applied
   Residual,    ///< the layer's input [query, d_model], before its norm; the residual connection carries the change on
   /// What W_O returns [query, d_model], before the residual is added and before a norm of either.
   AttentionOutput,
   FeedForward,  ///< what the feed-forward network returns [query, d_model], likewise
+  Inner,        ///< the feed-forward's inner layer [query, d_ff], after the activation and times the gate
 };
 
-/// "queries", "keys", "values", "weights", "head outputs", "residual stream", "attention output", "feed-forward output".
+/// "queries", "keys", "values", "weights", "head outputs", "residual stream", "attention output", "feed-forward output",
+/// "feed-forward inside".
 constexpr std::string_view to_string(Site site) {
   switch (site) {
     case Site::Query:
@@ -38,6 +40,8 @@ constexpr std::string_view to_string(Site site) {
       return "attention output";
     case Site::FeedForward:
       return "feed-forward output";
+    case Site::Inner:
+      return "feed-forward inside";
   }
   return "head outputs";
 }

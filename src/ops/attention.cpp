@@ -68,7 +68,8 @@ std::optional<AttentionTiles> find_tiles(Kernels& kernels, const BlockInputs& in
     AttentionTiles tiles =
         choose_attention_tiles(kernels.context().device(), parameters.queries - parameters.block_row,
                                inputs.items * parameters.heads, parameters.keys, parameters.d_v4, most_lanes);
-    if (tiles.parts > 1 && kernels.find(merge_kernel()) == nullptr) tiles.parts = 1;
+    const bool drops_weights = inputs.expressions != nullptr && inputs.expressions->drops_weights;  // not known to the merge
+    if (tiles.parts > 1 && (drops_weights || kernels.find(merge_kernel()) == nullptr)) tiles.parts = 1;
     if (kernels.find(tiled_kernel(kernels, tiles.lanes, inputs.expressions)) != nullptr) return tiles;
     most_lanes = tiles.lanes / 2;
   }
@@ -161,7 +162,8 @@ AttentionKernel attention_kernel(const Kernels& kernels, const MaskData& mask) {
     return kernels.is_refused(tiled_kernel(kernels, lanes, mask.expressions.get()));
   });
   if (tuning.attention == AttentionKernel::Tiled && lacks_tiles) return AttentionKernel::Blocks;
-  if (!is_host(tuning.attention) || !mask.expressions || !mask.expressions->has_formulas) return tuning.attention;
+  const bool needs_kernel = mask.expressions && (mask.expressions->has_formulas || mask.expressions->drops_weights);
+  if (!is_host(tuning.attention) || !needs_kernel) return tuning.attention;
   if (can_shuffle(kernels.context().device()))
     return tuning.texel_reads ? AttentionKernel::BlocksShuffleTexel : AttentionKernel::BlocksShuffle;
   return tuning.texel_reads ? AttentionKernel::BlocksTexel : AttentionKernel::Blocks;

@@ -20,8 +20,12 @@ BlockKernels choose_block_kernels(const Kernels& kernels, AttentionKernel kind, 
   const bool texel = is_texel(kind), shuffle = is_shuffle(kind) && can_shuffle(kernels.context().device());
   const bool is_one_row = parameters.queries == parameters.block_row + 1;
   const std::uint32_t score_rows = is_one_row ? 1 : shuffle ? 16 : 8, value_rows = is_one_row ? 1 : 8;
-  const auto variant = [&](Shader shader, std::uint32_t rows) {
-    return KernelVariant{.shader = shader, .reads_texels = texel, .shuffles = shuffle && !is_one_row, .constants = {rows}};
+  const auto variant = [&](Shader shader, std::uint32_t rows, std::string expressions = {}) {
+    return KernelVariant{.shader = shader,
+                         .reads_texels = texel,
+                         .shuffles = shuffle && !is_one_row,
+                         .constants = {rows},
+                         .expressions = std::move(expressions)};
   };
   const bool has_extras = parameters.softcap > 0.0f || parameters.bias_at != 0 ||
                           (inputs.expressions != nullptr && inputs.expressions->changes_scores);
@@ -29,7 +33,10 @@ BlockKernels choose_block_kernels(const Kernels& kernels, AttentionKernel kind, 
                               .reads_texels = texel,
                               .constants = {has_extras ? 1u : 0u},
                               .expressions = inputs.expressions != nullptr ? inputs.expressions->glsl : std::string()};
-  return {variant(Shader::AttentionBlockScores, score_rows), softmax, variant(Shader::AttentionBlockValues, value_rows),
+  // Rows that attend to all keys alike are made in the last step.
+  const bool drops_weights = inputs.expressions != nullptr && inputs.expressions->drops_weights;
+  return {variant(Shader::AttentionBlockScores, score_rows), softmax,
+          variant(Shader::AttentionBlockValues, value_rows, drops_weights ? inputs.expressions->glsl : std::string()),
           score_rows, value_rows};
 }
 

@@ -76,6 +76,16 @@ void scale_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, flo
   });
 }
 
+void drop_from_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const HeadDropout& dropout, Rows rows) {
+  edit(kernels, slot, rows, [&](const gpu::Slice& values, EditHeadParameters parameters, const gpu::Groups& groups) {
+    parameters.factor = dropout.factor;
+    parameters.head = dropout.head;
+    parameters.key = dropout.key;
+    parameters.threshold = dropout.threshold;
+    stream.dispatch(kernels[{.shader = Shader::DropHead}], {values}, parameters, groups);
+  });
+}
+
 void average_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& ranges) {
   edit(kernels, slot, {.first = 0, .count = slot.tensor.tokens},
        [&](const gpu::Slice& values, const EditHeadParameters& parameters, const gpu::Groups& groups) {

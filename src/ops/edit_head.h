@@ -31,6 +31,14 @@ void add_to_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, co
 /// uint32: the first real token, and one past the last. All rows of the tensor must be up to date.
 void average_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const gpu::Buffer& ranges);
 
+/// Dropout of the head's numbers of these tokens, in place (attention/dropout.h).
+struct HeadDropout {
+  std::uint32_t key = 0, threshold = 0;
+  float factor = 1.0f;
+  std::uint32_t head = 0;
+};
+void drop_from_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, const HeadDropout& dropout, Rows rows);
+
 /// One item's head: its numbers of these tokens become those of `source` [rows.count, slot.width4] vec4.
 void replace_in_head(gpu::Stream& stream, Kernels& kernels, const HeadSlot& slot, std::uint32_t item,
                      const gpu::Slice& source, Rows rows);

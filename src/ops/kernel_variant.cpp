@@ -38,6 +38,7 @@ const std::array<ShaderFacts, kShaders>& shader_facts() {
        {"attention_tiled", {{"lanes", {64, 256}}, {"rolled", {0}, {}, {1}}}},
        {"average_head", {}},
        {"count_odd_numbers", {}},
+       {"drop_head", {}},
        {"half_probe", {}},
        {"linear_gemv", {activation, {"rows", {1, 2, 4, 8}}}},
        {"linear_matrix", {activation, {"lanes", {128, 256}}}},

@@ -28,6 +28,7 @@ enum class Shader : std::uint8_t {
   AttentionTiled,  ///< lanes, rolled
   AverageHead,
   CountOddNumbers,
+  DropHead,
   HalfProbe,
   LinearGemv,     ///< activation, rows
   LinearMatrix,   ///< activation, lanes
@@ -42,7 +43,7 @@ enum class Shader : std::uint8_t {
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 26;
+inline constexpr std::size_t kShaders = 27;
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {

@@ -8,11 +8,13 @@
 
 namespace headlight::ops {
 
-/// What the user typed or painted that only kernels compiled at run time know: expressions, painted numbers, documents.
+/// What the user typed or painted that only kernels compiled at run time know: expressions, painted numbers, documents,
+/// dropout of weights.
 struct MaskExpressions {
   std::string glsl;             ///< the functions of shaders/lib/expression.glsl
   bool changes_scores = false;  ///< otherwise they hide cells only
   bool has_formulas = false;    ///< that only a kernel can evaluate; the rest functions of the program know as well
+  bool drops_weights = false;   ///< dropout after softmax, which kernels alone know as well
 };
 
 /// A mask as the kernels read it: the rule as numbers and, in one buffer of words, the key lengths of each batch item and

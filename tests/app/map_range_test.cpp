@@ -5,6 +5,7 @@
 #include "app/panel_stage.h"
 #include "app/views/head/head_about.h"
 #include "app/widgets/cell_numbers.h"
+#include "app/widgets/head_subject.h"
 #include "app/widgets/range_bar.h"
 
 namespace map_range_test {
@@ -324,6 +325,53 @@ TEST_CASE("a mean over heads has its title, no gain, weights or norms, and a thu
   CHECK(stage.state.selection.head == 2);
 }
 
+TEST_CASE("the steps begin with the parts of token vectors; all heads side by side are the heads' numbers") {
+  PanelStage stage({1400, 4000});
+  stage.state.view.tab = "steps";
+  select_preset(stage.state, "notebook-002");
+  stage.settle();
+  for (const char* name : {"steps.token_vectors", "steps.positions", "steps.x", "steps.q", "steps.attention_sum",
+                           "steps.attended", "steps.w_1", "steps.ffn_hidden", "steps.ffn_sum", "steps.next"}) {
+    CAPTURE(name);
+    CHECK(stage.items.contains(name));
+  }
+  CHECK_FALSE(stage.items.contains("steps.all_q"));
+  stage.feed(shell::click_at(in(stage.rect("steps.heads.1"), 0.5F, 0.5F)));
+  stage.settle();
+  for (const char* name : {"steps.all_q", "steps.all_k", "steps.all_v", "steps.all_heads"}) {
+    CAPTURE(name);
+    CHECK(stage.items.contains(name));
+  }
+  CHECK_FALSE(stage.items.contains("steps.q"));
+  Frame frame{.ui = stage.shell.ui,
+              .state = stage.state,
+              .transient = stage.transient,
+              .result = stage.result,
+              .queries = stage.queries};
+  const HeadSubject subject = selected_subject(frame);
+  const auto values = [&](StepMatrix matrix) {
+    const auto size = size_of(matrix, subject.step_layer());
+    REQUIRE(size);
+    const StepValues::Known* known =
+        stage.steps.values.find(frame, matrix, subject.step_layer(), {.rows = size->rows, .columns = size->columns});
+    REQUIRE(known);
+    return known->tile.values;
+  };
+  const auto stage_values = [&](attention::Stage shown) {
+    const auto extent = *subject.geometry.shape.extent(shown);
+    const EngineTile* known = frame.ask(
+        TileQuery{.quantity = shown, .block = subject.block, .rows = extent.rows, .columns = extent.columns, .pool = 1});
+    REQUIRE(known);
+    return known->tile->values;
+  };
+  CHECK(values(StepMatrix::Other::AllHeads) == stage_values(attention::Stage::Merged));
+  const std::vector<float> tokens = values(StepMatrix::Other::TokenVectors);
+  const std::vector<float> positions = values(StepMatrix::Other::PositionVectors);
+  const std::vector<float> x = stage_values(attention::Stage::X);
+  REQUIRE(tokens.size() == x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(tokens[i] + positions[i] - x[i]) < 1e-6F);  // seen: 0
+}
+
 TEST_CASE("the steps have the weights between their matrices, and large ones scroll") {
   PanelStage stage({1400, 1500});
   stage.state.view.tab = "steps";
@@ -352,7 +400,7 @@ TEST_CASE("the steps have the weights between their matrices, and large ones scr
                                                              .transient = stage.transient,
                                                              .result = stage.result,
                                                              .queries = stage.queries}),
-                              weight, {.layer = &stage.result.network->layer({}), .head = 0, .d_k = 64, .d_v = 64},
+                              weight, {.layer = &stage.result.network->layer({}), .shape = stage.result.shapes.at({})},
                               {.row = 250, .rows = 1, .column = 3, .columns = 1});
   REQUIRE(known);
   std::vector<float> row(256);

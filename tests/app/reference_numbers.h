@@ -6,6 +6,7 @@
 
 #include "app/cells/arithmetic.h"
 #include "app/engine/run_source.h"
+#include "app/state/run_interventions.h"
 #include "engine/reference_runner.h"
 
 namespace headlight::app {
@@ -67,7 +68,10 @@ struct ReferenceScene {
   explicit ReferenceScene(const State& state) {
     source = sources.build(run_inputs(state));
     run = std::make_shared<ReferenceRun>(
-        inference::PassInputs{.network = source.network, .input = *source.input, .masks = state.masks, .interventions = {}});
+        inference::PassInputs{.network = source.network,
+                              .input = *source.input,
+                              .masks = state.masks,
+                              .interventions = interventions_of(run_inputs(state), *source.network)});
     masks = state.masks;
   }
 

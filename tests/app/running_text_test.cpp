@@ -133,7 +133,7 @@ TEST_SUITE("cpu") {
     CHECK(tokens[0].color->b > tokens[0].color->r);  // less: blue
     CHECK(tokens[1].color->r > tokens[1].color->b);  // more: red
     REQUIRE(signs.blocks[0].numbers.size() == 2);
-    CHECK(signs.subtitle.find("red more, blue less") != std::string::npos);
+    CHECK(signs.subtitle.find("red is more, blue less") != std::string::npos);
     CHECK(shade_text(0.25F, true) == "+0.250");
   }
 

@@ -7,6 +7,7 @@
 #include "app/cells/arithmetic.h"
 #include "app/cells/cell_sources.h"
 #include "app/cells/mask_reason.h"
+#include "app/cells/score_chain.h"
 #include "app/reference_numbers.h"
 #include "app/views/steps/matrix_plan.h"
 #include "inference/notebooks.h"
@@ -223,6 +224,37 @@ TEST_CASE("every stage of every preset can be explained") {
       }
     }
   }
+}
+
+TEST_CASE("a dropped weight says that it is dropped, a kept one its factor, and both why the row no longer adds up to 1") {
+  State state;
+  select_preset(state, "notebook-004");
+  state.dropout = {.probability = 0.5F, .seed = 3, .embeddings = false, .branches = false, .inner = false};
+  ReferenceScene scene(state);
+  const auto plan = weight_dropout(state.dropout, {});
+  REQUIRE(plan);
+  ReferenceNumbers numbers(*scene.run, {}, 0, 0);
+  CellQuestion question = scene.question({}, 0);
+  question.stage = Stage::Weights;
+  std::size_t dropped = 0;
+  for (question.row = 0; question.row < 8; ++question.row) {
+    for (question.column = 0; question.column < 8; ++question.column) {
+      question.dropout_factor = plan->factor_of(0, 0, question.row, question.column);
+      const Arithmetic weight = explain_cell(question, numbers);
+      const bool is_dropped = question.dropout_factor == 0.0F;
+      dropped += is_dropped ? 1U : 0U;
+      CHECK((*weight.result == 0.0F) == is_dropped);
+      CHECK(weight.numbers.ends_with(is_dropped ? " · 0" : " · 2.000"));
+      CHECK(weight.note.find(is_dropped ? "Dropout drops this weight" : "Dropout keeps this weight") != std::string::npos);
+      CHECK(weight.note.find("no longer add up to 1") != std::string::npos);
+      // The chain of the score ends with the weight on screen.
+      const ScoreChain chain = explain_score(question, nullptr, numbers);
+      CHECK(chain.lines.back().name == "dropout");
+      CHECK(*chain.weight == doctest::Approx(static_cast<double>(*chain.evaluated_weight)).epsilon(1e-5));
+    }
+  }
+  CHECK(dropped > 16);
+  CHECK(dropped < 48);
 }
 
 TEST_CASE("a mask's reasons are named") {

@@ -239,6 +239,7 @@ TEST_SUITE("gpu") {
     CHECK(has_number(head, heads.recovery_at(0, 4, PatchMeasure::Logit).value()));
     CHECK(says(head, "\nchanged: output of head 4\nat: all tokens\n"));
     ui.click("patching.map.4");
+    ui.click("patching.input.0");  // else paths of the heads and inputs that were tried are known, too
     const std::string path = told(ui, "patching.head.0.1");
     CHECK(path.starts_with("effect of a path between heads = "));
     CHECK(has_number(path, found_by<PatchEffects>(ui, kPathPatching).recovery_at(0, 1, PatchMeasure::Logit).value()));

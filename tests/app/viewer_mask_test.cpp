@@ -49,6 +49,21 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().masks.by_kind[0].rule.window == 3);
   }
 
+  TEST_CASE("dropout: its sites are switched, the run has it, and restoring the model takes it away") {
+    State state;
+    state.text() = "one two three";
+    state.dropout.probability = 0.5F;
+    UiDriver ui(state);
+    ui.resize(1280, 1800);
+    for (const char* site : {"mask.dropout_embeddings", "mask.dropout_branches", "mask.dropout_inner"}) ui.click(site);
+    CHECK(ui.state().dropout == DropoutChoices{.probability = 0.5F, .embeddings = false, .branches = false, .inner = false});
+    ui.settle();
+    CHECK(model_changes(ui.state()) == "dropout 0.5 of weights, seed 1");
+    State restored = ui.state();
+    restore_training(restored);
+    CHECK(restored.dropout == DropoutChoices{});
+  }
+
   TEST_CASE("expressions: a broken text changes nothing, a right one does, undo takes it back") {
     UiDriver ui;
     ui.resize(1280, 1600);

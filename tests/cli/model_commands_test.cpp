@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "export/npy.h"
+#include "inference/notebooks.h"
 #include "support/deviation.h"
 #include "support/golden_model.h"
 #include "support/odd_model.h"
@@ -436,6 +437,19 @@ TEST_SUITE("gpu") {
     CHECK(complaint({"screenshot", "--model", golden_path("gpt2"), "--ids", many, "--out", image}, 1) == too_long);
     CHECK(export_complaint("t5", {"--text", "a"}, 1).find("give token ids instead of text") != std::string::npos);
     CHECK(export_complaint("gpt2", {"--ids", "5", "--block", "cross"}, 2).find("--block cross: there is no such") == 0);
+  }
+
+  TEST_CASE("Block is drawn of every notebook's preset, also of one layer without residuals") {
+    const TemporaryDirectory directory;
+    for (const std::string_view name : inference::notebook_names()) {
+      CAPTURE(name);
+      const std::string file = (directory.path() / (std::string(name) + ".png")).string();
+      const Outcome outcome =
+          run_headlight({"screenshot", "--preset", std::string(name), "--tab", "block", "--size", "640x480", "--out", file});
+      INFO(outcome.err);
+      CHECK(outcome.status == 0);
+      CHECK(fs::exists(file));
+    }
   }
 }
 

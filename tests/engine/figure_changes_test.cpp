@@ -66,6 +66,8 @@ std::vector<KindOfChange> kinds_of_changes() {
       {"1 activation kept", kept(model::Site::HeadOutput, inference::Replace{.first = 1, .rows = {1, 2, 3, 4, 5, 6}})},
       {"1 activation kept", kept(model::Site::Residual, inference::Add{std::vector<float>(36, 0.5F)})},
       {"1 activation kept", kept(model::Site::HeadOutput, inference::Average{})},
+      {"dropout 0.25 of weights, branches, seed 7",
+       [](State& state) { state.dropout = {.probability = 0.25F, .seed = 7, .embeddings = false, .inner = false}; }},
       {"causal off", [](State& state) { mask_of(state).rule.causal = false; }},
       {"padding off", [](State& state) { mask_of(state).rule.key_padding = false; }},
       {"window 2", [](State& state) { mask_of(state).rule.window = 2; }},

@@ -190,6 +190,16 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE("dropped weights are checked, on the device") {
+    for (const char* name : {"gpt2", "marian"}) {
+      CAPTURE(name);
+      AskedAnalysis asked(name, "", open_gpu_runner);
+      use_ids(asked);
+      asked.state.dropout = {.probability = 0.3F, .seed = 5, .branches = false};
+      CHECK(largest_of_all(asked) < kExactWeight);
+    }
+  }
+
   TEST_CASE("playgrounds and notebooks, with and without weights and cross-attention") {
     AskedAnalysis asked("gpt2", "the cat sat on the mat", open_gpu_runner);
     change_to_playground(asked.state);

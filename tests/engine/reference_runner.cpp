@@ -24,7 +24,8 @@ ReferenceRun::ReferenceRun(inference::PassInputs pass)
   const model::ModelInput& input = inputs().input;
   model::reference::Run run = model::reference::run(
       network, input, inference::reference_visibility(interventions, input, masks, test::visibility(masks, network, input)),
-      fill, {}, inference::reference_scores(interventions, test::score_edit(masks, network, input)));
+      fill, {}, inference::reference_scores(interventions, test::score_edit(masks, network, input)),
+      inference::reference_weights(interventions));
   encoder_output_ = rounded(run.encoder_output);
   encoder_hidden_ = std::move(run.encoder_hidden);
   decoder_hidden_ = std::move(run.decoder_hidden);
@@ -61,7 +62,8 @@ std::vector<Tensor> ReferenceRun::residuals(std::span<const inference::ResidualR
   std::vector<Tensor> result;
   for (const inference::ResidualRows& rows : requests) {
     const auto& hidden = rows.stack == inference::Stack::Encoder ? encoder_hidden_ : decoder_hidden_;
-    const model::reference::Array& state = hidden.at(rows.layer);
+    const model::reference::Array state =
+        rows.part == inference::StreamPart::FeedForward ? feed_forward(rows) : hidden.at(rows.layer);
     const std::size_t width = state.shape.back();
     const auto first = state.values.begin() +
                        static_cast<std::ptrdiff_t>((std::size_t{rows.batch} * state.shape.at(1) + rows.first) * width);
@@ -69,6 +71,27 @@ std::vector<Tensor> ReferenceRun::residuals(std::span<const inference::ResidualR
                       std::vector<float>(first, first + static_cast<std::ptrdiff_t>(rows.count * width))});
   }
   return result;
+}
+
+model::reference::Array ReferenceRun::feed_forward(const inference::ResidualRows& rows) const {
+  using model::reference::apply;
+  const bool is_encoder = rows.stack == inference::Stack::Encoder;
+  model::reference::Array read = is_encoder ? encoder_hidden_.at(rows.layer) : decoder_hidden_.at(rows.layer);
+  const std::vector<model::BlockKind> kinds = is_encoder
+                                                  ? std::vector{model::BlockKind::EncoderSelf}
+                                                  : std::vector{model::BlockKind::DecoderSelf, model::BlockKind::Cross};
+  for (const model::BlockKind kind : kinds) {
+    const auto stages = stages_.find({kind, LayerIndex{rows.layer}});
+    if (stages == stages_.end()) continue;
+    const model::AttentionLayer& layer = inputs().network->layer(stages->first);
+    const bool has_output = !stages->second.output.values.empty();
+    const model::reference::Array before = read;
+    read = apply(layer.norms.inside, has_output ? stages->second.output : stages->second.merged);
+    read = apply(layer.norms.after, model::reference::add(std::move(read), before));
+    if (!layer.feed_forward) continue;
+    return apply(*layer.feed_forward, apply(layer.feed_forward_norms.before, layer.is_parallel ? before : read));
+  }
+  throw Error("no feed-forward network here");
 }
 
 Tensor ReferenceRun::rounded(const model::reference::Array& array) {

@@ -34,6 +34,8 @@ class ReferenceRun : public inference::Run {
 
  private:
   /// In float32; an empty tensor of an array that isn't there.
+  /// What the feed-forward network of a layer returns, of all tokens.
+  model::reference::Array feed_forward(const inference::ResidualRows& rows) const;
   static Tensor rounded(const model::reference::Array& array);
 
   attention::Tile tile(const attention::TileRequest& request) const;

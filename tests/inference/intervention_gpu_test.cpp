@@ -34,7 +34,8 @@ double difference_from_reference(test::RunningSession& session, const test::Netw
           *one.network, one.input,
           reference_visibility(interventions, one.input, one.masks, test::visibility(one.masks, *one.network, one.input)),
           fill, reference_edit(interventions, one.input),
-          reference_scores(interventions, test::score_edit(one.masks, *one.network, one.input))),
+          reference_scores(interventions, test::score_edit(one.masks, *one.network, one.input)),
+          reference_weights(interventions)),
       worst);
 }
 

@@ -164,8 +164,8 @@ in the preset that is named, with two digits more. It is made by `tests/inferenc
 number differs by more than half of the last printed digit and 2e-6, or where this page says something else. A preset opens with
 `headlight view --preset NAME`.
 
-Notebook 000 never sets a seed, so torch seeded itself, with 32 bits. All 2³² seeds were tried: one draws the input that cell 6
-prints, 3133213777, and one that of cell 31, 3130316345, which was printed in another session. Everything after these inputs follows
+Notebook 000 never sets a seed, so torch seeded itself, with 32 bits. All 2³² seeds were tried (`tools/find_torch_seed.cpp`): one
+draws the input that cell 6 prints, 3133213777, and one that of cell 31, 3130316345, which was printed in another session. Everything after these inputs follows
 from the seed, so nothing of notebook 000 is taken from its output.
 
 | notebook | numbers | rows below | largest difference beyond the printed digits |
@@ -186,8 +186,8 @@ constexpr std::string_view kEnd = R"(
 
 Rows "by hand" are products that a cell computes in Python from numbers that it had printed before, rounded to four decimals; they
 differ from the product of the numbers themselves by up to 5e-4. Notebook 003 computes in float64: the device's float32 differs
-from its eight decimals by up to 2e-7. The tensors of cells 28 to 30 of notebook 001 are random and never seeded after the
-cells before; their sizes are compared with the playground's of that width.
+from its eight decimals by up to 2e-7. Cells 28 to 30 of notebook 001 print sizes
+alone, which are compared with those of a playground as wide.
 )";
 
 class Page {

@@ -150,6 +150,7 @@ std::uint32_t width_at(model::Site site, const model::AttentionLayer& layer) {
   if (site == Site::Residual) return layer.weights ? layer.config.d_model : 0;
   if (site == Site::AttentionOutput) return has_output ? layer.weights->output->out() : 0;
   if (site == Site::FeedForward) return layer.feed_forward ? layer.feed_forward->out.out() : 0;
+  if (site == Site::Inner) return layer.feed_forward ? layer.feed_forward->in.out() : 0;
   return site == Site::Query || site == Site::Key ? layer.config.d_k : layer.config.d_v;
 }
 
@@ -160,6 +161,8 @@ inference::Intervention random_intervention(Random& random, const model::Network
   const auto blocks = network.blocks();
   const model::BlockRef block = blocks[random.below(static_cast<std::uint32_t>(blocks.size()))];
   inference::Intervention one;
+  const inference::Dropout dropout{.probability = random.pick({0.1f, 0.5f}), .seed = random.below(3)};
+  if (random.chance(0.05)) return {Site::Weights, {.kind = block.kind}, dropout};
   if (random.chance(0.2)) {
     using attention::FixedPattern;
     const FixedPattern pattern =
@@ -174,8 +177,8 @@ inference::Intervention random_intervention(Random& random, const model::Network
     if (random.chance(0.8)) one.scope.head = random.below(network.layer(block).config.heads);
     return one;
   }
-  one.site = random.pick(
-      {Site::Query, Site::Key, Site::Value, Site::HeadOutput, Site::Residual, Site::AttentionOutput, Site::FeedForward});
+  one.site = random.pick({Site::Query, Site::Key, Site::Value, Site::HeadOutput, Site::Residual, Site::AttentionOutput,
+                          Site::FeedForward, Site::Inner});
   if (width_at(one.site, network.layer(block)) == 0) one.site = Site::HeadOutput;
   if (random.chance(0.8)) one.scope.kind = block.kind;
   if (random.chance(0.8)) one.scope.layer = block.layer.value;
@@ -200,6 +203,7 @@ inference::Intervention random_intervention(Random& random, const model::Network
     one.operation = inference::Replace{
         .item = random.below(2), .first = random.below(4), .rows = random.tensor({random.between(1, 3), width}).values};
   }
+  if (random.chance(0.1)) one.operation = dropout;
   return one;
 }
 

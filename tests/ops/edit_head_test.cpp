@@ -158,6 +158,43 @@ TEST_SUITE("gpu") {
       }
     }
   }
+
+  TEST_CASE_FIXTURE(test::OnGpu, "drop_from_head: numbers whose hash is below the threshold are 0, the others x · factor") {
+    const auto fold = [](std::uint32_t h, std::uint32_t x) {  // as shaders/lib/dropout.glsl says
+      h += 0x9e3779b9U * (x + 1);
+      h = (h ^ h >> 16) * 0x7feb352dU;
+      h = (h ^ h >> 15) * 0x846ca68bU;
+      return h ^ h >> 16;
+    };
+    constexpr HeadDropout kDropout{.key = 77, .threshold = 0x60000000, .factor = 1.6f, .head = 2};
+    constexpr std::uint32_t kItems = 2, kTokens = 5;
+    for (const std::uint32_t width : {1U, 63U, 64U, 65U, 127U, 128U, 129U}) {
+      CAPTURE(width);
+      test::Random random(width);
+      const Tensor values = random.tensor({kItems, 1, kTokens, width});
+      gpu::Stream stream(test::shared_kernels().context());
+      const DeviceTensor tensor = test::put(stream, values);
+      drop_from_head(stream, test::shared_kernels(), head_slot(tensor, 0), kDropout, {.first = 1, .count = 3});
+      const gpu::Download bytes = stream.download(tensor.buffer());
+      gpu::Submission submission = std::move(stream).submit();
+      submission.wait();
+      const std::vector<float> found = test::take(tensor, submission.values<float>(bytes)).values.values;
+      std::size_t wrong = 0, dropped = 0;
+      for (std::uint32_t i = 0; i < values.values.size(); ++i) {
+        const std::uint32_t token = i / width % kTokens;
+        float expected = values.values[i];
+        if (token >= 1 && token < 4) {
+          const std::uint32_t key = fold(fold(fold(kDropout.key, i / width / kTokens), kDropout.head), token);
+          const bool is_dropped = fold(key, i % width) < kDropout.threshold;
+          expected = is_dropped ? 0.0f : expected * kDropout.factor;
+          dropped += is_dropped ? 1U : 0U;
+        }
+        wrong += found[i] == expected ? 0U : 1U;
+      }
+      CHECK(wrong == 0);
+      if (width > 1) CHECK(std::abs(static_cast<double>(dropped) / (kItems * 3.0 * width) - 0.375) < 0.1);  // observed 0.04
+    }
+  }
 }
 
 }  // namespace edit_head_test

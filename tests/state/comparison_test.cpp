@@ -123,6 +123,8 @@ TEST_SUITE("cpu") {
     compare_with_text(state, "one three four");
     REQUIRE(has_second_text(state));
     CHECK(second_text(state) == "one three four");
+    CHECK(state.compare.baseline->name == "one three four");
+    CHECK(std::string(difference_caption(state)) == "first \u2212 second text");
     CHECK(compared_with(state) == "\u201Cone three four\u201D");
     set_head_gain(state, {.kind = model::BlockKind::EncoderSelf, .layer = {0}}, 1, 0.0F);
     follow_second_text(state);

@@ -52,6 +52,8 @@ State unusual_state() {
                                    .scope = inference::scope_of({.kind = model::BlockKind::DecoderSelf, .layer = {2}}, 0),
                                    .operation = inference::Add{{0.3F, 4e-9F}}},
        .strength = -1.5F}};
+  state.dropout = {
+      .probability = 0.25f, .seed = 4294967295u, .weights = false, .embeddings = false, .branches = false, .inner = false};
   state.generation = {.sampling = {.method = inference::SamplingMethod::Random,
                                    .temperature = 0.5f,
                                    .top_k = 40,
@@ -89,6 +91,7 @@ State unusual_state() {
       .brush_bias = -0.5f,
       .brush_weight = 0.125f,
       .show_numbers = false,
+      .steps_all_heads = true,
       .theme = Theme::Light,
       .ui_scale = 1.5f,
       .pinned = attention::Cell{.query = 1, .key = 2},

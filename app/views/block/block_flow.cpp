@@ -63,6 +63,7 @@ class Flow {
     const shell::FontSet& fonts = frame_.ui.fonts();
     ImDrawList* list = ImGui::GetWindowDrawList();
     const view::Rect& box = placed.box;
+    if (!ImGui::IsRectVisible(to_imgui(box.origin), to_imgui(box.end()))) return;
     const shell::Color color = is_shown ? color_of_node(node, theme_) : theme_.text_dim;
     list->PushClipRect(to_imgui(box.origin), to_imgui(box.end()), true);
     draw_math(list, fonts, fonts.strong, box.origin, color, node.quantity().symbol);

@@ -101,7 +101,7 @@ void draw_cells(Frame& frame, const BlockSource& source, const BlockNode& node, 
   color_stage(frame, image, node.stage, shown);
   frame.ui.heatmaps().draw(list, image);
   draw_cell_numbers(frame, image, *shown.tile);
-  draw_rows_without_weights(frame, image, *shown.tile);
+  draw_weight_marks(frame, image, *shown.tile);
 }
 
 const model::TokenBatch* row_tokens(const Frame& frame, const BlockNode& node) {

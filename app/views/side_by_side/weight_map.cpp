@@ -80,7 +80,7 @@ void WeightMap::draw_tile(const ShownTile& shown, float largest) {
   ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);
   const bool has_room = cell.x >= kLeastNumberCellWidth && cell.y >= kNumberCellHeight;
   if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *shown.tile);
-  draw_rows_without_weights(frame_, image, *shown.tile);
+  draw_weight_marks(frame_, image, *shown.tile);
   ImGui::PopClipRect();
 }
 

@@ -15,6 +15,7 @@
 #include "app/widgets/label_text.h"
 #include "app/widgets/math_text.h"
 #include "app/widgets/shown_tile.h"
+#include "view/head_palette.h"
 
 namespace headlight::app {
 namespace {
@@ -160,6 +161,24 @@ void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& m
           2.0F);
 }
 
+/// A bar in each head's colour above its columns.
+void draw_heads(const Frame& frame, const MatrixView& view) {
+  const MatrixPlan& plan = view.plan;
+  const view::Rect cells = view.cells();
+  const shell::Theme& theme = frame.ui.theme();
+  const std::uint32_t end = plan.first_column + plan.shown_columns;
+  for (std::uint32_t at = plan.first_column; view.head_width > 0 && at < end;) {
+    const std::uint32_t head = at / view.head_width;
+    const std::uint32_t next = std::min((head + 1) * view.head_width, end);
+    const float left = cells.origin.x + static_cast<float>(at - plan.first_column) * plan.cell.x;
+    const float right = cells.origin.x + static_cast<float>(next - plan.first_column) * plan.cell.x;
+    const shell::Color color = shell::mark_on(theme.background, view::pack(view::head_color(head)), theme.text);
+    ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(left + 0.5F, cells.origin.y - 4.0F),
+                                              ImVec2(right - 0.5F, cells.origin.y - 1.0F), color);
+    at = next;
+  }
+}
+
 /// The cells' tile and its numbers; no tile while the numbers aren't known.
 struct Cells {
   ShownTile shown_tile;
@@ -171,7 +190,8 @@ Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const
   constexpr std::uint32_t kOtherPlaces = 0x5700;  // their requests only name sizes
   const StepValues::Known* known = values.find(frame, view.plan.stage, layer, view.window());
   const std::uint32_t place = kOtherPlaces + static_cast<std::uint32_t>(*step_symbol(view.plan.stage)) +
-                              static_cast<std::uint32_t>(step_name(view.plan.stage).back()) * 128U;
+                              static_cast<std::uint32_t>(step_name(view.plan.stage).back()) * 128U +
+                              view.plan.first_column * 0x10000U;
   if (!known) return {};
   const MatrixWindow window = view.window();
   const TileQuery sizes{
@@ -206,7 +226,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   // Colours near the ground's would vanish into it.
   list->AddRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), theme.border);
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *shown_tile.tile);
-  draw_rows_without_weights(frame, image, *shown_tile.tile);
+  draw_weight_marks(frame, image, *shown_tile.tile);
   const float bar_width = std::clamp(cells.size.x, kLeastBar, 150.0F);
   const float bar_y = cells.end().y + 9.0F + (scrolls_columns(view.plan) ? kScrollRoom : 0.0F);
   draw_small_color_bar(frame, {.origin = {cells.origin.x, bar_y}, .size = {bar_width, 5.0F}}, image);
@@ -309,6 +329,7 @@ void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks,
   draw_cells(frame, view, values, layer);
   draw_row_labels(frame, view);
   draw_column_labels(frame, view);
+  draw_heads(frame, view);
   draw_marks(frame, view, marks);
 }
 

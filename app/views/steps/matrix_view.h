@@ -29,6 +29,7 @@ struct MatrixView {
   bool names_tokens = false;                             ///< row labels are tokens, not only their numbers
   const std::vector<std::string>* row_tokens = nullptr;  ///< of the rows; may be null
   glm::vec2 origin{0.0F};                                ///< of the whole view, UI units
+  std::uint32_t head_width = 0;  ///< columns of one head, which have its colour above them; 0: of none
 
   float gutter = 24.0F;  ///< left of the cells, for the row labels
   view::Rect cells() const;

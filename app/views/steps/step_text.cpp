@@ -17,6 +17,14 @@ struct Names {
 };
 constexpr Names kNames[] = {
     {.title = "memory", .symbol = "E", .name = "memory", .space = "ℝ^{n_k×d_{model}}"},
+    {.title = "token vectors", .symbol = "T", .name = "token_vectors", .space = "ℝ^{n×d_{model}}"},
+    {.title = "positions", .symbol = "P", .name = "positions", .space = "ℝ^{n×d_{model}}"},
+    {.title = "token types", .symbol = "S", .name = "token_types", .space = "ℝ^{n×d_{model}}"},
+    {.title = "sum", .symbol = "T + P", .name = "embedding_sum", .space = "ℝ^{n×d_{model}}"},
+    {.title = "of all heads", .symbol = "Q", .name = "all_q", .space = "ℝ^{n×h·d_k}"},
+    {.title = "of all heads", .symbol = "K", .name = "all_k", .space = "ℝ^{n×h_{kv}·d_k}"},
+    {.title = "of all heads", .symbol = "V", .name = "all_v", .space = "ℝ^{n×h_{kv}·d_v}"},
+    {.title = "of all heads", .symbol = "H", .name = "all_heads", .space = "ℝ^{n×h·d_v}"},
     {.title = "query weights", .symbol = "W_Q", .name = "w_q", .space = "ℝ^{d_{model}×d_k}"},
     {.title = "key weights", .symbol = "W_K", .name = "w_k", .space = "ℝ^{d_{model}×d_k}"},
     {.title = "value weights", .symbol = "W_V", .name = "w_v", .space = "ℝ^{d_{model}×d_v}"},
@@ -46,7 +54,10 @@ shell::Color step_color(StepMatrix matrix, const shell::Theme& theme) {
   if (matrix == Other::QueryWeight) return theme.query;
   if (matrix == Other::KeyWeight) return theme.key;
   if (matrix == Other::ValueWeight) return theme.value;
-  return matrix == Other::Memory ? theme.text : theme.output;
+  if (matrix == Other::AllQueries) return theme.query;
+  if (matrix == Other::AllKeys) return theme.key;
+  if (matrix == Other::AllValues) return theme.value;
+  return matrix.is_weight() || matrix == Other::AllHeads ? theme.output : theme.text;
 }
 
 std::string step_space(StepMatrix matrix, const BlockGeometry& geometry) {
@@ -66,6 +77,8 @@ const char* step_rows(StepMatrix matrix, const BlockGeometry& geometry) {
 const char* step_columns(StepMatrix matrix) {
   if (matrix.is_map()) return "key";
   if (matrix.is_stage()) return quantity(matrix.stage()).width.c_str();
+  if (matrix == Other::AllQueries || matrix == Other::AllKeys) return "h·d_k";
+  if (matrix == Other::AllValues || matrix == Other::AllHeads) return "h·d_v";
   if (matrix == Other::QueryWeight || matrix == Other::KeyWeight) return "d_k";
   if (matrix == Other::GateWeight || matrix == Other::HiddenWeight) return "d_{ff}";
   return matrix == Other::ValueWeight ? "d_v" : "d_{model}";

@@ -41,13 +41,24 @@ struct Room {
 };
 
 struct SectionPlan {
-  const char* title;
+  std::string title;
   std::vector<StepMatrix> matrices;
+  std::optional<StepMatrix> cut = {};  ///< a matrix of all heads, whose columns of each head come first
 };
+
+/// The stage that the embedding's parts add up to; nullopt where the steps don't begin with them.
+std::optional<StepMatrix> embedded_stage(const HeadSubject& subject) {
+  if (!subject.embedding || !subject.layer) return std::nullopt;
+  if (!size_of(StepMatrix::Other::TokenVectors, subject.step_layer())) return std::nullopt;
+  return subject.layer->norms.before ? Stage::Residual : Stage::X;
+}
 
 /// What stands above the arrow to a matrix.
 std::string operation(StepMatrix matrix, const HeadSubject& subject) {
+  if (matrix == StepMatrix::Other::EmbeddingSum) return "+";
   if (!matrix.is_stage()) return "";
+  if (matrix == embedded_stage(subject))
+    return subject.embedding->norm ? formulas::norm_name(*subject.embedding->norm) : "+";
   const char* memory = subject.geometry.is_self ? "X" : "E";
   switch (matrix.stage()) {
     case Stage::Q:
@@ -132,7 +143,7 @@ PlanLimits limits_of(const Frame& frame, const HeadSubject& subject, StepMatrix 
 }
 
 std::optional<MatrixSize> matrix_size(const HeadSubject& subject, StepMatrix matrix) {
-  if (!matrix.is_stage()) return size_of(matrix, subject.step_layer(), subject.geometry.shape.keys);
+  if (!matrix.is_stage()) return size_of(matrix, subject.step_layer());
   const auto extent = subject.geometry.shape.extent(matrix.stage());
   if (!extent) return std::nullopt;
   return MatrixSize{.rows = extent->rows, .columns = extent->columns};
@@ -140,9 +151,23 @@ std::optional<MatrixSize> matrix_size(const HeadSubject& subject, StepMatrix mat
 
 std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatrix matrix) {
   if (matrix == StepMatrix::Other::Memory) return "the encoder's output, or the second text";
-  if (matrix == StepMatrix::Other::OutputWeight) return "all heads; framed: this one's rows";
+  if (matrix == StepMatrix::Other::OutputWeight)
+    return subject.has_all_heads ? "rows of all heads" : "all heads; framed: this one's rows";
   if (matrix > StepMatrix(StepMatrix::Other::OutputWeight)) return "the same for every token";
-  if (!matrix.is_stage()) return fmt::format("columns of head {}", subject.geometry.head);
+  using Given = StepMatrix::Other;
+  if (matrix == Given::TokenVectors) {
+    const float scale = subject.embedding->scale;
+    return scale == 1.0F ? "rows of the embedding's table" : fmt::format("rows of the embedding's table × {:.6g}", scale);
+  }
+  if (matrix == Given::PositionVectors) return "one row for each position";
+  if (matrix == Given::TypeVectors) return "one row for each token type";
+  if (matrix == Given::EmbeddingSum) return "before the embedding's norm";
+  if (const JoinedHeads joined = joined_heads(matrix, subject.geometry.shape); joined.heads > 0) {
+    return fmt::format("{} heads of {} columns", joined.heads, joined.width);
+  }
+  if (!matrix.is_stage()) {
+    return subject.has_all_heads ? "columns of all heads" : fmt::format("columns of head {}", subject.geometry.head);
+  }
   if (matrix != Stage::Masked) {
     return quantity(matrix.stage())
         .formula({.block = subject.block,
@@ -156,6 +181,11 @@ std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatri
   const attention::MaskSpec& mask = shown.spec();
   const std::string summary = mask_summary(mask, keys.end - keys.begin < subject.geometry.shape.keys);
   return summary.empty() ? "nothing is masked" : fmt::format("{} → {}", summary, fill_text(mask.fill));
+}
+
+/// 0 where a head's numbers are no columns of the merged ones.
+std::uint32_t head_width_of_merged(const BlockGeometry& geometry) {
+  return geometry.merge == model::MergeOrder::Concatenate ? geometry.shape.d_v : 0;
 }
 
 MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix matrix, const Room& room, bool is_first) {
@@ -172,6 +202,8 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
   if (matrix.is_stage() && shows_difference_of(frame, matrix.stage())) {
     view.remark += fmt::format("{}{}", view.remark.empty() ? "" : " \u00B7 ", difference_caption(frame.state));
   }
+  view.head_width = joined_heads(matrix, subject.geometry.shape).width;
+  if (matrix == Stage::Merged && subject.has_all_heads) view.head_width = head_width_of_merged(subject.geometry);
   view.row_axis = step_rows(matrix, subject.geometry);
   view.column_axis = step_columns(matrix);
   if (matrix.is_weight()) return view;
@@ -227,10 +259,61 @@ struct PlacedSection {
   float bottom = 0.0F;
 };
 
+std::vector<SectionPlan> plan_sections(const HeadSubject& subject) {
+  using Given = StepMatrix::Other;
+  const inference::BlockShape& shape = subject.geometry.shape;
+  const bool is_whole = subject.has_all_heads;
+  std::vector<SectionPlan> plans;
+  const std::optional<StepMatrix> embedded = embedded_stage(subject);
+  if (embedded) {
+    plans.push_back(
+        {.title = "Look every token up, add its position",
+         .matrices = {Given::TokenVectors, Given::PositionVectors, Given::TypeVectors, Given::EmbeddingSum, *embedded}});
+  }
+  plans.push_back(
+      {.title = "Project every token",
+       .matrices = {Stage::Residual, Stage::X, Given::QueryWeight, is_whole ? StepMatrix(Given::AllQueries) : Stage::Q,
+                    Given::Memory, Given::KeyWeight, is_whole ? StepMatrix(Given::AllKeys) : Stage::K, Given::ValueWeight,
+                    is_whole ? StepMatrix(Given::AllValues) : Stage::V}});
+  if (embedded) std::erase(plans.back().matrices, *embedded);  // which stands above already
+  if (is_whole && shape.extent(Stage::Q)) {
+    plans.push_back(
+        {.title = fmt::format("Cut Q into heads: ({0}, {1}) → view ({0}, {2}, {3}) → transpose ({2}, {0}, {3}); K and V "
+                              "likewise",
+                              shape.queries, shape.heads * shape.d_k, shape.heads, shape.d_k),
+         .matrices = {},
+         .cut = Given::AllQueries});
+  }
+  plans.push_back({.title = is_whole ? fmt::format("Compare queries with keys, in head {}", subject.geometry.head)
+                                     : "Compare queries with keys",
+                   .matrices = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights}});
+  if (is_whole && shape.extent(Stage::Heads)) {
+    const bool is_bug = subject.geometry.merge == model::MergeOrder::WithoutTranspose;
+    plans.push_back({.title = fmt::format(
+                         "Mix the values in every head, put the heads together: ({1}, {0}, {2}) → {3} ({0}, {4})",
+                         shape.queries, shape.heads, shape.d_v,
+                         is_bug ? "reshape without a transpose"
+                                : fmt::format("transpose ({}, {}, {}) → reshape", shape.queries, shape.heads, shape.d_v),
+                         shape.d_merged),
+                     .matrices = {Stage::Merged, Given::OutputWeight, Stage::Output},
+                     .cut = Given::AllHeads});
+  } else {
+    plans.push_back({.title = "Mix the values, merge the heads",
+                     .matrices = {Stage::Heads, Stage::Merged, Given::OutputWeight, Stage::Output}});
+  }
+  plans.push_back(
+      {.title = "Add to the residual stream", .matrices = {Stage::AttentionSum, Stage::Attended, Stage::FfnInput}});
+  plans.push_back({.title = "Feed-forward, each token by itself",
+                   .matrices = {Given::GateWeight, Stage::FfnGate, Given::HiddenWeight, Stage::FfnHidden, Stage::FfnActive,
+                                Given::FfnWeight, Stage::FfnOutput, Stage::FfnSum, Stage::Next}});
+  return plans;
+}
+
 /// A section's title; of a capture it says what the file has and what it lacks.
 std::string section_title(const Frame& frame, const HeadSubject& subject, const SectionPlan& plan) {
   const inference::BlockShape& shape = subject.geometry.shape;
-  const Stage last = plan.matrices.back().stage();
+  if (plan.matrices.empty()) return plan.title;
+  const StepMatrix last = plan.matrices.back();
   if (!frame.result.capture) {
     return last == Stage::V && !shape.has_input ? "Queries, keys and values are given" : plan.title;
   }
@@ -245,10 +328,37 @@ std::string section_title(const Frame& frame, const HeadSubject& subject, const 
                           : "What heads add needs values (v), which are not in the file";
 }
 
+/// One head's columns of a matrix of all heads, in as many rows as that one shows.
+StepBox head_part(const Frame& frame, const HeadSubject& subject, StepMatrix matrix, const Room& room, std::uint32_t head) {
+  constexpr float kPartWidth = 96.0F, kMostNumbers = 176.0F;
+  StepBox box{.view = make_view(frame, subject, matrix, room, head == 0), .operation = {}, .is_part = true};
+  MatrixView& view = box.view;
+  const std::uint32_t width = view.head_width;
+  const float numbers = static_cast<float>(width) * kNumberCellWidth;
+  view.plan.has_numbers = frame.state.view.show_numbers && view.plan.cell.y >= kNumberCellHeight && numbers <= kMostNumbers;
+  view.plan.first_column = head * width;
+  view.plan.shown_columns = width;
+  view.plan.cell.x =
+      view.plan.has_numbers ? kNumberCellWidth : std::clamp(kPartWidth / static_cast<float>(width), 1.0F, 15.0F);
+  view.title = fmt::format("head {}", head);
+  view.formula = fmt::format("columns {} … {}", head * width, (head + 1) * width - 1);
+  view.shape = fmt::format("{} × {}", view.plan.rows, width);
+  view.remark.clear();
+  return box;
+}
+
 PlacedSection lay_out_section(const Frame& frame, const HeadSubject& subject, const SectionPlan& plan, const Room& room) {
   PlacedSection placed{.section = {.title = section_title(frame, subject, plan), .y = room.origin.y, .boxes = {}},
                        .bottom = 0.0F};
   std::vector<StepBox>& boxes = placed.section.boxes;
+  if (plan.cut) {
+    constexpr std::uint32_t kMostHeads = 16;
+    const std::uint32_t heads = joined_heads(*plan.cut, subject.geometry.shape).heads;
+    for (std::uint32_t head = 0; head < std::min(heads, kMostHeads); ++head) {
+      boxes.push_back(head_part(frame, subject, *plan.cut, room, head));
+    }
+    if (heads > kMostHeads) boxes.back().view.remark = fmt::format("… and {} more heads", heads - kMostHeads);
+  }
   for (const StepMatrix matrix : plan.matrices) {
     if (matrix == StepMatrix::Other::Memory && subject.geometry.is_self) continue;
     // Without a norm before attention the input is the residual stream itself.
@@ -266,21 +376,10 @@ PlacedSection lay_out_section(const Frame& frame, const HeadSubject& subject, co
 
 StepFlow lay_out_steps(const Frame& frame, const HeadSubject& subject, const MatrixScrolls& scrolls, glm::vec2 origin,
                        float width) {
-  const SectionPlan plans[] = {
-      {.title = "Project every token",
-       .matrices = {Stage::Residual, Stage::X, StepMatrix::Other::QueryWeight, Stage::Q, StepMatrix::Other::Memory,
-                    StepMatrix::Other::KeyWeight, Stage::K, StepMatrix::Other::ValueWeight, Stage::V}},
-      {.title = "Compare queries with keys", .matrices = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights}},
-      {.title = "Mix the values, merge the heads",
-       .matrices = {Stage::Heads, Stage::Merged, StepMatrix::Other::OutputWeight, Stage::Output}},
-      {.title = "Add to the residual stream", .matrices = {Stage::AttentionSum, Stage::Attended, Stage::FfnInput}},
-      {.title = "Feed-forward, each token by itself",
-       .matrices = {StepMatrix::Other::GateWeight, Stage::FfnGate, StepMatrix::Other::HiddenWeight, Stage::FfnHidden,
-                    Stage::FfnActive, StepMatrix::Other::FfnWeight, Stage::FfnOutput, Stage::FfnSum, Stage::Next}}};
   StepFlow flow;
-  for (const SectionPlan& plan : plans) {
+  for (const SectionPlan& plan : plan_sections(subject)) {
     const auto exists = [&](StepMatrix matrix) { return matrix_size(subject, matrix).has_value(); };
-    if (std::ranges::none_of(plan.matrices, exists)) continue;
+    if (std::ranges::none_of(plan.matrices, exists) && !plan.cut) continue;
     // Coloured matrices may be narrower when that saves a line.
     PlacedSection best = lay_out_section(
         frame, subject, plan, {.origin = origin, .width = width, .heat_width = kMostHeatWidth, .scrolls = scrolls});

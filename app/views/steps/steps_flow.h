@@ -16,6 +16,7 @@ struct StepBox {
   MatrixView view;
   std::string operation;  ///< above the arrow, as math_text sets it: "÷ √d_k"; empty: no arrow
   float arrow_x = 0.0F;   ///< where the arrow begins
+  bool is_part = false;   ///< one head's columns of a matrix of all heads, which don't scroll
 };
 
 /// A row of the calculation: "Compare queries with keys".

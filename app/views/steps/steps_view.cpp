@@ -15,6 +15,7 @@
 #include "app/widgets/label_text.h"
 #include "app/widgets/math_text.h"
 #include "app/widgets/origin_dialog.h"
+#include "app/widgets/segmented.h"
 #include "app/widgets/tile_numbers.h"
 #include "app/widgets/view_title.h"
 #include "export/panels_figure.h"
@@ -139,10 +140,11 @@ std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeom
 Arithmetic explain_given(Frame& frame, const HeadSubject& subject, const StepCell& where, StepsMemory& memory) {
   const bool is_memory = where.matrix == StepMatrix::Other::Memory;
   Arithmetic arithmetic;
-  arithmetic.cell =
-      fmt::format("{}[{},{}]", is_memory ? "memory" : step_symbol(where.matrix), where.cell.query, where.cell.key);
-  arithmetic.note = is_memory ? "One number of the encoder's output, or of the second text's token vectors."
-                              : "A weight of the model: the same for every text.";
+  arithmetic.cell = fmt::format("{}[{},{}]", step_symbol(where.matrix), where.cell.query, where.cell.key);
+  arithmetic.note =
+      where.matrix.is_weight() ? "A weight of the model: the same for every text."
+      : is_memory              ? "One number of the encoder's output, or of the second text's token vectors."
+                  : "A part of the token's vector: rows of the model's tables, looked up by the token and its position.";
   const MatrixWindow window{.row = where.cell.query, .rows = 1, .column = where.cell.key, .columns = 1};
   if (is_memory) {
     const std::span<const float> row = memory_row(frame, where.cell.query);
@@ -157,7 +159,7 @@ Arithmetic explain(Frame& frame, const HeadSubject& subject, const StepCell& whe
   if (!where.matrix.is_stage()) return explain_given(frame, subject, where, memory);
   const Selection& selection = frame.state.selection;
   const CellQuestion question = question_about(frame, subject, where.matrix.stage(), where.cell);
-  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  TileNumbers numbers(frame, selection.block, selection.batch, subject.geometry.head);
   if (where.matrix == Stage::Weights && subject.geometry.shape.only_weights) {
     Arithmetic saved;
     saved.cell = fmt::format("weights[{},{}]", where.cell.query, where.cell.key);
@@ -279,7 +281,9 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
   if (cell && cell->matrix.is_stage()) {
     sources = sources_of(subject.geometry, cell->matrix.stage(), cell->cell.query, cell->cell.key);
   }
-  const std::vector<MatrixPart> slices = slices_of(subject.geometry);
+  // Parts of weights are counted in one head's columns.
+  if (subject.has_all_heads) std::erase_if(sources, [](const MatrixPart& part) { return part.stage.is_weight(); });
+  const std::vector<MatrixPart> slices = subject.has_all_heads ? std::vector<MatrixPart>() : slices_of(subject.geometry);
   memory.catches_wheel = false;
   memory.drawn.clear();
   for (std::size_t i = 0; i < flow.sections.size(); ++i) {
@@ -292,6 +296,7 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
       keep_drawn(frame, box.view, memory);
       draw_arrow(frame, box);
       if (step_name(box.view.plan.stage) == frame.transient.aim.matrix) draw_aim(frame, flow.sections[i], box);
+      if (box.is_part) continue;
       MatrixScroll scroll;
       const auto known = memory.scrolls.find(box.view.plan.stage);
       if (known != memory.scrolls.end()) scroll = known->second;
@@ -308,9 +313,20 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
 
 /// What the origin dialog calls the cell's matrix.
 std::string_view origin_of(StepMatrix matrix) {
-  constexpr std::array kOthers = {kMemoryNumber, kQueryWeight, kKeyWeight,    kValueWeight,
-                                  kOutputWeight, kGateWeight,  kHiddenWeight, kFfnWeight};  // as StepMatrix::Other
-  return matrix.is_stage() ? attention::to_string(matrix.stage()) : kOthers.at(static_cast<std::size_t>(matrix.other()));
+  if (matrix.is_stage()) return attention::to_string(matrix.stage());
+  if (!matrix.is_weight()) return kMemoryNumber;
+  constexpr std::array kWeights = {kQueryWeight, kKeyWeight,    kValueWeight, kOutputWeight,
+                                   kGateWeight,  kHiddenWeight, kFfnWeight};  // as StepMatrix::Other has them
+  return kWeights.at(static_cast<std::size_t>(matrix.other()) - static_cast<std::size_t>(StepMatrix::Other::QueryWeight));
+}
+
+/// A cell of a matrix of all heads as one of its head's, which the subject is then of; any other cell as it is.
+StepCell in_its_head(HeadSubject& subject, const StepCell& cell) {
+  const inference::BlockShape& shape = subject.geometry.shape;
+  const JoinedHeads joined = joined_heads(cell.matrix, shape);
+  if (joined.heads == 0) return cell;
+  subject.geometry.head = cell.cell.key / joined.width * (shape.heads / joined.heads);
+  return {.matrix = joined.stage, .cell = {.query = cell.cell.query, .key = cell.cell.key % joined.width}};
 }
 
 }  // namespace
@@ -318,9 +334,17 @@ std::string_view origin_of(StepMatrix matrix) {
 void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;
   follow_selection(frame, memory);
-  const HeadSubject subject = selected_subject(frame);
+  HeadSubject subject = selected_subject(frame);
+  const bool can_join = subject.geometry.shape.heads > 1 && !subject.geometry.shape.only_weights;
+  subject.has_all_heads = can_join && frame.state.view.steps_all_heads;
   draw_view_title(frame,
                   fmt::format("Layer {} \u00B7 head {}, step by step", subject.block.layer.value, subject.geometry.head));
+  if (can_join) {
+    ImGui::SameLine(0.0F, 16.0F);
+    const std::vector<std::string> labels = {fmt::format("head {}", subject.geometry.head), "all heads"};
+    std::size_t chosen = subject.has_all_heads ? 1 : 0;
+    if (draw_segmented(frame, "steps.heads", labels, chosen)) frame.state.view.steps_all_heads = chosen == 1;
+  }
   const float strip =
       memory.shows_all_terms ? std::max(ImGui::GetContentRegionAvail().y * 0.42F, kStripHeight) : kStripHeight;
   const std::optional<StepCell> cell = draw_flow(frame, subject, memory, strip);
@@ -328,8 +352,10 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
     draw_arithmetic_strip(frame, {.height = strip}, memory.shows_all_terms);
     return;
   }
-  const Arithmetic arithmetic = explain(frame, subject, *cell, memory);
-  const NumberRef number = number_of(frame, origin_of(cell->matrix), cell->cell, arithmetic.result);
+  const StepCell of_head = in_its_head(subject, *cell);
+  const Arithmetic arithmetic = explain(frame, subject, of_head, memory);
+  NumberRef number = number_of(frame, origin_of(of_head.matrix), of_head.cell, arithmetic.result);
+  number.head = subject.geometry.head;
   frame.transient.pointed_number = number;
   draw_arithmetic_strip(frame,
                         {.arithmetic = &arithmetic,
