@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/widgets/ink.h"
 
@@ -129,6 +130,12 @@ void draw_table(Frame& frame, const std::string& title, const PrintedNumbers& nu
 }
 
 void draw_numbers(Frame& frame, const PrintedNumbers& numbers) {
+  if (const inference::NotebookEdits& edits = notebook_edits(frame.state.source); !edits.is_empty()) {
+    draw_note(frame, fmt::format("The printed numbers are not compared: the notebook was changed ({}).",
+                                 fmt::join(inference::words_of(edits), " \u00B7 ")));
+    frame.mark("lesson.numbers.changed", last_item_rect());
+    return;
+  }
   const shell::Theme& theme = frame.ui.theme();
   ImGui::Spacing();
   const Quantity& shown = quantity(numbers.query.quantity);
