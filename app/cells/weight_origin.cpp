@@ -1,8 +1,11 @@
 #include "app/cells/weight_origin.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "model/stored_name.h"
 
@@ -43,7 +46,11 @@ std::string weight_origin(const EngineResult& result, const model::Parameter& we
                            count == 1 ? fmt::format("{}", first) : fmt::format("{}\u2013{}", first, first + count - 1),
                            headlight::to_string(weight.shape()));
       },
-      [](const Notebook& notebook) { return fmt::format("made as {} makes it", notebook.name); },
+      [](const Notebook& notebook) {
+        const std::vector<std::string> changes = inference::words_of(notebook.edits);
+        return fmt::format("made as {} makes it{}{}", notebook.name,
+                           changes.empty() ? "" : "; changed: ", fmt::join(changes, " \u00B7 "));
+      },
       [](const Model&) { return std::string("computed when the model was opened, from its settings"); },
       [](const Capture& capture) { return fmt::format("read from {}", capture.path); });
 }

@@ -92,6 +92,11 @@ void ModelFlags::add_text_flags(CLI::App& app) {
         if (first_playground_flag_.empty()) first_playground_flag_ = "--preset playground";
       });
   offer_words(app, "--preset", presets);
+  add_repeatable_flag(
+      app, "--set", "NAME=VALUE",
+      "changes a notebook: a matrix by a file with its numbers, as v=v.txt (what numpy and PyTorch print, nested "
+      "lists, rows), a cell, as v[2,1]=0.5, or sentence, d_model, heads, d_k, d_v, seed; indices from 0",
+      kText, [this](const std::vector<std::string>& edits) { preset_edits_ = expect_utf8("--set", edits); });
   add_flag(app, "--capture", "FILE",
            "attention that was saved from a network, in a .safetensors or .npz file, instead of text and model", kText,
            [this](const std::string& file) { capture_ = file; });
@@ -281,6 +286,27 @@ void ModelFlags::settle_sizes() {
   }
 }
 
+void ModelFlags::apply_preset_edits(State& state) const {
+  if (preset_edits_.empty()) return;
+  const std::string& name = notebook_name(state.source);
+  if (name.empty()) throw UsageError("--set changes a notebook: name one with --preset notebook-...");
+  constexpr std::uint64_t kLargestMatrix = 1U << 24U;
+  inference::NotebookEdits edits = notebook_edits(state.source);
+  for (const std::string& edit : preset_edits_) {
+    const std::size_t equals = edit.find('=');
+    if (equals == std::string::npos) throw UsageError("--set {}: expected NAME=VALUE", edit);
+    const std::string key = edit.substr(0, equals), value = edit.substr(equals + 1);
+    try {
+      const bool is_file = inference::names_matrix(key);
+      inference::set_by_name(edits, name, key, is_file ? read_text_file(value, kLargestMatrix) : value);
+    } catch (const Error& error) {
+      throw Error("--set {}: {}", edit, error.what());
+    }
+  }
+  (void)inference::make_notebook(name, edits);  // what can't be made is told before anything is computed
+  edit_notebook(state, std::move(edits));
+}
+
 void ModelFlags::apply(State& state) {
   settle_sizes();
   const bool names_other =
@@ -297,6 +323,7 @@ void ModelFlags::apply(State& state) {
     }
   }
   if (!preset_.empty()) select_preset(state, preset_);
+  apply_preset_edits(state);
   if (!capture_.empty()) {
     const std::filesystem::path path = std::filesystem::absolute(capture_).lexically_normal();
     find_at(state, path.string());                 // a figure may name its capture without its folder

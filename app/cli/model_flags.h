@@ -90,10 +90,12 @@ class ModelFlags {
   void expect_found(const State& state) const;
   void apply_model(State& state);
   void apply_masks(State& state) const;
+  void apply_preset_edits(State& state) const;
 
   std::string session_file_;
   std::optional<OpenSession> session_;
   std::string preset_;
+  std::vector<std::string> preset_edits_;  ///< "v=FILE", "v[2,1]=0.5", "seed=7"
   std::string capture_;
   std::string lesson_;
   std::size_t lesson_card_ = 0;

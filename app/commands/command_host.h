@@ -45,6 +45,8 @@ class CommandHost {
   virtual void copy_figure() = 0;
   /// Puts the pinned cell's numbers on the clipboard, as soon as they are computed.
   virtual void copy_cell() = 0;
+  /// Puts a PyTorch program that prints the numbers on screen on the clipboard.
+  virtual void copy_torch() = 0;
   /// Puts numbers on the clipboard with the tokens that they belong to, as soon as they are computed.
   virtual void copy_numbers(CopiedNumbers what) = 0;
   virtual void quit() = 0;

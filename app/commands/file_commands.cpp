@@ -84,6 +84,17 @@ std::vector<Command> file_commands() {
        .run = [](const CommandContext& context) { context.window.copy_cell(); },
        .is_enabled = [](const CommandContext& context) { return context.state.view.pinned.has_value(); },
        .refusal = "No cell is pinned: click one, then copy it."},
+      {.id = "file.copy_torch",
+       .label = "Copy as PyTorch",
+       .group = "File",
+       .help = "Puts a PyTorch program on the clipboard that prints the numbers on screen: Q, K, V, weights and output.",
+       .words = "torch, snippet, Python",
+       .menu = {.menu = "Edit", .label = "Copy as PyTorch", .section = 1},
+       .run = [](const CommandContext& context) { context.window.copy_torch(); },
+       .is_enabled =
+           [](const CommandContext& context) {
+             return has_run(context) && (is_notebook(context.state.source) || is_playground(context.state.source));
+           }},
       {.id = "file.copy_map",
        .label = "Copy the map's numbers as a table",
        .group = "File",

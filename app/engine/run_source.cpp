@@ -39,7 +39,7 @@ RunSource::Source RunSource::build(const Playground& choice) {
 }
 
 RunSource::Source RunSource::build(const Notebook& choice) {
-  inference::Notebook notebook = inference::make_notebook(choice.name);
+  inference::Notebook notebook = inference::make_notebook(choice.name, choice.edits);
   return {.network = std::move(notebook.network),
           .input = std::make_shared<const model::ModelInput>(std::move(notebook.input)),
           .model = nullptr,

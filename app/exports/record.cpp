@@ -68,7 +68,9 @@ Json describe_source(const RunInputs& inputs, const inference::LanguageModel* la
         return settings;
       },
       [](const Notebook& notebook) -> Json {
-        return {{"preset", notebook.name}, {"about", inference::make_notebook(notebook.name).summary}};
+        Json preset = {{"preset", notebook.name}, {"about", inference::make_notebook(notebook.name).summary}};
+        if (!notebook.edits.is_empty()) preset["edits"] = Json(write_edits(notebook.edits));
+        return preset;
       },
       [&](const Model& choice) { return describe_language_model(*language_model, choice); },
       [&](const Capture& capture) -> Json {

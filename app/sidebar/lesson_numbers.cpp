@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/lessons/printed_numbers.h"
 #include "app/widgets/ink.h"
@@ -93,6 +94,14 @@ void draw_both(Frame& frame, const PrintedNumbers& numbers, std::span<const floa
 }  // namespace
 
 void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, bool computes_card) {
+  if (const inference::NotebookEdits& edits = notebook_edits(frame.state.source); !edits.is_empty()) {
+    draw_line(frame,
+              fmt::format("The printed numbers are not compared: the notebook was changed ({}).",
+                          fmt::join(inference::words_of(edits), " \u00B7 ")),
+              frame.ui.theme().text_dim);
+    frame.mark("lesson.numbers.changed", last_item_rect());
+    return;
+  }
   const shell::Theme& theme = frame.ui.theme();
   ImGui::Spacing();
   bool is_there = false;

@@ -115,7 +115,7 @@ std::string scale_text(const model::Scale& scale, std::uint32_t d_k) {
 }
 
 void draw_preset(Frame& frame, NumberBeingTyped& typed, const PresetInfo& preset, const std::string& error,
-                 bool& shows_details) {
+                 bool& shows_details, PresetEditor& editor) {
   Form form(frame, typed, "model");
   ImGui::PushTextWrapPos(0.0F);
   {
@@ -126,6 +126,7 @@ void draw_preset(Frame& frame, NumberBeingTyped& typed, const PresetInfo& preset
   ImGui::PopTextWrapPos();
   if (!error.empty()) form.warning(error);
   ImGui::Spacing();
+  draw_preset_editor(frame, form, editor);
 
   const auto shape = frame.result.shapes.find(frame.state.selection.block);
   const bool is_known = shape != frame.result.shapes.end() && frame.result.network;
@@ -152,9 +153,9 @@ void draw_preset(Frame& frame, NumberBeingTyped& typed, const PresetInfo& preset
 }  // namespace
 
 bool draw_model_panel(Frame& frame, NumberBeingTyped& typed, const PresetInfo* preset, const std::string& error,
-                      bool& shows_details) {
+                      bool& shows_details, PresetEditor& editor) {
   if (preset) {
-    draw_preset(frame, typed, *preset, error, shows_details);
+    draw_preset(frame, typed, *preset, error, shows_details, editor);
     return false;
   }
   draw_playground(frame, typed, error, shows_details);

@@ -36,6 +36,10 @@ void read_patterns(const JsonReader& object, const char* key, inference::FixedPa
 nlohmann::json write_changes(const KeptChanges& changes);
 void read_changes(const JsonReader& object, const char* key, KeptChanges& value);
 
+/// {"recipe": {"seed", …}, "matrices": {"v": {"shape": [6, 4], "cells": [[9, 0.5], …]}}}; null without a change.
+nlohmann::json write_edits(const inference::NotebookEdits& edits);
+void read_edits(const JsonReader& object, const char* key, inference::NotebookEdits& value);
+
 /// {"weights": [low, high], …}.
 nlohmann::json write_limits(const ColorLimits& limits);
 void read_limits(const JsonReader& object, const char* key, ColorLimits& value);

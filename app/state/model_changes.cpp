@@ -71,7 +71,7 @@ std::string dropout_in_words(const DropoutChoices& dropout) {
 /// What a pass is changed by, of a state or of a run's inputs.
 template <typename Changed>
 std::vector<std::string> changes_of(const Changed& changed, const attention::MaskSet& trained) {
-  std::vector<std::string> parts;
+  std::vector<std::string> parts = inference::words_of(notebook_edits(changed.source));
   const auto knocked_out = static_cast<std::size_t>(
       std::ranges::count_if(changed.gains, [](const auto& head_and_gain) { return head_and_gain.second == 0.0F; }));
   if (knocked_out > 0) parts.push_back(counted(knocked_out, "head") + " knocked out");

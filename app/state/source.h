@@ -8,6 +8,7 @@
 
 #include "attention/mask.h"
 #include "inference/language_model.h"
+#include "inference/notebook_edits.h"
 #include "inference/playground.h"
 #include "inference/session.h"
 
@@ -26,7 +27,8 @@ struct Playground {
 
 /// A network with its input and masks from a published notebook; its tokens are its own.
 struct Notebook {
-  std::string name = {};  ///< of inference::notebook_names()
+  std::string name = {};                ///< of inference::notebook_names()
+  inference::NotebookEdits edits = {};  ///< what the user changed of it
 
   bool operator==(const Notebook&) const = default;
 };

@@ -95,12 +95,27 @@ Source run_source(Source source) {
   return source;
 }
 
-const attention::MaskSet& notebook_masks(const std::string& name) {
-  // A notebook's masks never change, and building a notebook costs more than a frame may.
+/// A recipe that can't be made leaves the notebook's own masks.
+attention::MaskSet make_masks(const Notebook& notebook) {
+  try {
+    return inference::make_notebook(notebook.name, {.recipe = notebook.edits.recipe}).masks;
+  } catch (const Error&) {
+    return inference::make_notebook(notebook.name).masks;
+  }
+}
+
+const attention::MaskSet& notebook_masks(const Notebook& notebook) {
+  // The masks of a recipe never change, and building a notebook costs more than a frame may.
   thread_local std::map<std::string, attention::MaskSet> notebooks;
-  const auto known = notebooks.find(name);
-  if (known != notebooks.end()) return known->second;
-  return notebooks.emplace(name, inference::make_notebook(name).masks).first->second;
+  thread_local std::pair<Notebook, attention::MaskSet> edited;
+  if (notebook.edits.recipe == inference::NotebookRecipe{}) {
+    const auto known = notebooks.find(notebook.name);
+    if (known != notebooks.end()) return known->second;
+    return notebooks.emplace(notebook.name, make_masks(notebook)).first->second;
+  }
+  if (edited.first.name != notebook.name || edited.first.edits.recipe != notebook.edits.recipe)
+    edited = {notebook, make_masks(notebook)};
+  return edited.second;
 }
 
 }  // namespace
@@ -222,14 +237,29 @@ const attention::MaskSet& trained_masks(const Source& source) {
   static const attention::MaskSet kPlayground;
   return match(
       source, [](const Playground&) -> const attention::MaskSet& { return kPlayground; },
-      [](const Notebook& notebook) -> const attention::MaskSet& { return notebook_masks(notebook.name); },
+      [](const Notebook& notebook) -> const attention::MaskSet& { return notebook_masks(notebook); },
       [](const Model& model) -> const attention::MaskSet& { return model.trained_masks; },
       [](const Capture&) -> const attention::MaskSet& { return kPlayground; });
+}
+
+const inference::NotebookEdits& notebook_edits(const Source& source) {
+  static const inference::NotebookEdits kNone;
+  const auto* notebook = std::get_if<Notebook>(&source);
+  return notebook != nullptr ? notebook->edits : kNone;
+}
+
+void edit_notebook(State& state, inference::NotebookEdits edits) {
+  auto* notebook = std::get_if<Notebook>(&state.source);
+  if (notebook == nullptr) return;
+  const bool has_own_masks = state.masks == trained_masks(state.source);
+  notebook->edits = std::move(edits);
+  if (has_own_masks) reset_masks(state);
 }
 
 void reset_masks(State& state) { state.masks = trained_masks(state.source); }
 
 void restore_training(State& state) {
+  if (auto* notebook = std::get_if<Notebook>(&state.source)) notebook->edits = {};
   reset_masks(state);
   state.gains.clear();
   state.patterns.clear();

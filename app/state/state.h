@@ -430,9 +430,14 @@ const attention::MaskSpec& selected_mask(const State& state);
 /// the notebook's or the model's own masks.
 const attention::MaskSet& trained_masks(const Source& source);
 void reset_masks(State& state);
-/// The model's trained masks, no gains and no replaced patterns: the initial state of a new start, a preset and an opened
-/// model.
+/// The model's trained masks, no gains, no replaced patterns and the notebook's own numbers: the initial state of a new
+/// start, a preset and an opened model.
 void restore_training(State& state);
+
+/// What the user changed of the shown notebook; empty beside other sources.
+const inference::NotebookEdits& notebook_edits(const Source& source);
+/// Changes the shown notebook. Masks that are the notebook's own become those that its changed recipe makes.
+void edit_notebook(State& state, inference::NotebookEdits edits);
 
 /// Blocks of a run with their sizes, as the engine reports them.
 using BlockShapes = std::map<model::BlockRef, inference::BlockShape>;

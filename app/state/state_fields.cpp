@@ -110,6 +110,32 @@ Field source_field(const char* group, const char* key, const std::string& (*name
   return field;
 }
 
+Change describe_edits(const State& before, const State& after) {
+  const inference::NotebookEdits &old_edits = notebook_edits(before.source), &edits = notebook_edits(after.source);
+  if (edits.is_empty()) return {.label = "Back to the notebook's numbers"};
+  if (old_edits.recipe != edits.recipe) return {.label = "Change the notebook's recipe", .is_continuous = true};
+  for (const auto& [name, edit] : edits.matrices) {
+    const auto earlier = old_edits.matrices.find(name);
+    if (earlier == old_edits.matrices.end() || earlier->second != edit)
+      return {.label = "Change " + inference::matrix_title(name), .is_continuous = true};
+  }
+  return {.label = "Take a matrix back"};
+}
+
+/// What was changed of the shown notebook; "preset" comes before it in a file.
+Field edits_field() {
+  Field field{.group = "", .key = "preset_edits"};
+  field.write = [](const State& state) { return write_edits(notebook_edits(state.source)); };
+  field.read = [](const JsonReader& object, const char* member, State& state) {
+    inference::NotebookEdits edits;
+    read_edits(object, member, edits);
+    if (auto* notebook = std::get_if<Notebook>(&state.source)) notebook->edits = std::move(edits);
+  };
+  field.is_same = [](const State& a, const State& b) { return notebook_edits(a.source) == notebook_edits(b.source); };
+  field.describe = describe_edits;
+  return field;
+}
+
 /// What is computed. A file that names several is the last one's: a capture's, else a model's.
 void add_source(std::vector<Field>& fields) {
   fields.push_back(described(source_field("", "preset", notebook_name, change_to_notebook, check_notebook),
@@ -118,6 +144,7 @@ void add_source(std::vector<Field>& fields) {
                                return Change{.label =
                                                  shown ? "Show " + shown->name : "Leave " + notebook_name(before.source)};
                              }));
+  fields.push_back(edits_field());
   fields.push_back(
       described(source_field("model", "path", model_path, change_to_model), [](const State&, const State& after) {
         return Change{.label = is_model(after.source) ? "Open model" : "Close model"};

@@ -52,6 +52,13 @@ std::size_t approximate_bytes(const attention::MaskSet& masks, const attention::
   return bytes;
 }
 
+std::size_t approximate_bytes(const inference::NotebookEdits& edits) {
+  constexpr std::size_t kBytesPerCell = 48;  // a node of the map
+  std::size_t cells = 0;
+  for (const auto& [name, edit] : edits.matrices) cells += edit.cells.size();
+  return cells * kBytesPerCell + edits.recipe.sentence.value_or("").size();
+}
+
 /// Of the baseline, whose masks mostly are also those of a step.
 std::size_t approximate_bytes(const KeptChanges& changes) {
   std::size_t bytes = 0;
@@ -66,7 +73,7 @@ std::size_t approximate_bytes(const KeptChanges& changes) {
 std::size_t approximate_bytes(const BaselineRun& baseline) {
   const std::size_t text = match(
       baseline.inputs.source, [](const Playground& shown) { return shown.text.size() + shown.key_text.size(); },
-      [](const Notebook&) { return std::size_t{0}; },
+      [](const Notebook& shown) { return approximate_bytes(shown.edits); },
       [](const Model& shown) { return shown.text.size() + shown.pair_text.size() + shown.target_text.size(); },
       [](const Capture& shown) { return shown.path.size(); });
   return sizeof(BaselineRun) + text + approximate_bytes(baseline.inputs.masks, nullptr) +

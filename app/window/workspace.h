@@ -215,6 +215,7 @@ class Workspace final : private CommandHost {
   void open_capture() override;
   void copy_figure() override;
   void copy_cell() override;
+  void copy_torch() override;
   void copy_numbers(CopiedNumbers what) override { copied_numbers_ = what; }
   void quit() override { wants_to_quit_ = true; }
   void open_menu(MenuTarget target) override { asked_menu_ = target; }
@@ -442,6 +443,7 @@ class Workspace final : private CommandHost {
   bool is_card_folded_ = false;         ///< while presenting
   std::function<void(const std::string&)> tell_notes_;
   NumberBeingTyped typed_;
+  PresetEditor preset_editor_;
   ExpressionDrafts expression_drafts_;
   Notice notice_;
   std::string shown_notice_;     ///< its text in the last frame

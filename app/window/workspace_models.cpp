@@ -1,15 +1,19 @@
 #include <exception>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "app/engine/continuation.h"
 #include "app/models/starter_view.h"
 #include "app/sidebar/capture_panel.h"
 #include "app/sidebar/language_model_panel.h"
 #include "app/sidebar/model_panel.h"
+#include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
 #include "app/widgets/second_text.h"
 #include "app/window/workspace.h"
 #include "capture/capture_file.h"
+#include "inference/torch_snippet.h"
 
 namespace headlight::app {
 
@@ -258,6 +262,26 @@ bool Workspace::can_open_second_text() const {
   return is_playground(state_.source) && !state_.playground().cross;
 }
 
+void Workspace::copy_torch() {
+  if (!result_.network || !result_.input || !result_.inputs) return;
+  const RunInputs& inputs = *result_.inputs;
+  try {
+    if (!inputs.gains.empty() || !inputs.patterns.empty() || !inputs.changes.empty()) {
+      throw Error(
+          "the snippet has a network's numbers and masks alone: take back what was changed of heads and activations");
+    }
+    const PresetInfo* preset = catalog_.preset(notebook_name(inputs.source));
+    const std::string changes = run_changes(inputs, nullptr, *result_.network);
+    const std::string remark = changes_note(inputs.source, changes);
+    const std::string text = inference::torch_snippet(preset != nullptr ? preset->title : "playground", remark,
+                                                      *result_.network, *result_.input, inputs.masks);
+    ImGui::SetClipboardText(text.c_str());
+    notice_ = {.text = "A PyTorch program that prints these numbers is on the clipboard."};
+  } catch (const Error& error) {
+    notice_ = {.text = fmt::format("Not copied: {}", error.what()), .is_warning = true};
+  }
+}
+
 void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
   const std::string error = error_of(ErrorSection::Model);
   if (is_capture(frame.state.source)) {
@@ -271,7 +295,7 @@ void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
                                            : is_chosen(opened_model_) ? opened_model_.get()
                                                                       : nullptr;
   bool& shows_details = settings_.panes.shows_details;
-  const bool opens_browser = path.empty() ? draw_model_panel(frame, typed_, preset, error, shows_details)
+  const bool opens_browser = path.empty() ? draw_model_panel(frame, typed_, preset, error, shows_details, preset_editor_)
                                           : draw_language_model_panel(frame, typed_, chosen, error, shows_details);
   if (opens_browser) browse_models();
 }

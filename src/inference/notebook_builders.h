@@ -9,17 +9,17 @@
 
 namespace headlight::inference {
 
-// One builder for each preset; make_notebook() chooses by name.
-Notebook boolean_mask();          // notebook-000
-Notebook boolean_mask_class();    // notebook-000-class
-Notebook causal_seeded();         // notebook-001
-Notebook encoder_decoder();       // notebook-002
-Notebook single_head();           // notebook-003
-Notebook fused_projection();      // notebook-003-fused
-Notebook fused_wide();            // notebook-003-fused-512
-Notebook from_scratch();          // notebook-004
-Notebook from_scratch_heads();    // notebook-004-heads
-Notebook from_scratch_encoder();  // notebook-004-encoder
+// One builder for each preset; make_notebook() chooses by name. `recipe` has all values that the notebook's own has.
+Notebook boolean_mask(const NotebookRecipe& recipe);          // notebook-000
+Notebook boolean_mask_class(const NotebookRecipe& recipe);    // notebook-000-class
+Notebook causal_seeded(const NotebookRecipe& recipe);         // notebook-001
+Notebook encoder_decoder(const NotebookRecipe& recipe);       // notebook-002
+Notebook single_head(const NotebookRecipe& recipe);           // notebook-003
+Notebook fused_projection(const NotebookRecipe& recipe);      // notebook-003-fused
+Notebook fused_wide(const NotebookRecipe& recipe);            // notebook-003-fused-512
+Notebook from_scratch(const NotebookRecipe& recipe);          // notebook-004
+Notebook from_scratch_heads(const NotebookRecipe& recipe);    // notebook-004-heads
+Notebook from_scratch_encoder(const NotebookRecipe& recipe);  // notebook-004-encoder
 
 /// A network of encoder layers whose input brings vectors, or Q, K and V, when there is no embedding.
 std::shared_ptr<const model::Network> encoder_network(std::vector<model::AttentionLayer> layers,

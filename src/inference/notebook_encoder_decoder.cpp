@@ -1,40 +1,43 @@
 #include "inference/notebook_builders.h"
 #include "model/torch_random.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 namespace headlight::inference {
 namespace {
 
-constexpr std::uint32_t kWidth = 16;
 constexpr std::uint32_t kHidden = 32;
 constexpr std::uint32_t kLayers = 2;
 constexpr std::uint32_t kPadding = 1;  // the notebook's <pad> is a word like any other: it has an embedding of its own
-constexpr model::AttentionConfig kAttention{.d_model = kWidth, .heads = 4, .d_k = 4, .d_v = 4};
 
-std::shared_ptr<const model::Embedding> draw_embedding(model::TorchRandom& random, std::uint32_t vocabulary) {
+std::shared_ptr<const model::Embedding> draw_embedding(model::TorchRandom& random, std::uint32_t vocabulary,
+                                                       std::uint32_t width) {
   static constexpr std::uint32_t kMaxLength = 100;
   const auto embedding = std::make_shared<model::Embedding>();
-  embedding->table = random.embedding(vocabulary, kWidth);
-  embedding->scale = 4.0f;  // √16
-  embedding->positions = random.embedding(kMaxLength, kWidth);
+  embedding->table = random.embedding(vocabulary, width);
+  embedding->scale = std::sqrt(static_cast<float>(width));
+  embedding->positions = random.embedding(kMaxLength, width);
   return embedding;
 }
 
 /// Attention with its LayerNorm. Braces keep the order of the draws.
-model::AttentionLayer draw_attention(model::TorchRandom& random) {
-  model::AttentionWeights weights{.query = random.linear(kWidth, kWidth),
-                                  .key = random.linear(kWidth, kWidth),
-                                  .value = random.linear(kWidth, kWidth),
-                                  .output = random.linear(kWidth, kWidth)};
-  model::AttentionLayer layer = attention_layer(kAttention, std::move(weights));
-  layer.norms.after = fresh_norm(kWidth);
+model::AttentionLayer draw_attention(model::TorchRandom& random, const model::AttentionConfig& config) {
+  const std::uint32_t width = config.d_model;
+  model::AttentionWeights weights{.query = random.linear(width, width),
+                                  .key = random.linear(width, width),
+                                  .value = random.linear(width, width),
+                                  .output = random.linear(width, width)};
+  model::AttentionLayer layer = attention_layer(config, std::move(weights));
+  layer.norms.after = fresh_norm(width);
   return layer;
 }
 
 void draw_feed_forward(model::TorchRandom& random, model::AttentionLayer& layer) {
-  layer.feed_forward = {.in = random.linear(kWidth, kHidden), .out = random.linear(kHidden, kWidth)};
-  layer.feed_forward_norms.after = fresh_norm(kWidth);
+  const std::uint32_t width = layer.config.d_model;
+  layer.feed_forward = {.in = random.linear(width, kHidden), .out = random.linear(kHidden, width)};
+  layer.feed_forward_norms.after = fresh_norm(width);
 }
 
 model::TokenBatch tokens(const std::vector<std::vector<std::uint32_t>>& lines) {
@@ -58,23 +61,25 @@ model::TokenBatch tokens(const std::vector<std::vector<std::uint32_t>>& lines) {
 
 }  // namespace
 
-Notebook encoder_decoder() {
-  model::TorchRandom random(1234);
+Notebook encoder_decoder(const NotebookRecipe& recipe) {
+  const std::uint32_t width = *recipe.d_model, head_width = width / *recipe.heads;
+  const model::AttentionConfig config{.d_model = width, .heads = *recipe.heads, .d_k = head_width, .d_v = head_width};
+  model::TorchRandom random(*recipe.seed);
   model::Network network;
   const auto layers = std::make_shared<model::Layers>();
-  network.source_embedding = draw_embedding(random, 11);
+  network.source_embedding = draw_embedding(random, 11, width);
   for (std::uint32_t i = 0; i < kLayers; ++i) {
-    layers->encoder.push_back(draw_attention(random));
+    layers->encoder.push_back(draw_attention(random, config));
     draw_feed_forward(random, layers->encoder.back());
   }
-  network.target_embedding = draw_embedding(random, 13);
+  network.target_embedding = draw_embedding(random, 13, width);
   for (std::uint32_t i = 0; i < kLayers; ++i) {
     model::DecoderLayer& layer = layers->decoder.emplace_back();
-    layer.self = draw_attention(random);
-    layer.cross = draw_attention(random);
+    layer.self = draw_attention(random, config);
+    layer.cross = draw_attention(random, config);
     draw_feed_forward(random, layer.cross);
   }
-  layers->unembedding = {.linear = random.linear(kWidth, 13)};
+  layers->unembedding = {.linear = random.linear(width, 13)};
   network.layers = layers;
 
   Notebook notebook{

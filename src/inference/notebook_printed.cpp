@@ -26,7 +26,7 @@ Tensor given(Shape shape, const float (&values)[N]) {
 
 }  // namespace
 
-Notebook single_head() {
+Notebook single_head(const NotebookRecipe& /*recipe*/) {
   const Shape shape = {1, 1, 6, 4};
   Notebook notebook{
       .name = "notebook-003",

@@ -14,14 +14,14 @@ constexpr model::BlockKind kEncoder = model::BlockKind::EncoderSelf;
 struct FromScratch {
   model::TokenBatch tokens;
   std::shared_ptr<const model::Embedding> embedding;
-  Tensor query, key, value;  // [3, 2], [3, 2], [4, 2]
+  Tensor query, key, value;  // [d_k, d_model], [d_k, d_model], [d_v, d_model]
   model::TorchRandom random;
 };
 
-FromScratch begin_from_scratch() {
-  static constexpr std::string_view kSentence = "My shoes are small, my feet are big.";
-  static constexpr std::uint64_t kSeed = 123;
-  Result<std::vector<text::WordTokens>> tokenized = text::tokenize_words({kSentence});
+/// `head_k`, `head_v`: rows of the single head's weights.
+FromScratch begin_from_scratch(const NotebookRecipe& recipe, std::uint32_t head_k, std::uint32_t head_v) {
+  const std::uint32_t width = *recipe.d_model;
+  Result<std::vector<text::WordTokens>> tokenized = text::tokenize_words({*recipe.sentence});
   if (!tokenized) throw Error("{}", tokenized.error());
   const text::WordTokens& words = tokenized->front();
 
@@ -32,24 +32,25 @@ FromScratch begin_from_scratch() {
     ids.push_back(token.id);
   }
   const auto embedding = std::make_shared<model::Embedding>();
-  embedding->table = model::TorchRandom(kSeed).embedding(words.vocabulary, 2);
+  embedding->table = model::TorchRandom(*recipe.seed).embedding(words.vocabulary, width);
   FromScratch scratch{.tokens = labelled_tokens({labels}),
                       .embedding = embedding,
                       .query = {},
                       .key = {},
                       .value = {},
-                      .random = model::TorchRandom(kSeed)};
+                      .random = model::TorchRandom(*recipe.seed)};
   scratch.tokens.ids = std::move(ids);
-  scratch.query = scratch.random.rand({3, 2});
-  scratch.key = scratch.random.rand({3, 2});
-  scratch.value = scratch.random.rand({4, 2});
+  scratch.query = scratch.random.rand({head_k, width});
+  scratch.key = scratch.random.rand({head_k, width});
+  scratch.value = scratch.random.rand({head_v, width});
   return scratch;
 }
 
-/// Notebook 000 never seeds: torch seeded itself in each of the two sessions whose cells are printed. These are the
-/// only seeds of the generator's 2^32 whose first draw is the input as that session printed it.
-constexpr std::uint64_t kSeed000 = 3133213777, kSeedOfClass000 = 3130316345;
-constexpr model::AttentionConfig kAttention000{.d_model = 8, .heads = 2, .d_k = 4, .d_v = 4};
+/// Heads that divide d_model.
+model::AttentionConfig even_heads(const NotebookRecipe& recipe) {
+  const std::uint32_t width = *recipe.d_model / *recipe.heads;
+  return {.d_model = *recipe.d_model, .heads = *recipe.heads, .d_k = width, .d_v = width};
+}
 
 /// torch.randint(-50, 50, (2, 1, 3, 3)) < 0: true keeps the key.
 attention::BooleanMask draw_boolean_mask(model::TorchRandom& random) {
@@ -59,9 +60,10 @@ attention::BooleanMask draw_boolean_mask(model::TorchRandom& random) {
 }
 
 Notebook fused(std::string name, std::string title, std::string_view shapes, std::uint32_t batch,
-               const model::AttentionConfig& config) {
+               const NotebookRecipe& recipe) {
+  const model::AttentionConfig config = even_heads(recipe);
   const std::uint32_t width = config.d_model, length = 6;
-  model::TorchRandom random(3);
+  model::TorchRandom random(*recipe.seed);
   model::AttentionWeights weights = model::split_fused(random.linear(width, 3 * width), model::FusedLayout::PerHead, config);
   weights.output = random.linear(width, width);
   Notebook notebook{
@@ -81,22 +83,23 @@ Notebook fused(std::string name, std::string title, std::string_view shapes, std
 
 }  // namespace
 
-Notebook boolean_mask() {
-  model::TorchRandom random(kSeed000);
-  Tensor x = random.randn({2, 3, 8});
+Notebook boolean_mask(const NotebookRecipe& recipe) {
+  const std::uint32_t width = *recipe.d_model;
+  model::TorchRandom random(*recipe.seed);
+  Tensor x = random.randn({2, 3, width});
   model::AttentionWeights weights;
-  weights.query = random.linear(8, 8);
-  weights.key = random.linear(8, 8);
-  weights.value = random.linear(8, 8);
+  weights.query = random.linear(width, width);
+  weights.key = random.linear(width, width);
+  weights.value = random.linear(width, width);
   attention::BooleanMask mask = draw_boolean_mask(random);
-  weights.output = random.linear(8, 8);
+  weights.output = random.linear(width, width);
   Notebook notebook{
       .name = "notebook-000",
       .title = "000 · random boolean mask",
       .summary =
           "Recomputed from seed 3133213777, which torch had chosen itself. One random boolean mask for both heads of each "
           "sequence, filled with -1e9: a query whose keys are all masked attends to every key alike.",
-      .network = encoder_network({attention_layer(kAttention000, std::move(weights))}),
+      .network = encoder_network({attention_layer(even_heads(recipe), std::move(weights))}),
       .input = {.source = numbered_tokens(2, 3), .target = {}, .qkv = {}},
       .masks = {}};
   notebook.input.source.vectors = std::move(x);
@@ -107,21 +110,22 @@ Notebook boolean_mask() {
   return notebook;
 }
 
-Notebook boolean_mask_class() {
-  model::TorchRandom random(kSeedOfClass000);
-  Tensor x = random.randn({2, 3, 8});
-  for (int projection = 0; projection < 3; ++projection) random.linear(8, 8);
+Notebook boolean_mask_class(const NotebookRecipe& recipe) {
+  const std::uint32_t width = *recipe.d_model;
+  model::TorchRandom random(*recipe.seed);
+  Tensor x = random.randn({2, 3, width});
+  for (int projection = 0; projection < 3; ++projection) random.linear(width, width);
   draw_boolean_mask(random);
-  random.linear(8, 8);
+  random.linear(width, width);
   // clone_module() copies one Linear four times, so Q, K, V and the output have the same weights.
-  const model::Linear linear = random.linear(8, 8);
+  const model::Linear linear = random.linear(width, width);
   Notebook notebook{.name = "notebook-000-class",
                     .title = "000 · the class, four copies of one Linear",
                     .summary =
                         "Recomputed from seed 3130316345, which torch had chosen itself. clone_module copies one Linear, so "
                         "W_Q, W_K, W_V and W_O are equal; no mask. The class drops weights out and forgets the result.",
                     .network = encoder_network({attention_layer(
-                        kAttention000, {.query = linear, .key = linear, .value = linear, .output = linear})}),
+                        even_heads(recipe), {.query = linear, .key = linear, .value = linear, .output = linear})}),
                     .input = {.source = numbered_tokens(2, 3), .target = {}, .qkv = {}},
                     .masks = {}};
   notebook.input.source.vectors = std::move(x);
@@ -129,37 +133,36 @@ Notebook boolean_mask_class() {
   return notebook;
 }
 
-Notebook causal_seeded() {
-  const model::AttentionConfig config{.d_model = 8, .heads = 4, .d_k = 2, .d_v = 2};
-  model::TorchRandom random(24);
+Notebook causal_seeded(const NotebookRecipe& recipe) {
+  const model::AttentionConfig config = even_heads(recipe);
+  const std::uint32_t width = config.d_model;
+  model::TorchRandom random(*recipe.seed);
   model::AttentionWeights weights;
-  weights.query = random.linear(8, 8);
-  weights.key = random.linear(8, 8);
-  weights.value = random.linear(8, 8);
+  weights.query = random.linear(width, width);
+  weights.key = random.linear(width, width);
+  weights.value = random.linear(width, width);
   Notebook notebook{.name = "notebook-001",
                     .title = "001 · four causal heads",
                     .summary = "Recomputed from seed 24. Four heads, causal, filled with -inf, no output projection.",
                     .network = encoder_network({attention_layer(config, std::move(weights))}),
                     .input = {.source = numbered_tokens(2, 5), .target = {}, .qkv = {}},
                     .masks = {}};
-  notebook.input.source.vectors = random.randn({2, 5, 8});
+  notebook.input.source.vectors = random.randn({2, 5, width});
   notebook.masks[kEncoder].rule = {.causal = true, .key_padding = false};
   return notebook;
 }
 
-Notebook fused_projection() {
-  return fused("notebook-003-fused", "003 · fused Q, K, V projection", "", 2,
-               {.d_model = 16, .heads = 4, .d_k = 4, .d_v = 4});
+Notebook fused_projection(const NotebookRecipe& recipe) {
+  return fused("notebook-003-fused", "003 · fused Q, K, V projection", "", 2, recipe);
 }
 
-Notebook fused_wide() {
-  return fused("notebook-003-fused-512", "003 · fused, 512 wide, 8 heads", "The sizes of the notebook. ", 1,
-               {.d_model = 512, .heads = 8, .d_k = 64, .d_v = 64});
+Notebook fused_wide(const NotebookRecipe& recipe) {
+  return fused("notebook-003-fused-512", "003 · fused, 512 wide, 8 heads", "The sizes of the notebook. ", 1, recipe);
 }
 
-Notebook from_scratch() {
-  FromScratch scratch = begin_from_scratch();
-  const model::AttentionConfig config{.d_model = 2, .heads = 1, .d_k = 3, .d_v = 4};
+Notebook from_scratch(const NotebookRecipe& recipe) {
+  FromScratch scratch = begin_from_scratch(recipe, *recipe.d_k, *recipe.d_v);
+  const model::AttentionConfig config{.d_model = *recipe.d_model, .heads = 1, .d_k = *recipe.d_k, .d_v = *recipe.d_v};
   model::AttentionWeights weights{.query = {.weight = std::move(scratch.query), .bias = {}},
                                   .key = {.weight = std::move(scratch.key), .bias = {}},
                                   .value = {.weight = std::move(scratch.value), .bias = {}},
@@ -175,12 +178,13 @@ Notebook from_scratch() {
   return notebook;
 }
 
-Notebook from_scratch_heads() {
-  FromScratch scratch = begin_from_scratch();
-  const model::AttentionConfig config{.d_model = 2, .heads = 3, .d_k = 3, .d_v = 4};
-  const Tensor query = scratch.random.rand({3, 3, 2});
-  const Tensor key = scratch.random.rand({3, 3, 2});
-  const Tensor value = scratch.random.rand({3, 4, 2});
+Notebook from_scratch_heads(const NotebookRecipe& recipe) {
+  FromScratch scratch = begin_from_scratch(recipe, *recipe.d_k, *recipe.d_v);
+  const model::AttentionConfig config{
+      .d_model = *recipe.d_model, .heads = *recipe.heads, .d_k = *recipe.d_k, .d_v = *recipe.d_v};
+  const Tensor query = scratch.random.rand({config.heads, config.d_k, config.d_model});
+  const Tensor key = scratch.random.rand({config.heads, config.d_k, config.d_model});
+  const Tensor value = scratch.random.rand({config.heads, config.d_v, config.d_model});
   Notebook notebook{
       .name = "notebook-004-heads",
       .title = "004 · three heads, one weight each",
@@ -195,18 +199,20 @@ Notebook from_scratch_heads() {
   return notebook;
 }
 
-Notebook from_scratch_encoder() {
-  FromScratch scratch = begin_from_scratch();
+Notebook from_scratch_encoder(const NotebookRecipe& recipe) {
+  const std::uint32_t width = *recipe.d_model;
+  FromScratch scratch = begin_from_scratch(recipe, 3, 4);
   model::TorchRandom& random = scratch.random;
   model::AttentionWeights weights;
-  weights.query = random.linear(2, 2);
-  weights.key = random.linear(2, 2);
-  weights.value = random.linear(2, 2);
-  weights.output = random.linear(2, 2);
-  model::AttentionLayer layer = attention_layer({.d_model = 2, .heads = 2, .d_k = 1, .d_v = 1}, std::move(weights));
-  layer.norms.after = fresh_norm(2);
-  layer.feed_forward = {.in = random.linear(2, 4), .out = random.linear(4, 2)};  // braces keep the order of the draws
-  layer.feed_forward_norms.after = fresh_norm(2);
+  weights.query = random.linear(width, width);
+  weights.key = random.linear(width, width);
+  weights.value = random.linear(width, width);
+  weights.output = random.linear(width, width);
+  model::AttentionLayer layer = attention_layer(even_heads(recipe), std::move(weights));
+  layer.norms.after = fresh_norm(width);
+  layer.feed_forward = {.in = random.linear(width, 4),
+                        .out = random.linear(4, width)};  // braces keep the order of the draws
+  layer.feed_forward_norms.after = fresh_norm(width);
   Notebook notebook{
       .name = "notebook-004-encoder",
       .title = "004 · encoder layer, two heads",

@@ -1,5 +1,6 @@
 #include "inference/notebooks.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/ranges.h>
@@ -12,34 +13,101 @@ namespace {
 
 struct Preset {
   std::string_view name;
-  Notebook (*make)();
+  Notebook (*make)(const NotebookRecipe& recipe);
+  NotebookRecipe recipe;
+  std::string_view fixed;  ///< why its recipe has no other values
 };
 
-constexpr std::array<Preset, 10> kPresets = {{{"notebook-000", boolean_mask},
-                                              {"notebook-000-class", boolean_mask_class},
-                                              {"notebook-001", causal_seeded},
-                                              {"notebook-002", encoder_decoder},
-                                              {"notebook-003", single_head},
-                                              {"notebook-003-fused", fused_projection},
-                                              {"notebook-003-fused-512", fused_wide},
-                                              {"notebook-004", from_scratch},
-                                              {"notebook-004-heads", from_scratch_heads},
-                                              {"notebook-004-encoder", from_scratch_encoder}}};
+constexpr std::size_t kMaxWeights = 1U << 20U;  // of one projection
+constexpr std::string_view kNoSentence = "Its tokens are vectors drawn by torch.randn, not words.";
+constexpr const char* kSentence004 = "My shoes are small, my feet are big.";
+
+/// Notebook 000 never seeds: torch seeded itself in each of the two sessions whose cells are printed. Their two seeds are
+/// the only ones of the generator's 2^32 whose first draw is the input as that session printed it.
+const std::array<Preset, 10>& presets() {
+  static const std::array<Preset, 10> kPresets = {
+      {{"notebook-000", boolean_mask, {.d_model = 8, .heads = 2, .seed = 3133213777}, kNoSentence},
+       {"notebook-000-class", boolean_mask_class, {.d_model = 8, .heads = 2, .seed = 3130316345}, kNoSentence},
+       {"notebook-001", causal_seeded, {.d_model = 8, .heads = 4, .seed = 24}, kNoSentence},
+       {"notebook-002",
+        encoder_decoder,
+        {.d_model = 16, .heads = 4, .seed = 1234},
+        "Its tokens are numbers of words; the words are not part of it."},
+       {"notebook-003", single_head, {}, "Its Q, K and V are printed numbers: nothing is drawn from a seed."},
+       {"notebook-003-fused", fused_projection, {.d_model = 16, .heads = 4, .seed = 3}, kNoSentence},
+       {"notebook-003-fused-512", fused_wide, {.d_model = 512, .heads = 8, .seed = 3}, kNoSentence},
+       {"notebook-004",
+        from_scratch,
+        {.sentence = kSentence004, .d_model = 2, .d_k = 3, .d_v = 4, .seed = 123},
+        "It has one head; notebook-004-heads has several."},
+       {"notebook-004-heads",
+        from_scratch_heads,
+        {.sentence = kSentence004, .d_model = 2, .heads = 3, .d_k = 3, .d_v = 4, .seed = 123},
+        ""},
+       {"notebook-004-encoder",
+        from_scratch_encoder,
+        {.sentence = kSentence004, .d_model = 2, .heads = 2, .seed = 123},
+        "d_k and d_v are d_model / heads."}}};
+  return kPresets;
+}
+
+const Preset& preset_of(std::string_view name) {
+  for (const Preset& preset : presets()) {
+    if (preset.name == name) return preset;
+  }
+  throw Error("unknown preset '{}': choose from {}", name, fmt::join(notebook_names(), ", "));
+}
+
+/// Puts the user's value in the place of the notebook's, where the notebook has one.
+template <typename Value>
+void take(const Preset& preset, std::string_view what, const std::optional<Value>& typed, std::optional<Value>& value) {
+  if (!typed) return;
+  if (!value) throw Error("{}: {} can't be changed. {}", preset.name, what, preset.fixed);
+  value = typed;
+}
+
+void take_size(const Preset& preset, std::string_view what, std::uint32_t most, const std::optional<std::uint32_t>& typed,
+               std::optional<std::uint32_t>& value) {
+  take(preset, what, typed, value);
+  if (value && (*value == 0 || *value > most)) throw Error("{} must be 1 to {}, not {}", what, most, *value);
+}
+
+NotebookRecipe recipe_with(const Preset& preset, const NotebookRecipe& typed) {
+  NotebookRecipe recipe = preset.recipe;
+  take(preset, "the sentence", typed.sentence, recipe.sentence);
+  take(preset, "the seed", typed.seed, recipe.seed);
+  take_size(preset, "d_model", kMaxNotebookWidth, typed.d_model, recipe.d_model);
+  take_size(preset, "heads", kMaxNotebookHeads, typed.heads, recipe.heads);
+  take_size(preset, "d_k", kMaxNotebookWidth, typed.d_k, recipe.d_k);
+  take_size(preset, "d_v", kMaxNotebookWidth, typed.d_v, recipe.d_v);
+  if (recipe.sentence && recipe.sentence->size() > kMaxNotebookSentence)
+    throw Error("the sentence has {} bytes; the limit is {}", recipe.sentence->size(), kMaxNotebookSentence);
+  if (recipe.heads && !recipe.d_k && *recipe.d_model % *recipe.heads != 0)
+    throw Error("{} heads don't divide d_model {}", *recipe.heads, *recipe.d_model);
+  const std::size_t rows = std::size_t{recipe.heads.value_or(1)} * std::max(recipe.d_k.value_or(1), recipe.d_v.value_or(1));
+  if (recipe.d_k && rows * *recipe.d_model > kMaxWeights)
+    throw Error("heads \u00B7 d_k \u00B7 d_model must be at most {}", kMaxWeights);
+  return recipe;
+}
 
 }  // namespace
 
 std::vector<std::string_view> notebook_names() {
   std::vector<std::string_view> names;
-  for (const Preset& preset : kPresets) names.push_back(preset.name);
+  for (const Preset& preset : presets()) names.push_back(preset.name);
   return names;
 }
 
-Notebook make_notebook(std::string_view name) {
-  for (const Preset& preset : kPresets) {
-    if (preset.name == name) return preset.make();
-  }
-  throw Error("unknown preset '{}': choose from {}", name, fmt::join(notebook_names(), ", "));
+Notebook make_notebook(std::string_view name, const NotebookEdits& edits) {
+  const Preset& preset = preset_of(name);
+  Notebook notebook = preset.make(recipe_with(preset, edits.recipe));
+  apply_matrices(edits.matrices, notebook);
+  return notebook;
 }
+
+const NotebookRecipe& notebook_recipe(std::string_view name) { return preset_of(name).recipe; }
+
+std::string_view notebook_fixed(std::string_view name) { return preset_of(name).fixed; }
 
 std::shared_ptr<const model::Network> encoder_network(std::vector<model::AttentionLayer> layers,
                                                       std::shared_ptr<const model::Embedding> embedding) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attention/mask.h"
+#include "inference/notebook_edits.h"
 #include "model/network.h"
 
 namespace headlight::inference {
@@ -23,7 +24,13 @@ struct Notebook {
 /// "notebook-000", "notebook-000-class", …: in the order of the five notebooks.
 std::vector<std::string_view> notebook_names();
 
-/// Throws Error naming the known presets when `name` isn't one.
-Notebook make_notebook(std::string_view name);
+/// The notebook, made by its own recipe with the user's values, then with the numbers the user typed. Throws Error in one
+/// line: `name` isn't a preset (naming the known ones), its recipe has no such value, heads don't divide d_model, ….
+Notebook make_notebook(std::string_view name, const NotebookEdits& edits = {});
+
+/// What the notebook is made from, with its own values. Throws Error like make_notebook().
+const NotebookRecipe& notebook_recipe(std::string_view name);
+/// Why its recipe has no other values, as a sentence; may be empty.
+std::string_view notebook_fixed(std::string_view name);
 
 }  // namespace headlight::inference

@@ -35,6 +35,7 @@ class FakeHost final : public CommandHost {
   }
   void copy_figure() override { calls.emplace_back("copy figure"); }
   void copy_cell() override { calls.emplace_back("copy cell"); }
+  void copy_torch() override { calls.emplace_back("copy torch"); }
   void copy_numbers(CopiedNumbers what) override {
     calls.emplace_back(what == CopiedNumbers::Map ? "copy map" : what == CopiedNumbers::Row ? "copy row" : "copy column");
   }

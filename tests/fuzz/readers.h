@@ -17,7 +17,7 @@ struct Reader {
 };
 
 std::span<const Reader> model_readers();    ///< safetensors, index, config, gguf
-std::span<const Reader> text_readers();     ///< tokenizer, sentencepiece, folder, vocabulary, regex, lines
+std::span<const Reader> text_readers();     ///< tokenizer, sentencepiece, folder, vocabulary, regex, lines, tensor
 std::span<const Reader> capture_readers();  ///< capture, npz, tokens, image
 std::span<const Reader>
 app_readers();  ///< npy, mask, session, figure, settings, lesson, expression, link, survey, statistics

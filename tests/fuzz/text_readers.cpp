@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "core/atomic_file.h"
 #include "core/line_reader.h"
+#include "core/tensor_text.h"
 #include "fuzz/readers.h"
 #include "text/regex.h"
 #include "text/tokenizer.h"
@@ -146,9 +148,20 @@ void read_lines(std::string_view bytes) {
   }
 }
 
+/// An accepted text's numbers fill its shape.
+void read_tensor(std::string_view bytes) {
+  const Result<Tensor> tensor = read_tensor_text(bytes);
+  if (!tensor) return expect_printable(tensor.error());
+  if (tensor->values.size() != element_count(tensor->shape)) __builtin_trap();
+  for (const float value : tensor->values) {
+    if (!std::isfinite(value)) __builtin_trap();
+  }
+}
+
 constexpr std::array kTextReaders{Reader{"tokenizer", read_tokenizer}, Reader{"sentencepiece", read_sentence_piece},
                                   Reader{"folder", read_folder},       Reader{"vocabulary", read_vocabulary},
-                                  Reader{"regex", read_regex},         Reader{"lines", read_lines}};
+                                  Reader{"regex", read_regex},         Reader{"lines", read_lines},
+                                  Reader{"tensor", read_tensor}};
 
 }  // namespace
 

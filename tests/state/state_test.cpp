@@ -50,6 +50,49 @@ TEST_SUITE("cpu") {
     }
   }
 
+  TEST_CASE("a notebook's changes are named, undone in one step and refused where they are invalid") {
+    State state;
+    select_preset(state, "notebook-000");
+    const attention::MaskSet own_masks = state.masks;
+    inference::NotebookEdits edits;
+    inference::set_by_name(edits, "notebook-000", "w_q[2,1]", "0.5");
+    edit_notebook(state, edits);
+    CHECK(model_changes(state) == "W_Q[2,1] typed");
+    CHECK(run_changes(run_inputs(state), nullptr, {}) == "W_Q[2,1] typed");
+    CHECK(state.masks == own_masks);
+    // Another seed draws another mask, which is the notebook's own again.
+    edits.recipe.seed = 7;
+    edit_notebook(state, edits);
+    CHECK(state.masks != own_masks);
+    CHECK(state.masks == trained_masks(state.source));
+    CHECK(model_changes(state) == "seed 7 \u00B7 W_Q[2,1] typed");
+    // A recipe that can't be made keeps the notebook's own masks; the run says why.
+    edits.recipe.heads = 3;
+    edit_notebook(state, edits);
+    CHECK(state.masks == own_masks);
+    State next = state;
+    restore_training(next);
+    CHECK(notebook_edits(next.source).is_empty());
+    CHECK(describe_change(state, next).label == "Back to the notebook's numbers");
+    CHECK(describe_change(next, state).label == "Change the notebook's recipe");
+
+    const auto refusal = [&](const json& matrices) {
+      json file = to_json(next);
+      file["preset_edits"] = {{"matrices", matrices}};
+      const Result<State> read = state_from_json(file);
+      return read ? std::string("taken") : read.error();
+    };
+    CHECK(refusal({{"v", {{"shape", {6, 4}}, {"cells", {{24, 1}}}}}}) ==
+          "preset_edits.matrices.v.cells: expected a whole number from 0 to 23, found 24");
+    CHECK(refusal({{"v", {{"shape", {6, 4}}, {"cells", {{0, "a"}}}}}}) ==
+          "preset_edits.matrices.v.cells: expected [index, finite number], found [0,\"a\"]");
+    CHECK(refusal({{"v", {{"shape", {1 << 20, 2}}, {"cells", {{0, 1}}}}}}) ==
+          "preset_edits.matrices.v.shape: more than 1048576 numbers");
+    CHECK(
+        refusal({{"v", {{"shape", json::array()}, {"cells", {{0, 1}}}}}}).starts_with("preset_edits.matrices.v.shape: exp"));
+    CHECK(refusal({{"v", {{"shape", {6, 4}}, {"cells", {{0, 1.5}}}}}}) == "taken");
+  }
+
   TEST_CASE("heads are pinned in order and each once, also from a file") {
     const HeadRef first{.block = {.layer = {0}}, .head = 5}, second{.block = {.layer = {1}}, .head = 2};
     HeadChoices choices;
@@ -74,19 +117,23 @@ TEST_SUITE("cpu") {
       const std::string path = field.group + "/" + field.key;
       CAPTURE(path);
       CHECK(paths.insert(path).second);
-      const State unusual_values = field.key == "preset"      ? unusual_notebook()
-                                   : field.group == "capture" ? unusual_capture()
-                                                              : unusual_state();
+      const bool is_of_preset = field.key == "preset_edits";  // changes of a notebook say nothing without one
+      const State unusual_values = field.key == "preset" || is_of_preset ? unusual_notebook()
+                                   : field.group == "capture"            ? unusual_capture()
+                                                                         : unusual_state();
+      State fresh;
+      if (is_of_preset) change_to_notebook(fresh, "notebook-000");
       const json unusual = to_json(unusual_values);
       // This field alone is another one than in a new state.
       const json& value = field.group.empty() ? unusual[field.key] : unusual[field.group][field.key];
-      const json alone = field.group.empty() ? json{{field.key, value}} : json{{field.group, {{field.key, value}}}};
+      json alone = field.group.empty() ? json{{field.key, value}} : json{{field.group, {{field.key, value}}}};
+      if (is_of_preset) alone["preset"] = "notebook-000";
       const State changed = state_from_json(alone).value();
       CHECK(field.is_same(changed, unusual_values));
-      CHECK_FALSE(field.is_same(changed, State{}));
-      const auto differs = [&](const Field& other) { return !other.is_same(changed, State{}); };
+      CHECK_FALSE(field.is_same(changed, fresh));
+      const auto differs = [&](const Field& other) { return !other.is_same(changed, fresh); };
       CHECK(std::ranges::count_if(state_fields(), differs) == 1);
-      CHECK_FALSE(describe_change(State{}, changed).label.empty());
+      CHECK_FALSE(describe_change(fresh, changed).label.empty());
     }
   }
 

@@ -140,6 +140,10 @@ State unusual_state() {
 State unusual_notebook() {
   State state = unusual_state();
   change_to_notebook(state, "notebook-000");
+  std::get<Notebook>(state.source).edits = {
+      .recipe = {.sentence = "a b", .d_model = 6, .heads = 3, .d_k = 2, .d_v = 5, .seed = 18446744073709551613u},
+      .matrices = {{"w_q", {.shape = {6, 6}, .cells = {{0, 0.1F}, {35, -3e-9F}}}},
+                   {"x", {.shape = {2}, .cells = {{1, 2.0F}}}}}};
   return state;
 }
 
