@@ -156,6 +156,7 @@ std::vector<Command> head_commands() {
        .label = "Reset masks and heads",
        .group = "Head",
        .help = "Puts masks and heads back to what the model was trained with.",
+       .words = "Back to the notebook's numbers",
        .menu = {.menu = "Edit", .label = "Reset masks and heads", .section = 2},
        .run = [](const CommandContext& context) { restore_training(context.state); },
        .is_enabled = [](const CommandContext& context) { return !model_changes(context.state).empty(); },

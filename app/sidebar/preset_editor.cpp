@@ -75,7 +75,8 @@ void draw_recipe(Frame& frame, Form& form, const NotebookRecipe& own, NotebookRe
 }
 
 /// The recipe's own matrices, made again where notebook or recipe changed.
-void refresh_own(PresetEditor& editor, const std::string& name, const NotebookRecipe& recipe) {
+void refresh_own(PresetEditor& editor, const std::string& name, const NotebookEdits& edits) {
+  const NotebookRecipe& recipe = edits.recipe;
   if (editor.name == name && editor.recipe == recipe) return;
   editor.name = name;
   editor.recipe = recipe;
@@ -88,7 +89,10 @@ void refresh_own(PresetEditor& editor, const std::string& name, const NotebookRe
     return;
   }
   const auto is_known = [&](const NotebookMatrix& matrix) { return matrix.name == editor.matrix; };
-  if (std::ranges::none_of(editor.own, is_known)) editor.matrix = editor.own.front().name;
+  if (std::ranges::any_of(editor.own, is_known)) return;
+  const auto is_changed = [&](const NotebookMatrix& matrix) { return edits.matrices.contains(matrix.name); };
+  const auto changed = std::ranges::find_if(editor.own, is_changed);
+  editor.matrix = changed == editor.own.end() ? editor.own.front().name : changed->name;
 }
 
 /// The matrix with the user's numbers.
@@ -141,6 +145,7 @@ void draw_matrix(Frame& frame, Form& form, PresetEditor& editor, NotebookEdits& 
     }
   }
   if (!editor.error.empty()) form.warning(editor.error);
+  if (found->name.find("w_") != std::string::npos) form.note("[out, in], as PyTorch keeps it; Steps draws it transposed.");
 }
 
 }  // namespace
@@ -160,7 +165,7 @@ void draw_preset_editor(Frame& frame, Form& form, PresetEditor& editor) {
   const NotebookRecipe& own = inference::notebook_recipe(name);
   draw_recipe(frame, form, own, edits.recipe);
   if (const std::string_view fixed = inference::notebook_fixed(name); !fixed.empty()) form.note(fixed);
-  refresh_own(editor, name, edits.recipe);
+  refresh_own(editor, name, edits);
   if (!editor.own.empty()) draw_matrix(frame, form, editor, edits);
   if (edits != notebook_edits(frame.state.source)) edit_notebook(frame.state, std::move(edits));
   if (form.button("copy_torch", "Copy as PyTorch", width)) frame.start_command("file.copy_torch");

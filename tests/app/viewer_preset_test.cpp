@@ -65,6 +65,24 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().result().input->source.length == 8);
   }
 
+  TEST_CASE("a lesson's printed numbers are not compared with a changed notebook's") {
+    UiDriver ui;
+    ui.resize(1600, 2400);
+    ui.press(Key::F4);
+    ui.click("lesson.start.5-notebook-003");
+    ui.settle();
+    CHECK_FALSE(ui.sees("lesson.numbers.changed"));
+    ui.click("model.edit");
+    ui.fill_in("preset.numbers", "tensor([[0,0,0,0],[0,0,0,0],[0,0,0,0],[0,0,0,0],[0,0,0,0],[0,0,0,0]])");
+    ui.settle();
+    CHECK(ui.sees("lesson.numbers.changed"));
+    CHECK_FALSE(ui.sees("lesson.numbers.agree"));
+    CHECK_FALSE(ui.sees("lesson.numbers.differ"));
+    ui.click("model.own_numbers");
+    ui.settle();
+    CHECK_FALSE(ui.sees("lesson.numbers.changed"));
+  }
+
   TEST_CASE("the PyTorch program of what is on screen goes to the clipboard") {
     UiDriver ui(notebook_state("notebook-001"));
     ui.resize(1280, 1600);
