@@ -93,9 +93,9 @@ std::vector<attention::Tile> DeviceRun::evaluate(std::span<const attention::Tile
   std::vector<attention::Tile> tiles(requests.size());
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < requests.size(); ++i) others.push_back(i);
-  for (const auto& [block, indices] : of_stream) {
-    evaluate_stream(block, requests, indices, tiles);
-    std::erase_if(others, [&](std::size_t i) { return std::ranges::binary_search(indices, i); });
+  for (const auto& of_block : of_stream) {  // clang 14's lambdas take no structured bindings
+    evaluate_stream(of_block.first, requests, of_block.second, tiles);
+    std::erase_if(others, [&](std::size_t i) { return std::ranges::binary_search(of_block.second, i); });
   }
   std::vector<attention::TileRequest> rest;
   for (const std::size_t i : others) rest.push_back(requests[i]);
