@@ -80,7 +80,7 @@ void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t tok
                         .size = area.size - glm::vec2(8.0F, kTitle + 8.0F)};
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(to_imgui(plot.origin - 4.0F), to_imgui(plot.end() + 4.0F), theme.panel, 3.0F);
-  frame.mark("block.residual", plot);
+  frame.mark("block.sizes", plot);
   const ResidualSizes* sizes = known ? known->as<ResidualSizes>() : nullptr;
   if (!sizes) {
     if (known && !known->error.empty()) {
