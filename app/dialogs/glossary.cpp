@@ -13,6 +13,11 @@ constexpr std::array kWords = {
     GlossaryEntry{"padding", "Tokens that only fill a line up; the padding mask keeps all others from looking at them."},
     GlossaryEntry{"layer",
                   "One step of the model: attention, then the feed-forward network, each added to the tokens' vectors."},
+    GlossaryEntry{"ReLU, GELU, SiLU",
+                  "Activations: what an MLP does to each number of its wide layer; negative ones become 0 or nearly so."},
+    GlossaryEntry{
+        "W_1, W_2, W_G (WG)",
+        "The weights of the MLP: into its wide layer, out of it, and of the gate that its numbers are multiplied by."},
     GlossaryEntry{"residual stream", "The tokens' vectors, to which attention and MLP of each layer add what they compute."},
     GlossaryEntry{
         "MLP",

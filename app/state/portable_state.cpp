@@ -74,8 +74,10 @@ std::string found_path(const std::string& name, const fs::path& folder) {
   if (name.empty() || fs::path(name).is_absolute()) return name;
   const bool is_of_home = *fs::path(name).begin() == kHome && std::getenv("HOME") != nullptr;
   const fs::path found = is_of_home ? expand_home(name) : whole_path(folder / name);
+  // Of what was saved as beside the file, a missing one is named with its folder.
+  const bool is_beside = name.starts_with("./") || name.starts_with("../");
   std::error_code failure;
-  return fs::exists(found, failure) ? found.string() : name;
+  return is_beside || fs::exists(found, failure) ? found.string() : name;
 }
 
 bool is_name_of(const std::string& name, const std::string& path) {
@@ -96,8 +98,8 @@ void find_at(State& state, const std::string& path) {
   const fs::path name = fs::path(model::model_name(path)).filename();
   replace_paths(state, [&](const std::string& known) {
     std::error_code failure;
-    const bool is_name = !known.empty() && fs::path(known).is_relative() && !fs::exists(known, failure);
-    return is_name && fs::path(known).filename() == name ? path : known;
+    const bool is_missing = !known.empty() && !fs::exists(known, failure);
+    return is_missing && fs::path(known).filename() == name ? path : known;
   });
 }
 

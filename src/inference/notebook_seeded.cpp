@@ -70,8 +70,8 @@ Notebook fused(std::string name, std::string title, std::string_view shapes, std
       .name = std::move(name),
       .title = std::move(title),
       .summary = fmt::format(
-          "{}Seed 3. One weight [head][q|k|v][d_k] projects everything; causal, filled with -inf. Heads are merged side by "
-          "side here; the notebook reshapes without the transpose (merge order \"without transpose\" shows its numbers).",
+          "{}Seed 3. One weight [head][q|k|v][d_k] projects everything; causal, filled with -inf. The notebook reshapes "
+          "without the transpose: merge order \"without transpose\" shows its numbers.",
           shapes),
       .network = encoder_network({attention_layer(config, std::move(weights))}),
       .input = {.source = numbered_tokens(batch, length), .target = {}, .qkv = {}},

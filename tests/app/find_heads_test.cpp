@@ -295,7 +295,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("where there are no such weights the view says why") {
     State state = heads_by(HeadsMode::Composition);
-    select_preset(state, "notebook-000");
+    select_preset(state, "notebook-003");
     state.view.tab = "heads";
     UiDriver ui(state);
     CHECK(ui.sees("heads.composed.none"));
