@@ -44,6 +44,16 @@ Deed pins(std::uint32_t query, std::uint32_t key) {
 Deed fills(const std::string& field, const std::string& text) {
   return [field, text](UiDriver& ui) { ui.fill_in(field, text); };
 }
+/// Into a number that is dragged, or typed after a double click.
+Deed sets(const std::string& number, const std::string& text) {
+  return [number, text](UiDriver& ui) {
+    ui.click(number);
+    ui.click(number);
+    ui.press(Key::A, kControl);
+    ui.type(text);
+    ui.press(Key::Enter);
+  };
+}
 Deed types(const std::string& text) { return fills("text.edit", text); }
 Deed all(std::vector<Deed> deeds) {
   return [deeds = std::move(deeds)](UiDriver& ui) {
@@ -108,6 +118,9 @@ const std::map<std::string, std::vector<Play>>& plays() {
        {{fills("model.d_k", "64"), fills("model.d_k", "16")}, {clicks("model.scale.0"), clicks("model.scale.2")}}},
       {"11-residual-norm-feed-forward", {{clicks("block.weights"), clicks("block.q")}}},
       {"12-reshape-into-heads", {{presses(Key::Right, 2), presses(Key::Right)}}},
+      {"13-dropout",
+       {{fills("mask.dropout_seed", "4"), fills("mask.dropout_seed", "3")},
+        {sets("mask.dropout", "0.1"), sets("mask.dropout", "0.2")}}},
       {"14-generation", {{clicks("generate.start"), types("A man in a red car")}}},
       {"15-alignment", {{presses(Key::Digit5), presses(Key::Digit2)}}},
       {"16-rotary-positions", {}},
