@@ -117,7 +117,7 @@ const std::map<std::string, std::vector<Play>>& plays() {
       {"10-why-the-root",
        {{fills("model.d_k", "64"), fills("model.d_k", "16")}, {clicks("model.scale.0"), clicks("model.scale.2")}}},
       {"11-residual-norm-feed-forward", {{clicks("block.weights"), clicks("block.q")}}},
-      {"12-reshape-into-heads", {{presses(Key::Right, 2), presses(Key::Right)}}},
+      {"12-reshape-into-heads", {{presses(Key::Right, 3), presses(Key::Right, 2)}}},
       {"13-dropout",
        {{fills("mask.dropout_seed", "4"), fills("mask.dropout_seed", "3")},
         {sets("mask.dropout", "0.1"), sets("mask.dropout", "0.2")}}},
