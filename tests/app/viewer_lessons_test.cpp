@@ -17,6 +17,8 @@
 #include "app/lessons/printed_numbers.h"
 #include "app/quantities/evaluation.h"
 #include "app/ui_driver.h"
+#include "core/atomic_file.h"
+#include "export/pixels_png.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_lessons_test {
@@ -350,6 +352,36 @@ TEST_SUITE("gpu") {
     ui.window().open_files({(folder.path() / "bad.json").string()});
     ui.settle();
     CHECK(ui.window().notice().text.find("bad.json: title: expected a text") != std::string::npos);
+  }
+
+  TEST_CASE("a card shows the image beside its lesson's file: its colours, in the sidebar's width, with its proportions") {
+    const TemporaryDirectory folder;
+    constexpr std::uint32_t kLeft = 0xFF3020E0U, kRight = 0xFF20C040U;
+    exporting::Pixels pixels{.width = 1000, .height = 300, .rgba = {}};
+    for (std::uint32_t i = 0; i < pixels.width * pixels.height; ++i) {
+      pixels.rgba.push_back(i % pixels.width < pixels.width / 2 ? kLeft : kRight);
+    }
+    write_file_atomically(folder.path() / "halves.png", exporting::encode_png(pixels));
+    const std::filesystem::path path = folder.path() / "mine.json";
+    std::ofstream(path) << R"({"headlight_lesson": 1, "title": "T", "summary": "S", "minutes": 1, "cards": [
+      {"title": "One", "text": ["a"], "image": "halves.png"}, {"title": "Two", "text": ["b"]}]})";
+    UiDriver ui;
+    ui.window().open_files({path.string()});
+    ui.settle();
+    REQUIRE_MESSAGE(ui.sees("lesson.image"), ui.window().notice().text);
+    const view::Rect image = ui.rect("lesson.image");
+    CHECK(image.origin.x + image.size.x <= ui.window().center().origin.x);
+    CHECK(image.size.x > 150.0F);
+    CHECK(std::abs(image.size.y - 4.0F - image.size.x * 0.3F) <= 1.0F);  // a gap of 4 below it
+    const shell::PixelImage screen = ui.ui().read_pixels();
+    const auto color_at = [&](float across) {
+      return screen.at(static_cast<std::uint32_t>(image.origin.x + image.size.x * across),
+                       static_cast<std::uint32_t>(image.origin.y + image.size.y * 0.5F));
+    };
+    CHECK(color_at(0.25F) == kLeft);
+    CHECK(color_at(0.75F) == kRight);
+    ui.press(Key::Period, kControl);
+    CHECK_FALSE(ui.sees("lesson.image"));
   }
 
   TEST_CASE("a printed number that is wrong in the file isn't blamed on the model, its mask or its text") {
