@@ -443,6 +443,24 @@ TEST_SUITE("cpu") {
     CHECK(player.card_index() == 0);
   }
 
+  TEST_CASE("a card points at its control until its task is completed; one that is only read keeps pointing") {
+    json lesson = small_lesson();
+    lesson["cards"][0]["control"] = "mask.causal";
+    lesson["cards"][1]["control"] = "mask.fill";
+    const LessonFile file(lesson);
+    LessonPlayer player(read_lessons({file.folder.path()}));
+    LessonProgress progress;
+    State state;
+    CHECK(player.aim() == Aim{});
+    REQUIRE(player.start(0, false, state, progress) == "");
+    CHECK(player.aim().control == "mask.causal");
+    state.view.pinned = {.query = 2, .key = 1};
+    REQUIRE(observe(player, state));
+    CHECK(player.aim().control.empty());
+    REQUIRE(player.go_on(state, progress) == "");
+    CHECK(player.aim().control == "mask.fill");
+  }
+
   TEST_CASE("files that are no lessons are refused in one line that says what and where") {
     CHECK(refusal_of(json::object()) == "no Headlight lesson: it has no member \"headlight_lesson\"");
     CHECK(refusal_of(with("/title", nullptr)) == "cards[0].title: expected a text");
