@@ -153,7 +153,8 @@ void LessonPlayer::answer(std::size_t condition, json value) {
 
 Aim LessonPlayer::aim() const {
   if (!is_open_ || !lesson()) return {};
-  return {.control = is_card_done_ ? std::string() : card().control,
+  const bool has_been_used = is_card_done_ && !card().done.empty();  // a card to read points at it as long as it is open
+  return {.control = has_been_used ? std::string() : card().control,
           .matrix = card().matrix,
           .shows_indices = card().shows_indices,
           .conceals = card().conceals && !is_card_done_};

@@ -17,6 +17,8 @@
 #include "app/lessons/printed_numbers.h"
 #include "app/quantities/evaluation.h"
 #include "app/ui_driver.h"
+#include "core/atomic_file.h"
+#include "export/pixels_png.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_lessons_test {
@@ -43,6 +45,16 @@ Deed pins(std::uint32_t query, std::uint32_t key) {
 }
 Deed fills(const std::string& field, const std::string& text) {
   return [field, text](UiDriver& ui) { ui.fill_in(field, text); };
+}
+/// Into a number that is dragged, or typed after a double click.
+Deed sets(const std::string& number, const std::string& text) {
+  return [number, text](UiDriver& ui) {
+    ui.click(number);
+    ui.click(number);
+    ui.press(Key::A, kControl);
+    ui.type(text);
+    ui.press(Key::Enter);
+  };
 }
 Deed types(const std::string& text) { return fills("text.edit", text); }
 Deed all(std::vector<Deed> deeds) {
@@ -107,7 +119,10 @@ const std::map<std::string, std::vector<Play>>& plays() {
       {"10-why-the-root",
        {{fills("model.d_k", "64"), fills("model.d_k", "16")}, {clicks("model.scale.0"), clicks("model.scale.2")}}},
       {"11-residual-norm-feed-forward", {{clicks("block.weights"), clicks("block.q")}}},
-      {"12-reshape-into-heads", {{presses(Key::Right, 2), presses(Key::Right)}}},
+      {"12-reshape-into-heads", {{presses(Key::Right, 3), presses(Key::Right, 2)}}},
+      {"13-dropout",
+       {{fills("mask.dropout_seed", "4"), fills("mask.dropout_seed", "3")},
+        {sets("mask.dropout", "0.1"), sets("mask.dropout", "0.2")}}},
       {"14-generation", {{clicks("generate.start"), types("A man in a red car")}}},
       {"15-alignment", {{presses(Key::Digit5), presses(Key::Digit2)}}},
       {"16-rotary-positions", {}},
@@ -337,6 +352,36 @@ TEST_SUITE("gpu") {
     ui.window().open_files({(folder.path() / "bad.json").string()});
     ui.settle();
     CHECK(ui.window().notice().text.find("bad.json: title: expected a text") != std::string::npos);
+  }
+
+  TEST_CASE("a card shows the image beside its lesson's file: its colours, in the sidebar's width, with its proportions") {
+    const TemporaryDirectory folder;
+    constexpr std::uint32_t kLeft = 0xFF3020E0U, kRight = 0xFF20C040U;
+    exporting::Pixels pixels{.width = 1000, .height = 300, .rgba = {}};
+    for (std::uint32_t i = 0; i < pixels.width * pixels.height; ++i) {
+      pixels.rgba.push_back(i % pixels.width < pixels.width / 2 ? kLeft : kRight);
+    }
+    write_file_atomically(folder.path() / "halves.png", exporting::encode_png(pixels));
+    const std::filesystem::path path = folder.path() / "mine.json";
+    std::ofstream(path) << R"({"headlight_lesson": 1, "title": "T", "summary": "S", "minutes": 1, "cards": [
+      {"title": "One", "text": ["a"], "image": "halves.png"}, {"title": "Two", "text": ["b"]}]})";
+    UiDriver ui;
+    ui.window().open_files({path.string()});
+    ui.settle();
+    REQUIRE_MESSAGE(ui.sees("lesson.image"), ui.window().notice().text);
+    const view::Rect image = ui.rect("lesson.image");
+    CHECK(image.origin.x + image.size.x <= ui.window().center().origin.x);
+    CHECK(image.size.x > 150.0F);
+    CHECK(std::abs(image.size.y - 4.0F - image.size.x * 0.3F) <= 1.0F);  // a gap of 4 below it
+    const shell::PixelImage screen = ui.ui().read_pixels();
+    const auto color_at = [&](float across) {
+      return screen.at(static_cast<std::uint32_t>(image.origin.x + image.size.x * across),
+                       static_cast<std::uint32_t>(image.origin.y + image.size.y * 0.5F));
+    };
+    CHECK(color_at(0.25F) == kLeft);
+    CHECK(color_at(0.75F) == kRight);
+    ui.press(Key::Period, kControl);
+    CHECK_FALSE(ui.sees("lesson.image"));
   }
 
   TEST_CASE("a printed number that is wrong in the file isn't blamed on the model, its mask or its text") {

@@ -110,7 +110,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("the lessons that come along are whole: tasks begin undone, sentences are few") {
     const LessonList list = bundled();
     for (const std::string& problem : list.problems) FAIL_CHECK(problem);
-    REQUIRE(list.lessons.size() == 18);
+    REQUIRE(list.lessons.size() == 19);
     CHECK(list.lessons.front().id == "1-what-a-query-is");
     CHECK(list.lessons.back().id == "19-task-of-notebook-001");  // by number
     std::set<std::string> views;
@@ -441,6 +441,24 @@ TEST_SUITE("cpu") {
     CHECK(progress.completed.contains("mine"));
     CHECK(player.start(0, false, state, progress) == "");
     CHECK(player.card_index() == 0);
+  }
+
+  TEST_CASE("a card points at its control until its task is completed; one that is only read keeps pointing") {
+    json lesson = small_lesson();
+    lesson["cards"][0]["control"] = "mask.causal";
+    lesson["cards"][1]["control"] = "mask.fill";
+    const LessonFile file(lesson);
+    LessonPlayer player(read_lessons({file.folder.path()}));
+    LessonProgress progress;
+    State state;
+    CHECK(player.aim() == Aim{});
+    REQUIRE(player.start(0, false, state, progress) == "");
+    CHECK(player.aim().control == "mask.causal");
+    state.view.pinned = {.query = 2, .key = 1};
+    REQUIRE(observe(player, state));
+    CHECK(player.aim().control.empty());
+    REQUIRE(player.go_on(state, progress) == "");
+    CHECK(player.aim().control == "mask.fill");
   }
 
   TEST_CASE("files that are no lessons are refused in one line that says what and where") {
