@@ -1,4 +1,5 @@
 #include "app/state/state.h"
+#include "core/error.h"
 
 #include <algorithm>
 #include <type_traits>
