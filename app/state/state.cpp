@@ -1,10 +1,10 @@
 #include "app/state/state.h"
-#include "core/error.h"
 
 #include <algorithm>
 #include <type_traits>
 #include <utility>
 
+#include "core/error.h"
 #include "inference/notebooks.h"
 
 namespace headlight::app {
