@@ -7,11 +7,13 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "app/sidebar/lesson_numbers.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/rich_text.h"
 
@@ -54,18 +56,23 @@ void draw_list(Frame& frame, const LessonPlayer& player, const LessonProgress& p
     ImGui::PushID(static_cast<int>(i));
     const float right = ImGui::GetContentRegionAvail().x;
     const ImVec2 from = ImGui::GetCursorScreenPos();
-    const float height = ImGui::GetTextLineHeight() + font_size(frame.ui.fonts().small) + 8.0F;
+    frame.ui.ensure_glyphs(lesson.title);
+    const std::vector<std::string> lines = break_lines(ImGui::GetFont(), lesson.title, right);
+    const float title = static_cast<float>(lines.size()) * ImGui::GetTextLineHeight();
+    const float height = title + font_size(frame.ui.fonts().small) + 8.0F;
     if (ImGui::Selectable("##lesson", false, 0, {right, height})) choice = {.what = What::Start, .lesson = i};
     mark_last_item(frame, "lesson.start." + lesson.id, lesson.summary.c_str());
     ImGui::PopID();
     ImDrawList* list = ImGui::GetWindowDrawList();
     const ImFont* small = frame.ui.fonts().small;
     const ImVec2 end = {from.x + right, from.y + height};
-    frame.ui.ensure_glyphs(lesson.title);
     list->PushClipRect(from, end, true);
-    list->AddText({from.x, from.y + 2.0F}, theme.text, lesson.title.c_str());
-    const float below = from.y + 4.0F + ImGui::GetTextLineHeight();
-    list->AddText(small, font_size(small), {from.x, below}, theme.text_dim, state.c_str());
+    float y = from.y + 2.0F;
+    for (const std::string& line : lines) {
+      list->AddText({from.x, y}, theme.text, line.c_str());
+      y += ImGui::GetTextLineHeight();
+    }
+    list->AddText(small, font_size(small), {from.x, y + 2.0F}, theme.text_dim, state.c_str());
     list->PopClipRect();
   }
   for (const std::string& problem : player.list().problems) {
