@@ -33,6 +33,13 @@ bool needs_whole_network(const FigureKind& kind) {
 
 bool writes_figures_of(const ExportOptions& options) { return std::ranges::any_of(options.formats, is_figure); }
 
+/// Is anything of the layers' feed-forward written?
+bool reads_feed_forward(const ExportOptions& options) {
+  const std::vector<const FigureKind*> kinds = figure_kinds_of(options);
+  const bool is_drawn = writes_figures_of(options) && std::ranges::find(kinds, &kStepsFigure) != kinds.end();
+  return is_drawn || std::ranges::any_of(options.stages, [](Stage stage) { return stage > Stage::Attended; });
+}
+
 void expect_room(const FigureKind& kind, const exporting::Drawing& drawing, exporting::DrawingFormat format) {
   const double scale = drawing.output().png_scale;
   const double width = static_cast<double>(drawing.size().x), height = static_cast<double>(drawing.size().y);
@@ -75,10 +82,12 @@ std::shared_ptr<const model::Network> needed_network(const RunSource::Source& so
   if (!is_of_layers || writes_results || draws_whole || asks || count > layers.encoder.size()) return source.network;
   auto first = std::make_shared<model::Layers>(layers);
   first->encoder.resize(count);
-  model::AttentionLayer& last = first->encoder.back();
-  last.feed_forward.reset();
-  last.feed_forward_norms = {};
-  last.is_parallel = false;
+  if (!reads_feed_forward(options)) {
+    model::AttentionLayer& last = first->encoder.back();
+    last.feed_forward.reset();
+    last.feed_forward_norms = {};
+    last.is_parallel = false;
+  }
   first->encoder_norm.reset();
   first->unembedding.reset();
   auto network = std::make_shared<model::Network>(*source.network);

@@ -242,6 +242,23 @@ TEST_SUITE("gpu") {
     }
   }
 
+  TEST_CASE("the feed-forward of a chosen layer is that of the whole model") {
+    const std::string folder = test::golden_model_path("llama").string();
+    const auto exported = [&](std::vector<std::string> chosen) {
+      std::vector<std::string> arguments = {"--model",  folder, "--ids",    "5,9,2",
+                                            "--format", "npy",  "--stages", "ffn_gate,next"};
+      arguments.insert(arguments.end(), chosen.begin(), chosen.end());
+      return Exported(arguments);
+    };
+    const Exported first = exported({"--layer", "0"}), all = exported({});
+    for (const char* stage : {"ffn_gate", "next"}) {
+      const Tensor one = first.npy(stage), whole = all.npy(stage);
+      REQUIRE(one.shape.front() == 1);
+      REQUIRE(whole.shape.front() > 1);
+      CHECK(std::equal(one.values.begin(), one.values.end(), whole.values.begin()));
+    }
+  }
+
   TEST_CASE("weights that a network lacks are named, and figures of them as well") {
     const Exported exported({"--preset", "notebook-001", "--stages", "w_o,w_q", "--format", "npy"});
     CHECK(exported.outcome.err == "headlight: note: w_o is left out: this network has none\n");
