@@ -58,7 +58,7 @@ std::string weight_origin(const EngineResult& result, const model::Parameter& we
 std::string precision_text(const EngineResult& result, const model::Parameter* weight) {
   const bool is_half = result.inputs && precision_of(result.inputs->source) == inference::Precision::F16;
   const std::string kept = fmt::format("kept as {} on the device", is_half ? "float16" : "float32");
-  const std::string arithmetic = "arithmetic and sums in float32";
+  std::string arithmetic = "arithmetic and sums in float32";
   if (weight == nullptr || weight->is_empty()) return arithmetic;
   return fmt::format("weights are stored as {}, {}; {}", to_string(weight->type()), kept, arithmetic);
 }

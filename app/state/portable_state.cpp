@@ -44,7 +44,7 @@ fs::path whole_path(const fs::path& path) {
 std::string portable_path(const std::string& path, const fs::path& folder) {
   if (path.empty() || fs::path(path).is_relative()) return path;
   const fs::path to = whole_path(path), from = whole_path(folder.empty() ? "." : folder);
-  const std::string name = model::model_name(to);
+  std::string name = model::model_name(to);
   if (name != to.filename()) return name;
   const auto apart = std::ranges::mismatch(from, to);
   const bool meet_below_root = std::distance(from.begin(), apart.in1) > 1;
@@ -61,7 +61,7 @@ std::string findable_path(const std::string& path, const fs::path& folder) {
   std::error_code failure;
   if (path.empty() || (fs::path(path).is_relative() && !fs::exists(path, failure))) return path;  // of the hub's cache
   const std::string whole = whole_path(path).string();
-  const std::string named = portable_path(whole, folder);
+  std::string named = portable_path(whole, folder);
   const fs::path from = whole_path(folder.empty() ? "." : folder);
   if (whole_path(from / named) == whole) return named.starts_with("../") ? named : "./" + named;
   if (model::model_name(whole) != fs::path(whole).filename()) return named;

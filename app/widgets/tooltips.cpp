@@ -10,7 +10,8 @@ namespace {
 using Line = std::pair<std::string_view, std::string_view>;
 
 /// By name, in the order of the names' bytes. Tooltips of form fields are at the fields.
-constexpr std::array kLines = {
+constexpr Line kLines[] = {
+    // clang deduces no std::array of more than 256
     Line{"browser.browse", "Goes through folders to the model."},
     Line{"browser.close", "Leaves the model as it is (Esc)."},
     Line{"browser.open", "Opens what the field names."},
@@ -307,7 +308,7 @@ constexpr std::array kFamilies = {
 
 std::string_view tooltip_of(std::string_view name) {
   const auto* line = std::ranges::lower_bound(kLines, name, {}, &Line::first);
-  if (line != kLines.end() && line->first == name) return line->second;
+  if (line != std::end(kLines) && line->first == name) return line->second;
   const auto* family = std::ranges::find_if(kFamilies, [&](const Line& some) { return name.starts_with(some.first); });
   return family == kFamilies.end() ? std::string_view() : family->second;
 }

@@ -200,7 +200,9 @@ TEST_SUITE("gpu") {
       const Exported exported(
           {"--model", folder.string(), "--ids", "5,9,2", "--stages", stages, "--format", "npy,csv,json"});
       model::Checkpoint checkpoint(folder);
-      for (const auto& [name, tensor_name] : one.of_layer) {
+      for (const auto& parameter : one.of_layer) {  // clang 14 captures no structured binding
+        const auto& name = parameter.first;
+        const auto& tensor_name = parameter.second;
         CAPTURE(name);
         const Tensor written = exported.npy(name);
         std::vector<float> expected;
