@@ -20,7 +20,7 @@ struct BlockShape {
   bool has_residual = false, norms_sum = false;
   /// Of the feed-forward that follows this block; 0: none does, or another block comes before it.
   std::uint32_t d_ff = 0;
-  bool is_parallel = false;  ///< the feed-forward reads Residual instead of Attended
+  bool is_parallel = false;                             ///< the feed-forward reads Residual instead of Attended
   bool has_gate = false;                                ///< stage FfnGate exists
   bool norms_ffn_input = false, norms_ffn_sum = false;  ///< stages FfnInput and FfnSum exist
 

@@ -1,5 +1,6 @@
-// A library that LD_PRELOAD puts in front of the C library: once the file named by HEADLIGHT_CLOCK_JUMP exists, CLOCK_BOOTTIME is
-// an hour ahead of where it was, as after a computer was suspended for so long. CLOCK_MONOTONIC is as ever.
+// A library that LD_PRELOAD puts in front of the C library: once the file named by HEADLIGHT_CLOCK_JUMP exists,
+// CLOCK_BOOTTIME is an hour ahead of where it was, as after a computer was suspended for so long. CLOCK_MONOTONIC is as
+// ever.
 #include <dlfcn.h>
 #include <unistd.h>
 
