@@ -82,7 +82,7 @@ void add_stages(std::vector<Command>& list) {
                        "Softmax of the masked scores: what each query takes from each key."));
   list.push_back(map_of("map.stage.norms", Stage::Weights, true, "Map of what keys add (norms)",
                         "What keys add \u2016weight\u00b7v\u00b7W_O\u2016",
-                        "How much each key adds to the query's residual stream: the length of its value behind W_O, times "
+                        "How much each key adds to the query's residual stream: the length of its value after W_O, times "
                         "its weight (Kobayashi et al. 2020)."));
 }
 

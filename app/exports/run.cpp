@@ -49,28 +49,6 @@ std::vector<ExportBlocks> selected_blocks(const RunSource::Source& source, const
 }
 
 /// One export from the forward pass to run.json. Files are planned first, so that progress knows how many there are.
-/// Of a network's block that has no such stage.
-const char* why_missing(Stage stage) {
-  switch (stage) {
-    case Stage::X:
-      return "Q, K and V are given, there is no x";
-    case Stage::Residual:
-    case Stage::Attended:
-      return "there is no residual stream";
-    case Stage::AttentionSum:
-    case Stage::FfnSum:
-      return "no norm follows the sum";
-    case Stage::FfnInput:
-      return "no norm comes before the feed-forward";
-    case Stage::FfnGate:
-      return "the feed-forward has no gate";
-    case Stage::Output:
-      return "there is no output projection";
-    default:
-      return "no feed-forward follows";
-  }
-}
-
 class ExportRun {
  public:
   /// `reference`: what is compared with, and its source; null where the options have none.

@@ -136,7 +136,7 @@ constexpr Line kLines[] = {
     Line{"head.stage.2", "Masked scores: scaled scores with the fill where the mask denies."},
     Line{"head.stage.3", "Weights: the softmax of the masked scores, what each query takes from each key."},
     Line{"head.stage.4",
-         "What each key adds to the residual stream (norms): weight times the length of its value behind W_O."},
+         "What each key adds to the residual stream (norms): weight times the length of its value after W_O."},
     Line{"head.title", "Which layer and head the map is of; arrow keys choose others."},
     Line{"heads.circuit.0", "By queries: what heads look for depends on what an earlier head wrote (Q-composition)."},
     Line{"heads.circuit.1",

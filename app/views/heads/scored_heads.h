@@ -24,7 +24,7 @@ struct BothScores {
 /// A head with a number, which is drawn; none: it isn't known, or not defined for this head.
 struct ScoredHead {
   HeadRef head;
-  std::optional<double> value = {};     ///< of the run, or by how much it is another one than in the baseline
+  std::optional<double> value = {};     ///< of the run, or by how much it differs from the baseline's
   std::optional<BothScores> both = {};  ///< where `value` is a difference
 
   bool operator==(const ScoredHead&) const = default;

@@ -80,7 +80,7 @@ void choose_other_head(Frame& frame, const HeadRef& other) {
     ImGui::TextUnformatted(head_name(other).c_str());
   }
   ImGui::SameLine();
-  if (draw_control(frame, ">", "side_by_side.next", "The head behind the one on the right.")) step_other(frame, other, 1);
+  if (draw_control(frame, ">", "side_by_side.next", "The head after the one on the right.")) step_other(frame, other, 1);
   if (draw_control(frame, "Swap", "side_by_side.swap", "Exchanges the heads of both sides.")) {
     const Selection selection = frame.state.selection;
     choose_other(frame, {.block = selection.block, .head = selection.head});

@@ -15,7 +15,7 @@ struct KnockoutEffect {
   double change = 0.0;                  ///< of a probability in percentage points, else as it is
   std::optional<double> baseline = {};  ///< the same in the baseline; none: nothing is compared
 
-  /// What is drawn: the change, or by how much it is another one than in the baseline.
+  /// What is drawn: the change, or by how much it differs from the baseline's.
   double shown() const { return change - baseline.value_or(0.0); }
   bool operator==(const KnockoutEffect&) const = default;
 };

@@ -98,7 +98,7 @@ void draw_summary(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& 
     text += fmt::format(" In {}: {}; of each head what that changes there is subtracted.", baseline_name(frame.state),
                         present_text(frame, logit, found.baseline->present));
   }
-  const HeadKnockouts& last = found.baseline ? *found.baseline : found.now;  // which are measured behind the present ones
+  const HeadKnockouts& last = found.baseline ? *found.baseline : found.now;  // which are measured after the present ones
   if (!last.is_complete()) {
     text += fmt::format(" {} of {} heads measured so far\u2026", last.without.size(), last.all_heads);
   }
