@@ -7,7 +7,7 @@
 #include <string>
 
 #include "app/analyses/analysis.h"
-#include "app/state/state.h"
+#include "app/state/transient.h"
 #include "evaluation/pattern_meter.h"
 
 namespace headlight::app {

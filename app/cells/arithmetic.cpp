@@ -1,11 +1,6 @@
 #include "app/cells/arithmetic.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"

@@ -1,12 +1,5 @@
 #include "app/cells/other_numbers.h"
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "app/analyses/head_metric_text.h"

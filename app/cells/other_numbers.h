@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-
 #include "app/quantities/quantity.h"
 
 namespace headlight::app {

@@ -1,12 +1,5 @@
 #include "app/cells/provenance.h"
 
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/analyses/head_metric_text.h"
 #include "app/analyses/head_metrics.h"
 #include "app/cells/other_numbers.h"

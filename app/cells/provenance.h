@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "app/engine/engine.h"
 #include "app/state/number_ref.h"
 #include "app/state/state.h"

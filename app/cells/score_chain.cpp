@@ -1,10 +1,5 @@
 #include "app/cells/score_chain.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include "app/cells/stage_text.h"
 #include "export/csv.h"
 #include "view/number_format.h"

@@ -1,7 +1,5 @@
 #include "app/cells/stage_text.h"
 
-#include <fmt/format.h>
-
 #include "app/engine/engine.h"
 
 namespace headlight::app {

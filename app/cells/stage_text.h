@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "app/quantities/quantity.h"
 #include "app/shell/theme.h"
 #include "attention/mask.h"

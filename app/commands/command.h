@@ -1,14 +1,8 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "app/commands/command_host.h"
 #include "app/shell/input.h"
-#include "app/state/state.h"
+#include "app/state/transient.h"
 
 namespace headlight::app {
 
@@ -32,10 +26,10 @@ struct MenuEntry {
 
 /// Something that the user can start. Keys, menus, the palette and the list under F1 all walk commands().
 struct Command {
-  std::string id;     ///< "mask.causal", unique
-  std::string label;  ///< what it does: "Causal mask on or off"
-  std::string group;  ///< heading of the list under F1: "Mask"
-  std::string help;   ///< one sentence: the menu entry's tooltip
+  std::string id;          ///< "mask.causal", unique
+  std::string label;       ///< what it does: "Causal mask on or off"
+  std::string group = {};  ///< heading of the list under F1: "Mask"; empty: its table's (command_list.cpp)
+  std::string help;        ///< one sentence: the menu entry's tooltip
   /// What buttons say that do the same, or that are where it leads, by commas: the palette finds it by them.
   std::string words = {};
   std::vector<shell::Shortcut> keys = {};

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "app/commands/command.h"
 
 namespace headlight::app {

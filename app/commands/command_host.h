@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "app/state/mask_painting.h"
 #include "app/state/menu_target.h"
 

@@ -1,8 +1,5 @@
 #include "app/commands/command_list.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "app/commands/command_groups.h"
 #include "core/error.h"
 
@@ -10,11 +7,17 @@ namespace headlight::app {
 namespace {
 
 std::vector<Command> join_groups() {
+  using Group = std::pair<const char*, std::vector<Command> (*)()>;
   std::vector<Command> all;
-  for (const auto group :
-       {&move_commands, &mask_commands, &head_commands, &compare_commands, &edit_commands, &file_commands, &view_commands,
-        &map_commands, &search_commands, &find_commands, &generation_commands, &help_commands}) {
-    std::ranges::move(group(), std::back_inserter(all));
+  for (const auto& [name, table] :
+       {Group{"Move", move_commands}, Group{"Mask", mask_commands}, Group{"Head", head_commands},
+        Group{"Compare", compare_commands}, Group{"Edit", edit_commands}, Group{"File", file_commands},
+        Group{"View", view_commands}, Group{"Map", map_commands}, Group{"Search", search_commands},
+        Group{"Find a head", find_commands}, Group{"Predictions", generation_commands}, Group{"Help", help_commands}}) {
+    for (Command& command : table()) {
+      if (command.group.empty()) command.group = name;
+      all.push_back(std::move(command));
+    }
   }
   return all;
 }

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include "app/commands/command_groups.h"
 #include "app/state/comparison.h"
@@ -31,7 +30,6 @@ std::vector<Command> compare_commands() {
   return {
       {.id = "compare.second_text",
        .label = "Compare with a second text",
-       .group = "Compare",
        .help = "Opens a second text below the first. Maps, logits and predictions show how the two differ, token by token.",
        .words = "Open a second text",
        .keys = {{Key::T, kControl, "Ctrl+T"}},
@@ -41,14 +39,12 @@ std::vector<Command> compare_commands() {
        .refusal = "A second text is for models with one text, and the playground"},
       {.id = "compare.exchange",
        .label = "Exchange both texts",
-       .group = "Compare",
        .help = "The second text becomes the first, and the first the second.",
        .run = [](const CommandContext& context) { exchange_texts(context.state); },
        .is_enabled = [](const CommandContext& context) { return has_second_text(context.state); },
        .refusal = "There is no second text: Ctrl+T opens one"},
       {.id = "compare.freeze",
        .label = "Keep as baseline, to compare with it",
-       .group = "Compare",
        .help = "From then on maps show how the present run differs from this one, and predictions show both.",
        .words = "Keep anew",
        .keys = {{Key::D, kControl, "Ctrl+D"}},
@@ -60,7 +56,6 @@ std::vector<Command> compare_commands() {
        .refusal = "There is no run yet that could be the baseline"},
       {.id = "compare.difference",
        .label = "Show differences, or the run itself",
-       .group = "Compare",
        .help = "Whether maps show the present run minus the baseline, or the present run.",
        .keys = {{Key::D, {}, "D"}},
        .menu = {.menu = "Edit", .label = "Show differences", .section = 4},
@@ -71,7 +66,6 @@ std::vector<Command> compare_commands() {
        .refusal = "There is no baseline to compare with: Ctrl+D keeps this run as one"},
       {.id = "compare.return",
        .label = "Go back to the baseline",
-       .group = "Compare",
        .help = "Puts text, settings, masks and heads back to what they were when the baseline was kept.",
        .menu = {.menu = "Edit", .label = "Go back to the baseline", .section = 4},
        .run = [](const CommandContext& context) { return_to_baseline(context.state); },
@@ -79,7 +73,6 @@ std::vector<Command> compare_commands() {
        .tell = [](const State&, bool) -> std::string { return "Back at the baseline"; }},
       {.id = "compare.stop",
        .label = "Stop comparing",
-       .group = "Compare",
        .help = "Forgets the baseline or the second text; maps show the present run again.",
        .words = "Off, Close",
        .keys = {{Key::D, kControlShift, "Ctrl+Shift+D"}},

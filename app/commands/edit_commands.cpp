@@ -16,7 +16,6 @@ std::vector<Command> edit_commands() {
   return {
       {.id = "edit.write_text",
        .label = "Write into the text box",
-       .group = "Edit",
        .help = "Puts the caret at the end of the text.",
        .words = "Edit the text, Examples, As ids, Use the text again, Translate by itself, Write it yourself, The model "
                 "writes it again",
@@ -25,7 +24,6 @@ std::vector<Command> edit_commands() {
        .run = [](const CommandContext& context) { context.window.write_text(); }},
       {.id = "edit.origin",
        .label = "Where is this number from?",
-       .group = "Edit",
        .help = "Tells which tensors, inputs and operation made the number under the pointer, or the pinned cell. Ctrl+click "
                "asks "
                "too.",
@@ -38,7 +36,6 @@ std::vector<Command> edit_commands() {
        .refusal = "Point at a number or click a cell first, then press O."},
       {.id = "edit.undo",
        .label = "Undo",
-       .group = "Edit",
        .help = "Takes back the last change.",
        .keys = {{Key::Z, kControl, "Ctrl+Z"}},
        .menu = {.menu = "Edit", .label = "Undo", .section = 0},
@@ -48,7 +45,6 @@ std::vector<Command> edit_commands() {
        .object = [](const CommandContext& context) { return context.window.undo_label(); }},
       {.id = "edit.redo",
        .label = "Redo",
-       .group = "Edit",
        .help = "Makes the change again.",
        .keys = {{Key::Y, kControl, "Ctrl+Y"}, {Key::Z, kControlShift, "Ctrl+Shift+Z"}},
        .menu = {.menu = "Edit", .label = "Redo", .section = 0},
@@ -58,7 +54,6 @@ std::vector<Command> edit_commands() {
        .object = [](const CommandContext& context) { return context.window.redo_label(); }},
       {.id = "edit.history",
        .label = "History",
-       .group = "Edit",
        .help = "Lists every step and branch of what was changed, to go to any of them.",
        .keys = {{Key::H, kControl, "Ctrl+H"}},
        .menu = {.menu = "Edit", .label = "History", .section = 0},
@@ -66,7 +61,6 @@ std::vector<Command> edit_commands() {
        .run = [](const CommandContext& context) { context.window.toggle_history(); }},
       {.id = "text.stretch",
        .label = "Take longer texts by stretched positions, or not",
-       .group = "Edit",
        .help = "Takes texts that are longer than the model's table of positions, which is interpolated.",
        .words = "Take the whole text",
        .run = [](const CommandContext& context) { context.state.model().stretches_positions ^= true; },
@@ -77,7 +71,6 @@ std::vector<Command> edit_commands() {
            }},
       {.id = "text.special",
        .label = "Special tokens on or off",
-       .group = "Edit",
        .help = "Those that the model's tokenizer adds, like [CLS] or <s>.",
        .run = [](const CommandContext& context) { context.state.model().adds_special ^= true; },
        .is_enabled = reads_with_model,

@@ -1,4 +1,3 @@
-#include <array>
 
 #include "app/commands/command_groups.h"
 
@@ -59,7 +58,6 @@ Command& add_command(std::vector<Command>& list, const Any& wanted) {
   Command& command = list.emplace_back();
   command.id = wanted.id;
   command.label = wanted.label;
-  command.group = "Find a head";
   command.help = wanted.help;
   command.menu.menu = "View";
   command.menu.submenu = "Find a head";
@@ -91,7 +89,6 @@ std::vector<Command> find_commands() {
   }
   list.push_back({.id = "head.badges",
                   .label = "Badges of heads on or off",
-                  .group = "Find a head",
                   .help = "Writes on thumbnails what a head does, where it does it clearly: prev 0.98.",
                   .menu = {.menu = "View", .label = "Badges of heads", .section = 1},
                   .works_while_loading = true,

@@ -6,14 +6,12 @@ std::vector<Command> generation_commands() {
   return {
       {.id = "generation.start",
        .label = "Generate: let the model write on after the text",
-       .group = "Predictions",
        .help = "Lets the model write on, token by token, after the text.",
        .run = [](const CommandContext& context) { context.window.start_generating(); },
        .is_enabled =
            [](const CommandContext& context) { return context.window.can_generate() && !context.window.is_generating(); }},
       {.id = "generation.stop",
        .label = "Stop generating",
-       .group = "Predictions",
        .help = "Ends the writing; what was written stays.",
        .words = "Stop",
        .run = [](const CommandContext& context) { context.window.stop_generating(); },

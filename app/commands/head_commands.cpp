@@ -1,9 +1,4 @@
-#include <algorithm>
-#include <optional>
-#include <utility>
-#include <vector>
 
-#include <fmt/format.h>
 
 #include "app/commands/command_groups.h"
 #include "app/state/model_changes.h"
@@ -70,7 +65,6 @@ std::string tell_of_pattern(const State& after, const char* what) {
 Command pattern_command(const char* id, const char* label, const char* menu_label, const char* what, FixedPattern pattern) {
   return {.id = id,
           .label = label,
-          .group = "Head",
           .help = "Its scores don't count any more; what the mask hides stays hidden. Again: its own pattern comes back.",
           .menu = {.menu = "Edit", .submenu = "Pattern of the head", .label = menu_label, .section = 2},
           .run =
@@ -110,8 +104,8 @@ std::vector<Command> head_commands() {
   return {
       {.id = "head.knock_out",
        .label = "Knock the head out, or bring it back",
-       .group = "Head",
        .help = "The rest of the model goes on as if this head added nothing.",
+       .words = "Knock out, Restore",
        .keys = {{Key::K, {}, "K"}},
        .menus_of = kOfHead,
        .run = knock_out,
@@ -120,7 +114,6 @@ std::vector<Command> head_commands() {
        .refusal = "No head can be knocked out here: there is no output projection"},
       {.id = "head.solo",
        .label = "Leave only this head in its layer, or bring the others back",
-       .group = "Head",
        .help = "Knocks out all other heads of the layer.",
        .keys = {{Key::S, {}, "S"}},
        .menus_of = kOfHead,
@@ -139,7 +132,6 @@ std::vector<Command> head_commands() {
                       "the first token", FixedPattern::First),
       {.id = "head.reset_patterns",
        .label = "Give all heads their own patterns back",
-       .group = "Head",
        .help = "Heads whose patterns were replaced attend as computed again.",
        .menu = {.menu = "Edit", .submenu = "Pattern of the head", .label = "All heads as computed", .section = 2, .part = 1},
        .run = [](const CommandContext& context) { context.state.patterns.clear(); },
@@ -147,14 +139,12 @@ std::vector<Command> head_commands() {
        .tell = [](const State&, bool is_changed) -> std::string { return is_changed ? "Patterns are as computed" : ""; }},
       {.id = "head.reset_gains",
        .label = "Bring all heads back",
-       .group = "Head",
        .help = "Brings back every head that was knocked out or scaled (gains of 1).",
        .menu = {.menu = "Edit", .label = "Bring all heads back", .section = 2},
        .run = [](const CommandContext& context) { context.state.gains.clear(); },
        .is_enabled = [](const CommandContext& context) { return !context.state.gains.empty(); }},
       {.id = "head.reset_model",
        .label = "Reset masks and heads",
-       .group = "Head",
        .help = "Puts masks and heads back to what the model was trained with.",
        .words = "Back to the notebook's numbers",
        .menu = {.menu = "Edit", .label = "Reset masks and heads", .section = 2},

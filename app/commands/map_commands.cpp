@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <string>
 
 #include "app/commands/command_groups.h"
 #include "view/color_map.h"
@@ -14,7 +12,6 @@ Command choice(std::string id, std::string label, std::string help, MenuEntry me
                Value value) {
   return {.id = std::move(id),
           .label = std::move(label),
-          .group = "Map",
           .help = std::move(help),
           .menu = std::move(menu),
           .works_while_loading = true,
@@ -27,7 +24,6 @@ Command choice(std::string id, std::string label, std::string help, MenuEntry me
 Command toggle(std::string id, std::string label, std::string help, std::string menu_label, bool ViewChoices::*member) {
   return {.id = std::move(id),
           .label = std::move(label),
-          .group = "Map",
           .help = std::move(help),
           .menu = {.menu = "View", .submenu = "Words and bars", .label = std::move(menu_label), .section = 1},
           .works_while_loading = true,
@@ -44,7 +40,6 @@ Command map_of(std::string id, attention::Stage stage, bool is_norm, const char*
                const char* meaning) {
   return {.id = std::move(id),
           .label = label,
-          .group = "Map",
           .help = meaning,
           .menu = {.menu = "View", .submenu = "Map", .label = menu_label, .section = 1},
           .works_while_loading = true,
@@ -146,7 +141,6 @@ void add_ranges(std::vector<Command>& list) {
                         entry("Pixels show the mean weight", 2), &ViewChoices::pooling, attention::Pooling::Mean));
   list.push_back({.id = "map.fit",
                   .label = "Fit the colour range to every map",
-                  .group = "Map",
                   .help = "Forgets the colour ranges that were dragged: each map has its own again.",
                   .menu = entry("Fit every map", 3),
                   .works_while_loading = true,
@@ -176,7 +170,6 @@ bool shows_alignment(const CommandContext& context) {
 Command context_menu(const char* id, const char* label, MenuTarget target, bool (*is_enabled)(const CommandContext&)) {
   return {.id = id,
           .label = label,
-          .group = "Map",
           .help = "Opens a menu of what can be done with it, as a right click does.",
           .run = [target](const CommandContext& context) { context.window.open_menu(target); },
           .is_enabled = is_enabled};
@@ -193,7 +186,6 @@ void add_context_menus(std::vector<Command>& list) {
                               [](const CommandContext& context) { return has_run(context); }));
   list.push_back({.id = "map.unpin",
                   .label = "Unpin the cell",
-                  .group = "Map",
                   .help = "The pinned cell is let go.",
                   .words = "Automatic",
                   .menus_of = kOfCell,
@@ -208,7 +200,6 @@ std::vector<Command> map_commands() {
   add_context_menus(list);
   list.push_back({.id = "map.alignment",
                   .label = "Show the alignment (mean of cross-attention)",
-                  .group = "Map",
                   .help = "The mean of all heads of cross-attention: which source words each written word comes from.",
                   .menu = {.menu = "View", .label = "Alignment (mean of cross-attention)", .section = 0},
                   .run = show_alignment,
@@ -239,7 +230,6 @@ std::vector<Command> map_commands() {
                                 SpecialTokens::Renormalized));
   list.push_back({.id = "map.verify",
                   .label = "Check the head against double precision, or stop",
-                  .group = "Map",
                   .help = "Computes the selected head's weights again in double precision; the status bar tells the largest "
                           "difference.",
                   .menu = {.menu = "View", .label = "Check against double precision", .section = 1},
@@ -248,7 +238,6 @@ std::vector<Command> map_commands() {
                   .is_checked = [](const CommandContext& context) { return context.window.verifies_head(); }});
   list.push_back({.id = "map.numbers",
                   .label = "Numbers in cells on or off",
-                  .group = "Map",
                   .help = "Writes each value into its cell where it has room.",
                   .menu = {.menu = "View", .label = "Numbers in cells", .section = 1},
                   .works_while_loading = true,
@@ -256,7 +245,6 @@ std::vector<Command> map_commands() {
                   .is_checked = [](const CommandContext& context) { return context.state.view.show_numbers; }});
   list.push_back({.id = "steps.all_heads",
                   .label = "All heads in Steps on or off",
-                  .group = "Map",
                   .help = "Shows whole matrices, how they are cut into heads, and how the heads are put together again.",
                   .works_while_loading = true,
                   .run = [](const CommandContext& context) { context.state.view.steps_all_heads ^= true; },

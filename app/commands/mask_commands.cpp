@@ -1,8 +1,4 @@
-#include <algorithm>
-#include <utility>
 #include <variant>
-
-#include <fmt/format.h>
 
 #include "app/commands/command_groups.h"
 #include "attention/expression_presets.h"
@@ -47,7 +43,6 @@ void add_expressions(std::vector<Command>& commands) {
     });
     commands.push_back({.id = std::move(id),
                         .label = fmt::format("Formula of the {}: {}", is_mask ? "mask" : "scores", preset.name),
-                        .group = "Mask",
                         .help = std::string(preset.help),
                         .run =
                             [&preset](const CommandContext& context) {
@@ -84,7 +79,6 @@ Command ink_command(const char* id, const char* label, const char* menu_label, B
   return {
       .id = id,
       .label = label,
-      .group = "Mask",
       .help = help,
       .menu = {.menu = "Edit", .submenu = "Brush puts", .label = menu_label, .section = 3},
       .run =
@@ -104,7 +98,6 @@ std::vector<Command> mask_commands() {
   std::vector<Command> commands{
       {.id = "mask.causal",
        .label = "Causal mask on or off",
-       .group = "Mask",
        .help = "Whether a query sees only keys up to its own position.",
        .keys = {{Key::C, {}, "C"}},
        .run = [](const CommandContext& context) { rule(context).causal ^= true; },
@@ -115,7 +108,6 @@ std::vector<Command> mask_commands() {
            }},
       {.id = "mask.padding",
        .label = "Padding mask on or off",
-       .group = "Mask",
        .help = "Whether padding is kept from being looked at.",
        .keys = {{Key::P, {}, "P"}},
        .run = [](const CommandContext& context) { rule(context).key_padding ^= true; },
@@ -127,7 +119,6 @@ std::vector<Command> mask_commands() {
            }},
       {.id = "mask.paint",
        .label = "Take up the brush, or lay it down",
-       .group = "Mask",
        .help = "Turns the brush on or off: with it the mask is painted onto the map.",
        .keys = {{Key::B, {}, "B"}},
        .menu = {.menu = "Edit", .label = "Paint the mask", .section = 3},
@@ -135,7 +126,6 @@ std::vector<Command> mask_commands() {
        .is_checked = [](const CommandContext& context) { return context.transient.paints; }},
       {.id = "mask.hide_key",
        .label = "Hide the pinned cell's key from every query",
-       .group = "Mask",
        .help = "Masks the pinned cell's column: the token gives nothing to any token.",
        .menu = {.menu = "Edit", .submenu = "Mask", .label = "The pinned cell's column", .section = 3},
        .menus_of = kOfCell,
@@ -143,7 +133,6 @@ std::vector<Command> mask_commands() {
        .is_enabled = has_pin_on_map},
       {.id = "mask.blind_query",
        .label = "Hide every key from the pinned cell's query",
-       .group = "Mask",
        .help = "Masks the pinned cell's row: the token receives nothing from any token.",
        .menu = {.menu = "Edit", .submenu = "Mask", .label = "The pinned cell's row", .section = 3},
        .menus_of = kOfCell,
@@ -151,7 +140,6 @@ std::vector<Command> mask_commands() {
        .is_enabled = has_pin_on_map},
       {.id = "mask.hide_range",
        .label = "Mask the chosen range",
-       .group = "Mask",
        .help = "Masks the rectangle that was chosen by dragging over the map.",
        .menu = {.menu = "Edit", .submenu = "Mask", .label = "The chosen range", .section = 3, .part = 1},
        .menus_of = kOfRange,
@@ -159,7 +147,6 @@ std::vector<Command> mask_commands() {
        .is_enabled = has_range},
       {.id = "mask.show_range",
        .label = "Show the chosen range",
-       .group = "Mask",
        .help = "Shows every cell of the rectangle that was chosen by dragging over the map, also later tokens.",
        .menu = {.menu = "Edit", .submenu = "Mask", .label = "Show the chosen range", .section = 3, .part = 1},
        .menus_of = kOfRange,
@@ -167,7 +154,6 @@ std::vector<Command> mask_commands() {
        .is_enabled = has_range},
       {.id = "mask.part_documents",
        .label = "Make documents of what separator tokens part",
-       .group = "Mask",
        .help = "A token sees only tokens of its own document; documents begin behind separators such as </s>.",
        .menu = {.menu = "Edit", .submenu = "Mask", .label = "Documents behind separators", .section = 3, .part = 2},
        .run =
@@ -184,7 +170,6 @@ std::vector<Command> mask_commands() {
        }},
       {.id = "mask.join_documents",
        .label = "Join all documents",
-       .group = "Mask",
        .help = "Every token sees those of all documents again.",
        .menu = {.menu = "Edit", .submenu = "Mask", .label = "Join documents", .section = 3, .part = 2},
        .run =
@@ -200,7 +185,6 @@ std::vector<Command> mask_commands() {
                   "The brush paints weights that take the place of the head's own."),
       {.id = "mask.reset",
        .label = "Reset the masks",
-       .group = "Mask",
        .help = "Puts all masks back to what the model was trained with.",
        .keys = {{Key::R, kControlShift, "Ctrl+Shift+R"}},
        .menu = {.menu = "Edit", .label = "Reset masks", .section = 2},

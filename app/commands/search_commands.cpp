@@ -23,7 +23,6 @@ void open_search(const CommandContext& context) {
 Command step(std::string id, std::string label, std::string help, shell::Shortcut key, int steps) {
   return {.id = std::move(id),
           .label = std::move(label),
-          .group = "Search",
           .help = std::move(help),
           .keys = {key},
           .menu = {.menu = "Edit", .label = steps > 0 ? "Next token found" : "Previous token found", .section = 3},
@@ -40,7 +39,6 @@ Command step(std::string id, std::string label, std::string help, shell::Shortcu
 Command strongest(std::string id, const char* where, std::string help, shell::Shortcut key, StrongestOf of) {
   return {.id = std::move(id),
           .label = std::string("Next strongest cell of the ") + where,
-          .group = "Search",
           .help = std::move(help),
           .keys = {key},
           .menu = {.menu = "View", .submenu = "Next strongest cell", .label = std::string("Of the ") + where, .section = 1},
@@ -60,7 +58,6 @@ std::vector<Command> search_commands() {
   std::vector<Command> list;
   list.push_back({.id = "search.open",
                   .label = "Find a token",
-                  .group = "Search",
                   .help = "Looks for a token by its text and goes to its row and column on the map.",
                   .keys = {{Key::F, shell::kControl, "Ctrl+F"}},
                   .menu = {.menu = "Edit", .label = "Find token\u2026", .section = 3},

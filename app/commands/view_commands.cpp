@@ -1,9 +1,4 @@
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <utility>
 
-#include <fmt/format.h>
 
 #include "app/commands/command_groups.h"
 #include "app/views/view_table.h"
@@ -55,7 +50,6 @@ void add_views(std::vector<Command>& list) {
 Command theme_command(const char* id, const char* label, const char* help, const char* menu_label, Theme theme) {
   return {.id = id,
           .label = label,
-          .group = "View",
           .help = help,
           .menu = {.menu = "View", .label = menu_label, .section = 3},
           .works_while_loading = true,
@@ -69,7 +63,6 @@ Command scale_command(float scale) {
   return {
       .id = fmt::format("view.scale.{}", percent),
       .label = fmt::format("Interface at {} %", percent),
-      .group = "View",
       .help = "Draws everything at this size.",
       .menu = {.menu = "View", .submenu = "Interface scale", .label = fmt::format("{} %", percent), .section = 3, .part = 1},
       .works_while_loading = true,
@@ -80,7 +73,6 @@ Command scale_command(float scale) {
 Command motion_command() {
   return {.id = "view.reduce_motion",
           .label = "Reduce motion",
-          .group = "View",
           .help = "Rows of new tokens and the steps of the Block view change without movement; another time brings it back.",
           .menu = {.menu = "View", .label = "Reduce motion", .section = 3},
           .works_while_loading = true,
@@ -92,7 +84,6 @@ void add_scales(std::vector<Command>& list) {
   list.push_back(
       {.id = "view.larger",
        .label = "Larger interface",
-       .group = "View",
        .help = "Draws everything one step larger.",
        .keys = {{Key::Equal, kControl, "Ctrl++"}, {Key::Equal, kControlShift, ""}},
        .menu = {.menu = "View", .submenu = "Interface scale", .label = "Larger", .section = 3},
@@ -100,7 +91,6 @@ void add_scales(std::vector<Command>& list) {
        .run = [](const CommandContext& context) { context.state.view.ui_scale = next_scale(context.state.view.ui_scale); }});
   list.push_back({.id = "view.smaller",
                   .label = "Smaller interface",
-                  .group = "View",
                   .help = "Draws everything one step smaller.",
                   .keys = {{Key::Minus, kControl, "Ctrl+-"}},
                   .menu = {.menu = "View", .submenu = "Interface scale", .label = "Smaller", .section = 3},
@@ -111,7 +101,6 @@ void add_scales(std::vector<Command>& list) {
   list.push_back(
       {.id = "view.scale.monitor",
        .label = "Interface as the monitor asks",
-       .group = "View",
        .help = "Follows the monitor's own scale.",
        .keys = {{Key::Digit0, kControl, "Ctrl+0"}},
        .menu = {.menu = "View", .submenu = "Interface scale", .label = "As the monitor asks", .section = 3, .part = 1},
@@ -128,7 +117,6 @@ std::vector<Command> view_commands() {
   add_views(list);
   list.push_back({.id = "view.sidebar",
                   .label = "Fold or open the left panel",
-                  .group = "View",
                   .help = "Folds or opens the panel with the text, the model and the masks.",
                   .keys = {{Key::B, kControl, "Ctrl+B"}},
                   .menu = {.menu = "View", .label = "Left panel", .section = 2},
@@ -136,7 +124,6 @@ std::vector<Command> view_commands() {
                   .run = [](const CommandContext& context) { context.window.toggle_sidebar(); }});
   list.push_back({.id = "view.grid",
                   .label = "Fold or open the right panel",
-                  .group = "View",
                   .help = "Folds or opens the grid of heads.",
                   .keys = {{Key::G, kControl, "Ctrl+G"}},
                   .menu = {.menu = "View", .label = "Right panel", .section = 2},
@@ -144,7 +131,6 @@ std::vector<Command> view_commands() {
                   .run = [](const CommandContext& context) { context.window.toggle_grid(); }});
   list.push_back({.id = "view.theme",
                   .label = "Dark, light or high contrast",
-                  .group = "View",
                   .help = "Changes from the dark window to the light one, to the one of high contrast, and back.",
                   .keys = {{Key::T, {}, "T"}},
                   .works_while_loading = true,
@@ -161,7 +147,6 @@ std::vector<Command> view_commands() {
   list.push_back(
       {.id = "view.presentation",
        .label = "Presentation on or off",
-       .group = "View",
        .help = "Shows the view, and a lesson's card, alone in large type for a class; Ctrl+B folds the card, Esc or F5 "
                "leaves it.",
        .keys = {{Key::F5, {}, "F5"}},

@@ -1,7 +1,6 @@
 #include "app/dialogs/export_dialog.h"
 
 #include <chrono>
-#include <filesystem>
 #include <thread>
 
 #include <unistd.h>

@@ -3,7 +3,6 @@
 #include "app/dialogs/figure_form.h"
 #include "app/dialogs/figure_preview.h"
 #include "app/dialogs/picture_form.h"
-#include "app/dialogs/region_form.h"
 #include "app/exports/job.h"
 #include "app/widgets/folder_list.h"
 #include "app/widgets/notice.h"

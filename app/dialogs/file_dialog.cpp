@@ -97,7 +97,7 @@ void FileDialog::open(FilePurpose purpose, const fs::path& current, const std::s
   typed_ = current.empty() ? in_folder(folder, words_of(purpose).new_name) : current.string();
 }
 
-std::optional<FileDialog::Choice> FileDialog::draw(Frame& frame) {
+std::optional<fs::path> FileDialog::draw(Frame& frame) {
   const Words& words = words_of(purpose_);
   const Dialog dialog(frame, words.title, is_open_, kFileDialogWidth);
   if (!dialog.is_visible()) return std::nullopt;
@@ -129,9 +129,7 @@ std::optional<FileDialog::Choice> FileDialog::draw(Frame& frame) {
     ImGui::CloseCurrentPopup();
   }
   if (!is_confirmed || typed_.empty()) return std::nullopt;
-  const std::optional<fs::path> path = confirm();
-  if (!path) return std::nullopt;
-  return Choice{.path = *path, .purpose = purpose_};
+  return confirm();
 }
 
 void FileDialog::draw_path(Frame& frame, bool& is_confirmed) {

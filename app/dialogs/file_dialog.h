@@ -1,7 +1,5 @@
 #pragma once
 
-#include <filesystem>
-
 #include "app/shell/ui.h"
 #include "app/widgets/folder_list.h"
 
@@ -20,12 +18,8 @@ class FileDialog {
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
 
-  struct Choice {
-    std::filesystem::path path;
-    FilePurpose purpose = FilePurpose::OpenText;
-  };
   /// What the user confirmed, once. The dialog stays open until close(), so that a failure can be shown.
-  std::optional<Choice> draw(Frame& frame);
+  std::optional<std::filesystem::path> draw(Frame& frame);
   /// Shows why the last choice failed, in one line.
   void refuse(const std::string& trouble) { trouble_ = trouble; }
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <filesystem>
-
 #include "app/commands/command_host.h"
 #include "app/shell/ui.h"
 #include "app/widgets/folder_list.h"

@@ -1,11 +1,6 @@
 #include "app/lessons/card_runner.h"
 
-#include <algorithm>
 #include <exception>
-#include <string>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "app/lessons/printed_numbers.h"
 #include "app/state/state_json.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "app/engine/engine.h"
 #include "app/lessons/lesson_player.h"
 

@@ -1,11 +1,7 @@
 #include "app/lessons/lesson_file.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <set>
 #include <system_error>
-#include <utility>
 
 #include "app/lessons/lesson_player.h"
 #include "app/lessons/observation.h"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "app/lessons/lesson.h"
 
 namespace headlight::app {

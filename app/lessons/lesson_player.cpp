@@ -1,9 +1,7 @@
 #include "app/lessons/lesson_player.h"
 
-#include <algorithm>
 #include <exception>
 #include <system_error>
-#include <utility>
 
 #include "app/models/bundled_models.h"
 #include "app/state/state_json.h"

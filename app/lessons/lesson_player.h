@@ -1,17 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "app/lessons/lesson_file.h"
 #include "app/lessons/observation.h"
 #include "app/state/settings.h"
-#include "app/state/state.h"
+#include "app/state/transient.h"
 
 namespace headlight::app {
 

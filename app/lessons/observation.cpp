@@ -1,10 +1,5 @@
 #include "app/lessons/observation.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <string>
-
 #include "app/analyses/head_knockouts.h"
 #include "app/analyses/head_metrics.h"
 #include "app/engine/prediction_place.h"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "app/engine/engine.h"
 #include "app/lessons/lesson.h"
 

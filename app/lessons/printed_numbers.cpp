@@ -1,10 +1,6 @@
 #include "app/lessons/printed_numbers.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
-
-#include <fmt/format.h>
 
 namespace headlight::app {
 namespace {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string>
-
 #include "app/lessons/lesson.h"
 
 namespace headlight::app {

@@ -1,14 +1,5 @@
 #include "app/lessons/worksheet.h"
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <optional>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/lessons/card_runner.h"
 #include "export/drawing.h"
 #include "export/text_layout.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "app/engine/engine.h"
 #include "app/lessons/lesson.h"
 

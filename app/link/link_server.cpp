@@ -4,7 +4,6 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
-#include <sys/types.h>
 
 #include <algorithm>
 #include <array>

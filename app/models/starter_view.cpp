@@ -1,10 +1,7 @@
 #include "app/models/starter_view.h"
 
-#include <array>
 #include <system_error>
-#include <utility>
 
-#include "app/models/bundled_models.h"
 #include "core/error.h"
 #include "inference/language_model.h"
 

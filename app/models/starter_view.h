@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "app/engine/model_cache.h"
 #include "app/models/bundled_models.h"
 #include "app/state/state.h"

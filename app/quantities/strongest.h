@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/quantities/tile_query.h"
+#include "app/state/transient.h"
 #include "attention/mask.h"
 
 namespace headlight::app {

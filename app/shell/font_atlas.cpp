@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "core/error.h"
-#include "imgui.h"
 #ifdef HEADLIGHT_IMGUI_HAS_FREETYPE
 #include "imgui_freetype.h"
 #endif

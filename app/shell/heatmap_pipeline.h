@@ -3,7 +3,6 @@
 #include <array>
 #include <deque>
 #include <unordered_map>
-#include <vector>
 
 #include "app/shell/cell_colors.h"
 #include "app/shell/drawn_shapes.h"

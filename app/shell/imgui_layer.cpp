@@ -5,13 +5,11 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <utility>
 
 #include <backends/imgui_impl_vulkan.h>
 
 #include "app/shell/glyph_set.h"
 #include "app/shell/imgui_vectors.h"
-#include "app/shell/input.h"
 #include "app/shell/shaped_text.h"
 #include "core/error.h"
 #include "imgui.h"

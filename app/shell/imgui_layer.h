@@ -1,11 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "app/shell/drawn_shapes.h"
 #include "app/shell/input.h"
 #include "app/shell/pixels.h"

@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <utility>
 
 #include <fmt/ranges.h>
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "app/shell/canvas.h"
 #include "app/shell/vulkan_handles.h"
 

@@ -1,14 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <limits>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "app/shell/imgui_vectors.h"
 #include "app/shell/narrow_text.h"

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "app/shell/canvas.h"
 #include "app/shell/font_atlas.h"

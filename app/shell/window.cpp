@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
-#include <mutex>
 
 #include "app/shell/ui_impl.h"
 #include "app/shell/window_impl.h"

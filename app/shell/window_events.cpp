@@ -1,6 +1,4 @@
 #include <array>
-#include <span>
-#include <utility>
 
 #include "app/shell/window_impl.h"
 

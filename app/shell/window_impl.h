@@ -1,8 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-
 #include "app/shell/swapchain.h"
 #include "app/shell/ui.h"
 #include "app/shell/window.h"

@@ -13,4 +13,8 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const infe
 /// How the model of a path is called: its own name, else the end of its path. `model` may be null or another one.
 std::string model_name(const inference::LanguageModel* model, const std::string& path);
 
+/// The shown capture: its file, what it holds, what is odd about its numbers, and the way back. `error`: why it can't be
+/// shown; empty when it can. Returns whether "Open another" was clicked.
+bool draw_capture_panel(Frame& frame, NumberBeingTyped& typed, const std::string& error);
+
 }  // namespace headlight::app

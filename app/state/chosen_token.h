@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "app/state/state.h"
 
 namespace headlight::app {

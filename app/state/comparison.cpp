@@ -1,13 +1,5 @@
 #include "app/state/comparison.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/state/field.h"
 #include "app/state/model_changes.h"
 #include "core/utf8.h"
@@ -29,11 +21,7 @@ bool is_of_run(const Field& field) {
 State state_of(const BaselineRun& baseline) {
   State state;
   state.source = baseline.inputs.source;
-  state.masks = baseline.inputs.masks;
-  state.gains = baseline.inputs.gains;
-  state.patterns = baseline.inputs.patterns;
-  state.changes = baseline.inputs.changes;
-  state.dropout = baseline.inputs.dropout;
+  state.pass() = baseline.inputs.pass();
   return state;
 }
 
@@ -156,11 +144,7 @@ void return_to_baseline(State& state) {
       },
       [](Notebook&) {}, [&](Model& model) { model.trained_masks = state.model().trained_masks; }, [](Capture&) {});
   state.source = std::move(source);
-  state.masks = inputs.masks;
-  state.gains = inputs.gains;
-  state.patterns = inputs.patterns;
-  state.changes = inputs.changes;
-  state.dropout = inputs.dropout;
+  state.pass() = inputs.pass();
 }
 
 json write_baseline(const SharedValue<BaselineRun>& baseline) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "app/state/state.h"
 
 namespace headlight::app {

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include <nlohmann/json_fwd.hpp>
 
 #include "app/state/state.h"

@@ -1,17 +1,6 @@
 #pragma once
 
-#include <concepts>
-#include <functional>
-#include <limits>
-#include <span>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "app/state/field.h"
 #include "app/state/json_reader.h"

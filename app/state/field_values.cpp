@@ -1,9 +1,5 @@
 #include "app/state/field_values.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string_view>
-
 #include "app/state/mask_json.h"
 #include "app/state/state_names.h"
 #include "view/color_map.h"

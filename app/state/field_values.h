@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <vector>
-
 #include <nlohmann/json_fwd.hpp>
 
 #include "app/state/json_reader.h"

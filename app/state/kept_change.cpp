@@ -1,13 +1,5 @@
 #include "app/state/kept_change.h"
 
-#include <array>
-#include <cmath>
-#include <cstdint>
-#include <utility>
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include "app/state/field_values.h"
 #include "app/state/json_reader.h"
 #include "app/state/state_names.h"

@@ -1,9 +1,6 @@
 #include "app/state/mask_json.h"
 
-#include <algorithm>
 #include <map>
-#include <utility>
-#include <vector>
 
 #include "app/state/json_reader.h"
 

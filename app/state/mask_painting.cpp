@@ -1,8 +1,6 @@
 #include "app/state/mask_painting.h"
 
-#include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "core/error.h"
 

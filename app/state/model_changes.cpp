@@ -1,10 +1,5 @@
 #include "app/state/model_changes.h"
 
-#include <algorithm>
-#include <array>
-#include <vector>
-
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "inference/stretch_positions.h"

@@ -1,8 +1,4 @@
-#include <algorithm>
-#include <cmath>
-#include <limits>
 
-#include <nlohmann/json.hpp>
 
 #include "app/state/field_values.h"
 

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <exception>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 

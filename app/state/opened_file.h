@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <string>
-
 #include "app/state/state.h"
 
 namespace headlight::app {

@@ -1,8 +1,6 @@
 #include "app/state/portable_state.h"
 
-#include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <system_error>
 
 #include <nlohmann/json.hpp>

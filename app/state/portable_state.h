@@ -1,8 +1,5 @@
 #pragma once
 
-#include <filesystem>
-#include <string>
-
 #include "app/state/state.h"
 
 namespace headlight::app {

@@ -8,12 +8,8 @@
 #include <exception>
 #include <limits>
 #include <random>
-#include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/state/settings.h"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <filesystem>
-#include <optional>
-
 #include "app/state/quiet_change.h"
 #include "app/state/state.h"
 

@@ -1,8 +1,6 @@
 #include "app/state/run_interventions.h"
 
-#include <algorithm>
 #include <iterator>
-#include <span>
 
 #include "core/error.h"
 #include "core/utf8.h"

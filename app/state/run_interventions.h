@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "app/state/state.h"
 #include "inference/intervention.h"
 

@@ -1,7 +1,5 @@
 #include "app/state/session_file.h"
 
-#include <string_view>
-
 #include <nlohmann/json.hpp>
 
 #include "app/state/chosen_json.h"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <string>
-
 #include <nlohmann/json_fwd.hpp>
 
 #include "app/state/session_record.h"

@@ -1,6 +1,5 @@
 #include "app/state/settings.h"
 
-#include <array>
 #include <cstdlib>
 
 #include "app/state/json_reader.h"

@@ -1,7 +1,6 @@
 #include "app/state/settings_keeper.h"
 
 #include <limits>
-#include <utility>
 
 #include "core/error.h"
 

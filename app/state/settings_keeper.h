@@ -1,9 +1,5 @@
 #pragma once
 
-#include <filesystem>
-#include <optional>
-#include <string>
-
 #include "app/state/quiet_change.h"
 #include "app/state/settings.h"
 

@@ -1,8 +1,6 @@
 #include "app/state/state.h"
 
-#include <algorithm>
 #include <type_traits>
-#include <utility>
 
 #include "core/error.h"
 #include "inference/notebooks.h"
@@ -53,10 +51,7 @@ void keep_source(State& state) {
 
 /// Drops the parts of the state that belong only to the model or notebook that was left.
 void drop_changes(State& state) {
-  state.gains.clear();
-  state.patterns.clear();
-  state.changes.clear();
-  state.dropout = {};
+  state.pass() = {.masks = std::move(state.masks)};
   state.compare.baseline.reset();
   state.selection = {};
   state.view.pinned.reset();
@@ -148,11 +143,8 @@ RunInputs run_inputs(const State& state) {
   RunInputs inputs;
   inputs.source = run_source(state.source);
   if (is_capture(inputs.source)) return inputs;  // of which nothing is computed that a mask or a head could change
-  inputs.masks = state.masks;
-  inputs.gains = state.gains;
-  inputs.patterns = state.patterns;
-  inputs.changes = state.changes;
-  if (state.dropout.is_on()) inputs.dropout = state.dropout;
+  inputs.pass() = state.pass();
+  if (!state.dropout.is_on()) inputs.dropout = {};
   return inputs;
 }
 
@@ -261,11 +253,7 @@ void reset_masks(State& state) { state.masks = trained_masks(state.source); }
 
 void restore_training(State& state) {
   if (auto* notebook = std::get_if<Notebook>(&state.source)) notebook->edits = {};
-  reset_masks(state);
-  state.gains.clear();
-  state.patterns.clear();
-  state.changes.clear();
-  state.dropout = {};
+  state.pass() = {.masks = trained_masks(state.source)};
 }
 
 void select_head(Selection& selection, model::BlockRef block, std::uint32_t head) {

@@ -1,7 +1,4 @@
-#include <algorithm>
-#include <array>
 #include <charconv>
-#include <utility>
 
 #include "app/state/field.h"
 #include "app/state/field_types.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-
 #include "app/state/json_reader.h"
 #include "app/state/state.h"
 

@@ -1,8 +1,6 @@
 #include "app/state/undo.h"
 
-#include <algorithm>
 #include <iterator>
-#include <utility>
 
 namespace headlight::app {
 namespace {

@@ -1,10 +1,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <deque>
-#include <string>
-#include <vector>
 
 #include "app/state/state.h"
 

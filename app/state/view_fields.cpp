@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "app/state/comparison.h"
 #include "app/state/field.h"

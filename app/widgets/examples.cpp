@@ -1,11 +1,5 @@
 #include "app/widgets/examples.h"
 
-#include <algorithm>
-#include <array>
-#include <filesystem>
-
-#include <fmt/format.h>
-
 #include "app/models/starter_view.h"
 
 namespace headlight::app {

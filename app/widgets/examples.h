@@ -1,8 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string_view>
-
 #include "app/state/state.h"
 
 namespace headlight::app {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <filesystem>
-
 #include "app/frame.h"
 #include "app/shell/ui.h"
 

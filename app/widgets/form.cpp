@@ -323,7 +323,8 @@ void Form::warning(std::string_view text) {
   frame_.mark(mark_name("warning"), last_item_rect());
 }
 
-bool draw_section_head(Frame& frame, const char* name, const char* title, bool& is_open) {
+void draw_section(Frame& frame, const view::Rect& bar, const char* name, const char* title, bool& is_open,
+                  const std::function<void()>& draw_content) {
   constexpr float kHeight = 36.0F;
   const shell::Theme& theme = frame.ui.theme();
   const ImVec2 origin = ImGui::GetCursorScreenPos();
@@ -337,7 +338,15 @@ bool draw_section_head(Frame& frame, const char* name, const char* title, bool& 
   ImFont* font = frame.ui.fonts().strong;
   draw_arrow(list, {origin.x + 5.0F, origin.y + kHeight * 0.5F}, is_open, is_hovered ? theme.text : theme.text_dim);
   put_text(font, {origin.x + 18.0F, origin.y + std::round((kHeight - font_size(font)) * 0.5F)}, theme.text, title);
-  return is_open;
+  if (is_open) {
+    draw_content();
+    ImGui::Dummy({1.0F, 4.0F});
+  }
+  const float y = ImGui::GetCursorScreenPos().y;
+  list->PushClipRect(bar.origin, bar.end());
+  list->AddLine({bar.origin.x, y}, {bar.end().x, y}, theme.border);
+  list->PopClipRect();
+  ImGui::Dummy({1.0F, 1.0F});
 }
 
 }  // namespace headlight::app

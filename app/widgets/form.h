@@ -78,7 +78,8 @@ class Form {
   bool is_read_only_ = false;
 };
 
-/// The header of a section that folds: a strong title over a hairline. Returns whether its content is to be drawn.
-bool draw_section_head(Frame& frame, const char* name, const char* title, bool& is_open);
+/// A section of the sidebar `bar` that folds: a strong title, what is in it while it is open, and a line.
+void draw_section(Frame& frame, const view::Rect& bar, const char* name, const char* title, bool& is_open,
+                  const std::function<void()>& draw_content);
 
 }  // namespace headlight::app

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "app/frame.h"
+#include "export/drawing.h"
+#include "view/color_map.h"
 
 namespace headlight::app {
 
@@ -32,5 +34,18 @@ struct HeadMapClick {
 HeadMapClick draw_head_map(Frame& frame, const HeadMap& map);
 /// Its height in UI units, of so many layers in a region of this width.
 float head_map_height(std::size_t layers, std::size_t heads, float width);
+
+/// A head map's numbers, as a figure for a paper. Kept by a view from its last frame.
+struct HeadMapFigure {
+  std::string title, subtitle;
+  std::string value_title;                             ///< at the colour bar
+  std::vector<HeadMapLayer> layers;                    ///< kind of attention by kind
+  bool is_signed = true;                               ///< else from 0 on, in the colours of weights
+  view::ColorMap color_map = view::ColorMap::Viridis;  ///< then
+};
+
+/// Layers as rows, heads as columns, signed numbers with 0 in the middle of the colours; a map for each kind of attention
+/// that is among the layers, with its name where there are several. Nullptr without layers.
+std::unique_ptr<exporting::Drawing> make_head_map_figure(const HeadMapFigure& shown);
 
 }  // namespace headlight::app

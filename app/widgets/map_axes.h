@@ -2,6 +2,7 @@
 
 #include "app/engine/patch_image.h"
 #include "app/frame.h"
+#include "app/quantities/grouped_map.h"
 #include "attention/mask.h"
 #include "view/viewport.h"
 
@@ -36,5 +37,12 @@ struct MarkedLabels {
 /// not all have room; they never overlap.
 void draw_axes(const Frame& frame, const view::Viewport& viewport, glm::vec2 margins, const AxisTokens& queries,
                const AxisTokens& keys, const MarkedLabels& marked);
+
+/// Room that the bars need right of the map and below it.
+inline constexpr float kMarginalRoom = 40.0F;
+
+/// Bars beside the visible rows and below the visible columns of a map: how much a query gives to other tokens, from 0 to 1,
+/// and the mean that a key receives, up to the largest of the map, with that number. Explains the bar under the pointer.
+void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginals& marginals);
 
 }  // namespace headlight::app

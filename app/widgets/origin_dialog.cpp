@@ -1,8 +1,8 @@
 #include "app/widgets/origin_dialog.h"
 
 #include "app/quantities/shown_map.h"
-#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {

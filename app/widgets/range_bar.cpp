@@ -1,11 +1,49 @@
 #include "app/widgets/range_bar.h"
 
-#include "app/widgets/color_bar.h"
+#include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 namespace {
+
+using attention::Stage;
+
+constexpr float kRangeWidth = 84.0F;
+constexpr float kLine = 26.0F;
+constexpr float kLargestReach = 1e9F;  // of scores
+constexpr std::array kNames = {"fitted", "per row", "fixed"};
+
+/// What was typed may be on its way to a number: only limits that a bar can show are taken.
+bool are_limits(Stage stage, const view::ValueLimits& limits) {
+  const bool are_ordered = std::isfinite(limits.low) && std::isfinite(limits.high) && limits.low < limits.high;
+  const bool are_weights = stage == Stage::Weights;
+  return are_ordered && limits.low >= (are_weights ? 0.0F : -kLargestReach) &&
+         limits.high <= (are_weights ? 1.0F : kLargestReach);
+}
+
+constexpr int kStrips = 64;
+
+/// The colours of the values from the axis' low to its high end: to the right, or upwards.
+void draw_gradient(ImDrawList* list, const view::Rect& bar, const shell::HeatmapImage& image, const view::ValueLimits& axis,
+                   bool is_upright) {
+  if (image.color_map.empty()) return;
+  const auto color_at = [&](int strip) {
+    return color_of(image, view::value_at(axis, image.spread, static_cast<float>(strip) / kStrips));
+  };
+  for (int strip = 0; strip < kStrips; ++strip) {
+    const shell::Color from = color_at(strip);
+    const shell::Color to = color_at(strip + 1);
+    const float begin = static_cast<float>(strip) / kStrips;
+    const float end = static_cast<float>(strip + 1) / kStrips;
+    if (is_upright) {
+      list->AddRectFilledMultiColor({bar.origin.x, bar.origin.y + bar.size.y * (1.0F - end)},
+                                    {bar.end().x, bar.origin.y + bar.size.y * (1.0F - begin)}, to, to, from, from);
+    } else {
+      list->AddRectFilledMultiColor({bar.origin.x + bar.size.x * begin, bar.origin.y},
+                                    {bar.origin.x + bar.size.x * end, bar.end().y}, from, to, to, from);
+    }
+  }
+}
 
 constexpr float kGripReach = 6.0F;                       // distance outside the bar at which its ends can be grabbed
 constexpr float kWheelStep = 1.25F;                      // of the top
@@ -142,6 +180,114 @@ std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::He
   return RangeHint{.text = fitted.high < largest ? below : fmt::format("the largest is {:.2g}", double{largest}),
                    .link = "click to fit",
                    .range = std::nullopt};
+}
+
+void draw_small_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().mono_small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_gradient(list, bar, image, {.low = image.low, .high = image.high}, false);
+  const auto put = [&](float value, float position) {
+    const std::string text = cell_number(value, 2);
+    const float width = text_width(font, text);
+    // The ends' labels are inside the bar, the middle's is centred.
+    const float x = bar.origin.x + (bar.size.x - width) * position;
+    put_text(font, {std::round(x), bar.end().y + 2.0F}, theme.text_dim, text);
+  };
+  put(image.spread == view::ScaleSpread::Log ? view::log_floor(image.low, image.high) : image.low, 0.0F);
+  put(image.high, 1.0F);
+  if (image.low < 0.0F && bar.size.x >= 110.0F) put(0.0F, 0.5F);
+}
+
+void draw_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image,
+                    const view::ValueLimits& axis, const char* caption) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().mono_small;
+  ImFont* words = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  draw_gradient(list, bar, image, axis, true);
+  list->AddRect(bar.origin, bar.end(), theme.border);
+  put_text(words, {bar.origin.x, bar.origin.y - font_size(words) - 6.0F}, theme.text_dim, caption);
+  const std::vector<view::Tick> ticks = view::make_bar_ticks(axis, image.spread, bar.size.y, font_size(font));
+  for (const view::Tick& tick : ticks) {
+    const float y = bar.origin.y + bar.size.y * (1.0F - view::position_in(axis, image.spread, tick.value));
+    list->AddLine(ImVec2(bar.end().x, y), ImVec2(bar.end().x + 4.0F, y), theme.text_dim);
+    put_text(font, {bar.end().x + 7.0F, std::round(y - font_size(font) * 0.5F)}, theme.text_dim, tick.label);
+  }
+}
+
+RangeKind range_kind(const ViewChoices& view, Stage stage) {
+  if (stage == Stage::Weights && view.color_range == ColorRange::PerRow) return RangeKind::PerRow;
+  return view.color_limits.contains(stage) ? RangeKind::Fixed : RangeKind::WholeMap;
+}
+
+std::string fixed_range_text(const ViewChoices& view) {
+  for (const Stage stage : {Stage::Weights, view.heatmap_stage}) {
+    if (range_kind(view, stage) != RangeKind::Fixed) continue;
+    const view::ValueLimits& limits = view.color_limits.at(stage);
+    return fmt::format("colours fixed from {:.3g} to {:.3g}", double{limits.low}, double{limits.high});
+  }
+  return {};
+}
+
+float RangeChoice::height() const {
+  const bool is_fixed = range_kind(frame_.state.view, stage_) == RangeKind::Fixed;
+  const float fields = stage_ == Stage::Weights ? 2.0F : 1.0F;
+  return kLine * (1.0F + (is_fixed ? fields : 0.0F));
+}
+
+void RangeChoice::choose(RangeKind kind) {
+  ViewChoices& view = frame_.state.view;
+  if (stage_ == Stage::Weights) view.color_range = kind == RangeKind::PerRow ? ColorRange::PerRow : ColorRange::Absolute;
+  if (kind == RangeKind::WholeMap) view.color_limits.erase(stage_);
+  if (kind == RangeKind::Fixed) view.color_limits.try_emplace(stage_, shown_);
+}
+
+void RangeChoice::draw(glm::vec2 at) {
+  const RangeKind now = range_kind(frame_.state.view, stage_);
+  const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text);
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(6.0F, 2.0F));
+  ImGui::SetCursorScreenPos(at);
+  ImGui::SetNextItemWidth(kRangeWidth);
+  const bool is_open = ImGui::BeginCombo("##range", kNames[static_cast<std::size_t>(now)]);
+  mark_last_item(frame_, "head.range");
+  if (is_open) {
+    for (std::size_t i = 0; i < kNames.size(); ++i) {
+      const auto kind = static_cast<RangeKind>(i);
+      if (kind == RangeKind::PerRow && stage_ != Stage::Weights) continue;
+      if (ImGui::Selectable(kNames[i], kind == now)) choose(kind);
+      mark_last_item(frame_, fmt::format("head.range.{}", i));
+      if (kind == now) frame_.ui.keyboard().prefer_last();
+    }
+    ImGui::EndCombo();
+  }
+  if (now == RangeKind::Fixed && range_kind(frame_.state.view, stage_) == now) type_ends(at + glm::vec2(0.0F, kLine));
+  ImGui::PopStyleVar();
+}
+
+/// The ends of scores are as far from 0 as each other, so one field is enough.
+void RangeChoice::type_ends(glm::vec2 at) {
+  view::ValueLimits& limits = frame_.state.view.color_limits.at(stage_);
+  const auto field = [&](const char* name, float value) {
+    ImGui::SetCursorScreenPos(at);
+    ImGui::SetNextItemWidth(kRangeWidth);
+    const std::string label = fmt::format("##{}", name);
+    ImGui::InputFloat(label.c_str(), &value, 0.0F, 0.0F, "%.4g", ImGuiInputTextFlags_AutoSelectAll);
+    frame_.ui.keyboard().offer_field(ImGui::GetID(label.c_str()), last_item_rect());
+    mark_last_item(frame_, name);
+    at.y += kLine;
+    return value;
+  };
+  view::ValueLimits typed = limits;
+  if (stage_ == Stage::Weights) {
+    typed = {.low = limits.low, .high = field("head.range.high", limits.high)};
+    if (are_limits(stage_, typed)) limits = typed;
+    typed = {.low = field("head.range.low", limits.low), .high = limits.high};
+  } else {
+    typed.high = field("head.range.reach", limits.high);
+    typed.low = -typed.high;
+  }
+  if (are_limits(stage_, typed)) limits = typed;
 }
 
 }  // namespace headlight::app

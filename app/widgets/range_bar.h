@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/frame.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/widgets/shown_tile.h"
 #include "view/value_scale.h"
@@ -26,5 +27,39 @@ struct RangeHint {
 
 /// Of a tile of weights; nullopt where the range shows all of them well. `has_limits`: the user has fixed the range.
 std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits);
+
+/// A flat colour bar with its range's ends, and zero where the range has both signs; labels are below `bar`. The colours
+/// and the range are the image's, so that bar and cells agree.
+void draw_small_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image);
+
+/// An upright colour bar from `axis.low` to `axis.high`, largest value on top, with round ticks at its right and a caption
+/// above. The colours are the image's, whose range may differ while the user changes it.
+void draw_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image,
+                    const view::ValueLimits& axis, const char* caption);
+
+/// What the ends of a map's colour bar are: a range that fits the map; the row's largest weight in each row; or values that
+/// the user fixed for the stage, which are the same for all heads, layers and texts.
+enum class RangeKind : std::uint8_t { WholeMap, PerRow, Fixed };
+RangeKind range_kind(const ViewChoices& view, attention::Stage stage);
+/// "colours fixed from 0 to 0.0033", of weights, which thumbnails show too, or of the shown stage; empty: neither is fixed.
+std::string fixed_range_text(const ViewChoices& view);
+
+/// Chooses between them, below a colour bar: a list, and of fixed values fields to type them into.
+class RangeChoice {
+ public:
+  /// `shown`: the range of the bar, which Fixed begins with.
+  RangeChoice(Frame& frame, attention::Stage stage, view::ValueLimits shown) : frame_(frame), stage_(stage), shown_(shown) {}
+
+  float height() const;
+  void draw(glm::vec2 at);
+
+ private:
+  void choose(RangeKind kind);
+  void type_ends(glm::vec2 at);
+
+  Frame& frame_;
+  attention::Stage stage_;
+  view::ValueLimits shown_;
+};
 
 }  // namespace headlight::app

@@ -18,6 +18,8 @@ struct ShownTile {
   std::uint64_t revision() const { return version != 0 ? version : run; }
 };
 
+/// Cells of a matrix of the selected head, or of its layer where the quantity has none of a head.
+TileQuery tile_of(const Frame& frame, QuantityId id, const view::Region& cells = {});
 /// Requests the tile and returns it if it is known.
 ShownTile find_tile(Frame& frame, const TileQuery& query);
 

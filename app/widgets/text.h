@@ -69,4 +69,8 @@ void draw_empty_note(Frame& frame, const std::string& name, const std::string& t
 /// After a note: what is drawn next, buttons, begins where its text does.
 void go_below_note();
 
+/// A paragraph with **bold** words and $formulas$ (math_text.h), broken at spaces and between Chinese, Japanese and Korean
+/// characters, from the cursor on and as wide as the region. A sign without its partner is drawn as it is.
+void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::Color color);
+
 }  // namespace headlight::app

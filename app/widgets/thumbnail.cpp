@@ -63,15 +63,9 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
   const view::Region shown = shown_cells(frame, block);
   const std::uint32_t rows = shown.rows, columns = shown.columns;
   const auto pixels = static_cast<std::uint32_t>(std::max(edge * frame.ui.scale(), 1.0F));
-  TileQuery query{.quantity = attention::Stage::Weights,
-                  .block = block,
-                  .batch = frame.state.selection.batch,
-                  .head = head,
-                  .row = shown.row,
-                  .rows = rows,
-                  .column = shown.column,
-                  .columns = columns,
-                  .pool = 1};
+  TileQuery query = tile_of(frame, attention::Stage::Weights, shown);
+  query.block = block;
+  query.head = head;
   pool_sides(query, glm::uvec2(pixels));
   const std::uint32_t pooled_columns = std::min(query.column_pool(), most_pool(columns));
   query.pool = std::min(query.pool, most_pool(rows));

@@ -1,5 +1,11 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "app/frame.h"
 
 namespace headlight::app {
@@ -13,5 +19,13 @@ class TokenMenu {
  private:
   LockedToken token_;  ///< while the menu is open
 };
+
+/// The tokens in which the text begins, ascending; it may go on in the tokens behind. Upper and lower case of ASCII letters
+/// are alike, a space is the mark that labels have for one ("·"). None for an empty text.
+std::vector<std::uint32_t> tokens_with(const std::vector<std::string>& labels, std::string_view text);
+
+/// The index in `found`, which ascends, of the token `steps` finds from `from` on, backwards where negative; round at the
+/// ends. Without `from` the first or the last. None where nothing was found.
+std::optional<std::size_t> step_among(const std::vector<std::uint32_t>& found, std::optional<std::uint32_t> from, int steps);
 
 }  // namespace headlight::app

@@ -1,8 +1,5 @@
 #include "app/window/layout.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace headlight::app {
 namespace {
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "app/shell/heatmap_renderer.h"
 #include "app/state/settings.h"
 

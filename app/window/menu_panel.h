@@ -28,4 +28,21 @@ MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context);
 /// The entries of a context menu, into the popup that is open: the commands that it offers. `title`: what it is of.
 MenuChoice draw_context_menu(Frame& frame, const MenuContext& context, MenuTarget target, const std::string& title);
 
+/// What menus list and what is slow to find out: asked for once, when a menu is first opened.
+class MenuCatalog {
+ public:
+  /// Every notebook with its title; one that can't be built says why in its summary.
+  const std::vector<PresetInfo>& presets();
+  /// nullptr when there is no such notebook.
+  const PresetInfo* preset(const std::string& name);
+  const std::vector<gpu::DeviceInfo>& devices();
+  /// Path of a bundled model; nothing where this installation lacks it.
+  const std::optional<std::string>& bundled_model(std::string_view name);
+
+ private:
+  std::vector<PresetInfo> presets_;
+  std::optional<std::vector<gpu::DeviceInfo>> devices_;
+  std::map<std::string, std::optional<std::string>, std::less<>> bundled_;
+};
+
 }  // namespace headlight::app

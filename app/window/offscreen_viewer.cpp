@@ -1,6 +1,13 @@
 #include "app/window/offscreen_viewer.h"
 
-#include "app/window/png_file.h"
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+
+#include <stb_image_write.h>
+
+#include "core/atomic_file.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -45,6 +52,36 @@ void take_screenshot(const ScreenshotOptions& options) {
   if (result.run == 0 || result.is_stale) throw Error(result.error_kind, "{}", result.error);
   if (options.is_figure) return workspace.write_figure(options.out);
   write_png(options.out, viewer.ui().read_pixels());
+}
+
+void write_png(const std::filesystem::path& path, const shell::PixelImage& image) {
+  std::string bytes;
+  const auto append = [](void* context, void* data, int size) {
+    static_cast<std::string*>(context)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
+  };
+  const int width = static_cast<int>(image.size.x);
+  const int height = static_cast<int>(image.size.y);
+  constexpr int kChannels = 4;
+  if (stbi_write_png_to_func(append, &bytes, width, height, kChannels, image.rgba.data(), width * kChannels) == 0) {
+    throw Error("{}: an image of {} x {} pixels can't be encoded", path.string(), width, height);
+  }
+  if (path.has_parent_path()) make_directories(path.parent_path());
+  write_file_atomically(path, bytes);
+}
+
+shell::PixelImage cropped(const shell::PixelImage& image, const view::Rect& rect, float scale) {
+  const auto pixel = [&](glm::vec2 position) {
+    return glm::uvec2(glm::clamp(glm::round(position * scale), glm::vec2(0.0F), glm::vec2(image.size)));
+  };
+  const glm::uvec2 low = pixel(rect.origin), high = pixel(rect.end());
+  shell::PixelImage part{.size = high - low, .rgba = {}};
+  part.rgba.reserve(std::size_t{part.size.x} * part.size.y * 4);
+  for (std::uint32_t y = low.y; y < high.y; ++y) {
+    const std::span row = std::span(image.rgba).subspan(std::size_t{y} * image.size.x * 4);
+    const std::span inside = row.subspan(std::size_t{low.x} * 4, std::size_t{part.size.x} * 4);
+    part.rgba.insert(part.rgba.end(), inside.begin(), inside.end());
+  }
+  return part;
 }
 
 }  // namespace headlight::app

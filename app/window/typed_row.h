@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "app/frame.h"
+
 namespace headlight::app {
 
 /// Characters typed one after another while no text field is edited. A row of letters is a text that missed its box and must
@@ -49,5 +51,14 @@ class TypedRow {
   double last_s_ = 0.0;    ///< when the last character came
   double letter_s_ = 0.0;  ///< … that is no space
 };
+
+enum class TypedOfferChoice : std::uint8_t { None, Adds, Replaces, Leaves };
+
+/// What was typed outside of a text box, with the question whether it is put into the text; fills the current window.
+/// `has_text_box`: else it is only said that nothing was changed.
+TypedOfferChoice draw_typed_offer_panel(Frame& frame, const std::string& typed, bool has_text_box);
+
+/// The size of its window, in UI units, where there is so much room.
+inline constexpr glm::vec2 kTypedOfferSize(520.0F, 96.0F);
 
 }  // namespace headlight::app

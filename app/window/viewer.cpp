@@ -1,17 +1,13 @@
 #include "app/window/viewer.h"
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <thread>
-#include <utility>
 
 #include <sys/eventfd.h>
 #include <unistd.h>

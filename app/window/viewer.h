@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-
 #include "app/engine/engine.h"
 #include "app/engine/model_cache.h"
 #include "app/state/session_file.h"

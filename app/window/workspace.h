@@ -1,38 +1,20 @@
 #pragma once
 
-#include <filesystem>
-
 #include "app/commands/command.h"
-#include "app/dialogs/command_palette.h"
 #include "app/dialogs/export_dialog.h"
-#include "app/dialogs/file_dialog.h"
 #include "app/dialogs/help_dialogs.h"
-#include "app/dialogs/model_browser.h"
-#include "app/dialogs/welcome_panel.h"
-#include "app/engine/engine.h"
-#include "app/engine/generation.h"
-#include "app/lessons/lesson_player.h"
-#include "app/link/link_server.h"
-#include "app/models/model_jobs.h"
-#include "app/sidebar/expression_fields.h"
-#include "app/sidebar/lesson_panel.h"
+#include "app/sidebar/masks_panel.h"
 #include "app/sidebar/text_panel.h"
 #include "app/state/error_section.h"
 #include "app/state/recovery.h"
-#include "app/state/session_file.h"
-#include "app/state/settings.h"
-#include "app/state/undo.h"
 #include "app/survey/survey_reader.h"
 #include "app/views/view_table.h"
 #include "app/widgets/brush.h"
-#include "app/widgets/form.h"
-#include "app/widgets/notice.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/prompt_panel.h"
 #include "app/widgets/token_menu.h"
-#include "app/window/layout.h"
-#include "app/window/menu_catalog.h"
-#include "app/window/typed_offer.h"
+#include "app/window/palette.h"
+#include "app/window/sessions.h"
 #include "app/window/typed_row.h"
 #include "core/sleep_watch.h"
 
@@ -80,23 +62,23 @@ class Workspace final : private CommandHost {
   double settle(glm::uvec2 size, float content_scale, double now_s);
 
   /// Files dropped on the window: a text, a session, or a model.
-  void open_files(const std::vector<std::string>& paths);
+  void open_files(const std::vector<std::string>& paths) { sessions_.open_files(paths); }
   /// Looks into a model in the background and shows it when it can be shown.
-  void open_model(const std::string& path);
+  void open_model(const std::string& path) { models_.open(path); }
 
   /// What programs send over a live link is shown as it comes; `link` returns what has come so far.
-  void follow(std::function<std::shared_ptr<const LinkSnapshot>()> link) { link_ = std::move(link); }
+  void follow(std::function<std::shared_ptr<const LinkSnapshot>()> link) { add(link_feature(desk_, std::move(link))); }
 
   /// Plays a lesson's file from one of its cards on, beside those of the folders. Throws Error where it is none.
-  void show_lesson(const std::filesystem::path& path, std::size_t card = 0);
+  void show_lesson(const std::filesystem::path& path, std::size_t card = 0) { lessons_.show(path, card); }
   /// Cards' notes for who presents are given to `tell`, a paragraph each.
-  void on_notes(std::function<void(const std::string&)> tell) { tell_notes_ = std::move(tell); }
+  void on_notes(std::function<void(const std::string&)> tell) { lessons_.on_notes(std::move(tell)); }
 
   /// The view alone, and a lesson's card, in large type.
-  void present() { is_presenting_ = true; }
+  void present() { desk_.is_presenting = true; }
 
   /// What a survey says of the selected head is in the sidebar.
-  void show_survey(Survey survey) { survey_ = std::move(survey); }
+  void show_survey(Survey survey) { add(survey_feature(desk_, std::move(survey))); }
 
   /// Tells the user, once, that a device was lost and is open again: the one that computes or the one that draws. `loss`:
   /// what happened, as an Error says it.
@@ -110,32 +92,32 @@ class Workspace final : private CommandHost {
   /// Processor time of this thread for the last frame, before anything is given to the graphics driver.
   double build_cpu_ms() const { return build_cpu_ms_; }
   /// Where the view in the middle is, in UI units.
-  view::Rect center() const { return layout_.center; }
+  view::Rect center() const { return desk_.layout.center; }
 
   bool wants_to_quit() const { return wants_to_quit_; }
   /// Of the window: "notes* – Headlight", where the star says that the session has changes that aren't saved.
-  std::string title() const;
-  const State& state() const { return state_; }
+  std::string title() const { return sessions_.title(); }
+  const State& state() const { return desk_.state; }
   /// What a crash would lose.
   OpenWindow open_window() const;
-  const EngineResult& result() const { return result_; }
-  const Undo& undo() const { return undo_; }
+  const EngineResult& result() const { return desk_.result; }
+  const Undo& undo() const { return desk_.undo; }
   const ExportDialog& export_dialog() const { return export_dialog_; }
-  const Notice& notice() const { return notice_; }
+  const Notice& notice() const { return desk_.notice; }
   const Toast& toast() const { return toast_; }
-  const CommandPalette& palette() const { return palette_; }
-  bool is_painting() const { return transient_.paints; }
-  const FileDialog& file_dialog() const { return file_dialog_; }
-  const LessonPlayer& lessons() const { return lessons_; }
-  const ModelBrowser& model_browser() const { return model_browser_; }
+  const CommandPalette& palette() const { return palette_.list(); }
+  bool is_painting() const { return desk_.transient.paints; }
+  const FileDialog& file_dialog() const { return sessions_.files(); }
+  const LessonPlayer& lessons() const { return lessons_.player(); }
+  const ModelBrowser& model_browser() const { return models_.browser(); }
   /// The token under the pointer, among the chips or in the text, as a row of the map.
-  std::optional<std::uint32_t> pointed_query() const { return transient_.pointed_query; }
+  std::optional<std::uint32_t> pointed_query() const { return desk_.transient.pointed_query; }
   /// The row whose weights shade the keys' chips.
-  std::optional<std::uint32_t> followed_query() const { return transient_.followed_query; }
+  std::optional<std::uint32_t> followed_query() const { return desk_.transient.followed_query; }
   /// What the target's box shows while the model writes it.
   const std::string& shown_translation() const { return prompt_memory_.translation; }
-  const Generation& generation() const { return generation_; }
-  std::optional<LoadProgress> load_progress() const { return engine_->load_progress(); }
+  const Generation& generation() const { return desk_.generation; }
+  std::optional<LoadProgress> load_progress() const { return desk_.engine->load_progress(); }
   /// Writes the figure of the view on screen as SVG, PDF or PNG. Throws Error in one line where it has none.
   void write_figure(const std::filesystem::path& path) const;
   /// What to remember; the window's placement is the caller's.
@@ -160,8 +142,10 @@ class Workspace final : private CommandHost {
   /// Remembers a chosen device once it works, or goes without one that is gone.
   void settle_device();
   void tell_of_lost_engine();
-  /// Is the run on screen what the state asks for, and of the whole network?
-  bool is_current() const;
+  void add(std::unique_ptr<Feature> feature) {
+    features_.push_back(feature.get());
+    added_.push_back(std::move(feature));
+  }
 
   // workspace_commands.cpp
   CommandContext command_context();
@@ -189,22 +173,23 @@ class Workspace final : private CommandHost {
   void take_back();
 
   // CommandHost
-  std::string undo_label() const override { return undo_.undo_label(); }
-  std::string redo_label() const override { return undo_.redo_label(); }
-  void undo_change() override { state_ = undo_.undo(); }
-  void redo_change() override { state_ = undo_.redo(); }
+  std::string undo_label() const override { return desk_.undo.undo_label(); }
+  std::string redo_label() const override { return desk_.undo.redo_label(); }
+  void undo_change() override { desk_.state = desk_.undo.undo(); }
+  void redo_change() override { desk_.state = desk_.undo.redo(); }
   void toggle_history() override { shows_history_ = !shows_history_; }
-  bool is_loading_model() const override { return is_arriving(); }
-  void browse_models() override;
-  void open_export_dialog() override { export_dialog_.open(state_, find_view(state_.view.tab).exported(state_)); }
+  bool is_loading_model() const override { return desk_.is_arriving(); }
+  void browse_models() override { models_.browse(); }
+  ExportContents exported() const { return find_view(desk_.state.view.tab).exported(desk_.state); }
+  void open_export_dialog() override { export_dialog_.open(desk_.state, exported()); }
   void open_screenshot_dialog(ScreenshotArea area) override {
-    export_dialog_.open_picture(state_, find_view(state_.view.tab).exported(state_), settings_.export_directory, area);
+    export_dialog_.open_picture(desk_.state, exported(), desk_.settings.export_directory, area);
   }
-  void save_session() override;
-  void save_session_as() override;
-  void open_session() override;
-  void open_text() override;
-  void open_capture() override;
+  void save_session() override { sessions_.save(); }
+  void save_session_as() override { sessions_.save_as(); }
+  void open_session() override { sessions_.open(); }
+  void open_text() override { sessions_.open_text(); }
+  void open_capture() override { sessions_.open_capture(); }
   void copy_figure() override;
   void copy_cell() override;
   void copy_torch() override;
@@ -213,16 +198,16 @@ class Workspace final : private CommandHost {
   void open_menu(MenuTarget target) override { asked_menu_ = target; }
   void toggle_sidebar() override;
   void toggle_grid() override;
-  bool is_presenting() const override { return is_presenting_; }
-  void toggle_presentation() override { is_presenting_ = !is_presenting_; }
+  bool is_presenting() const override { return desk_.is_presenting; }
+  void toggle_presentation() override { desk_.is_presenting = !desk_.is_presenting; }
   void toggle_welcome() override;
-  PaintedMap selected_map() const override { return painted_map(result_, state_.selection); }
-  bool verifies_head() const override { return settings_.verifies_head; }
-  void toggle_verification() override { settings_.verifies_head = !settings_.verifies_head; }
-  void toggle_lessons() override;
-  bool plays_lesson() const override { return lessons_.is_open() && lessons_.lesson(); }
-  void go_on_in_lesson() override;
-  void go_back_in_lesson() override;
+  PaintedMap selected_map() const override { return painted_map(desk_.result, desk_.state.selection); }
+  bool verifies_head() const override { return desk_.settings.verifies_head; }
+  void toggle_verification() override { desk_.settings.verifies_head = !desk_.settings.verifies_head; }
+  void toggle_lessons() override { lessons_.toggle(); }
+  bool plays_lesson() const override { return lessons_.is_playing(); }
+  void go_on_in_lesson() override { lessons_.go_on(); }
+  void go_back_in_lesson() override { lessons_.go_back(); }
   void toggle_help() override { shows_help_ = !shows_help_; }
   void toggle_palette() override;
   void show_about() override { shows_about_ = true; }
@@ -230,72 +215,10 @@ class Workspace final : private CommandHost {
   bool can_open_second_text() const override;
   void focus_second_text() override;
   void dismiss() override;
-  bool is_generating() const override { return generation_.is_running(); }
+  bool is_generating() const override { return desk_.generation.is_running(); }
   bool can_generate() const override;
   void start_generating() override;
-  void stop_generating() override;
-
-  // workspace_sessions.cpp
-  void show_text(const std::filesystem::path& path);
-  /// Throws Error where it is no capture.
-  void show_capture(const std::filesystem::path& path);
-  /// The same, with a notice in place of an Error.
-  void open_capture(const std::filesystem::path& path);
-  /// Throws Error, as the next one: the session that is open stays.
-  void show_session(const std::filesystem::path& path);
-  void write_session(const std::filesystem::path& path);
-  /// Once the run is sampled: adds the record to a session file that was saved, or tells how far an opened one's numbers are
-  /// from its record.
-  void use_record(Frame& frame);
-  void draw_file_dialog(Frame& frame);
-  /// Saves or opens what was confirmed while the last frame was drawn.
-  void take_file_choice();
-
-  // workspace_link.cpp
-  /// Shows a new program's captures, and goes on with the newest while the user follows them.
-  void follow_link();
-  void show_step(const LinkedStep& step);
-  /// The slider of steps, where the capture on show is one; in the sidebar.
-  void draw_link(Frame& frame);
-
-  // workspace_survey.cpp
-  void draw_survey(Frame& frame);
-  /// Shows the text that was clicked while the last frame was drawn.
-  void take_survey_choice();
-
-  // workspace_lessons.cpp
-  /// Reads the files, once.
-  void read_lessons();
-  /// Makes room for the panel.
-  void show_lessons();
-  void start_lesson(const std::string& id);
-  void play_lesson(std::size_t index, bool restarts);
-  /// After a change by the lesson, of which `trouble` says why it couldn't be made. `opening`: LessonPlayer::openings()
-  /// before.
-  void follow_card(const std::string& trouble, std::uint64_t opening);
-  /// What happens once when a card is opened: its section unfolds, its notes are told.
-  void begin_card();
-  /// Once a frame: what the card points at, and whether its file has changed.
-  void follow_lesson(double now_s);
-  /// Is the card of a lesson beside the view while presenting?
-  bool shows_card() const { return lessons_.is_open() && !is_card_folded_; }
-  /// Outlines the control that the card points at.
-  void draw_aim();
-  /// Changes the state as `change` does, which returns one line where it can't.
-  template <typename Change>
-  void change_by_lesson(Change&& change);
-  /// Does what was clicked while the last frame was drawn.
-  void take_lesson_choice();
-
-  // workspace_palette.cpp
-  std::vector<PaletteEntry> palette_entries();
-  void add_commands(std::vector<PaletteEntry>& entries);
-  void add_models(std::vector<PaletteEntry>& entries);
-  void add_presets(std::vector<PaletteEntry>& entries);
-  void add_examples(std::vector<PaletteEntry>& entries);
-  void add_lessons(std::vector<PaletteEntry>& entries);
-  void add_heads(std::vector<PaletteEntry>& entries);
-  void draw_palette(Frame& frame);
+  void stop_generating() override { desk_.stop_generating(); }
 
   // workspace_draw.cpp
   /// All but the menu bar. `menus` is of the state, `frame` of what the panes show: the state, or what was shown before a
@@ -323,23 +246,10 @@ class Workspace final : private CommandHost {
   void draw_dialogs(Frame& frame);
   void remember(double now_s);
   void request_what_is_seen();
-  void report(const std::optional<std::string>& trouble);
   void save_screenshot();
-  // workspace_models.cpp
-  void look_for_models();
-  std::vector<WelcomeCard> welcome_cards();
-  void begin_with(const WelcomeCard& card);
-  void take_model_updates();
-  void show_model(const ModelJobs::Opened& opened);
-  /// Weights that can't be on the device: back to what was shown before, with the reason.
-  void leave_what_cannot_be_loaded();
-  /// Is the run on screen still another model's than the state's? Then what was shown before stays, whole.
-  bool is_arriving() const;
+  // workspace_sections.cpp
   /// Frames that begin and end what is_arriving() means for the keyboard.
   void follow_arrival(double now_s);
-  /// Back to the model on screen, before another one is there.
-  void give_up_loading();
-  void go_back();
   std::string arriving_name();
   void go_on_generating();
   bool shows_early_map() const;
@@ -351,7 +261,6 @@ class Workspace final : private CommandHost {
   void draw_notice(Frame& frame);
   void draw_context_menus(Frame& frame);
   std::string menu_title(MenuTarget target) const;
-  void draw_model_browser(Frame& frame);
   void draw_text_section(Frame& frame);
   void draw_model_section(Frame& frame, const PresetInfo* preset);
   std::string error_of(ErrorSection section) const;
@@ -359,85 +268,45 @@ class Workspace final : private CommandHost {
   template <typename Draw>
   void pane(const char* name, const view::Rect& rect, shell::Color ground, bool is_padded, Draw&& draw_content);
 
-  shell::Ui& ui_;
-  Settings settings_;
-  State state_;
-  Undo undo_;
-  std::unique_ptr<Engine> engine_;
+  Desk desk_;
+  Lessons lessons_;
+  Models models_;
+  Sessions sessions_;
+  Palette palette_;
+  std::vector<std::unique_ptr<Feature>> added_;  ///< besides
+  std::vector<Feature*> features_ = {&models_, &lessons_, &sessions_, &palette_};
   std::string renderer_;
   SleepWatch sleep_;                          ///< since the engine's device was opened the last time
   std::optional<std::string> chosen_device_;  ///< in the menu; not remembered until it works
   bool may_use_another_device_ = false;
 
-  EngineResult result_;
   /// Where scripts need shaping, the input with its tokens' texts as they are drawn (Ui::shaped()).
   struct {
     std::shared_ptr<const model::ModelInput> of, as_drawn;
   } drawn_input_;
-  std::uint64_t revision_ = 0;                      ///< of the newest request
-  std::uint64_t inputs_revision_ = 0;               ///< of the newest request with other inputs than the one before
-  RunInputs requested_inputs_;                      ///< of the newest request
-  std::uint64_t opening_ = 0;                       ///< EngineRequest::opening of the next request …
-  std::uint64_t requested_opening_ = 0;             ///< … and of the newest one
+  std::uint64_t requested_opening_ = 0;             ///< EngineRequest::opening of the newest request
   SharedValue<BaselineRun> requested_baseline_;     ///< likewise
   RunInputs shown_inputs_;                          ///< of the newest good run, as far as known
   std::vector<Query> requested_queries_, queries_;  ///< of the newest request, and of this frame
 
-  Transient transient_;
-  Layout layout_;
   TabRows tab_rows_ = TabRows::One;
   float tabs_width_ = 0.0F;                         ///< beside the grid, where there is one
   std::optional<attention::Cell> pointed_in_grid_;  ///< of the thumbnail under the pointer, in the last frame
   ItemRects items_;
   ItemTips tips_;
-  MenuCatalog catalog_;
   TextPanelMemory text_memory_;
   PromptPanelMemory prompt_memory_;
   TokenMenu token_menu_;
   std::optional<MenuTarget> asked_menu_;  ///< opens with the next frame
   MenuTarget menu_target_ = MenuTarget::Cell;
-  bool had_two_texts_ = false;   ///< in the last frame
-  float texts_height_ = 150.0F;  ///< that the two texts wanted in the last frame
-  ModelJobs model_jobs_;
-  ModelBrowser model_browser_;
-  std::shared_ptr<const inference::LanguageModel> opened_model_;  ///< held until the engine has it
-  std::optional<std::string> text_to_show_;                       ///< with the model that is being opened
-  std::optional<OpenSession> session_;
-  std::optional<Survey> survey_;
-  std::size_t surveyed_metric_ = 0;              ///< whose texts are listed
-  std::optional<SurveyExample> chosen_example_;  ///< in the last frame
-  bool is_survey_open_ = true;
-  std::function<std::shared_ptr<const LinkSnapshot>()> link_;
-  std::shared_ptr<const LinkSnapshot> linked_;  ///< of this frame; null without a link
-  std::uint64_t shown_link_session_ = 0;        ///< whose first capture was shown
-  bool follows_newest_step_ = true, is_link_open_ = true;
-  std::int64_t shown_step_ = 0;                 ///< of the link
-  std::optional<LinkedStep> chosen_link_step_;  ///< on the slider, in the last frame
-  /// What waits for numbers of the session's run; dropped when the inputs change.
-  enum class RecordUse : std::uint8_t { None, Write, Compare };
-  RecordUse record_use_ = RecordUse::None;
-  bool is_load_cancelled_ = false;
-  State held_;                             ///< of the last frame that no model was arriving in
+  bool had_two_texts_ = false;             ///< in the last frame
+  float texts_height_ = 150.0F;            ///< that the two texts wanted in the last frame
   std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded
   std::optional<double> stale_since_s_;    ///< while the run on screen has other inputs than the state
   bool resumes_text_ = false;              ///< the text box has the keyboard again as soon as it is there
-  Generation generation_;
   std::map<std::string_view, std::unique_ptr<ViewPanel>> open_views_;  ///< by id; those that were shown
-  std::vector<std::string_view> posted_;  ///< commands that views have asked for in the last frame
-  LessonPlayer lessons_;
-  LessonPanelMemory lesson_memory_;
-  LessonChoice lesson_choice_;  ///< in the last frame
-  bool has_read_lessons_ = false;
-  static constexpr double kLessonLook_s = 0.5;  ///< between two looks at the time of the open lesson's file
-  double next_lesson_look_s_ = 0.0;
-  static constexpr int kAimFrames = 3;  ///< until sections are unfolded and what a card points at is scrolled to
-  int aim_frames_ = 0;                  ///< of them, that are left since a card was opened
-  bool is_card_folded_ = false;         ///< while presenting
-  std::function<void(const std::string&)> tell_notes_;
-  NumberBeingTyped typed_;
   PresetEditor preset_editor_;
   ExpressionDrafts expression_drafts_;
-  Notice notice_;
   std::string shown_notice_;     ///< its text in the last frame
   double notice_until_s_ = 0.0;  ///< when it goes by itself
   Toast toast_;
@@ -460,15 +329,7 @@ class Workspace final : private CommandHost {
   WelcomeMemory welcome_memory_;
   OriginMemory origin_memory_;
   ExportDialog export_dialog_;
-  FileDialog file_dialog_;
-  std::optional<FileDialog::Choice> chosen_file_;  ///< in the last frame
-  CommandPalette palette_;
-  std::function<void()> chosen_;    ///< in the palette, in the last frame
-  std::uint64_t palette_run_ = 0;   ///< whose heads the palette lists
-  std::size_t palette_models_ = 0;  ///< found, when it was filled
-  bool is_presenting_ = false;      ///< the view alone, in large type
   bool shows_history_ = false;
-  std::optional<std::uint64_t> chosen_step_;  ///< of the history, in the last frame
   bool shows_help_ = false;
   HelpPage help_page_ = HelpPage::Keys;
   bool shows_about_ = false;
@@ -476,7 +337,6 @@ class Workspace final : private CommandHost {
   bool copies_cell_ = false;                     ///< the pinned one, as soon as its numbers are there
   std::optional<CopiedNumbers> copied_numbers_;  ///< asked for, and on their way
   bool is_mouse_held_ = false;
-  double last_frame_s_ = 0.0;
   double build_cpu_ms_ = 0.0;
 };
 

@@ -9,15 +9,14 @@
 #include "app/sidebar/masks_panel.h"
 #include "app/sidebar/model_panel.h"
 #include "app/state/comparison.h"
-#include "app/state/linked_step_path.h"
 #include "app/state/model_changes.h"
 #include "app/views/grid/grid_view.h"
 #include "app/views/translator/translator_view.h"
 #include "app/views/view_table.h"
 #include "app/widgets/cell_text.h"
-#include "app/widgets/fold_button.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/head_list.h"
-#include "app/widgets/range_choice.h"
+#include "app/widgets/range_bar.h"
 #include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/window/frame_guard.h"
@@ -85,37 +84,38 @@ void Workspace::pane(const char* name, const view::Rect& rect, shell::Color grou
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0.0F);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1.0F, 1.0F));
-  if (ground != ui_.theme().background) ui_.paint_ground(rect, ground);
+  if (ground != desk_.ui.theme().background) desk_.ui.paint_ground(rect, ground);
   // The decoration that a pane may have is its scroll bar.
   const ImGuiWindowFlags flags = is_padded ? kPaneFlags & ~ImGuiWindowFlags_NoScrollbar : kPaneFlags;
   ImGui::Begin(name, nullptr, flags | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(4);
   {
-    const shell::ControlArea area(ui_.keyboard(), static_cast<int>(std::ranges::find(kWalk, name) - kWalk.begin()));
-    report(draw_guarded(draw_content));
+    const shell::ControlArea area(desk_.ui.keyboard(), static_cast<int>(std::ranges::find(kWalk, name) - kWalk.begin()));
+    if (const auto trouble = draw_guarded(draw_content)) desk_.warn(*trouble);
   }
   ImGui::End();
 }
 
 void Workspace::draw(Frame& menus, Frame& frame) {
-  Panes panes = settings_.panes;
-  if (is_presenting_) {
+  Panes panes = desk_.settings.panes;
+  if (desk_.is_presenting) {
     panes.grid_fold = Fold::Folded;
-    panes.sidebar_fold = shows_card() ? Fold::Open : Fold::Folded;
-    panes.sidebar = std::max(std::round(kCardShare * ui_.size().x), kSidebarMin);
+    panes.sidebar_fold = lessons_.shows_card() ? Fold::Open : Fold::Folded;
+    panes.sidebar = std::max(std::round(kCardShare * desk_.ui.size().x), kSidebarMin);
   }
-  Strips strips{
-      .menu = is_presenting_ ? 0.0F : ImGui::GetFrameHeight(),
-      .welcome = settings_.shows_welcome && !is_presenting_ ? welcome_height(welcome_cards().size(), ui_.size().x) : 0.0F,
-      .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F,
-      .lesson = lessons_.is_open() ? lesson_memory_.wanted : 0.0F,
-      .is_presentation = is_presenting_};
+  Strips strips{.menu = desk_.is_presenting ? 0.0F : ImGui::GetFrameHeight(),
+                .welcome = desk_.settings.shows_welcome && !desk_.is_presenting
+                               ? welcome_height(models_.welcome_cards().size(), desk_.ui.size().x)
+                               : 0.0F,
+                .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F,
+                .lesson = lessons_.height(),
+                .is_presentation = desk_.is_presenting};
   // Tabs stand where they do beside the grid, also in a view that folds it.
-  tabs_width_ = layout_window(ui_.size(), strips, panes).tabs.size.x;
-  tab_rows_ = strips.tab_rows = tab_rows_in(tabs_width_, measure_tabs(ui_, 2.0F * kTabsInset));
+  tabs_width_ = layout_window(desk_.ui.size(), strips, panes).tabs.size.x;
+  tab_rows_ = strips.tab_rows = tab_rows_in(tabs_width_, measure_tabs(desk_.ui, 2.0F * kTabsInset));
   if (find_view(frame.state.view.tab).shows_all_heads && panes.grid_fold == Fold::Automatic) panes.grid_fold = Fold::Folded;
-  layout_ = layout_window(ui_.size(), strips, panes);
-  const shell::Theme& theme = ui_.theme();
+  desk_.layout = layout_window(desk_.ui.size(), strips, panes);
+  const shell::Theme& theme = desk_.ui.theme();
   draw_tabs(frame);
   const std::optional<attention::Cell> in_grid = std::exchange(pointed_in_grid_, std::nullopt);
   if (in_grid) {  // lit in all views, as a token's chip is
@@ -124,26 +124,26 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   }
   // The map first: it is the most important request.
   draw_center(frame);
-  const shell::ControlArea area(ui_.keyboard(), kAboveAll);
+  const shell::ControlArea area(desk_.ui.keyboard(), kAboveAll);
   token_menu_.draw(frame);
   draw_context_menus(frame);
-  pane("grid", layout_.grid, theme.panel, true, [&] {
-    if (result_.run == 0) return;
-    if (transient_.aim.conceals)
+  pane("grid", desk_.layout.grid, theme.panel, true, [&] {
+    if (desk_.result.run == 0) return;
+    if (desk_.transient.aim.conceals)
       return draw_empty_note(frame, "grid.concealed", "Concealed", "Small maps would show what the lesson asks.");
     const std::optional<NumberRef> of_view = std::exchange(frame.transient.pointed_number, std::nullopt);
     draw_grid_panel(frame);
     ask_about_number(frame);
     pointed_in_grid_ = cell_of(frame.transient.pointed_number);
-    if (pointed_in_grid_ != in_grid) ui_.request_redraw(2);  // the view shows it a frame later
+    if (pointed_in_grid_ != in_grid) desk_.ui.request_redraw(2);  // the view shows it a frame later
     if (!frame.transient.pointed_number) frame.transient.pointed_number = of_view;
   });
-  pane("texts", layout_.texts, theme.panel, false, [&] {
+  pane("texts", desk_.layout.texts, theme.panel, false, [&] {
     float wanted = draw_translator_panel(frame, prompt_memory_, error_of(ErrorSection::Text));
     // While a translation grows, what is below must not move with each of its lines.
-    const bool is_growing = !is_current() || (result_.translated && !result_.translated->is_done);
+    const bool is_growing = !desk_.is_current() || (desk_.result.translated && !desk_.result.translated->is_done);
     if (is_growing) wanted = std::max(wanted, texts_height_);
-    if (wanted != std::exchange(texts_height_, wanted)) ui_.request_redraw(2);
+    if (wanted != std::exchange(texts_height_, wanted)) desk_.ui.request_redraw(2);
   });
   draw_lesson(frame);
   draw_sidebar(frame);
@@ -152,40 +152,40 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   draw_splitters(frame);
   draw_arrival(frame);
   draw_staleness(frame);
-  draw_aim();
+  lessons_.draw_aim(item_rect(desk_.transient.aim.control));
   draw_typed_offer(frame);
   draw_notice(frame);
   draw_welcome(menus);  // behind the panes: a card may choose something else than they have shown
   draw_dialogs(frame);
   copy_pinned_cell(frame);
   copy_wanted_numbers(frame);
-  use_record(frame);
-  if (std::optional<std::string> told = seek_head(frame)) tell(std::move(*told), state_);
+  sessions_.use_record(frame);
+  if (std::optional<std::string> told = seek_head(frame)) tell(std::move(*told), desk_.state);
 }
 
 void Workspace::draw_menu(Frame& frame) {
-  if (is_presenting_) return;
+  if (desk_.is_presenting) return;
   const MenuContext context{.commands = command_context(),
-                            .presets = [this]() -> const std::vector<PresetInfo>& { return catalog_.presets(); },
-                            .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return catalog_.devices(); },
-                            .cards = [this] { return welcome_cards(); }};
+                            .presets = [this]() -> const std::vector<PresetInfo>& { return desk_.catalog.presets(); },
+                            .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return desk_.catalog.devices(); },
+                            .cards = [this] { return models_.welcome_cards(); }};
   const MenuChoice choice = draw_menu_panel(frame, context);
   if (choice.command) run(*choice.command);
-  if (choice.card) begin_with(*choice.card);
+  if (choice.card) models_.begin_with(*choice.card);
   if (choice.device) {
-    engine_->set_device(*choice.device);
+    desk_.engine->set_device(*choice.device);
     chosen_device_ = choice.device;
   }
 }
 
 std::string Workspace::menu_title(MenuTarget target) const {
-  const Selection& selection = state_.selection;
-  if (target == MenuTarget::Head) return head_title(result_, selection.block, selection.head);
-  if (const std::optional<CellRange>& range = transient_.range; target == MenuTarget::Range && range) {
+  const Selection& selection = desk_.state.selection;
+  if (target == MenuTarget::Head) return head_title(desk_.result, selection.block, selection.head);
+  if (const std::optional<CellRange>& range = desk_.transient.range; target == MenuTarget::Range && range) {
     return fmt::format("{} \u00D7 {} cells", range->last.query - range->first.query + 1,
                        range->last.key - range->first.key + 1);
   }
-  const std::optional<attention::Cell>& pinned = state_.view.pinned;
+  const std::optional<attention::Cell>& pinned = desk_.state.view.pinned;
   return pinned ? fmt::format("query {} \u00B7 key {}", pinned->query, pinned->key) : std::string();
 }
 
@@ -200,8 +200,7 @@ void Workspace::draw_context_menus(Frame& frame) {
     const MenuContext context{.commands = command_context(), .presets = {}, .devices = {}, .cards = {}};
     const MenuChoice choice = draw_context_menu(frame, context, menu_target_, menu_title(menu_target_));
     if (choice.command) {
-      chosen_ = [this, id = choice.command->id] { run(id); };
-      ui_.request_redraw(2);
+      frame.start_command(choice.command->id);
     }
     ImGui::EndPopup();
   }
@@ -209,28 +208,28 @@ void Workspace::draw_context_menus(Frame& frame) {
 }
 
 void Workspace::draw_welcome(Frame& frame) {
-  pane("welcome", layout_.welcome, ui_.theme().panel, false, [&] {
-    const std::vector<WelcomeCard> cards = welcome_cards();
+  pane("welcome", desk_.layout.welcome, desk_.ui.theme().panel, false, [&] {
+    const std::vector<WelcomeCard> cards = models_.welcome_cards();
     const WelcomeChoice choice = draw_welcome_panel(frame, cards, welcome_memory_);
-    if (choice.card) begin_with(*choice.card);
+    if (choice.card) models_.begin_with(*choice.card);
     if (choice.is_closed) dismiss();
   });
 }
 
 void Workspace::draw_tabs(Frame& frame) {
-  pane("tabs", layout_.tabs, ui_.theme().background, false, [&] {
-    const view::Rect& tabs = layout_.tabs;
+  pane("tabs", desk_.layout.tabs, desk_.ui.theme().background, false, [&] {
+    const view::Rect& tabs = desk_.layout.tabs;
     const float y = tabs.origin.y + std::round((tabs.size.y - kFoldButtonEdge) * 0.5F);
-    draw_tabs_panel(frame, tab_rows_, tabs_width_, layout_.has_sidebar() ? kTabsInset : 0.0F);
+    draw_tabs_panel(frame, tab_rows_, tabs_width_, desk_.layout.has_sidebar() ? kTabsInset : 0.0F);
     const float left = tabs.origin.x + kTabsEdge;
-    if (layout_.has_sidebar() && draw_fold_button(frame, "fold.sidebar", FoldSide::Left, {left, y})) toggle_sidebar();
+    if (desk_.layout.has_sidebar() && draw_fold_button(frame, "fold.sidebar", FoldSide::Left, {left, y})) toggle_sidebar();
     const float right = tabs.end().x - kTabsInset;
-    if (layout_.has_grid() && draw_fold_button(frame, "fold.grid", FoldSide::Right, {right, y})) toggle_grid();
+    if (desk_.layout.has_grid() && draw_fold_button(frame, "fold.grid", FoldSide::Right, {right, y})) toggle_grid();
   });
 }
 
 void Workspace::draw_center(Frame& frame) {
-  pane("center", layout_.center, ui_.theme().background, true, [&] {
+  pane("center", desk_.layout.center, desk_.ui.theme().background, true, [&] {
     frame.transient.hovered.reset();  // each view sets it anew, or has no cells
     frame.transient.visible.reset();
     frame.transient.pointed_number.reset();
@@ -241,8 +240,8 @@ void Workspace::draw_center(Frame& frame) {
       std::unique_ptr<ViewPanel>& panel = open_views_[view.id];
       if (!panel) panel = view.open();
       panel->draw(frame);
-    } else if (!engine_->load_progress()) {
-      draw_empty_panel(frame, engine_->is_busy());
+    } else if (!desk_.engine->load_progress()) {
+      draw_empty_panel(frame, desk_.engine->is_busy());
     }
     if (!frame.transient.pointed_number && frame.transient.hovered) frame.transient.pointed_number = number_at_cell(frame);
     ask_about_number(frame);
@@ -261,50 +260,33 @@ void Workspace::ask_about_number(Frame& frame) {
 }
 
 void Workspace::draw_lesson(Frame& frame) {
-  if (!lessons_.is_open()) return;
-  pane("lesson", layout_.lesson, ui_.theme().panel, true, [&] {
-    if (is_presenting_) {
-      const glm::vec2 corner(layout_.lesson.end().x - kTabsInset, layout_.lesson.origin.y + kTabsEdge);
+  if (!lessons_.player().is_open()) return;
+  pane("lesson", desk_.layout.lesson, desk_.ui.theme().panel, true, [&] {
+    if (desk_.is_presenting) {
+      const glm::vec2 corner(desk_.layout.lesson.end().x - kTabsInset, desk_.layout.lesson.origin.y + kTabsEdge);
       if (draw_fold_button(frame, "fold.sidebar", FoldSide::Left, corner)) toggle_sidebar();
       ImGui::SetCursorPosY(kTabsEdge + kFoldButtonEdge);
     }
-    const float before = lesson_memory_.wanted;
-    const LessonChoice choice = draw_lesson_panel(frame, lessons_, settings_.lessons, lesson_memory_);
-    if (choice.what != LessonChoice::What::None) lesson_choice_ = choice;
-    const bool is_new = before != lesson_memory_.wanted || choice.what != LessonChoice::What::None;
-    if (is_new) ui_.request_redraw(2);
+    lessons_.draw(frame);
   });
 }
 
 void Workspace::draw_sidebar(Frame& frame) {
-  Panes& panes = settings_.panes;
-  pane("sidebar", layout_.sidebar, ui_.theme().panel, true, [&] {
+  Panes& panes = desk_.settings.panes;
+  pane("sidebar", desk_.layout.sidebar, desk_.ui.theme().panel, true, [&] {
     const auto section = [&](const char* name, const char* title, bool& is_open, auto&& draw_content) {
-      if (draw_section_head(frame, name, title, is_open)) {
-        draw_content();
-        ImGui::Dummy({1.0F, 4.0F});
-      }
-      const float y = ImGui::GetCursorScreenPos().y;
-      const view::Rect& bar = layout_.sidebar;
-      ImDrawList* list = ImGui::GetWindowDrawList();
-      list->PushClipRect(bar.origin, bar.end());
-      list->AddLine({bar.origin.x, y}, {bar.end().x, y}, ui_.theme().border);
-      list->PopClipRect();
-      ImGui::Dummy({1.0F, 1.0F});
+      draw_section(frame, desk_.layout.sidebar, name, title, is_open, draw_content);
     };
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
-    const PresetInfo* preset = catalog_.preset(notebook_name(frame.state.source));
+    const PresetInfo* preset = desk_.catalog.preset(notebook_name(frame.state.source));
     const bool captured = is_capture(frame.state.source);
-    if (survey_) section("survey", "What this head does", is_survey_open_, [&] { draw_survey(frame); });
-    if (linked_ && is_linked_step(capture_path(state_.source))) {
-      section("link", "Steps", is_link_open_, [&] { draw_link(frame); });
-    }
+    for (Feature* feature : features_) feature->section(frame);
     section("text", preset || captured || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
             [&] { draw_text_section(frame); });
     // What changed is looked at while the text is; what could be compared comes last.
     const bool compares = frame.state.compare.baseline.has_value();
     const auto comparison = [&] {
-      section("compare", "Compare", panes.is_compare_open, [&] { draw_compare_panel(frame, typed_); });
+      section("compare", "Compare", panes.is_compare_open, [&] { draw_compare_panel(frame, desk_.typed); });
     };
     if (compares) comparison();
     section("model",
@@ -313,24 +295,24 @@ void Workspace::draw_sidebar(Frame& frame) {
                        : "Model",
             panes.is_model_open, [&] { draw_model_section(frame, preset); });
     section("mask", "Mask", panes.is_mask_open,
-            [&] { draw_masks_panel(frame, typed_, expression_drafts_, error_of(ErrorSection::Masks)); });
+            [&] { draw_masks_panel(frame, desk_.typed, expression_drafts_, error_of(ErrorSection::Masks)); });
     if (!compares) comparison();
     ImGui::PopStyleVar();
   });
 }
 
 void Workspace::draw_rails(Frame& frame) {
-  pane("sidebar rail", layout_.sidebar_rail, ui_.theme().panel, false, [&] {
-    const bool has_card = is_presenting_ && lessons_.is_open();
+  pane("sidebar rail", desk_.layout.sidebar_rail, desk_.ui.theme().panel, false, [&] {
+    const bool has_card = desk_.is_presenting && lessons_.player().is_open();
     if (draw_rail(frame, "rail.sidebar", FoldSide::Left, has_card ? "Lesson" : "Text, model, mask")) toggle_sidebar();
   });
-  pane("grid rail", layout_.grid_rail, ui_.theme().panel, false, [&] {
+  pane("grid rail", desk_.layout.grid_rail, desk_.ui.theme().panel, false, [&] {
     if (draw_rail(frame, "rail.grid", FoldSide::Right, "Heads")) toggle_grid();
   });
 }
 
 void Workspace::draw_status(Frame& frame) {
-  pane("status", layout_.status, ui_.theme().panel, false, [&] {
+  pane("status", desk_.layout.status, desk_.ui.theme().panel, false, [&] {
     const StatusChoice choice =
         draw_remarks(frame, {.model_changes = model_changes(frame.state),
                              .compared_with = frame.state.compare.baseline ? compared_with(frame.state) : std::string(),
@@ -340,51 +322,51 @@ void Workspace::draw_status(Frame& frame) {
     if (choice.stops_comparing) run("compare.stop");
     if (choice.fits_colors) run("map.fit");
     if (choice.undoes) take_back();
-    draw_status_panel(frame, {.is_computing = engine_->is_busy(),
+    draw_status_panel(frame, {.is_computing = desk_.engine->is_busy(),
                               .left = choice.end,
                               .job = job_text(),
-                              .verifies_head = settings_.verifies_head});
+                              .verifies_head = desk_.settings.verifies_head});
   });
 }
 
 std::string Workspace::job_text() const {
-  if (const std::optional<CompileProgress> kernels = engine_->compile_progress()) {
+  if (const std::optional<CompileProgress> kernels = desk_.engine->compile_progress()) {
     return fmt::format("compiling kernels {} of {}\u2026", kernels->done, kernels->total);
   }
-  if (const std::optional<PassProgress> pass = engine_->pass_progress()) {
+  if (const std::optional<PassProgress> pass = desk_.engine->pass_progress()) {
     return fmt::format("computing layer {} of {}\u2026 Esc stops", std::min(pass->done + 1, pass->total), pass->total);
   }
-  if (const std::optional<LoadProgress> load = engine_->load_progress(); load && result_.first_layers > 0) {
+  if (const std::optional<LoadProgress> load = desk_.engine->load_progress(); load && desk_.result.first_layers > 0) {
     const std::size_t percent = 100 * load->done_bytes / std::max<std::size_t>(load->total_bytes, 1);
     return fmt::format("the later layers are being loaded, {} %\u2026 Esc stops", percent);
   }
-  if (!model_jobs_.is_opening()) return export_dialog_.status();
-  return fmt::format("opening {}\u2026", model_name(nullptr, model_jobs_.path_being_opened()));
+  if (!models_.jobs().is_opening()) return export_dialog_.status();
+  return fmt::format("opening {}\u2026", model_name(nullptr, models_.jobs().path_being_opened()));
 }
 
 void Workspace::draw_splitters(Frame& frame) {
-  if (is_arriving()) return;
-  const shell::Color color = ui_.theme().border;
-  const shell::Color hot = ui_.theme().accent;
-  if (layout_.has_sidebar()) frame.mark("splitter.sidebar", layout_.sidebar_splitter);
-  if (layout_.has_grid()) frame.mark("splitter.grid", layout_.grid_splitter);
-  Panes& panes = settings_.panes;
-  const SplitterUse sidebar = use_splitter("sidebar splitter", layout_.sidebar_splitter, color, hot);
-  if (sidebar.dragged_to) drag_sidebar(panes, layout_, *sidebar.dragged_to);
+  if (desk_.is_arriving()) return;
+  const shell::Color color = desk_.ui.theme().border;
+  const shell::Color hot = desk_.ui.theme().accent;
+  if (desk_.layout.has_sidebar()) frame.mark("splitter.sidebar", desk_.layout.sidebar_splitter);
+  if (desk_.layout.has_grid()) frame.mark("splitter.grid", desk_.layout.grid_splitter);
+  Panes& panes = desk_.settings.panes;
+  const SplitterUse sidebar = use_splitter("sidebar splitter", desk_.layout.sidebar_splitter, color, hot);
+  if (sidebar.dragged_to) drag_sidebar(panes, desk_.layout, *sidebar.dragged_to);
   if (sidebar.is_double_clicked) panes.sidebar = 0.0F;  // the window's choice again
-  const SplitterUse grid = use_splitter("grid splitter", layout_.grid_splitter, color, hot);
-  if (grid.dragged_to) drag_grid(panes, layout_, *grid.dragged_to);
+  const SplitterUse grid = use_splitter("grid splitter", desk_.layout.grid_splitter, color, hot);
+  if (grid.dragged_to) drag_grid(panes, desk_.layout, *grid.dragged_to);
   if (grid.is_double_clicked) panes.grid = 0.0F;
 }
 
 void Workspace::copy_pinned_cell(Frame& frame) {
-  const std::optional<attention::Cell> pinned = state_.view.pinned;
+  const std::optional<attention::Cell> pinned = desk_.state.view.pinned;
   if (!copies_cell_ || !pinned) return;
   const std::optional<std::string> text = cell_text(frame, *pinned);
   if (!text) return;  // they come with a later frame
   copies_cell_ = false;
-  ImGui::SetClipboardText(ui_.unshaped(*text).c_str());
-  notice_ = {.text = "The pinned cell's numbers are on the clipboard."};
+  ImGui::SetClipboardText(desk_.ui.unshaped(*text).c_str());
+  desk_.tell("The pinned cell's numbers are on the clipboard.");
 }
 
 void Workspace::copy_wanted_numbers(Frame& frame) {
@@ -392,22 +374,21 @@ void Workspace::copy_wanted_numbers(Frame& frame) {
   const MapText text = map_text(frame, *copied_numbers_);
   if (text.is_pending) return;  // the numbers come with a later frame
   copied_numbers_.reset();
-  if (!text.table.empty()) ImGui::SetClipboardText(ui_.unshaped(text.table).c_str());
-  notice_ = {.text = text.message, .is_warning = text.table.empty()};
+  if (!text.table.empty()) ImGui::SetClipboardText(desk_.ui.unshaped(text.table).c_str());
+  desk_.notice = {.text = text.message, .is_warning = text.table.empty()};
 }
 
 void Workspace::draw_dialogs(Frame& frame) {
-  report(draw_guarded([&] {
+  const auto trouble = draw_guarded([&] {
     draw_help_dialog(frame, shows_help_, help_page_);
     draw_about_dialog(frame, shows_about_, renderer_);
     draw_origin_dialog(frame, origin_memory_);
-    export_dialog_.draw(frame, result_.device, settings_.export_directory);
-    draw_file_dialog(frame);
-    draw_model_browser(frame);
-    draw_palette(frame);
-    chosen_step_ = draw_history_window(frame, undo_, shows_history_);
-    if (chosen_step_) ui_.request_redraw(2);
-  }));
+    export_dialog_.draw(frame, desk_.result.device, desk_.settings.export_directory);
+    for (Feature* feature : features_) feature->dialog(frame);
+    if (const auto step = draw_history_window(frame, desk_.undo, shows_history_))
+      desk_.post([this, step] { desk_.state = desk_.undo.go_to(*step); });
+  });
+  if (trouble) desk_.warn(*trouble);
 }
 
 }  // namespace headlight::app

@@ -6,7 +6,6 @@
 
 #include "app/reference_numbers.h"
 #include "app/views/block/block_layout.h"
-#include "app/views/block/block_plan.h"
 #include "app/views/block/block_walk.h"
 #include "app/views/block/residual_chart.h"
 

@@ -14,7 +14,7 @@
 #include "app/analyses/head_similarity.h"
 #include "app/ui_driver.h"
 #include "app/views/heads/drawn_pattern.h"
-#include "app/window/png_file.h"
+#include "app/window/offscreen_viewer.h"
 #include "support/expressions.h"
 #include "support/random.h"
 

@@ -12,7 +12,7 @@
 
 #include "app/ui_driver.h"
 #include "app/widgets/head_list.h"
-#include "app/window/png_file.h"
+#include "app/window/offscreen_viewer.h"
 
 namespace heads_view_test {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "app/panel_stage.h"
-#include "app/views/head/head_about.h"
+#include "app/views/head/head_header.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/head_subject.h"
 #include "app/widgets/range_bar.h"

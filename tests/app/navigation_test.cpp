@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/quantities/strongest.h"
-#include "app/widgets/token_search.h"
+#include "app/widgets/token_menu.h"
 #include "support/random.h"
 
 namespace navigation_test {

@@ -11,7 +11,7 @@
 #include "app/analyses/changed_heads.h"
 #include "app/state/comparison.h"
 #include "app/ui_driver.h"
-#include "app/window/png_file.h"
+#include "app/window/offscreen_viewer.h"
 
 namespace viewer_compare_test {
 

@@ -26,7 +26,7 @@
 #include "app/views/heads/head_table.h"
 #include "app/views/logits/explained_logit.h"
 #include "app/views/what_if/knockout_list.h"
-#include "app/window/png_file.h"
+#include "app/window/offscreen_viewer.h"
 #include "core/atomic_file.h"
 #include "support/retrained_model.h"
 #include "support/temporary_directory.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/ui_driver.h"
-#include "app/window/png_file.h"
+#include "app/window/offscreen_viewer.h"
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"
 

@@ -9,7 +9,7 @@
 #include "app/exports/names.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
-#include "app/window/png_file.h"
+#include "app/window/offscreen_viewer.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "export/npy.h"

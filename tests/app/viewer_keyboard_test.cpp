@@ -15,7 +15,7 @@
 
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
-#include "app/window/png_file.h"
+#include "app/window/offscreen_viewer.h"
 
 namespace viewer_keyboard_test {
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "app/link/link_server.h"
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/ui_driver.h"
-#include "app/window/png_file.h"
+#include "app/window/offscreen_viewer.h"
 
 namespace viewer_typing_test {
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "app/views/block/block_layout.h"
 #include "app/views/block/block_matrices.h"
-#include "app/views/block/block_plan.h"
 #include "app/views/block/block_walk.h"
 
 namespace headlight::app {

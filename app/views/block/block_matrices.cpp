@@ -2,11 +2,11 @@
 
 #include "app/shell/heatmap_renderer.h"
 #include "app/state/comparison.h"
-#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
@@ -30,47 +30,27 @@ TileQuery compared(const Frame& frame, const TileQuery& query) {
   return shows_differences(frame) ? frame.compared(query) : query;
 }
 
-TileQuery stage_query(const Frame& frame, const BlockSource& source, const BlockNode& node) {
-  const QuantityId id = node.stage;
-  return compared(frame, {.quantity = id,
-                          .block = source.subject.block,
-                          .batch = frame.state.selection.batch,
-                          .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
-                          .row = 0,
-                          .rows = node.rows,
-                          .column = 0,
-                          .columns = node.columns,
-                          .pool = 1});
-}
-
-void use_signed_colors(shell::HeatmapImage& image, const ValueRange& range) {
-  const float reach = std::max({std::abs(range.low), std::abs(range.high), 1e-6F});
-  image.color_map = signed_colors();
-  image.low = -reach;
-  image.high = reach;
+TileQuery stage_query(const Frame& frame, const BlockNode& node) {
+  return compared(frame, tile_of(frame, node.stage, {.rows = node.rows, .columns = node.columns}));
 }
 
 void color_stage(const Frame& frame, shell::HeatmapImage& image, Stage stage, const ShownTile& shown) {
   if (stage == Stage::Weights && !shows_differences(frame)) {
     set_weight_colors(image, frame.state, shown, false);
   } else {
-    use_signed_colors(image, shown.facts->range);
+    set_difference_colors(image, shown.facts->range, 1e-6F);
   }
 }
 
 /// The region of the matrix in sight, widened so that it changes seldom.
-struct Region {
-  std::uint32_t row = 0, rows = 0, column = 0, columns = 0;
-};
-
-Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec2 scrolled, glm::vec2 room) {
+view::Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec2 scrolled, glm::vec2 room) {
   const auto first = [](float at, float cell) {
     return static_cast<std::uint32_t>(std::max(at / cell, 0.0F)) / kAligned * kAligned;
   };
   const auto end = [](float at, float cell, std::uint32_t count) {
     return std::min((static_cast<std::uint32_t>(std::max(at / cell, 0.0F)) / kAligned + 1) * kAligned, count);
   };
-  Region region;
+  view::Region region;
   region.row = std::min(first(scrolled.y, kCellHeight), rows - 1);
   region.column = std::min(first(scrolled.x, kCellWidth), columns - 1);
   region.rows = std::max(end(scrolled.y + room.y, kCellHeight, rows), region.row + 1) - region.row;
@@ -79,16 +59,11 @@ Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec2 scro
 }
 
 /// The cells in sight of an unfolded matrix, with their numbers.
-void draw_cells(Frame& frame, const BlockSource& source, const BlockNode& node, const Region& region, glm::vec2 origin) {
+void draw_cells(Frame& frame, const BlockNode& node, const view::Region& region, glm::vec2 origin) {
   const view::Rect area{.origin = origin + glm::vec2(region.column, region.row) * glm::vec2(kCellWidth, kCellHeight),
                         .size = glm::vec2(region.columns, region.rows) * glm::vec2(kCellWidth, kCellHeight)};
   ImDrawList* list = ImGui::GetWindowDrawList();
-  TileQuery query = stage_query(frame, source, node);
-  query.row = region.row;
-  query.rows = region.rows;
-  query.column = region.column;
-  query.columns = region.columns;
-  const ShownTile shown = find_tile(frame, query);
+  const ShownTile shown = find_tile(frame, compared(frame, tile_of(frame, node.stage, region)));
   if (!shown.tile) return list->AddRectFilled(area.origin, area.end(), frame.ui.theme().missing);
   shell::HeatmapImage image = heatmap_of(shown, kPlace, frame.ui.theme());
   image.area = area;
@@ -105,7 +80,7 @@ const model::TokenBatch* row_tokens(const Frame& frame, const BlockNode& node) {
   return has_key_rows ? &frame.result.input->keys(kind) : &frame.result.input->queries(kind);
 }
 
-void draw_labels(const Frame& frame, const BlockNode& node, const Region& region, glm::vec2 corner, glm::vec2 cells,
+void draw_labels(const Frame& frame, const BlockNode& node, const view::Region& region, glm::vec2 corner, glm::vec2 cells,
                  glm::vec2 room) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
@@ -149,7 +124,7 @@ TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockN
     query.columns = shape.keys;
     return query;
   }
-  TileQuery query = stage_query(frame, source, node);
+  TileQuery query = stage_query(frame, node);
   const glm::uvec2 pixels(glm::max(area * frame.ui.scale(), glm::vec2(1.0F)));
   pool_sides(query, pixels);  // vectors of a long text are few columns beside many tokens
   const std::uint32_t columns = std::min(query.column_pool(), kSafePool);
@@ -179,7 +154,7 @@ bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode&
   return true;
 }
 
-std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockSource& source, const BlockNode& node,
+std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node,
                                              const std::optional<attention::Cell>& marked) {
   if (node.rows == 0 || node.columns == 0) return std::nullopt;
   const shell::Theme& theme = frame.ui.theme();
@@ -192,8 +167,8 @@ std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockSource& so
   ImGui::PopStyleVar();
   const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 scrolled(ImGui::GetScrollX(), ImGui::GetScrollY());
-  const Region region = region_in_sight(node.rows, node.columns, scrolled, to_glm(ImGui::GetWindowSize()));
-  draw_cells(frame, source, node, region, origin);
+  const view::Region region = region_in_sight(node.rows, node.columns, scrolled, to_glm(ImGui::GetWindowSize()));
+  draw_cells(frame, node, region, origin);
   frame.mark("block.cells", window_rect());
   std::optional<attention::Cell> hovered;
   const glm::vec2 at = (pointer_position() - origin) / glm::vec2(kCellWidth, kCellHeight);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/views/block/block_plan.h"
+#include "app/views/block/block_layout.h"
 #include "app/widgets/head_subject.h"
 
 namespace headlight::app {
@@ -22,7 +22,7 @@ bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode&
 
 /// The node's matrix with numbers, row and column labels, in a region that scrolls, from the cursor on. Returns the cell
 /// under the pointer.
-std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockSource& source, const BlockNode& node,
+std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node,
                                              const std::optional<attention::Cell>& marked);
 
 }  // namespace headlight::app

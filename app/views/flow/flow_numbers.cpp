@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/cells/provenance.h"
-#include "app/widgets/baseline_numbers.h"
+#include "app/widgets/tile_numbers.h"
 #include "app/widgets/position_header.h"
 #include "export/csv.h"
 #include "export/float_text.h"

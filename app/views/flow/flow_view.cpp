@@ -18,7 +18,7 @@
 #include "app/views/flow/flow_numbers.h"
 #include "app/views/flow/flow_threshold.h"
 #include "app/views/flow/node_tooltip.h"
-#include "app/widgets/baseline_numbers.h"
+#include "app/widgets/tile_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"

@@ -1,7 +1,6 @@
 #include "app/views/grid/grid_view.h"
 
 #include "app/analyses/head_metric_text.h"
-#include "app/frame.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"

@@ -5,7 +5,7 @@
 #include "app/views/head/map_legend.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/marginal_bars.h"
+#include "app/widgets/map_axes.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
@@ -19,12 +19,7 @@ constexpr std::uint32_t kGroupedPlace = 0x57;
 TileQuery whole_map(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
-  return shown_map(selection, {.quantity = attention::Stage::Weights,
-                               .block = selection.block,
-                               .batch = selection.batch,
-                               .head = selection.head,
-                               .rows = shape.queries,
-                               .columns = shape.keys});
+  return shown_map(selection, tile_of(frame, attention::Stage::Weights, {.rows = shape.queries, .columns = shape.keys}));
 }
 
 GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {

@@ -1,19 +1,22 @@
 #include "app/views/head/head_header.h"
 
+#include <array>
+
+#include <fmt/format.h>
+
 #include "app/analyses/head_metric_text.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"
 #include "app/views/head/grouped_head.h"
-#include "app/views/head/head_about.h"
-#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_list.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
@@ -353,6 +356,29 @@ void draw_head_header(Frame& frame) {
   draw_subtitle(frame, line);
   draw_tools(frame, line.tools);
   draw_sentence(frame, shape);
+}
+
+std::string HeadAbout::text() const {
+  std::string all = kind;
+  for (const std::string* part : {&sizes, &line, &grouping}) {
+    if (!part->empty()) all += fmt::format(" · {}", *part);
+  }
+  return all;
+}
+
+std::string fit_about(const HeadAbout& about, float room, const view::MeasureText& measure) {
+  const std::string whole = about.text();
+  if (measure(whole) <= room) return whole;
+  HeadAbout left = about;
+  left.grouping = about.brief_grouping;
+  if (const std::string brief = left.text(); measure(brief) <= room) return brief;
+  for (std::string* part : std::array{&left.sizes, &left.grouping, &left.line}) {
+    if (part->empty()) continue;
+    part->clear();
+    const std::string text = left.text() + " …";
+    if (measure(text) <= room) return text;
+  }
+  return view::shorten(about.kind, room, measure);
 }
 
 }  // namespace headlight::app

@@ -15,7 +15,6 @@
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
-#include "app/widgets/marginal_bars.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/thumbnail.h"

@@ -5,8 +5,8 @@
 #include "app/quantities/shown_map.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/state/comparison.h"
-#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
@@ -59,21 +59,11 @@ bool MapHeatmap::has_masked_cells() const {
 bool MapHeatmap::has_odd_cells() const { return known().tile && known().facts->has_odd; }
 
 TileQuery MapHeatmap::query(const view::Region& region) const {
-  const Selection& selection = frame_.state.selection;
-  const bool has_pooling = std::max(region.pool, region.column_pool()) > 1 && shown_stage(frame_.state) == Stage::Weights;
-  TileQuery query = shown_map(selection,
-                              {.quantity = shown_stage(frame_.state),
-                               .block = selection.block,
-                               .batch = selection.batch,
-                               .head = selection.head,
-                               .row = region.row,
-                               .rows = std::max(region.rows, 1U),
-                               .column = region.column,
-                               .columns = std::max(region.columns, 1U),
-                               .pool = region.pool,
-                               .pooling = has_pooling ? frame_.state.view.pooling : attention::Pooling::Max,
-                               .pooled_columns = region.pooled_columns},
-                              shows_norms(frame_.state));
+  TileQuery query =
+      shown_map(frame_.state.selection, tile_of(frame_, shown_stage(frame_.state), region), shows_norms(frame_.state));
+  query.rows = std::max(region.rows, 1U);
+  query.columns = std::max(region.columns, 1U);
+  if (!query.is_exact() && shown_stage(frame_.state) == Stage::Weights) query.pooling = frame_.state.view.pooling;
   if (head_map_shows_difference(frame_)) query.quantity = difference_of(query.quantity);
   return query;
 }

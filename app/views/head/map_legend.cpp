@@ -1,8 +1,8 @@
 #include "app/views/head/map_legend.h"
 
 #include "app/quantities/shown_map.h"
-#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/tile_numbers.h"
 #include "view/not_finite.h"
 
 namespace headlight::app {

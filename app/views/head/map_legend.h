@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/views/head/map_heatmap.h"
-#include "app/widgets/range_choice.h"
+#include "app/widgets/range_bar.h"
 
 namespace headlight::app {
 

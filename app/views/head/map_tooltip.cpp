@@ -6,7 +6,6 @@
 #include "app/cells/stage_text.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"
-#include "app/widgets/baseline_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
@@ -94,11 +93,9 @@ void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, 
 /// Where the map shows norms, the cell's.
 void draw_norm(Frame& frame, attention::Cell cell) {
   if (!shows_norms(frame.state)) return;
-  const Selection& selection = frame.state.selection;
-  const TileQuery map =
-      shown_map(selection, {.block = selection.block, .batch = selection.batch, .head = selection.head}, true);
+  const TileQuery map = shown_map(frame.state.selection, tile_of(frame, Stage::Weights), true);
   TileNumbers numbers(frame, map.block, map.batch, map.head);
-  const bool is_mean = selection.mean != HeadMean::None;
+  const bool is_mean = frame.state.selection.mean != HeadMean::None;
   draw_number(frame, is_mean ? "mean norm" : "adds (norm)", number_text(numbers.value(map.quantity, cell.query, cell.key)),
               frame.ui.fonts().mono);
 }
@@ -106,11 +103,7 @@ void draw_norm(Frame& frame, attention::Cell cell) {
 /// What the cell has in the baseline, and what changed, where maps show that.
 void draw_change(Frame& frame, attention::Cell cell) {
   if (!head_map_shows_difference(frame)) return;
-  const Selection& selection = frame.state.selection;
-  const TileQuery map = shown_map(
-      selection,
-      {.quantity = shown_stage(frame.state), .block = selection.block, .batch = selection.batch, .head = selection.head},
-      shows_norms(frame.state));
+  const TileQuery map = shown_map(frame.state.selection, tile_of(frame, shown_stage(frame.state)), shows_norms(frame.state));
   TileNumbers changes(frame, map.block, map.batch, map.head);
   const std::optional<float> change = changes.cell(difference_of(map.quantity), cell);
   draw_number(frame, difference_caption(frame.state), number_text(change), frame.ui.fonts().mono);
@@ -118,8 +111,7 @@ void draw_change(Frame& frame, attention::Cell cell) {
 
 /// The numbers of a mean: there are no scores behind it, but those of its heads.
 void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
-  const Selection& selection = frame.state.selection;
-  const TileQuery map = shown_map(selection, {.block = selection.block, .batch = selection.batch, .head = selection.head});
+  const TileQuery map = shown_map(frame.state.selection, tile_of(frame, Stage::Weights));
   TileNumbers numbers(frame, map.block, map.batch, map.head, map.quantity);
   const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(cell.query);
   draw_norm(frame, cell);

@@ -13,7 +13,7 @@
 #include "app/cells/provenance.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/scored_heads.h"
-#include "app/widgets/baseline_numbers.h"
+#include "app/widgets/tile_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
 

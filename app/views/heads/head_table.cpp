@@ -10,7 +10,7 @@
 
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/click_area.h"
-#include "app/widgets/baseline_numbers.h"
+#include "app/widgets/tile_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/shown_tile.h"

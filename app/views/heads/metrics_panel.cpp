@@ -6,7 +6,7 @@
 
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/head_table.h"
-#include "app/widgets/baseline_numbers.h"
+#include "app/widgets/tile_numbers.h"
 #include "app/widgets/head_tools.h"
 
 namespace headlight::app {

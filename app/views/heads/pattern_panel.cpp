@@ -14,7 +14,7 @@
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/pattern_pad.h"
 #include "app/views/heads/scored_heads.h"
-#include "app/widgets/baseline_numbers.h"
+#include "app/widgets/tile_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"

@@ -13,7 +13,7 @@
 #include "app/state/comparison.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/similarity_map.h"
-#include "app/widgets/baseline_numbers.h"
+#include "app/widgets/tile_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"

@@ -2,7 +2,6 @@
 
 #include "app/exports/line_set.h"
 #include "app/views/lines/line_layout.h"
-#include "app/views/lines/line_sides.h"
 
 namespace headlight::app {
 

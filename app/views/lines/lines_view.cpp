@@ -3,10 +3,10 @@
 #include "app/cells/stage_text.h"
 #include "app/exports/line_figure.h"
 #include "app/views/lines/line_layout.h"
-#include "app/views/lines/line_sides.h"
 #include "app/views/lines/lines_drawing.h"
 #include "app/views/lines/lines_header.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/origin_dialog.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
@@ -197,13 +197,10 @@ class LinesView final : public ViewPanel {
     const bool is_of_token = hovered && inputs_.token == hovered && !lines.empty();  // the lines are its own
     const WeightLine* line = found ? &lines[*found] : is_of_token ? &lines.back() : nullptr;
     if (line == nullptr) return nullptr;
-    frame.transient.pointed_number = NumberRef{.of = std::string(attention::to_string(attention::Stage::Weights)),
-                                               .block = frame.state.selection.block,
-                                               .batch = frame.state.selection.batch,
-                                               .head = line->head,
-                                               .row = line->query,
-                                               .column = line->key,
-                                               .value = double{line->weight}};
+    NumberRef number = number_of(frame, attention::to_string(attention::Stage::Weights),
+                                 {.query = line->query, .key = line->key}, line->weight);
+    number.head = line->head;
+    frame.transient.pointed_number = std::move(number);
     if (!found) return nullptr;
     frame.transient.hovered = attention::Cell{.query = line->query, .key = line->key};
     frame.transient.hovered_stage = attention::Stage::Weights;
@@ -244,14 +241,13 @@ class LinesView final : public ViewPanel {
       if (!is_drawn) continue;
       asks_nothing = false;
       heads_.push_back(head);
-      const EngineTile* known = frame.ask(frame.compared(TileQuery{.quantity = attention::Stage::Weights,
-                                                                   .block = selection.block,
-                                                                   .batch = selection.batch,
-                                                                   .head = head,
-                                                                   .row = region.queries.begin,
-                                                                   .rows = region.queries.count(),
-                                                                   .column = region.keys.begin,
-                                                                   .columns = region.keys.count()}));
+      TileQuery wanted = tile_of(frame, attention::Stage::Weights,
+                                 {.row = region.queries.begin,
+                                  .rows = region.queries.count(),
+                                  .column = region.keys.begin,
+                                  .columns = region.keys.count()});
+      wanted.head = head;
+      const EngineTile* known = frame.ask(frame.compared(wanted));
       if (!known) continue;
       inputs.tiles.push_back(known->tile);
       const ValueRange& range = known->facts->range;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/analyses/logit_attribution.h"
-#include "app/widgets/logit_choice.h"
+#include "app/widgets/position_header.h"
 
 namespace headlight::app {
 

@@ -25,15 +25,8 @@ constexpr std::uint64_t kPlace = 0x4E55'1000;
 ShownTile key_block(Frame& frame, const HeadSubject& subject, std::uint32_t block) {
   const inference::BlockShape& shape = subject.geometry.shape;
   const std::uint32_t row = block * kBlockRows;
-  return find_tile(frame, {.quantity = Stage::K,
-                           .block = subject.block,
-                           .batch = frame.state.selection.batch,
-                           .head = frame.state.selection.head,
-                           .row = row,
-                           .rows = std::min(kBlockRows, shape.keys - row),
-                           .column = 0,
-                           .columns = shape.d_k,
-                           .pool = 1});
+  return find_tile(
+      frame, tile_of(frame, Stage::K, {.row = row, .rows = std::min(kBlockRows, shape.keys - row), .columns = shape.d_k}));
 }
 
 /// One row of K; empty while it is being computed.
@@ -159,15 +152,8 @@ class KeyRows {
     const Selection& selection = frame_.state.selection;
     TileNumbers numbers(frame_, selection.block, selection.batch, selection.head);
     const NumberSource::Numbers scores = numbers.row(Stage::Scaled, pair_.cell.query);
-    const ShownTile weights = find_tile(frame_, {.quantity = Stage::Weights,
-                                                 .block = selection.block,
-                                                 .batch = selection.batch,
-                                                 .head = selection.head,
-                                                 .row = pair_.cell.query,
-                                                 .rows = 1,
-                                                 .column = 0,
-                                                 .columns = shape_.keys,
-                                                 .pool = 1});
+    const ShownTile weights =
+        find_tile(frame_, tile_of(frame_, Stage::Weights, {.row = pair_.cell.query, .rows = 1, .columns = shape_.keys}));
     const shell::ControlGroup group(frame_.ui.keyboard(), "keys");
     for (std::uint32_t key = first_; key < end_; ++key) {
       const view::Rect row{.origin = {origin_.x, origin_.y + static_cast<float>(key) * kRowHeight},

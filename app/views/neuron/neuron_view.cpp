@@ -2,17 +2,27 @@
 
 #include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
-#include "app/views/neuron/chain_panel.h"
-#include "app/views/neuron/neuron_figure.h"
 #include "app/views/neuron/product_table.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
+#include "core/error.h"
+#include "export/products_figure.h"
+#include "export/score_figure.h"
+#include "view/number_format.h"
 
 namespace headlight::app {
 namespace {
+
+/// The numbers in the order of the pair's components.
+exporting::ScoreFigure::Vector vector_of(const NeuronPair& pair, const char* title, view::Rgb color,
+                                         std::span<const float> values) {
+  exporting::ScoreFigure::Vector vector{.title = title, .color = color, .values = {}};
+  for (const std::size_t component : pair.order) vector.values.push_back(values[component]);
+  return vector;
+}
 
 constexpr float kChainWidth = 300.0F;
 constexpr float kLeastTable = 330.0F;      // narrower: the chain goes below the table
@@ -88,20 +98,14 @@ void draw_header(Frame& frame, const HeadSubject& subject, NeuronMemory& memory)
 }
 
 /// Where there is a baseline, what the pair's score and weight changed by, or why that can't be told.
-void draw_changes(Frame& frame, const HeadSubject& subject, attention::Cell cell) {
+void draw_changes(Frame& frame, attention::Cell cell) {
   const CompareChoices& compare = frame.state.compare;
   if (!compare.baseline || !compare.shows_difference) return;
   std::string text = fmt::format("Changes, {} \u201C{}\u201D, of this query and key:", difference_caption(frame.state),
                                  compare.baseline->name);
   const auto add = [&](const char* name, attention::Stage stage) {
-    const EngineTile* known = frame.ask(TileQuery{.quantity = difference_of(stage),
-                                                  .block = subject.block,
-                                                  .batch = frame.state.selection.batch,
-                                                  .head = subject.geometry.head,
-                                                  .row = cell.query,
-                                                  .rows = 1,
-                                                  .column = cell.key,
-                                                  .columns = 1});
+    const EngineTile* known =
+        frame.ask(tile_of(frame, difference_of(stage), {.row = cell.query, .rows = 1, .column = cell.key, .columns = 1}));
     const bool is_known = known != nullptr && !known->tile->values.empty();
     text += fmt::format(" {} {}", name, is_known ? signed_text(double{known->tile->values.front()}) : "\u2026");
   };
@@ -231,7 +235,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   if (pointed && *pointed < subject.geometry.shape.keys) cell.key = *pointed;
   choose_tokens(frame, subject, chosen, memory);
   if (memory.pointed != pointed) frame.ui.request_redraw(2);
-  draw_changes(frame, subject, cell);
+  draw_changes(frame, cell);
   NeuronPair pair = read_pair(frame, subject, cell);
   copy_when_known(frame, subject, pair, memory);
   if (pair.is_known()) memory.shown = std::move(pair);
@@ -270,6 +274,106 @@ std::unique_ptr<ViewPanel> open_neuron_view() {
     bool shows_keys_ = false;  ///< in the last frame
   };
   return std::make_unique<NeuronView>();
+}
+
+NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
+  const Selection& selection = frame.state.selection;
+  const shell::Theme& theme = shell::theme_of(shell::ThemeKind::Light);  // the paper is white
+  return {.title = fmt::format("Layer {}, head {}: query {} \u201C{}\u201D and key {} \u201C{}\u201D",
+                               selection.block.layer.value, selection.head, pair.cell.query,
+                               frame.ui.unshaped(pair.query_name), pair.cell.key, frame.ui.unshaped(pair.key_name)),
+          .subtitle = fmt::format("{}, d_k = {}. {}", kind_name(frame.result, selection.block.kind),
+                                  pair.chain.products.size(), compare_with_device(pair.chain, pair.is_captured)),
+          .keys_title = fmt::format("Layer {}, head {}: query {} \u201C{}\u201D and all keys", selection.block.layer.value,
+                                    selection.head, pair.cell.query, frame.ui.unshaped(pair.query_name)),
+          .keys_subtitle = fmt::format("{}, d_k = {}; each score as it enters the mask",
+                                       kind_name(frame.result, selection.block.kind), pair.chain.products.size()),
+          .query = view::unpack(theme.query),
+          .key = view::unpack(theme.key),
+          .output = view::unpack(theme.output)};
+}
+
+std::unique_ptr<exporting::Drawing> make_neuron_figure(const NeuronPair& pair, const NeuronLook& look) {
+  std::vector<float> query, key;
+  for (const Product& product : pair.chain.products) {
+    query.push_back(product.left);
+    key.push_back(product.right);
+  }
+  exporting::ScoreFigure figure{.title = look.title,
+                                .subtitle = look.subtitle,
+                                .components = {},
+                                .vectors = {},
+                                .products = {},
+                                .product_title = "product q\u00B7k",
+                                .lines = {},
+                                .output_color = look.output,
+                                .style = {}};
+  for (const std::size_t component : pair.order) {
+    figure.components.push_back(fmt::format("{}", component));
+    figure.products.push_back(pair.chain.products[component].value());
+  }
+  const bool is_rotated = !pair.query_before.empty();
+  if (is_rotated) figure.vectors.push_back(vector_of(pair, "q before", look.query, pair.query_before));
+  figure.vectors.push_back(vector_of(pair, is_rotated ? "q, RoPE" : "q", look.query, query));
+  if (is_rotated) figure.vectors.push_back(vector_of(pair, "k before", look.key, pair.key_before));
+  figure.vectors.push_back(vector_of(pair, is_rotated ? "k, RoPE" : "k", look.key, key));
+  for (const ChainLine& line : pair.chain.lines) {
+    std::string calculation = line.formula;
+    if (!line.numbers.empty()) calculation += " = " + line.numbers;
+    figure.lines.push_back({.name = line.name,
+                            .value = line.value ? view::format_exact(static_cast<float>(*line.value)) : std::string(),
+                            .calculation = std::move(calculation),
+                            .note = line.note,
+                            .is_result = line.name == "weight"});
+  }
+  return exporting::make_drawing(std::move(figure));
+}
+
+NeuronKeys keep_keys(Frame& frame, const HeadSubject& subject, const NeuronPair& pair) {
+  const inference::BlockShape& shape = subject.geometry.shape;
+  NeuronKeys kept;
+  if (!frame.result.input || shape.keys > exporting::kMostProductRows) return kept;
+  const model::TokenBatch& tokens = frame.result.input->keys(subject.block.kind);
+  for (std::uint32_t key = 0; key < shape.keys; ++key)
+    kept.names.push_back(frame.ui.unshaped(token_name(frame, tokens, key)));
+  const auto ask = [&](attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t columns) {
+    const EngineTile* known = frame.ask(tile_of(frame, stage, {.row = row, .rows = rows, .columns = columns}));
+    return known != nullptr && known->run == frame.result.run ? known->tile : nullptr;
+  };
+  kept.keys = ask(attention::Stage::K, 0, shape.keys, shape.d_k);
+  kept.scores = ask(attention::Stage::Scaled, pair.cell.query, 1, shape.keys);
+  kept.weights = ask(attention::Stage::Weights, pair.cell.query, 1, shape.keys);
+  return kept;
+}
+
+std::unique_ptr<exporting::Drawing> make_keys_figure(const NeuronPair& pair, const NeuronKeys& shown,
+                                                     const NeuronLook& look) {
+  if (shown.names.empty()) {
+    throw Error("a figure has room for the products of {} keys, and this text has more: choose \"one key\"",
+                exporting::kMostProductRows);
+  }
+  if (!shown.keys || !shown.scores || !shown.weights || shown.keys->request.columns != pair.order.size()) return nullptr;
+  exporting::ProductsFigure figure{.title = look.keys_title,
+                                   .subtitle = look.keys_subtitle,
+                                   .components = {},
+                                   .rows = {},
+                                   .key_color = look.key,
+                                   .output_color = look.output,
+                                   .style = {}};
+  for (const std::size_t component : pair.order) figure.components.push_back(fmt::format("{}", component));
+  for (std::uint32_t key = 0; key < shown.names.size(); ++key) {
+    exporting::ProductsFigure::Row& row = figure.rows.emplace_back();
+    row.index = fmt::format("{}", key);
+    row.name = shown.names[key];
+    for (const std::size_t component : pair.order) {
+      const auto column = static_cast<std::uint32_t>(component);
+      row.products.push_back(pair.chain.products[component].left * shown.keys->at(key, column));
+    }
+    row.score = shown.scores->at(0, key);
+    row.weight = shown.weights->at(0, key);
+    row.is_masked = shown.weights->is_masked(0, key);
+  }
+  return exporting::make_drawing(std::move(figure));
 }
 
 }  // namespace headlight::app

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/frame.h"
-#include "app/widgets/logit_choice.h"
+#include "app/widgets/position_header.h"
 
 namespace headlight::app {
 

@@ -6,7 +6,7 @@
 
 #include "app/analyses/analysis.h"
 #include "app/frame.h"
-#include "app/widgets/logit_choice.h"
+#include "app/widgets/position_header.h"
 
 namespace headlight::app {
 

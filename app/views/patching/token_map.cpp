@@ -7,7 +7,7 @@
 
 #include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/map_cell.h"
+#include "app/widgets/cell_numbers.h"
 
 namespace headlight::app {
 namespace {

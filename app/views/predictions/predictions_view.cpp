@@ -6,7 +6,6 @@
 #include "app/exports/shown_predictions.h"
 #include "app/state/comparison.h"
 #include "app/views/predictions/every_position.h"
-#include "app/views/predictions/logit_lens.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/form.h"
 #include "app/widgets/head_controls.h"

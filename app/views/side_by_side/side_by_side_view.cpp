@@ -8,7 +8,7 @@
 #include "app/state/comparison.h"
 #include "app/views/side_by_side/sides_choice.h"
 #include "app/views/side_by_side/weight_map.h"
-#include "app/widgets/color_bar.h"
+#include "app/widgets/range_bar.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
 #include "app/widgets/thumbnail.h"
@@ -44,7 +44,7 @@ struct Rooms {
 
 Side left_side(const Frame& frame) {
   const Selection& selection = frame.state.selection;
-  const TileQuery map = shown_map(selection, {.block = selection.block, .batch = selection.batch, .head = selection.head});
+  const TileQuery map = shown_map(selection, tile_of(frame, attention::Stage::Weights));
   const HeadRef head{.block = selection.block, .head = selection.head};
   std::string title = selection.mean == HeadMean::None    ? head_name(head)
                       : selection.mean == HeadMean::Layer ? fmt::format("mean of layer {}", selection.block.layer.value)

@@ -3,8 +3,40 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/cells/stage_text.h"
+
 namespace headlight::app {
 namespace {
+
+using attention::Stage;
+using Other = StepMatrix::Other;
+
+/// Texts of the matrices that are no stage, in the order of StepMatrix::Other.
+struct Names {
+  const char* title;
+  const char* symbol;
+  const char* name;
+  const char* space;
+};
+constexpr Names kNames[] = {
+    {.title = "memory", .symbol = "E", .name = "memory", .space = "ℝ^{n_k×d_{model}}"},
+    {.title = "token vectors", .symbol = "T", .name = "token_vectors", .space = "ℝ^{n×d_{model}}"},
+    {.title = "positions", .symbol = "P", .name = "positions", .space = "ℝ^{n×d_{model}}"},
+    {.title = "token types", .symbol = "S", .name = "token_types", .space = "ℝ^{n×d_{model}}"},
+    {.title = "sum", .symbol = "T + P", .name = "embedding_sum", .space = "ℝ^{n×d_{model}}"},
+    {.title = "of all heads", .symbol = "Q", .name = "all_q", .space = "ℝ^{n×h·d_k}"},
+    {.title = "of all heads", .symbol = "K", .name = "all_k", .space = "ℝ^{n×h_{kv}·d_k}"},
+    {.title = "of all heads", .symbol = "V", .name = "all_v", .space = "ℝ^{n×h_{kv}·d_v}"},
+    {.title = "of all heads", .symbol = "H", .name = "all_heads", .space = "ℝ^{n×h·d_v}"},
+    {.title = "query weights", .symbol = "W_Q", .name = "w_q", .space = "ℝ^{d_{model}×d_k}"},
+    {.title = "key weights", .symbol = "W_K", .name = "w_k", .space = "ℝ^{d_{model}×d_k}"},
+    {.title = "value weights", .symbol = "W_V", .name = "w_v", .space = "ℝ^{d_{model}×d_v}"},
+    {.title = "output weights", .symbol = "W_O", .name = "w_o", .space = "ℝ^{h·d_v×d_{model}}"},
+    {.title = "gate weights", .symbol = "W_G", .name = "w_gate", .space = "ℝ^{d_{model}×d_{ff}}"},
+    {.title = "feed-forward weights", .symbol = "W_1", .name = "w_1", .space = "ℝ^{d_{model}×d_{ff}}"},
+    {.title = "feed-forward weights", .symbol = "W_2", .name = "w_2", .space = "ℝ^{d_{ff}×d_{model}}"}};
+
+const Names& names_of(StepMatrix matrix) { return kNames[static_cast<std::size_t>(matrix.other())]; }
 
 constexpr std::uint32_t kMostRowsWithNumbers = 24;
 constexpr float kLeastCell = 4.0F;
@@ -39,6 +71,53 @@ MatrixPlan plan_matrix(StepMatrix stage, std::uint32_t rows, std::uint32_t colum
   if (limits.first_row) plan.first_row = std::min(*limits.first_row, rows - plan.shown_rows);
   if (limits.first_column) plan.first_column = std::min(*limits.first_column, columns - plan.shown_columns);
   return plan;
+}
+
+const char* step_title(StepMatrix matrix) {
+  return matrix.is_stage() ? quantity(matrix.stage()).title.c_str() : names_of(matrix).title;
+}
+
+const char* step_symbol(StepMatrix matrix) {
+  return matrix.is_stage() ? quantity(matrix.stage()).symbol.c_str() : names_of(matrix).symbol;
+}
+
+std::string step_name(StepMatrix matrix) {
+  return matrix.is_stage() ? std::string(attention::to_string(matrix.stage())) : names_of(matrix).name;
+}
+
+shell::Color step_color(StepMatrix matrix, const shell::Theme& theme) {
+  if (matrix.is_stage()) return role_color(quantity(matrix.stage()).role, theme);
+  if (matrix == Other::QueryWeight) return theme.query;
+  if (matrix == Other::KeyWeight) return theme.key;
+  if (matrix == Other::ValueWeight) return theme.value;
+  if (matrix == Other::AllQueries) return theme.query;
+  if (matrix == Other::AllKeys) return theme.key;
+  if (matrix == Other::AllValues) return theme.value;
+  return matrix.is_weight() || matrix == Other::AllHeads ? theme.output : theme.text;
+}
+
+std::string step_space(StepMatrix matrix, const BlockGeometry& geometry) {
+  if (!matrix.is_stage()) return names_of(matrix).space;
+  const model::BlockKind kind = geometry.is_self ? model::BlockKind::EncoderSelf : model::BlockKind::Cross;
+  return space_of(quantity(matrix.stage()), geometry.shape, kind);
+}
+
+const char* step_rows(StepMatrix matrix, const BlockGeometry& geometry) {
+  if (matrix == Other::OutputWeight) return "h·d_v";
+  if (matrix == Other::FfnWeight) return "d_{ff}";
+  if (matrix.is_weight()) return "d_{model}";
+  if (matrix.has_key_rows()) return geometry.is_self ? "token" : "key";
+  return matrix.is_map() || !geometry.is_self ? "query" : "token";
+}
+
+const char* step_columns(StepMatrix matrix) {
+  if (matrix.is_map()) return "key";
+  if (matrix.is_stage()) return quantity(matrix.stage()).width.c_str();
+  if (matrix == Other::AllQueries || matrix == Other::AllKeys) return "h·d_k";
+  if (matrix == Other::AllValues || matrix == Other::AllHeads) return "h·d_v";
+  if (matrix == Other::QueryWeight || matrix == Other::KeyWeight) return "d_k";
+  if (matrix == Other::GateWeight || matrix == Other::HiddenWeight) return "d_{ff}";
+  return matrix == Other::ValueWeight ? "d_v" : "d_{model}";
 }
 
 }  // namespace headlight::app

@@ -1,11 +1,11 @@
 #include "app/views/steps/matrix_view.h"
 
-#include "app/views/steps/step_text.h"
-#include "app/widgets/baseline_numbers.h"
+#include "app/views/steps/matrix_plan.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/color_bar.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/tile_numbers.h"
 #include "view/head_palette.h"
 
 namespace headlight::app {
@@ -198,11 +198,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   if (is_weights) {
     set_weight_colors(image, frame.state, shown_tile, false);
   } else {
-    const ValueRange range = shown_tile.facts->range;
-    const float reach = std::max({std::abs(range.low), std::abs(range.high), 1e-6F});
-    image.color_map = signed_colors();
-    image.low = -reach;
-    image.high = reach;
+    set_difference_colors(image, shown_tile.facts->range, 1e-6F);
   }
   frame.ui.heatmaps().draw(list, image);
   // Colours near the ground's would vanish into it.
@@ -258,15 +254,9 @@ view::Rect MatrixView::cells() const {
 
 TileQuery MatrixView::query(const Frame& frame) const {
   const QuantityId id = plan.stage.stage();
-  TileQuery query{.quantity = id,
-                  .block = block,
-                  .batch = frame.state.selection.batch,
-                  .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
-                  .row = plan.first_row,
-                  .rows = plan.shown_rows,
-                  .column = plan.first_column,
-                  .columns = plan.shown_columns,
-                  .pool = 1};
+  TileQuery query =
+      tile_of(frame, id,
+              {.row = plan.first_row, .rows = plan.shown_rows, .column = plan.first_column, .columns = plan.shown_columns});
   if (shows_difference_of(frame, id)) query.quantity = difference_of(id);
   return query;
 }

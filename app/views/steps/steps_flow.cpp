@@ -5,11 +5,11 @@
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"
 #include "app/state/comparison.h"
-#include "app/views/steps/step_text.h"
-#include "app/widgets/baseline_numbers.h"
+#include "app/views/steps/matrix_plan.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {

@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "app/cells/arithmetic.h"
-#include "app/views/steps/step_text.h"
+#include "app/views/steps/matrix_plan.h"
 #include "app/views/steps/steps_flow.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/controls.h"

@@ -299,14 +299,9 @@ TextShades shades_of(Frame& frame, LockedToken chosen) {
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
   const bool is_row = chosen.side == MapSide::Query;
   if (chosen.token >= (is_row ? shape.queries : shape.keys)) return {};
-  const TileQuery wanted = frame.compared(shown_map(selection, {.quantity = attention::Stage::Weights,
-                                                                .block = selection.block,
-                                                                .batch = selection.batch,
-                                                                .head = selection.head,
-                                                                .row = is_row ? chosen.token : 0,
-                                                                .rows = is_row ? 1 : shape.queries,
-                                                                .column = is_row ? 0 : chosen.token,
-                                                                .columns = is_row ? shape.keys : 1}));
+  const view::Region line = is_row ? view::Region{.row = chosen.token, .rows = 1, .columns = shape.keys}
+                                   : view::Region{.rows = shape.queries, .column = chosen.token, .columns = 1};
+  const TileQuery wanted = frame.compared(shown_map(selection, tile_of(frame, attention::Stage::Weights, line)));
   const EngineTile* known = frame.ask(wanted);
   TextShades shades{.weights = {}, .is_difference = frame.shows_difference()};
   if (!known) return shades;

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "app/state/number_ref.h"
+#include "app/state/state.h"
+
+namespace headlight::app {
+
+/// The first text box's action in the next frame: none, or take the keyboard with the caret at the end of the text or
+/// with the whole text selected. In the order of shell::FieldFocus.
+enum class TextFocus : std::uint8_t { None, AtEnd, SelectAll };
+
+/// Where the next strongest cell is looked for: in the pinned cell's row or column, or in the whole map.
+enum class StrongestOf : std::uint8_t { Row, Column, Map };
+
+/// Rows and columns of the big heatmap, all of which count.
+struct CellRange {
+  attention::Cell first, last;  ///< the upper left and the lower right cell
+
+  bool operator==(const CellRange&) const = default;
+};
+
+/// The search for tokens of the big heatmap.
+struct TokenSearch {
+  bool is_open = false;     ///< its bar is shown
+  bool takes_keys = false;  ///< the bar's field takes the keyboard in the next frame
+  std::string text = {};
+  int steps = 0;  ///< finds to go on by, backwards where negative; set by commands, cleared by the map
+};
+
+/// What a lesson's card points at. It changes how things are shown, and no choice of the user.
+struct Aim {
+  std::string control = {};    ///< name of a widget that is outlined: "mask.fill.1"; the section that has it is unfolded
+  std::string matrix = {};     ///< id of the matrix that Steps scrolls to: "scaled", "w_q"
+  bool scrolls = false;        ///< the card has just been opened: whoever draws the control or the matrix scrolls to it
+  bool shows_indices = false;  ///< axes number their tokens, from 0
+  bool conceals = false;       ///< cells of maps are blank: the user is asked what is in them
+
+  bool operator==(const Aim&) const = default;
+};
+
+/// State of pointer and keyboard, neither undone nor saved.
+struct Transient {
+  Aim aim;
+  std::optional<attention::Cell> hovered;  ///< under the pointer, in `hovered_stage`'s matrix
+  attention::Stage hovered_stage = attention::Stage::Weights;
+  /// The token whose chip is under the pointer, as a row and as a column of the map; set and cleared by the text panel.
+  std::optional<std::uint32_t> pointed_query, pointed_key;
+  /// The row whose weights shade the keys' chips: under the pointer on the map or among the chips, else the pinned one.
+  std::optional<std::uint32_t> followed_query;
+  float zoom = 1.0f;                           ///< of the big heatmap; 1 fits the area
+  glm::vec2 pan{0.0F};                         ///< of the big heatmap, in cells
+  std::optional<attention::Cell> reveals;      ///< the big heatmap moves until it shows the cell, and clears this
+  std::optional<CellRange> range;              ///< dragged over the big heatmap; of its selected map
+  std::optional<CellRange> visible;            ///< of the big heatmap on screen; set by it, cleared each frame
+  std::optional<StrongestOf> seeks_strongest;  ///< set by commands; cleared by the map, which pins the cell
+  /// The head with the highest value is selected as soon as it is known; set by commands, cleared by the window.
+  std::optional<evaluation::HeadMetric> seeks_head;
+  TokenSearch search;
+  std::optional<NumberRef> pointed_number;  ///< under the pointer, or held, in the view on screen; cleared each frame
+  std::optional<NumberRef> asked_number;    ///< where it is from is told in a window of its own, until that is closed
+  std::optional<LockedToken> token_menu;    ///< a menu of this token is opened at the pointer; cleared by the window
+  bool paints = false;                      ///< the brush is on: the left button masks and unmasks cells of the big heatmap
+  TextFocus text_focus = TextFocus::None;   ///< cleared by the text box
+  bool focuses_second_text = false;         ///< its box takes the keyboard in the next frame, and clears this
+};
+
+}  // namespace headlight::app

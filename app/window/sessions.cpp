@@ -1,0 +1,123 @@
+#include "app/window/sessions.h"
+
+#include "app/analyses/run_sample.h"
+#include "app/state/model_changes.h"
+#include "app/state/opened_file.h"
+#include "app/state/portable_state.h"
+#include "core/error.h"
+
+namespace headlight::app {
+
+namespace fs = std::filesystem;
+
+void Sessions::open_files(const std::vector<std::string>& paths) {
+  if (paths.empty()) return;
+  const fs::path path = paths.front();
+  const FileKind kind = kind_of_file(path);
+  if (kind == FileKind::Capture) return models_.open_capture(path);
+  if (kind == FileKind::Model) return models_.open(path);
+  desk_.attempt([&] {
+    kind == FileKind::Session ? show_session(path) : kind == FileKind::Lesson ? lessons_.show(path) : show_text(path);
+  });
+}
+
+void Sessions::show_text(const fs::path& path) {
+  app::open_text(path, desk_.state);
+  desk_.notice = {};
+  desk_.ui.ensure_glyphs(desk_.state.text());
+}
+
+void Sessions::show_session(const fs::path& path) {
+  const Result<State> loaded = load_session(path);
+  if (!loaded) throw Error("{}", loaded.error());
+  desk_.stop_generating();  // and what was done before is a step of its own
+  desk_.state = *loaded;
+  find_moved_model(desk_.state);
+  for (const std::string& recent : desk_.settings.recent_models) find_at(desk_.state, recent);
+  session_.reset();  // a figure is no place to save to
+  if (!is_figure_path(path)) session_ = OpenSession{.path = path, .saved = desk_.state};
+  record_use_ = RecordUse::Compare;
+  const std::string changed = model_changes(desk_.state);
+  desk_.tell(changed.empty() ? "" : fmt::format("{}: {}", path.filename().string(), changed));
+  desk_.ensure_glyphs();
+}
+
+void Sessions::write_session(const fs::path& path) {
+  app::save_session(path, desk_.state);
+  session_ = OpenSession{.path = path, .saved = desk_.state};
+  record_use_ = RecordUse::Write;
+  desk_.tell(fmt::format("Saved {}", path.string()));
+}
+
+void Sessions::use_record(Frame& frame) {
+  if (record_use_ == RecordUse::None) return;
+  if (!session_ || run_inputs(desk_.state) != run_inputs(session_->saved)) {
+    record_use_ = RecordUse::None;
+    return;
+  }
+  if (!desk_.is_current()) return;
+  const Analysed* sampled = frame.ask(AnalysisQuery{.analysis = &kRunSample});
+  if (!sampled || !sampled->is_done || sampled->run != desk_.result.run) return;
+  const RecordUse use = std::exchange(record_use_, RecordUse::None);
+  const auto* numbers = sampled->as<RunSample>();
+  if (!numbers) return;  // the run can't be sampled: the session stays without a record
+  const SessionRecord computed = record_of(*numbers, desk_.result.device);
+  desk_.attempt([&] {
+    if (use == RecordUse::Write) return app::save_session(session_->path, session_->saved, &computed);
+    const std::optional<SessionRecord> saved = load_record(session_->path);
+    if (!saved) return;
+    const RecordAgreement agreement = compare(*saved, computed);
+    if (!desk_.notice.text.empty()) desk_.notice.text += " · ";
+    desk_.notice.text += describe(agreement, *saved);
+    desk_.notice.is_warning |= !agrees(agreement) || !agreement.is_same_model;
+  });
+}
+
+void Sessions::save() {
+  if (!session_) return save_as();
+  desk_.attempt([&] { write_session(session_->path); });
+}
+
+void Sessions::save_as() {
+  ask(FilePurpose::SaveSession, open_path(), [this](const fs::path& path) { write_session(path); });
+}
+
+void Sessions::open() {
+  ask(FilePurpose::OpenSession, open_path(), [this](const fs::path& path) { show_session(path); });
+}
+
+void Sessions::open_capture() {
+  ask(FilePurpose::OpenCapture, capture_path(desk_.state.source),
+      [this](const fs::path& path) { models_.show_capture(path); });
+}
+
+void Sessions::open_text() {
+  ask(FilePurpose::OpenText, {}, [this](const fs::path& path) { show_text(path); });
+}
+
+void Sessions::ask(FilePurpose purpose, const fs::path& current, std::function<void(const fs::path&)> use) {
+  files_.open(purpose, current, desk_.settings.export_directory);
+  use_ = std::move(use);
+}
+
+void Sessions::dialog(Frame& frame) {
+  const std::optional<fs::path> path = files_.draw(frame);
+  if (!path) return;
+  desk_.post([this, path] {
+    try {
+      use_(*path);
+      files_.close();
+    } catch (const std::exception& error) {
+      files_.refuse(error.what());
+    }
+    desk_.ui.request_redraw(2);
+  });
+}
+
+std::string Sessions::title() const {
+  if (!session_) return "Headlight";
+  return fmt::format("{}{} \u2013 Headlight", session_name(session_->path),
+                     has_unsaved_changes(*session_, desk_.state) ? "*" : "");
+}
+
+}  // namespace headlight::app

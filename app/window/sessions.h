@@ -1,0 +1,63 @@
+#pragma once
+
+#include "app/dialogs/file_dialog.h"
+#include "app/state/session_file.h"
+#include "app/window/models.h"
+
+namespace headlight::app {
+
+/// The session that is open, and the dialog for files.
+class Sessions final : public Feature {
+ public:
+  /// `session`: the one that the desk's state comes from.
+  Sessions(Desk& desk, Models& models, Lessons& lessons, std::optional<OpenSession> session)
+      : Feature(desk),
+        models_(models),
+        lessons_(lessons),
+        session_(std::move(session)),
+        record_use_(session_ ? RecordUse::Compare : RecordUse::None) {}
+
+  const FileDialog& files() const { return files_; }
+  /// Of the open session; empty: none.
+  std::filesystem::path open_path() const { return session_ ? session_->path : std::filesystem::path(); }
+  /// Of the window: "notes* – Headlight", where the star says that the session has changes that aren't saved.
+  std::string title() const;
+  /// Dropped files: a text, a session, a lesson, or a model.
+  void open_files(const std::vector<std::string>& paths);
+
+  void save();
+  void save_as();
+  void open();
+  void open_text();
+  void open_capture();
+
+  void dialog(Frame& frame) override;
+  bool close() override {
+    const bool was_open = files_.is_open();
+    files_.close();
+    return was_open;
+  }
+  /// Once the run is sampled: adds the record to a session file that was saved, or tells how far an opened one's numbers are
+  /// from its record.
+  void use_record(Frame& frame);
+
+ private:
+  /// What waits for numbers of the session's run; dropped when the inputs change.
+  enum class RecordUse : std::uint8_t { None, Write, Compare };
+
+  void show_text(const std::filesystem::path& path);
+  /// Throws Error, as the next one: the session that is open stays.
+  void show_session(const std::filesystem::path& path);
+  void write_session(const std::filesystem::path& path);
+  /// Opens the dialog; `use` may throw Error, which the dialog shows.
+  void ask(FilePurpose purpose, const std::filesystem::path& current, std::function<void(const std::filesystem::path&)> use);
+
+  Models& models_;
+  Lessons& lessons_;
+  std::optional<OpenSession> session_;
+  RecordUse record_use_;
+  FileDialog files_;
+  std::function<void(const std::filesystem::path&)> use_;  ///< of the file that the dialog asks for
+};
+
+}  // namespace headlight::app
