@@ -4,6 +4,7 @@
 
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"
+#include "model/head_weight.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -30,11 +31,6 @@ std::vector<float> weight_row(const model::Linear& linear, std::uint32_t index) 
   std::vector<float> row(linear.in());
   linear.weight.read(index, 1, row);
   return row;
-}
-
-/// The KV head that a head reads.
-std::uint32_t kv_head(const model::AttentionConfig& config, std::uint32_t head) {
-  return head / std::max(config.heads / std::max(config.kv_head_count(), 1U), 1U);
 }
 
 float number_at(const model::Parameter& vector, std::uint32_t index) {
@@ -77,15 +73,17 @@ void explain_input_projection(const CellQuestion& question, Arithmetic& arithmet
     arithmetic.note = fmt::format("{} is given as numbers: nothing is projected.", letter);
     return;
   }
-  const model::AttentionWeights& weights = *question.layer->weights;
-  const model::Linear& linear = stage == Stage::Q ? weights.query : stage == Stage::K ? weights.key : weights.value;
-  const std::uint32_t width = stage == Stage::V ? geometry.shape.d_v : geometry.shape.d_k;
+  using enum model::Projection;
+  const model::HeadWeight weight = model::head_weight(*question.layer,
+                                                      stage == Stage::Q   ? Query
+                                                      : stage == Stage::K ? Key
+                                                                          : Value,
+                                                      geometry.head);
+  const model::Linear& linear = *weight.linear;
   const bool reads_x = stage == Stage::Q || geometry.is_self;
-  // Several heads may share one KV head.
-  const std::uint32_t head = stage == Stage::Q ? geometry.head : kv_head(question.layer->config, geometry.head);
   const std::string turn = turned_by(*question.layer, stage);
   // As the matrix is drawn: the head's columns, counted from 0.
-  const std::string columns = turn.empty() ? fmt::format(":,{}", question.column) : fmt::format(":,0…{}", width - 1);
+  const std::string columns = turn.empty() ? fmt::format(":,{}", question.column) : fmt::format(":,0…{}", weight.count - 1);
   arithmetic.formula = fmt::format("{}{} · W_{}[{}]{}", reads_x ? "x" : "memory", subscript(question.row), letter, columns,
                                    linear.has_bias() ? " + b" : "");
   if (!turn.empty()) {
@@ -96,7 +94,7 @@ void explain_input_projection(const CellQuestion& question, Arithmetic& arithmet
   if (!reads_x) {
     arithmetic.note = "The memory is the other sequence: the encoder's output, or the second text's token vectors.";
   }
-  explain_projection(arithmetic, linear, head * width + question.column,
+  explain_projection(arithmetic, linear, weight.first + question.column,
                      reads_x ? numbers.row(Stage::X, question.row) : numbers.memory(question.row));
 }
 
@@ -149,8 +147,7 @@ void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, Number
   if (config.position_bias) explain_bias(question, score, arithmetic);
   if (question.painted_bias != 0.0) {
     arithmetic.formula += " + painted bias";
-    const double bias = question.painted_bias;
-    arithmetic.numbers += fmt::format(" {} {}", bias < 0.0 ? "\u2212" : "+", write_number(std::abs(bias)));
+    arithmetic.numbers += write_added(question.painted_bias);
     arithmetic.note = "The bias was painted onto this cell.";
   }
   if (question.score_expression.empty()) return;
@@ -159,7 +156,7 @@ void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, Number
   arithmetic.note = "The score expression that was typed changes the scaled score.";
 }
 
-void explain_masked(const CellQuestion& question, Arithmetic& arithmetic) {
+void explain_masked(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& /*numbers*/) {
   if (question.mask_reason.empty()) {
     arithmetic.formula = fmt::format("scaled[{},{}]", question.row, question.column);
     arithmetic.note = "Visible: the scaled score stays.";
@@ -202,7 +199,7 @@ void explain_heads(const CellQuestion& question, Arithmetic& arithmetic, NumberS
   if (weights && values) set_sum(arithmetic, products(*weights, *values), std::nullopt);
 }
 
-void explain_merged(const CellQuestion& question, Arithmetic& arithmetic) {
+void explain_merged(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& /*numbers*/) {
   const MergedOrigin origin = origin_of_merged(question.geometry, question.row, question.column);
   arithmetic.formula = fmt::format("head{}[{},{}]", subscript(origin.head), origin.token, origin.dimension);
   arithmetic.note = question.geometry.merge == model::MergeOrder::Concatenate
@@ -314,6 +311,35 @@ void explain_feed_forward(const CellQuestion& question, Arithmetic& arithmetic, 
   explain_projection(arithmetic, linear, column, numbers.row(input, row));
 }
 
+void explain_residual(const CellQuestion& /*question*/, Arithmetic& arithmetic, NumberSource& /*numbers*/) {
+  arithmetic.note = "One number of the residual stream: the token's vector and what all layers before have added to it.";
+}
+
+void explain_input(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
+  if (question.layer && question.layer->norms.before) {
+    return explain_norm(question, arithmetic, *question.layer->norms.before, Stage::Residual, numbers);
+  }
+  arithmetic.note = "One number of the vector that enters this layer.";
+}
+
+/// By stage: what a cell is called, and its formula.
+struct Explained {
+  const char* name;
+  void (*explain)(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers);
+};
+constexpr std::array<Explained, attention::kStages> kExplained = {
+    {{"x", explain_residual},         {"X", explain_input},
+     {"Q", explain_input_projection}, {"K", explain_input_projection},
+     {"V", explain_input_projection}, {"scores", explain_scores},
+     {"scaled", explain_scaled},      {"masked", explain_masked},
+     {"weights", explain_weights},    {"head", explain_heads},
+     {"merged", explain_merged},      {"output", explain_output},
+     {"r", explain_stream},           {"y", explain_stream},
+     {"n", explain_stream},           {"g", explain_feed_forward},
+     {"h", explain_feed_forward},     {"a", explain_feed_forward},
+     {"m", explain_feed_forward},     {"s", explain_stream},
+     {"x'", explain_stream}}};
+
 }  // namespace
 
 std::string write_number(double value) { return view::format_number(static_cast<float>(value), kNumberCharacters); }
@@ -348,8 +374,7 @@ std::string write_sum(std::span<const Product> terms, std::optional<float> const
     text += fmt::format(" + … {} more {}", hidden, hidden == 1 ? "term" : "terms");
   }
   if (constant) {
-    const double bias = double{*constant};
-    text += text.empty() ? write_number(bias) : fmt::format(" {} {}", bias < 0.0 ? "−" : "+", write_number(std::abs(bias)));
+    text += text.empty() ? write_number(double{*constant}) : write_added(double{*constant});
   }
   return text.empty() ? "0" : text;
 }
@@ -374,12 +399,10 @@ std::string dropout_note(float factor) {
 }
 
 Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers) {
-  static constexpr std::array<const char*, attention::kStages> kNames = {
-      "x",      "X", "Q", "K", "V", "scores", "scaled", "masked", "weights", "head", "merged",
-      "output", "r", "y", "n", "g", "h",      "a",      "m",      "s",       "x'"};
   const Stage stage = question.stage;
   Arithmetic arithmetic;
-  arithmetic.cell = fmt::format("{}[{},{}]", kNames[static_cast<std::size_t>(stage)], question.row, question.column);
+  arithmetic.cell =
+      fmt::format("{}[{},{}]", kExplained[static_cast<std::size_t>(stage)].name, question.row, question.column);
   arithmetic.result = numbers.value(stage, question.row, question.column);
   if (question.is_uniform && (stage == Stage::Q || stage == Stage::Scaled)) {
     arithmetic.note = "The head's pattern is uniform: its queries are 0, and so are all scores.";
@@ -393,57 +416,7 @@ Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers) {
         "The row's pattern was painted: softmax makes each weight the painted one, divided by the sum of those visible.";
     return arithmetic;
   }
-  switch (stage) {
-    case Stage::Residual:
-      arithmetic.note = "One number of the residual stream: the token's vector and what all layers before have added to it.";
-      break;
-    case Stage::X:
-      if (question.layer && question.layer->norms.before) {
-        explain_norm(question, arithmetic, *question.layer->norms.before, Stage::Residual, numbers);
-      } else {
-        arithmetic.note = "One number of the vector that enters this layer.";
-      }
-      break;
-    case Stage::FfnGate:
-    case Stage::FfnHidden:
-    case Stage::FfnActive:
-    case Stage::FfnOutput:
-      explain_feed_forward(question, arithmetic, numbers);
-      break;
-    case Stage::AttentionSum:
-    case Stage::Attended:
-    case Stage::FfnInput:
-    case Stage::FfnSum:
-    case Stage::Next:
-      explain_stream(question, arithmetic, numbers);
-      break;
-    case Stage::Q:
-    case Stage::K:
-    case Stage::V:
-      explain_input_projection(question, arithmetic, numbers);
-      break;
-    case Stage::Scores:
-      explain_scores(question, arithmetic, numbers);
-      break;
-    case Stage::Scaled:
-      explain_scaled(question, arithmetic, numbers);
-      break;
-    case Stage::Masked:
-      explain_masked(question, arithmetic);
-      break;
-    case Stage::Weights:
-      explain_weights(question, arithmetic, numbers);
-      break;
-    case Stage::Heads:
-      explain_heads(question, arithmetic, numbers);
-      break;
-    case Stage::Merged:
-      explain_merged(question, arithmetic);
-      break;
-    case Stage::Output:
-      explain_output(question, arithmetic, numbers);
-      break;
-  }
+  kExplained[static_cast<std::size_t>(stage)].explain(question, arithmetic, numbers);
   return arithmetic;
 }
 

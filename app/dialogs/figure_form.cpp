@@ -1,9 +1,9 @@
 #include "app/dialogs/figure_form.h"
 
 #include "app/exports/plan.h"
+#include "app/state/field.h"
 #include "app/state/usage.h"
 #include "app/widgets/controls.h"
-#include "view/color_map.h"
 
 namespace headlight::app {
 namespace {
@@ -52,15 +52,6 @@ constexpr std::array<const char*, 2> kRanges = {"absolute", "per row"};
 constexpr std::uint32_t kSizeStep_mm = 10;
 constexpr std::uint32_t kDpiStep = 48;
 
-/// The maps that weights may have; scores always have the diverging one.
-std::vector<std::string> map_names() {
-  std::vector<std::string> names;
-  for (const view::ColorMap map : view::kColorMaps) {
-    if (map != view::ColorMap::BlueRed) names.emplace_back(view::to_string(map));
-  }
-  return names;
-}
-
 void draw_title(Frame& frame, Form& form, std::string& title) {
   const float width = form.label("Title", "Stands above every figure; empty: each says what it shows.");
   frame.ui.text_field("##title", title, {.width = width, .hint = "what each figure shows", .limit = 200});
@@ -91,7 +82,7 @@ void draw_figure_form(Frame& frame, NumberBeingTyped& typed, FigureChoices& choi
   form.number("dpi", "DPI", choices.dpi,
               {.low = kLeastDpi, .high = kMostDpi, .below = choices.dpi - kDpiStep, .above = choices.dpi + kDpiStep},
               "Pixels of a PNG per inch of paper; a screen has about 96, print wants 300.");
-  const std::vector<std::string> names = map_names();
+  const std::vector<std::string> names = color_map_names();
   std::vector<const char*> labels;
   for (const std::string& name : names) labels.push_back(name.c_str());
   const auto found = std::ranges::find(names, choices.color_map);

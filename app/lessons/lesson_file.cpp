@@ -1,11 +1,9 @@
 #include "app/lessons/lesson_file.h"
 
-#include <cstdlib>
 #include <system_error>
 
 #include "app/lessons/lesson_player.h"
 #include "app/lessons/observation.h"
-#include "app/models/bundled_models.h"
 #include "app/quantities/quantity.h"
 #include "app/state/chosen_json.h"
 #include "app/state/field.h"
@@ -69,10 +67,6 @@ void refuse_unknown_settings(const json& opens, const std::string& path) {
       if (!is_field(key, member)) throw Error("{}.{}.{}: there is no such setting", path, key, member);
     }
   }
-}
-
-bool is_language(const std::string& key) {
-  return key.size() == 2 && std::ranges::all_of(key, [](char letter) { return letter >= 'a' && letter <= 'z'; });
 }
 
 bool is_text(const json& value) {
@@ -354,13 +348,11 @@ Lesson lesson_from_json(json value, const fs::path& folder, const std::string& l
   return lesson;
 }
 
-/// By the number with which their names begin, then by name: 2-… before 10-….
-bool comes_before(const fs::path& a, const fs::path& b) {
-  const auto number = [](const fs::path& path) { return std::strtoul(path.filename().c_str(), nullptr, 10); };
-  return std::pair(number(a), a) < std::pair(number(b), b);
-}
-
 }  // namespace
+
+bool is_language(const std::string& key) {
+  return key.size() == 2 && std::ranges::all_of(key, [](char letter) { return letter >= 'a' && letter <= 'z'; });
+}
 
 Lesson read_lesson(const fs::path& path, const std::string& language) {
   std::error_code failure;
@@ -376,48 +368,6 @@ Lesson read_lesson(const fs::path& path, const std::string& language) {
   } catch (const std::exception& error) {
     throw Error("{}: {}", path.string(), error.what());
   }
-}
-
-std::string preferred_language() {
-  for (const char* variable : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
-    const char* value = std::getenv(variable);
-    if (value == nullptr || *value == '\0') continue;
-    const std::string language = std::string(value).substr(0, 2);
-    return is_language(language) ? language : std::string();
-  }
-  return {};
-}
-
-LessonList read_lessons(const std::vector<fs::path>& folders, const std::string& language) {
-  LessonList list;
-  std::set<std::string> known;
-  for (const fs::path& folder : folders) {
-    std::error_code failure;
-    std::vector<fs::path> files;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder, failure)) {
-      if (entry.path().extension() == ".json") files.push_back(entry.path());
-    }
-    std::ranges::sort(files, comes_before);
-    for (const fs::path& file : files) {
-      if (!known.insert(file.stem().string()).second) continue;
-      try {
-        list.lessons.push_back(read_lesson(file, language));
-      } catch (const std::exception& error) {
-        list.problems.emplace_back(error.what());
-      }
-    }
-  }
-  return list;
-}
-
-std::vector<fs::path> lesson_folders() {
-  std::vector<fs::path> folders;
-  for (const fs::path& models : bundled_folders()) folders.push_back(models.parent_path() / "lessons");
-  try {
-    folders.push_back(config_directory() / "lessons");
-  } catch (const Error&) {  // no home folder: only what comes along
-  }
-  return folders;
 }
 
 }  // namespace headlight::app

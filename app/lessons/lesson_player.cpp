@@ -1,6 +1,8 @@
 #include "app/lessons/lesson_player.h"
 
+#include <cstdlib>
 #include <exception>
+#include <set>
 #include <system_error>
 
 #include "app/models/bundled_models.h"
@@ -11,6 +13,7 @@ namespace headlight::app {
 namespace {
 
 using nlohmann::json;
+namespace fs = std::filesystem;
 
 /// Does a card open a model?
 bool names_model(const json& opens) {
@@ -45,7 +48,55 @@ void begin_source(State& state, const json& opens) {
   restore_training(state);
 }
 
+/// By the number with which their names begin, then by name: 2-… before 10-….
+bool comes_before(const fs::path& a, const fs::path& b) {
+  const auto number = [](const fs::path& path) { return std::strtoul(path.filename().c_str(), nullptr, 10); };
+  return std::pair(number(a), a) < std::pair(number(b), b);
+}
+
 }  // namespace
+
+std::string preferred_language() {
+  for (const char* variable : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
+    const char* value = std::getenv(variable);
+    if (value == nullptr || *value == '\0') continue;
+    const std::string language = std::string(value).substr(0, 2);
+    return is_language(language) ? language : std::string();
+  }
+  return {};
+}
+
+LessonList read_lessons(const std::vector<fs::path>& folders, const std::string& language) {
+  LessonList list;
+  std::set<std::string> known;
+  for (const fs::path& folder : folders) {
+    std::error_code failure;
+    std::vector<fs::path> files;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, failure)) {
+      if (entry.path().extension() == ".json") files.push_back(entry.path());
+    }
+    std::ranges::sort(files, comes_before);
+    for (const fs::path& file : files) {
+      if (!known.insert(file.stem().string()).second) continue;
+      try {
+        list.lessons.push_back(read_lesson(file, language));
+      } catch (const std::exception& error) {
+        list.problems.emplace_back(error.what());
+      }
+    }
+  }
+  return list;
+}
+
+std::vector<fs::path> lesson_folders() {
+  std::vector<fs::path> folders;
+  for (const fs::path& models : bundled_folders()) folders.push_back(models.parent_path() / "lessons");
+  try {
+    folders.push_back(config_directory() / "lessons");
+  } catch (const Error&) {  // no home folder: only what comes along
+  }
+  return folders;
+}
 
 void open_card(const LessonCard& card, State& state) {
   if (card.opens.empty()) return;

@@ -9,6 +9,21 @@
 
 namespace headlight::app {
 
+/// The two letters of the user's language, by the environment (LC_ALL, LC_MESSAGES, LANG); empty: it names none.
+std::string preferred_language();
+
+/// The lessons that can be played.
+struct LessonList {
+  std::vector<Lesson> lessons;        ///< in the order of their files' names, those that come along first
+  std::vector<std::string> problems;  ///< one line for each file that isn't a lesson
+};
+
+/// Reads every .json file of the folders; of two with one name the first. Folders that aren't there are skipped.
+LessonList read_lessons(const std::vector<std::filesystem::path>& folders, const std::string& language = {});
+
+/// assets/lessons as installed or in the source tree, then lessons/ in the user's configuration folder.
+std::vector<std::filesystem::path> lesson_folders();
+
 /// Applies what a card opens: fields that it doesn't name stay, but a card that names another source begins with that
 /// source's own settings, without masks, gains and pinned cells of before. A bundled model is named by its name. Throws
 /// Error where a value isn't valid.

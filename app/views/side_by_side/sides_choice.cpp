@@ -1,6 +1,7 @@
 #include "app/views/side_by_side/sides_choice.h"
 
 #include "app/analyses/head_metric_text.h"
+#include "app/analyses/head_order.h"
 #include "app/analyses/head_similarity.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
@@ -10,16 +11,6 @@ namespace headlight::app {
 namespace {
 
 constexpr float kBetween = 8.0F;
-
-/// All heads of the selected kind of attention, layer by layer.
-std::vector<HeadRef> heads_of_kind(const Frame& frame) {
-  std::vector<HeadRef> heads;
-  for (const auto& [block, shape] : frame.result.shapes) {
-    if (block.kind != frame.state.selection.block.kind) continue;
-    for (std::uint32_t head = 0; head < shape.heads; ++head) heads.push_back({.block = block, .head = head});
-  }
-  return heads;
-}
 
 /// The head whose weights differ most from the selected one's; none while that isn't known, or can't be.
 std::optional<HeadRef> most_unlike(Frame& frame) {
@@ -46,7 +37,7 @@ void choose_other(Frame& frame, const HeadRef& head) {
 
 /// Steps through all heads, from the last one to the first.
 void step_other(Frame& frame, const HeadRef& other, int step) {
-  const std::vector<HeadRef> heads = heads_of_kind(frame);
+  const std::vector<HeadRef> heads = heads_of_kind(frame.result.shapes, frame.state.selection.block.kind);
   const auto found = std::ranges::find(heads, other);
   if (found == heads.end()) return;
   const auto count = static_cast<int>(heads.size()), at = static_cast<int>(found - heads.begin());
