@@ -1,13 +1,22 @@
-#include "export/npy_header.h"
+#include "files/npy.h"
 
+#include <bit>
 #include <charconv>
-#include <cstdint>
+#include <cstring>
 #include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/error.h"
 
-namespace headlight::exporting {
+namespace headlight::files {
 namespace {
+
+static_assert(std::endian::native == std::endian::little, "values are written as in memory");
+
+constexpr std::string_view kMagic = "\x93NUMPY";  // a file's first bytes
+constexpr std::size_t kShort = 10, kLong = 12;  // bytes before the dictionary: version 1 has 2 for its length, later ones 4
 
 /// The text after a key of the dictionary, without leading spaces.
 std::optional<std::string_view> value_of(std::string_view dictionary, std::string_view key) {
@@ -52,8 +61,7 @@ std::optional<Shape> read_shape(std::string_view dictionary) {
 NpyHeader read_npy_header(std::string_view bytes) { return read_npy_header(bytes, bytes.size()); }
 
 NpyHeader read_npy_header(std::string_view bytes, std::uint64_t file_size) {
-  constexpr std::size_t kShort = 10, kLong = 12;  // version 1 has 2 bytes for the dictionary's length, later ones 4
-  if (bytes.size() < kLong || !bytes.starts_with(kNpyMagic)) {
+  if (bytes.size() < kLong || !bytes.starts_with(kMagic)) {
     throw Error("no NumPy file (it doesn't begin with \\x93NUMPY)");
   }
   const auto byte = [&](std::size_t i) { return std::size_t{static_cast<unsigned char>(bytes[i])}; };
@@ -86,4 +94,36 @@ NpyHeader read_npy_header(std::string_view bytes, std::uint64_t file_size) {
   return header;
 }
 
-}  // namespace headlight::exporting
+std::string npy_header(std::string_view type, std::span<const std::uint32_t> shape) {
+  constexpr std::size_t kAlignment = 64;
+  const char* after = shape.size() == 1 ? "," : "";  // Python's tuple: "()", "(3,)", "(2, 3)"
+  std::string dictionary =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", type, fmt::join(shape, ", "), after);
+  const std::size_t unpadded = kShort + dictionary.size() + 1;  // and a newline
+  dictionary.append((kAlignment - unpadded % kAlignment) % kAlignment, ' ');
+  dictionary += '\n';
+  std::string header(kMagic);
+  header += {'\x01', '\x00', static_cast<char>(dictionary.size() & 0xffU), static_cast<char>(dictionary.size() >> 8)};
+  return header + dictionary;
+}
+
+std::string encode_npy(const Tensor& tensor) {
+  return npy_header("<f4", tensor.shape)
+      .append(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size() * sizeof(float));
+}
+
+Tensor decode_npy(std::string_view bytes) {
+  const NpyHeader header = read_npy_header(bytes);
+  if (header.type != "<f4" || header.is_fortran) {
+    throw Error("the .npy file holds something other than row-major little-endian float32");
+  }
+  const std::string_view content = bytes.substr(header.begin);
+  if (content.size() != header.count * sizeof(float)) {
+    throw Error("the .npy file has {} bytes of values, its shape needs {}", content.size(), header.count * sizeof(float));
+  }
+  Tensor tensor(header.shape);
+  std::memcpy(tensor.values.data(), content.data(), content.size());
+  return tensor;
+}
+
+}  // namespace headlight::files

@@ -1,6 +1,5 @@
-#include "capture/image_file.h"
+#include "files/image_file.h"
 
-#include <cairo.h>
 #include <stb_image.h>
 
 #include <algorithm>
@@ -12,9 +11,9 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
-#include "export/pango_text.h"
+#include "files/cairo_surface.h"
 
-namespace headlight::capture {
+namespace headlight::files {
 namespace {
 
 constexpr std::uint64_t kMostImageBytes = std::uint64_t{64} << 20;
@@ -63,10 +62,10 @@ cairo_status_t read_some(void* unread, unsigned char* to, unsigned int count) {
 }
 
 /// Whatever format the surface has, on white.
-exporting::Pixels on_white(cairo_surface_t* image) {
+Pixels on_white(cairo_surface_t* image) {
   const int width = cairo_image_surface_get_width(image), height = cairo_image_surface_get_height(image);
-  const exporting::Surface ground(cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height));
-  const exporting::CairoContext cairo(cairo_create(ground.get()));
+  const Surface ground(cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height));
+  const CairoContext cairo(cairo_create(ground.get()));
   cairo_set_source_rgb(cairo.get(), 1.0, 1.0, 1.0);
   cairo_paint(cairo.get());
   cairo_set_source_surface(cairo.get(), image, 0.0, 0.0);
@@ -75,8 +74,7 @@ exporting::Pixels on_white(cairo_surface_t* image) {
   cairo_surface_flush(ground.get());
   const unsigned char* from = cairo_image_surface_get_data(ground.get());
   const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(ground.get()));
-  exporting::Pixels pixels{
-      .width = static_cast<std::uint32_t>(width), .height = static_cast<std::uint32_t>(height), .rgba = {}};
+  Pixels pixels{.width = static_cast<std::uint32_t>(width), .height = static_cast<std::uint32_t>(height), .rgba = {}};
   pixels.rgba.reserve(std::size_t{pixels.width} * pixels.height);
   for (std::size_t y = 0; y < pixels.height; ++y) {
     for (std::size_t x = 0; x < pixels.width; ++x) {
@@ -88,10 +86,10 @@ exporting::Pixels on_white(cairo_surface_t* image) {
   return pixels;
 }
 
-exporting::Pixels read_png(std::string_view bytes, const std::string& file) {
+Pixels read_png(std::string_view bytes, const std::string& file) {
   const std::string bare = bare_png(bytes, file);
   Unread unread{.bytes = bare};
-  const exporting::Surface image(cairo_image_surface_create_from_png_stream(read_some, &unread));
+  const Surface image(cairo_image_surface_create_from_png_stream(read_some, &unread));
   const cairo_status_t status = cairo_surface_status(image.get());
   if (status != CAIRO_STATUS_SUCCESS) {
     // What libpng can't unpack, cairo 1.16 reports as missing memory; the image's size was found small enough before.
@@ -102,7 +100,7 @@ exporting::Pixels read_png(std::string_view bytes, const std::string& file) {
   return on_white(image.get());
 }
 
-exporting::Pixels read_jpeg(std::string_view bytes, const std::string& file) {
+Pixels read_jpeg(std::string_view bytes, const std::string& file) {
   std::size_t scans = 0;
   for (std::size_t at = bytes.find("\xff\xda"); at != std::string_view::npos; at = bytes.find("\xff\xda", at + 2)) ++scans;
   if (scans > kMostScans) throw Error("{} has {} scans; save it as a plain JPEG or as PNG", file, scans);
@@ -117,8 +115,7 @@ exporting::Pixels read_jpeg(std::string_view bytes, const std::string& file) {
   const std::unique_ptr<stbi_uc, void (*)(void*)> image(
       stbi_load_from_memory(from, count, &width, &height, &channels, kChannels), stbi_image_free);
   if (!image) throw Error("{} is no usable JPEG file: {}; save it again", file, stbi_failure_reason());
-  exporting::Pixels pixels{
-      .width = static_cast<std::uint32_t>(width), .height = static_cast<std::uint32_t>(height), .rgba = {}};
+  Pixels pixels{.width = static_cast<std::uint32_t>(width), .height = static_cast<std::uint32_t>(height), .rgba = {}};
   const std::size_t all = std::size_t{pixels.width} * pixels.height;
   pixels.rgba.reserve(all);
   for (std::size_t i = 0; i < all; ++i) {
@@ -138,36 +135,25 @@ void expect_image_size(const std::string& what, std::uint64_t width, std::uint64
   }
 }
 
-exporting::Pixels read_image_file(const std::filesystem::path& path) {
+Pixels read_image_file(const std::filesystem::path& path) {
   const std::string bytes = read_file(path, kMostImageBytes);
   if (bytes.starts_with(kPngSignature)) return reduced(read_png(bytes, path.string()), kKeptImageEdge);
   if (bytes.starts_with(kJpegSignature)) return reduced(read_jpeg(bytes, path.string()), kKeptImageEdge);
   throw Error("{} is neither a PNG nor a JPEG file; save the image as one of them", path.string());
 }
 
-exporting::Pixels reduced(exporting::Pixels image, std::uint32_t edge) {
+Pixels reduced(Pixels image, std::uint32_t edge) {
   const std::uint32_t step = (std::max(image.width, image.height) + edge - 1) / edge;
   if (step <= 1) return image;
-  exporting::Pixels small{.width = (image.width + step - 1) / step, .height = (image.height + step - 1) / step, .rgba = {}};
+  Pixels small{.width = (image.width + step - 1) / step, .height = (image.height + step - 1) / step, .rgba = {}};
   small.rgba.reserve(std::size_t{small.width} * small.height);
   for (std::uint32_t top = 0; top < image.height; top += step) {
     for (std::uint32_t left = 0; left < image.width; left += step) {
-      std::array<std::uint64_t, 3> sums{};
-      std::uint64_t count = 0;
-      for (std::uint32_t y = top; y < std::min(top + step, image.height); ++y) {
-        for (std::uint32_t x = left; x < std::min(left + step, image.width); ++x, ++count) {
-          const std::uint32_t pixel = image.rgba[std::size_t{y} * image.width + x];
-          for (std::size_t channel = 0; channel < sums.size(); ++channel) sums[channel] += pixel >> (8U * channel) & 0xFFU;
-        }
-      }
-      std::uint32_t mean = kOpaque;
-      for (std::size_t channel = 0; channel < sums.size(); ++channel) {
-        mean |= static_cast<std::uint32_t>((sums[channel] + count / 2) / count) << (8U * channel);
-      }
-      small.rgba.push_back(mean);
+      small.rgba.push_back(
+          mean_of(image, left, std::min(left + step, image.width), top, std::min(top + step, image.height)));
     }
   }
   return small;
 }
 
-}  // namespace headlight::capture
+}  // namespace headlight::files

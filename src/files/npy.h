@@ -2,16 +2,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "core/tensor.h"
 
-namespace headlight::exporting {
+/// NumPy's .npy: magic, version, the length of a Python dictionary and it, then the numbers.
+namespace headlight::files {
 
-inline constexpr std::string_view kNpyMagic = "\x93NUMPY";  ///< a .npy file's first bytes
-
-/// The header of NumPy's .npy: magic, version, length, a Python dictionary.
 struct NpyHeader {
   std::string type;  ///< "<f4", "|b1"
   bool is_fortran = false;
@@ -26,4 +25,11 @@ NpyHeader read_npy_header(std::string_view bytes);
 /// The same of a file of `file_size` bytes, of which `bytes` are the first.
 NpyHeader read_npy_header(std::string_view bytes, std::uint64_t file_size);
 
-}  // namespace headlight::exporting
+/// Of version 1.0, up to the first value: row-major, padded to a multiple of 64 bytes.
+std::string npy_header(std::string_view type, std::span<const std::uint32_t> shape);
+/// Little-endian float32.
+std::string encode_npy(const Tensor& tensor);
+/// Reads what encode_npy() writes. Throws Error saying what is wrong with the bytes.
+Tensor decode_npy(std::string_view bytes);
+
+}  // namespace headlight::files

@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string>
 
-#include "export/canvas.h"
+#include "files/pixels.h"
 
-namespace headlight::capture {
+namespace headlight::files {
 
 /// Of an image as it is read, and of the longer edge as it is kept.
 inline constexpr std::uint32_t kMostImageEdge = 16'384, kKeptImageEdge = 1'024;
@@ -17,9 +17,9 @@ void expect_image_size(const std::string& what, std::uint64_t width, std::uint64
 
 /// A PNG or JPEG file, transparent parts on white, reduced to kKeptImageEdge. What a file claims is checked before memory is
 /// taken for it. Throws Error in one line.
-exporting::Pixels read_image_file(const std::filesystem::path& path);
+Pixels read_image_file(const std::filesystem::path& path);
 
 /// An image whose longer edge is at most `edge`: squares of pixels become their mean.
-exporting::Pixels reduced(exporting::Pixels image, std::uint32_t edge);
+Pixels reduced(Pixels image, std::uint32_t edge);
 
-}  // namespace headlight::capture
+}  // namespace headlight::files
