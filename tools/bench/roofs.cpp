@@ -1,4 +1,4 @@
-#include "app/bench/roofs.h"
+#include "tools/bench/roofs.h"
 
 #include <algorithm>
 #include <array>
@@ -11,12 +11,12 @@
 #include <thread>
 #include <vector>
 
-#include "app/bench/stopwatch.h"
 #include "core/processor.h"
 #include "gpu/shader_compiler.h"
 #include "ops/host_threads.h"
+#include "tools/bench/stopwatch.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 namespace {
 
 constexpr std::uint32_t kLanes = 64;       // of a workgroup
@@ -174,4 +174,4 @@ Roofs measure_roofs(ops::Kernels& kernels) {
   return roofs;
 }
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

@@ -7,7 +7,7 @@
 
 #include "ops/kernels.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 
 /// One thing that has to hold on any machine, however slow or busy.
 struct Verdict {
@@ -27,4 +27,4 @@ enum class CheckResult : std::uint8_t { Holds, Slow, Wrong };
 CheckResult check(ops::Kernels& kernels, const std::filesystem::path& tuning_file,
                   const std::function<void(const Verdict&)>& tell);
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

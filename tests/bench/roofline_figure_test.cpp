@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "export/roofline_figure.h"
 #include "support/error_message.h"
 #include "support/random.h"
+#include "tools/bench/roofline_figure.h"
 
 namespace roofline_figure_test {
 
 using namespace headlight;
+using namespace headlight::bench;
 using namespace headlight::exporting;
 
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 
 /// The size of one case: self-attention of n tokens, d_model / heads numbers per head, causal, one batch item.
 struct Size {
@@ -63,4 +63,4 @@ std::uint32_t tile_edge(const Size& size);
 /// Edge of the squares that TilePooled shows as one value.
 inline constexpr std::uint32_t kPool = 8;
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

@@ -1,4 +1,4 @@
-#include "app/bench/random_model.h"
+#include "tools/bench/random_model.h"
 
 #include <bit>
 #include <cstring>
@@ -16,7 +16,7 @@
 #include "core/error.h"
 #include "core/json.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 namespace {
 
 using Json = nlohmann::json;
@@ -126,4 +126,4 @@ void RandomModel::remove() noexcept {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

@@ -1,5 +1,3 @@
-#include "app/cli/subcommands.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -9,22 +7,26 @@
 
 #include <fmt/format.h>
 
-#include "app/bench/bench.h"
-#include "app/bench/check.h"
-#include "app/bench/model_bench.h"
-#include "app/bench/random_model.h"
-#include "app/bench/report.h"
-#include "app/cli/roofline.h"
+#include "app/cli/command_line.h"
+#include "app/cli/flags.h"
 #include "app/models/bundled_models.h"
 #include "app/models/starter_view.h"
 #include "app/state/settings.h"
 #include "app/state/usage.h"
-#include "app/window/viewer_bench.h"
 #include "export/drawing.h"
 #include "model/network.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/check.h"
+#include "tools/bench/model_bench.h"
+#include "tools/bench/random_model.h"
+#include "tools/bench/report.h"
+#include "tools/bench/roofline.h"
+#include "tools/bench/viewer_bench.h"
 
-namespace headlight::app {
+namespace headlight::bench {
 namespace {
+
+using namespace app;  // NOLINT(google-build-using-namespace): its flags and its window
 
 constexpr std::uint32_t kLongest = 32'768, kLongestOfFull = 4'096;
 constexpr std::uint32_t kKeystrokes = 40;
@@ -40,8 +42,8 @@ constexpr const char* kBenchDescription =
 
 std::string footer() {
   std::string text = "Operations:\n";
-  for (const bench::Operation operation : bench::operations()) {
-    text += fmt::format("  {:<20} {}\n", bench::to_string(operation), bench::description(operation));
+  for (const Operation operation : operations()) {
+    text += fmt::format("  {:<20} {}\n", to_string(operation), description(operation));
   }
   return text +
          "--format json prints one object a line: op, n, d_model, heads, causal, wall_ms, gpu_ms, gflops, device, driver, "
@@ -52,18 +54,18 @@ std::string footer() {
          "once,\n"
          "writes as many into new memory), with the process' largest resident size.\n\n"
          "Examples:\n"
-         "  headlight bench --quick\n"
-         "  headlight bench --ops qkv_gemm,linear_naive --n 64,256 --d-model 768 --heads 12 --format json\n"
-         "  headlight bench --model gpt2 --n 16,64,256\n"
-         "  headlight bench --ops qkv_gemm,output_projection,attention,forward,tile --n 64,256,1024 --roofline "
+         "  headlight-bench --quick\n"
+         "  headlight-bench --ops qkv_gemm,linear_naive --n 64,256 --d-model 768 --heads 12 --format json\n"
+         "  headlight-bench --model gpt2 --n 16,64,256\n"
+         "  headlight-bench --ops qkv_gemm,output_projection,attention,forward,tile --n 64,256,1024 --roofline "
          "roofline.svg\n"
-         "  headlight bench --check";
+         "  headlight-bench --check";
 }
 
 struct BenchFlags {
   std::string device, model;
   bool keeps_halves = false;
-  std::vector<bench::Operation> operations{bench::operations().begin(), bench::operations().end()};
+  std::vector<Operation> operations{bench::operations().begin(), bench::operations().end()};
   std::vector<std::uint32_t> tokens;
   std::vector<std::uint32_t> widths = {512, 768};
   std::vector<std::uint32_t> heads = {8, 12};
@@ -83,12 +85,12 @@ std::vector<std::uint32_t> parse_list(std::string_view flag, const std::vector<s
   return numbers;
 }
 
-std::vector<bench::Operation> parse_operations(const std::vector<std::string>& values) {
+std::vector<Operation> parse_operations(const std::vector<std::string>& values) {
   std::vector<std::string> names;
-  for (const bench::Operation operation : bench::operations()) names.emplace_back(bench::to_string(operation));
-  std::vector<bench::Operation> operations;
+  for (const Operation operation : operations()) names.emplace_back(to_string(operation));
+  std::vector<Operation> operations;
   for (const std::string& part : split_list("--ops", values)) {
-    const bench::Operation operation = bench::operations()[parse_choice("--ops", part, names)];
+    const Operation operation = bench::operations()[parse_choice("--ops", part, names)];
     if (std::find(operations.begin(), operations.end(), operation) == operations.end()) operations.push_back(operation);
   }
   return operations;
@@ -103,18 +105,18 @@ std::vector<std::uint32_t> token_counts(const BenchFlags& flags) {
   return counts;
 }
 
-bench::Plan make_plan(const BenchFlags& flags) {
+Plan make_plan(const BenchFlags& flags) {
   constexpr double kQuickBudgetMs = 150.0;
   if (flags.widths.size() != flags.heads.size()) {
     throw UsageError(
         "--d-model names {} widths and --heads {} numbers of heads; they go in pairs, as in --d-model 512,768 --heads 8,12",
         flags.widths.size(), flags.heads.size());
   }
-  bench::Plan plan{.operations = flags.operations, .sizes = {}, .rounds = {.count = flags.rounds}};
+  Plan plan{.operations = flags.operations, .sizes = {}, .rounds = {.count = flags.rounds}};
   if (flags.is_quick) plan.rounds.budget_ms = kQuickBudgetMs;
   if (flags.is_full) plan.longest_ms = 0.0;
   for (std::size_t i = 0; i < flags.widths.size(); ++i) {
-    const bench::Size model{.n = 0, .d_model = flags.widths[i], .heads = flags.heads[i]};
+    const Size model{.n = 0, .d_model = flags.widths[i], .heads = flags.heads[i]};
     if (model.d_model % model.heads != 0) {
       throw UsageError("--heads: {} heads don't divide a d_model of {}", model.heads, model.d_model);
     }
@@ -123,7 +125,7 @@ bench::Plan make_plan(const BenchFlags& flags) {
   return plan;
 }
 
-void print(const bench::ModelResult& result, bool is_json) {
+void print(const ModelResult& result, bool is_json) {
   if (is_json) {
     std::cout << fmt::format(
         "{{\"op\": \"model_{}\", \"n\": {}, \"wall_ms\": {:.3f}, \"gpu_ms\": {:.3f}, \"dispatches\": {}, \"peak_mib\": "
@@ -140,16 +142,16 @@ int run_model_bench(const BenchFlags& flags) {
   gpu::ContextOptions options;
   options.device = flags.device;
   gpu::Context context(options);
-  const bench::ModelPlan plan{.path = flags.model,
-                              .tuning_file = tuning_file(),
-                              .tokens = token_counts(flags),
-                              .precision = flags.keeps_halves ? inference::Precision::F16 : inference::Precision::F32,
-                              .rounds = {.count = flags.rounds}};
+  const ModelPlan plan{.path = flags.model,
+                       .tuning_file = tuning_file(),
+                       .tokens = token_counts(flags),
+                       .precision = flags.keeps_halves ? inference::Precision::F16 : inference::Precision::F32,
+                       .rounds = {.count = flags.rounds}};
   if (!flags.is_json) {
     std::cout << fmt::format("{:<10} {:>6} {:>12} {:>12} {:>11} {:>10}\n", "op", "n", "wall ms", "GPU ms", "dispatches",
                              "peak MiB");
   }
-  bench::run_model(context, plan, [&](const bench::ModelResult& result) { print(result, flags.is_json); });
+  run_model(context, plan, [&](const ModelResult& result) { print(result, flags.is_json); });
   return 0;
 }
 
@@ -157,14 +159,14 @@ int run_model_bench(const BenchFlags& flags) {
 std::string spread(const std::vector<KeystrokeCost>& costs, double KeystrokeCost::*cost) {
   std::vector<double> values;
   for (const KeystrokeCost& keystroke : costs) values.push_back(keystroke.*cost);
-  return fmt::format("{:>10.1f} {:>10.1f}", bench::median(values), *std::ranges::max_element(values));
+  return fmt::format("{:>10.1f} {:>10.1f}", median(values), *std::ranges::max_element(values));
 }
 
 void print_experiments(const ExperimentCosts& costs) {
   std::cout << fmt::format("\nexperiments at {} tokens, ms {:>10} {:>10}\n", costs.tokens, "median", "worst");
   const auto print_row = [](const std::string& name, const std::vector<double>& values) {
     if (values.empty()) return;
-    std::cout << fmt::format("{:<27} {:>10.1f} {:>10.1f}\n", name, bench::median(values), *std::ranges::max_element(values));
+    std::cout << fmt::format("{:<27} {:>10.1f} {:>10.1f}\n", name, median(values), *std::ranges::max_element(values));
   };
   print_row("a painted cell to all maps", costs.paint_ms);
   print_row(fmt::format("{} heads knocked out", costs.heads), costs.knockouts_ms);
@@ -176,7 +178,7 @@ int run_viewer_bench(const BenchFlags& flags) {
   options.device = flags.device;
   options.shows_welcome = true;
   FirstState first = first_state(*options.models);
-  std::optional<bench::RandomModel> random;
+  std::optional<RandomModel> random;
   if (flags.grid) random.emplace(chosen_model("", kCaptionWriter), flags.grid->first, flags.grid->second);
   if (random || !flags.model.empty()) {
     const std::string text = first.state.text();
@@ -240,35 +242,32 @@ int run_bench(const BenchFlags& flags) {
     throw UsageError("--head-grid goes with --viewer, and without --model");
   if (flags.is_viewer) return run_viewer_bench(flags);
   if (!flags.model.empty()) return run_model_bench(flags);
-  const bench::Plan plan = make_plan(flags);
+  const Plan plan = make_plan(flags);
   gpu::ContextOptions options;
   options.device = flags.device;
   gpu::Context context(options);
   const std::filesystem::path tuned = tuning_file();  // the viewer's
   ops::Kernels kernels(context);
   const ops::Tuning tuning = tune(kernels, tuned);
-  if (!flags.is_json) std::cout << bench::heading(context.device(), tuning) << std::flush;
+  if (!flags.is_json) std::cout << heading(context.device(), tuning) << std::flush;
   if (flags.is_check) {
-    const bench::CheckResult result = bench::check(kernels, tuned, [](const bench::Verdict& verdict) {
+    const CheckResult result = check(kernels, tuned, [](const Verdict& verdict) {
       std::cout << (verdict.holds ? "ok     " : verdict.is_of_speed ? "SLOW   " : "WRONG  ") << verdict.what << std::endl;
     });
     constexpr int kWrong = 1, kSlow = 4;
-    return result == bench::CheckResult::Wrong ? kWrong : result == bench::CheckResult::Slow ? kSlow : 0;
+    return result == CheckResult::Wrong ? kWrong : result == CheckResult::Slow ? kSlow : 0;
   }
-  if (!flags.is_json) std::cout << bench::table_header();
-  std::vector<bench::Result> measured;
-  const bench::Listener listener{
+  if (!flags.is_json) std::cout << table_header();
+  std::vector<Result> measured;
+  const Listener listener{
       .measured =
-          [&](const bench::Result& result) {
+          [&](const Result& result) {
             measured.push_back(result);
-            std::cout << (flags.is_json ? bench::json_row(result, context.device()) : bench::table_row(result))
-                      << std::flush;
+            std::cout << (flags.is_json ? json_row(result, context.device()) : table_row(result)) << std::flush;
           },
       .skipped =
-          [&](const bench::Skipped& skipped) {
-            (flags.is_json ? std::cerr : std::cout) << bench::table_row(skipped) << std::flush;
-          }};
-  bench::run(kernels, tuned, plan, listener);
+          [&](const Skipped& skipped) { (flags.is_json ? std::cerr : std::cout) << table_row(skipped) << std::flush; }};
+  run(kernels, tuned, plan, listener);
   if (!flags.roofline.empty()) {
     const std::string told = write_roofline(flags.roofline, kernels, measured);
     (flags.is_json ? std::cerr : std::cout) << '\n' << told;
@@ -354,21 +353,28 @@ void add_effort_flags(CLI::App& app, BenchFlags& flags) {
       kGroup, [&flags] { flags.is_check = true; });
 }
 
-}  // namespace
-
-Subcommand add_bench_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "bench", kBenchDescription);
+/// The program's flags.
+std::function<int()> add_bench(CLI::App& app) {
   const auto flags = std::make_shared<BenchFlags>();
-  add_size_flags(*command, *flags);
-  add_effort_flags(*command, *flags);
-  add_flag(*command, "--format", "FORMAT", "table (default) or json", "Output", [flags](const std::string& value) {
+  add_size_flags(app, *flags);
+  add_effort_flags(app, *flags);
+  add_flag(app, "--format", "FORMAT", "table (default) or json", "Output", [flags](const std::string& value) {
     const std::vector<std::string> formats = {"table", "json"};
     flags->is_json = parse_choice("--format", value, formats) == 1;
   });
-  offer_words(*command, "--format", {"table", "json"});
-  add_device_flag(*command, flags->device);
-  set_footer(*command, footer());
-  return {.app = command, .run = [flags] { return run_bench(*flags); }};
+  offer_words(app, "--format", {"table", "json"});
+  add_device_flag(app, flags->device);
+  return [flags] { return run_bench(*flags); };
 }
 
-}  // namespace headlight::app
+}  // namespace
+}  // namespace headlight::bench
+
+int main(int argc, char** argv) {
+  using namespace headlight;
+  return app::run_single_command({.name = "headlight-bench",
+                                  .description = bench::kBenchDescription,
+                                  .footer = bench::footer(),
+                                  .add = bench::add_bench},
+                                 argc, argv);
+}

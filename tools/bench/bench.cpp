@@ -1,12 +1,12 @@
-#include "app/bench/bench.h"
+#include "tools/bench/bench.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "app/bench/workload.h"
+#include "tools/bench/workload.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 namespace {
 
 bool is_whole_pass(Operation operation) { return operation == Operation::Forward || operation == Operation::HeadMerge; }
@@ -90,4 +90,4 @@ void run(ops::Kernels& kernels, const std::filesystem::path& tuning_file, const 
   for (const Size& size : plan.sizes) bench.run(size);
 }
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

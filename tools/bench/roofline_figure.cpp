@@ -1,4 +1,4 @@
-#include "export/roofline_figure.h"
+#include "tools/bench/roofline_figure.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,8 +11,10 @@
 #include "export/text_metrics.h"
 #include "view/head_palette.h"
 
-namespace headlight::exporting {
+namespace headlight::bench {
 namespace {
+
+using namespace exporting;  // NOLINT(google-build-using-namespace): its figures' parts
 
 constexpr float kPlotWidth = 760.0F, kPlotHeight = 520.0F;
 constexpr float kAxisLeft = 64.0F, kAxisBelow = 48.0F;
@@ -224,6 +226,8 @@ class RooflineDrawing final : public Drawing {
 
 }  // namespace
 
-std::unique_ptr<Drawing> make_drawing(RooflineFigure figure) { return std::make_unique<RooflineDrawing>(std::move(figure)); }
+std::unique_ptr<exporting::Drawing> make_drawing(RooflineFigure figure) {
+  return std::make_unique<RooflineDrawing>(std::move(figure));
+}
 
-}  // namespace headlight::exporting
+}  // namespace headlight::bench

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "gpu/stream.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start);
 
 /// Median costs of one call.
 struct Timing {
@@ -36,4 +41,4 @@ Timing time_once(const std::function<void()>& work);
 /// Records, submits and waits, with the clock running.
 Timing run_once(gpu::Context& context, const std::function<void(gpu::Stream&)>& record);
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 
 /// A GPT-2 of random weights in a folder of its own, which is removed with it: for measuring what depends on the numbers of
 /// layers and heads alone.
@@ -23,4 +23,4 @@ class RandomModel {
   std::filesystem::path folder_;
 };
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

@@ -4,7 +4,7 @@
 
 #include "ops/kernels.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 
 /// What a device reaches in two loops that do nothing else: wall time as of operations, but the fastest of some rounds.
 struct Roofs {
@@ -17,4 +17,4 @@ struct Roofs {
 /// Takes a second or two.
 Roofs measure_roofs(ops::Kernels& kernels);
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

@@ -3,10 +3,12 @@
 #include <cmath>
 #include <numbers>
 
-#include "export/roofline_figure.h"
+#include "tools/bench/roofline_figure.h"
 
-namespace headlight::exporting {
+namespace headlight::bench {
 namespace {
+
+using view::Rect;
 
 constexpr float kDotRoom = 5.0F;  // around a dot's centre
 
@@ -58,4 +60,4 @@ std::vector<PlacedLabel> place_labels(const std::vector<glm::vec2>& dots, const 
   return placed;
 }
 
-}  // namespace headlight::exporting
+}  // namespace headlight::bench

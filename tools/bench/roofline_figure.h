@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "export/drawing.h"
+#include "view/rect.h"
 
-namespace headlight::exporting {
+namespace headlight::bench {
 
 /// What a device reaches, against what it could: arithmetic (GFLOP/s) over arithmetic intensity (FLOP for each byte that
 /// must be moved), both axes logarithmic (Williams, Waterman and Patterson 2009). Flat roofs are arithmetic, sloped ones
@@ -33,14 +34,14 @@ struct RooflineFigure {
 /// Where a dot's label is: its box, beside the dot or at the end of a line from it.
 struct PlacedLabel {
   std::size_t dot = 0;
-  Rect box;
+  view::Rect box;
 };
 /// Labels of these widths and height for dots at these points, inside of `area`: none meets another one, a dot, or an
 /// `obstacle` (a point). A label without room is left out.
 std::vector<PlacedLabel> place_labels(const std::vector<glm::vec2>& dots, const std::vector<float>& widths, float height,
-                                      const Rect& area, const std::vector<glm::vec2>& obstacles);
+                                      const view::Rect& area, const std::vector<glm::vec2>& obstacles);
 
 /// Throws Error where a number isn't above 0, a dot's series doesn't exist, or there is no roof of a kind.
-std::unique_ptr<Drawing> make_drawing(RooflineFigure figure);
+std::unique_ptr<exporting::Drawing> make_drawing(RooflineFigure figure);
 
-}  // namespace headlight::exporting
+}  // namespace headlight::bench

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "app/bench/operation.h"
-#include "app/bench/stopwatch.h"
 #include "gpu/context.h"
 #include "ops/kernels.h"
+#include "tools/bench/operation.h"
+#include "tools/bench/stopwatch.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 
 /// The cases to measure, and the effort.
 struct Plan {
@@ -47,4 +47,4 @@ struct Listener {
 /// Measures the plan's cases one after the other. `kernels` are tuned already, and `tuning_file` contains the device.
 void run(ops::Kernels& kernels, const std::filesystem::path& tuning_file, const Plan& plan, const Listener& listener);
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

@@ -1,4 +1,4 @@
-#include "app/cli/roofline.h"
+#include "tools/bench/roofline.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,19 +7,16 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "app/bench/report.h"
-#include "app/bench/roofs.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
-#include "export/roofline_figure.h"
+#include "tools/bench/report.h"
+#include "tools/bench/roofline_figure.h"
+#include "tools/bench/roofs.h"
 
-namespace headlight::app {
+namespace headlight::bench {
 namespace {
 
-using exporting::RooflineFigure;
-
-RooflineFigure figure_of(const gpu::DeviceInfo& device, const bench::Roofs& roofs,
-                         const std::vector<bench::Result>& results) {
+RooflineFigure figure_of(const gpu::DeviceInfo& device, const Roofs& roofs, const std::vector<Result>& results) {
   RooflineFigure figure;
   figure.title = fmt::format("{}: what operations reach", device.name);
   figure.subtitle = fmt::format(
@@ -30,17 +27,16 @@ RooflineFigure figure_of(const gpu::DeviceInfo& device, const bench::Roofs& roof
   figure.memory = {{.name = "copy, device", .rate = roofs.device_gbytes}};
   if (roofs.program_gflops) figure.arithmetic.push_back({.name = "multiply-adds, program", .rate = *roofs.program_gflops});
   if (roofs.program_gbytes) figure.memory.push_back({.name = "copy, program", .rate = *roofs.program_gbytes});
-  for (const bench::Result& result : results) {
-    const std::optional<double> rate = bench::gflops(result);
+  for (const Result& result : results) {
+    const std::optional<double> rate = gflops(result);
     if (!rate) continue;
-    const std::string name(bench::to_string(result.operation));
+    const std::string name(to_string(result.operation));
     auto series = std::ranges::find(figure.series, name);
     if (series == figure.series.end()) series = figure.series.insert(series, name);
-    figure.dots.push_back(
-        {.intensity = bench::flops(result.operation, result.size) / bench::least_bytes(result.operation, result.size),
-         .gflops = *rate,
-         .label = fmt::format("{}\u00D7{}", result.size.n, result.size.d_model),
-         .series = static_cast<std::uint32_t>(series - figure.series.begin())});
+    figure.dots.push_back({.intensity = flops(result.operation, result.size) / least_bytes(result.operation, result.size),
+                           .gflops = *rate,
+                           .label = fmt::format("{}\u00D7{}", result.size.n, result.size.d_model),
+                           .series = static_cast<std::uint32_t>(series - figure.series.begin())});
   }
   return figure;
 }
@@ -53,14 +49,13 @@ std::string told_rates(const std::vector<RooflineFigure::Roof>& roofs, const cha
 
 }  // namespace
 
-std::string write_roofline(const std::filesystem::path& file, ops::Kernels& kernels,
-                           const std::vector<bench::Result>& results) {
+std::string write_roofline(const std::filesystem::path& file, ops::Kernels& kernels, const std::vector<Result>& results) {
   const gpu::DeviceInfo& device = kernels.context().device();
-  const RooflineFigure figure = figure_of(device, bench::measure_roofs(kernels), results);
+  const RooflineFigure figure = figure_of(device, measure_roofs(kernels), results);
   if (figure.dots.empty()) throw Error("there is nothing to draw: choose --ops that count flops, such as qkv_gemm");
-  write_file_atomically(file, encode(*make_drawing(figure), *exporting::drawing_format(file)));
+  write_file_atomically(file, exporting::encode(*make_drawing(figure), *exporting::drawing_format(file)));
   return told_rates(figure.arithmetic, "GFLOP/s") + told_rates(figure.memory, "GB/s") +
          fmt::format("{} operations in {}\n", figure.dots.size(), file.string());
 }
 
-}  // namespace headlight::app
+}  // namespace headlight::bench

@@ -3,15 +3,15 @@
 #include <memory>
 #include <string>
 
-#include "app/bench/operation.h"
 #include "gpu/stream.h"
 #include "inference/session.h"
 #include "ops/attention_blocks.h"
 #include "ops/cells.h"
 #include "ops/kernels.h"
 #include "ops/linear.h"
+#include "tools/bench/operation.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 
 /// One size's operands on the device, made of normal random numbers (the same in every run), for every operation except
 /// Forward and HeadMerge.
@@ -72,4 +72,4 @@ class WholePass {
   attention::MaskSet masks_;
 };
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

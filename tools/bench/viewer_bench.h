@@ -6,7 +6,7 @@
 
 #include "app/window/viewer.h"
 
-namespace headlight::app {
+namespace headlight::bench {
 
 /// Where the time between a keystroke and the frame with its maps goes, in milliseconds.
 struct KeystrokeCost {
@@ -50,6 +50,6 @@ struct ViewerBench {
 /// says how long each took to be on screen. Then it makes the text 64 tokens long, paints cells and knocks out every head in
 /// turn; at last it makes the text at least 128 tokens long, or as long as the model takes, and opens every view in turn.
 /// Throws Error in one line.
-ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystrokes);
+ViewerBench bench_viewer(const app::ScreenshotOptions& options, std::uint32_t keystrokes);
 
-}  // namespace headlight::app
+}  // namespace headlight::bench

@@ -1,10 +1,10 @@
-#include "app/bench/operation.h"
+#include "tools/bench/operation.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 namespace {
 
 struct Entry {
@@ -140,4 +140,4 @@ double effort(Operation operation, const Size& size) {
   return counted > 0.0 ? counted : visible_pairs(size.n) * size.heads;
 }
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

@@ -1,4 +1,4 @@
-#include "app/bench/workload.h"
+#include "tools/bench/workload.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "model/reference.h"
 #include "ops/attention.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 namespace {
 
 using ops::LinearKernel;
@@ -253,4 +253,4 @@ std::size_t WholePass::weight_bytes() const {
   return bytes;
 }
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

@@ -2,11 +2,11 @@
 
 #include <string>
 
-#include "app/bench/bench.h"
 #include "gpu/device_info.h"
 #include "ops/tuning.h"
+#include "tools/bench/bench.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 
 /// Device, driver, tuning and the machine's load, on which every number depends, as lines of text.
 std::string heading(const gpu::DeviceInfo& device, const ops::Tuning& tuning);
@@ -23,4 +23,4 @@ std::string json_row(const Result& result, const gpu::DeviceInfo& device);
 /// 10⁹ flops in a second of wall time; nothing for operations whose flops aren't counted.
 std::optional<double> gflops(const Result& result);
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

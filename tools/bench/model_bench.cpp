@@ -1,4 +1,4 @@
-#include "app/bench/model_bench.h"
+#include "tools/bench/model_bench.h"
 
 #include <algorithm>
 #include <atomic>
@@ -15,14 +15,8 @@
 #include "inference/language_model.h"
 #include "inference/prompt.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// VmHWM of /proc/self/status in MiB; 0 where there is no such file.
 double peak_mib() {
@@ -216,4 +210,4 @@ void run_model(gpu::Context& context, const ModelPlan& plan, const std::function
   ModelBench(context, plan, report).run();
 }
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

@@ -1,4 +1,4 @@
-#include "app/bench/report.h"
+#include "tools/bench/report.h"
 
 #include <cstdlib>
 #include <thread>
@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 namespace {
 
 /// The system's one-minute load average, or nullopt where it isn't available.
@@ -89,4 +89,4 @@ std::string json_row(const Result& result, const gpu::DeviceInfo& device) {
   return to_text(row, -1) + "\n";
 }
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

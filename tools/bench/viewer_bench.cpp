@@ -1,4 +1,4 @@
-#include "app/window/viewer_bench.h"
+#include "tools/bench/viewer_bench.h"
 
 #include <unistd.h>
 
@@ -14,18 +14,15 @@
 #include "app/views/view_table.h"
 #include "app/window/offscreen_viewer.h"
 #include "core/error.h"
+#include "tools/bench/stopwatch.h"
 
-namespace headlight::app {
+namespace headlight::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using namespace app;  // NOLINT(google-build-using-namespace): the window that is measured
 
 constexpr std::string_view kTyped = " A woman in a blue dress plays the guitar on a street.";
 constexpr int kMostFrames = 2'000;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 /// How long this process has been running, to a hundredth of a second: field 22 of /proc/self/stat is its start in ticks
 /// since the machine's.
@@ -239,7 +236,7 @@ std::vector<ViewCost> show_views(shell::Ui& ui, Workspace& workspace, OffscreenL
 
 }  // namespace
 
-ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystrokes) {
+ViewerBench bench_viewer(const app::ScreenshotOptions& options, std::uint32_t keystrokes) {
   Updates updates;
   OffscreenViewer viewer(options, [&] { updates.tell(); });
   shell::Ui& ui = viewer.ui();
@@ -265,4 +262,4 @@ ViewerBench bench_viewer(const ScreenshotOptions& options, std::uint32_t keystro
   return bench;
 }
 
-}  // namespace headlight::app
+}  // namespace headlight::bench

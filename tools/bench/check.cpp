@@ -1,4 +1,4 @@
-#include "app/bench/check.h"
+#include "tools/bench/check.h"
 
 #include <algorithm>
 #include <array>
@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "app/bench/stopwatch.h"
-#include "app/bench/workload.h"
+#include "tools/bench/stopwatch.h"
+#include "tools/bench/workload.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 namespace {
 
 // The goal is 25; a busy machine or another CPU must not fail the check, a kernel with a broken structure must.
@@ -108,4 +108,4 @@ CheckResult check(ops::Kernels& kernels, const std::filesystem::path& tuning_fil
   return result;
 }
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

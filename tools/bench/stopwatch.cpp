@@ -1,16 +1,11 @@
-#include "app/bench/stopwatch.h"
+#include "tools/bench/stopwatch.h"
 
 #include <algorithm>
-#include <chrono>
 
-namespace headlight::app::bench {
-namespace {
-
-double now_ms() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+namespace headlight::bench {
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
-
-}  // namespace
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -21,10 +16,10 @@ double median(std::vector<double> values) {
 Timing measure(const Rounds& rounds, const std::function<Timing()>& call) {
   Timing last = call();
   std::vector<double> wall, gpu;
-  const double begin = now_ms();
+  const auto begin = Clock::now();
   const auto wants_more = [&] {
     if (wall.size() < rounds.fewest()) return true;
-    return rounds.count == 0 && wall.size() < Rounds::kMost && now_ms() - begin < rounds.budget_ms;
+    return rounds.count == 0 && wall.size() < Rounds::kMost && milliseconds_since(begin) < rounds.budget_ms;
   };
   while (wants_more()) {
     last = call();
@@ -35,18 +30,18 @@ Timing measure(const Rounds& rounds, const std::function<Timing()>& call) {
 }
 
 Timing time_once(const std::function<void()>& work) {
-  const double begin = now_ms();
+  const auto begin = Clock::now();
   work();
-  return {.wall_ms = now_ms() - begin};
+  return {.wall_ms = milliseconds_since(begin)};
 }
 
 Timing run_once(gpu::Context& context, const std::function<void(gpu::Stream&)>& record) {
-  const double begin = now_ms();
+  const auto begin = Clock::now();
   gpu::Stream stream(context);
   record(stream);
   gpu::Submission submission = std::move(stream).submit();
   submission.wait();
-  return {.wall_ms = now_ms() - begin, .gpu_ms = submission.gpu_ms(), .dispatches = submission.dispatches()};
+  return {.wall_ms = milliseconds_since(begin), .gpu_ms = submission.gpu_ms(), .dispatches = submission.dispatches()};
 }
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "app/bench/stopwatch.h"
 #include "gpu/context.h"
 #include "inference/session.h"
+#include "tools/bench/stopwatch.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 
 /// The options of measuring a model instead of random matrices.
 struct ModelPlan {
@@ -40,4 +40,4 @@ struct ModelResult {
 /// Measures and reports row by row. Throws Error like inference::open_model.
 void run_model(gpu::Context& context, const ModelPlan& plan, const std::function<void(const ModelResult&)>& report);
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench

@@ -3,21 +3,26 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <regex>
 #include <string>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/bench/bench.h"
-#include "app/bench/random_model.h"
-#include "app/bench/report.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "inference/language_model.h"
 #include "support/program.h"
 #include "support/temporary_directory.h"
+#include "tools/bench/bench.h"
+#include "tools/bench/random_model.h"
+#include "tools/bench/report.h"
 
-namespace headlight::app::bench {
+namespace headlight::bench {
 namespace {
+
+/// Its HEADLIGHT_PROGRAM is headlight-bench.
+Outcome run_bench(const std::vector<std::string>& arguments) { return run_headlight(arguments); }
 
 struct Cases {
   std::vector<Result> measured;
@@ -129,14 +134,37 @@ TEST_SUITE("cpu") {
     CHECK(other["state_bytes"] == 3);
   }
 
+  TEST_CASE("help, manual page and completions name every flag, and help every operation") {
+    const Outcome help = run_bench({"--help"});
+    CHECK(help.status == 0);
+    CHECK(help.out.find("Usage: headlight-bench [COMMAND] [FLAG VALUE]...") != std::string::npos);
+    for (const Operation operation : operations())
+      CHECK(help.out.find(fmt::format("  {:<20} ", to_string(operation))) != std::string::npos);
+    const TemporaryDirectory folder;
+    REQUIRE(run_bench({"manual", "--out", folder.path().string()}).status == 0);
+    const std::string page = read_file(folder.path() / "man/man1/headlight-bench.1");
+    const std::string bash = read_file(folder.path() / "bash-completion/completions/headlight-bench");
+    const std::string zsh = read_file(folder.path() / "zsh/vendor-completions/_headlight-bench");
+    const std::string fish = read_file(folder.path() / "fish/vendor_completions.d/headlight-bench.fish");
+    CHECK(bash.find("complete -F _headlight_bench headlight-bench\n") != std::string::npos);
+    CHECK(zsh.starts_with("#compdef headlight-bench\n"));
+    for (const std::string flag : {"ops", "head-grid", "roofline", "check", "device", "version"}) {
+      CAPTURE(flag);
+      CHECK(help.out.find("--" + flag) != std::string::npos);
+      CHECK(page.find("\\-\\-" + std::regex_replace(flag, std::regex("-"), "\\-")) != std::string::npos);
+      CHECK(bash.find("--" + flag) != std::string::npos);
+      CHECK(zsh.find("'*--" + flag + "[") != std::string::npos);
+      CHECK(fish.find(" -l " + flag + " ") != std::string::npos);
+    }
+  }
+
   TEST_CASE("what bench refuses, each in one line") {
     const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
-      std::vector<std::string> all = {"bench"};
-      all.insert(all.end(), arguments.begin(), arguments.end());
-      const Outcome outcome = run_headlight(all);
+      const Outcome outcome = run_bench(arguments);
       CAPTURE(outcome.err);
       CHECK(outcome.status == 2);
       CHECK(outcome.out.empty());
+      CHECK(outcome.err.starts_with("headlight-bench: "));
       CHECK(outcome.err.find(message) != std::string::npos);
       CHECK(outcome.err.find('\n') == outcome.err.size() - 1);
     };
@@ -149,6 +177,8 @@ TEST_SUITE("cpu") {
     refused({"--rounds", "0"}, "--rounds: expected a whole number");
     refused({"--viewer", "--head-grid", "12"}, "--head-grid: expected LAYERSxHEADS as in 12x12, found '12'");
     refused({"--viewer", "--head-grid", "12x65"}, "--head-grid: expected a whole number from 1 to 64");
+    refused({"--hed-grid", "12x12"}, "unknown flag --hed-grid, did you mean --head-grid? (see headlight-bench --help)");
+    refused({"quick"}, "'quick'");
     refused({"--head-grid", "12x12"}, "--head-grid goes with --viewer, and without --model");
   }
 }
@@ -220,8 +250,8 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("the program prints one JSON object a line") {
-    const Outcome outcome = run_headlight({"bench", "--ops", "qkv_gemm,forward", "--n", "5", "--d-model", "16", "--heads",
-                                           "2", "--rounds", "1", "--format", "json"});
+    const Outcome outcome = run_bench(
+        {"--ops", "qkv_gemm,forward", "--n", "5", "--d-model", "16", "--heads", "2", "--rounds", "1", "--format", "json"});
     REQUIRE(outcome.status == 0);
     const std::vector<nlohmann::json> rows = json_lines(outcome.out);
     REQUIRE(rows.size() == 2);
@@ -235,11 +265,11 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     const std::string file = (folder.path() / "roofline.svg").string();
     const std::vector<std::string> measured = {
-        "bench", "--ops",     "output_projection,masked_softmax", "--n", "16", "--d-model", "64", "--heads", "4", "--rounds",
-        "1",     "--roofline"};
+        "--ops",     "output_projection,masked_softmax", "--n", "16", "--d-model", "64", "--heads", "4", "--rounds", "1",
+        "--roofline"};
     std::vector<std::string> with_file = measured;
     with_file.push_back(file);
-    const Outcome outcome = run_headlight(with_file);
+    const Outcome outcome = run_bench(with_file);
     REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
     CHECK(outcome.out.find("1 operations in " + file) != std::string::npos);  // softmax counts no flops
     const std::string svg = read_file(file);
@@ -250,11 +280,11 @@ TEST_SUITE("gpu") {
     }
     std::vector<std::string> with_other = measured;
     with_other.emplace_back("roofline.jpg");
-    CHECK(run_headlight(with_other).err.find("name a file that ends in .svg, .pdf or .png") != std::string::npos);
+    CHECK(run_bench(with_other).err.find("name a file that ends in .svg, .pdf or .png") != std::string::npos);
   }
 
   TEST_CASE("the window is launched and typed into offscreen, and each keystroke's maps come to be seen") {
-    const Outcome outcome = run_headlight({"bench", "--viewer", "--rounds", "3", "--format", "json"});
+    const Outcome outcome = run_bench({"--viewer", "--rounds", "3", "--format", "json"});
     REQUIRE_MESSAGE(outcome.status == 0, outcome.err);
     const std::vector<nlohmann::json> rows = json_lines(outcome.out);
     REQUIRE(rows.size() > 4);
@@ -286,7 +316,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("bench --model paints a cell in each of three layers, and those below are kept") {
     const RandomModel random(std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "models/gpt2", 4, 4);
     const Outcome outcome =
-        run_headlight({"bench", "--model", random.folder().string(), "--n", "8", "--rounds", "1", "--format", "json"});
+        run_bench({"--model", random.folder().string(), "--n", "8", "--rounds", "1", "--format", "json"});
     REQUIRE(outcome.status == 0);
     std::map<std::string, nlohmann::json> rows;
     for (const nlohmann::json& row : json_lines(outcome.out)) rows[row["op"].get<std::string>()] = row;
@@ -317,4 +347,4 @@ TEST_SUITE("gpu") {
   }
 }
 
-}  // namespace headlight::app::bench
+}  // namespace headlight::bench
