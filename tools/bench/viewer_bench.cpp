@@ -2,11 +2,9 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <fstream>
-#include <functional>
 #include <mutex>
 #include <sstream>
 
