@@ -1,7 +1,6 @@
 #include "app/views/block/walk_controls.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -9,33 +8,16 @@
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/math_text.h"
+#include "app/widgets/motion_speed.h"
 #include "app/widgets/slider_keys.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr std::array kSpeeds = {0.25F, 0.5F, 1.0F, 2.0F, 4.0F};
-
 bool button(Frame& frame, const char* label, const char* name, const char* tip, float width) {
   const bool is_pressed = ImGui::Button(label, ImVec2(width, 0.0F));
   mark_last_item(frame, name, tip);
   return is_pressed;
-}
-
-void choose_speed(Frame& frame) {
-  ImGui::SetNextItemWidth(72.0F);
-  const std::string label = fmt::format("{:g} ×", frame.state.block.speed);
-  const bool is_open = ImGui::BeginCombo("##speed", label.c_str());
-  mark_last_item(frame, "block.speed", "How fast the steps follow each other.");
-  if (!is_open) return;
-  for (const float speed : kSpeeds) {
-    if (ImGui::Selectable(fmt::format("{:g} ×", speed).c_str(), frame.state.block.speed == speed)) {
-      frame.state.block.speed = speed;
-    }
-    mark_last_item(frame, fmt::format("block.speed.{:g}", speed), "How fast the steps follow each other.");
-    if (frame.state.block.speed == speed) frame.ui.keyboard().prefer_last();
-  }
-  ImGui::EndCombo();
 }
 
 /// "softmax → attention weights": a formula, cut as text where it has no room.
@@ -77,7 +59,7 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
   mark_last_item(frame, "block.position", "Where the walk is; at the right end the whole layer is shown.");
   if (step_by_keys(frame, position, 0.0F, static_cast<float>(walk.steps()), 1.0F, false)) walk.scrub(position);
   ImGui::SameLine();
-  choose_speed(frame);
+  choose_motion_speed(frame, "block.speed", "How fast the steps follow each other.", false);
   ImGui::SameLine();
   check_box(frame, is_wide ? "reduce motion" : "still", frame.state.block.reduces_motion);
   mark_last_item(frame, "block.reduce motion", "Steps are shown one after the other, without matrices that move.");
