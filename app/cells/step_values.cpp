@@ -1,41 +1,11 @@
 #include "app/cells/step_values.h"
 
 #include "inference/embed.h"
-#include "model/head_weight.h"
 
 namespace headlight::app {
 namespace {
 
 using Other = StepMatrix::Other;
-
-/// The linear layer behind a weight matrix, and which of its outputs are the matrix' columns.
-struct Columns {
-  const model::Linear* linear = nullptr;
-  std::uint32_t first = 0, count = 0;
-};
-
-Columns columns_of(StepMatrix matrix, const StepLayer& layer) {
-  if (!layer.layer) return {};
-  const auto whole = [](const model::Linear& linear) {
-    return Columns{.linear = &linear, .first = 0, .count = linear.out()};
-  };
-  if (const auto& ffn = layer.layer->feed_forward) {
-    if (matrix == Other::GateWeight && ffn->gate) return whole(*ffn->gate);
-    if (matrix == Other::HiddenWeight) return whole(ffn->in);
-    if (matrix == Other::FfnWeight) return whole(ffn->out);
-  }
-  const auto of_head = [&](model::Projection projection) {
-    const model::HeadWeight weight = model::head_weight(*layer.layer, projection, layer.head);
-    if (layer.has_all_heads && weight.linear != nullptr) return whole(*weight.linear);
-    return Columns{.linear = weight.linear, .first = weight.first, .count = weight.count};
-  };
-  if (matrix == Other::QueryWeight) return of_head(model::Projection::Query);
-  if (matrix == Other::KeyWeight) return of_head(model::Projection::Key);
-  if (matrix == Other::ValueWeight) return of_head(model::Projection::Value);
-  const bool has_output = layer.layer->weights && layer.layer->weights->output;
-  if (matrix == Other::OutputWeight && has_output) return whole(*layer.layer->weights->output);
-  return {};
-}
 
 std::vector<float> memory_window(const Frame& frame, const MatrixWindow& window) {
   std::vector<float> values;
@@ -109,6 +79,28 @@ std::vector<float> joined_window(Frame& frame, const JoinedHeads& joined, const 
 
 }  // namespace
 
+model::HeadWeight weight_columns(StepMatrix matrix, const StepLayer& layer) {
+  if (!layer.layer) return {};
+  const auto whole = [](const model::Linear& linear) {
+    return model::HeadWeight{.linear = &linear, .first = 0, .count = linear.out()};
+  };
+  if (const auto& ffn = layer.layer->feed_forward) {
+    if (matrix == Other::GateWeight && ffn->gate) return whole(*ffn->gate);
+    if (matrix == Other::HiddenWeight) return whole(ffn->in);
+    if (matrix == Other::FfnWeight) return whole(ffn->out);
+  }
+  const auto of_head = [&](model::Projection projection) {
+    const model::HeadWeight weight = model::head_weight(*layer.layer, projection, layer.head);
+    return layer.has_all_heads && weight.linear != nullptr ? whole(*weight.linear) : weight;
+  };
+  if (matrix == Other::QueryWeight) return of_head(model::Projection::Query);
+  if (matrix == Other::KeyWeight) return of_head(model::Projection::Key);
+  if (matrix == Other::ValueWeight) return of_head(model::Projection::Value);
+  const bool has_output = layer.layer->weights && layer.layer->weights->output;
+  if (matrix == Other::OutputWeight && has_output) return whole(*layer.layer->weights->output);
+  return {};
+}
+
 JoinedHeads joined_heads(StepMatrix matrix, const inference::BlockShape& shape) {
   using attention::Stage;
   if (matrix == Other::AllQueries) return {.stage = Stage::Q, .heads = shape.heads, .width = shape.d_k};
@@ -132,7 +124,7 @@ std::optional<MatrixSize> size_of(StepMatrix matrix, const StepLayer& layer) {
     if (!extent) return std::nullopt;
     return MatrixSize{.rows = extent->rows, .columns = joined.heads * joined.width};
   }
-  const Columns columns = columns_of(matrix, layer);
+  const model::HeadWeight columns = weight_columns(matrix, layer);
   if (!columns.linear) return std::nullopt;
   return MatrixSize{.rows = columns.linear->in(), .columns = columns.count};
 }
@@ -172,7 +164,7 @@ const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const
   } else if (part) {
     values = embedding_window(layer, batch, *part, window);
   } else if (joined.heads == 0) {
-    const Columns columns = columns_of(matrix, layer);
+    const model::HeadWeight columns = weight_columns(matrix, layer);
     values = model::read_weight(*columns.linear, window.row, window.rows, columns.first + window.column, window.columns);
   }
   if (values.empty()) return nullptr;

@@ -5,6 +5,7 @@
 #include "app/cells/step_matrix.h"
 #include "app/frame.h"
 #include "attention/stage.h"
+#include "model/head_weight.h"
 #include "model/network.h"
 
 namespace headlight::app {
@@ -26,6 +27,9 @@ struct JoinedHeads {
   std::uint32_t heads = 0, width = 0;
 };
 JoinedHeads joined_heads(StepMatrix matrix, const inference::BlockShape& shape);
+
+/// The linear layer of a weight matrix, and which of its outputs are the matrix' columns; without a layer for any other.
+model::HeadWeight weight_columns(StepMatrix matrix, const StepLayer& layer);
 
 /// Rows and columns of a matrix that isn't a stage; nullopt where the layer has none.
 struct MatrixSize {

@@ -294,8 +294,8 @@ std::shared_ptr<const exporting::Pixels> read_image(const JsonReader& reader, co
 LessonCard read_card(const json& value, const std::string& path, const fs::path& folder, State& state) {
   const JsonReader reader(value, path);
   refuse_unknown(reader, value,
-                 {"title", "text", "opens", "task", "done", "reveal", "numbers", "image", "control", "matrix", "indices",
-                  "conceals", "notes"});
+                 {"title", "text", "opens", "second_text", "task", "done", "reveal", "numbers", "image", "control", "matrix",
+                  "indices", "conceals", "notes"});
   LessonCard card;
   card.title = text_of(reader, "title");
   card.paragraphs = texts_of(reader, "text");
@@ -306,10 +306,14 @@ LessonCard read_card(const json& value, const std::string& path, const fs::path&
     card.opens = *opens;
     find_model_beside(card.opens, folder);
   }
+  if (reader.find("second_text")) reader.read("second_text", card.second_text.emplace());
   try {
     open_card(card, state);
   } catch (const Error& error) {
     throw Error("{}: {}", reader.path("opens"), error.what());
+  }
+  if (card.second_text && !card.second_text->empty() && (is_notebook(state.source) || is_capture(state.source))) {
+    throw Error("{}: what the card opens has no text of its own to compare", reader.path("second_text"));
   }
   reader.read("task", card.task);
   if (const json* conditions = list_of(reader, "done")) {

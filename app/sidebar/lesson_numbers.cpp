@@ -81,7 +81,7 @@ void draw_both(Frame& frame, const PrintedNumbers& numbers, std::span<const floa
 
 }  // namespace
 
-void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, bool computes_card) {
+void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, std::string_view departure) {
   if (const inference::NotebookEdits& edits = notebook_edits(frame.state.source); !edits.is_empty()) {
     draw_line(frame,
               fmt::format("The printed numbers are not compared: the notebook was changed ({}).",
@@ -98,7 +98,7 @@ void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, bool compu
   if (tile) computed = tile->values;
   if (tile) {
     const bool agrees = agree(numbers, computed);
-    draw_line(frame, verdict_of(numbers, computed, computes_card), agrees ? theme.accent : theme.warning);
+    draw_line(frame, verdict_of(numbers, computed, departure), agrees ? theme.accent : theme.warning);
     frame.mark(agrees ? "lesson.numbers.agree" : "lesson.numbers.differ", last_item_rect());
   } else {
     draw_line(frame,

@@ -183,7 +183,7 @@ void draw_card(Frame& frame, const LessonPlayer& player, LessonPanelMemory& memo
   }
   // What is printed would answer what is asked.
   if (card.numbers && (is_done || !card.conceals)) {
-    draw_lesson_numbers(frame, *card.numbers, player.computes_card(frame.state));
+    draw_lesson_numbers(frame, *card.numbers, player.departure(frame.state));
   }
 }
 

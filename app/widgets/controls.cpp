@@ -177,6 +177,21 @@ bool OpenList::entry(const char* label, const std::string& mark, bool is_chosen,
   return is_clicked;
 }
 
+void choose_motion_speed(Frame& frame, const std::string& name, const char* explanation, bool has_still) {
+  BlockChoices& choices = frame.state.block;
+  const bool is_still = has_still && choices.reduces_motion;
+  ImGui::SetNextItemWidth(kMotionSpeedWidth);
+  OpenList list(frame, name, is_still ? "still" : fmt::format("{:g} ×", choices.speed).c_str(), explanation);
+  if (!list) return;
+  if (has_still && list.entry("still", "still", is_still, explanation)) choices.reduces_motion = true;
+  for (const float speed : {0.25F, 0.5F, 1.0F, 2.0F, 4.0F}) {
+    const bool is_chosen = !is_still && choices.speed == speed;
+    if (!list.entry(fmt::format("{:g} ×", speed).c_str(), fmt::format("{:g}", speed), is_chosen, explanation)) continue;
+    choices.speed = speed;
+    if (has_still) choices.reduces_motion = false;
+  }
+}
+
 float button_width(const char* label) {
   return ImGui::CalcTextSize(label, nullptr, true).x + 2.0F * ImGui::GetStyle().FramePadding.x;
 }

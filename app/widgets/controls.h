@@ -95,6 +95,12 @@ class OpenList {
   bool is_open_;
 };
 
+inline constexpr float kMotionSpeedWidth = 72.0F;
+inline constexpr const char* kNewRowSpeed = "How fast the row of a generated token comes into the map of the view Head.";
+/// A list of speeds of what is shown step by step: Block's walk, and the row of a generated token. `has_still`: it can be
+/// switched off here as well.
+void choose_motion_speed(Frame& frame, const std::string& name, const char* explanation, bool has_still);
+
 /// Left and Right change a slider's or a drag field's value, when it was marked as the last item and has the keyboard. Enter
 /// opens its field where it `is_typed`. Returns whether the value changed.
 template <typename Number>

@@ -51,6 +51,7 @@ std::shared_ptr<const LanguageModel> open_model(const fs::path& name) {
     model->tokenizer.reset();
     model->tokenizer_problem = error.what();  // the network can be shown nevertheless: ids do for it
   }
+  model->words = text::read_word_vocabularies(model->path);
   loaded.network.separators = separators(*model);
   model->network = std::make_shared<const model::Network>(std::move(loaded.network));
   return model;

@@ -150,6 +150,8 @@ TEST_SUITE("cpu") {
         sweep.run({.arguments = {"tokenize", "--model", model, "--text", "a b"}, .file = std::string("/") + name});
       }
     }
+    sweep.run({.arguments = {"tokenize", "--words", "de", "--model", "multi30k-de-en", "--text", "ein hund"},
+               .file = "/notebook_words.json"});
     sweep.run({.arguments = {"tokenize", "--model", "captions-gpt2"}, .file = kInputFile, .input = lines});
     sweep.run({.arguments = {"detokenize", "--model", "captions-gpt2"}, .file = kInputFile, .input = "5 6\n7\n"});
     sweep.run(

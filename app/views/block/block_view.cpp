@@ -16,19 +16,6 @@ namespace {
 
 inline constexpr float kWalkControlsHeight = 34.0F;
 
-constexpr std::array kSpeeds = {0.25F, 0.5F, 1.0F, 2.0F, 4.0F};
-
-void choose_speed(Frame& frame) {
-  ImGui::SetNextItemWidth(72.0F);
-  constexpr const char* kHelp = "How fast the steps follow each other.";
-  float& chosen = frame.state.block.speed;
-  OpenList list(frame, "block.speed", fmt::format("{:g} ×", chosen).c_str(), kHelp);
-  if (!list) return;
-  for (const float speed : kSpeeds) {
-    if (list.entry(fmt::format("{:g} ×", speed).c_str(), fmt::format("{:g}", speed), chosen == speed, kHelp)) chosen = speed;
-  }
-}
-
 /// "softmax → attention weights": a formula, cut as text where it has no room.
 void draw_step(Frame& frame, const std::string& step) {
   const shell::FontSet& fonts = frame.ui.fonts();
@@ -64,7 +51,7 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
   mark_last_item(frame, "block.position", "Where the walk is; at the right end the whole layer is shown.");
   if (step_by_keys(frame, position, 0.0F, static_cast<float>(walk.steps()), 1.0F, false)) walk.scrub(position);
   ImGui::SameLine();
-  choose_speed(frame);
+  choose_motion_speed(frame, "block.speed", "How fast the steps follow each other.", false);
   ImGui::SameLine();
   check_box(frame, "block.reduce motion", is_wide ? "reduce motion" : "still", frame.state.block.reduces_motion,
             "Steps are shown one after the other, without matrices that move.");

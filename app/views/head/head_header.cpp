@@ -151,12 +151,13 @@ HeadAbout about_map(const Frame& frame, const inference::BlockShape& shape) {
 std::vector<std::string> row_labels() { return {"word written", "word read"}; }
 
 /// What is beside the map's formula: what names the rows, where each writes a token; the brush; what is shown; and the
-/// head's gain, where there is no room for it beside the title.
+/// head's gain, where there is no room for it beside the title; the speed of new rows, once the model has written.
 struct Tools {
   bool rows = false, brush = false, shown = false, gain = false;
+  bool speed = false;       ///< of the rows of generated tokens
   bool lists_rows = false;  ///< what names the rows is in the list of what is shown
 
-  bool has_any() const { return rows || brush || shown || gain; }
+  bool has_any() const { return rows || brush || shown || gain || speed; }
   float width(const Frame& frame) const {
     float sum = 0.0F;
     const auto add = [&](float width) { sum += width + (sum > 0.0F ? kToolGap : 0.0F); };
@@ -164,6 +165,7 @@ struct Tools {
     if (brush) add(brush_toggle_width(frame));
     if (shown) add(kShownWidth);
     if (gain) add(gain_control_width(frame));
+    if (speed) add(kMotionSpeedWidth);
     return sum;
   }
 };
@@ -173,7 +175,8 @@ Tools tools_of(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   return {.rows = rows_write_tokens(frame, selection.block.kind) && !is_grouped(frame),
           .brush = selection.mean == HeadMean::None && !is_grouped(frame) && !frame.result.capture,
-          .shown = can_group(frame)};
+          .shown = can_group(frame),
+          .speed = frame.generation && frame.generation->count() > 0 && !is_grouped(frame)};
 }
 
 /// The header's second line: as much of it as there is room for.
@@ -295,6 +298,11 @@ void draw_tools(Frame& frame, const Tools& tools) {
   if (tools.gain) {
     next();
     draw_gain_control(frame);
+  }
+  if (tools.speed) {
+    next();
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+    choose_motion_speed(frame, "head.speed", kNewRowSpeed, true);
   }
 }
 

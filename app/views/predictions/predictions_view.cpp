@@ -82,6 +82,8 @@ void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
     if (form.button("start", "Generate", 120.0F)) frame.start_command("generation.start");
   }
   ImGui::PopStyleColor(4);
+  ImGui::SameLine();
+  choose_motion_speed(frame, "generate.speed", kNewRowSpeed, true);
   std::string remark = frame.generation ? frame.generation->outcome() : std::string();
   if (is_running) remark = fmt::format("{} of {} tokens", frame.generation->count(), choices.tokens);
   if (!remark.empty()) {

@@ -37,6 +37,7 @@ void follow_selection(const Frame& frame, StepsMemory& memory) {
   if (memory.selection != frame.state.selection) {
     memory.held.reset();
     memory.scrolls.clear();
+    memory.typed.close();
   }
   if (memory.pinned != frame.state.view.pinned) memory.scrolls.clear();
   memory.selection = frame.state.selection;
@@ -55,7 +56,8 @@ bool has_cell(const StepFlow& flow, const StepCell& cell) {
 /// The cell under the pointer, else the held one, else the pinned cell's weight.
 std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, StepsMemory& memory) {
   frame.transient.hovered.reset();
-  if (ImGui::IsWindowHovered()) {
+  memory.pointed.reset();
+  if (ImGui::IsWindowHovered() && !memory.typed.covers(pointer_position())) {
     const glm::vec2 mouse = pointer_position();
     for (const StepSection& section : flow.sections) {
       for (const StepBox& box : section.boxes) {
@@ -66,8 +68,9 @@ std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, Ste
           frame.transient.hovered = cell;
           frame.transient.hovered_stage = matrix.stage();
         }
-        hold_on_click(frame, memory, {.matrix = matrix, .cell = *cell});
-        return StepCell{.matrix = matrix, .cell = *cell};
+        memory.pointed = {.matrix = matrix, .cell = *cell};
+        hold_on_click(frame, memory, *memory.pointed);
+        return memory.pointed;
       }
     }
   }
@@ -256,6 +259,44 @@ void draw_aim(const Frame& frame, const StepSection& section, const StepBox& box
   if (right > ImGui::GetWindowWidth()) ImGui::SetScrollFromPosX(right, 1.0F);
 }
 
+/// A cell of a matrix of all heads as one of its head's, which the subject is then of; any other cell as it is.
+StepCell in_its_head(HeadSubject& subject, const StepCell& cell) {
+  const inference::BlockShape& shape = subject.geometry.shape;
+  const JoinedHeads joined = joined_heads(cell.matrix, shape);
+  if (joined.heads == 0) return cell;
+  subject.geometry.head = cell.cell.key / joined.width * (shape.heads / joined.heads);
+  return {.matrix = joined.stage, .cell = {.query = cell.cell.query, .key = cell.cell.key % joined.width}};
+}
+
+/// Where a cell is drawn; nullopt where it isn't.
+std::optional<view::Rect> rect_of(const StepFlow& flow, const StepCell& cell) {
+  for (const StepSection& section : flow.sections) {
+    for (const auto& [view, operation, arrow_x, is_part] : section.boxes) {
+      const MatrixPlan& plan = view.plan;
+      if (plan.stage != cell.matrix || !plan.shows(cell.cell.query, cell.cell.key)) continue;
+      const glm::vec2 place(cell.cell.key - plan.first_column, cell.cell.query - plan.first_row);
+      return view::Rect{.origin = view.cells().origin + place * plan.cell, .size = plan.cell};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The field in which a number is typed, or the tooltip that says that it can be.
+void draw_typed_cell(Frame& frame, HeadSubject subject, const StepFlow& flow, StepsMemory& memory) {
+  if (memory.typed.where()) {
+    const std::optional<view::Rect> rect = rect_of(flow, *memory.typed.where());
+    if (rect) return memory.typed.draw(frame, *rect);
+    memory.typed.close();  // scrolled away, or of another network
+  }
+  const std::optional<view::Rect> rect = memory.pointed ? rect_of(flow, *memory.pointed) : std::nullopt;
+  if (!rect) return;
+  const StepCell cell = in_its_head(subject, *memory.pointed);
+  if (name_to_type(frame, subject, cell).empty()) return;
+  ImGui::SetCursorScreenPos(to_imgui(rect->origin));
+  ImGui::Dummy(to_imgui(rect->size));
+  explain_last_item(frame, "A double click opens a field for another number.");
+}
+
 std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, StepsMemory& memory, float strip_height) {
   const ImGuiWindowFlags wheel = memory.catches_wheel ? ImGuiWindowFlags_NoScrollWithMouse : 0;
   ImGui::BeginChild("flow", ImVec2(0.0F, -strip_height - ImGui::GetStyle().ItemSpacing.y), false,
@@ -293,6 +334,7 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
       if (scroll.row || scroll.column) memory.scrolls[box.view.plan.stage] = scroll;
     }
   }
+  draw_typed_cell(frame, subject, flow, memory);
   ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy(ImVec2(1.0F, flow.height - origin.y));
   ImGui::EndChild();
@@ -306,15 +348,6 @@ std::string_view origin_of(StepMatrix matrix) {
   constexpr std::array kWeights = {kQueryWeight, kKeyWeight,    kValueWeight, kOutputWeight,
                                    kGateWeight,  kHiddenWeight, kFfnWeight};  // as StepMatrix::Other has them
   return kWeights.at(static_cast<std::size_t>(matrix.other()) - static_cast<std::size_t>(StepMatrix::Other::QueryWeight));
-}
-
-/// A cell of a matrix of all heads as one of its head's, which the subject is then of; any other cell as it is.
-StepCell in_its_head(HeadSubject& subject, const StepCell& cell) {
-  const inference::BlockShape& shape = subject.geometry.shape;
-  const JoinedHeads joined = joined_heads(cell.matrix, shape);
-  if (joined.heads == 0) return cell;
-  subject.geometry.head = cell.cell.key / joined.width * (shape.heads / joined.heads);
-  return {.matrix = joined.stage, .cell = {.query = cell.cell.query, .key = cell.cell.key % joined.width}};
 }
 
 }  // namespace
@@ -342,6 +375,10 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   }
   const StepCell of_head = in_its_head(subject, *cell);
   const Arithmetic arithmetic = explain(frame, subject, of_head, memory);
+  if (memory.pointed && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
+    if (std::string name = name_to_type(frame, subject, of_head); !name.empty())
+      memory.typed.open(std::move(name), *memory.pointed, arithmetic.result);
+  }
   NumberRef number = number_of(frame, origin_of(of_head.matrix), of_head.cell, arithmetic.result);
   number.head = subject.geometry.head;
   frame.transient.pointed_number = number;

@@ -79,7 +79,7 @@ class BlockPainter {
     }
     if (has_weights() && !block_.image && part.end > part.begin) draw_numbers(part);
     if (hovered && block_.image) draw_patch_tooltip(*hovered);
-    if (hovered && block_.tokens[*hovered].is_piece && *hovered < block_.labels.size()) {
+    if (hovered && !block_.tokens[*hovered].part.empty() && *hovered < block_.labels.size()) {
       const Tooltip tooltip(frame_, rect_of(*hovered));
       ImGui::TextUnformatted(fmt::format("token {}: {}", *hovered, block_.labels[*hovered]).c_str());
     }

@@ -3,6 +3,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
+#include "app/widgets/whole_words.h"
 
 namespace headlight::app {
 namespace {
@@ -80,10 +81,11 @@ void draw_target(Frame& frame, PromptPanelMemory& memory, bool has_error) {
   untouched.target_text.clear();
   untouched.target_ids.clear();
   const bool can_translate = translates_itself(untouched, *frame.result.model);
-  const std::optional<ChipTarget> in_text = can_translate && translates_itself(choice)
-                                                ? draw_translation(frame, memory, target, has_error)
-                                                : draw_own_target(frame, memory, target, can_translate);
+  const bool translates = can_translate && translates_itself(choice);
+  const std::optional<ChipTarget> in_text = translates ? draw_translation(frame, memory, target, has_error)
+                                                       : draw_own_target(frame, memory, target, can_translate);
   if (target) draw_prompt_chips(frame, "chips.target", *target, memory.target, memory.pointed_target, in_text);
+  draw_whole_words(frame, "text.target_words", translates ? memory.translation : choice.target_text, true);
 }
 
 /// Draws one column; returns its height.
