@@ -161,7 +161,7 @@ class CompositionPanel final : public FindPanel {
   }
 
   bool find_copying(Frame& frame) {
-    const AnalysisQuery query{.analysis = &kOvCopying};
+    const AnalysisQuery query = OvCopyingQuestion();
     const Analysed* answer = frame.ask(query);
     const auto* known_yet = known<OvCopying>(frame, answer);
     if (!known_yet) return false;

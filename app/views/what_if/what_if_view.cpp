@@ -307,7 +307,7 @@ class WhatIfView final : public ViewPanel {
                         frame.ui.theme().warning);
     }
     if (!can_ablate(frame)) return;
-    const AnalysisQuery query =
+    const KnockoutsQuestion query =
         knockout_query(frame.state.what_if, logit->position.batch, logit->position.token, logit->token, logit->other);
     const Analysed* answer = frame.ask(query);
     if (answer && !answer->error.empty()) return draw_small(frame, answer->error, frame.ui.theme().warning);
