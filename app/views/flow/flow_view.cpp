@@ -77,10 +77,8 @@ const char* about(FlowMethod method) {
 }
 
 void draw_small(Frame& frame, const std::string& text, shell::Color color) {
-  const Ink ink(frame.ui.fonts().small, color);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
+  frame.ui.ensure_glyphs(text);
+  write_wrapped(frame.ui.fonts().small, color, text);
 }
 
 /// `in_force`: the threshold of what is on screen.

@@ -141,7 +141,7 @@ class HeadsView final : public ViewPanel {
   HeadsMode mode_ = HeadsMode::Metrics;
   std::unique_ptr<FindPanel> panel_;
   // Of what was drawn last, for the figure.
-  FindPanel::Look look_;
+  HeadMapFigure look_;
   std::shared_ptr<const AnalysisResult> metrics_, baseline_metrics_;  ///< the second where differences are shown
   std::string compared_;
   evaluation::PatternScoring scoring_;

@@ -38,11 +38,8 @@ constexpr std::size_t kListed = 200;
 constexpr double kLeastRange = 0.1;  // of the colours: rounding isn't shown as if it mattered
 
 void draw_small(Frame& frame, const std::string& text, shell::Color color) {
-  const Ink ink(frame.ui.fonts().small, color);
   frame.ui.ensure_glyphs(text);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame.ui.fonts().small, color, text);
 }
 
 class PatchingView final : public ViewPanel {
