@@ -16,7 +16,7 @@
 #include "app/state/comparison.h"
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"
-#include "export/pixels_png.h"
+#include "files/pixels.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_lesson_cards_test {
