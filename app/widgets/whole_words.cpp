@@ -4,11 +4,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <imgui.h>
 
 #include "app/engine/prompt_lines.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 #include "inference/language_model.h"
 #include "text/word_vocabulary.h"
 
@@ -33,9 +31,8 @@ void draw_whole_words(Frame& frame, const char* name, const std::string& text, b
   ImGui::BeginGroup();
   const auto put = [&](const std::string& shown, shell::Color color, bool is_first) {
     frame.ui.ensure_glyphs(shown);
-    const Ink ink(frame.ui.fonts().small, color);
-    if (!is_first) continue_line(ImGui::CalcTextSize(shown.c_str()).x, kWordGap);
-    ImGui::TextUnformatted(shown.c_str());
+    if (!is_first) continue_line(text_width(frame.ui.fonts().small, shown), kWordGap);
+    write_text(frame.ui.fonts().small, color, shown);
   };
   put(fmt::format("{} whole words:", words.size()), theme.text_dim, true);
   for (std::size_t i = 0; i < std::min(words.size(), kMaxShownWords); ++i) {

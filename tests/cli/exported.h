@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "export/npy.h"
+#include "files/npy.h"
 #include "support/golden.h"
 #include "support/program.h"
 
@@ -30,7 +30,7 @@ struct Exported {
   std::filesystem::path path(const std::string& name) const { return directory.path() / "out" / name; }
   bool has(const std::string& name) const { return std::filesystem::exists(path(name)); }
   std::string text(const std::string& name) const { return read_file(path(name)); }
-  Tensor npy(const std::string& name) const { return exporting::decode_npy(text(name + ".npy")); }
+  Tensor npy(const std::string& name) const { return files::decode_npy(text(name + ".npy")); }
   nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(text(name)); }
 
   /// Largest difference of an exported stage and a golden list.

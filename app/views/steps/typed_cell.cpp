@@ -5,10 +5,9 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <imgui.h>
 
 #include "app/state/state.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "core/error.h"
 #include "inference/notebook_edits.h"
 
@@ -81,11 +80,7 @@ void TypedCell::draw(Frame& frame, const view::Rect& cell) {
   const bool is_active = ImGui::IsItemActive();
   mark_last_item(frame, "steps.typed", "Enter puts the number in, Esc leaves it as it was.");
   area_ = last_item_rect();
-  if (!error_.empty()) {
-    begin_tooltip(frame, area_);
-    ImGui::TextUnformatted(error_.c_str());
-    end_tooltip(frame);
-  }
+  if (!error_.empty()) draw_tooltip(frame, area_, error_);
   if (is_confirmed) {
     try {
       inference::NotebookEdits edits = notebook_edits(frame.state.source);
