@@ -174,7 +174,7 @@ TEST_SUITE("gpu") {
     }
     MESSAGE("a frame's processor time: ", least_ms, " ms");
 #if defined(NDEBUG) && !HEADLIGHT_HAS_ADDRESS_SANITIZER
-    CHECK(least_ms < 4.0);  // observed: 1.5
+    CHECK(least_ms < 5.0);  // observed: 1.5, 2.4 on a busy machine
 #endif
   }
 
