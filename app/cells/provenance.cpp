@@ -299,8 +299,7 @@ class Teller {
     add("metric", std::string(enum_name<evaluation::HeadMetric>(kHeadMetricNames, metric)));
     add("computed by", std::string(other.computed));
     add("from", std::string(other.from));
-    const Analysed* answer = result_.analysed(
-        {.analysis = &kHeadMetricAnalysis, .block = {.kind = number_.block.kind, .layer = {}}, .batch = number_.batch});
+    const Analysed* answer = result_.analysed(HeadMetricsQuestion{.kind = number_.block.kind, .batch = number_.batch});
     const auto* found = answer ? answer->as<HeadMetricsFound>() : nullptr;
     if (found == nullptr) return;
     const bool is_whole = found->measured_queries >= found->queries;

@@ -73,7 +73,7 @@ std::vector<Quantity> stages() {
     line.role = of.role;
     line.scope = attention::is_per_head(line.stage) ? Scope::Head : Scope::Block;
     line.formula = of.formula;
-    line.begin = begin_stage;
+    line.evaluate = stage_tile;
   }
   return lines;
 }
@@ -86,7 +86,7 @@ Quantity mean(const Quantity& weights, Scope scope) {
   line.title = is_of_block ? "mean weights of the layer's heads" : "mean weights of all heads";
   line.formula = formulas::mean;
   line.scope = scope;
-  line.begin = begin_head_mean;
+  line.evaluate = head_mean_tile;
   return line;
 }
 
@@ -102,7 +102,7 @@ Quantity norms(const Quantity& weights) {
   line.value_title = "norm of what the key adds";
   line.unit = "norm";
   line.formula = weights.scope == Scope::Head ? formulas::norms : formulas::mean_of_norms;
-  line.begin = begin_norms;
+  line.evaluate = norms_tile;
   return line;
 }
 
@@ -116,7 +116,7 @@ Quantity difference(const Quantity& base, QuantityId id) {
   line.colors = ColorKind::Diverging;
   line.base = id;
   line.formula = [](const FormulaSubject& /*subject*/) { return std::string("this run − the baseline"); };
-  line.begin = begin_difference;
+  line.evaluate = difference_tile;
   return line;
 }
 
@@ -127,7 +127,7 @@ Quantity baseline(const Quantity& base, QuantityId id) {
   line.figure_title = "baseline's " + base.figure_title;
   line.base = id;
   line.is_of_baseline = true;
-  line.begin = begin_baseline;
+  line.evaluate = baseline_tile;
   return line;
 }
 

@@ -27,15 +27,6 @@ const Analysed* ask_of_baseline(Frame& frame, AnalysisQuery query) {
   return frame.ask(query);
 }
 
-const Analysed* ask_of_counterpart(Frame& frame, AnalysisQuery query) {
-  static const Analysed kNone{.result = nullptr, .error = "its token has no counterpart in the other text", .is_done = true};
-  if (!frame.shows_difference()) return nullptr;
-  const std::optional<std::uint32_t> token = frame.result.in_reference(query.batch, query.query);
-  if (!token) return &kNone;
-  query.query = *token;
-  return ask_of_baseline(frame, query);
-}
-
 const Analysed* ask_of_same_tokens(Frame& frame, const AnalysisQuery& query) {
   static const Analysed kOther{
       .result = nullptr, .error = "the two texts have different numbers of tokens", .is_done = true};

@@ -16,8 +16,16 @@ bool head_map_shows_difference(const Frame& frame);
 const Analysed* ask_of_baseline(Frame& frame, AnalysisQuery query);
 /// Of a question that names tokens: an error where the two texts have different numbers of them.
 const Analysed* ask_of_same_tokens(Frame& frame, const AnalysisQuery& query);
-/// Of a question whose `query` is a token of the last stack: about its counterpart. An error where there is none.
-const Analysed* ask_of_counterpart(Frame& frame, AnalysisQuery query);
+/// Of a question whose `position` is a token of the last stack: about its counterpart. An error where there is none.
+template <typename Question>
+const Analysed* ask_of_counterpart(Frame& frame, Question question) {
+  static const Analysed kNone{.result = nullptr, .error = "its token has no counterpart in the other text", .is_done = true};
+  if (!frame.shows_difference()) return nullptr;
+  const std::optional<std::uint32_t> token = frame.result.in_reference(question.batch, question.position);
+  if (!token) return &kNone;
+  question.position = *token;
+  return ask_of_baseline(frame, question);
+}
 
 /// The baseline's answer where both are whole, so that it can be subtracted, or where it is an error; else null.
 const Analysed* subtractable(const Analysed* now, const Analysed* baseline);

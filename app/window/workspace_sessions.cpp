@@ -90,7 +90,7 @@ void Workspace::use_record(Frame& frame) {
     return;
   }
   if (!is_current()) return;
-  const Analysed* sampled = frame.ask(AnalysisQuery{.analysis = &kRunSample});
+  const Analysed* sampled = frame.ask(RunSampleQuestion());
   if (!sampled || !sampled->is_done || sampled->run != result_.run) return;
   const RecordUse use = std::exchange(record_use_, RecordUse::None);
   const auto* numbers = sampled->as<RunSample>();

@@ -276,7 +276,7 @@ TEST_SUITE("gpu") {
       CHECK(ui.sees("heads.composed.row.0"));
       check_tips(ui);
     }
-    CHECK(found_by<OvCopying>(ui, {.analysis = &kOvCopying}).heads.size() == 12);
+    CHECK(found_by<OvCopying>(ui, OvCopyingQuestion()).heads.size() == 12);
     ui.click("heads.copy");
     CHECK(std::string(ImGui::GetClipboardText()).starts_with("kind,layer,head,copying\nencoder,"));
   }

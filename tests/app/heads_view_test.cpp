@@ -34,8 +34,7 @@ State repeating_text() {
 
 const HeadMetricsFound& metrics_of(const UiDriver& ui) {
   const Selection& selection = ui.state().selection;
-  const Analysed* answer = ui.result().analysed(
-      {.analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch});
+  const Analysed* answer = ui.result().analysed(HeadMetricsQuestion{.kind = selection.block.kind, .batch = selection.batch});
   REQUIRE(answer);
   REQUIRE(answer->as<HeadMetricsFound>());
   return *answer->as<HeadMetricsFound>();

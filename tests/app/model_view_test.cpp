@@ -77,7 +77,7 @@ TEST_SUITE("gpu") {
       return first.y < second.y || (first.y == second.y && first.x < second.x);
     };
     const auto check_order = [&] {
-      const Analysed* answer = ui.result().analysed({.analysis = &kHeadMetricAnalysis});
+      const Analysed* answer = ui.result().analysed(HeadMetricsQuestion());
       REQUIRE(answer);
       const std::vector<HeadRef> heads =
           listed_heads(ui.result().shapes, model::BlockKind::EncoderSelf, ui.state().heads, answer->as<HeadMetricsFound>());

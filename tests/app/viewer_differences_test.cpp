@@ -25,7 +25,6 @@
 #include "app/views/flow/flow_layout.h"
 #include "app/views/heads/head_table.h"
 #include "app/views/logits/explained_logit.h"
-#include "app/views/what_if/knockout_list.h"
 #include "app/window/png_file.h"
 #include "core/atomic_file.h"
 #include "support/retrained_model.h"
@@ -43,10 +42,10 @@ using shell::Key;
 namespace {
 
 /// What was found of the present run or of the baseline; null: nothing was asked.
-template <typename Found>
-const Found* found_of(const UiDriver& ui, const Analysis& analysis, bool is_baseline) {
+template <typename Question, typename Found>
+const Found* found_of(const UiDriver& ui, bool is_baseline) {
   for (const std::pair<const AnalysisQuery, Analysed>& known : ui.result().analyses) {
-    const bool is_it = known.first.analysis == &analysis && known.first.is_of_reference == is_baseline;
+    const bool is_it = std::holds_alternative<Question>(known.first.question) && known.first.is_of_reference == is_baseline;
     if (is_it) return known.second.as<Found>();
   }
   return nullptr;
@@ -92,8 +91,8 @@ TEST_SUITE("gpu") {
     keep_and_paint(ui);
     ui.click("tab.heads");
     CHECK(ui.sees("heads.compared"));
-    const auto* now = found_of<HeadMetricsFound>(ui, kHeadMetricAnalysis, false);
-    const auto* baseline = found_of<HeadMetricsFound>(ui, kHeadMetricAnalysis, true);
+    const auto* now = found_of<HeadMetricsQuestion, HeadMetricsFound>(ui, false);
+    const auto* baseline = found_of<HeadMetricsQuestion, HeadMetricsFound>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
     const auto metric = static_cast<std::size_t>(HeadMetric::Concentration);
@@ -128,12 +127,13 @@ TEST_SUITE("gpu") {
     UiDriver ui(sentence());
     keep_and_paint(ui);
     ui.click("tab.heads");
-    const auto check_mode = [&](int mode, const Analysis& analysis, std::size_t score, std::size_t baseline_score) {
+    const auto check_mode = [&]<typename Question>(int mode, const Question&, std::size_t score,
+                                                   std::size_t baseline_score) {
       CAPTURE(mode);
       ui.click(fmt::format("heads.mode.{}", mode));
       CHECK(ui.sees("heads.compared"));
-      const auto* now = found_of<HeadRanking>(ui, analysis, false);
-      const auto* baseline = found_of<HeadRanking>(ui, analysis, true);
+      const auto* now = found_of<Question, HeadRanking>(ui, false);
+      const auto* baseline = found_of<Question, HeadRanking>(ui, true);
       REQUIRE(now);
       REQUIRE(baseline);
       check_tips(ui);
@@ -160,8 +160,8 @@ TEST_SUITE("gpu") {
       CHECK(clipboard_of(ui, "heads.copy").find("baseline") == std::string::npos);
       ui.press(Key::D);
     };
-    check_mode(2, kPatternRanking, 3, 6);
-    check_mode(1, kFromTo, 3, 4);
+    check_mode(2, PatternQuestion(), 3, 6);
+    check_mode(1, FromToQuestion(), 3, 4);
   }
 
   TEST_CASE("similar heads: how much more or less two of them differ than in the baseline") {
@@ -170,8 +170,8 @@ TEST_SUITE("gpu") {
     ui.click("tab.heads");
     ui.click("heads.mode.3");
     CHECK(ui.sees("heads.compared"));
-    const auto* now = found_of<HeadSimilarity>(ui, kHeadSimilarity, false);
-    const auto* baseline = found_of<HeadSimilarity>(ui, kHeadSimilarity, true);
+    const auto* now = found_of<SimilarityQuestion, HeadSimilarity>(ui, false);
+    const auto* baseline = found_of<SimilarityQuestion, HeadSimilarity>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
     ui.click("heads.similar.order.1");  // rows by layer and head
@@ -260,8 +260,8 @@ TEST_SUITE("gpu") {
     keep_and_paint(ui);
     ui.click("tab.logits");
     CHECK(ui.sees("logits.compared"));
-    const auto* now = found_of<LogitAttribution>(ui, kLogitAttribution, false);
-    const auto* baseline = found_of<LogitAttribution>(ui, kLogitAttribution, true);
+    const auto* now = found_of<LogitQuestion, LogitAttribution>(ui, false);
+    const auto* baseline = found_of<LogitQuestion, LogitAttribution>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
     const ExplainedLogit explained{.now = *now, .baseline = comparable(*now, baseline)};
@@ -295,8 +295,8 @@ TEST_SUITE("gpu") {
     ui.press(Key::W);
     REQUIRE(ui.state().view.tab == "knockouts");
     CHECK(ui.sees("what_if.compared"));
-    const auto* now = found_of<HeadKnockouts>(ui, kHeadKnockouts, false);
-    const auto* baseline = found_of<HeadKnockouts>(ui, kHeadKnockouts, true);
+    const auto* now = found_of<KnockoutsQuestion, HeadKnockouts>(ui, false);
+    const auto* baseline = found_of<KnockoutsQuestion, HeadKnockouts>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
     CHECK(baseline->is_complete());
@@ -323,8 +323,8 @@ TEST_SUITE("gpu") {
     ui.press(Key::D, kControl);
     CHECK_FALSE(ui.sees("what_if.no_baseline"));
     CHECK(ui.sees("what_if.head.0.0"));
-    REQUIRE(found_of<HeadKnockouts>(ui, kReferenceAblations, false));
-    CHECK(found_of<HeadKnockouts>(ui, kReferenceAblations, false)->is_complete());
+    REQUIRE(found_of<KnockoutsQuestion, HeadKnockouts>(ui, false));
+    CHECK(found_of<KnockoutsQuestion, HeadKnockouts>(ui, false)->is_complete());
     check_tips(ui);
     ui.fill_in("text.edit", "the cat sat on the red mat");
     CHECK_FALSE(ui.sees("what_if.no_baseline"));  // of the tokens that both texts have
@@ -345,8 +345,8 @@ TEST_SUITE("gpu") {
     }
     ui.click("tab.flow");
     CHECK(ui.sees("flow.compared"));
-    const auto* now = found_of<TokenFlowFound>(ui, kFlowRoutes, false);
-    const auto* baseline = found_of<TokenFlowFound>(ui, kFlowRoutes, true);
+    const auto* now = found_of<FlowQuestion, TokenFlowFound>(ui, false);
+    const auto* baseline = found_of<FlowQuestion, TokenFlowFound>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
     const auto threshold = static_cast<double>(*ui.state().flow.threshold);

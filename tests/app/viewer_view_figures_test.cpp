@@ -296,8 +296,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the figure of Model has a map for each head, and below its name the metric that was measured") {
     const TemporaryDirectory folder;
-    const AnalysisQuery asked{.analysis = &kHeadMetricAnalysis,
-                              .block = {.kind = model::BlockKind::EncoderSelf, .layer = {}}};
+    const AnalysisQuery asked = HeadMetricsQuestion{.kind = model::BlockKind::EncoderSelf};
     std::string first;
     {
       UiDriver ui(view_of("model"));

@@ -14,8 +14,7 @@ std::unique_ptr<exporting::Drawing> draw_metric_maps(const FigureSubject& subjec
   const ExportBlocks& blocks = subject.blocks;
   const std::size_t heads = std::size_t{blocks.all_layers} * blocks.shape.heads;
   numbers.expect(static_cast<double>(blocks.shape.queries) * blocks.shape.keys * static_cast<double>(heads));
-  const auto result = numbers.analysis(
-      {.analysis = &kHeadMetricAnalysis, .block = {.kind = blocks.kind, .layer = {}}, .batch = subject.matrix.batch});
+  const auto result = numbers.analysis(HeadMetricsQuestion{.kind = blocks.kind, .batch = subject.matrix.batch});
   const auto* found = dynamic_cast<const HeadMetricsFound*>(result.get());
   if (found == nullptr || !found->is_complete()) return nullptr;
   MetricsFigure figure{.found = *found, .scoring = subject.options.choice.heads.scoring};

@@ -21,8 +21,7 @@ std::unique_ptr<exporting::Drawing> draw_model(const FigureSubject& subject, Fig
   // The maps, and every map again for the metrics of all heads.
   numbers.expect(figure_cells(blocks, stage) *
                  static_cast<double>(heads + std::size_t{blocks.all_layers} * blocks.shape.heads));
-  const auto result = numbers.analysis(
-      {.analysis = &kHeadMetricAnalysis, .block = {.kind = blocks.kind, .layer = {}}, .batch = subject.matrix.batch});
+  const auto result = numbers.analysis(HeadMetricsQuestion{.kind = blocks.kind, .batch = subject.matrix.batch});
   const auto* found = dynamic_cast<const HeadMetricsFound*>(result.get());
   const bool is_measured = found != nullptr && found->is_complete();
   ModelSheet sheet{.maps = {}, .found = found, .choices = subject.options.choice.heads, .title = subject.options.title};

@@ -63,9 +63,8 @@ void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t tok
   const shell::Theme& theme = frame.ui.theme();
   const Selection& selection = frame.state.selection;
   const bool is_encoder = selection.block.kind == model::BlockKind::EncoderSelf;
-  const AnalysisQuery query{.analysis = &kResidualSizes,
-                            .block = {.kind = is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf},
-                            .batch = selection.batch};
+  const ResidualSizesQuestion query{.kind = is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf,
+                                    .batch = selection.batch};
   const Analysed* known = frame.ask(query);
   draw_text(frame, area.origin, "size of the residual stream", theme.text_dim);
   const view::Rect plot{.origin = area.origin + glm::vec2(4.0F, kTitle + 4.0F),

@@ -48,8 +48,7 @@ class MetricsPanel final : public FindPanel {
  private:
   static AnalysisQuery query(const Frame& frame) {
     const Selection& selection = frame.state.selection;
-    return {
-        .analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch};
+    return HeadMetricsQuestion{.kind = selection.block.kind, .batch = selection.batch};
   }
   /// Null while there is none.
   static const HeadMetricsFound* found_in(const Frame& frame) {

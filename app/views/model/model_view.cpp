@@ -115,8 +115,8 @@ class ModelView final : public ViewPanel {
     }
     const State& state = frame.state;
     const Selection& selection = state.selection;
-    const Analysed* measured = frame.result.analysed(
-        {.analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch});
+    const Analysed* measured =
+        frame.result.analysed(HeadMetricsQuestion{.kind = selection.block.kind, .batch = selection.batch});
     metrics_ = measured == nullptr ? nullptr : measured->result;
     kept_ = {.maps = {}, .choices = state.heads, .title = "Heads by what they do", .subtitle = {}, .value_title = {}};
     kept_.subtitle = kind_name(frame.result, selection.block.kind) + order_in_words(state.heads);
