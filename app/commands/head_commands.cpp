@@ -112,6 +112,7 @@ std::vector<Command> head_commands() {
        .label = "Knock the head out, or bring it back",
        .group = "Head",
        .help = "The rest of the model goes on as if this head added nothing.",
+       .words = "Knock out, Restore",
        .keys = {{Key::K, {}, "K"}},
        .menus_of = kOfHead,
        .run = knock_out,

@@ -39,7 +39,7 @@ constexpr WordPatterns kEnglishPatterns = {
 constexpr std::string_view kUnits =
     "[kdcm]?m[²³]?|ha|[µn]m|yd|in|ft|[km]?g|µg|t|lb|oz|m/s|km/h|kmh|mph|hPa|Pa|mbar|mb|MB|kb|KB|gb|GB|tb|TB|[TGMK%]";
 constexpr std::string_view kAddress =
-    R"(\A(?:[a-z][a-z0-9+.\-]*://)?(?:[^\s@/]+@)?(?:[\p{L}0-9](?:[\p{L}0-9_\-]*[\p{L}0-9])?\.)+[LOWER]{2,63})"
+    R"(\A(?:[a-z][a-z0-9+.\-]*://)?(?:[^\s@/]+@)?(?>[\p{L}0-9][\p{L}0-9_\-]*\.)+[LOWER]{2,63})"
     R"((?::[0-9]{2,5})?(?:[/?#]\S*)?\z)";
 
 constexpr std::size_t kWindow = 64;          // bytes at a piece's ends in which punctuation is looked for

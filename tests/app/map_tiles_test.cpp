@@ -139,7 +139,7 @@ TEST_CASE("a tile reduced from those below is what a device would pool, by the l
       REQUIRE(reduced.values.size() == expected.values.size());
       double difference = 0.0;
       for (std::size_t i = 0; i < expected.values.size(); ++i) {
-        difference = std::max(difference, std::abs(double{reduced.values[i]} - double{expected.values[i]}));
+        test::widen(difference, reduced.values[i], expected.values[i]);
       }
       CAPTURE(tile.level);
       if (pooling == Pooling::Max && stage == Stage::Weights) CHECK(difference == 0.0);

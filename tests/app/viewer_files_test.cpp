@@ -407,9 +407,6 @@ TEST_SUITE("gpu") {
         CAPTURE(part);
         CHECK(svg.find(part) != std::string::npos);
       }
-      if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT")) {
-        write_file_atomically(fs::path(kept) / ("figure_" + tab + ".svg"), svg);
-      }
     }
   }
 
@@ -423,17 +420,12 @@ TEST_SUITE("gpu") {
     REQUIRE(ui.sees("export.preview"));
     CHECK_FALSE(ui.sees("export.start"));
     const auto image = [&] { return ui.ui().read_pixels(); };
-    const auto keep = [&](const std::string& name) {
-      if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT")) write_png(fs::path(kept) / (name + ".png"), image());
-    };
     ui.settle();
-    keep("export_preview");
     const shell::PixelImage before = image();
     ui.click("export.part.labels");
     ui.click("export.part.bar");
     ui.click("export.ground.1");
     ui.settle();
-    keep("export_preview_bare");
     CHECK(image().rgba != before.rgba);
     ui.click("export.back");
     ui.click("export.format.svg");
@@ -447,7 +439,6 @@ TEST_SUITE("gpu") {
     CHECK(svg.find(">three<") == std::string::npos);
     CHECK(svg.find(">attention weight<") == std::string::npos);
     CHECK(svg.find("<metadata>headlight-session:") != std::string::npos);
-    keep("export_dialog");
   }
 
   TEST_CASE("a figure that is opened brings its text back, and is no place to save to") {

@@ -176,11 +176,11 @@ TEST_SUITE("gpu") {
   TEST_CASE("a card shows the image beside its lesson's file: its colours, in the sidebar's width, with its proportions") {
     const TemporaryDirectory folder;
     constexpr std::uint32_t kLeft = 0xFF3020E0U, kRight = 0xFF20C040U;
-    exporting::Pixels pixels{.width = 1000, .height = 300, .rgba = {}};
+    files::Pixels pixels{.width = 1000, .height = 300, .rgba = {}};
     for (std::uint32_t i = 0; i < pixels.width * pixels.height; ++i) {
       pixels.rgba.push_back(i % pixels.width < pixels.width / 2 ? kLeft : kRight);
     }
-    write_file_atomically(folder.path() / "halves.png", exporting::encode_png(pixels));
+    write_file_atomically(folder.path() / "halves.png", files::encode_png(pixels));
     const std::filesystem::path path = folder.path() / "mine.json";
     std::ofstream(path) << R"({"headlight_lesson": 1, "title": "T", "summary": "S", "minutes": 1, "cards": [
       {"title": "One", "text": ["a"], "image": "halves.png"}, {"title": "Two", "text": ["b"]}]})";

@@ -10,6 +10,7 @@
 
 #include "files/npy.h"
 #include "support/program.h"
+#include "support/skip.h"
 
 namespace page_browser_test {
 
@@ -53,12 +54,10 @@ constexpr const char* kTell = "document.title='TOLD'+JSON.stringify({problems,to
 
 }  // namespace
 
-TEST_SUITE("gpu") {
+// Where there is a browser, which CI doesn't install.
+TEST_SUITE("given") {
   TEST_CASE("a page has no error in a browser, and hovering shows the number that the device computed") {
-    if (!has_browser()) {
-      MESSAGE("chromium isn't installed: the page isn't opened");
-      return;
-    }
+    if (!has_browser()) return test::skip("chromium isn't installed");
     const TemporaryDirectory folder;
     const std::string out = folder.path().string();
     const std::string text = "a </script><script>document.title='out'</script> \"quoted\" & <b>dog</b>";
@@ -153,10 +152,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("of an image's patches a page shows the image, and thumbnails on the axes and beside the number") {
-    if (!has_browser()) {
-      MESSAGE("chromium isn't installed: the page isn't opened");
-      return;
-    }
+    if (!has_browser()) return test::skip("chromium isn't installed");
     const TemporaryDirectory folder;
     const std::string out = folder.path().string();
     const fs::path capture = fs::path(HEADLIGHT_GOLDEN_DIR) / "captures" / "vision.safetensors";

@@ -162,7 +162,8 @@ void read_tensor(std::string_view bytes) {
 
 /// As the list of a translator, and as a text: words never overlap, and leave out nothing but single spaces.
 void read_words(std::string_view bytes) {
-  const fs::path folder = write_scratch("words/notebook_words.json", bytes).parent_path();
+  const fs::path folder = empty_folder("words");
+  write_scratch("words/notebook_words.json", bytes);
   expect_error_at_most([&] { (void)text::read_word_vocabularies(folder)->source.encode(kTexts[0]); });
   const text::RepairedUtf8 repaired(bytes);
   for (const text::WordLanguage language : {text::WordLanguage::German, text::WordLanguage::English}) {
