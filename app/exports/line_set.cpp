@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include "view/number_format.h"
+
 namespace headlight::app {
 namespace {
 
@@ -112,6 +116,20 @@ std::vector<std::vector<WeightLine>> lines_by_end(std::span<const WeightLine> li
     if (some.size() > most) some.resize(most);
   }
   return by_end;
+}
+
+std::string lines_in_words(const exporting::LinesFigure& figure, std::size_t found, float threshold,
+                           const std::optional<LockedToken>& token) {
+  std::string text = fmt::format("{} from {} on", figure.is_difference ? "changes, red more and blue less," : "weights",
+                                 view::format_exact(threshold));
+  if (token) {
+    const bool is_query = token->side == MapSide::Query;
+    const std::vector<std::string>& tokens = is_query ? figure.queries : figure.keys;
+    text += fmt::format(", of {} {} \u201C{}\u201D", is_query ? "query" : "key", token->token,
+                        token->token < tokens.size() ? tokens[token->token] : std::string());
+  }
+  if (found > figure.lines.size()) text += fmt::format(", the {} largest of {}", figure.lines.size(), found);
+  return text;
 }
 
 }  // namespace headlight::app

@@ -28,9 +28,4 @@ struct MatrixAxes {
 };
 MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix);
 
-void write_matrix_csv(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
-                      const std::filesystem::path& path, const Checkpoint& checkpoint);
-void write_matrix_json(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
-                       const std::filesystem::path& path, const Checkpoint& checkpoint);
-
 }  // namespace headlight::app

@@ -1,11 +1,11 @@
-#include "app/exports/tiles.h"
+#include "app/exports/export_plan.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "app/exports/figures.h"
 #include "app/quantities/evaluation.h"
 #include "core/atomic_file.h"
-#include "core/error.h"
 #include "core/json.h"
 #include "files/pixels.h"
 #include "view/color_map.h"
@@ -23,10 +23,7 @@ constexpr std::uint32_t kMaskedLight = 0xFFEBEBEB, kMaskedDark = 0xFF2C2826;  //
 bool is_signed(const TileQuery& matrix) { return quantity(matrix.quantity).colors == ColorKind::Diverging; }
 
 std::span<const std::uint32_t> colors_of(bool has_both_signs, const ExportOptions& options) {
-  if (has_both_signs) return view::table(view::ColorMap::BlueRed);
-  const Result<view::ColorMap> map = view::parse_color_map(options.color_map);
-  if (!map) throw Error(map.error());
-  return view::table(*map);
+  return view::table(has_both_signs ? view::ColorMap::BlueRed : color_map_of(options));
 }
 
 /// The largest finite value, or of signed stages the largest magnitude; masked scores without masked cells. 1 where there is
@@ -106,8 +103,11 @@ bool paint(const attention::Tile& tile, bool has_both_signs, const view::ValueLi
 
 }  // namespace
 
-void write_matrix_tiles(const Runs& runs, const ExportBlocks& blocks, const MatrixRef& matrix, const ExportOptions& options,
-                        const std::filesystem::path& folder, const Checkpoint& checkpoint) {
+void write_matrix_tiles(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
+                        const std::filesystem::path& folder) {
+  const Runs runs = work.runs();
+  const ExportOptions& options = work.options;
+  const Checkpoint& checkpoint = work.checkpoint;
   const TileQuery whole = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   const double begin = looks_for_limits(whole, matrix.stage, options) ? 0.5 : 0.0;  // of the file's work
   const view::ValueLimits limits =
