@@ -110,22 +110,6 @@ float number_member(const json& figure, const char* key, float fallback, float l
   return number;
 }
 
-void describe_style(const ExportOptions& options, attention::Stage stage, json& figure) {
-  figure["title"] = options.title;
-  figure["size_mm"] = options.map_edge_mm;
-  figure["dpi"] = options.dpi;
-  figure["color_map"] = options.color_map;
-  figure["per_row"] = options.is_row_normalized;
-  figure["spread"] = enum_name<view::ScaleSpread>(kSpreads, options.color_spread);
-  if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end()) {
-    figure["limits"] = {limits->second.low, limits->second.high};
-  }
-  figure["dark"] = options.is_dark;
-  figure["transparent"] = options.is_transparent;
-  figure["font"] = enum_name<exporting::FigureFont>(kFonts, options.font);
-  for (const PartName& part : kParts) figure["parts"][part.name] = options.parts.*part.part;
-}
-
 void read_style(const json& figure, attention::Stage stage, ExportOptions& options) {
   options.title = member(figure, "title", options.title);
   options.map_edge_mm = number_member(figure, "size_mm", 0.0F, kLeastMapEdge_mm, kMostMapEdge_mm);
@@ -149,6 +133,20 @@ void read_style(const json& figure, attention::Stage stage, ExportOptions& optio
 }
 
 }  // namespace
+
+json describe_style(const ExportOptions& options) {
+  json style = {{"title", options.title},
+                {"size_mm", options.map_edge_mm},
+                {"dpi", options.dpi},
+                {"color_map", options.color_map},
+                {"per_row", options.is_row_normalized},
+                {"spread", enum_name<view::ScaleSpread>(kSpreads, options.color_spread)},
+                {"dark", options.is_dark},
+                {"transparent", options.is_transparent},
+                {"font", enum_name<exporting::FigureFont>(kFonts, options.font)}};
+  for (const PartName& part : kParts) style["parts"][part.name] = options.parts.*part.part;
+  return style;
+}
 
 std::string figure_session(const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix,
                            const FigureKind& kind) {
@@ -185,7 +183,10 @@ std::string figure_session(const ExportOptions& options, const ExportBlocks& blo
     rows.add({.first = range.first, .end = range.first + range.count});
   figure["queries"] = ranges_of(rows);
   figure["keys"] = ranges_of(IndexRange{.first = keys.first, .end = keys.first + keys.count});
-  describe_style(options, matrix.stage, figure);
+  figure.update(describe_style(options));
+  if (const auto limits = options.color_limits.find(matrix.stage); limits != options.color_limits.end()) {
+    figure["limits"] = {limits->second.low, limits->second.high};
+  }
   return R"({"headlight": 1, "version": 1, "state": )" + options.session + R"(, "figure": )" + to_text(figure, -1) + "}";
 }
 

@@ -1,9 +1,13 @@
 #include "app/exports/record.h"
 
 #include <algorithm>
+#include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
+#include "app/exports/figure_record.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/field_values.h"
 #include "app/state/mask_json.h"
@@ -174,27 +178,17 @@ Json describe_figures(const ExportOptions& options) {
   return view;
 }
 
-/// -1 stands for none.
-Json describe_heads(const HeadChoices& heads) {
-  const auto number = [](const std::optional<evaluation::HeadMetric>& metric) {
-    return metric ? static_cast<int>(*metric) : -1;
-  };
-  Json pinned = Json::array();
-  for (const HeadRef& head : heads.pinned) {
-    pinned.push_back({static_cast<int>(head.block.kind), head.block.layer.value, head.head});
-  }
-  return {number(heads.order), number(heads.filter), heads.least,      heads.lowest_first,
-          heads.only_pinned,   heads.shows_badges,   std::move(pinned)};
-}
-
-Json describe_predictions(const FigureChoice& choice) {
-  const inference::SamplingSettings& sampling = choice.sampling;
-  Json description = {static_cast<int>(sampling.method), sampling.temperature, sampling.top_k, sampling.top_p};
-  if (choice.pinned) {
-    description.push_back(static_cast<int>(choice.pinned->kind));
-    description.push_back(choice.pinned->row);
-  }
-  return description;
+/// What figures show besides numbers, as far as it isn't as usual, in the words of sessions.
+Json describe_choice(const FigureChoice& choice) {
+  const State usual;
+  State chosen;
+  chosen.view.lines = choice.lines;
+  chosen.view.locked = choice.token;
+  chosen.heads = choice.heads;
+  chosen.generation.sampling = choice.sampling;
+  Json differences = Json(nlohmann::json::diff(to_json(usual), to_json(chosen)));
+  if (choice.pinned) differences.push_back({{"pinned", {model::to_string(choice.pinned->kind), choice.pinned->row}}});
+  return differences;
 }
 
 }  // namespace
@@ -202,11 +196,6 @@ Json describe_predictions(const FigureChoice& choice) {
 Json describe_settings(const ExportOptions& options) {
   Json views = Json::array();
   for (const FigureKind* kind : figure_kinds_of(options)) views.push_back(kind->id);
-  const FigureChoice& choice = options.choice;
-  const std::vector<std::uint32_t> token =
-      choice.token ? std::vector{static_cast<std::uint32_t>(choice.token->side), choice.token->token}
-                   : std::vector<std::uint32_t>();
-  const exporting::FigureParts& parts = options.parts;
   Json formats = Json::array(), stages = Json::array();
   for (const ExportFormat format : options.formats) formats.push_back(to_string(format));
   for (const attention::Stage stage : options.stages) stages.push_back(attention::to_string(stage));
@@ -218,17 +207,9 @@ Json describe_settings(const ExportOptions& options) {
           {"logits", options.logits},
           {"selection", describe_selection(options)},
           {"figures", describe_figures(options)},
-          {"title", options.title},
-          {"map_edge_mm", options.map_edge_mm},
-          {"dpi", options.dpi},
+          {"style", Json(describe_style(options))},
           {"views", std::move(views)},
-          {"lines", {choice.lines.threshold, static_cast<int>(choice.lines.pair_part), choice.lines.hidden_heads}},
-          {"token", token},
-          {"heads", describe_heads(choice.heads)},
-          {"predictions", describe_predictions(choice)},
-          {"transparent", options.is_transparent},
-          {"font", static_cast<int>(options.font)},
-          {"parts", {parts.title, parts.settings, parts.labels, parts.bar, parts.legend, parts.numbers, parts.word_marks}},
+          {"choice", describe_choice(options.choice)},
           {"row_names", options.row_names == RowNames::Written ? "written" : "read"}};
 }
 
