@@ -41,19 +41,9 @@ Part part_of(const attention::TileRequest& request, const std::optional<LockedTo
 }  // namespace
 
 bool is_in_part(PairPart part, std::uint8_t query_sentence, std::uint8_t key_sentence) {
-  switch (part) {
-    case PairPart::All:
-      return true;
-    case PairPart::FirstToFirst:
-      return query_sentence == 0 && key_sentence == 0;
-    case PairPart::FirstToSecond:
-      return query_sentence == 0 && key_sentence == 1;
-    case PairPart::SecondToFirst:
-      return query_sentence == 1 && key_sentence == 0;
-    case PairPart::SecondToSecond:
-      return query_sentence == 1 && key_sentence == 1;
-  }
-  return true;
+  if (part == PairPart::All) return true;
+  const auto pair = static_cast<unsigned>(part) - static_cast<unsigned>(PairPart::FirstToFirst);  // two bits
+  return query_sentence == pair / 2 && key_sentence == pair % 2;
 }
 
 std::vector<std::uint8_t> sentences_of(const inference::Prompt* prompt, const model::TokenBatch& tokens, bool is_source,

@@ -23,54 +23,54 @@ using model::Norm;
 using model::Parameter;
 
 /// A linear layer or a norm of a layer, null where it has none: its weight and its bias.
-struct Part {
+struct Parameters {
   const Parameter* weight = nullptr;
   const Parameter* bias = nullptr;
 };
 template <typename Of>
-Part part_of(const Of& of) {
+Parameters parameters_of(const Of& of) {
   return {.weight = &of.weight, .bias = of.bias.is_empty() ? nullptr : &of.bias};
 }
 template <typename Of>
-Part part_of(const std::optional<Of>& of) {
-  return of ? part_of(*of) : Part();
+Parameters parameters_of(const std::optional<Of>& of) {
+  return of ? parameters_of(*of) : Parameters();
 }
 
 /// What a layer's attention or feed-forward has at this member.
 template <auto whole, auto member>
-Part at(const AttentionLayer& layer) {
-  return layer.*whole ? part_of((*(layer.*whole)).*member) : Part();
+Parameters of_layer(const AttentionLayer& layer) {
+  return layer.*whole ? parameters_of((*(layer.*whole)).*member) : Parameters();
 }
 template <auto norms, auto member>
-Part norm_at(const AttentionLayer& layer) {
-  return part_of((layer.*norms).*member);
+Parameters of_norm(const AttentionLayer& layer) {
+  return parameters_of((layer.*norms).*member);
 }
 
 /// What every layer may have. Rows of w_q, w_k and w_v are [head][d].
 struct LayerPart {
   std::string_view weight, bias;  ///< their names; empty: it has none that is written
-  Part (*find)(const AttentionLayer&);
+  Parameters (*find)(const AttentionLayer&);
 };
 
 constexpr auto kAttention = &AttentionLayer::weights;
 constexpr auto kFfn = &AttentionLayer::feed_forward;
-constexpr auto kNorms = &AttentionLayer::norms, kFfnNorms = &AttentionLayer::feed_forward_norms;
+constexpr auto kAttentionNorms = &AttentionLayer::norms, kFfnNorms = &AttentionLayer::feed_forward_norms;
 constexpr std::array kLayerParts = {
-    LayerPart{"w_q", "b_q", at<kAttention, &AttentionWeights::query>},
-    LayerPart{"w_k", "b_k", at<kAttention, &AttentionWeights::key>},
-    LayerPart{"w_v", "b_v", at<kAttention, &AttentionWeights::value>},
-    LayerPart{"w_o", "b_o", at<kAttention, &AttentionWeights::output>},
-    LayerPart{"ffn_in_weight", "ffn_in_bias", at<kFfn, &FeedForward::in>},
-    LayerPart{"ffn_gate_weight", "ffn_gate_bias", at<kFfn, &FeedForward::gate>},
-    LayerPart{"ffn_out_weight", "ffn_out_bias", at<kFfn, &FeedForward::out>},
-    LayerPart{"norm_q", "", at<kAttention, &AttentionWeights::query_norm>},
-    LayerPart{"norm_k", "", at<kAttention, &AttentionWeights::key_norm>},
-    LayerPart{"norm_before_attention", "norm_before_attention_bias", norm_at<kNorms, &BranchNorms::before>},
-    LayerPart{"norm_inside_attention", "norm_inside_attention_bias", norm_at<kNorms, &BranchNorms::inside>},
-    LayerPart{"norm_after_attention", "norm_after_attention_bias", norm_at<kNorms, &BranchNorms::after>},
-    LayerPart{"norm_before_ffn", "norm_before_ffn_bias", norm_at<kFfnNorms, &BranchNorms::before>},
-    LayerPart{"norm_inside_ffn", "norm_inside_ffn_bias", norm_at<kFfnNorms, &BranchNorms::inside>},
-    LayerPart{"norm_after_ffn", "norm_after_ffn_bias", norm_at<kFfnNorms, &BranchNorms::after>}};
+    LayerPart{"w_q", "b_q", of_layer<kAttention, &AttentionWeights::query>},
+    LayerPart{"w_k", "b_k", of_layer<kAttention, &AttentionWeights::key>},
+    LayerPart{"w_v", "b_v", of_layer<kAttention, &AttentionWeights::value>},
+    LayerPart{"w_o", "b_o", of_layer<kAttention, &AttentionWeights::output>},
+    LayerPart{"ffn_in_weight", "ffn_in_bias", of_layer<kFfn, &FeedForward::in>},
+    LayerPart{"ffn_gate_weight", "ffn_gate_bias", of_layer<kFfn, &FeedForward::gate>},
+    LayerPart{"ffn_out_weight", "ffn_out_bias", of_layer<kFfn, &FeedForward::out>},
+    LayerPart{"norm_q", "", of_layer<kAttention, &AttentionWeights::query_norm>},
+    LayerPart{"norm_k", "", of_layer<kAttention, &AttentionWeights::key_norm>},
+    LayerPart{"norm_before_attention", "norm_before_attention_bias", of_norm<kAttentionNorms, &BranchNorms::before>},
+    LayerPart{"norm_inside_attention", "norm_inside_attention_bias", of_norm<kAttentionNorms, &BranchNorms::inside>},
+    LayerPart{"norm_after_attention", "norm_after_attention_bias", of_norm<kAttentionNorms, &BranchNorms::after>},
+    LayerPart{"norm_before_ffn", "norm_before_ffn_bias", of_norm<kFfnNorms, &BranchNorms::before>},
+    LayerPart{"norm_inside_ffn", "norm_inside_ffn_bias", of_norm<kFfnNorms, &BranchNorms::inside>},
+    LayerPart{"norm_after_ffn", "norm_after_ffn_bias", of_norm<kFfnNorms, &BranchNorms::after>}};
 
 /// Of the whole network, by the stack that the attention belongs to.
 constexpr std::array<const char*, 4> kWholeParameters = {"norm_final", "norm_final_bias", "embedding", "positions"};
@@ -108,7 +108,7 @@ Parameter whole_parameter(std::string_view name, const model::Network& network, 
   const bool is_encoder = kind == model::BlockKind::EncoderSelf;
   const std::optional<Norm>& norm = is_encoder ? network.layers->encoder_norm : network.layers->decoder_norm;
   if (name.starts_with("norm_final")) {
-    const Parameter* found = name == "norm_final" ? part_of(norm).weight : part_of(norm).bias;
+    const Parameter* found = name == "norm_final" ? parameters_of(norm).weight : parameters_of(norm).bias;
     return found == nullptr ? Parameter() : *found;
   }
   const model::Embedding* embedding = (is_encoder ? network.source_embedding : network.target_embedding).get();

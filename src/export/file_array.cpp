@@ -11,32 +11,14 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/utf8.h"
 #include "export/json.h"
+#include "export/markup.h"
 #include "files/npy.h"
 
 namespace headlight::exporting {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "values are written as in memory");
-
-constexpr char32_t kReplacement = U'\uFFFD';
-
-std::u32string utf32(std::string_view text) {
-  std::u32string points;
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Sequence sequence = utf8_sequence(text, at);
-    char32_t point = kReplacement;
-    if (sequence.is_valid) {
-      const auto byte = [&](std::size_t i) { return char32_t{static_cast<unsigned char>(text[at + i])}; };
-      point = sequence.length == 1 ? byte(0) : byte(0) & (0xFFU >> (sequence.length + 1));
-      for (std::size_t i = 1; i < sequence.length; ++i) point = point << 6 | (byte(i) & 0x3FU);
-    }
-    points += point;
-    at += sequence.length;
-  }
-  return points;
-}
 
 /// An array whose bytes are in memory.
 FileArray array_in_memory(FileArray array, std::string bytes) {
@@ -141,7 +123,7 @@ FileArray array_of(std::string name, const std::vector<std::vector<std::string>>
   std::size_t columns = 0, longest = 1;
   for (const std::vector<std::string>& row : texts) {
     std::vector<std::u32string>& line = points.emplace_back();
-    for (const std::string& text : row) longest = std::max(longest, line.emplace_back(utf32(text)).size());
+    for (const std::string& text : row) longest = std::max(longest, line.emplace_back(code_points(text)).size());
     columns = std::max(columns, row.size());
   }
   std::u32string all;
