@@ -188,12 +188,9 @@ NumberArray parameter_array(const WrittenParameter& parameter) {
   return {.array = {.name = parameter.name,
                     .shape = std::move(shape),
                     .parts = parameter.values.size(),
-                    .read =
-                        [values = parameter.values](std::size_t part, std::string& bytes) {
-                          const Tensor tensor = values.at(part).tensor();
-                          bytes.append(reinterpret_cast<const char*>(tensor.values.data()),
-                                       tensor.values.size() * sizeof(float));
-                        }},
+                    .read = [values = parameter.values](
+                                std::size_t part,
+                                std::string& bytes) { exporting::append_numbers(values.at(part).tensor().values, bytes); }},
           .axes = std::move(axes)};
 }
 

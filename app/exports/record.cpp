@@ -209,8 +209,7 @@ Json describe_settings(const ExportOptions& options) {
           {"figures", describe_figures(options)},
           {"style", Json(describe_style(options))},
           {"views", std::move(views)},
-          {"choice", describe_choice(options.choice)},
-          {"row_names", options.row_names == RowNames::Written ? "written" : "read"}};
+          {"choice", describe_choice(options.choice)}};
 }
 
 std::string encode_run_record(const ExportWork& work, const Json& arrays) {
