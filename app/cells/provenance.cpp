@@ -11,7 +11,6 @@
 #include "app/analyses/head_metrics.h"
 #include "app/cells/other_numbers.h"
 #include "app/cells/stage_text.h"
-#include "app/cells/weight_origin.h"
 #include "app/quantities/quantity.h"
 #include "app/state/run_interventions.h"
 #include "app/state/state_names.h"

@@ -1,9 +1,5 @@
 #include "app/cells/step_values.h"
 
-#include <algorithm>
-#include <functional>
-#include <utility>
-
 #include "inference/embed.h"
 #include "model/head_weight.h"
 

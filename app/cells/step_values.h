@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <optional>
 #include <tuple>
-#include <utility>
 
 #include "app/cells/step_matrix.h"
 #include "app/frame.h"

@@ -1,10 +1,5 @@
-#include <algorithm>
 #include <filesystem>
-#include <span>
-#include <string_view>
-#include <vector>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "app/dialogs/export_dialog.h"
@@ -12,10 +7,8 @@
 #include "app/exports/figure_kind.h"
 #include "app/shell/desktop.h"
 #include "app/state/opened_file.h"
-#include "app/widgets/dialog.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/form.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/line_layout.h"
 #include "app/widgets/size_text.h"
 #include "core/error.h"
 
@@ -83,10 +76,7 @@ void draw_gap(const Frame& frame) {
   if (frame.ui.size().y >= kRoomForAll) ImGui::Spacing();
 }
 
-void draw_label(Frame& frame, const char* text) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(text);
-}
+void draw_label(Frame& frame, const char* text) { write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text); }
 
 /// What the choices write.
 struct Announced {
@@ -165,8 +155,7 @@ void ExportDialog::draw_look(Frame& frame) {
   }
   draw_figure_details(frame, typed_, figure_);
   ImGui::EndChild();
-  if (ImGui::Button("Back")) shows_look_ = false;
-  mark_last_item(frame, "export.back");
+  if (draw_button(frame, "export.back", "Back")) shows_look_ = false;
   ImGui::SameLine();
   draw_label(frame, (preview_.remark() + "A click on the figure shows it in its own size.").c_str());
 }
@@ -181,11 +170,9 @@ void ExportDialog::draw_folder(Frame& frame) {
   frame.ui.text_field("##folder", typed_directory_, {.width = width, .hint = "~/headlight"});
   mark_last_item(frame, "export.folder");
   ImGui::SameLine();
-  const bool browses = ImGui::Button("Browse");
-  mark_last_item(frame, "export.browse");
+  const bool browses = draw_button(frame, "export.browse", "Browse");
   ImGui::SameLine();
-  const bool shows = ImGui::Button("Open folder");
-  mark_last_item(frame, "export.open_folder");
+  const bool shows = draw_button(frame, "export.open_folder", "Open folder");
   if (!browses && !shows) return;
   try {
     const std::filesystem::path folder = expand_home(typed_directory_);
@@ -237,10 +224,7 @@ void ExportDialog::draw_progress(Frame& frame) {
   }
   if (!outcome_.is_shown()) return;
   const shell::Theme& theme = frame.ui.theme();
-  const Ink ink(frame.ui.fonts().body, outcome_.is_warning ? theme.warning : theme.text);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(outcome_.text.c_str());
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame.ui.fonts().body, outcome_.is_warning ? theme.warning : theme.text, outcome_.text);
   frame.mark("export.outcome", last_item_rect());
   is_outcome_seen_ = true;
 }
@@ -251,20 +235,16 @@ void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::st
   const float right =
       ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kFieldWidth - ImGui::GetStyle().ItemSpacing.x;
   ImGui::BeginDisabled(job_ != nullptr);
-  const bool copies = ImGui::Button("Copy figure");
-  mark_last_item(frame, "export.copy_figure");
+  const bool copies = draw_button(frame, "export.copy_figure", "Copy figure");
   ImGui::SameLine();
-  if (ImGui::Button("Preview")) shows_look_ = true;
-  mark_last_item(frame, "export.look");
+  if (draw_button(frame, "export.look", "Preview")) shows_look_ = true;
   ImGui::EndDisabled();
   ImGui::SameLine(right);
-  if (ImGui::Button(job_ ? "Hide" : "Close", {kFieldWidth, 0.0F})) is_open_ = false;
-  mark_last_item(frame, "export.close");
+  if (draw_button(frame, "export.close", job_ ? "Hide" : "Close", nullptr, kFieldWidth)) is_open_ = false;
   ImGui::SameLine();
   if (copies) copy_figure(frame.state, frame.transient, frame.result, device);
   if (job_) {
-    if (ImGui::Button("Cancel", {kFieldWidth, 0.0F})) job_->cancel();
-    mark_last_item(frame, "export.cancel");
+    if (draw_button(frame, "export.cancel", "Cancel", nullptr, kFieldWidth)) job_->cancel();
     return;
   }
   const shell::Theme& theme = frame.ui.theme();

@@ -1,14 +1,9 @@
 #include "app/widgets/cell_numbers.h"
 
-#include <algorithm>
 #include <cfloat>
-#include <cmath>
-
-#include <imgui.h>
 
 #include "app/state/run_interventions.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
 #include "view/color_map.h"
 #include "view/not_finite.h"
@@ -31,19 +26,18 @@ glm::vec2 text_size(ImFont* font, const std::string& text) {
 }
 
 /// Text in the middle of a cell.
-void put(ImDrawList* list, ImFont* font, const view::Rect& cell, shell::Color color, const std::string& text) {
+void put(ImFont* font, const view::Rect& cell, shell::Color color, const std::string& text) {
   const glm::vec2 size = text_size(font, text);
   if (size.x > cell.size.x) return;
-  list->AddText(font, font_size(font), to_imgui(glm::round(cell.origin + (cell.size - size) * 0.5F)), color, text.c_str());
+  put_text(font, glm::round(cell.origin + (cell.size - size) * 0.5F), color, text);
 }
 
 /// The same on its own background, for hatched cells.
 void put_on_plate(ImDrawList* list, ImFont* font, const view::Rect& cell, const shell::Theme& theme,
                   const std::string& text) {
   const glm::vec2 half = text_size(font, text) * 0.5F, edge(3.0F, 0.0F);
-  list->AddRectFilled(to_imgui(cell.center() - half - edge), to_imgui(cell.center() + half + edge), theme.hatch_ground,
-                      2.0F);
-  put(list, font, cell, theme.text_dim, text);
+  list->AddRectFilled(cell.center() - half - edge, cell.center() + half + edge, theme.hatch_ground, 2.0F);
+  put(font, cell, theme.text_dim, text);
 }
 
 /// The cells of an image that are inside its clip rectangle and the draw list's.
@@ -93,7 +87,7 @@ void draw_dropped_cells(Frame& frame, const shell::HeatmapImage& image, const at
       const glm::vec2 arm(has_number ? 3.5F : std::min(cell.size.x, cell.size.y) * 0.25F);
       const glm::vec2 low = middle - arm, high = middle + arm;
       const shell::Color ink = readable_on(color_of(image, 0.0F));
-      list->AddLine(to_imgui(low), to_imgui(high), ink, 1.5F);
+      list->AddLine(low, high, ink, 1.5F);
       list->AddLine(ImVec2(low.x, high.y), ImVec2(high.x, low.y), ink, 1.5F);
     }
   }
@@ -149,7 +143,7 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
       const view::Rect cell = cells.rect(row, column);
       if (!is_masked_here(tile, row, column)) {
         const shell::Color ground = std::isfinite(value) ? color_of(image, value * factor) : view::kNotFinitePacked;
-        put(list, font, cell, readable_on(ground), std::isnan(value) ? "NaN" : fitting(value));
+        put(font, cell, readable_on(ground), std::isnan(value) ? "NaN" : fitting(value));
       } else if (tile.request.stage == Stage::Masked || (tile.request.stage == Stage::Weights && value >= 0.005F)) {
         put_on_plate(list, font, cell, theme, fitting(value));
       }

@@ -1,7 +1,5 @@
 #include "app/widgets/cell_text.h"
 
-#include <fmt/format.h>
-
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {

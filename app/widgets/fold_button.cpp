@@ -1,10 +1,6 @@
 #include "app/widgets/fold_button.h"
 
-#include <cmath>
-
-#include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -16,19 +12,19 @@ void draw_icon(ImDrawList* list, glm::vec2 middle, FoldSide side, shell::Color c
   const glm::vec2 high = low + kSize;
   const float panel = side == FoldSide::Left ? low.x : high.x - kPanel;
   list->AddRectFilled({panel, low.y}, {panel + kPanel, high.y}, color, 2.0F);
-  list->AddRect(to_imgui(low), to_imgui(high), color, 2.0F, 0, 1.2F);
+  list->AddRect(low, high, color, 2.0F, 0, 1.2F);
 }
 
 }  // namespace
 
 bool draw_fold_button(Frame& frame, const char* name, FoldSide side, glm::vec2 origin) {
   const shell::Theme& theme = frame.ui.theme();
-  ImGui::SetCursorScreenPos(to_imgui(origin));
+  ImGui::SetCursorScreenPos(origin);
   const bool was_clicked = click_area(name, {kFoldButtonEdge, kFoldButtonEdge});
   mark_last_item(frame, name);
   const bool is_hovered = ImGui::IsItemHovered();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  if (is_hovered) list->AddRectFilled(to_imgui(origin), to_imgui(origin + kFoldButtonEdge), theme.hover, 4.0F);
+  if (is_hovered) list->AddRectFilled(origin, origin + kFoldButtonEdge, theme.hover, 4.0F);
   draw_icon(list, origin + kFoldButtonEdge * 0.5F, side, is_hovered ? theme.text : theme.text_dim);
   return was_clicked;
 }
@@ -55,7 +51,7 @@ bool draw_rail(Frame& frame, const char* name, FoldSide side, const char* title)
   if (start + length > low.y + size.y) return was_clicked;
   // Upwards at the left edge, downwards at the right one: the text's baseline is towards the map.
   const glm::vec2 at(middle, side == FoldSide::Left ? start + length : start);
-  draw_turned_text(list, font, at, {0.0F, side == FoldSide::Left ? -1.0F : 1.0F}, color, title);
+  draw_turned_text(font, at, {0.0F, side == FoldSide::Left ? -1.0F : 1.0F}, color, title);
   return was_clicked;
 }
 

@@ -1,17 +1,9 @@
 #include "app/widgets/form.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 
-#include <fmt/format.h>
-
-#include "app/shell/click_area.h"
 #include "app/shell/wrapped_text.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
-#include "app/widgets/slider_keys.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/tooltips.h"
 
 namespace headlight::app {
@@ -68,10 +60,7 @@ float Form::begin_field(const char* label, const char* explanation) {
   const float left = ImGui::GetCursorPosX();
   const float width = ImGui::GetContentRegionAvail().x;
   ImGui::AlignTextToFramePadding();
-  {
-    const Ink ink(frame_.ui.fonts().body, frame_.ui.theme().text_dim);
-    ImGui::TextUnformatted(label);
-  }
+  write_text(frame_.ui.fonts().body, frame_.ui.theme().text_dim, label);
   explain_last_item(frame_, explanation);
   const float field = std::round(width * kFieldStart);
   ImGui::SameLine(left + field, 0.0F);
@@ -105,11 +94,11 @@ bool Form::number(const char* name, const char* label, std::uint64_t& value, con
 
   ImGui::PushButtonRepeat(true);
   ImGui::SameLine();
-  if (ImGui::Button("\u2212", {step_width, 0.0F})) value = std::clamp(range.below, range.low, range.high);
-  mark_last_item(frame_, id + ".less", "One step down; held, it repeats.");
+  if (draw_button(frame_, id + ".less", "\u2212", "One step down; held, it repeats.", step_width))
+    value = std::clamp(range.below, range.low, range.high);
   ImGui::SameLine();
-  if (ImGui::Button("+", {step_width, 0.0F})) value = std::clamp(range.above, range.low, range.high);
-  mark_last_item(frame_, id + ".more", "One step up; held, it repeats.");
+  if (draw_button(frame_, id + ".more", "+", "One step up; held, it repeats.", step_width))
+    value = std::clamp(range.above, range.low, range.high);
   ImGui::PopButtonRepeat();
   if (range.other) {
     ImGui::SameLine();
@@ -167,7 +156,7 @@ bool Form::toggle(const char* name, const char* label, bool& is_on, std::string_
     return shell::with_alpha(color, static_cast<std::uint32_t>(static_cast<float>(color >> 24) * alpha_scale));
   };
   const float text_y = origin.y + std::round((height - font_size(body)) * 0.5F);
-  list->AddText(body, font_size(body), {origin.x, text_y}, faded(theme.text_dim), label);
+  put_text(body, {origin.x, text_y}, faded(theme.text_dim), label);
   const ImVec2 track(origin.x + width - kWidth, origin.y + std::round((height - kHeight) * 0.5F));
   if (!keys.empty()) {
     ImFont* small = frame_.ui.fonts().small;
@@ -246,9 +235,8 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
       list->AddRectFilled({middle - half, bottom - 4.0F}, {middle + half, bottom - 2.0F},
                           is_read_only_ ? theme.text_dim : theme.accent, 1.0F);
     }
-    list->AddText(font, font_size(font),
-                  {std::round((x0 + x1 - size.x) * 0.5F), std::round(origin.y + (height - size.y) * 0.5F)},
-                  is_chosen ? theme.text : theme.text_dim, choices[i]);
+    put_text(font, {std::round((x0 + x1 - size.x) * 0.5F), std::round(origin.y + (height - size.y) * 0.5F)},
+             is_chosen ? theme.text : theme.text_dim, choices[i]);
   }
   list->AddRect(origin, {origin.x + width, origin.y + height}, theme.border, rounding);
   ImGui::PopID();
@@ -294,15 +282,13 @@ bool Form::value_with_button(const char* name, const char* label, std::string_vi
   const float taken = button_width(button_label);
   ImGui::SameLine(left + width - taken, 0.0F);
   const ReadOnly read_only(is_read_only_ || !is_enabled);
-  const bool was_clicked = ImGui::Button(button_label);
-  mark_last_item(frame_, mark_name(name));
+  const bool was_clicked = draw_button(frame_, mark_name(name), button_label);
   return was_clicked;
 }
 
 bool Form::button(const char* name, const char* label, float width) {
   const ReadOnly read_only(is_read_only_);
-  const bool was_clicked = ImGui::Button(label, {width, 0.0F});
-  mark_last_item(frame_, mark_name(name));
+  const bool was_clicked = draw_button(frame_, mark_name(name), label, nullptr, width);
   return was_clicked;
 }
 
@@ -319,8 +305,7 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame_.ui.fonts().body;
   draw_arrow(list, {origin.x + 5.0F, origin.y + height * 0.5F}, is_open, ink);
-  list->AddText(font, font_size(font), {origin.x + 18.0F, origin.y + std::round((height - font_size(font)) * 0.5F)}, ink,
-                label);
+  put_text(font, {origin.x + 18.0F, origin.y + std::round((height - font_size(font)) * 0.5F)}, ink, label);
   return is_open;
 }
 
@@ -334,10 +319,7 @@ void Form::note(std::string_view text) {
 }
 
 void Form::warning(std::string_view text) {
-  const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().warning);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame_.ui.fonts().small, frame_.ui.theme().warning, text);
   frame_.mark(mark_name("warning"), last_item_rect());
 }
 
@@ -354,8 +336,7 @@ bool draw_section_head(Frame& frame, const char* name, const char* title, bool& 
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame.ui.fonts().strong;
   draw_arrow(list, {origin.x + 5.0F, origin.y + kHeight * 0.5F}, is_open, is_hovered ? theme.text : theme.text_dim);
-  list->AddText(font, font_size(font), {origin.x + 18.0F, origin.y + std::round((kHeight - font_size(font)) * 0.5F)},
-                theme.text, title);
+  put_text(font, {origin.x + 18.0F, origin.y + std::round((kHeight - font_size(font)) * 0.5F)}, theme.text, title);
   return is_open;
 }
 

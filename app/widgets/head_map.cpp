@@ -1,14 +1,6 @@
 #include "app/widgets/head_map.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-
-#include <fmt/format.h>
-
-#include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/map_cell.h"
 
 namespace headlight::app {
@@ -41,10 +33,10 @@ Grid grid_of(std::size_t layers, std::size_t heads, float width) {
 
 void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optional<double> value, double largest,
                const view::Rect& box, HeadMapClick& click) {
-  ImGui::SetCursorScreenPos(to_imgui(box.origin));
+  ImGui::SetCursorScreenPos(box.origin);
   const std::string name = fmt::format("{}.{}.{}", map.name, head.block.layer.value, head.head);
   // Ctrl and a click ask where the number is from.
-  if (click_area(name.c_str(), to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) click.head = head;
+  if (click_area(name.c_str(), box.size) && !ImGui::GetIO().KeyCtrl) click.head = head;
   const Selection& selection = frame.state.selection;
   const bool is_selected = selection.block == head.block && selection.head == head.head;
   // A key has no double click: pressed again, the selected head is opened.
@@ -67,20 +59,19 @@ void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optio
 void draw_labels(const Frame& frame, const HeadMap& map, const Grid& grid, ImVec2 origin) {
   const shell::Color color = frame.ui.theme().text_dim;
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   std::uint32_t step = 1;  // heads whose numbers are written
   while (static_cast<float>(step) * (grid.cell.x + kHeadMapGap) < text_width(font, "000") + 2.0F) ++step;
   for (std::uint32_t head = 0; head < grid.heads; head += step) {
     const std::string number = std::to_string(head);
     const float x = origin.x + kHeadMapGutter + static_cast<float>(head) * (grid.cell.x + kHeadMapGap) +
                     (grid.cell.x - text_width(font, number)) * 0.5F;
-    list->AddText(font, font_size(font), {std::round(x), origin.y}, color, number.c_str());
+    put_text(font, {std::round(x), origin.y}, color, number);
   }
   for (std::size_t row = 0; row < map.layers.size(); ++row) {
     if (grid.cell.y < font_size(font) && row % 2 != 0) continue;
     const float y = origin.y + kHeader + static_cast<float>(row) * (grid.cell.y + kHeadMapGap);
-    list->AddText(font, font_size(font), {origin.x, std::round(y + (grid.cell.y - font_size(font)) * 0.5F)}, color,
-                  fmt::format("L{}", map.layers[row].block.layer.value).c_str());
+    put_text(font, {origin.x, std::round(y + (grid.cell.y - font_size(font)) * 0.5F)}, color,
+             fmt::format("L{}", map.layers[row].block.layer.value));
   }
 }
 
@@ -113,7 +104,7 @@ HeadMapClick draw_head_map(Frame& frame, const HeadMap& map) {
     }
   }
   ImGui::SetCursorScreenPos(origin);
-  ImGui::Dummy(to_imgui(grid.size()));
+  ImGui::Dummy(grid.size());
   return click;
 }
 

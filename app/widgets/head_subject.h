@@ -1,11 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include "app/cells/arithmetic.h"
 #include "app/cells/cell_sources.h"
 #include "app/cells/step_values.h"
-#include "app/frame.h"
 
 namespace headlight::app {
 

@@ -1,14 +1,6 @@
 #include "app/widgets/map_axes.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "view/axis_labels.h"
 
@@ -187,7 +179,7 @@ class AxisPainter {
     if (has_ground) ground(label, label.is_marked ? marked_ground : theme_.padding);
     const shell::Color color = label.is_padding && !label.is_marked ? theme_.text_dim : theme_.text;
     if (label.is_rotated) {
-      draw_turned_text(list_, font_, label.at, label.along, color, label.text);
+      draw_turned_text(font_, label.at, label.along, color, label.text);
     } else {
       put(label.at, label.text, color);
     }
@@ -201,13 +193,10 @@ class AxisPainter {
     const glm::vec2 across = glm::vec2(-label.along.y, label.along.x) * half;
     const glm::vec2 low = start - label.along * 4.0F;
     const glm::vec2 high = start + label.along * (width + 4.0F);
-    list_->AddQuadFilled(to_imgui(low - across), to_imgui(high - across), to_imgui(high + across), to_imgui(low + across),
-                         color);
+    list_->AddQuadFilled(low - across, high - across, high + across, low + across, color);
   }
 
-  void put(glm::vec2 at, const std::string& text, shell::Color color) const {
-    list_->AddText(font_, font_size(font_), to_imgui(at), color, text.c_str());
-  }
+  void put(glm::vec2 at, const std::string& text, shell::Color color) const { put_text(font_, at, color, text); }
 
   const Frame& frame_;
   const shell::Theme& theme_;

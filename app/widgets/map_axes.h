@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "app/engine/patch_image.h"
 #include "app/frame.h"
 #include "attention/mask.h"

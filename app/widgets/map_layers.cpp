@@ -1,9 +1,5 @@
 #include "app/widgets/map_layers.h"
 
-#include <algorithm>
-#include <functional>
-#include <utility>
-
 #include "app/quantities/map_tiles.h"
 
 namespace headlight::app {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "app/widgets/shown_tile.h"
 
 namespace headlight::app {

@@ -1,13 +1,6 @@
 #include "app/widgets/marginal_bars.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -20,14 +13,8 @@ constexpr float kMarginalNumberRoom = 14.0F;
 float part_of(float value, float largest) { return largest > 0.0F && value > 0.0F ? std::min(value / largest, 1.0F) : 0.0F; }
 
 void explain(Frame& frame, const view::Rect& bar, const std::string& text) {
-  begin_tooltip(frame, bar);
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-    ImGui::PushTextWrapPos(280.0F);
-    ImGui::TextUnformatted(text.c_str());
-    ImGui::PopTextWrapPos();
-  }
-  end_tooltip(frame);
+  const Tooltip tooltip(frame, bar);
+  write_wrapped(frame.ui.fonts().small, frame.ui.theme().text, text, 280.0F);
 }
 
 }  // namespace
@@ -35,7 +22,7 @@ void explain(Frame& frame, const view::Rect& bar, const std::string& text) {
 void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginals& marginals) {
   const shell::Theme& theme = frame.ui.theme();
   const view::Rect cells = viewport.visible();
-  const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
+  const glm::vec2 pointer = pointer_position();
   const bool is_pointed_at = ImGui::IsWindowHovered();
   ImDrawList* list = ImGui::GetWindowDrawList();
   // One pixel between bars where there is room for it.
@@ -43,7 +30,7 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
 
   const view::Rect beside{.origin = {cells.end().x + kMarginalGap, cells.origin.y}, .size = {kLongest, cells.size.y}};
   frame.mark("head.given", beside);
-  list->PushClipRect({beside.origin.x - 1.0F, beside.origin.y}, to_imgui(beside.end()), true);
+  list->PushClipRect({beside.origin.x - 1.0F, beside.origin.y}, beside.end(), true);
   for (std::uint32_t row = 0; row < marginals.given.size(); ++row) {
     const view::Rect cell = viewport.rect_of({.row = row, .column = 0});
     if (cell.end().y < cells.origin.y || cell.origin.y > cells.end().y) continue;
@@ -62,7 +49,7 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
   const view::Rect below{.origin = {cells.origin.x, cells.end().y + kMarginalGap}, .size = {cells.size.x, kLongest}};
   frame.mark("head.received", below);
   const float largest = marginals.received.empty() ? 0.0F : *std::ranges::max_element(marginals.received);
-  list->PushClipRect({below.origin.x, below.origin.y - 1.0F}, to_imgui(below.end()), true);
+  list->PushClipRect({below.origin.x, below.origin.y - 1.0F}, below.end(), true);
   for (std::uint32_t column = 0; column < marginals.received.size(); ++column) {
     const view::Rect cell = viewport.rect_of({.row = 0, .column = column});
     if (cell.end().x < cells.origin.x || cell.origin.x > cells.end().x) continue;
@@ -80,7 +67,7 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
   ImFont* font = frame.ui.fonts().mono_small;
   const std::string text = fmt::format("received, at most {}", view::format_number(largest, 6));
   if (text_width(font, text) > below.size.x) return;
-  list->AddText(font, font_size(font), {below.origin.x, below.end().y - font_size(font)}, theme.text_dim, text.c_str());
+  put_text(font, {below.origin.x, below.end().y - font_size(font)}, theme.text_dim, text);
 }
 
 }  // namespace headlight::app

@@ -1,14 +1,6 @@
 #include "app/widgets/notice.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -49,7 +41,7 @@ class RemarkLine {
     list->AddRectFilled(low, high, shell::with_alpha(remark.role, 0x30), rounding);
     list->AddRect(low, high, remark.role, rounding);
     const float text_y = low.y + std::round((height - font_size(font)) * 0.5F);
-    list->AddText(font, font_size(font), {low.x + kInset, text_y}, theme.text, text.c_str());
+    put_text(font, {low.x + kInset, text_y}, theme.text, text);
     ImGui::SetCursorScreenPos(low);
     ImGui::Dummy({width - button, height});
     frame_.mark(remark.name, last_item_rect());
@@ -62,7 +54,7 @@ class RemarkLine {
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     const ImVec2 at(high.x - button + kInset, text_y);
-    list->AddText(font, font_size(font), at, remark.role, remark.button);
+    put_text(font, at, remark.role, remark.button);
     const float line_y = at.y + font_size(font);
     list->AddLine({at.x, line_y}, {high.x - kInset, line_y}, remark.role, is_hovered ? 2.0F : 1.0F);
     return was_clicked;
@@ -99,15 +91,13 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
   ImFont* font = frame.ui.fonts().body;
   const float room = std::max(width - button - kNoticeGap, 1.0F);
   const std::string text = fit_text(font, notice.text, room - kNoticeInset);
-  list->AddText(font, font_size(font), {origin.x + kNoticeInset, origin.y + std::round((height - font_size(font)) * 0.5F)},
-                theme.text, text.c_str());
+  put_text(font, {origin.x + kNoticeInset, origin.y + std::round((height - font_size(font)) * 0.5F)}, theme.text, text);
   ImGui::SetCursorPos({0.0F, 0.0F});
   ImGui::Dummy({room, height});
   frame.mark("notice.text", last_item_rect());
   explain_last_item(frame, notice.text.c_str());
   ImGui::SetCursorPos({width - button - 8.0F, std::round((height - ImGui::GetFrameHeight()) * 0.5F)});
-  if (ImGui::Button("Close")) notice = {};
-  mark_last_item(frame, "notice.close");
+  if (draw_button(frame, "notice.close", "Close")) notice = {};
 }
 
 StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks) {
@@ -167,10 +157,7 @@ void draw_empty_panel(Frame& frame, bool is_computing) {
   const float left = ImGui::GetCursorPosX() + std::round((width - column) * 0.5F);
   ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.4F)});
   ImGui::PushTextWrapPos(left + column);
-  {
-    const Ink ink(font, has_failed ? theme.text : theme.text_dim);
-    ImGui::TextUnformatted(title);
-  }
+  write_text(font, has_failed ? theme.text : theme.text_dim, title);
   if (has_failed) {
     ImGui::SetCursorPosX(left);
     const Ink ink(frame.ui.fonts().body, theme.warning);

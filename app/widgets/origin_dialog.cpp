@@ -1,14 +1,8 @@
 #include "app/widgets/origin_dialog.h"
 
-#include <algorithm>
-#include <string>
-
-#include <fmt/format.h>
-
 #include "app/quantities/shown_map.h"
 #include "app/widgets/baseline_numbers.h"
-#include "app/widgets/dialog.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -44,22 +38,14 @@ std::string value_of(Frame& frame, const NumberRef& number) {
 }
 
 void draw_line(const Frame& frame, const Provenance::Line& line) {
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(line.name.c_str());
-  }
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, line.name);
   ImGui::SameLine(kNameColumn);
-  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(line.text.c_str());
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame.ui.fonts().body, frame.ui.theme().text, line.text);
 }
 
 void draw_content(Frame& frame, const Provenance& provenance, const std::string& value, bool& is_open) {
-  {
-    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-    ImGui::TextUnformatted(fmt::format("{} = {}", provenance.title, value.empty() ? "\u2026" : value).c_str());
-  }
+  write_text(frame.ui.fonts().strong, frame.ui.theme().text,
+             fmt::format("{} = {}", provenance.title, value.empty() ? "\u2026" : value));
   mark_last_item(frame, "origin.value");
   ImGui::Spacing();
   if (provenance.lines.empty()) {
@@ -67,13 +53,11 @@ void draw_content(Frame& frame, const Provenance& provenance, const std::string&
   }
   for (const Provenance::Line& line : provenance.lines) draw_line(frame, line);
   ImGui::Spacing();
-  if (ImGui::Button("Copy")) {
+  if (draw_button(frame, "origin.copy", "Copy", "Copies the number and all lines as text.")) {
     ImGui::SetClipboardText(frame.ui.unshaped(write_provenance(provenance, value)).c_str());
   }
-  mark_last_item(frame, "origin.copy", "Copies the number and all lines as text.");
   ImGui::SameLine();
-  if (ImGui::Button("Close")) is_open = false;
-  mark_last_item(frame, "origin.close", "Closes this (Esc).");
+  if (draw_button(frame, "origin.close", "Close", "Closes this (Esc).")) is_open = false;
 }
 
 }  // namespace

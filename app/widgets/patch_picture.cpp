@@ -1,8 +1,5 @@
 #include "app/widgets/patch_picture.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
 #include <imgui.h>
 
 #include "app/shell/heatmap_renderer.h"
@@ -30,7 +27,7 @@ void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePl
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (pixels == nullptr) {
     const view::Rect shown = clip.value_or(area);
-    list->AddRectFilled(to_imgui(shown.origin), to_imgui(shown.end()), frame.ui.theme().field);
+    list->AddRectFilled(shown.origin, shown.end(), frame.ui.theme().field);
     return;
   }
   shell::HeatmapImage image;

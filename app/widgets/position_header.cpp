@@ -1,24 +1,14 @@
 #include "app/widgets/position_header.h"
 
-#include <fmt/format.h>
-
-#include "app/widgets/copy_button.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
-#include "app/widgets/view_title.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
 
 void draw_arrow(Frame& frame, const std::string& name, const char* side, ImGuiDir direction, bool is_enabled,
                 std::uint32_t token) {
-  const std::string mark = fmt::format("{}.{}", name, side);
-  ImGui::BeginDisabled(!is_enabled);
-  if (ImGui::ArrowButton(side, direction)) choose_position(frame, token);
-  ImGui::EndDisabled();
-  mark_last_item(frame, mark,
-                 direction == ImGuiDir_Left ? "The prediction one token earlier." : "The prediction one token later.");
+  const char* help = direction == ImGuiDir_Left ? "The prediction one token earlier." : "The prediction one token later.";
+  if (draw_arrow_button(frame, fmt::format("{}.{}", name, side), direction, help, is_enabled)) choose_position(frame, token);
 }
 
 }  // namespace
@@ -55,9 +45,9 @@ bool draw_position_header(Frame& frame, const std::string& name, const std::stri
   draw_view_title(frame, title, right - spacing - ImGui::GetCursorPosX());
   ImGui::SameLine(right);
   if (position.is_chosen) {
-    if (ImGui::Button("Automatic")) frame.state.view.pinned.reset();
-    mark_last_item(frame, name + ".automatic",
-                   predicts_next(frame.result) ? "Back to the end of the text." : "Back to the first mask.");
+    if (draw_button(frame, name + ".automatic", "Automatic",
+                    predicts_next(frame.result) ? "Back to the end of the text." : "Back to the first mask."))
+      frame.state.view.pinned.reset();
     ImGui::SameLine();
   }
   draw_arrow(frame, name, "previous", ImGuiDir_Left, position.token > position.first, position.token - 1);
@@ -70,8 +60,7 @@ bool draw_position_header(Frame& frame, const std::string& name, const std::stri
                                         position.kind == PredictionPosition::Kind::Next ? "after" : "at", token,
                                         position.token - position.first, position.end - position.first - 1);
   ImFont* font = frame.ui.fonts().body;
-  const Ink ink(font, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(fit_text(font, about, ImGui::GetContentRegionAvail().x).c_str());
+  write_text(font, frame.ui.theme().text_dim, fit_text(font, about, ImGui::GetContentRegionAvail().x));
   return copies;
 }
 

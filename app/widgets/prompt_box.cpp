@@ -1,12 +1,7 @@
 #include "app/widgets/prompt_box.h"
 
-#include <algorithm>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/engine/prompt_lines.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/token_side.h"
 
 namespace headlight::app {
@@ -85,8 +80,7 @@ shell::FieldFocus text_box_focus(Frame& frame) {
 }
 
 void draw_prompt_caption(Frame& frame, const char* text) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(text);
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
 }
 
 std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, const PromptSide* side,

@@ -1,9 +1,5 @@
 #include "app/widgets/shown_tile.h"
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-
 #include "view/color_map.h"
 
 namespace headlight::app {

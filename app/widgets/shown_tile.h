@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "app/frame.h"
 #include "app/shell/heatmap_renderer.h"
 #include "attention/stage.h"

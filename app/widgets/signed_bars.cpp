@@ -1,13 +1,6 @@
 #include "app/widgets/signed_bars.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
 #include "view/number_format.h"
 
@@ -48,14 +41,13 @@ void draw_row(Frame& frame, const SignedBars& bars, std::size_t row, const BarCo
   ImFont* font = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (is_hovered || bars.chosen == row) {
-    list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), bars.chosen == row ? theme.active : theme.hover, 3.0F);
+    list->AddRectFilled(box.origin, box.end(), bars.chosen == row ? theme.active : theme.hover, 3.0F);
   }
   const float y = box.origin.y + std::round((box.size.y - font_size(font)) * 0.5F);
   const std::string label = bars.label(row);
   frame.ui.ensure_glyphs(label);
   const std::string fitted = fit_text(font, label, columns.label);
-  list->AddText(font, font_size(font), {box.origin.x + columns.label - text_width(font, fitted), y}, theme.text,
-                fitted.c_str());
+  put_text(font, {box.origin.x + columns.label - text_width(font, fitted), y}, theme.text, fitted);
   const double value = bars.values[row];
   const float zero = box.origin.x + columns.zero;
   const float end = zero + static_cast<float>(value * columns.units_per_value);
@@ -64,7 +56,7 @@ void draw_row(Frame& frame, const SignedBars& bars, std::size_t row, const BarCo
     list->AddRectFilled({std::min(zero, end), box.origin.y + 4.0F}, {std::max(zero, end), box.end().y - 4.0F}, color, 2.0F);
   }
   const std::string number = bars.has_signs ? signed_text(value) : view::format_fixed(static_cast<float>(value), 3);
-  list->AddText(font, font_size(font), {box.end().x - text_width(font, number) - 2.0F, y}, theme.text, number.c_str());
+  put_text(font, {box.end().x - text_width(font, number) - 2.0F, y}, theme.text, number);
 }
 
 }  // namespace
@@ -92,10 +84,10 @@ std::optional<std::size_t> draw_signed_bars(Frame& frame, const SignedBars& bars
   for (std::size_t row = first; row < end; ++row) {
     const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(row) * kBarRowHeight},
                          .size = {width, kBarRowHeight}};
-    ImGui::SetCursorScreenPos(to_imgui(box.origin));
+    ImGui::SetCursorScreenPos(box.origin);
     ImGui::PushID(static_cast<int>(row));
     // Ctrl and a click ask where the number is from.
-    if (click_area("bar", to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) clicked = row;
+    if (click_area("bar", box.size) && !ImGui::GetIO().KeyCtrl) clicked = row;
     ImGui::PopID();
     if (bars.point && ImGui::IsItemHovered()) bars.point(row);
     const bool is_opened = bars.open && ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);

@@ -1,16 +1,9 @@
 #include "app/widgets/thumbnail.h"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/analyses/line_tokens.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/quantity.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -93,7 +86,7 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
 }
 
 NumberRef number_under_pointer(const TileQuery& shown, const view::Rect& box) {
-  const glm::vec2 at = glm::clamp((to_glm(ImGui::GetIO().MousePos) - box.origin) / glm::max(box.size, 1.0F), 0.0F, 1.0F);
+  const glm::vec2 at = glm::clamp((pointer_position() - box.origin) / glm::max(box.size, 1.0F), 0.0F, 1.0F);
   const auto first_of = [](float part, std::uint32_t cells, std::uint32_t pool) {
     const auto cell = static_cast<std::uint32_t>(part * static_cast<float>(cells));
     return std::min(cell, std::max(cells, 1U) - 1) / pool * pool;
@@ -124,7 +117,7 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& bo
   ShownTile shown_tile = find_tile(frame, query);
   if (!shown_tile.tile) shown_tile = find_covering_tile(frame.result, query);
   if (!shown_tile.tile) {
-    list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), theme.missing);
+    list->AddRectFilled(box.origin, box.end(), theme.missing);
     return;
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
@@ -140,7 +133,7 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& bo
   frame.ui.heatmaps().draw(list, image);
   // Small weights are nearly black.
   if (theme.kind == shell::ThemeKind::HighContrast) {
-    list->AddRect(to_imgui(box.origin - 1.0F), to_imgui(box.end() + 1.0F), theme.border);
+    list->AddRect(box.origin - 1.0F, box.end() + 1.0F, theme.border);
   }
 }
 
@@ -176,10 +169,7 @@ std::optional<attention::Cell> cell_of(const std::optional<NumberRef>& pointed) 
 }
 
 void draw_sample_note(Frame& frame, const char* name, const std::string& sample) {
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(fmt::format("sampled: {}", sample).c_str());
-  }
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, fmt::format("sampled: {}", sample));
   mark_last_item(
       frame, name,
       "The maps of all heads show the first rows of each square of a long text, with all keys. Colours' range and "
@@ -196,11 +186,11 @@ bool draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& bo
   const shell::Theme& theme = frame.ui.theme();
   const glm::vec2 low(box.origin.x, box.end().y - size.y);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(to_imgui(low), to_imgui(low + size), theme.popup, 2.0F);
-  list->AddText(font, font_size(font), {low.x + kInset, low.y + 1.0F}, theme.text, shown.c_str());
+  list->AddRectFilled(low, low + size, theme.popup, 2.0F);
+  put_text(font, {low.x + kInset, low.y + 1.0F}, theme.text, shown);
   const view::Rect badge{.origin = low, .size = size};
   frame.mark(thumbnail + ".badge", badge);
-  return badge.contains(to_glm(ImGui::GetIO().MousePos));
+  return badge.contains(pointer_position());
 }
 
 void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head, const std::string& sentence) {
@@ -211,7 +201,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
   view::Rect explained = last_item_rect();
   const float grid = ImGui::GetWindowPos().x - 12.0F;
   if (grid > 0.5F * frame.ui.size().x) explained = {.origin = {grid, explained.origin.y}, .size = {1.0F, explained.size.y}};
-  begin_tooltip(frame, explained);
+  const Tooltip tooltip(frame, explained);
   {
     const Ink ink(fonts.strong, theme.text);
     ImGui::Text("Layer %u · head %u", block.layer.value, head);
@@ -228,7 +218,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
     const glm::vec2 size = kPreviewEdge * glm::vec2(std::min(1.0F, 1.0F / aspect), std::clamp(aspect, 0.1F, 1.0F));
     const TileQuery query = thumbnail_request(frame, block, head, kPreviewEdge);
     draw_thumbnail(frame, query, {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = size}, kPreviewId);
-    ImGui::Dummy(to_imgui(size));
+    ImGui::Dummy(size);
     const std::string sample = sample_in_words(query);
     if (!sample.empty()) ImGui::TextUnformatted(fmt::format("sampled: {}", sample).c_str());
     const ShownTile preview = find_tile(frame, query);
@@ -238,7 +228,6 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
       ImGui::TextUnformatted("mean of the rows' largest weights");
     }
   }
-  end_tooltip(frame);
 }
 
 }  // namespace headlight::app

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
-#include "app/frame.h"
 #include "app/state/number_ref.h"
 #include "app/widgets/shown_tile.h"
 #include "view/viewport.h"

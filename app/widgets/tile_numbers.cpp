@@ -1,7 +1,5 @@
 #include "app/widgets/tile_numbers.h"
 
-#include <algorithm>
-
 #include "app/cells/step_values.h"
 
 namespace headlight::app {

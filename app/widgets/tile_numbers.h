@@ -1,9 +1,6 @@
 #pragma once
 
-#include <span>
-
 #include "app/cells/arithmetic.h"
-#include "app/frame.h"
 #include "app/widgets/shown_tile.h"
 
 namespace headlight::app {

@@ -1,11 +1,6 @@
 #include "app/widgets/token_chips.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -87,7 +82,7 @@ ChipColors colors_of(const ChipLayout::Chip& chip, const ChipMarks& marks, bool 
 }
 
 void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const ChipLayout::Chip& chip, const view::Rect& box) {
-  begin_tooltip(frame, box);
+  const Tooltip tooltip(frame, box);
   ImGui::PushTextWrapPos(360.0F);
   ImGui::TextUnformatted(chip.is_padding ? "padding" : token_text(tokens, chip.item, chip.token).c_str());
   ImGui::PopTextWrapPos();
@@ -96,11 +91,7 @@ void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const Chip
   if (tokens.batch > 1) detail += fmt::format(" of line {}", chip.item + 1);
   if (chip.is_special) detail += ", special";
   if (!chip.is_padding && at < tokens.ids.size()) detail += fmt::format(", id {}", tokens.ids[at]);
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(detail.c_str());
-  }
-  end_tooltip(frame);
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, detail);
 }
 
 }  // namespace
@@ -128,7 +119,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
   ImDrawList* list = ImGui::GetWindowDrawList();
   const bool is_pointed_at = ImGui::IsWindowHovered();
   const shell::ControlGroup group(frame.ui.keyboard(), "chips");
-  const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
+  const glm::vec2 mouse = pointer_position();
 
   const auto top_of = [](const ChipLayout::Chip& chip) { return chip.origin.y; };
   const auto begin = std::ranges::lower_bound(layout.chips, first_y, {}, top_of);
@@ -137,7 +128,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     const bool is_hovered = is_pointed_at && rect.contains(mouse);
     const bool is_lit = marks.pointed && marks.pointed->item == chip->item && marks.pointed->token == chip->token;
     const ChipColors colors = colors_of(*chip, marks, is_hovered || is_lit, theme);
-    const ImVec2 low = to_imgui(rect.origin), high = to_imgui(rect.end());
+    const ImVec2 low = rect.origin, high = rect.end();
     shell::Color ground = colors.ground == 0 ? theme.panel : colors.ground;
     list->AddRectFilled(low, high, colors.ground, 4.0F);
     if (chip->item == marks.item && chip->token < marks.shades.size()) {
@@ -171,9 +162,8 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (layout.item_top[item + 1] < first_y || y > last_y) continue;
     const bool is_selected = item == marks.item;
     const std::string number = std::to_string(item + 1);
-    list->AddText(font, font_size(font),
-                  {origin.x + 6.0F, origin.y + y + std::round((kChipHeight - font_size(font)) * 0.5F)},
-                  is_selected ? theme.text : theme.text_dim, number.c_str());
+    put_text(font, {origin.x + 6.0F, origin.y + y + std::round((kChipHeight - font_size(font)) * 0.5F)},
+             is_selected ? theme.text : theme.text_dim, number);
     const float end = item + 1 < tokens.batch ? layout.item_top[item + 1] - kItemGap : layout.item_top[item + 1];
     if (is_selected) list->AddRectFilled({origin.x, origin.y + y}, {origin.x + 3.0F, origin.y + end}, theme.accent, 1.5F);
   }

@@ -1,13 +1,6 @@
 #include "app/widgets/token_line.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -51,19 +44,17 @@ void draw_chip(Frame& frame, const TokenLine& line, const view::Rect& chip, std:
       line.item < line.tokens->lengths.size() &&
       (token < line.tokens->start(line.item) || token - line.tokens->start(line.item) >= line.tokens->lengths[line.item]);
   const shell::Color ground = is_chosen ? line.fill : is_padding ? theme.padding : theme.field;
-  list->AddRectFilled(to_imgui(chip.origin), to_imgui(chip.end()), ground, 4.0F);
+  list->AddRectFilled(chip.origin, chip.end(), ground, 4.0F);
   if (!is_chosen && token < line.shades.size() && line.shades[token] > 0.0F) {
     const float shade = std::min(line.shades[token], 1.0F) * kDeepestLineShade;
-    list->AddRectFilled(to_imgui(chip.origin), to_imgui(chip.end()),
-                        shell::with_alpha(line.color, static_cast<std::uint32_t>(shade)), 4.0F);
+    list->AddRectFilled(chip.origin, chip.end(), shell::with_alpha(line.color, static_cast<std::uint32_t>(shade)), 4.0F);
   }
   const shell::Color border = is_chosen ? line.color : is_hovered ? theme.accent_hover : theme.border;
-  list->AddRect(to_imgui(chip.origin), to_imgui(chip.end()), border, 4.0F, 0, is_chosen ? 1.5F : 1.0F);
+  list->AddRect(chip.origin, chip.end(), border, 4.0F, 0, is_chosen ? 1.5F : 1.0F);
   if (!is_whole) return;
   const std::string text = fit_text(font, text_of(line, token), chip.size.x - 2.0F * kLinePadding + 1.0F);
   const glm::vec2 at = chip.origin + glm::vec2(kLinePadding, (chip.size.y - font_size(font)) * 0.5F);
-  list->AddText(font, font_size(font), to_imgui(glm::round(at)), is_padding && !is_chosen ? theme.text_dim : theme.text,
-                text.c_str());
+  put_text(font, glm::round(at), is_padding && !is_chosen ? theme.text_dim : theme.text, text);
 }
 
 void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, TokenLineEvents& events) {
@@ -82,8 +73,8 @@ void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, To
     if (begin_of(token) > scrolled + room) break;
     const view::Rect chip{.origin = origin + glm::vec2(begin_of(token), 0.0F),
                           .size = {*at - begin_of(token) - kLineGap, kLineHeight}};
-    ImGui::SetCursorScreenPos(to_imgui(chip.origin));
-    if (click_area(fmt::format("{}", token).c_str(), to_imgui(chip.size))) events.chosen = token;
+    ImGui::SetCursorScreenPos(chip.origin);
+    if (click_area(fmt::format("{}", token).c_str(), chip.size)) events.chosen = token;
     mark_last_item(frame, fmt::format("{}.{}", line.name, token), line.explanation);
     if (token == line.chosen) frame.ui.keyboard().prefer_last();
     const bool is_hovered = ImGui::IsItemHovered();
@@ -91,7 +82,7 @@ void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, To
     const bool is_whole = begin_of(token) >= scrolled - 1.0F && *at - kLineGap <= scrolled + room + 1.0F;
     draw_chip(frame, line, chip, token, is_hovered, is_whole);
   }
-  ImGui::SetCursorScreenPos(to_imgui(origin));
+  ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy(ImVec2(memory.ends.empty() ? 1.0F : memory.ends.back(), kLineHeight));
   const float wheel = ImGui::GetIO().MouseWheel + ImGui::GetIO().MouseWheelH;
   if (ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem) && wheel != 0.0F) {
@@ -111,7 +102,7 @@ TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMe
   const float width = ImGui::GetContentRegionAvail().x;
   const float buttons = 2.0F * kLineHeight + kLineGap;
   ImFont* font = frame.ui.fonts().strong;
-  ImGui::GetWindowDrawList()->AddText(font, font_size(font), ImVec2(start.x, start.y + 2.0F), line.color, line.title);
+  put_text(font, {start.x, start.y + 2.0F}, line.color, line.title);
 
   ImGui::PushID(line.name);
   ImGui::SetCursorScreenPos(ImVec2(start.x + kTitle, start.y));
@@ -137,7 +128,7 @@ TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMe
        "The next token.");
   ImGui::PopStyleVar();
   ImGui::PopID();
-  ImGui::SetCursorScreenPos(to_imgui(start));
+  ImGui::SetCursorScreenPos(start);
   ImGui::Dummy(ImVec2(width, kTokenLineHeight));
   return events;
 }

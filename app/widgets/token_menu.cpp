@@ -1,12 +1,7 @@
 #include "app/widgets/token_menu.h"
 
-#include <string>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/widgets/brush.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -66,8 +61,7 @@ class TokenItems {
       if (is_both || token_.side == MapSide::Query) erase_paint(frame_.state, cells(BrushShape::Row), map_);
     }
     mark_last_item(frame_, "token.unpaint", "Takes away what was painted in the token's row and column.");
-    const Ink quiet(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
-    ImGui::TextUnformatted(reach_text(frame_.state.view.paint_reach));
+    write_text(frame_.ui.fonts().small, frame_.ui.theme().text_dim, reach_text(frame_.state.view.paint_reach));
   }
 
  private:

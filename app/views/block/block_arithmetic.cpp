@@ -1,7 +1,5 @@
 #include "app/views/block/block_arithmetic.h"
 
-#include <fmt/format.h>
-
 #include "app/cells/step_matrix.h"
 #include "app/widgets/tile_numbers.h"
 

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <string>
-
 #include "app/cells/arithmetic.h"
-#include "app/frame.h"
 #include "app/views/block/block_matrices.h"
 
 namespace headlight::app {

@@ -1,10 +1,5 @@
 #include "app/views/block/block_figure.h"
 
-#include <algorithm>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
 #include "app/views/block/block_layout.h"

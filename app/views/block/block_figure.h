@@ -1,11 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "app/frame.h"
 #include "app/views/block/block_matrices.h"
 #include "export/drawing.h"
 #include "view/color_map.h"

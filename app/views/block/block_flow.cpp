@@ -1,18 +1,9 @@
 #include "app/views/block/block_flow.h"
 
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/cells/stage_text.h"
-#include "app/shell/click_area.h"
 #include "app/views/block/block_arithmetic.h"
 #include "app/views/block/block_layout.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/math_text.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -49,29 +40,27 @@ class Flow {
     const shell::Color color = is_current || is_of_hovered ? theme_.accent : arrow.is_residual ? theme_.text_dim : from;
     const float thickness = is_current || is_of_hovered ? 2.0F : 1.25F;
     for (std::size_t i = 1; i < arrow.points.size(); ++i) {
-      list->AddLine(to_imgui(arrow.points[i - 1]), to_imgui(arrow.points[i]), color, thickness);
+      list->AddLine(arrow.points[i - 1], arrow.points[i], color, thickness);
     }
     const glm::vec2 tip = arrow.points.back();
     const glm::vec2 before = arrow.points[arrow.points.size() - 2];
     const glm::vec2 along = before.y == tip.y ? glm::vec2(1.0F, 0.0F) : glm::vec2(0.0F, 1.0F);
     const glm::vec2 across(-along.y, along.x);
-    list->AddTriangleFilled(to_imgui(tip), to_imgui(tip - along * 6.0F - across * 3.5F),
-                            to_imgui(tip - along * 6.0F + across * 3.5F), color);
+    list->AddTriangleFilled(tip, tip - along * 6.0F - across * 3.5F, tip - along * 6.0F + across * 3.5F, color);
   }
 
   void draw_captions(const PlacedNode& placed, const BlockNode& node, bool is_shown) const {
     const shell::FontSet& fonts = frame_.ui.fonts();
     ImDrawList* list = ImGui::GetWindowDrawList();
     const view::Rect& box = placed.box;
-    if (!ImGui::IsRectVisible(to_imgui(box.origin), to_imgui(box.end()))) return;
+    if (!ImGui::IsRectVisible(box.origin, box.end())) return;
     const shell::Color color = is_shown ? color_of_node(node, theme_) : theme_.text_dim;
-    list->PushClipRect(to_imgui(box.origin), to_imgui(box.end()), true);
-    draw_math(list, fonts, fonts.strong, box.origin, color, node.quantity().symbol);
+    list->PushClipRect(box.origin, box.end(), true);
+    draw_math(fonts, fonts.strong, box.origin, color, node.quantity().symbol);
     const float symbol = measure_math(fonts, fonts.strong, node.quantity().symbol).x + 6.0F;
     const std::string title = fit_text(fonts.small, std::string(node.name()), box.size.x - symbol);
-    list->AddText(fonts.small, font_size(fonts.small), ImVec2(box.origin.x + symbol, box.origin.y + 3.0F), theme_.text,
-                  title.c_str());
-    draw_math(list, fonts, fonts.small, {box.origin.x, box.origin.y + 19.0F}, theme_.text_dim, node.operation);
+    put_text(fonts.small, {box.origin.x + symbol, box.origin.y + 3.0F}, theme_.text, title);
+    draw_math(fonts, fonts.small, {box.origin.x, box.origin.y + 19.0F}, theme_.text_dim, node.operation);
     list->PopClipRect();
   }
 
@@ -84,24 +73,24 @@ class Flow {
     const view::Rect& cells = placed.cells;
     float shown = is_shown ? 1.0F : 0.0F;
     if (is_current) shown = frame_.state.block.reduces_motion ? 1.0F : appearing();
-    list->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), theme_.field);
+    list->AddRectFilled(cells.origin, cells.end(), theme_.field);
     const view::Rect clip{.origin = cells.origin, .size = {cells.size.x * shown, cells.size.y}};
     // Asked for in any case, so that it is there when its step comes.
     draw_node_heatmap(frame_, source_, node, cells,
                       shown > 0.0F ? clip : view::Rect{.origin = cells.origin, .size = {0.01F, 0.01F}},
                       kNodePlace + static_cast<std::uint32_t>(placed.node));
-    list->AddRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), is_current ? theme_.accent : theme_.border,
-                  2.0F, 0, is_current ? 2.0F : 1.0F);
+    list->AddRect(cells.origin - 1.0F, cells.end() + 1.0F, is_current ? theme_.accent : theme_.border, 2.0F, 0,
+                  is_current ? 2.0F : 1.0F);
     handle_pointer(placed, node);
   }
 
   void handle_pointer(const PlacedNode& placed, const BlockNode& node) {
-    ImGui::SetCursorScreenPos(to_imgui(placed.box.origin));
-    const bool is_clicked = click_area(std::string(node.id()).c_str(), to_imgui(placed.box.size));
+    ImGui::SetCursorScreenPos(placed.box.origin);
+    const bool is_clicked = click_area(std::string(node.id()).c_str(), placed.box.size);
     frame_.ui.keyboard().offer_last_item();
     const std::string tip(node.explanation.empty() ? "A click unfolds this matrix; Esc folds it." : node.explanation);
     const bool is_hovered = ImGui::IsItemHovered();
-    const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
+    const glm::vec2 mouse = pointer_position();
     const bool is_on_cells = is_hovered && placed.cells.contains(mouse) && node.rows > 0 && node.columns > 0;
     // Over the cells the strip below says more than a tooltip would.
     if (is_on_cells) {
@@ -134,8 +123,8 @@ class Flow {
     const glm::vec2 low = placed.cells.origin + glm::vec2(part.column, part.row) * cell;
     const glm::vec2 size = glm::max(glm::vec2(part.columns, part.rows) * cell, glm::vec2(2.0F));
     ImDrawList* list = ImGui::GetWindowDrawList();
-    list->AddRect(to_imgui(low - 1.0F), to_imgui(low + size + 1.0F), theme_.background, 0.0F, 0, 3.5F);
-    list->AddRect(to_imgui(low - 1.0F), to_imgui(low + size + 1.0F), color, 0.0F, 0, 1.5F);
+    list->AddRect(low - 1.0F, low + size + 1.0F, theme_.background, 0.0F, 0, 3.5F);
+    list->AddRect(low - 1.0F, low + size + 1.0F, color, 0.0F, 0, 1.5F);
   }
 
   void outline_sources() const {
@@ -176,8 +165,7 @@ class Flow {
       const view::Rect area{.origin = from.origin + (to.origin - from.origin) * part,
                             .size = from.size + (to.size - from.size) * part};
       draw_node_heatmap(frame_, source_, node, area, area, kGhostPlace + i);
-      ImGui::GetWindowDrawList()->AddRect(to_imgui(area.origin), to_imgui(area.end()), color_of_node(node, theme_), 2.0F, 0,
-                                          2.0F);
+      ImGui::GetWindowDrawList()->AddRect(area.origin, area.end(), color_of_node(node, theme_), 2.0F, 0, 2.0F);
     }
   }
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-
-#include "app/frame.h"
 #include "app/views/block/block_matrices.h"
 #include "app/views/block/block_plan.h"
 #include "app/views/block/block_walk.h"

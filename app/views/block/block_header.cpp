@@ -1,18 +1,9 @@
 #include "app/views/block/block_header.h"
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/cells/stage_text.h"
-#include "app/shell/click_area.h"
 #include "app/views/block/residual_chart.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
-#include "app/widgets/view_title.h"
 
 namespace headlight::app {
 namespace {
@@ -33,8 +24,8 @@ float head_edge(std::uint32_t heads, float width) {
 /// Of a head: filled where it is selected, else hollow.
 void draw_square(glm::vec2 low, glm::vec2 high, bool is_selected, shell::Color color, shell::Color fill) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(to_imgui(low), to_imgui(high), is_selected ? color : fill, 1.0F);
-  if (!is_selected) list->AddRect(to_imgui(low), to_imgui(high), color, 1.0F);
+  list->AddRectFilled(low, high, is_selected ? color : fill, 1.0F);
+  if (!is_selected) list->AddRect(low, high, color, 1.0F);
 }
 
 /// One square for each query head over the KV heads that they read, the selected one filled; a click selects.
@@ -58,7 +49,7 @@ void draw_head_row(Frame& frame, const BlockSource& source, glm::vec2 at, float 
     draw_square(low, {low.x + half, low.y + 5.0F}, is_selected, theme.key, theme.key_fill);
     draw_square({low.x + half, low.y}, {low.x + shared - 2.0F, low.y + 5.0F}, is_selected, theme.value, theme.value_fill);
   }
-  ImGui::SetCursorScreenPos(to_imgui(at));
+  ImGui::SetCursorScreenPos(at);
   if (click_area("heads", ImVec2(edge * static_cast<float>(shape.heads), square + 8.0F))) {
     const float across = (ImGui::GetIO().MousePos.x - at.x) / edge;
     const auto head = static_cast<std::uint32_t>(std::clamp(across, 0.0F, static_cast<float>(shape.heads - 1)));
@@ -74,12 +65,11 @@ float draw_sentence(Frame& frame, glm::vec2 at, float width, bool has_residual) 
   std::string text = "Arrows lead from a matrix to what it makes";
   text += has_residual ? "; attention and the MLP add their outputs to the residual stream." : ".";
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<std::string> lines = break_lines(font, text, width);
   const float height = kSentenceLine * static_cast<float>(lines.size());
   frame.mark("block.about", {.origin = at, .size = {width, height}});
   for (const std::string& line : lines) {
-    list->AddText(font, font_size(font), to_imgui(at), frame.ui.theme().text_dim, line.c_str());
+    put_text(font, at, frame.ui.theme().text_dim, line);
     at.y += kSentenceLine;
   }
   return height;
@@ -107,11 +97,8 @@ void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t to
   const float heads = is_low ? head_edge(shape.heads, kLowHeads) * static_cast<float>(shape.heads) : 0.0F;
   const float beside = is_low ? heads : has_chart ? kChartWidth : 0.0F;
   const float text_room = width - (beside > 0.0F ? beside + kHeaderGap : 0.0F);
-  if (is_low) ImGui::SetCursorScreenPos(to_imgui(at + glm::vec2(0.0F, kLowAbout)));
-  {
-    const Ink ink(fonts.small, theme.text_dim);
-    ImGui::TextUnformatted(fit_text(fonts.small, about, text_room).c_str());
-  }
+  if (is_low) ImGui::SetCursorScreenPos(at + glm::vec2(0.0F, kLowAbout));
+  write_text(fonts.small, theme.text_dim, fit_text(fonts.small, about, text_room));
   if (is_low) {
     draw_head_row(frame, source, at + glm::vec2(width - heads, kLowAbout - 3.0F), kLowHeads);
   } else {
@@ -122,7 +109,7 @@ void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t to
   }
   const float above = is_low ? kLowHeader : kHeaderHeight;
   const float sentence = draw_sentence(frame, at + glm::vec2(0.0F, above), width, shape.has_residual);
-  ImGui::SetCursorScreenPos(to_imgui(at));
+  ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(ImVec2(width, above + sentence));
 }
 

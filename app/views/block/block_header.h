@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
-#include "app/frame.h"
 #include "app/views/block/block_matrices.h"
 
 namespace headlight::app {

@@ -1,16 +1,10 @@
 #include "app/views/block/block_matrices.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include "app/shell/heatmap_renderer.h"
 #include "app/state/comparison.h"
 #include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 
@@ -95,7 +89,7 @@ void draw_cells(Frame& frame, const BlockSource& source, const BlockNode& node, 
   query.column = region.column;
   query.columns = region.columns;
   const ShownTile shown = find_tile(frame, query);
-  if (!shown.tile) return list->AddRectFilled(to_imgui(area.origin), to_imgui(area.end()), frame.ui.theme().missing);
+  if (!shown.tile) return list->AddRectFilled(area.origin, area.end(), frame.ui.theme().missing);
   shell::HeatmapImage image = heatmap_of(shown, kPlace, frame.ui.theme());
   image.area = area;
   color_stage(frame, image, node.stage, shown);
@@ -123,19 +117,17 @@ void draw_labels(const Frame& frame, const BlockNode& node, const Region& region
   for (std::uint32_t row = region.row; row < region.row + region.rows; ++row) {
     const float y = cells.y + static_cast<float>(row) * kCellHeight + 2.0F;
     const std::string index = fmt::format("{}", row);
-    list->AddText(fonts.mono_small, font_size(fonts.mono_small), ImVec2(corner.x, y), has_key_rows ? theme.key : theme.query,
-                  index.c_str());
+    put_text(fonts.mono_small, {corner.x, y}, has_key_rows ? theme.key : theme.query, index);
     if (!tokens) continue;
     const std::string token = fit_text(fonts.small, token_name(frame, *tokens, row), kGutter - 38.0F);
-    list->AddText(fonts.small, font_size(fonts.small), ImVec2(corner.x + 32.0F, y - 1.0F), theme.text, token.c_str());
+    put_text(fonts.small, {corner.x + 32.0F, y - 1.0F}, theme.text, token);
   }
   list->PopClipRect();
   list->PushClipRect(ImVec2(corner.x + kGutter, corner.y), ImVec2(corner.x + room.x, corner.y + kTicks), true);
   for (std::uint32_t column = region.column; column < region.column + region.columns; ++column) {
     const std::string index = fmt::format("{}", column);
     const float x = cells.x + (static_cast<float>(column) + 0.5F) * kCellWidth - text_width(fonts.mono_small, index) * 0.5F;
-    list->AddText(fonts.mono_small, font_size(fonts.mono_small), ImVec2(std::round(x), corner.y + 1.0F),
-                  is_map ? theme.key : theme.text_dim, index.c_str());
+    put_text(fonts.mono_small, {std::round(x), corner.y + 1.0F}, is_map ? theme.key : theme.text_dim, index);
   }
   list->PopClipRect();
 }
@@ -177,7 +169,7 @@ bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode&
     color_stage(frame, image, node.stage, shown);
   }
   if (image.values.empty()) {
-    list->AddRectFilled(to_imgui(area.origin), to_imgui(area.end()), theme.missing);
+    list->AddRectFilled(area.origin, area.end(), theme.missing);
     return false;
   }
   image.area = area;
@@ -193,18 +185,18 @@ std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockSource& so
   const shell::Theme& theme = frame.ui.theme();
   const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
-  ImGui::SetCursorScreenPos(to_imgui(corner + glm::vec2(kGutter, kTicks)));
+  ImGui::SetCursorScreenPos(corner + glm::vec2(kGutter, kTicks));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-  ImGui::BeginChild("cells", to_imgui(glm::max(room - glm::vec2(kGutter, kTicks), glm::vec2(16.0F))), false,
+  ImGui::BeginChild("cells", glm::max(room - glm::vec2(kGutter, kTicks), glm::vec2(16.0F)), false,
                     ImGuiWindowFlags_HorizontalScrollbar);
   ImGui::PopStyleVar();
   const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 scrolled(ImGui::GetScrollX(), ImGui::GetScrollY());
   const Region region = region_in_sight(node.rows, node.columns, scrolled, to_glm(ImGui::GetWindowSize()));
   draw_cells(frame, source, node, region, origin);
-  frame.mark("block.cells", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
+  frame.mark("block.cells", window_rect());
   std::optional<attention::Cell> hovered;
-  const glm::vec2 at = (to_glm(ImGui::GetIO().MousePos) - origin) / glm::vec2(kCellWidth, kCellHeight);
+  const glm::vec2 at = (pointer_position() - origin) / glm::vec2(kCellWidth, kCellHeight);
   const bool is_inside =
       at.x >= 0.0F && at.y >= 0.0F && at.x < static_cast<float>(node.columns) && at.y < static_cast<float>(node.rows);
   if (ImGui::IsWindowHovered() && is_inside) {
@@ -213,8 +205,8 @@ std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockSource& so
   const std::optional<attention::Cell> outlined = hovered ? hovered : marked;
   if (outlined) {
     const glm::vec2 low = origin + glm::vec2(outlined->key, outlined->query) * glm::vec2(kCellWidth, kCellHeight);
-    ImGui::GetWindowDrawList()->AddRect(
-        to_imgui(low - 1.0F), to_imgui(low + glm::vec2(kCellWidth + 1.0F, kCellHeight + 1.0F)), theme.text, 2.0F, 0, 2.0F);
+    ImGui::GetWindowDrawList()->AddRect(low - 1.0F, low + glm::vec2(kCellWidth + 1.0F, kCellHeight + 1.0F), theme.text, 2.0F,
+                                        0, 2.0F);
   }
   ImGui::Dummy(ImVec2(static_cast<float>(node.columns) * kCellWidth, static_cast<float>(node.rows) * kCellHeight));
   ImGui::EndChild();

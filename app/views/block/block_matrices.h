@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
-#include "app/frame.h"
 #include "app/views/block/block_plan.h"
 #include "app/widgets/head_subject.h"
 

@@ -1,24 +1,77 @@
 #include "app/views/block/block_view.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <utility>
-
-#include <fmt/format.h>
-
+#include "app/frame.h"
 #include "app/views/block/block_arithmetic.h"
 #include "app/views/block/block_flow.h"
 #include "app/views/block/block_header.h"
-#include "app/views/block/walk_controls.h"
+#include "app/views/block/block_walk.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/baseline_numbers.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
 namespace {
+
+inline constexpr float kWalkControlsHeight = 34.0F;
+
+constexpr std::array kSpeeds = {0.25F, 0.5F, 1.0F, 2.0F, 4.0F};
+
+void choose_speed(Frame& frame) {
+  ImGui::SetNextItemWidth(72.0F);
+  constexpr const char* kHelp = "How fast the steps follow each other.";
+  float& chosen = frame.state.block.speed;
+  OpenList list(frame, "block.speed", fmt::format("{:g} ×", chosen).c_str(), kHelp);
+  if (!list) return;
+  for (const float speed : kSpeeds) {
+    if (list.entry(fmt::format("{:g} ×", speed).c_str(), fmt::format("{:g}", speed), chosen == speed, kHelp)) chosen = speed;
+  }
+}
+
+/// "softmax → attention weights": a formula, cut as text where it has no room.
+void draw_step(Frame& frame, const std::string& step) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const float room = ImGui::GetContentRegionAvail().x;
+  const glm::vec2 size = measure_math(fonts, fonts.small, step);
+  if (size.x > room) return write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, step, room));
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const float drop = std::round((ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F);
+  draw_math(fonts, fonts.small, {at.x, at.y + drop}, frame.ui.theme().text_dim, step);
+  ImGui::Dummy(size);
+}
+
+/// Play, pause, one step on or back, the position, speed and "reduce motion", in one row from the cursor on. `step`: what
+/// the walk shows just now: "softmax → attention weights".
+void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) {
+  const float room = ImGui::GetContentRegionAvail().x;
+  const bool is_wide = room >= 560.0F;
+  if (walk.is_playing()) {
+    if (draw_button(frame, "block.pause", "Pause", "Stops the walk here (Space).", 56.0F)) walk.pause();
+  } else if (draw_button(frame, "block.play", "Play", "Walks through the layer step by step (Space).", 56.0F)) {
+    walk.play();
+  }
+  ImGui::SameLine(0.0F, 4.0F);
+  if (draw_arrow_button(frame, "block.back", ImGuiDir_Left, "One step back (comma). Enter unfolds the matrix of a step."))
+    walk.go(-1);
+  ImGui::SameLine(0.0F, 4.0F);
+  if (draw_arrow_button(frame, "block.on", ImGuiDir_Right, "One step on (full stop). Enter unfolds the matrix of a step."))
+    walk.go(1);
+  ImGui::SameLine();
+  float position = walk.position();
+  ImGui::SetNextItemWidth(is_wide ? 140.0F : 80.0F);
+  if (ImGui::SliderFloat("##position", &position, 0.0F, static_cast<float>(walk.steps()), "")) walk.scrub(position);
+  mark_last_item(frame, "block.position", "Where the walk is; at the right end the whole layer is shown.");
+  if (step_by_keys(frame, position, 0.0F, static_cast<float>(walk.steps()), 1.0F, false)) walk.scrub(position);
+  ImGui::SameLine();
+  choose_speed(frame);
+  ImGui::SameLine();
+  check_box(frame, "block.reduce motion", is_wide ? "reduce motion" : "still", frame.state.block.reduces_motion,
+            "Steps are shown one after the other, without matrices that move.");
+  if (!is_wide) return;
+  ImGui::SameLine();
+  draw_step(frame, walk.is_at_end() ? "the whole layer" : step);
+}
 
 constexpr float kLowStrip = 84.0F;
 constexpr float kLowRegion = 560.0F, kLeastLowWidth = 600.0F;  // lower, and wide enough: the walk is beside the title
@@ -82,23 +135,15 @@ void draw_strip(Frame& frame, const BlockSource& source, const BlockNode* node, 
 
 void draw_unfolded_header(Frame& frame, const BlockNode& node) {
   const shell::Theme& theme = frame.ui.theme();
-  if (ImGui::Button("Fold")) frame.state.block.opened.clear();
-  mark_last_item(frame, "block.fold", "Goes back to the whole layer (Esc).");
+  if (draw_button(frame, "block.fold", "Fold", "Goes back to the whole layer (Esc).")) frame.state.block.opened.clear();
   ImGui::SameLine();
-  {
-    const Ink ink(frame.ui.fonts().strong, color_of_node(node, theme));
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(node.quantity().title.c_str());
-  }
+  write_label(frame.ui.fonts().strong, color_of_node(node, theme), node.quantity().title);
   ImGui::SameLine();
-  {
-    const Ink ink(frame.ui.fonts().small, theme.text_dim);
-    ImGui::TextUnformatted(fmt::format("{} × {}", node.rows, node.columns).c_str());
-  }
+  write_text(frame.ui.fonts().small, theme.text_dim, fmt::format("{} × {}", node.rows, node.columns));
   for (const Destination& destination : destinations(node)) {
     ImGui::SameLine();
-    if (ImGui::Button(destination.label)) go_to(frame, node, destination);
-    mark_last_item(frame, fmt::format("block.to {}", destination.command.substr(5)), destination.tip);
+    if (draw_button(frame, fmt::format("block.to {}", destination.command.substr(5)), destination.label, destination.tip))
+      go_to(frame, node, destination);
   }
 }
 
@@ -132,9 +177,7 @@ PointedCell draw_flow(Frame& frame, const BlockSource& source, const BlockPlan& 
   const float width = room.x - ImGui::GetStyle().ScrollbarSize;
   const float least = least_block_height(plan, width);
   memory.room = least > room.y ? glm::vec2(width, least) : room;
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-  ImGui::BeginChild("flow", to_imgui(room), false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
-  ImGui::PopStyleVar();
+  begin_bare_region("flow", room);
   const std::optional<std::size_t> step = memory.walk.is_at_end() ? std::nullopt : std::optional(memory.walk.step());
   if (std::exchange(memory.step_in_view, step) != step && step && plan.rows > 1) {
     const float down = static_cast<float>(plan.nodes[*step].row) / static_cast<float>(plan.rows - 1);
@@ -143,8 +186,8 @@ PointedCell draw_flow(Frame& frame, const BlockSource& source, const BlockPlan& 
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const PointedCell pointed =
       draw_block_flow(frame, source, plan, {.origin = at, .size = memory.room}, memory.walk, memory.hovered);
-  ImGui::SetCursorScreenPos(to_imgui(at));
-  ImGui::Dummy(to_imgui(memory.room));
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy(memory.room);
   ImGui::EndChild();
   return pointed;
 }
@@ -160,8 +203,8 @@ void draw_whole(Frame& frame, const BlockSource& source, const BlockPlan& plan, 
   const float flow_height = std::max(room.y - strip - controls - spacing, 40.0F);
   const PointedCell pointed =
       draw_flow(frame, source, plan, {room.x, flow_height - (has_controls_above ? 0.0F : 8.0F)}, memory);
-  ImGui::SetCursorScreenPos(
-      to_imgui(has_controls_above ? corner + glm::vec2(room.x - kHeaderTools, 0.0F) : at + glm::vec2(0.0F, flow_height)));
+  ImGui::SetCursorScreenPos(has_controls_above ? corner + glm::vec2(room.x - kHeaderTools, 0.0F)
+                                               : at + glm::vec2(0.0F, flow_height));
   draw_walk_controls(frame, memory.walk, describe_step(plan, memory.walk.step()));
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + room.y - strip));
   if (!pointed.node && frame.state.view.pinned) {

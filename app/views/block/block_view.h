@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <string>
-
-#include "app/frame.h"
 #include "app/views/block/block_figure.h"
 #include "app/views/block/block_walk.h"
 #include "app/views/view.h"

@@ -1,15 +1,8 @@
 #include "app/views/block/residual_chart.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include "app/analyses/residual_sizes.h"
 #include "app/cells/arithmetic.h"
-#include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -27,15 +20,15 @@ void draw_curve(const view::Rect& plot, std::span<const float> values, float mos
   ImDrawList* list = ImGui::GetWindowDrawList();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const glm::vec2 at = point_of(plot, i, values.size(), values[i], most);
-    list->AddCircleFilled(to_imgui(at), 2.0F, color);
+    list->AddCircleFilled(at, 2.0F, color);
     if (i > 0) {
-      list->AddLine(to_imgui(point_of(plot, i - 1, values.size(), values[i - 1], most)), to_imgui(at), color, 1.5F);
+      list->AddLine(point_of(plot, i - 1, values.size(), values[i - 1], most), at, color, 1.5F);
     }
   }
 }
 
 void show_tooltip(Frame& frame, const ResidualCurve& curve, std::size_t layer, std::uint32_t token) {
-  begin_tooltip(frame, last_item_rect());
+  const Tooltip tooltip(frame, last_item_rect());
   {
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
     const std::string where = layer == 0 ? std::string("token vectors") : fmt::format("behind layer {}", layer - 1);
@@ -44,12 +37,11 @@ void show_tooltip(Frame& frame, const ResidualCurve& curve, std::size_t layer, s
                                        write_number(double{curve.token[layer]}))
                                .c_str());
   }
-  end_tooltip(frame);
 }
 
 void draw_text(const Frame& frame, glm::vec2 at, const std::string& text, shell::Color color) {
   ImFont* font = frame.ui.fonts().small;
-  ImGui::GetWindowDrawList()->AddText(font, font_size(font), to_imgui(at), color, text.c_str());
+  put_text(font, at, color, text);
 }
 
 }  // namespace
@@ -79,7 +71,7 @@ void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t tok
   const view::Rect plot{.origin = area.origin + glm::vec2(4.0F, kTitle + 4.0F),
                         .size = area.size - glm::vec2(8.0F, kTitle + 8.0F)};
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(to_imgui(plot.origin - 4.0F), to_imgui(plot.end() + 4.0F), theme.panel, 3.0F);
+  list->AddRectFilled(plot.origin - 4.0F, plot.end() + 4.0F, theme.panel, 3.0F);
   frame.mark("block.sizes", plot);
   const ResidualSizes* sizes = known ? known->as<ResidualSizes>() : nullptr;
   if (!sizes) {
@@ -105,8 +97,8 @@ void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t tok
   }
   draw_curve(plot, curve.token, most, theme.query);
   draw_curve(plot, curve.mean, most, theme.text);
-  ImGui::SetCursorScreenPos(to_imgui(plot.origin - 4.0F));
-  const bool is_clicked = click_area("residual", to_imgui(plot.size + 8.0F));
+  ImGui::SetCursorScreenPos(plot.origin - 4.0F);
+  const bool is_clicked = click_area("residual", plot.size + 8.0F);
   mark_pointer_item(frame, "block.residual chart", "The lengths of the residual stream's vectors. A click selects a layer.");
   if (!ImGui::IsItemHovered()) return;
   const float across = (ImGui::GetIO().MousePos.x - plot.origin.x) / std::max(plot.size.x, 1.0F);

@@ -1,18 +1,10 @@
 #include "app/views/head/grouped_head.h"
 
-#include <algorithm>
-#include <cmath>
-#include <span>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/engine/token_words.h"
 #include "app/quantities/shown_map.h"
 #include "app/views/head/map_legend.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/marginal_bars.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
@@ -95,29 +87,19 @@ attention::Tile tile_of(GroupedMap map) {
 void draw_tooltip(Frame& frame, const GroupedHead& head, view::CellPosition cell, const view::Rect& box,
                   const char* row_name) {
   const shell::Theme& theme = frame.ui.theme();
-  begin_tooltip(frame, box);
+  const Tooltip tooltip(frame, box);
   const auto line = [&](const char* role, shell::Color color, const std::string& text) {
-    {
-      const Ink ink(frame.ui.fonts().small, color);
-      ImGui::TextUnformatted(role);
-    }
+    write_text(frame.ui.fonts().small, color, role);
     ImGui::SameLine(80.0F);
     ImGui::TextUnformatted(text.c_str());
   };
   line(row_name, theme.query, head.queries().labels[cell.row]);
   line("key", theme.key, head.keys().labels[cell.column]);
   line("weight", theme.text_dim, view::format_exact(head.map().tile->at(cell.row, cell.column)));
-  {
-    const Ink ink(frame.ui.fonts().small, theme.text_dim);
-    ImGui::TextUnformatted(grouping_text(frame).c_str());
-  }
-  end_tooltip(frame);
+  write_text(frame.ui.fonts().small, theme.text_dim, grouping_text(frame));
 }
 
-void draw_note(const Frame& frame, const char* text) {
-  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(text);
-}
+void draw_note(const Frame& frame, const char* text) { write_text(frame.ui.fonts().body, frame.ui.theme().text_dim, text); }
 
 }  // namespace
 
@@ -226,7 +208,7 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
     if (const Marginals* marginals = head.marginals(frame)) draw_marginals(frame, viewport, *marginals);
   }
   std::optional<view::CellPosition> hovered;
-  if (ImGui::IsWindowHovered()) hovered = viewport.cell_at(to_glm(ImGui::GetIO().MousePos));
+  if (ImGui::IsWindowHovered()) hovered = viewport.cell_at(pointer_position());
   MarkedLabels marked;
   if (hovered) marked = {.query = hovered->row, .key = hovered->column};
   draw_axes(frame, viewport, margins, rows, columns, marked);

@@ -1,12 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "app/engine/tile_cache.h"
-#include "app/frame.h"
 #include "app/quantities/grouped_map.h"
 #include "app/widgets/map_axes.h"
 

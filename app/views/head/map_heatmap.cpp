@@ -1,8 +1,5 @@
 #include "app/views/head/map_heatmap.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include <imgui.h>
 
 #include "app/quantities/shown_map.h"
@@ -136,7 +133,7 @@ bool MapHeatmap::covers_all(const ShownTile& shown) const {
 void MapHeatmap::draw() {
   const view::Rect cells = viewport_.visible();
   if (layers_ || (!covers_all(sharp_) && !covers_all(whole_))) {
-    ImGui::GetWindowDrawList()->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), frame_.ui.theme().missing);
+    ImGui::GetWindowDrawList()->AddRectFilled(cells.origin, cells.end(), frame_.ui.theme().missing);
   }
   if (layers_) {
     for (const ShownTile& tile : layers_->tiles) draw_tile(tile);
@@ -177,7 +174,7 @@ std::optional<RangeHint> MapHeatmap::hint() const {
 
 void MapHeatmap::draw_small(const Minimap& minimap) {
   const view::Rect& area = minimap.area();
-  ImGui::GetWindowDrawList()->AddRectFilled(to_imgui(area.origin), to_imgui(area.end()), frame_.ui.theme().missing);
+  ImGui::GetWindowDrawList()->AddRectFilled(area.origin, area.end(), frame_.ui.theme().missing);
   std::vector<ShownTile> tiles;
   if (layers_) {
     tiles = layers_->whole;
@@ -209,7 +206,7 @@ void MapHeatmap::draw_tile(const ShownTile& shown_tile) {
   if (is_per_row()) image.row_scale = shown_tile.facts->row_scales;
   frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   if (!shown.is_exact() || !is_sharp(shown_tile)) return;
-  ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);
+  ImGui::PushClipRect(cells.origin, cells.end(), true);
   const bool has_room = cell.x >= kLeastNumberCellWidth && cell.y >= kNumberCellHeight;
   if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *shown_tile.tile);
   draw_weight_marks(frame_, image, *shown_tile.tile);

@@ -1,9 +1,5 @@
 #include "app/views/head/map_input.h"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
 #include <imgui.h>
 #include <glm/geometric.hpp>
 
@@ -47,8 +43,8 @@ class MapInput {
     }
     clamp_range();
     const view::Rect seen = viewport_.visible();
-    ImGui::SetCursorScreenPos(to_imgui(seen.origin));
-    click_area("map", to_imgui(glm::max(seen.size, 1.0F)));
+    ImGui::SetCursorScreenPos(seen.origin);
+    click_area("map", glm::max(seen.size, 1.0F));
     const bool is_hovered = ImGui::IsItemHovered() && !covered_.contains(pointer());
     if (is_hovered && io_.MouseWheel != 0.0F) zoom_at(pointer(), std::pow(kZoomStep, io_.MouseWheel));
     const std::optional<attention::Cell> cell = cell_at(viewport_, pointer());

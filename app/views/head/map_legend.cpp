@@ -1,16 +1,8 @@
 #include "app/views/head/map_legend.h"
 
-#include <array>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include "app/quantities/shown_map.h"
-#include "app/shell/click_area.h"
 #include "app/widgets/baseline_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/segmented.h"
+#include "app/widgets/controls.h"
 #include "view/not_finite.h"
 
 namespace headlight::app {
@@ -74,27 +66,27 @@ void MapLegend::draw(glm::vec2 at) {
   }
   if (hint_) at.y = draw_hint(at);
   if (has_masked_cells_) {
-    draw_hatched_sample(theme, to_imgui(at));
-    list->AddText(font, font_size(font), {at.x + 20.0F, at.y}, theme.text_dim, "masked");
+    draw_hatched_sample(theme, at);
+    put_text(font, {at.x + 20.0F, at.y}, theme.text_dim, "masked");
     at.y += kSwitchHeight;
   }
   if (has_odd_cells_) {
-    list->AddRectFilled(to_imgui(at), to_imgui(at + 14.0F), view::kNotFinitePacked);
-    list->AddText(font, font_size(font), {at.x + 20.0F, at.y}, theme.text_dim, "not a");
-    list->AddText(font, font_size(font), {at.x + 20.0F, at.y + 14.0F}, theme.text_dim, "number");
+    list->AddRectFilled(at, at + 14.0F, view::kNotFinitePacked);
+    put_text(font, {at.x + 20.0F, at.y}, theme.text_dim, "not a");
+    put_text(font, {at.x + 20.0F, at.y + 14.0F}, theme.text_dim, "number");
     at.y += kOddHeight;
   }
   if (!is_zoomed()) return;
   const std::string text = fmt::format("zoom {:.1f}×", zoom_);
-  list->AddText(font, font_size(font), to_imgui(at), theme.text, text.c_str());
-  list->AddText(font, font_size(font), {at.x, at.y + 17.0F}, theme.text_dim, "0: whole map");
+  put_text(font, at, theme.text, text);
+  put_text(font, {at.x, at.y + 17.0F}, theme.text_dim, "0: whole map");
 }
 
 /// How colours follow the weights.
 void MapLegend::draw_scale(glm::vec2 at) {
   const std::array<std::string, 3> labels = {"lin", "√", "log"};
   auto chosen = static_cast<std::size_t>(frame_.state.view.color_spread);
-  ImGui::SetCursorScreenPos(to_imgui(at));
+  ImGui::SetCursorScreenPos(at);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(1.0F, 1.0F));
   if (draw_segmented(frame_, "head.spread", labels, chosen, kScalePadding)) {
     frame_.state.view.color_spread = static_cast<view::ScaleSpread>(chosen);
@@ -105,9 +97,8 @@ void MapLegend::draw_scale(glm::vec2 at) {
 /// Returns the y below it.
 float MapLegend::draw_hint(glm::vec2 at) {
   ImFont* font = frame_.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame_.ui.theme();
-  ImGui::SetCursorScreenPos(to_imgui(at));
+  ImGui::SetCursorScreenPos(at);
   const float height = kHintLine * static_cast<float>(hint_lines_.size());
   if (click_area("fit range", {kBarRoom - 20.0F, height})) {
     auto& limits = frame_.state.view.color_limits;
@@ -119,8 +110,8 @@ float MapLegend::draw_hint(glm::vec2 at) {
   if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   for (std::size_t line = 0; line < hint_lines_.size(); ++line) {
     const bool is_link = line + 1 == hint_lines_.size();
-    list->AddText(font, font_size(font), {at.x, at.y + kHintLine * static_cast<float>(line)},
-                  is_link ? (is_hovered ? theme.accent_hover : theme.accent) : theme.text, hint_lines_[line].c_str());
+    put_text(font, {at.x, at.y + kHintLine * static_cast<float>(line)},
+             is_link ? (is_hovered ? theme.accent_hover : theme.accent) : theme.text, hint_lines_[line]);
   }
   return at.y + height + 10.0F;
 }

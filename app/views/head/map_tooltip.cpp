@@ -1,10 +1,5 @@
 #include "app/views/head/map_tooltip.h"
 
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-
 #include "app/cells/arithmetic.h"
 #include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
@@ -12,7 +7,7 @@
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"
 #include "app/widgets/baseline_numbers.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/shown_tile.h"
@@ -41,13 +36,9 @@ void draw_token(const Frame& frame, const char* role, shell::Color color, const 
 }
 
 void draw_number(const Frame& frame, const char* name, const std::string& value, ImFont* font) {
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(name);
-  }
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, name);
   ImGui::SameLine(kNumberColumn);
-  const Ink ink(font, frame.ui.theme().text);
-  ImGui::TextUnformatted(value.c_str());
+  write_text(font, frame.ui.theme().text, value);
 }
 
 /// The bias that was painted onto the cell, or its weight in a painted pattern.
@@ -147,12 +138,11 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell, const view::Rect& box)
   const shell::FontSet& fonts = frame.ui.fonts();
   const model::BlockKind kind = selection.block.kind;
   if (selection.mean != HeadMean::None) {
-    begin_tooltip(frame, box);
+    const Tooltip tooltip(frame, box);
     draw_tokens(frame, kind, cell);
     ImGui::Separator();
     draw_mean(frame, kind, cell);
     draw_change(frame, cell);
-    end_tooltip(frame);
     return;
   }
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
@@ -160,7 +150,7 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell, const view::Rect& box)
   const std::optional<float> scaled = numbers.value(Stage::Scaled, cell.query, cell.key);
   const std::optional<NumberSource::Softmax> softmax = numbers.softmax(cell.query);
 
-  begin_tooltip(frame, box);
+  const Tooltip tooltip(frame, box);
   draw_tokens(frame, kind, cell);
   ImGui::Separator();
   const bool has_weights = !softmax || softmax->sum != 0.0F;  // NaN: it has some that aren't numbers
@@ -187,14 +177,11 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell, const view::Rect& box)
   if (!reason.empty() && !is_hidden_by_file) draw_number(frame, "masked by", reason, fonts.body);
   draw_painted_number(frame, cell, mask.spec());
   if (softmax && !std::isfinite(softmax->sum)) {
-    const Ink ink(fonts.small, theme.warning);
-    ImGui::TextUnformatted("A score of this row isn't finite: none of its weights is a number.");
+    write_text(fonts.small, theme.warning, "A score of this row isn't finite: none of its weights is a number.");
   }
   if (!has_weights) {
-    const Ink ink(fonts.small, theme.warning);
-    ImGui::TextUnformatted("This query sees no key: its row has no weights.");
+    write_text(fonts.small, theme.warning, "This query sees no key: its row has no weights.");
   }
-  end_tooltip(frame);
 }
 
 }  // namespace headlight::app

@@ -1,14 +1,9 @@
 #include "app/views/head/minimap.h"
 
-#include <algorithm>
-
-#include <imgui.h>
 #include <glm/common.hpp>
 #include <glm/vector_relational.hpp>
 
-#include "app/shell/click_area.h"
-#include "app/shell/imgui_vectors.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -33,11 +28,11 @@ Minimap::Minimap(Frame& frame, const MapRoom& room)
   is_shown_ = viewport.zoom() > kLeastZoom && longest >= kLeastCells && has_room;
   if (!is_shown_) return;
   area_ = {.origin = glm::round(glm::vec2(seen.end().x - kInset - size.x, seen.origin.y + kInset)), .size = size};
-  ImGui::SetCursorScreenPos(to_imgui(area_.origin));
-  click_area("minimap", to_imgui(area_.size));
+  ImGui::SetCursorScreenPos(area_.origin);
+  click_area("minimap", area_.size);
   frame.mark("head.minimap", area_);
   if (!ImGui::IsItemActive()) return;
-  const glm::vec2 part = (to_glm(ImGui::GetIO().MousePos) - area_.origin) / area_.size;
+  const glm::vec2 part = (pointer_position() - area_.origin) / area_.size;
   transient.pan = (glm::clamp(part, 0.0F, 1.0F) - 0.5F) * count_;
   frame.ui.request_redraw(2);
 }
@@ -51,12 +46,12 @@ view::Rect Minimap::area_of(const TileQuery& tile) const {
 void Minimap::draw_marks(const view::Viewport& viewport) const {
   const shell::Theme& theme = frame_.ui.theme();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRect(to_imgui(area_.origin - 1.0F), to_imgui(area_.end() + 1.0F), theme.border, 0.0F, 0, 2.0F);
+  list->AddRect(area_.origin - 1.0F, area_.end() + 1.0F, theme.border, 0.0F, 0, 2.0F);
   const view::Rect matrix = viewport.shown(), seen = viewport.visible();
   const glm::vec2 scale = area_.size / matrix.size;
   const glm::vec2 low = area_.origin + (seen.origin - matrix.origin) * scale;
   const glm::vec2 size = glm::max(seen.size * scale, glm::vec2(4.0F));  // a small part of a long text is still seen
-  list->AddRect(to_imgui(low), to_imgui(low + size), theme.crosshair, 0.0F, 0, 2.0F);
+  list->AddRect(low, low + size, theme.crosshair, 0.0F, 0, 2.0F);
 }
 
 }  // namespace headlight::app

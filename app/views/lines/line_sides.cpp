@@ -1,14 +1,8 @@
 #include "app/views/lines/line_sides.h"
 
-#include <algorithm>
-#include <optional>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/exports/line_set.h"
-#include "app/widgets/label_text.h"
 #include "app/widgets/row_names.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {

@@ -1,15 +1,7 @@
 #include "app/views/lines/lines_drawing.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/exports/shaded_text.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "export/lines_figure.h"
 #include "view/color_map.h"
 #include "view/head_palette.h"
@@ -66,8 +58,8 @@ class SidePainter {
 
   void draw_label(std::uint32_t token, const view::Rect& rect) const {
     const LockedToken self{.side = side_, .token = token};
-    const ImVec2 low = to_imgui(rect.origin);
-    const ImVec2 high = to_imgui(rect.end());
+    const ImVec2 low = rect.origin;
+    const ImVec2 high = rect.end();
     const shell::Color role = side_ == MapSide::Query ? theme_.query : theme_.key;
     if (drawn_.token == self || drawn_.hovered == self) {
       list_->AddRectFilled(low, high, side_ == MapSide::Query ? theme_.query_fill : theme_.key_fill, 4.0F);
@@ -82,8 +74,8 @@ class SidePainter {
     const std::string text = fit_text(font, tokens_.labels[token], rect.size.x - 2.0F * kLabelPadding);
     const float x =
         side_ == MapSide::Query ? rect.end().x - kLabelPadding - text_width(font, text) : rect.origin.x + kLabelPadding;
-    list_->AddText(font, font_size(font), {std::round(x), std::round(rect.center().y - font_size(font) * 0.5F)},
-                   tokens_.real.holds(token) ? theme_.text : theme_.text_dim, text.c_str());
+    put_text(font, {std::round(x), std::round(rect.center().y - font_size(font) * 0.5F)},
+             tokens_.real.holds(token) ? theme_.text : theme_.text_dim, text);
     frame_.mark(fmt::format("lines.{}.{}", name(), token), rect);
   }
 
@@ -99,8 +91,8 @@ class SidePainter {
     for (const WeightLine& line : weights_[token]) {
       list_->AddRectFilled({x, y - kSquare * 0.5F}, {x + kSquare, y + kSquare * 0.5F},
                            color_of_head(theme_, line.head, 1.0F), 1.0F);
-      list_->AddText(font, font_size(font), {x + kSquare + 3.0F, std::round(y - font_size(font) * 0.5F)}, theme_.text,
-                     shade_text(line.weight, drawn_.is_difference).c_str());
+      put_text(font, {x + kSquare + 3.0F, std::round(y - font_size(font) * 0.5F)}, theme_.text,
+               shade_text(line.weight, drawn_.is_difference));
       x += outwards;
     }
     const float low = std::min(first_x, x - outwards);
@@ -133,7 +125,7 @@ void draw_lines(Frame& frame, const DrawnLines& drawn) {
     const glm::vec2 to = drawn.origin + glm::vec2(layout.key_x(), layout.y_of(line.key));
     const shell::Color color =
         drawn.is_difference ? color_of_sign(weight) : color_of_head(frame.ui.theme(), line.head, weight);
-    list->AddLine(to_imgui(from), to_imgui(to), color, thickness);
+    list->AddLine(from, to, color, thickness);
   };
   for (const WeightLine& line : drawn.set.lines) {
     if (layout.is_visible(line)) draw(line, line.weight, kThickness);

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <optional>
-
 #include "app/exports/line_set.h"
-#include "app/frame.h"
 #include "app/views/lines/line_layout.h"
 #include "app/views/lines/line_sides.h"
 

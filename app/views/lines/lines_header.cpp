@@ -1,22 +1,9 @@
 #include "app/views/lines/lines_header.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-
 #include "app/cells/stage_text.h"
-#include "app/shell/click_area.h"
 #include "app/state/comparison.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
-#include "app/widgets/segmented.h"
-#include "app/widgets/slider_keys.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
-#include "app/widgets/view_title.h"
 #include "view/head_palette.h"
 
 namespace headlight::app {
@@ -44,9 +31,8 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   continue_line(text_width(fonts.small, about), kGap);
   draw_title_note(frame, about);
-  const Ink ink(fonts.small, frame.ui.theme().text_dim);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(
+  write_wrapped(
+      fonts.small, frame.ui.theme().text_dim,
       frame.shows_difference()
           ? fmt::format(
                 "Each line is the change of a weight, {}, from the query at the left to the key at the right: red where "
@@ -54,14 +40,12 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
                 difference_caption(frame.state))
                 .c_str()
           : "Each line is a weight, from the query at the left to the key at the right: the larger it is, the more opaque.");
-  ImGui::PopTextWrapPos();
 }
 
 void draw_threshold(Frame& frame) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-  ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(frame.shows_difference() ? "from change" : "from weight");
+  write_label(frame.ui.fonts().small, frame.ui.theme().text, frame.shows_difference() ? "from change" : "from weight");
   ImGui::SameLine(0.0F, 8.0F);
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
   ImGui::SetNextItemWidth(kSliderWidth);
   ImGui::SliderFloat("##threshold", &frame.state.view.lines.threshold, kLeastLineWeight, kMostLineWeight, "%.4f",
                      ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
@@ -73,10 +57,7 @@ void draw_threshold(Frame& frame) {
 void choose_part(Frame& frame) {
   const std::array<std::string, 5> labels = {"all", "A → A", "A → B", "B → A", "B → B"};
   continue_line(segmented_width(frame, labels), kGap);
-  auto chosen = static_cast<std::size_t>(frame.state.view.lines.pair_part);
-  if (draw_segmented(frame, "lines.pair", labels, chosen)) {
-    frame.state.view.lines.pair_part = static_cast<PairPart>(chosen);
-  }
+  choose_segment(frame, "lines.pair", labels, frame.state.view.lines.pair_part);
 }
 
 /// What the pointer is over changes the number. So the number decides neither where the text begins nor how high the header
@@ -96,11 +77,7 @@ void draw_count(Frame& frame, const LineSet& shown) {
   constexpr std::size_t kWide = 88'888;  // at least as wide as most numbers
   continue_line(text_width(font, counted(kWide) + of_locked), kGap);
   const std::string fitting = fit_text(font, text, ImGui::GetContentRegionAvail().x);
-  {
-    const Ink ink(font, frame.ui.theme().text_dim);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(fitting.c_str());
-  }
+  write_label(font, frame.ui.theme().text_dim, fitting);
   frame.mark("lines.count", last_item_rect());
   if (fitting != text) explain_last_item(frame, text.c_str());
 }
@@ -121,9 +98,7 @@ class Legend {
     // "selected", "all" and "none" are as wide as seven chips at most.
     const float rows = std::ceil((static_cast<float>(heads_) + 7.0F) / across);
     const float height = std::min(rows, kMostChipRows) * (kChipHeight + kChipGap);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-    ImGui::BeginChild("legend", {0.0F, height}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleVar();
+    begin_bare_region("legend", {0.0F, height});
     origin_ = at_ = to_glm(ImGui::GetCursorScreenPos());
     end_x_ = origin_.x + width;
     const shell::ControlGroup group(frame_.ui.keyboard(), "heads");
@@ -155,14 +130,14 @@ class Legend {
     if (at_.x > origin_.x && at_.x + width > end_x_) at_ = {origin_.x, at_.y + (kChipHeight + kChipGap)};
     const view::Rect rect{.origin = at_, .size = {width, kChipHeight}};
     at_.x += width + kChipGap;
-    ImGui::SetCursorScreenPos(to_imgui(rect.origin));
+    ImGui::SetCursorScreenPos(rect.origin);
     return rect;
   }
 
   void draw_chip(std::uint32_t head) {
     const view::Rect rect = place(chip_width());
     const std::string name = fmt::format("lines.head.{}", head);
-    const bool is_clicked = click_area(name.c_str(), to_imgui(rect.size));
+    const bool is_clicked = click_area(name.c_str(), rect.size);
     const bool is_hovered = ImGui::IsItemHovered();
     mark_last_item(frame_, name, "A click hides the head or shows it beside the others, a double click shows it alone.");
     if (is_hovered) hovered_ = head;
@@ -179,8 +154,8 @@ class Legend {
     const bool is_selected = frame_.state.selection.head == head && frame_.state.selection.mean == HeadMean::None;
     const shell::Color packed = shell::mark_on(theme.field, view::pack(view::head_color(head)), theme.text);
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const ImVec2 low = to_imgui(rect.origin);
-    const ImVec2 high = to_imgui(rect.end());
+    const ImVec2 low = rect.origin;
+    const ImVec2 high = rect.end();
     list->AddRectFilled(low, high, is_hovered ? theme.hover : is_shown ? theme.field : theme.background, 4.0F);
     list->AddRect(low, high, is_selected ? theme.accent : theme.border, 4.0F);
     const ImVec2 swatch(low.x + 6.0F, low.y + (kChipHeight - kSwatch) * 0.5F);
@@ -191,19 +166,17 @@ class Legend {
     } else {
       list->AddRect(swatch, swatch_end, packed, 2.0F);
     }
-    list->AddText(font_, font_size(font_),
-                  {swatch_end.x + 5.0F, low.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
-                  is_shown ? theme.text : theme.text_dim, fmt::format("{}", head).c_str());
+    put_text(font_, {swatch_end.x + 5.0F, low.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
+             is_shown ? theme.text : theme.text_dim, fmt::format("{}", head));
   }
 
   bool draw_word(const char* word, const char* name, const char* tip) {
     const view::Rect rect = place(std::ceil(text_width(font_, word)) + 12.0F);
-    const bool is_clicked = click_area(name, to_imgui(rect.size));
+    const bool is_clicked = click_area(name, rect.size);
     mark_last_item(frame_, name, tip);
     const shell::Theme& theme = frame_.ui.theme();
-    ImGui::GetWindowDrawList()->AddText(
-        font_, font_size(font_), {rect.origin.x + 6.0F, rect.origin.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
-        ImGui::IsItemHovered() ? theme.accent_hover : theme.accent, word);
+    put_text(font_, {rect.origin.x + 6.0F, rect.origin.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
+             ImGui::IsItemHovered() ? theme.accent_hover : theme.accent, word);
     return is_clicked;
   }
 

@@ -1,21 +1,12 @@
 #include "app/views/lines/lines_view.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/cells/stage_text.h"
 #include "app/exports/line_set.h"
 #include "app/views/lines/line_layout.h"
 #include "app/views/lines/line_sides.h"
 #include "app/views/lines/lines_drawing.h"
 #include "app/views/lines/lines_header.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
@@ -61,9 +52,7 @@ class LinesView final : public ViewPanel {
     const std::optional<std::uint32_t> hovered_head = draw_lines_header(frame, has_pair, set_);
     frame.transient.hovered.reset();
     draw_names(frame, sides);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-    ImGui::BeginChild("lines", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleVar();
+    begin_bare_region("lines");
     draw_area(frame, sides, has_pair, hovered_head);
     ImGui::EndChild();
   }
@@ -125,15 +114,12 @@ class LinesView final : public ViewPanel {
     const LineLayout layout = layout_of(frame, sides, {width, 100.0F}, 0.0F);
     const shell::Theme& theme = frame.ui.theme();
     ImFont* font = frame.ui.fonts().small;
-    ImDrawList* list = ImGui::GetWindowDrawList();
     constexpr float kLabelPadding = 8.0F;
     const std::string left = std::string(sides.queries.name) + " →";
     const std::string right = std::string("→ ") + sides.keys.name;
-    list->AddText(font, font_size(font),
-                  {std::round(origin.x + layout.query_x() - kLabelPadding - text_width(font, left)), origin.y}, theme.query,
-                  left.c_str());
-    list->AddText(font, font_size(font), {std::round(origin.x + layout.key_x() + kLabelPadding), origin.y}, theme.key,
-                  right.c_str());
+    put_text(font, {std::round(origin.x + layout.query_x() - kLabelPadding - text_width(font, left)), origin.y}, theme.query,
+             left);
+    put_text(font, {std::round(origin.x + layout.key_x() + kLabelPadding), origin.y}, theme.key, right);
     ImGui::Dummy({width, kNameHeight - ImGui::GetStyle().ItemSpacing.y});
   }
 
@@ -187,7 +173,7 @@ class LinesView final : public ViewPanel {
   /// Locks the token that is clicked, and releases it when it is clicked again. Returns the one under the pointer.
   std::optional<LockedToken> handle_pointer(Frame& frame, const LineLayout& layout, glm::vec2 origin) {
     if (!ImGui::IsWindowHovered()) return std::nullopt;
-    const std::optional<LockedToken> hovered = layout.token_at(to_glm(ImGui::GetIO().MousePos) - origin);
+    const std::optional<LockedToken> hovered = layout.token_at(pointer_position() - origin);
     if (!hovered) return std::nullopt;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     auto& pointed = hovered->side == MapSide::Query ? frame.transient.pointed_query : frame.transient.pointed_key;
@@ -207,7 +193,7 @@ class LinesView final : public ViewPanel {
                                   std::optional<LockedToken> hovered, glm::vec2 origin) const {
     if (!ImGui::IsWindowHovered()) return nullptr;
     const std::vector<WeightLine>& lines = set_.lines;
-    const std::optional<std::size_t> found = layout.line_at(lines, to_glm(ImGui::GetIO().MousePos) - origin);
+    const std::optional<std::size_t> found = layout.line_at(lines, pointer_position() - origin);
     const bool is_of_token = hovered && inputs_.token == hovered && !lines.empty();  // the lines are its own
     const WeightLine* line = found ? &lines[*found] : is_of_token ? &lines.back() : nullptr;
     if (line == nullptr) return nullptr;
@@ -224,9 +210,8 @@ class LinesView final : public ViewPanel {
     const std::string text = fmt::format("head {}: {} \u201C{}\u201D \u2192 {} \u201C{}\u201D: {}", line->head,
                                          sides.queries.name, sides.queries.labels.at(line->query), sides.keys.name,
                                          sides.keys.labels.at(line->key), view::format_exact(line->weight));
-    begin_tooltip(frame, around_pointer());
+    const Tooltip tooltip(frame, around_pointer());
     ImGui::TextUnformatted(text.c_str());
-    end_tooltip(frame);
     return line;
   }
 
@@ -302,9 +287,8 @@ class LinesView final : public ViewPanel {
     const float middle = (layout.query_x() + layout.key_x()) * 0.5F;
     float y = std::min(room.y, layout.content_height()) * 0.5F - font_size(font) * 0.6F * static_cast<float>(lines.size());
     for (const std::string& line : lines) {
-      ImGui::GetWindowDrawList()->AddText(
-          font, font_size(font), {std::round(origin.x + middle - text_width(font, line) * 0.5F), std::round(origin.y + y)},
-          frame.ui.theme().text_dim, line.c_str());
+      put_text(font, {std::round(origin.x + middle - text_width(font, line) * 0.5F), std::round(origin.y + y)},
+               frame.ui.theme().text_dim, line);
       y += font_size(font) * 1.2F;
     }
     frame.mark("lines.empty", {.origin = {origin.x + layout.query_x(), origin.y}, .size = {1.0F, 1.0F}});

@@ -1,15 +1,6 @@
 #include "app/views/model/film_strip.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/slider_keys.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -35,10 +26,7 @@ bool draw_slider(Frame& frame, const char* name, const char* label, std::uint32_
                  const std::string& text, float width, const char* explanation) {
   ImGui::AlignTextToFramePadding();
   const float left = ImGui::GetCursorPosX();
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(label);
-  }
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, label);
   ImGui::SameLine(left + kLabel);
   ImGui::SetNextItemWidth(std::max(width - kLabel, 40.0F));
   auto position = static_cast<int>(value);
@@ -76,8 +64,7 @@ void FilmStrip::follow_text(const Frame& frame) {
 
 void FilmStrip::handle_keys(Frame& frame) {
   follow_text(frame);
-  const bool has_popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
-  if (has_popup) return;
+  if (has_popup()) return;
   const std::uint32_t last = selected_shape(frame).queries - 1;
   if (frame.ui.is_pressed(shell::Key::Comma)) token_ = std::max(token_.value_or(last), 1U) - 1;
   if (frame.ui.is_pressed(shell::Key::Period)) token_ = std::min(token_.value_or(last) + 1, last);
@@ -152,7 +139,7 @@ void FilmStrip::cover(Frame& frame, model::BlockRef block, const view::Rect& box
   if (y >= box.end().y) return;
   const shell::Theme& theme = frame.ui.theme();
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({box.origin.x, y}, to_imgui(box.end()), theme.field);
+  list->AddRectFilled({box.origin.x, y}, box.end(), theme.field);
   list->AddLine({box.origin.x, y}, {box.end().x, y}, theme.query, 1.5F);
 }
 

@@ -1,29 +1,18 @@
 #include "app/views/model/model_view.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <utility>
-
-#include <fmt/format.h>
-#include <imgui.h>
 #include <glm/geometric.hpp>
 
 #include "app/analyses/head_metric_text.h"
 #include "app/cells/stage_text.h"
 #include "app/exports/model_sheet.h"
 #include "app/quantities/quantity.h"
-#include "app/shell/click_area.h"
 #include "app/state/comparison.h"
 #include "app/views/model/film_strip.h"
-#include "app/widgets/gain_control.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/slider_keys.h"
 #include "app/widgets/thumbnail.h"
-#include "app/widgets/view_title.h"
 
 namespace headlight::app {
 namespace {
@@ -211,7 +200,7 @@ class ModelView final : public ViewPanel {
     const Selection& selection = frame.state.selection;
     ImDrawList* list = ImGui::GetWindowDrawList();
     const std::string name = fmt::format("model.map.{}.{}", head.block.layer.value, head.head);
-    ImGui::SetCursorScreenPos(to_imgui(box.origin));
+    ImGui::SetCursorScreenPos(box.origin);
     const bool is_clicked = click_area(name.c_str(), {box.size.x, box.size.y + kCaption});
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Right)) {
@@ -229,8 +218,8 @@ class ModelView final : public ViewPanel {
     draw_gain_mark(frame, head.block, head.head, box);
     if (is_selected || is_hovered) {
       const float margin = is_selected ? 2.5F : 1.5F;
-      list->AddRect(to_imgui(box.origin - margin), to_imgui(box.end() + margin), is_selected ? theme.accent : theme.text_dim,
-                    3.0F, 0, is_selected ? 2.5F : 1.0F);
+      list->AddRect(box.origin - margin, box.end() + margin, is_selected ? theme.accent : theme.text_dim, 3.0F, 0,
+                    is_selected ? 2.5F : 1.0F);
     }
     draw_caption(frame, head, box, metrics, is_selected);
     const bool is_pin = draw_pin(frame, head, box, is_clicked, is_hovered);
@@ -257,9 +246,8 @@ class ModelView final : public ViewPanel {
     const shell::Theme& theme = frame.ui.theme();
     ImFont* font = frame.ui.fonts().small;
     const std::string text = head_caption(head, metrics, frame.state.heads);
-    ImGui::GetWindowDrawList()->AddText(font, font_size(font), {box.origin.x, box.end().y + 4.0F},
-                                        is_selected ? theme.accent : theme.text_dim,
-                                        fit_text(font, text, box.size.x).c_str());
+    put_text(font, {box.origin.x, box.end().y + 4.0F}, is_selected ? theme.accent : theme.text_dim,
+             fit_text(font, text, box.size.x));
   }
 
   /// The metric in the caption.
@@ -280,14 +268,14 @@ class ModelView final : public ViewPanel {
     if (!is_pinned_head && !is_hovered) return false;
     const shell::Theme& theme = frame.ui.theme();
     const glm::vec2 center(box.end().x - kPin - 3.0F, box.origin.y + kPin + 3.0F);
-    const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
+    const glm::vec2 pointer = pointer_position();
     const bool is_on_pin = is_hovered && glm::distance(pointer, center) <= kPin + 2.0F;
     ImDrawList* list = ImGui::GetWindowDrawList();
-    list->AddCircleFilled(to_imgui(center), kPin, theme.popup);
+    list->AddCircleFilled(center, kPin, theme.popup);
     if (is_pinned_head) {
-      list->AddCircleFilled(to_imgui(center), 5.0F, theme.accent);
+      list->AddCircleFilled(center, 5.0F, theme.accent);
     } else {
-      list->AddCircle(to_imgui(center), 5.0F, is_on_pin ? theme.text : theme.text_dim, 0, 1.5F);
+      list->AddCircle(center, 5.0F, is_on_pin ? theme.text : theme.text_dim, 0, 1.5F);
     }
     if (is_clicked && is_on_pin) toggle_pin(frame.state.heads, head);
     if (is_on_pin) explain_last_item(frame, "Pins the head, or unpins it (Space): pinned heads can be shown alone.");

@@ -1,11 +1,6 @@
 #include "app/views/neuron/chain_panel.h"
 
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -24,10 +19,9 @@ void draw_line(Frame& frame, const ChainLine& line, std::size_t index) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
-  list->AddText(fonts.strong, font_size(fonts.strong), to_imgui(at), color_of_line(theme, line), line.name.c_str());
+  put_text(fonts.strong, at, color_of_line(theme, line), line.name);
   const std::string value = line.value ? write_number(*line.value) : "…";
-  list->AddText(fonts.mono, font_size(fonts.mono), ImVec2(at.x + width - text_width(fonts.mono, value), at.y + 1.0F),
-                color_of_line(theme, line), value.c_str());
+  put_text(fonts.mono, {at.x + width - text_width(fonts.mono, value), at.y + 1.0F}, color_of_line(theme, line), value);
   ImGui::Dummy(ImVec2(width, 20.0F));
   frame.mark(fmt::format("neuron.chain.{}", index), {.origin = at, .size = {width, 20.0F}});
   std::string text = line.formula;

@@ -1,15 +1,9 @@
 #include "app/views/neuron/key_rows.h"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 
-#include <fmt/format.h>
-
-#include "app/shell/click_area.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/csv.h"
@@ -84,7 +78,7 @@ class KeyRows {
     end_ = std::min(static_cast<std::uint32_t>((scrolled + height) / kRowHeight) + 1, shape_.keys);
     draw_products();
     draw_rows();
-    ImGui::SetCursorScreenPos(to_imgui(origin_));
+    ImGui::SetCursorScreenPos(origin_);
     ImGui::Dummy(ImVec2(1.0F, kRowHeight * static_cast<float>(shape_.keys)));
     ImGui::PopStyleVar();
     ImGui::EndChild();
@@ -96,14 +90,13 @@ class KeyRows {
   void draw_head() const {
     const shell::Theme& theme = frame_.ui.theme();
     ImFont* font = frame_.ui.fonts().small;
-    ImDrawList* list = ImGui::GetWindowDrawList();
     const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
     const float right = at.x + ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
-    list->AddText(font, font_size(font), to_imgui(at), theme.key, "key ↓");
+    put_text(font, at, theme.key, "key ↓");
     const std::string columns = fmt::format("qᵢ · kᵢ of {} components →", shape_.d_k);
-    list->AddText(font, font_size(font), ImVec2(at.x + kLabelWidth, at.y), theme.output, columns.c_str());
-    list->AddText(font, font_size(font), ImVec2(right - kNumbersWidth + 8.0F, at.y), theme.text_dim, "score");
-    list->AddText(font, font_size(font), ImVec2(right - text_width(font, "weight"), at.y), theme.output, "weight");
+    put_text(font, {at.x + kLabelWidth, at.y}, theme.output, columns);
+    put_text(font, {right - kNumbersWidth + 8.0F, at.y}, theme.text_dim, "score");
+    put_text(font, {right - text_width(font, "weight"), at.y}, theme.output, "weight");
     ImGui::Dummy(ImVec2(1.0F, kHeaderHeight - ImGui::GetStyle().ItemSpacing.y));
   }
 
@@ -144,7 +137,7 @@ class KeyRows {
     }
     frame_.mark("neuron.keys", area);
     if (!has_all || end_ == first_) {
-      list->AddRectFilled(to_imgui(area.origin), to_imgui(area.end()), frame_.ui.theme().missing);
+      list->AddRectFilled(area.origin, area.end(), frame_.ui.theme().missing);
       return;
     }
     shell::HeatmapImage image;
@@ -179,8 +172,8 @@ class KeyRows {
     for (std::uint32_t key = first_; key < end_; ++key) {
       const view::Rect row{.origin = {origin_.x, origin_.y + static_cast<float>(key) * kRowHeight},
                            .size = {width_, kRowHeight}};
-      ImGui::SetCursorScreenPos(to_imgui(row.origin));
-      if (click_area(fmt::format("{}", key).c_str(), to_imgui(row.size))) events_.clicked = key;
+      ImGui::SetCursorScreenPos(row.origin);
+      if (click_area(fmt::format("{}", key).c_str(), row.size)) events_.clicked = key;
       mark_last_item(frame_, fmt::format("neuron.key row.{}", key),
                      "The products of the query with this key; a click pins it.");
       if (key == pair_.cell.key) frame_.ui.keyboard().prefer_last();
@@ -197,16 +190,14 @@ class KeyRows {
     const shell::FontSet& fonts = frame_.ui.fonts();
     ImDrawList* list = ImGui::GetWindowDrawList();
     if (key == pair_.cell.key) {
-      list->AddRect(to_imgui(row.origin + 0.5F), to_imgui(row.end() - 0.5F), theme.key, 2.0F, 0, 1.5F);
+      list->AddRect(row.origin + 0.5F, row.end() - 0.5F, theme.key, 2.0F, 0, 1.5F);
     }
     const std::string index = fmt::format("{}", key);
-    list->AddText(fonts.mono_small, font_size(fonts.mono_small), ImVec2(row.origin.x + 6.0F, row.origin.y + 2.0F), theme.key,
-                  index.c_str());
+    put_text(fonts.mono_small, {row.origin.x + 6.0F, row.origin.y + 2.0F}, theme.key, index);
     if (!frame_.result.input) return;
     const std::string token = token_name(frame_, frame_.result.input->keys(subject_.block.kind), key);
     const std::string fitted = fit_text(fonts.small, token, kLabelWidth - 46.0F);
-    list->AddText(fonts.small, font_size(fonts.small), ImVec2(row.origin.x + 38.0F, row.origin.y + 1.0F),
-                  is_masked ? theme.text_dim : theme.text, fitted.c_str());
+    put_text(fonts.small, {row.origin.x + 38.0F, row.origin.y + 1.0F}, is_masked ? theme.text_dim : theme.text, fitted);
   }
 
   void draw_numbers(const view::Rect& row, std::optional<float> score, std::optional<float> weight, bool is_masked) {
@@ -215,8 +206,7 @@ class KeyRows {
     ImDrawList* list = ImGui::GetWindowDrawList();
     const float right = row.end().x;
     const auto put = [&](float end, const std::string& text, shell::Color color) {
-      list->AddText(font, font_size(font), ImVec2(std::round(end - text_width(font, text)), row.origin.y + 3.0F), color,
-                    text.c_str());
+      put_text(font, {std::round(end - text_width(font, text)), row.origin.y + 3.0F}, color, text);
     };
     put(right - kNumbersWidth + 66.0F, score ? write_number(double{*score}) : "…", theme.text_dim);
     if (!weight) return put(right - 4.0F, "…", theme.text_dim);

@@ -1,24 +1,15 @@
 #include "app/views/neuron/neuron_view.h"
 
-#include <algorithm>
-#include <array>
-
-#include <fmt/format.h>
-
 #include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
 #include "app/views/neuron/chain_panel.h"
 #include "app/views/neuron/neuron_figure.h"
 #include "app/views/neuron/product_table.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
-#include "app/widgets/segmented.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
-#include "app/widgets/view_title.h"
 
 namespace headlight::app {
 namespace {
@@ -81,16 +72,11 @@ void draw_tools(Frame& frame, NeuronMemory& memory) {
       segmented_width(frame, form_labels()) + segmented_width(frame, order_labels()) + copy + 2.0F * kToolGap;
   const float at = ImGui::GetContentRegionMax().x - width;
   if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
-  auto form = static_cast<std::size_t>(frame.state.neuron.form);
-  if (draw_segmented(frame, "neuron.form", form_labels(), form)) frame.state.neuron.form = static_cast<NeuronForm>(form);
+  choose_segment(frame, "neuron.form", form_labels(), frame.state.neuron.form);
   ImGui::SameLine(0.0F, kToolGap);
-  auto order = static_cast<std::size_t>(frame.state.neuron.order);
-  if (draw_segmented(frame, "neuron.order", order_labels(), order)) {
-    frame.state.neuron.order = static_cast<ProductOrder>(order);
-  }
+  choose_segment(frame, "neuron.order", order_labels(), frame.state.neuron.order);
   ImGui::SameLine(0.0F, kToolGap);
-  if (ImGui::Button("Copy")) memory.copies = true;
-  mark_last_item(frame, "neuron.copy");
+  if (draw_button(frame, "neuron.copy", "Copy")) memory.copies = true;
 }
 
 void draw_header(Frame& frame, const HeadSubject& subject, NeuronMemory& memory) {
@@ -183,7 +169,7 @@ void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   memory.hovered.reset();
   std::optional<std::uint32_t> hovered = before;
   const glm::vec2 size = is_wide ? glm::vec2(room.x - kGap - kChainWidth, 0.0F) : glm::vec2(0.0F, room.y * 0.55F);
-  ImGui::BeginChild("parts", to_imgui(size), false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::BeginChild("parts", size, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   draw_pair_title(frame, pair);
   const std::optional<std::uint32_t> last = hovered;
   bool is_hovered = ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows);

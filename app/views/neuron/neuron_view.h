@@ -1,9 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-
-#include "app/frame.h"
 #include "app/views/neuron/key_rows.h"
 #include "app/views/neuron/neuron_pair.h"
 #include "app/views/view.h"

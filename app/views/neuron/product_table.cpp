@@ -1,16 +1,10 @@
 #include "app/views/neuron/product_table.h"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "app/shell/heatmap_renderer.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
@@ -92,12 +86,8 @@ std::string describe(const NeuronPair& pair, std::uint32_t component) {
 }
 
 void show_component_tooltip(Frame& frame, const NeuronPair& pair, std::uint32_t component, const view::Rect& box) {
-  begin_tooltip(frame, box);
-  {
-    const Ink ink(frame.ui.fonts().mono_small, frame.ui.theme().text);
-    ImGui::TextUnformatted(describe(pair, component).c_str());
-  }
-  end_tooltip(frame);
+  const Tooltip tooltip(frame, box);
+  write_text(frame.ui.fonts().mono_small, frame.ui.theme().text, describe(pair, component));
 }
 
 /// The range of bars: always with zero in it, so that a bar's length is its value.
@@ -129,15 +119,15 @@ void draw_bar(const Frame& frame, const view::Rect& area, double value, const Ba
                       signed_colors()[value < 0.0 ? 48 : 207], 1.5F);
   list->AddLine(ImVec2(zero, area.origin.y), ImVec2(zero, area.end().y), theme.border);
   const std::string number = write_number(value);
-  list->AddText(font, font_size(font),
-                ImVec2(std::round(area.end().x - text_width(font, number)),
-                       std::round(area.origin.y + (area.size.y - font_size(font)) * 0.5F)),
-                theme.text, number.c_str());
+  put_text(font,
+           {std::round(area.end().x - text_width(font, number)),
+            std::round(area.origin.y + (area.size.y - font_size(font)) * 0.5F)},
+           theme.text, number);
 }
 
 /// Around cells: colours near the ground's would vanish into it.
 void draw_frame(const view::Rect& cells, shell::Color color, float rounding = 0.0F) {
-  ImGui::GetWindowDrawList()->AddRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), color, rounding);
+  ImGui::GetWindowDrawList()->AddRect(cells.origin - 1.0F, cells.end() + 1.0F, color, rounding);
 }
 
 void draw_number_cell(const Frame& frame, const view::Rect& cell, const Vector& vector, const shell::HeatmapImage& image,
@@ -146,25 +136,24 @@ void draw_number_cell(const Frame& frame, const view::Rect& cell, const Vector& 
   ImFont* font = frame.ui.fonts().mono_small;
   const float value = vector.values[component];
   const shell::Color ground = color_of(image, value);
-  list->AddRectFilled(to_imgui(cell.origin), to_imgui(cell.end()), ground, 2.0F);
+  list->AddRectFilled(cell.origin, cell.end(), ground, 2.0F);
   draw_frame(cell, frame.ui.theme().border, 2.0F);
   const std::string number = cell_number(value, 3);
   const glm::vec2 at = cell.origin + (cell.size - glm::vec2(text_width(font, number), font_size(font))) * 0.5F;
-  list->AddText(font, font_size(font), to_imgui(glm::round(at)), readable_on(ground), number.c_str());
+  put_text(font, glm::round(at), readable_on(ground), number);
 }
 
 void draw_table_head(const Frame& frame, const std::vector<Vector>& vectors, glm::vec2 at, float width) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddText(font, font_size(font), to_imgui(at), theme.text_dim, "i");
+  put_text(font, at, theme.text_dim, "i");
   float x = at.x + kIndexWidth;
   for (const Vector& vector : vectors) {
-    list->AddText(font, font_size(font), ImVec2(x + 2.0F, at.y), vector.color, vector.column);
+    put_text(font, {x + 2.0F, at.y}, vector.color, vector.column);
     x += kCellWidth + 3.0F;
   }
   const char* title = "product qᵢ · kᵢ";
-  list->AddText(font, font_size(font), ImVec2(at.x + width - text_width(font, title), at.y), theme.output, title);
+  put_text(font, {at.x + width - text_width(font, title), at.y}, theme.output, title);
 }
 
 }  // namespace
@@ -183,7 +172,7 @@ void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std
                        .size = {std::max(width - kStripLabel - 1.0F, 8.0F), product_strips_height(pair) - kStripGap}};
   std::uint64_t place = kStripPlace;
   for (const Vector& vector : vectors_of(frame, pair, true)) {
-    list->AddText(font, font_size(font), ImVec2(at.x, at.y), vector.color, vector.label);
+    put_text(font, {at.x, at.y}, vector.color, vector.label);
     shell::HeatmapImage image = image_of(frame, vector);
     image.key = place++;
     image.area = {.origin = {all.origin.x, at.y}, .size = {all.size.x, kStripHeight}};
@@ -194,7 +183,7 @@ void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std
   const auto components = static_cast<float>(pair.chain.products.size());
   const float cell = all.size.x / components;
   frame.mark("neuron.strips", all);
-  const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
+  const glm::vec2 mouse = pointer_position();
   if (ImGui::IsWindowHovered() && all.contains(mouse)) {
     hovered = static_cast<std::uint32_t>(std::min((mouse.x - all.origin.x) / cell, components - 1.0F));
     show_component_tooltip(
@@ -225,7 +214,7 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
   ImGui::BeginChild("products", ImVec2(0.0F, 0.0F), false);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, tooltip_padding);
-  frame.mark("neuron.products", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
+  frame.mark("neuron.products", window_rect());
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* digits = frame.ui.fonts().mono_small;
   ImGuiListClipper clipper;
@@ -236,16 +225,15 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
       const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
       const view::Rect row{.origin = at, .size = {inner, kProductRowHeight}};
       frame.mark(fmt::format("neuron.product.{}", line), row);
-      const bool is_pointed = ImGui::IsWindowHovered() && row.contains(to_glm(ImGui::GetIO().MousePos));
+      const bool is_pointed = ImGui::IsWindowHovered() && row.contains(pointer_position());
       if (is_pointed) {
         hovered = component;
         show_component_tooltip(frame, pair, component, row);
       }
-      if (hovered == component) list->AddRectFilled(to_imgui(row.origin), to_imgui(row.end()), theme.hover);
+      if (hovered == component) list->AddRectFilled(row.origin, row.end(), theme.hover);
       const std::string index = fmt::format("{}", component);
-      list->AddText(digits, font_size(digits),
-                    ImVec2(std::round(at.x + kIndexWidth - 8.0F - text_width(digits, index)), at.y + 3.0F), theme.text_dim,
-                    index.c_str());
+      put_text(digits, {std::round(at.x + kIndexWidth - 8.0F - text_width(digits, index)), at.y + 3.0F}, theme.text_dim,
+               index);
       float x = at.x + kIndexWidth;
       for (std::size_t i = 0; i < vectors.size(); ++i) {
         const view::Rect cell{.origin = {x, at.y + 1.0F}, .size = {kCellWidth, kProductRowHeight - 2.0F}};

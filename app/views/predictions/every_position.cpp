@@ -1,14 +1,6 @@
 #include "app/views/predictions/every_position.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-
-#include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/size_text.h"
@@ -101,9 +93,8 @@ class PositionTable {
   void write(ImVec2 at, float left, float right, const std::string& text, shell::Color color) {
     ImFont* font = frame_.ui.fonts().small;
     frame_.ui.ensure_glyphs(text);
-    ImGui::GetWindowDrawList()->AddText(font, font_size(font),
-                                        {at.x + left, at.y + std::round((kPositionRow - font_size(font)) * 0.5F)}, color,
-                                        fit_text(font, text, std::max(right - left - 8.0F, 1.0F)).c_str());
+    put_text(font, {at.x + left, at.y + std::round((kPositionRow - font_size(font)) * 0.5F)}, color,
+             fit_text(font, text, std::max(right - left - 8.0F, 1.0F)));
   }
 
   Frame& frame_;

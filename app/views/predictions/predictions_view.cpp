@@ -1,34 +1,97 @@
 #include "app/views/predictions/predictions_view.h"
 
-#include <algorithm>
-#include <cmath>
-#include <span>
-#include <string>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/cells/provenance.h"
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"
 #include "app/exports/shown_predictions.h"
 #include "app/state/comparison.h"
 #include "app/views/predictions/every_position.h"
-#include "app/views/predictions/generation_controls.h"
 #include "app/views/predictions/logit_lens.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/form.h"
 #include "app/widgets/head_controls.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
-#include "app/widgets/segmented.h"
 #include "app/widgets/size_text.h"
 
 namespace headlight::app {
 namespace {
 
+using inference::SamplingMethod;
 using Kind = PredictionPosition::Kind;
+
+constexpr std::array<const char*, 2> kMethods = {"likeliest", "random"};
+constexpr std::uint32_t kTokenStep = 10;
+
+void draw_sampling(Form& form, inference::SamplingSettings& sampling) {
+  form.decimal("temperature", "Temperature", sampling.temperature, kLeastTemperature, kMostTemperature,
+               "Logits are divided by it: below 1 the likely become likelier. Drag, or Ctrl and click to type.");
+  form.number("top_k", "Top k", sampling.top_k,
+              {.low = 0,
+               .high = kMostTopK,
+               .below = sampling.top_k > 0 ? sampling.top_k - 1U : 0U,
+               .above = sampling.top_k + 1U,
+               .hint = "all"},
+              "Only the k likeliest tokens are drawn from.");
+  form.decimal("top_p", "Top p", sampling.top_p, 0.0F, 1.0F,
+               "Only the likeliest tokens that together reach this probability are drawn from; 1: all.");
+  form.number("seed", "Seed", sampling.seed,
+              {.low = 0,
+               .high = UINT64_MAX,
+               .below = sampling.seed > 0 ? sampling.seed - 1 : 0,
+               .above = sampling.seed < UINT64_MAX ? sampling.seed + 1 : sampling.seed},
+              "The same seed draws the same tokens.");
+}
+
+/// The height they take.
+float generation_controls_height(const Frame& frame) {
+  const bool is_random = frame.state.generation.sampling.method == SamplingMethod::Random;
+  const float row = ImGui::GetFrameHeight() + ImGui::GetStyle().ItemSpacing.y;
+  return row * (is_random ? 7.0F : 3.0F) + 8.0F;
+}
+
+/// Is the model writing on just now?
+bool is_generating(const Frame& frame) { return frame.generation && frame.generation->is_running(); }
+
+/// How to continue the text, and the button that does or stops it.
+void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
+  Form form(frame, typed, "generate");
+  GenerationChoices& choices = frame.state.generation;
+  const bool is_running = is_generating(frame);
+  form.set_read_only(is_running);
+  int method = static_cast<int>(choices.sampling.method);
+  if (form.segments("method", "Next token", kMethods, method, "Always the likeliest one, or drawn from the distribution.")) {
+    choices.sampling.method = static_cast<SamplingMethod>(method);
+  }
+  if (choices.sampling.method == SamplingMethod::Random) draw_sampling(form, choices.sampling);
+  form.number("tokens", "At most", choices.tokens,
+              {.low = 1,
+               .high = kMostGeneratedTokens,
+               .below = choices.tokens > kTokenStep ? choices.tokens - kTokenStep : 1U,
+               .above = choices.tokens + kTokenStep},
+              "Tokens.");
+  form.set_read_only(false);
+  const shell::Theme& theme = frame.ui.theme();
+  ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
+  ImGui::PushStyleColor(ImGuiCol_ButtonActive, theme.accent_hover);
+  ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
+  if (is_running) {
+    if (form.button("stop", "Stop", 120.0F)) frame.start_command("generation.stop");
+  } else {
+    if (form.button("start", "Generate", 120.0F)) frame.start_command("generation.start");
+  }
+  ImGui::PopStyleColor(4);
+  std::string remark = frame.generation ? frame.generation->outcome() : std::string();
+  if (is_running) remark = fmt::format("{} of {} tokens", frame.generation->count(), choices.tokens);
+  if (!remark.empty()) {
+    ImGui::SameLine();
+    ImGui::AlignTextToFramePadding();
+    const Ink ink(frame.ui.fonts().small, theme.text_dim);
+    ImGui::TextUnformatted(remark.c_str());
+    frame.mark("generate.remark", last_item_rect());
+  }
+}
 
 constexpr float kColumnGap = 28.0F;
 constexpr float kLeastColumns = 620.0F;  // narrower: the bars alone, the lens below
@@ -50,13 +113,11 @@ void draw_mask_offer(Frame& frame, const PredictionPosition& position) {
   const std::optional<std::uint32_t> mask = mask_token(frame.result);
   if (position.kind != Kind::InPlace || !mask) return;
   const std::string label = fmt::format("Put {} here", candidate_label(frame.result, *mask));
-  if (ImGui::Button(label.c_str())) put_token(frame.state, frame.result, position, *mask);
-  mark_last_item(frame, "prediction.mask");
+  if (draw_button(frame, "prediction.mask", label.c_str())) put_token(frame.state, frame.result, position, *mask);
 }
 
 void draw_caption(Frame& frame, const std::string& text) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(text.c_str());
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
 }
 
 /// What the outlines are, and the token whose chance has changed most, which may be none of those on screen.
@@ -204,10 +265,7 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
   ImGui::BeginChild("layers", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar);
   draw_head_controls(frame);
   ImGui::Spacing();
-  {
-    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-    ImGui::TextUnformatted("Logit lens");
-  }
+  write_text(frame.ui.fonts().strong, frame.ui.theme().text, "Logit lens");
   mark_last_item(frame, "lens.title");
   explain_last_item(frame,
                     "The state after a layer goes through the final norm and the unembedding, as if the layers behind it "

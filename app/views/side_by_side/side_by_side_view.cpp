@@ -1,33 +1,18 @@
 #include "app/views/side_by_side/side_by_side_view.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-#include <imgui.h>
 #include <glm/geometric.hpp>
 
 #include "app/analyses/head_metric_text.h"
 #include "app/exports/figures.h"
 #include "app/quantities/shown_map.h"
-#include "app/shell/click_area.h"
-#include "app/shell/imgui_vectors.h"
 #include "app/state/comparison.h"
 #include "app/views/side_by_side/sides_choice.h"
 #include "app/views/side_by_side/weight_map.h"
 #include "app/widgets/color_bar.h"
-#include "app/widgets/empty_note.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
-#include "app/widgets/view_title.h"
 #include "export/panels_figure.h"
 
 namespace headlight::app {
@@ -186,7 +171,7 @@ class SideBySideView final : public ViewPanel {
     draw_footer(frame, {.origin = {begin.x, end + kAbove}, .size = {room.x, kFooter}}, first, second);
     if (!frame.transient.hovered) return;
     const auto [query, key] = *frame.transient.hovered;
-    const bool is_right = second_port.visible().contains(to_glm(ImGui::GetIO().MousePos));
+    const bool is_right = second_port.visible().contains(pointer_position());
     draw_tooltip(frame, left, right, {query, key},
                  (is_right ? second_port : first_port).rect_of({.row = query, .column = key}));
   }
@@ -235,9 +220,9 @@ class SideBySideView final : public ViewPanel {
   void handle_pointer(Frame& frame, view::Viewport shown, std::size_t side, const TileQuery& map) {
     const ImGuiIO& io = ImGui::GetIO();
     const glm::vec2 pointer = to_glm(io.MousePos);
-    ImGui::SetCursorScreenPos(to_imgui(shown.visible().origin));
+    ImGui::SetCursorScreenPos(shown.visible().origin);
     ImGui::PushID(static_cast<int>(side));
-    click_area("cells", to_imgui(glm::max(shown.visible().size, 1.0F)));
+    click_area("cells", glm::max(shown.visible().size, 1.0F));
     ImGui::PopID();
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_hovered && io.MouseWheel != 0.0F) shown = shown.zoomed_at(pointer, std::pow(kWheelZoom, io.MouseWheel));
@@ -268,8 +253,7 @@ class SideBySideView final : public ViewPanel {
     ImFont* font = frame.ui.fonts().strong;
     const std::string title = fit_text(font, side.title, rooms.size.x);
     frame.ui.ensure_glyphs(title);
-    ImGui::GetWindowDrawList()->AddText(font, font_size(font), to_imgui(rooms.origins[index]), frame.ui.theme().text,
-                                        title.c_str());
+    put_text(font, rooms.origins[index], frame.ui.theme().text, title);
     const std::optional<Cell>& at = frame.transient.hovered ? frame.transient.hovered : frame.state.view.pinned;
     const bool is_inside = at && at->query < shown.rows() && at->key < shown.columns();
     draw_axes(frame, shown, rooms.margins - glm::vec2(0.0F, ImGui::GetTextLineHeightWithSpacing()), queries_.at(index),
@@ -278,7 +262,7 @@ class SideBySideView final : public ViewPanel {
     const view::Rect cell = shown.rect_of({.row = at->query, .column = at->key});
     const view::Rect cells = shown.visible();
     ImDrawList* list = ImGui::GetWindowDrawList();
-    ImGui::PushClipRect(to_imgui(cells.origin - 2.0F), to_imgui(cells.end() + 2.0F), true);
+    ImGui::PushClipRect(cells.origin - 2.0F, cells.end() + 2.0F, true);
     const shell::Color color = frame.ui.theme().text;
     list->AddRect({cells.origin.x - 1.0F, cell.origin.y}, {cells.end().x + 1.0F, cell.end().y}, color);
     list->AddRect({cell.origin.x, cells.origin.y - 1.0F}, {cell.end().x, cells.end().y + 1.0F}, color);
@@ -297,11 +281,10 @@ class SideBySideView final : public ViewPanel {
     std::string tokens = sentence(0);
     if (sentence(1) != tokens) tokens = fmt::format("left {}, right {}", tokens, sentence(1));
     frame.ui.ensure_glyphs(tokens);
-    begin_tooltip(frame, box);
+    const Tooltip tooltip(frame, box);
     ImGui::TextUnformatted(tokens.c_str());
     const std::string difference = a && b ? fmt::format("{:+.4f}", *a - *b) : "\u2026";
     ImGui::Text("left %s, right %s, left \u2212 right %s", cell_text(a).c_str(), cell_text(b).c_str(), difference.c_str());
-    end_tooltip(frame);
   }
 
   /// What both maps have in common, and the colours of both.
@@ -311,7 +294,7 @@ class SideBySideView final : public ViewPanel {
       const view::Rect bar{.origin = {area.end().x - kBarWidth, area.origin.y + 4.0F}, .size = {kBarWidth, 5.0F}};
       draw_small_color_bar(frame, bar, left.colors(std::max(left.largest(), right.largest())));
     }
-    ImGui::SetCursorScreenPos(to_imgui(area.origin));
+    ImGui::SetCursorScreenPos(area.origin);
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
     const std::string text = shared_text(left.exact(), right.exact());
     frame.ui.ensure_glyphs(text);

@@ -1,19 +1,10 @@
 #include "app/views/side_by_side/sides_choice.h"
 
-#include <algorithm>
-#include <optional>
-#include <vector>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include "app/analyses/head_metric_text.h"
 #include "app/analyses/head_similarity.h"
 #include "app/state/comparison.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/kind_choice.h"
-#include "app/widgets/line_layout.h"
-#include "app/widgets/segmented.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/head_controls.h"
 
 namespace headlight::app {
 namespace {
@@ -64,8 +55,7 @@ void step_other(Frame& frame, const HeadRef& other, int step) {
 
 bool draw_control(Frame& frame, const char* label, const char* name, const char* explanation) {
   continue_line(button_width(label), kBetween);
-  const bool was_clicked = ImGui::Button(label);
-  mark_last_item(frame, name, explanation);
+  const bool was_clicked = draw_button(frame, name, label, explanation);
   return was_clicked;
 }
 
@@ -74,11 +64,7 @@ void choose_other_head(Frame& frame, const HeadRef& other) {
   if (draw_control(frame, "<", "side_by_side.previous", "The head before the one on the right."))
     step_other(frame, other, -1);
   ImGui::SameLine();
-  {
-    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(head_name(other).c_str());
-  }
+  write_label(frame.ui.fonts().strong, frame.ui.theme().text, head_name(other));
   ImGui::SameLine();
   if (draw_control(frame, ">", "side_by_side.next", "The head after the one on the right.")) step_other(frame, other, 1);
   if (draw_control(frame, "Swap", "side_by_side.swap", "Exchanges the heads of both sides.")) {
@@ -113,14 +99,9 @@ HeadRef other_head(Frame& frame) {
 void choose_sides(Frame& frame, const HeadRef& other) {
   const std::vector<std::string> labels = {"another head", baseline_name(frame.state), "the layer\u2019s mean"};
   SideMap& right = frame.state.side_by_side.right;
-  {
-    const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted("Beside it:");
-  }
+  write_label(frame.ui.fonts().body, frame.ui.theme().text_dim, "Beside it:");
   continue_line(segmented_width(frame, labels), kBetween);
-  auto chosen = static_cast<std::size_t>(right);
-  if (draw_segmented(frame, "side_by_side.right", labels, chosen)) right = static_cast<SideMap>(chosen);
+  choose_segment(frame, "side_by_side.right", labels, right);
   if (right == SideMap::OtherHead) {
     choose_other_head(frame, other);
   } else if (right == SideMap::Baseline && !frame.state.compare.baseline) {

@@ -1,8 +1,5 @@
 #include "app/views/side_by_side/weight_map.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include <imgui.h>
 
 #include "app/shell/imgui_vectors.h"
@@ -57,7 +54,7 @@ shell::HeatmapImage WeightMap::colors(float largest) const {
 
 void WeightMap::draw(float largest) {
   const view::Rect cells = viewport_.visible();
-  ImGui::GetWindowDrawList()->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), frame_.ui.theme().missing);
+  ImGui::GetWindowDrawList()->AddRectFilled(cells.origin, cells.end(), frame_.ui.theme().missing);
   if (layers_) {
     for (const ShownTile& tile : layers_->tiles) draw_tile(tile, largest);
     return;
@@ -77,7 +74,7 @@ void WeightMap::draw_tile(const ShownTile& shown, float largest) {
   image.clip = cells;
   frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   if (!query.is_exact()) return;
-  ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);
+  ImGui::PushClipRect(cells.origin, cells.end(), true);
   const bool has_room = cell.x >= kLeastNumberCellWidth && cell.y >= kNumberCellHeight;
   if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *shown.tile);
   draw_weight_marks(frame_, image, *shown.tile);

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
-#include "app/frame.h"
 #include "app/widgets/map_layers.h"
 #include "app/widgets/shown_tile.h"
 #include "view/viewport.h"

@@ -1,19 +1,10 @@
 #include "app/views/steps/matrix_view.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
-#include "app/shell/click_area.h"
 #include "app/views/steps/step_text.h"
 #include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/color_bar.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/math_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
 #include "view/head_palette.h"
 
@@ -53,47 +44,43 @@ float below(const MatrixPlan& plan) { return kBarHeight + (scrolls_columns(plan)
 void draw_axes_names(const Frame& frame, const MatrixView& view, glm::vec2 at) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const std::string rows = view.row_axis + " ↓";
   const shell::Color row_color = view.plan.stage.is_weight()      ? theme.text_dim
                                  : view.plan.stage.has_key_rows() ? theme.key
                                                                   : theme.query;
-  draw_math(list, fonts, fonts.small, at, row_color, rows);
+  draw_math(fonts, fonts.small, at, row_color, rows);
   const float width = measure_math(fonts, fonts.small, rows).x;
-  draw_math(list, fonts, fonts.small, {at.x + width + 12.0F, at.y}, view.plan.stage.is_map() ? theme.key : theme.text_dim,
+  draw_math(fonts, fonts.small, {at.x + width + 12.0F, at.y}, view.plan.stage.is_map() ? theme.key : theme.text_dim,
             view.column_axis + " →");
 }
 
 void draw_caption(const Frame& frame, const MatrixView& view) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const float x = view.cells().origin.x;
   float y = view.origin.y;
   const shell::Color role = step_color(view.plan.stage, theme);
   const char* symbol = step_symbol(view.plan.stage);
-  draw_math(list, fonts, fonts.strong, {x, y}, role, symbol);
+  draw_math(fonts, fonts.strong, {x, y}, role, symbol);
   const float symbol_width = measure_math(fonts, fonts.strong, symbol).x;
   if (view.title != symbol) {
-    list->AddText(fonts.body, font_size(fonts.body), ImVec2(x + symbol_width + 7.0F, y), theme.text, view.title.c_str());
+    put_text(fonts.body, {x + symbol_width + 7.0F, y}, theme.text, view.title);
   }
   y += kTitleHeight;
-  draw_math(list, fonts, fonts.body, {x, y}, theme.text_dim, view.formula);
+  draw_math(fonts, fonts.body, {x, y}, theme.text_dim, view.formula);
   y += kFormulaHeight;
-  draw_math(list, fonts, fonts.small, {x, y}, theme.text_dim, view.shape);
+  draw_math(fonts, fonts.small, {x, y}, theme.text_dim, view.shape);
   y += kShapeHeight;
   draw_axes_names(frame, view, {x, y});
   if (view.remark.empty()) return;
   const view::Rect cells = view.cells();
-  list->AddText(fonts.small, font_size(fonts.small), ImVec2(x, cells.end().y + below(view.plan)), theme.text_dim,
-                view.remark.c_str());
+  put_text(fonts.small, {x, cells.end().y + below(view.plan)}, theme.text_dim, view.remark);
 }
 
 void draw_row_labels(const Frame& frame, const MatrixView& view) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* digits = frame.ui.fonts().mono_small;
   ImFont* words = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const MatrixPlan& plan = view.plan;
   const view::Rect cells = view.cells();
   const shell::Color color = plan.stage.is_weight() ? theme.text_dim : plan.stage.has_key_rows() ? theme.key : theme.query;
@@ -104,21 +91,17 @@ void draw_row_labels(const Frame& frame, const MatrixView& view) {
     const std::string number = fmt::format("{}", row);
     const float width = text_width(digits, number);
     const float number_x = cells.origin.x - 5.0F - width;
-    list->AddText(digits, font_size(digits), ImVec2(number_x, std::round(middle - font_size(digits) * 0.5F)), color,
-                  number.c_str());
+    put_text(digits, {number_x, std::round(middle - font_size(digits) * 0.5F)}, color, number);
     if (!view.names_tokens || !view.row_tokens || row >= view.row_tokens->size()) continue;
     const std::string token = fit_text(words, (*view.row_tokens)[row], number_x - view.origin.x - 8.0F);
     const float token_width = text_width(words, token);
-    list->AddText(words, font_size(words),
-                  ImVec2(number_x - 7.0F - token_width, std::round(middle - font_size(words) * 0.5F)), theme.text,
-                  token.c_str());
+    put_text(words, {number_x - 7.0F - token_width, std::round(middle - font_size(words) * 0.5F)}, theme.text, token);
   }
 }
 
 void draw_column_labels(const Frame& frame, const MatrixView& view) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* digits = frame.ui.fonts().mono_small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const MatrixPlan& plan = view.plan;
   const view::Rect cells = view.cells();
   const shell::Color color = plan.stage.is_map() ? theme.key : theme.text_dim;
@@ -128,8 +111,7 @@ void draw_column_labels(const Frame& frame, const MatrixView& view) {
     const float middle = cells.origin.x + (static_cast<float>(column - plan.first_column) + 0.5F) * plan.cell.x;
     const std::string number = fmt::format("{}", column);
     const float width = text_width(digits, number);
-    list->AddText(digits, font_size(digits), ImVec2(std::round(middle - width * 0.5F), cells.origin.y - kTickHeight + 1.0F),
-                  color, number.c_str());
+    put_text(digits, {std::round(middle - width * 0.5F), cells.origin.y - kTickHeight + 1.0F}, color, number);
   }
 }
 
@@ -144,8 +126,8 @@ void outline(const Frame& frame, const MatrixView& view, const MatrixPart& part,
   const glm::vec2 low = view.cells().origin + glm::vec2(left - plan.first_column, top - plan.first_row) * plan.cell;
   const glm::vec2 high = low + glm::vec2(right - left, bottom - top) * plan.cell;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRect(to_imgui(low - 1.0F), to_imgui(high + 1.0F), frame.ui.theme().background, 2.0F, 0, thickness + 2.5F);
-  list->AddRect(to_imgui(low - 1.0F), to_imgui(high + 1.0F), color, 2.0F, 0, thickness);
+  list->AddRect(low - 1.0F, high + 1.0F, frame.ui.theme().background, 2.0F, 0, thickness + 2.5F);
+  list->AddRect(low - 1.0F, high + 1.0F, color, 2.0F, 0, thickness);
 }
 
 void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& marks) {
@@ -206,7 +188,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   ImDrawList* list = ImGui::GetWindowDrawList();
   const auto [shown_tile, place] = find_cells(frame, view, values, layer);
   if (!shown_tile.tile) {
-    list->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), theme.missing);
+    list->AddRectFilled(cells.origin, cells.end(), theme.missing);
     return;
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
@@ -224,7 +206,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   }
   frame.ui.heatmaps().draw(list, image);
   // Colours near the ground's would vanish into it.
-  list->AddRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), theme.border);
+  list->AddRect(cells.origin - 1.0F, cells.end() + 1.0F, theme.border);
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *shown_tile.tile);
   draw_weight_marks(frame, image, *shown_tile.tile);
   const float bar_width = std::clamp(cells.size.x, kLeastBar, 150.0F);
@@ -236,8 +218,8 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
 std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& name, const view::Rect& track, bool is_upright,
                                              std::uint32_t first, std::uint32_t shown, std::uint32_t count) {
   const shell::Theme& theme = frame.ui.theme();
-  ImGui::SetCursorScreenPos(to_imgui(track.origin - 2.0F));
-  click_area(name.c_str(), to_imgui(track.size + 4.0F));
+  ImGui::SetCursorScreenPos(track.origin - 2.0F);
+  click_area(name.c_str(), track.size + 4.0F);
   mark_last_item(frame, name, is_upright ? "Scrolls through the rows." : "Scrolls through the columns.");
   const bool is_held = ImGui::IsItemActive();
   const glm::length_t axis = is_upright ? 1 : 0;
@@ -247,15 +229,15 @@ std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& na
   grip.origin[axis] += length * static_cast<float>(first) / all;
   grip.size[axis] = std::max(length * static_cast<float>(shown) / all, 8.0F);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(to_imgui(track.origin), to_imgui(track.end()), theme.field, 2.5F);
+  list->AddRectFilled(track.origin, track.end(), theme.field, 2.5F);
   const shell::Color color = is_held || ImGui::IsItemHovered() ? theme.accent : theme.text_dim;
-  list->AddRectFilled(to_imgui(grip.origin), to_imgui(grip.end()), color, 2.5F);
+  list->AddRectFilled(grip.origin, grip.end(), color, 2.5F);
   if (const int steps = frame.ui.keyboard().steps_of_last(false); steps != 0 && count > shown) {
     const std::int64_t wanted = std::int64_t{first} + steps * std::int64_t{std::max(shown / 4, 1U)};
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(wanted, 0, count - shown));
   }
   if (!is_held) return std::nullopt;
-  const float at = (to_glm(ImGui::GetIO().MousePos) - track.origin)[axis] / std::max(length, 1.0F);
+  const float at = (pointer_position() - track.origin)[axis] / std::max(length, 1.0F);
   const float middle = at * all - static_cast<float>(shown) * 0.5F;
   return static_cast<std::uint32_t>(std::clamp(std::round(middle), 0.0F, static_cast<float>(count - shown)));
 }
@@ -321,7 +303,7 @@ void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks,
   frame.mark(fmt::format("steps.{}", step_name(view.plan.stage)), cells);
   // The tile is requested in any case; what is scrolled out of the view is not drawn.
   const float bottom = cells.end().y + below(view.plan);
-  if (!ImGui::IsRectVisible(to_imgui(view.origin), {cells.end().x, bottom})) {
+  if (!ImGui::IsRectVisible(view.origin, {cells.end().x, bottom})) {
     if (view.plan.stage.is_stage()) frame.ask(view.query(frame));
     return;
   }

@@ -1,13 +1,7 @@
 #pragma once
 
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "app/cells/cell_sources.h"
 #include "app/cells/step_values.h"
-#include "app/frame.h"
 #include "app/views/steps/matrix_plan.h"
 
 namespace headlight::app {

@@ -1,10 +1,5 @@
 #include "app/views/steps/steps_flow.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
 #include "app/cells/stage_text.h"
@@ -13,7 +8,7 @@
 #include "app/views/steps/step_text.h"
 #include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {

@@ -1,23 +1,14 @@
 #include "app/views/steps/steps_view.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <tuple>
-
-#include <fmt/format.h>
 
 #include "app/cells/arithmetic.h"
 #include "app/views/steps/step_text.h"
 #include "app/views/steps/steps_flow.h"
 #include "app/widgets/arithmetic_strip.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/math_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
-#include "app/widgets/segmented.h"
 #include "app/widgets/tile_numbers.h"
-#include "app/widgets/view_title.h"
 #include "export/panels_figure.h"
 
 namespace headlight::app {
@@ -65,7 +56,7 @@ bool has_cell(const StepFlow& flow, const StepCell& cell) {
 std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, StepsMemory& memory) {
   frame.transient.hovered.reset();
   if (ImGui::IsWindowHovered()) {
-    const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
+    const glm::vec2 mouse = pointer_position();
     for (const StepSection& section : flow.sections) {
       for (const StepBox& box : section.boxes) {
         const auto cell = matrix_cell_at(box.view, mouse);
@@ -98,8 +89,7 @@ void draw_arrow(const Frame& frame, const StepBox& box) {
   list->AddLine(ImVec2(left, y), ImVec2(right - 5.0F, y), theme.text_dim, 1.5F);
   list->AddTriangleFilled(ImVec2(right - 7.0F, y - 4.5F), ImVec2(right - 7.0F, y + 4.5F), ImVec2(right, y), theme.text_dim);
   const glm::vec2 size = measure_math(fonts, fonts.small, box.operation);
-  draw_math(list, fonts, fonts.small, {std::round((left + right - size.x) * 0.5F), y - size.y - 9.0F}, theme.text,
-            box.operation);
+  draw_math(fonts, fonts.small, {std::round((left + right - size.x) * 0.5F), y - size.y - 9.0F}, theme.text, box.operation);
 }
 
 void draw_section_title(const Frame& frame, std::size_t number, const StepSection& section, float x) {
@@ -110,9 +100,8 @@ void draw_section_title(const Frame& frame, std::size_t number, const StepSectio
   const float width = text_width(font, text);
   const ImVec2 center(x + 10.0F, section.y + 12.0F);
   list->AddCircleFilled(center, 10.0F, theme.field, 32);
-  list->AddText(font, font_size(font), ImVec2(std::round(center.x - width * 0.5F), section.y + 4.0F), theme.text_dim,
-                text.c_str());
-  list->AddText(font, font_size(font), ImVec2(x + 28.0F, section.y + 4.0F), theme.text, section.title.c_str());
+  put_text(font, {std::round(center.x - width * 0.5F), section.y + 4.0F}, theme.text_dim, text);
+  put_text(font, {x + 28.0F, section.y + 4.0F}, theme.text, section.title);
 }
 
 /// "query 2 “short” · key 5 “first”": whose row and column the cell is.
@@ -259,8 +248,7 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
 /// The matrix that a lesson points at is outlined, and its section scrolled to when the card is opened.
 void draw_aim(const Frame& frame, const StepSection& section, const StepBox& box) {
   const view::Rect cells = box.view.cells();
-  ImGui::GetWindowDrawList()->AddRect(to_imgui(cells.origin - 4.0F), to_imgui(cells.end() + 4.0F), frame.ui.theme().accent,
-                                      3.0F, 0, 2.0F);
+  ImGui::GetWindowDrawList()->AddRect(cells.origin - 4.0F, cells.end() + 4.0F, frame.ui.theme().accent, 3.0F, 0, 2.0F);
   if (!frame.transient.aim.scrolls) return;
   const bool fits = cells.end().y - section.y < ImGui::GetWindowHeight() - 40.0F;
   ImGui::SetScrollFromPosY((fits ? section.y : box.view.origin.y) - 6.0F - ImGui::GetWindowPos().y, 0.0F);
@@ -305,7 +293,7 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
       if (scroll.row || scroll.column) memory.scrolls[box.view.plan.stage] = scroll;
     }
   }
-  ImGui::SetCursorScreenPos(to_imgui(origin));
+  ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy(ImVec2(1.0F, flow.height - origin.y));
   ImGui::EndChild();
   return cell;

@@ -1,13 +1,8 @@
 #pragma once
 
-#include <map>
-#include <memory>
-#include <optional>
-
 #include "app/cells/step_matrix.h"
 #include "app/cells/step_values.h"
 #include "app/exports/steps_panels.h"
-#include "app/frame.h"
 #include "app/views/steps/matrix_view.h"
 #include "app/views/view.h"
 #include "attention/mask.h"

@@ -1,18 +1,9 @@
 #include "app/views/text/text_side.h"
 
-#include <algorithm>
-#include <cmath>
-#include <span>
-#include <string_view>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/exports/shaded_text.h"
 #include "app/quantities/shown_map.h"
 #include "app/shell/shaped_text.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/thumbnail.h"
 #include "export/lines_figure.h"
@@ -76,7 +67,7 @@ class BlockPainter {
     if (block_.image) draw_image();
     std::optional<std::uint32_t> hovered;
     const bool is_pointed_at = ImGui::IsWindowHovered();
-    const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
+    const glm::vec2 pointer = pointer_position();
     for (std::uint32_t token = part.begin; token < part.end; ++token) {
       const view::Rect rect = rect_of(token);
       if (is_patch(token)) {
@@ -89,9 +80,8 @@ class BlockPainter {
     if (has_weights() && !block_.image && part.end > part.begin) draw_numbers(part);
     if (hovered && block_.image) draw_patch_tooltip(*hovered);
     if (hovered && block_.tokens[*hovered].is_piece && *hovered < block_.labels.size()) {
-      begin_tooltip(frame_, rect_of(*hovered));
+      const Tooltip tooltip(frame_, rect_of(*hovered));
       ImGui::TextUnformatted(fmt::format("token {}: {}", *hovered, block_.labels[*hovered]).c_str());
-      end_tooltip(frame_);
     }
     ImGui::Dummy({block_.measures.width, lines.height});
     return hovered;
@@ -129,8 +119,8 @@ class BlockPainter {
 
   /// A line of the colour on a darker one: visible on any image.
   void outline(const view::Rect& rect, shell::Color color) const {
-    list_->AddRect(to_imgui(rect.origin), to_imgui(rect.end()), shell::with_alpha(theme_.background, 220), 0.0F, 0, 4.0F);
-    list_->AddRect(to_imgui(rect.origin), to_imgui(rect.end()), color, 0.0F, 0, 2.0F);
+    list_->AddRect(rect.origin, rect.end(), shell::with_alpha(theme_.background, 220), 0.0F, 0, 4.0F);
+    list_->AddRect(rect.origin, rect.end(), color, 0.0F, 0, 2.0F);
   }
 
   void draw_patch_shade(std::uint32_t token, const view::Rect& rect) const {
@@ -140,7 +130,7 @@ class BlockPainter {
       const shell::Color color = marks_.shades->is_difference ? view::pack(exporting::sign_color(weight(token)))
                                  : is_query                   ? theme_.query
                                                               : theme_.key;
-      list_->AddRectFilled(to_imgui(rect.origin), to_imgui(rect.end()),
+      list_->AddRectFilled(rect.origin, rect.end(),
                            shell::with_alpha(color, static_cast<std::uint32_t>(kDeepestOnImage * part)));
       draw_patch_number(token, rect);
     }
@@ -157,13 +147,13 @@ class BlockPainter {
     const glm::vec2 size(text_width(font, text), font_size(font));
     if (size.x + 4.0F > rect.size.x || size.y + 2.0F > rect.size.y) return;
     const glm::vec2 at = glm::round(rect.center() - size * 0.5F);
-    list_->AddText(font, size.y, to_imgui(at + 1.0F), shell::with_alpha(theme_.background, 200), text.c_str());
-    list_->AddText(font, size.y, to_imgui(at), theme_.text, text.c_str());
+    list_->AddText(font, size.y, at + 1.0F, shell::with_alpha(theme_.background, 200), text.c_str());
+    list_->AddText(font, size.y, at, theme_.text, text.c_str());
   }
 
   void draw_patch_tooltip(std::uint32_t token) const {
     const auto place = block_.image->grid.place(token);
-    begin_tooltip(frame_, rect_of(token));
+    const Tooltip tooltip(frame_, rect_of(token));
     {
       const Ink ink(frame_.ui.fonts().strong, theme_.text);
       const std::string name =
@@ -178,13 +168,12 @@ class BlockPainter {
         ImGui::TextUnformatted(fmt::format("{} {}", name, view::format_exact(weight(token))).c_str());
       }
     }
-    end_tooltip(frame_);
   }
 
   void draw_token(std::uint32_t token, const view::Rect& rect) const {
     const RunningToken& shown = block_.tokens[token];
-    const ImVec2 low = to_imgui(rect.origin);
-    const ImVec2 high = to_imgui(rect.end());
+    const ImVec2 low = rect.origin;
+    const ImVec2 high = rect.end();
     const bool is_query = marks_.side == MapSide::Query;
     shell::Color ground = theme_.background;
     if (has_weights() && marks_.shades->largest > 0.0F) {
@@ -201,9 +190,8 @@ class BlockPainter {
     }
     ImFont* font = words_font(frame_, block_);
     const std::string text = fit_text(font, shown.place.text, rect.size.x - 2.0F * kTokenPadding + 1.0F);
-    list_->AddText(font, font_size(font),
-                   {rect.origin.x + kTokenPadding, std::round(rect.center().y - font_size(font) * 0.5F)},
-                   shell::text_on(ground, shown.place.is_special ? theme_.text_dim : theme_.text), text.c_str());
+    put_text(font, {rect.origin.x + kTokenPadding, std::round(rect.center().y - font_size(font) * 0.5F)},
+             shell::text_on(ground, shown.place.is_special ? theme_.text_dim : theme_.text), text);
     frame_.mark(fmt::format("{}.{}", marks_.name, token), rect);
   }
 
@@ -225,7 +213,7 @@ class BlockPainter {
            place_numbers(lines, line, values, widths, block_.measures.width, kNumberGap, least)) {
         const view::Rect& token = lines.tokens[number.token];
         const glm::vec2 at = origin_ + glm::vec2(number.x, token.origin.y - font_size(font));
-        list_->AddText(font, font_size(font), to_imgui(at), theme_.text_dim, texts[number.token - part.begin].c_str());
+        put_text(font, at, theme_.text_dim, texts[number.token - part.begin]);
         frame_.mark(fmt::format("{}.{}.weight", marks_.name, number.token),
                     {.origin = at, .size = {widths[number.token], font_size(font)}});
       }

@@ -1,24 +1,12 @@
 #include "app/views/text/text_view.h"
 
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <string>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/exports/shaded_text.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"
 #include "app/views/text/text_side.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
-#include "app/widgets/segmented.h"
 #include "app/widgets/thumbnail.h"
-#include "app/widgets/view_title.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -65,10 +53,8 @@ class TextView final : public ViewPanel {
         .ui = &frame.ui, .is_cross = is_cross, .chosen = chosen, .shades = shades, .title = title(frame.state.selection)};
     frame.transient.hovered.reset();
     const std::optional<LockedToken> before = std::exchange(hovered_, std::nullopt);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-    ImGui::BeginChild("text", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleVar();
-    frame.mark("text.area", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
+    begin_bare_region("text");
+    frame.mark("text.area", window_rect());
     follow_locked(frame, chosen, is_cross);
     if (is_cross) {
       draw_caption(frame, "keys: the source", frame.ui.theme().key);
@@ -170,10 +156,7 @@ class TextView final : public ViewPanel {
                                                  difference_caption(frame.state), largest)
                                    : fmt::format(": the strongest colour is a weight of {}.", largest);
     text += frame.state.view.locked ? " Esc releases it." : " Point at another token, or click to keep it.";
-    const Ink ink(fonts.small, frame.ui.theme().text_dim);
-    ImGui::PushTextWrapPos(0.0F);
-    ImGui::TextUnformatted(text.c_str());
-    ImGui::PopTextWrapPos();
+    write_wrapped(fonts.small, frame.ui.theme().text_dim, text);
     frame.mark("text.about", last_item_rect());
   }
 
@@ -206,20 +189,17 @@ class TextView final : public ViewPanel {
     const std::array<std::string, 3> labels = {"head", "layer's mean", "mean of all"};
     continue_line(segmented_width(frame, labels), kGap);
     HeadMean& mean = frame.state.selection.mean;
-    auto chosen = static_cast<std::size_t>(mean);
-    if (draw_segmented(frame, "text.mean", labels, chosen)) mean = static_cast<HeadMean>(chosen);
+    choose_segment(frame, "text.mean", labels, mean);
   }
 
   static void choose_side(Frame& frame) {
     const std::array<std::string, 2> labels = {"attends to", "is attended by"};
     continue_line(segmented_width(frame, labels), kGap);
-    auto chosen = static_cast<std::size_t>(frame.state.view.text_side);
-    if (draw_segmented(frame, "text.side", labels, chosen)) frame.state.view.text_side = static_cast<MapSide>(chosen);
+    choose_segment(frame, "text.side", labels, frame.state.view.text_side);
   }
 
   static void draw_caption(Frame& frame, const char* text, shell::Color color) {
-    const Ink ink(frame.ui.fonts().small, color);
-    ImGui::TextUnformatted(text);
+    write_text(frame.ui.fonts().small, color, text);
   }
 
   void draw_block(Frame& frame, MapSide side, const TextBlock& block, const char* name, LockedToken chosen,

@@ -1,12 +1,6 @@
 #include "app/views/translator/translator_view.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
 
@@ -22,9 +16,7 @@ bool draw_caption_button(Frame& frame, const char* name, const char* label, cons
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
-  const bool was_clicked = ImGui::SmallButton(label);
-  mark_last_item(frame, name);
-  explain_last_item(frame, explanation);
+  const bool was_clicked = draw_small_button(frame, name, label, explanation);
   return was_clicked;
 }
 
