@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/exports/numbers.h"
 #include "app/quantities/evaluation.h"
 #include "app/quantities/head_norms.h"
 #include "app/quantities/shown_map.h"
@@ -47,21 +48,15 @@ void add_ids(const model::TokenBatch& tokens, const std::string& name, std::vect
 
 NumberArray stage_array(const Runs& runs, const ExportBlocks& blocks, attention::Stage stage, std::string name) {
   const Quantity& written = quantity(quantity_of(blocks, stage));
-  const std::vector<std::uint32_t> heads = heads_of(blocks, stage);
   const auto [rows, columns] = extent_of(blocks, stage);
   Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count};
-  if (written.scope == Scope::Head) shape.push_back(static_cast<std::uint32_t>(heads.size()));
+  if (written.scope == Scope::Head) shape.push_back(static_cast<std::uint32_t>(heads_of(blocks, stage).size()));
   shape.push_back(rows);
   shape.push_back(columns);
   std::vector<TileQuery> strips;
-  for (const model::BlockRef block : blocks.layers) {
-    for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
-      for (const std::uint32_t head : heads) {
-        for (const TileQuery& part : selected_parts(blocks, block, stage, blocks.batch.first + batch, head)) {
-          std::ranges::copy(strips_of(part), std::back_inserter(strips));
-        }
-      }
-    }
+  for (const MatrixRef& matrix : matrices_of(blocks, stage)) {
+    for (const TileQuery& part : selected_parts(blocks, matrix.block, stage, matrix.batch, matrix.head))
+      std::ranges::copy(strips_of(part), std::back_inserter(strips));
   }
   std::vector<std::size_t> ends;  // of the strips that are evaluated together
   while (ends.empty() || ends.back() < strips.size()) ends.push_back(end_of_group(strips, ends.empty() ? 0 : ends.back()));

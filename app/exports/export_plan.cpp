@@ -275,17 +275,6 @@ class Planner {
     }
   }
 
-  static std::vector<MatrixRef> matrices_of(const ExportBlocks& blocks, Stage stage) {
-    std::vector<MatrixRef> matrices;
-    for (const model::BlockRef block : blocks.layers) {
-      for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
-        for (const std::uint32_t head : heads_of(blocks, stage))
-          matrices.push_back({.block = block, .batch = blocks.batch.first + batch, .head = head, .stage = stage});
-      }
-    }
-    return matrices;
-  }
-
   void plan_matrix(const ExportBlocks& blocks, const MatrixRef& matrix, ExportFormat format) {
     const std::string name =
         blocks.mean != HeadMean::None

@@ -37,6 +37,17 @@ void read_rows(const ExportWork& work, const ExportBlocks& blocks, const MatrixR
 
 }  // namespace
 
+std::vector<MatrixRef> matrices_of(const ExportBlocks& blocks, Stage stage) {
+  std::vector<MatrixRef> matrices;
+  for (const model::BlockRef block : blocks.layers) {
+    for (std::uint32_t item = 0; item < blocks.batch.count; ++item) {
+      for (const std::uint32_t head : heads_of(blocks, stage))
+        matrices.push_back({.block = block, .batch = blocks.batch.first + item, .head = head, .stage = stage});
+    }
+  }
+  return matrices;
+}
+
 MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix) {
   const Quantity& written = quantity(quantity_of(blocks, matrix.stage));
   const bool rows_are_keys = written.rows == Axis::KeyToken;

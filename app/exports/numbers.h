@@ -21,6 +21,9 @@ struct MatrixRef {
   attention::Stage stage = attention::Stage::Weights;
 };
 
+/// What is written of a stage, by layer, batch item and head.
+std::vector<MatrixRef> matrices_of(const ExportBlocks& blocks, attention::Stage stage);
+
 /// The labels of a matrix: tokens, or the indices of features.
 struct MatrixAxes {
   std::string row_name, column_name;  ///< "query", "key", "token", "feature"
