@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/exports/figure_kind.h"
+#include "app/exports/patch_thumbnails.h"
 #include "app/exports/shaded_text.h"
 
 namespace headlight::app {
@@ -50,12 +51,8 @@ std::unique_ptr<exporting::Drawing> draw_text(const FigureSubject& subject, Figu
   const model::TokenBatch& keys = subject.input.keys(blocks.kind);
   ShadedText shown{.title = {}, .queries = running_side(subject, queries), .keys = {}, .weights = {}};
   if (&queries != &keys) shown.keys = running_side(subject, keys);
-  const auto image_of = [&](const model::TokenBatch& tokens) {
-    return subject.capture != nullptr && &tokens == &subject.input.source ? patch_image_of(*subject.capture, matrix.batch)
-                                                                          : std::nullopt;
-  };
-  shown.query_image = image_of(queries);
-  shown.key_image = image_of(keys);
+  shown.query_image = patch_image_of(subject.capture, subject.input, queries, matrix.batch);
+  shown.key_image = patch_image_of(subject.capture, subject.input, keys, matrix.batch);
   shown.chosen = shading_token(subject, shown.queries.size());
   const bool is_row = shown.chosen.side == MapSide::Query;
   const std::shared_ptr<const attention::Tile> tile = numbers.tile({.quantity = quantity_of(blocks, matrix.stage),
