@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "attention/expression_tokens.h"
 #include "attention/expression_tree.h"
 
 namespace headlight::attention {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,27 @@ namespace headlight::attention {
 enum class ValueType : std::uint8_t { Bool, Int, Uint, Float };
 /// "bool", "int", "uint", "float".
 std::string_view to_string(ValueType type);
+
+/// A word, number or sign of an expression.
+struct ExpressionToken {
+  enum class Kind : std::uint8_t { Word, Number, Sign, End };
+  Kind kind = Kind::End;
+  std::string_view text;            ///< as typed; of the end: empty
+  std::uint32_t column = 1;         ///< from 1
+  ValueType type = ValueType::Int;  ///< of a number
+  double number = 0.0;
+};
+
+/// Thrown by the parser's functions and caught by parse_expression().
+struct ExpressionRefusal {
+  ExpressionError error;
+};
+
+/// A word of the text for a message, in quotation marks; of a long one the middle becomes "…".
+std::string quoted(std::string_view word);
+
+/// The tokens of a text, the end included. Throws ExpressionRefusal at what isn't one. Views are of `text`.
+std::vector<ExpressionToken> expression_tokens(std::string_view text);
 
 /// Names of the language.
 enum class Name : std::uint8_t {
