@@ -11,10 +11,8 @@
 #include "app/exports/arrays.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/figures.h"
-#include "app/exports/page.h"
 #include "app/exports/parameters.h"
 #include "app/exports/record.h"
-#include "app/exports/tiles.h"
 #include "app/state/model_changes.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -66,13 +64,14 @@ bool has_stage(const ExportBlocks& blocks, Stage stage) {
   return blocks.shape.extent(stage) && (blocks.mean == HeadMean::None || stage == Stage::Weights);
 }
 
-exporting::WrittenStage written(const NumberArray& one, const std::string& file) {
-  return {.file = file, .stage = one.array.name, .shape = one.array.shape, .axes = one.axes};
+/// As run.json lists it.
+exporting::Json describe(const NumberArray& one, const path& file) {
+  return {{"file", file.filename().string()}, {"stage", one.array.name}, {"shape", one.array.shape}, {"axes", one.axes}};
 }
 
 void write_array(ExportWork& work, const NumberArray& one, const path& file) {
   exporting::write_npy(file, one.array, work.checkpoint);
-  work.stages.push_back(written(one, file.filename().string()));
+  work.arrays.push_back(describe(one, file));
 }
 
 /// An array of a run that there will be.
@@ -86,16 +85,15 @@ struct PlannedArray {
 
 /// All arrays, and what run.json says, in one file.
 void write_container(ExportWork& work, const std::vector<PlannedArray>& planned, ExportFormat format, const path& file) {
-  std::vector<exporting::WrittenStage> stages;
-  exporting::Json axes = exporting::Json::object();
+  exporting::Json written = exporting::Json::array(), axes = exporting::Json::object();
   std::vector<exporting::FileArray> arrays;
   for (const PlannedArray& one : planned) {
     NumberArray made = one.make(work);
-    stages.push_back(written(made, file.filename().string()));
+    written.push_back(describe(made, file));
     axes[made.array.name] = std::move(made.axes);
     arrays.push_back(std::move(made.array));
   }
-  const std::string about = work.record(stages);
+  const std::string about = encode_run_record(work, written);
   const model::ModelInput& input = *work.source.input;
   const bool is_npz = format == ExportFormat::Npz;
   std::ranges::move(is_npz ? token_arrays(input) : id_arrays(input), std::back_inserter(arrays));
@@ -109,7 +107,7 @@ void write_container(ExportWork& work, const std::vector<PlannedArray>& planned,
     if (input.target) metadata["target_tokens"] = to_text(exporting::Json(input.target->texts), -1);
     exporting::write_safetensors(file, arrays, metadata, work.checkpoint);
   }
-  std::ranges::move(stages, std::back_inserter(work.stages));
+  work.arrays.insert(work.arrays.end(), written.begin(), written.end());
 }
 
 void write_figure(ExportWork& work, const ExportBlocks& blocks, const FigureKind& kind, const MatrixRef& matrix,
@@ -277,17 +275,6 @@ class Planner {
     }
   }
 
-  static std::vector<MatrixRef> matrices_of(const ExportBlocks& blocks, Stage stage) {
-    std::vector<MatrixRef> matrices;
-    for (const model::BlockRef block : blocks.layers) {
-      for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
-        for (const std::uint32_t head : heads_of(blocks, stage))
-          matrices.push_back({.block = block, .batch = blocks.batch.first + batch, .head = head, .stage = stage});
-      }
-    }
-    return matrices;
-  }
-
   void plan_matrix(const ExportBlocks& blocks, const MatrixRef& matrix, ExportFormat format) {
     const std::string name =
         blocks.mean != HeadMean::None
@@ -297,10 +284,10 @@ class Planner {
     const double cell = format == ExportFormat::Tiles ? pixel : kTextBytes;
     add(name, static_cast<double>(cells_of(blocks, matrix.stage)) * cell,
         [&blocks, matrix, format](ExportWork& work, const path& file) {
-          if (format == ExportFormat::Tiles)
-            return write_matrix_tiles(work.runs(), blocks, matrix, work.options, file, work.checkpoint);
-          const auto write = format == ExportFormat::Csv ? write_matrix_csv : write_matrix_json;
-          write(work.runs(), *work.source.input, blocks, matrix, file, work.checkpoint);
+          const auto write = format == ExportFormat::Csv    ? write_matrix_csv
+                             : format == ExportFormat::Json ? write_matrix_json
+                                                            : write_matrix_tiles;
+          write(work, blocks, matrix, file);
         });
   }
 
@@ -363,12 +350,7 @@ class Planner {
     double bytes = 0.0;
     for (const ExportBlocks& blocks : blocks_)
       bytes += kPageBytes + static_cast<double>(numbers_of(blocks, Stage::Weights)) * kPageCellBytes;
-    add(options_.file.empty() ? "attention.html" : options_.file, bytes, [](ExportWork& work, const path& file) {
-      const std::string warning =
-          write_attention_page(*work.run, *work.source.input, work.source.capture.get(), work.blocks, work.options,
-                               {.changes = work.changes(), .device = work.runner.device_name()}, file, work.checkpoint);
-      if (!warning.empty()) work.notes.push_back(warning);
-    });
+    add(options_.file.empty() ? "attention.html" : options_.file, bytes, write_attention_page);
   }
 
   bool is_npy_of_untransposed() const {
@@ -418,18 +400,6 @@ std::string ExportWork::changes() const {
   std::optional<std::string> compared;
   if (reference != nullptr) compared = changes_in(options.reference->inputs, reference->source);
   return changes_note(options.inputs.source, changes_in(options.inputs, source), compared);
-}
-
-std::string ExportWork::record(const std::vector<exporting::WrittenStage>& written) const {
-  return encode_run_record({.options = options,
-                            .language_model = source.model.get(),
-                            .network = *source.network,
-                            .input = *source.input,
-                            .device = runner.device_name(),
-                            .blocks = blocks,
-                            .stages = written,
-                            .notes = notes,
-                            .reference = reference ? &reference->source : nullptr});
 }
 
 std::uint64_t ExportPlan::bytes() const {

@@ -12,7 +12,7 @@
 #include "app/exports/job.h"
 #include "app/exports/numbers.h"
 #include "app/exports/plan.h"
-#include "export/run_json.h"
+#include "export/json.h"
 
 namespace headlight::app {
 
@@ -26,7 +26,7 @@ struct ExportWork {
   std::vector<ExportBlocks> blocks = {};  ///< what is selected of the run
   Checkpoint checkpoint = {};
   std::vector<std::string> notes = {};
-  std::vector<exporting::WrittenStage> stages = {};  ///< the arrays that are written, as run.json lists them
+  exporting::Json arrays = exporting::Json::array();  ///< that are written, as run.json lists them
 
   /// Of figures, which may show both.
   Runs both_runs() const { return {.run = *run, .reference = reference ? reference->run.get() : nullptr}; }
@@ -34,9 +34,26 @@ struct ExportWork {
   Runs runs() const { return writes_difference(options) ? both_runs() : Runs{.run = *run}; }
   /// changes_note() of figures and pages.
   std::string changes() const;
-  /// The contents of run.json, with these arrays.
-  std::string record(const std::vector<exporting::WrittenStage>& written) const;
 };
+
+/// A matrix as RFC 4180 text or as JSON.
+void write_matrix_csv(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
+                      const std::filesystem::path& path);
+void write_matrix_json(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
+                       const std::filesystem::path& path);
+
+/// Edge of the images in pixels: a pixel for each cell.
+inline constexpr std::uint32_t kExportTileEdge = 1024;
+/// Writes a map into a folder: "y000_x000.png", … in the colours of the options, and index.json with the map's size, the
+/// range of its colours and the name and place of each image. Images that the mask hides as a whole are left out. One image
+/// is in memory at a time. Weights are coloured up to the map's largest, other stages symmetrically around 0, which takes
+/// another pass over the map; limits of the options go before. Where it is cancelled finished images stay, without an index.
+void write_matrix_tiles(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
+                        const std::filesystem::path& folder);
+
+/// The selected weights as a page for browsers, a part of it for each kind of attention and line of the batch, without
+/// padding. Notes where the page is large. Throws Error where it would be too large, or has nothing to show.
+void write_attention_page(ExportWork& work, const std::filesystem::path& path);
 
 /// A file, or a folder of tiles.
 struct PlannedFile {

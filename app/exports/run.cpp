@@ -8,6 +8,7 @@
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/exports/plan.h"
+#include "app/exports/record.h"
 #include "app/state/run_interventions.h"
 #include "app/state/usage.h"
 #include "capture/captured_run.h"
@@ -175,7 +176,7 @@ ExportReport write(ExportWork work, const ExportObserver& observer) {
   const bool has_record = options.file.empty();
   if (has_record) {
     plan.files.push_back({.name = "run.json", .write = [](ExportWork& of, const std::filesystem::path& path) {
-                            write_file_atomically(path, of.record(of.stages));
+                            write_file_atomically(path, encode_run_record(of, of.arrays));
                           }});
   }
   const auto note_odd_numbers = [&] {  // besides weights; a window tells it of those that it shows

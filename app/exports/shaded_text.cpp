@@ -158,7 +158,7 @@ exporting::TextFigure text_figure(const ShadedText& shown) {
     name = fmt::format("patch row {}, column {}", place->row, place->column);
   }
   exporting::TextFigure figure{
-      .title = shown.title, .subtitle = shown.settings, .style = shown.style, .session = shown.session};
+      .title = shown.title, .subtitle = shown.subtitle, .style = shown.style, .session = shown.session};
   if (!figure.subtitle.empty()) figure.subtitle += "; ";
   const std::string largest = view::format_number(largest_shade(shown), kMostFigureDigits);
   figure.subtitle +=

@@ -9,6 +9,7 @@
 #include "app/exports/numbers.h"
 #include "app/exports/plan.h"
 #include "app/quantities/evaluation.h"
+#include "app/state/mask_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "engine/fake_runner.h"
@@ -408,9 +409,21 @@ TEST_SUITE("cpu") {
   TEST_CASE("run.json tells where the numbers come from") {
     Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
-    options.inputs.masks[model::BlockKind::EncoderSelf].rule.causal = true;
+    attention::MaskSpec& mask = options.inputs.masks[model::BlockKind::EncoderSelf];
+    mask.rule.causal = true;
+    mask.fill = attention::MaskFill::MinusOneBillion;
+    mask.painted[{.layer = {}, .batch = {}, .head = 2}].paint({0, 2}, true);
+    mask.biases[{.layer = 1, .batch = {}, .head = {}}].paint({2, 1}, 0.5F);
+    mask.matrix = attention::BooleanMask{1, 1, 3, 3, {1, 0, 1, 1, 1, 1, 1, 1, 0}};
     run_export(exporter.runner, options);
     const nlohmann::json run = exporter.json("run.json");
+    CHECK(mask_from_json(run["masks"]["encoder"], "masks.encoder") == mask);  // as sessions have it
+    CHECK(run["masks"]["encoder"]["matrix"] == nlohmann::json::parse(R"({"shape":[1,1,3,3],"rows":["101","111","110"]})"));
+    CHECK(run["masks"]["encoder"]["painted"] ==
+          nlohmann::json::parse(R"([{"layer":null,"batch":null,"head":2,"cells":[[0,2,true]]}])"));
+    CHECK_FALSE(run["masks"].contains("cross"));
+    CHECK_FALSE(run.contains("target_tokens"));
+    CHECK_FALSE(run.contains("view"));
     CHECK(run["device"] == "fake");
     CHECK(run["model"]["heads"] == 3);
     CHECK(run["model"]["text"] == std::get<Playground>(options.inputs.source).text);
@@ -446,6 +459,7 @@ TEST_SUITE("cpu") {
       CHECK(fs::exists(exporter.path(name)));
     }
     CHECK(exporter.json("run.json")["masks"].size() == 3);
+    CHECK(exporter.json("run.json")["target_tokens"]["length"] == exporter.runner.newest->inputs().input.target->length);
   }
 
   TEST_CASE("notebook 003's merge is written both ways") {

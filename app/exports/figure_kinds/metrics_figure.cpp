@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
-#include "app/exports/figures.h"
 #include "app/exports/metrics_panels.h"
 
 namespace headlight::app {
@@ -20,11 +18,9 @@ std::unique_ptr<exporting::Drawing> draw_metric_maps(const FigureSubject& subjec
   MetricsFigure figure{.found = *found, .scoring = subject.options.choice.heads.scoring};
   for (const model::BlockRef block : blocks.layers) figure.layers.push_back(block.layer.value);
   figure.heads = blocks.heads;
-  if (!blocks.prefix.empty()) figure.title += fmt::format(" \u00B7 {}", model::to_string(blocks.kind));
-  if (!subject.options.title.empty()) figure.title = subject.options.title;
-  figure.subtitle = settings_in_words(blocks, subject.options) + "; " + metrics_subtitle(*found);
-  figure.style = figure_style(blocks, subject.matrix.stage, subject.options);
-  figure.session = figure_session(subject.options, blocks, subject.matrix, kMetricsFigure);
+  begin_figure(figure, subject, kMetricsFigure,
+               figure.title + (blocks.prefix.empty() ? "" : fmt::format(" \u00B7 {}", model::to_string(blocks.kind))));
+  figure.subtitle += "; " + metrics_subtitle(*found);
   return exporting::make_drawing(draw_metrics(figure));
 }
 

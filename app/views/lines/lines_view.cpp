@@ -1,7 +1,7 @@
 #include "app/views/lines/lines_view.h"
 
 #include "app/cells/stage_text.h"
-#include "app/exports/line_figure.h"
+#include "app/exports/line_set.h"
 #include "app/views/lines/line_layout.h"
 #include "app/views/lines/line_sides.h"
 #include "app/views/lines/lines_drawing.h"
@@ -58,17 +58,17 @@ class LinesView final : public ViewPanel {
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
-    return exporting::make_drawing(lines_figure({.title = title_,
-                                                 .query_title = std::string(sides_.queries.name),
-                                                 .key_title = std::string(sides_.keys.name),
-                                                 .queries = figure_labels(sides_.queries),
-                                                 .keys = figure_labels(sides_.keys),
-                                                 .set = set_,
-                                                 .heads = heads_,
-                                                 .threshold = inputs_.threshold,
-                                                 .is_difference = inputs_.is_difference,
-                                                 .token = inputs_.token,
-                                                 .style = {}}));
+    exporting::LinesFigure figure{.title = title_,
+                                  .subtitle = {},
+                                  .query_title = std::string(sides_.queries.name),
+                                  .key_title = std::string(sides_.keys.name),
+                                  .queries = figure_labels(sides_.queries),
+                                  .keys = figure_labels(sides_.keys),
+                                  .lines = set_.lines,
+                                  .heads = heads_,
+                                  .is_difference = inputs_.is_difference};
+    figure.subtitle = lines_in_words(figure, set_.found, inputs_.threshold, inputs_.token);
+    return exporting::make_drawing(std::move(figure));
   }
 
  private:

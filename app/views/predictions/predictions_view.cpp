@@ -185,7 +185,7 @@ NumberRef number_of(const Frame& frame, const PredictionPosition& position, std:
 
 /// Bars, and below them what continues the text.
 void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, const PredictionPosition& position,
-                       ShownPredictions& kept) {
+                       exporting::PredictionsFigure& kept) {
   const bool can_generate = frame.result.model && predicts_next(frame.result);
   const Prediction* prediction = frame.ask(PredictionQuery{.batch = position.batch,
                                                            .token = position.token,
@@ -209,7 +209,7 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
   const float height = ImGui::GetContentRegionAvail().y - controls - 12.0F;
   ImGui::BeginChild("bars", {0.0F, std::max(height, 60.0F)}, false, ImGuiWindowFlags_NoScrollbar);
   if (now) {
-    add_bars(kept, memory.candidates(), *now);
+    set_bars(kept, memory.candidates(), *now, frame.result.model.get());
     kept.subtitle = distribution_in_words(*now, sampling);
     const auto clicked = draw_prediction_bars(
         frame,
@@ -227,21 +227,20 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
 }
 
 /// What the figure shows beside the bars: the layers of the logit lens that are known.
-void keep_layers(Frame& frame, const PredictionPosition& position, ShownPredictions& kept) {
+void keep_layers(Frame& frame, const PredictionPosition& position, exporting::PredictionsFigure& kept) {
   kept.title = position_in_words(*frame.result.input, position);
-  kept.all_layers = predicting_layers(*frame.result.network);
-  for (std::uint32_t passed = kept.all_layers + 1; passed-- > 0;) {
+  const std::uint32_t layers = predicting_layers(*frame.result.network);
+  for (std::uint32_t passed = layers + 1; passed-- > 0;) {
     const Prediction* read = frame.result.prediction(
-        {.batch = position.batch, .token = position.token, .layer = passed, .keeps_logits = passed == kept.all_layers});
-    if (!read) continue;
-    const auto likeliest = std::span(read->candidates).first(std::min(read->candidates.size(), kFigureReadings));
-    kept.layers.push_back({.layer = passed, .candidates = {likeliest.begin(), likeliest.end()}});
+        {.batch = position.batch, .token = position.token, .layer = passed, .keeps_logits = passed == layers});
+    if (read) add_layer(kept, passed, layers, read->candidates, frame.result.model.get());
   }
   if (const auto map = view::parse_color_map(frame.state.view.color_map)) kept.style.color_map = *map;
 }
 
 /// Bars and generation in the left column, the selected head and the logit lens in the right one.
-void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, ShownPredictions& kept, bool& shows_every) {
+void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, exporting::PredictionsFigure& kept,
+                bool& shows_every) {
   if (!frame.result.input || !frame.result.network) return;
   const PredictionPosition position = prediction_position(frame.state, frame.result);
   draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position);
@@ -284,22 +283,19 @@ class PredictionsView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
     kept_ = {};
-    model_ = frame.result.model;
     draw_panel(frame, typed_, memory_, kept_, shows_every_);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (kept_.bars.empty()) return nullptr;
-    return exporting::make_drawing(predictions_figure(kept_, model_.get()));
+    return exporting::make_drawing(kept_);
   }
 
  private:
   NumberBeingTyped typed_;
   PredictionMemory memory_;
-  bool shows_every_ = false;  ///< the table of all positions
-  // Of the last frame, for the figure.
-  ShownPredictions kept_;
-  std::shared_ptr<const inference::LanguageModel> model_;
+  bool shows_every_ = false;           ///< the table of all positions
+  exporting::PredictionsFigure kept_;  ///< of the last frame
 };
 
 }  // namespace
