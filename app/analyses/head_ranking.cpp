@@ -111,7 +111,7 @@ Task<HeadRanking> ranked(LineMaps maps, std::uint32_t batch, std::unique_ptr<con
 
 }  // namespace
 
-Task<HeadRanking> analyse(FromToQuestion question, AnalysisSubject subject) {
+Task<HeadRanking> analyse(FromToQuestion question, AnalysisSubject subject) {  // NOLINT: values, as of all analyses
   LineMaps maps = maps_of(question.kind, question.batch, subject);
   const attention::Cell first = question.range.first, last = question.range.last;
   const bool is_there =
@@ -122,7 +122,7 @@ Task<HeadRanking> analyse(FromToQuestion question, AnalysisSubject subject) {
   return ranked(std::move(maps), question.batch, nullptr, false);
 }
 
-Task<HeadRanking> analyse(PatternQuestion question, AnalysisSubject subject) {
+Task<HeadRanking> analyse(PatternQuestion question, AnalysisSubject subject) {  // NOLINT: likewise
   LineMaps maps = maps_of(question.kind, question.batch, subject);
   if (maps.queries.begin == maps.queries.end || maps.columns() == 0) throw Error("this line has no tokens");
   auto pattern = std::make_unique<const PatternRows>(question, subject, maps.queries, maps.keys);

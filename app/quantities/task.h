@@ -93,7 +93,7 @@ struct TaskResult<void> {
 template <typename Result>
 class [[nodiscard]] Task {
  public:
-  struct promise_type : TaskState, TaskResult<Result> {
+  struct promise_type : TaskState, TaskResult<Result> {  // NOLINT: the language looks for this name
     Task get_return_object() {
       coroutine = std::coroutine_handle<promise_type>::from_promise(*this);
       return Task(*this);
@@ -102,7 +102,7 @@ class [[nodiscard]] Task {
     std::suspend_always final_suspend() noexcept { return {}; }
     void unhandled_exception() { failure = std::current_exception(); }
 
-    auto await_transform(Reads next) {
+    auto await_transform(Reads next) {  // NOLINT: it is moved
       reads = std::move(next);
       return Read{*this};
     }
@@ -129,12 +129,12 @@ class [[nodiscard]] Task {
   }
   /// What it reads next; whoever answers may move them away.
   Reads& reads() { return promise_->innermost().reads; }
-  void take(Answers answers) {
+  void take(Answers answers) {  // NOLINT: likewise
     promise_->innermost().answers = std::move(answers);
     promise_->go_on();
   }
   /// Instead of take(): `co_await reads` throws this.
-  void refuse(std::exception_ptr why) {
+  void refuse(std::exception_ptr why) {  // NOLINT: likewise
     promise_->innermost().refusal = std::move(why);
     promise_->go_on();
   }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <mutex>
 #include <sstream>
+#include <variant>
 
 #include "app/analyses/head_knockouts.h"
 #include "app/views/view_table.h"
@@ -205,7 +206,8 @@ ExperimentCosts experiment(shell::Ui& ui, Workspace& workspace, OffscreenLoop& l
   press(shell::Key::W);
   const auto found = [&]() -> const HeadKnockouts* {
     for (const auto& [query, answer] : workspace.result().analyses) {
-      const bool is_new = query.analysis == &kHeadKnockouts && answer.is_done && answer.run == workspace.result().run;
+      const bool is_new = std::holds_alternative<KnockoutsQuestion>(query.question) && answer.is_done &&
+                          answer.run == workspace.result().run;
       if (is_new) return answer.as<HeadKnockouts>();
     }
     return nullptr;
