@@ -14,12 +14,12 @@
 
 namespace headlight::model {
 
-/// A model on disk: a folder as Hugging Face writes it (model.safetensors, or model.safetensors.index.json and
-/// its shards), or a single file. Opening maps the files and reads their headers, no weights. Copies are cheap and share the
+/// A model on disk: a folder as Hugging Face writes it (model.safetensors or pytorch_model.bin, or their index.json and
+/// shards), or a single file. Opening maps the files and reads their headers, no weights. Copies are cheap and share the
 /// files; each records for itself which tensors its callers asked for.
 class Checkpoint {
  public:
-  /// A folder, or one .safetensors or .gguf file. Throws Error saying what is missing or wrong.
+  /// A folder, or one .safetensors, .bin, .pt, .pth, .ckpt or .gguf file. Throws Error saying what is missing or wrong.
   explicit Checkpoint(const std::filesystem::path& path);
 
   /// The path that was opened.
@@ -33,7 +33,7 @@ class Checkpoint {
   /// Numbers in all tensors.
   std::uint64_t element_count() const;
 
-  /// Of a GGUF file: its metadata, which replaces config.json and tokenizer files. nullptr for safetensors.
+  /// Of a GGUF file: its metadata, which replaces config.json and tokenizer files. nullptr for others.
   const GgufFile* gguf() const;
 
   /// The text of config.json. Throws Error when there is none.

@@ -11,19 +11,19 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "model/safetensors.h"
+#include "model/torch_file.h"
 
 namespace headlight::model {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kConvert =
-    "Headlight reads safetensors: open the model in Python and call save_pretrained(folder), which writes them";
 constexpr std::string_view kAdapter =
     "a LoRA adapter without its base model: merge the two in Python (PEFT's merge_and_unload), then call "
     "save_pretrained(folder)";
 constexpr std::string_view kOriginal =
-    "Headlight reads safetensors and GGUF: download the model in one of them, or convert it in Python with transformers";
+    "Headlight reads safetensors, PyTorch's files and GGUF: download the model in one of them, or convert it in Python with "
+    "transformers";
 
 bool is_file(const fs::path& path) {
   std::error_code ignored;
@@ -62,8 +62,8 @@ std::map<std::string, std::string> read_index(const fs::path& path) {
 /// The tensors under the names of the model itself: torch.compile, FSDP and activation checkpointing put a component into
 /// names, DataParallel begins all with "module.". Names that would then be there twice stay as they are.
 TensorTable without_wrappers(const TensorTable& table) {
-  constexpr std::array<std::string_view, 3> kWrappers{"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."};
   constexpr std::string_view kParallel = "module.";
+  constexpr std::array<std::string_view, 3> kWrappers{"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."};
   std::vector<StoredTensor> tensors = table.all();
   for (StoredTensor& tensor : tensors) {
     for (const std::string_view wrapper : kWrappers) {
@@ -95,8 +95,8 @@ CheckpointFiles open_shards(const fs::path& index) {
   std::vector<StoredTensor> tensors;
   for (const std::string& shard : shards) {
     files.paths.push_back(folder / shard);
-    const SafetensorsFile file(folder / shard);
-    for (const StoredTensor& tensor : file.tensors().all()) {
+    const TensorTable table = read_tensors(folder / shard);
+    for (const StoredTensor& tensor : table.all()) {
       const auto found = shard_of.find(tensor.name);
       if (found == shard_of.end() || found->second == shard) tensors.push_back(tensor);
     }
@@ -117,11 +117,9 @@ std::string describe_folder(const fs::path& folder) {
   struct Other {
     std::string_view file, what;
   };
-  constexpr std::array<Other, 16> kOthers{{
+  constexpr std::array<Other, 14> kOthers{{
       {"adapter_config.json", kAdapter},
       {"adapter_model.safetensors", kAdapter},
-      {"pytorch_model.bin", kConvert},
-      {"pytorch_model.bin.index.json", kConvert},
       {"model.onnx", kOriginal},
       {"onnx/model.onnx", kOriginal},
       {"tf_model.h5", kOriginal},
@@ -163,22 +161,27 @@ std::string newest_training_checkpoint(const fs::path& folder) {
 
 }  // namespace
 
+TensorTable read_tensors(const fs::path& path) {
+  if (GgufFile::is_gguf(path)) return GgufFile(path).tensors();
+  return is_torch_file(path) ? read_torch_file(path) : SafetensorsFile(path).tensors();
+}
+
 CheckpointFiles open_checkpoint_file(const fs::path& path) {
-  const std::string extension = path.extension().string();
-  if (extension == ".bin" || extension == ".pt" || extension == ".pth") {
-    throw Error("{} is PyTorch's own format: {}", path.string(), kConvert);
-  }
-  if (GgufFile::is_gguf(path) || extension == ".gguf") {
+  if (GgufFile::is_gguf(path) || path.extension() == ".gguf") {
     GgufFile gguf(path);
     TensorTable tensors = gguf.tensors();
     return {.paths = {path}, .tensors = std::move(tensors), .gguf = std::move(gguf)};
   }
-  return {.paths = {path}, .tensors = without_wrappers(SafetensorsFile(path).tensors())};
+  return {.paths = {path}, .tensors = without_wrappers(read_tensors(path))};
 }
 
 CheckpointFiles open_checkpoint_folder(const fs::path& folder) {
-  if (is_file(folder / "model.safetensors")) return open_checkpoint_file(folder / "model.safetensors");
-  if (is_file(folder / "model.safetensors.index.json")) return open_shards(folder / "model.safetensors.index.json");
+  // In the order in which transformers looks for them.
+  for (const std::string_view name : {"model.safetensors", "pytorch_model.bin"}) {
+    const fs::path file = folder / name, index = folder / fmt::format("{}.index.json", name);
+    if (is_file(file)) return open_checkpoint_file(file);
+    if (is_file(index)) return open_shards(index);
+  }
   const std::vector<fs::path> gguf_files = files_with(".gguf", folder);
   if (gguf_files.size() == 1) return open_checkpoint_file(gguf_files.front());
   // The first part of a split file says that it is one, and what to do.

@@ -85,11 +85,11 @@ fs::path snapshot(const fs::path& repository) {
 
 /// The model whose files are in `folder` itself, and every GGUF file there as a model of its own.
 void add_models(const std::string& name, const fs::path& folder, bool is_repository, std::vector<FoundModel>& found) {
-  std::uint64_t bytes = 0;
-  bool has_weights = false;
+  std::uint64_t bytes = 0, torch_bytes = 0;
   for (const fs::path& file : entries(folder)) {
     const bool is_gguf = file.extension() == ".gguf";
-    if (!is_gguf && file.extension() != ".safetensors") continue;
+    const bool is_torch = file.extension() == ".bin" && file.filename().string().starts_with("pytorch_model");
+    if (!is_gguf && !is_torch && file.extension() != ".safetensors") continue;
     const std::optional<std::uint64_t> size = file_bytes(file);
     if (!size) continue;
     if (is_gguf) {
@@ -97,11 +97,12 @@ void add_models(const std::string& name, const fs::path& folder, bool is_reposit
       found.push_back(
           {.name = is_repository ? fmt::format("{}/{}", name, file_name) : file_name, .path = file, .bytes = *size});
     } else {
-      has_weights = true;
-      bytes += *size;
+      (is_torch ? torch_bytes : bytes) += *size;
     }
   }
-  if (has_weights && file_bytes(folder / "config.json")) found.push_back({.name = name, .path = folder, .bytes = bytes});
+  // Many repositories have the same weights in both formats.
+  if (bytes == 0) bytes = torch_bytes;
+  if (bytes != 0 && file_bytes(folder / "config.json")) found.push_back({.name = name, .path = folder, .bytes = bytes});
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ std::string model_name(const std::filesystem::path& path);
 
 /// The models in a folder, sorted by name: of a Hugging Face cache each model's revision "main" (else
 /// the newest); of any other folder itself and the folders and .gguf files in it. A model is a folder with config.json and
-/// .safetensors files, or a .gguf file. Unreadable entries and broken links are skipped.
+/// .safetensors or pytorch_model*.bin files, or a .gguf file. Unreadable entries and broken links are skipped.
 std::vector<FoundModel> find_models(const std::filesystem::path& folder);
 
 }  // namespace headlight::model

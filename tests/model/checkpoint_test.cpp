@@ -153,12 +153,10 @@ TEST_SUITE("cpu") {
       fs::create_directory(folder.path() / name);
     CHECK(complaint(folder.path()) ==
           base + " holds a training's checkpoints: open one of them, for example " + base + "/checkpoint-1000");
-    write(folder.path() / "pytorch_model.bin", "PK");
-    CHECK(complaint(folder.path()).starts_with(base + " holds its weights as pytorch_model.bin only: "));
-    CHECK(complaint(folder.path() / "pytorch_model.bin").starts_with(base + "/pytorch_model.bin is PyTorch's own format: "));
     CHECK(complaint(folder.path() / "none") == "can't open " + base + "/none: No such file or directory");
     fs::create_symlink(folder.path() / "gone", folder.path() / "model.safetensors");
-    CHECK(complaint(folder.path()).starts_with(base + " holds its weights as pytorch_model.bin only: "));
+    write(folder.path() / "tf_model.h5", "content");
+    CHECK(complaint(folder.path()).starts_with(base + " holds its weights as tf_model.h5 only: "));
   }
 
   TEST_CASE("the refusal of another model format names it and says what to do") {
@@ -175,7 +173,7 @@ TEST_SUITE("cpu") {
       CHECK(with(name).find("a LoRA adapter without its base model: merge the two") != std::string::npos);
     for (const char* name :
          {"model.onnx", "onnx/model.onnx", "tf_model.h5", "flax_model.msgpack", "model.ckpt.index", "openvino_model.xml",
-          "rust_model.ot", "weights.npz", "consolidated.safetensors", "consolidated.00.pth", "pytorch_model.bin.index.json"})
+          "rust_model.ot", "weights.npz", "consolidated.safetensors", "consolidated.00.pth"})
       CHECK(with(name).find(std::string(" holds its weights as ") + name + " only: Headlight reads safetensors") !=
             std::string::npos);
     CHECK(with("README.md").find("holds no model.safetensors") != std::string::npos);
