@@ -86,6 +86,16 @@ Parameter Checkpoint::find_if_present(std::string_view name, std::initializer_li
   return has(name) ? find(name, expected) : Parameter();
 }
 
+Checkpoint Checkpoint::without_prefix(std::string_view prefix) const {
+  std::vector<StoredTensor> tensors = contents_->files.tensors.all();
+  for (StoredTensor& tensor : tensors) tensor.name.erase(0, prefix.size());
+  auto contents = std::make_shared<Contents>(*contents_);
+  contents->files.tensors = TensorTable(std::move(tensors));  // in the same order
+  Checkpoint renamed = *this;
+  renamed.contents_ = std::move(contents);
+  return renamed;
+}
+
 void Checkpoint::ignore(std::string_view name) {
   const StoredTensor* tensor = contents_->files.tensors.find(name);
   if (tensor != nullptr) is_asked_[static_cast<std::size_t>(tensor - contents_->files.tensors.all().data())] = true;

@@ -60,9 +60,8 @@ std::map<std::string, std::string> read_index(const fs::path& path) {
 }
 
 /// The tensors under the names of the model itself: torch.compile, FSDP and activation checkpointing put a component into
-/// names, DataParallel begins all with "module.". Names that would then be there twice stay as they are.
+/// names. Names that would then be there twice stay as they are.
 TensorTable without_wrappers(const TensorTable& table) {
-  constexpr std::string_view kParallel = "module.";
   constexpr std::array<std::string_view, 3> kWrappers{"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."};
   std::vector<StoredTensor> tensors = table.all();
   for (StoredTensor& tensor : tensors) {
@@ -70,9 +69,6 @@ TensorTable without_wrappers(const TensorTable& table) {
       for (std::size_t at = 0; (at = tensor.name.find(wrapper, at)) != std::string::npos;)
         tensor.name.erase(at, wrapper.size());
     }
-  }
-  if (std::ranges::all_of(tensors, [&](const StoredTensor& tensor) { return tensor.name.starts_with(kParallel); })) {
-    for (StoredTensor& tensor : tensors) tensor.name.erase(0, kParallel.size());
   }
   std::set<std::string_view> names;
   const bool is_unique =
