@@ -107,8 +107,8 @@ PlacedTensor read_tensor(FileCursor& cursor, const std::shared_ptr<const MappedF
     tensor.shape[i] = static_cast<std::uint32_t>(axis);
   }
   const auto id = cursor.number<std::uint32_t>(what);
-  const GgmlType* type = ggml_type(id);
-  if (type == nullptr) cursor.fail("tensor '{}' has the unknown ggml type {}", label, id);
+  const std::optional<GgmlType> type = ggml_type(id);
+  if (!type) cursor.fail("tensor '{}' has the unknown ggml type {}", label, id);
   tensor.type = type->name;
   tensor.element_type = type->element_type;
   placed.offset = cursor.number<std::uint64_t>(what);

@@ -58,7 +58,7 @@ ElementType weight_type(const StoredTensor& tensor) {
   if (tensor.element_type) return *tensor.element_type;
   throw Error("{}: tensor '{}' is stored as {}, which can't be read as weights: choose a file in F32, F16 or BF16{}",
               tensor.file->path().string(), printable(tensor.name), tensor.type,
-              tensor.file->path().extension() == ".gguf" ? ", or a GGUF file in Q8_0, Q4_0, Q4_K or Q6_K" : "");
+              tensor.file->path().extension() == ".gguf" ? " or any of GGUF's quantised types" : "");
 }
 
 }  // namespace
