@@ -108,6 +108,34 @@ CheckpointFiles open_shards(const fs::path& index) {
   return files;
 }
 
+/// A GGUF file with all its parts: the first one has the metadata.
+CheckpointFiles open_gguf(const fs::path& path) {
+  const fs::path first = first_gguf_part(path);
+  CheckpointFiles files{.paths = {}, .tensors = {}, .gguf = GgufFile(is_file(first) ? first : path)};
+  const std::int64_t parts = files.gguf->integer_or("split.count", 1);
+  std::vector<StoredTensor> tensors;
+  for (std::int64_t part = 1; part <= std::max<std::int64_t>(parts, 1); ++part) {
+    files.paths.push_back(parts > 1 ? gguf_part(first, part, parts) : files.gguf->path());
+    if (!is_file(files.paths.back())) {
+      throw Error("{}: {} is missing, one of the {} parts of the model: download it, too", first.parent_path().string(),
+                  files.paths.back().filename().string(), parts);
+    }
+    const GgufFile file(files.paths.back());
+    if (const std::int64_t number = file.integer_or("split.no", part - 1); number != part - 1) {
+      throw Error("{} says that it is part {} of the model, but its name says {}: download the model again",
+                  file.path().string(), number + 1, part);
+    }
+    tensors.insert(tensors.end(), file.tensors().all().begin(), file.tensors().all().end());
+  }
+  files.tensors = TensorTable(std::move(tensors));
+  if (const auto expected = files.gguf->integer_or("split.tensors.count", -1);
+      expected >= 0 && std::cmp_not_equal(expected, files.tensors.all().size())) {
+    throw Error("{} and its parts have {} tensors, not {}: download the model again", first.string(),
+                files.tensors.all().size(), expected);
+  }
+  return files;
+}
+
 /// Says which other format of a model a folder holds, by its typical files.
 std::string describe_folder(const fs::path& folder) {
   struct Other {
@@ -163,11 +191,7 @@ TensorTable read_tensors(const fs::path& path) {
 }
 
 CheckpointFiles open_checkpoint_file(const fs::path& path) {
-  if (GgufFile::is_gguf(path) || path.extension() == ".gguf") {
-    GgufFile gguf(path);
-    TensorTable tensors = gguf.tensors();
-    return {.paths = {path}, .tensors = std::move(tensors), .gguf = std::move(gguf)};
-  }
+  if (GgufFile::is_gguf(path) || path.extension() == ".gguf") return open_gguf(path);
   return {.paths = {path}, .tensors = without_wrappers(read_tensors(path))};
 }
 
@@ -178,12 +202,9 @@ CheckpointFiles open_checkpoint_folder(const fs::path& folder) {
     if (is_file(file)) return open_checkpoint_file(file);
     if (is_file(index)) return open_shards(index);
   }
-  const std::vector<fs::path> gguf_files = files_with(".gguf", folder);
+  std::vector<fs::path> gguf_files = files_with(".gguf", folder);
+  std::erase_if(gguf_files, [](const fs::path& file) { return first_gguf_part(file) != file; });
   if (gguf_files.size() == 1) return open_checkpoint_file(gguf_files.front());
-  // The first part of a split file says that it is one, and what to do.
-  if (gguf_files.size() > 1 && gguf_files.front().stem().string().find("-00001-of-") != std::string::npos) {
-    return open_checkpoint_file(gguf_files.front());
-  }
   if (gguf_files.size() > 1) {
     throw Error("{} holds {} GGUF files: open one of them, for example {}", folder.string(), gguf_files.size(),
                 gguf_files.front().filename().string());

@@ -17,11 +17,11 @@ struct CheckpointFiles {
 };
 
 /// A folder as Hugging Face writes it: model.safetensors or pytorch_model.bin, or one of the two with .index.json and the
-/// shards it names, or a single .gguf file. Links are followed, as the Hugging Face cache has them.
+/// shards it names, or a single .gguf file, whole or in parts. Links are followed, as the Hugging Face cache has them.
 /// Throws Error saying what is missing.
 CheckpointFiles open_checkpoint_folder(const std::filesystem::path& folder);
 
-/// One .safetensors file, one of PyTorch or one of GGUF.
+/// One .safetensors file, one of PyTorch or one of GGUF with its other parts.
 CheckpointFiles open_checkpoint_file(const std::filesystem::path& path);
 
 /// The tensors of one such file under the names that it has for them.

@@ -161,6 +161,25 @@ bool GgufFile::is_gguf(const std::filesystem::path& path) {
   return std::filesystem::is_regular_file(path, ignored) && read_beginning(path, kMagic.size()) == kMagic;
 }
 
+std::filesystem::path first_gguf_part(const std::filesystem::path& path) {
+  // "-00002-of-00003.gguf"
+  constexpr std::size_t kSuffix = 20, kDigits = 5;
+  std::string name = path.filename().string();
+  if (name.size() <= kSuffix || !name.ends_with(".gguf")) return path;
+  std::string suffix = name.substr(name.size() - kSuffix);
+  std::ranges::replace_if(
+      suffix, [](char c) { return c >= '0' && c <= '9'; }, '0');
+  if (suffix != "-00000-of-00000.gguf") return path;
+  return path.parent_path() / name.replace(name.size() - kSuffix + 1, kDigits, "00001");
+}
+
+std::filesystem::path gguf_part(const std::filesystem::path& first, std::int64_t part, std::int64_t parts) {
+  constexpr std::string_view kFirst = "00001-of-00000.gguf";
+  std::string name = first.filename().string();
+  name.resize(name.size() - std::min(name.size(), kFirst.size()));
+  return first.parent_path() / fmt::format("{}{:05}-of-{:05}.gguf", name, part, parts);
+}
+
 GgufFile::GgufFile(const std::filesystem::path& path) : file_(std::make_shared<const MappedFile>(path)) {
   FileCursor cursor(*file_, file_->bytes(), {.kind = "GGUF file", .advice = "download it again"});
   version_ = read_version(cursor, path);
@@ -168,10 +187,6 @@ GgufFile::GgufFile(const std::filesystem::path& path) : file_(std::make_shared<c
   const auto value_count = cursor.number<std::uint64_t>("its number of keys");
   if (tensor_count > kMostTensors) cursor.fail("it says that it has {} tensors, more than {}", tensor_count, kMostTensors);
   values_ = read_values(cursor, value_count, file_->bytes());
-  if (const std::int64_t parts = integer_or("split.count", 1); parts > 1) {
-    throw Error("{} is one of {} parts: join them with `llama-gguf-split --merge` and open the result", path.string(),
-                parts);
-  }
   std::vector<PlacedTensor> placed;
   for (std::uint64_t i = 0; i < tensor_count; ++i) placed.push_back(read_tensor(cursor, file_));
   std::vector<StoredTensor> tensors = place(cursor, std::move(placed), read_alignment(cursor, values_), file_->bytes());

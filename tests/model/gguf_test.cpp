@@ -211,9 +211,6 @@ TEST_SUITE("cpu") {
       CHECK(complaint(key(bytes, "general.alignment", kU32).number(alignment)) ==
             "its general.alignment is not a power of two");
     }
-    FileBytes split = head(0, 1);
-    CHECK(complaint(key(split, "split.count", kU16).number(std::uint16_t{3})) ==
-          " is one of 3 parts: join them with `llama-gguf-split --merge` and open the result");
   }
 
   TEST_CASE("a tensor that is described wrongly is named") {
