@@ -42,7 +42,7 @@ constexpr std::array kKnown{
 
 constexpr std::size_t kMaxValues = std::size_t{1} << 22;  // a model of 30,000 tensors has a quarter
 
-/// The stack machine that a pickle is a program of. Letters are those of pickletools.py.
+/// The stack machine that a pickle is a program of.
 class Unpickler {
  public:
   explicit Unpickler(FileCursor& cursor) : cursor_(cursor) {}
@@ -58,108 +58,14 @@ class Unpickler {
   }
 
  private:
+  struct Operation {
+    std::uint8_t code;
+    void (*act)(Unpickler& to);
+  };
+  static const Operation kOperations[];
   static constexpr std::string_view kWhat = "its pickle";
 
-  void step(std::uint8_t code) {
-    switch (code) {
-      case 0x80:  // PROTO
-        if (const auto version = number<std::uint8_t>(); version > 5) cursor_.fail("its pickle has protocol {}", version);
-        return;
-      case 0x95:  // FRAME
-        cursor_.take(8, kWhat);
-        return;
-      case 'N':
-        return push({});
-      case 0x88:
-      case 0x89:  // NEWTRUE, NEWFALSE
-        return push_integer(code == 0x88);
-      case 'K':
-        return push_integer(number<std::uint8_t>());
-      case 'M':
-        return push_integer(number<std::uint16_t>());
-      case 'J':
-        return push_integer(number<std::int32_t>());
-      case 0x8a:  // LONG1
-        return push_long(number<std::uint8_t>());
-      case 'G':
-        cursor_.take(8, kWhat);
-        return push({});
-      case 0x8c:
-      case 'U':  // a text of Python 2
-        return push_text(number<std::uint8_t>());
-      case 'X':
-      case 'T':
-        return push_text(number<std::uint32_t>());
-      case 'C':
-      case 'B':  // bytes
-        cursor_.take(code == 'C' ? number<std::uint8_t>() : number<std::uint32_t>(), kWhat);
-        return push({});
-      case ')':
-      case ']':
-        return push({.kind = Kind::List});
-      case '}':
-        return push({.kind = Kind::Dict});
-      case '(':
-        marks_.push_back(stack_.size());
-        return;
-      case '0':
-        pop();
-        return;
-      default:
-        return combine(code);
-    }
-  }
-
-  /// Opcodes that take values from the stack or the memo.
-  void combine(std::uint8_t code) {
-    switch (code) {
-      case 't':
-      case 'l':
-        return push({.kind = Kind::List, .items = pop_to_mark()});
-      case 'd':
-        return push({.kind = Kind::Dict, .items = pop_pairs()});
-      case 0x85:
-      case 0x86:
-      case 0x87:  // TUPLE1 … TUPLE3
-        return push({.kind = Kind::List, .items = pop_last(code - 0x84u)});
-      case 'a':
-        return append(Kind::List, pop_last(1));
-      case 'e':
-        return append(Kind::List, pop_to_mark());
-      case 's':
-        return append(Kind::Dict, pop_last(2));
-      case 'u':
-        return append(Kind::Dict, pop_pairs());
-      case 'q':
-        return remember(number<std::uint8_t>());
-      case 'r':
-        return remember(number<std::uint32_t>());
-      case 0x94:  // MEMOIZE
-        return remember(static_cast<std::uint32_t>(memo_.size()));
-      case 'h':
-        return recall(number<std::uint8_t>());
-      case 'j':
-        return recall(number<std::uint32_t>());
-      case 'c': {
-        const std::string_view module = line();
-        return push_known(module, line());
-      }
-      case 0x93: {  // STACK_GLOBAL
-        const auto names = pop_last(2);
-        return push_known(value(names[0]).text, value(names[1]).text);
-      }
-      case 'Q':  // BINPERSID
-        return push({.kind = Kind::Storage, .items = expect(pop(), Kind::List).items});
-      case 'R':
-        return reduce();
-      case 'b':  // BUILD: attributes of a dictionary, such as state_dict()'s _metadata
-        pop();
-        expect(top(), Kind::Dict);
-        return;
-      default:
-        cursor_.fail("its pickle has the operation {:#x}, which no file of tensors needs", code);
-    }
-  }
+  void step(std::uint8_t code);
 
   /// The call of a known function, by what it returns.
   void reduce() {
@@ -187,6 +93,16 @@ class Unpickler {
     }
   }
 
+  void push_storage(std::uint32_t id) { push({.kind = Kind::Storage, .items = expect(id, Kind::List).items}); }
+  void push_list(std::vector<std::uint32_t> items) { push({.kind = Kind::List, .items = std::move(items)}); }
+  void push_known_lines() {
+    const std::string_view module = line();
+    push_known(module, line());
+  }
+  void push_known_texts() {
+    const auto names = pop_last(2);
+    push_known(value(names[0]).text, value(names[1]).text);
+  }
   void push_known(std::string_view module, std::string_view name) {
     const auto known =
         std::ranges::find_if(kKnown, [&](const Known& one) { return one.module == module && one.name == name; });
@@ -222,6 +138,19 @@ class Unpickler {
     return text.substr(0, length);
   }
 
+  /// None, or another value that is of no use.
+  void push_other(std::uint64_t bytes) {
+    cursor_.take(bytes, kWhat);
+    push({});
+  }
+  void expect_protocol(std::uint8_t version) {
+    if (version > 5) cursor_.fail("its pickle has protocol {}", version);
+  }
+  /// Attributes of a dictionary, such as state_dict()'s _metadata.
+  void drop_attributes() {
+    pop();
+    expect(top(), Kind::Dict);
+  }
   void push_integer(std::int64_t number) { push({.kind = Kind::Integer, .integer = number}); }
   void push_text(std::uint64_t length) { push({.kind = Kind::Text, .text = cursor_.text(length, kWhat)}); }
   void push(PickleValue value) {
@@ -291,6 +220,59 @@ class Unpickler {
   std::size_t items_ = 0;  ///< of all lists and dictionaries
   std::unordered_map<std::uint32_t, std::uint32_t> memo_;
 };
+
+// By the names of pickletools.py. U and T are texts of Python 2.
+const Unpickler::Operation Unpickler::kOperations[] = {
+    {0x80, [](Unpickler& to) { to.expect_protocol(to.number<std::uint8_t>()); }},             // PROTO
+    {0x95, [](Unpickler& to) { to.cursor_.take(8, kWhat); }},                                 // FRAME
+    {'N', [](Unpickler& to) { to.push({}); }},                                                // NONE
+    {0x88, [](Unpickler& to) { to.push_integer(1); }},                                        // NEWTRUE
+    {0x89, [](Unpickler& to) { to.push_integer(0); }},                                        // NEWFALSE
+    {'K', [](Unpickler& to) { to.push_integer(to.number<std::uint8_t>()); }},                 // BININT1
+    {'M', [](Unpickler& to) { to.push_integer(to.number<std::uint16_t>()); }},                // BININT2
+    {'J', [](Unpickler& to) { to.push_integer(to.number<std::int32_t>()); }},                 // BININT
+    {0x8a, [](Unpickler& to) { to.push_long(to.number<std::uint8_t>()); }},                   // LONG1
+    {'G', [](Unpickler& to) { to.push_other(8); }},                                           // BINFLOAT
+    {'C', [](Unpickler& to) { to.push_other(to.number<std::uint8_t>()); }},                   // SHORT_BINBYTES
+    {'B', [](Unpickler& to) { to.push_other(to.number<std::uint32_t>()); }},                  // BINBYTES
+    {0x8c, [](Unpickler& to) { to.push_text(to.number<std::uint8_t>()); }},                   // SHORT_BINUNICODE
+    {'X', [](Unpickler& to) { to.push_text(to.number<std::uint32_t>()); }},                   // BINUNICODE
+    {'U', [](Unpickler& to) { to.push_text(to.number<std::uint8_t>()); }},                    // SHORT_BINSTRING
+    {'T', [](Unpickler& to) { to.push_text(to.number<std::uint32_t>()); }},                   // BINSTRING
+    {')', [](Unpickler& to) { to.push_list({}); }},                                           // EMPTY_TUPLE
+    {']', [](Unpickler& to) { to.push_list({}); }},                                           // EMPTY_LIST
+    {'}', [](Unpickler& to) { to.push({.kind = Kind::Dict}); }},                              // EMPTY_DICT
+    {'(', [](Unpickler& to) { to.marks_.push_back(to.stack_.size()); }},                      // MARK
+    {'0', [](Unpickler& to) { to.pop(); }},                                                   // POP
+    {'t', [](Unpickler& to) { to.push_list(to.pop_to_mark()); }},                             // TUPLE
+    {'l', [](Unpickler& to) { to.push_list(to.pop_to_mark()); }},                             // LIST
+    {0x85, [](Unpickler& to) { to.push_list(to.pop_last(1)); }},                              // TUPLE1
+    {0x86, [](Unpickler& to) { to.push_list(to.pop_last(2)); }},                              // TUPLE2
+    {0x87, [](Unpickler& to) { to.push_list(to.pop_last(3)); }},                              // TUPLE3
+    {'d', [](Unpickler& to) { to.push({.kind = Kind::Dict, .items = to.pop_pairs()}); }},     // DICT
+    {'a', [](Unpickler& to) { to.append(Kind::List, to.pop_last(1)); }},                      // APPEND
+    {'e', [](Unpickler& to) { to.append(Kind::List, to.pop_to_mark()); }},                    // APPENDS
+    {'s', [](Unpickler& to) { to.append(Kind::Dict, to.pop_last(2)); }},                      // SETITEM
+    {'u', [](Unpickler& to) { to.append(Kind::Dict, to.pop_pairs()); }},                      // SETITEMS
+    {'q', [](Unpickler& to) { to.remember(to.number<std::uint8_t>()); }},                     // BINPUT
+    {'r', [](Unpickler& to) { to.remember(to.number<std::uint32_t>()); }},                    // LONG_BINPUT
+    {0x94, [](Unpickler& to) { to.remember(static_cast<std::uint32_t>(to.memo_.size())); }},  // MEMOIZE
+    {'h', [](Unpickler& to) { to.recall(to.number<std::uint8_t>()); }},                       // BINGET
+    {'j', [](Unpickler& to) { to.recall(to.number<std::uint32_t>()); }},                      // LONG_BINGET
+    {'c', [](Unpickler& to) { to.push_known_lines(); }},                                      // GLOBAL
+    {0x93, [](Unpickler& to) { to.push_known_texts(); }},                                     // STACK_GLOBAL
+    {'Q', [](Unpickler& to) { to.push_storage(to.pop()); }},                                  // BINPERSID
+    {'R', [](Unpickler& to) { to.reduce(); }},                                                // REDUCE
+    {'b', [](Unpickler& to) { to.drop_attributes(); }},                                       // BUILD
+};
+
+void Unpickler::step(std::uint8_t code) {
+  const auto* operation = std::ranges::find(kOperations, code, &Operation::code);
+  if (operation == std::end(kOperations)) {
+    cursor_.fail("its pickle has the operation {:#x}, which no file of tensors needs", code);
+  }
+  operation->act(*this);
+}
 
 }  // namespace
 
