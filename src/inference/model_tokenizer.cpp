@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "inference/language_model.h"
 #include "model/gguf.h"
+#include "model/lora.h"
 
 namespace headlight::inference {
 namespace {
@@ -104,7 +105,8 @@ text::Tokenizer open_tokenizer(const fs::path& name) {
   if (!is_folder && model::GgufFile::is_gguf(path)) {
     return text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(model::first_gguf_part(path))));
   }
-  const fs::path folder = folder_of(path);
+  fs::path folder = folder_of(path);
+  if (model::has_adapter(folder) && !has_tokenizer_files(folder)) folder = model::base_of_adapter(folder);
   const fs::path gguf = has_tokenizer_files(folder) ? fs::path() : only_gguf(folder);
   if (!gguf.empty()) return text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(gguf)));
   return text::Tokenizer::load(folder);

@@ -21,6 +21,7 @@ Checkpoint::Checkpoint(const std::filesystem::path& path) {
   contents->path = path;
   contents->folder = is_folder ? path : path.parent_path();
   contents->files = is_folder ? open_checkpoint_folder(path) : open_checkpoint_file(path);
+  if (!contents->files.base.empty()) contents->folder = contents->files.base;
   is_asked_.resize(contents->files.tensors.all().size());
   contents_ = std::move(contents);
 }

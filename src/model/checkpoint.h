@@ -24,7 +24,8 @@ class Checkpoint {
 
   /// The path that was opened.
   const std::filesystem::path& path() const;
-  /// The folder of config.json and the tokenizer's files: the folder itself, or the file's folder.
+  /// The folder of config.json and the tokenizer's files: the folder itself, the file's folder, or that of an
+  /// adapter's model.
   const std::filesystem::path& folder() const;
   /// The files that hold tensors, sorted.
   const std::vector<std::filesystem::path>& files() const;

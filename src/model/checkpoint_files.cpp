@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "model/lora.h"
 #include "model/safetensors.h"
 #include "model/torch_file.h"
 
@@ -19,8 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kAdapter =
-    "a LoRA adapter without its base model: merge the two in Python (PEFT's merge_and_unload), then call "
-    "save_pretrained(folder)";
+    "a LoRA adapter without its adapter_config.json, which names the model that it changes: download the whole folder";
 constexpr std::string_view kOriginal =
     "Headlight reads safetensors, PyTorch's files and GGUF: download the model in one of them, or convert it in Python with "
     "transformers";
@@ -141,8 +141,7 @@ std::string describe_folder(const fs::path& folder) {
   struct Other {
     std::string_view file, what;
   };
-  constexpr std::array<Other, 14> kOthers{{
-      {"adapter_config.json", kAdapter},
+  constexpr std::array<Other, 13> kOthers{{
       {"adapter_model.safetensors", kAdapter},
       {"model.onnx", kOriginal},
       {"onnx/model.onnx", kOriginal},
@@ -161,6 +160,26 @@ std::string describe_folder(const fs::path& folder) {
   if (found == kOthers.end()) return "";
   if (found->what == kAdapter) return fmt::format("{} holds {}", folder.string(), kAdapter);
   return fmt::format("{} holds its weights as {} only: {}", folder.string(), found->file, found->what);
+}
+
+/// Whole files or shards, in the order in which transformers looks for them; none when there are none.
+std::optional<CheckpointFiles> open_weights(const fs::path& folder) {
+  for (const std::string_view name : {"model.safetensors", "pytorch_model.bin"}) {
+    const fs::path file = folder / name, index = folder / fmt::format("{}.index.json", name);
+    if (is_file(file)) return open_checkpoint_file(file);
+    if (is_file(index)) return open_shards(index);
+  }
+  return std::nullopt;
+}
+
+CheckpointFiles open_adapter(const fs::path& folder) {
+  const fs::path base = base_of_adapter(folder);
+  std::optional<CheckpointFiles> files = open_weights(base);
+  if (!files) throw Error("{}: its model {} has neither safetensors nor PyTorch's files", folder.string(), base.string());
+  files->tensors = with_adapter(files->tensors, folder);
+  files->paths.push_back(folder / "adapter_model.safetensors");
+  files->base = base;
+  return *std::move(files);
 }
 
 /// "checkpoint-500": of the folders that transformers' Trainer writes into its output folder, the one of the latest step;
@@ -196,12 +215,8 @@ CheckpointFiles open_checkpoint_file(const fs::path& path) {
 }
 
 CheckpointFiles open_checkpoint_folder(const fs::path& folder) {
-  // In the order in which transformers looks for them.
-  for (const std::string_view name : {"model.safetensors", "pytorch_model.bin"}) {
-    const fs::path file = folder / name, index = folder / fmt::format("{}.index.json", name);
-    if (is_file(file)) return open_checkpoint_file(file);
-    if (is_file(index)) return open_shards(index);
-  }
+  if (auto files = open_weights(folder)) return *std::move(files);
+  if (has_adapter(folder)) return open_adapter(folder);
   std::vector<fs::path> gguf_files = files_with(".gguf", folder);
   std::erase_if(gguf_files, [](const fs::path& file) { return first_gguf_part(file) != file; });
   if (gguf_files.size() == 1) return open_checkpoint_file(gguf_files.front());

@@ -111,7 +111,8 @@ void add_models(const std::string& name, const fs::path& folder, bool is_reposit
   }
   // Many repositories have the same weights in both formats.
   if (bytes == 0) bytes = torch_bytes;
-  if (bytes != 0 && file_bytes(folder / "config.json")) found.push_back({.name = name, .path = folder, .bytes = bytes});
+  const bool is_model = file_bytes(folder / "config.json") || file_bytes(folder / "adapter_config.json");
+  if (bytes != 0 && is_model) found.push_back({.name = name, .path = folder, .bytes = bytes});
 }
 
 }  // namespace

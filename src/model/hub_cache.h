@@ -29,8 +29,9 @@ std::string model_name(const std::filesystem::path& path);
 std::filesystem::path find_revision(const std::filesystem::path& cache, std::string_view name, std::string_view revision);
 
 /// The models in a folder, sorted by name: of a Hugging Face cache each model's revision "main" (else
-/// the newest); of any other folder itself and the folders and .gguf files in it. A model is a folder with config.json and
-/// .safetensors or pytorch_model*.bin files, or a .gguf file. Unreadable entries and broken links are skipped.
+/// the newest); of any other folder itself and the folders and .gguf files in it. A model is a folder with config.json (or
+/// an adapter's) and .safetensors or pytorch_model*.bin files, or a .gguf file. Unreadable entries and broken links are
+/// skipped.
 std::vector<FoundModel> find_models(const std::filesystem::path& folder);
 
 }  // namespace headlight::model
