@@ -183,7 +183,6 @@ TEST_SUITE("gpu") {
     sweep.run({.arguments = small({"--text-file", "-"}), .file = kInputFile, .input = few});
     sweep.run({.arguments = small({"--text", "a b", "--mask-file", file("mask.json", "[[true, false], [true, true]]")}),
                .file = "/mask.json"});
-    sweep.run({.arguments = exported({"--capture", golden("captures/compressed.npz")}), .file = "/compressed.npz"});
     sweep.run({.arguments = exported({"--capture", golden("captures/translator.npz")}), .file = "/translator.json"});
     sweep.run({.arguments = {"generate", "--max-tokens", "2"}, .file = kInputFile, .input = few});
     sweep.run({.arguments = {"translate"}, .file = kInputFile, .input = "ein hund\nein mann\n"});
