@@ -6,19 +6,13 @@
 #include <fmt/format.h>
 
 #include "app/quantities/shown_map.h"
-#include "app/views/block/block_view.h"
 #include "app/views/flow/flow_view.h"
 #include "app/views/head/head_view.h"
 #include "app/views/heads/heads_view.h"
-#include "app/views/lines/lines_view.h"
 #include "app/views/logits/logits_view.h"
-#include "app/views/model/model_view.h"
-#include "app/views/neuron/neuron_view.h"
+#include "app/views/open_views.h"
 #include "app/views/patching/patching_view.h"
-#include "app/views/predictions/predictions_view.h"
-#include "app/views/side_by_side/side_by_side_view.h"
 #include "app/views/steps/steps_view.h"
-#include "app/views/text/text_view.h"
 #include "app/views/what_if/what_if_view.h"
 #include "attribution/additive_stack.h"
 

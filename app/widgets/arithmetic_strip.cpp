@@ -32,19 +32,19 @@ void draw_buttons(Frame& frame, const Arithmetic& arithmetic, const std::optiona
   ImGui::SameLine(ImGui::GetContentRegionMax().x - copy_width - (has_terms ? expand_width + gap : 0.0F) -
                   (number ? origin_width + gap : 0.0F));
   if (number) {
-    if (ImGui::Button("From?", {origin_width, 0.0F})) frame.transient.asked_number = number;
-    mark_last_item(frame, "arithmetic.origin", "Where this number is from: tensors, inputs, operation, precision (O).");
+    if (draw_button(frame, "From?", "arithmetic.origin",
+                    "Where this number is from: tensors, inputs, operation, precision (O).", origin_width))
+      frame.transient.asked_number = number;
     ImGui::SameLine();
   }
   if (has_terms) {
-    if (ImGui::Button(expand, {expand_width, 0.0F})) shows_all = !shows_all;
-    mark_last_item(frame, "arithmetic.all");
-    explain_last_item(frame, "Every product of the sum, the largest first");
+    if (draw_button(frame, expand, "arithmetic.all", "Every product of the sum, the largest first", expand_width))
+      shows_all = !shows_all;
     ImGui::SameLine();
   }
-  if (ImGui::Button("Copy", {copy_width, 0.0F})) ImGui::SetClipboardText(write_all(arithmetic).c_str());
-  mark_last_item(frame, "arithmetic.copy");
-  explain_last_item(frame, "Copies the whole calculation with every term. Click a cell to hold it.");
+  if (draw_button(frame, "Copy", "arithmetic.copy", "Copies the whole calculation with every term. Click a cell to hold it.",
+                  copy_width))
+    ImGui::SetClipboardText(write_all(arithmetic).c_str());
 }
 
 /// Every product on a line of its own.
@@ -93,7 +93,6 @@ void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& sho
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(16.0F, 10.0F));
   ImGui::BeginChild("arithmetic", ImVec2(0.0F, strip.height), false,
                     ImGuiWindowFlags_AlwaysUseWindowPadding | ImGuiWindowFlags_NoScrollbar);
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 low = ImGui::GetWindowPos();
   const ImVec2 size = ImGui::GetWindowSize();
   if (!strip.arithmetic) {
@@ -103,16 +102,10 @@ void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& sho
         "it.");
   } else {
     const shell::Color role = strip.color;
-    list->AddRectFilled(ImVec2(low.x, low.y + 8.0F), ImVec2(low.x + 4.0F, low.y + size.y - 8.0F), role, 2.0F);
-    {
-      const Ink ink(fonts.strong, role);
-      ImGui::TextUnformatted(strip.title);
-    }
+    fill_rect({low.x, low.y + 8.0F}, {low.x + 4.0F, low.y + size.y - 8.0F}, role, 2.0F);
+    write(fonts.strong, role, strip.title);
     ImGui::SameLine(0.0F, 12.0F);
-    {
-      const Ink ink(fonts.body, theme.text_dim);
-      ImGui::TextUnformatted(strip.tokens.c_str());
-    }
+    write(fonts.body, theme.text_dim, strip.tokens);
     draw_buttons(frame, *strip.arithmetic, strip.number, shows_all);
     const bool has_list = shows_all && !strip.arithmetic->terms.empty();
     draw_equation(frame, *strip.arithmetic, !has_list);

@@ -31,19 +31,17 @@ glm::vec2 text_size(ImFont* font, const std::string& text) {
 }
 
 /// Text in the middle of a cell.
-void put(ImDrawList* list, ImFont* font, const view::Rect& cell, shell::Color color, const std::string& text) {
+void put(ImFont* font, const view::Rect& cell, shell::Color color, const std::string& text) {
   const glm::vec2 size = text_size(font, text);
   if (size.x > cell.size.x) return;
-  list->AddText(font, font_size(font), to_imgui(glm::round(cell.origin + (cell.size - size) * 0.5F)), color, text.c_str());
+  put_text(font, glm::round(cell.origin + (cell.size - size) * 0.5F), color, text);
 }
 
 /// The same on its own background, for hatched cells.
-void put_on_plate(ImDrawList* list, ImFont* font, const view::Rect& cell, const shell::Theme& theme,
-                  const std::string& text) {
+void put_on_plate(ImFont* font, const view::Rect& cell, const shell::Theme& theme, const std::string& text) {
   const glm::vec2 half = text_size(font, text) * 0.5F, edge(3.0F, 0.0F);
-  list->AddRectFilled(to_imgui(cell.center() - half - edge), to_imgui(cell.center() + half + edge), theme.hatch_ground,
-                      2.0F);
-  put(list, font, cell, theme.text_dim, text);
+  fill_rect(cell.center() - half - edge, cell.center() + half + edge, theme.hatch_ground, 2.0F);
+  put(font, cell, theme.text_dim, text);
 }
 
 /// The cells of an image that are inside its clip rectangle and the draw list's.
@@ -93,8 +91,8 @@ void draw_dropped_cells(Frame& frame, const shell::HeatmapImage& image, const at
       const glm::vec2 arm(has_number ? 3.5F : std::min(cell.size.x, cell.size.y) * 0.25F);
       const glm::vec2 low = middle - arm, high = middle + arm;
       const shell::Color ink = readable_on(color_of(image, 0.0F));
-      list->AddLine(to_imgui(low), to_imgui(high), ink, 1.5F);
-      list->AddLine(ImVec2(low.x, high.y), ImVec2(high.x, low.y), ink, 1.5F);
+      draw_line(low, high, ink, 1.5F);
+      draw_line({low.x, high.y}, {high.x, low.y}, ink, 1.5F);
     }
   }
 }
@@ -125,7 +123,7 @@ void draw_weight_marks(Frame& frame, const shell::HeatmapImage& image, const att
     const float right = std::min(image.area.end().x, cells.high.x);
     const view::Rect band{.origin = {left, cells.rect(row, 0).origin.y}, .size = {right - left, cells.cell.y}};
     const char* text = band.size.x > 80.0F ? "no weights" : "none";
-    if (text_width(font, text) < band.size.x) put_on_plate(list, font, band, frame.ui.theme(), text);
+    if (text_width(font, text) < band.size.x) put_on_plate(font, band, frame.ui.theme(), text);
   }
 }
 
@@ -149,9 +147,9 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
       const view::Rect cell = cells.rect(row, column);
       if (!is_masked_here(tile, row, column)) {
         const shell::Color ground = std::isfinite(value) ? color_of(image, value * factor) : view::kNotFinitePacked;
-        put(list, font, cell, readable_on(ground), std::isnan(value) ? "NaN" : fitting(value));
+        put(font, cell, readable_on(ground), std::isnan(value) ? "NaN" : fitting(value));
       } else if (tile.request.stage == Stage::Masked || (tile.request.stage == Stage::Weights && value >= 0.005F)) {
-        put_on_plate(list, font, cell, theme, fitting(value));
+        put_on_plate(font, cell, theme, fitting(value));
       }
     }
   }

@@ -49,7 +49,7 @@ void draw_small_color_bar(const Frame& frame, const view::Rect& bar, const shell
     const float width = text_width(font, text);
     // The ends' labels are inside the bar, the middle's is centred.
     const float x = bar.origin.x + (bar.size.x - width) * position;
-    list->AddText(font, font_size(font), ImVec2(std::round(x), bar.end().y + 2.0F), theme.text_dim, text.c_str());
+    put_text(font, {std::round(x), bar.end().y + 2.0F}, theme.text_dim, text);
   };
   put(image.spread == view::ScaleSpread::Log ? view::log_floor(image.low, image.high) : image.low, 0.0F);
   put(image.high, 1.0F);
@@ -63,15 +63,13 @@ void draw_color_bar(const Frame& frame, const view::Rect& bar, const shell::Heat
   ImFont* words = frame.ui.fonts().small;
   ImDrawList* list = ImGui::GetWindowDrawList();
   draw_gradient(list, bar, image, axis, true);
-  list->AddRect(to_imgui(bar.origin), to_imgui(bar.end()), theme.border);
-  list->AddText(words, font_size(words), ImVec2(bar.origin.x, bar.origin.y - font_size(words) - 6.0F), theme.text_dim,
-                caption);
+  outline_rect(bar, theme.border);
+  put_text(words, {bar.origin.x, bar.origin.y - font_size(words) - 6.0F}, theme.text_dim, caption);
   const std::vector<view::Tick> ticks = view::make_bar_ticks(axis, image.spread, bar.size.y, font_size(font));
   for (const view::Tick& tick : ticks) {
     const float y = bar.origin.y + bar.size.y * (1.0F - view::position_in(axis, image.spread, tick.value));
-    list->AddLine(ImVec2(bar.end().x, y), ImVec2(bar.end().x + 4.0F, y), theme.text_dim);
-    list->AddText(font, font_size(font), ImVec2(bar.end().x + 7.0F, std::round(y - font_size(font) * 0.5F)), theme.text_dim,
-                  tick.label.c_str());
+    draw_line({bar.end().x, y}, {bar.end().x + 4.0F, y}, theme.text_dim);
+    put_text(font, {bar.end().x + 7.0F, std::round(y - font_size(font) * 0.5F)}, theme.text_dim, tick.label);
   }
 }
 

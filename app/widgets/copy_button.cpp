@@ -11,9 +11,7 @@ bool draw_copy_button(Frame& frame, std::string name, const char* explanation) {
   const float width = button_width(kCopyCsv);
   const float at = ImGui::GetContentRegionMax().x - width;
   if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kCopyGap <= at) ImGui::SameLine(at);
-  const bool is_clicked = ImGui::Button(kCopyCsv);
-  mark_last_item(frame, std::move(name), explanation);
-  return is_clicked;
+  return draw_button(frame, kCopyCsv, std::move(name), explanation);
 }
 
 }  // namespace headlight::app

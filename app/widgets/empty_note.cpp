@@ -12,16 +12,10 @@ void draw_empty_note(Frame& frame, const std::string& name, const std::string& t
   const float left = ImGui::GetCursorPosX() + std::round((ImGui::GetContentRegionAvail().x - width) * 0.5F);
   ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.34F)});
   ImGui::PushTextWrapPos(left + width);
-  {
-    const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
-    ImGui::TextUnformatted(title.c_str());
-  }
+  write(frame.ui.fonts().title, frame.ui.theme().text, title);
   frame.mark(name, last_item_rect());
   ImGui::SetCursorPosX(left);
-  {
-    const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(text.c_str());
-  }
+  write(frame.ui.fonts().body, frame.ui.theme().text_dim, text);
   ImGui::PopTextWrapPos();
 }
 

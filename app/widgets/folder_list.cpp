@@ -151,11 +151,11 @@ std::optional<fs::path> FolderList::take(const Entry& entry, bool takes_models) 
 void FolderList::draw_places(Frame& frame) {
   for (const Place& place : places_) {
     frame.ui.ensure_glyphs(place.name);
-    if (ImGui::Button(place.name.c_str())) {
+    if (draw_button(frame, place.name.c_str(), "folder.place." + place.name,
+                    fmt::format("Goes to {}.", place.folder.string()).c_str())) {
       enter(place.folder);
       focus_ = shell::FieldFocus::AtEnd;
     }
-    mark_last_item(frame, "folder.place." + place.name, fmt::format("Goes to {}.", place.folder.string()).c_str());
     ImGui::SameLine();
   }
   ImGui::Checkbox("Hidden", &shows_hidden_);
@@ -225,8 +225,8 @@ std::optional<fs::path> FolderList::draw_entries(Frame& frame, const std::vector
     }
   }
   if (shown.empty()) {
-    const Ink ink(frame.ui.fonts().small, theme.text_dim);
-    ImGui::TextUnformatted(typed_.empty() ? "Nothing to choose in here" : "Nothing has this in its name");
+    write(frame.ui.fonts().small, theme.text_dim,
+          typed_.empty() ? "Nothing to choose in here" : "Nothing has this in its name");
   }
   ImGui::EndChild();
   ImGui::PopStyleColor();
@@ -237,10 +237,8 @@ std::optional<fs::path> FolderList::draw_entries(Frame& frame, const std::vector
 std::optional<fs::path> FolderList::draw(Frame& frame, float height) {
   const shell::Theme& theme = frame.ui.theme();
   frame.ui.ensure_glyphs(folder_.string());
-  {
-    const Ink ink(frame.ui.fonts().strong, theme.text);
-    ImGui::TextUnformatted(fit_text(frame.ui.fonts().strong, folder_.string(), ImGui::GetContentRegionAvail().x).c_str());
-  }
+  write(frame.ui.fonts().strong, theme.text,
+        fit_text(frame.ui.fonts().strong, folder_.string(), ImGui::GetContentRegionAvail().x));
   draw_places(frame);
   const bool is_taken = frame.ui.is_pressed(shell::Key::Enter, shell::kControl);
   const fs::path here = folder_;
@@ -255,13 +253,10 @@ std::optional<fs::path> FolderList::draw(Frame& frame, float height) {
           draw_entries(frame, listed(), height - ImGui::GetFrameHeightWithSpacing() * 2.0F))
     chosen = clicked;
 
-  constexpr float kWidth = 140.0F;
-  if (ImGui::Button("Use this folder", {kWidth, 0.0F})) chosen = folder_;
+  if (draw_button(frame, "Use this folder", "folder.use", nullptr, 140.0F)) chosen = folder_;
   if (is_taken) chosen = here;
-  mark_last_item(frame, "folder.use");
   ImGui::SameLine();
-  const bool is_cancelled = ImGui::Button("Back", {96.0F, 0.0F});
-  mark_last_item(frame, "folder.back");
+  const bool is_cancelled = draw_button(frame, "Back", "folder.back", nullptr, 96.0F);
   if (chosen) remember_folder(folder_);
   if (chosen || is_cancelled) is_open_ = false;
   return chosen;

@@ -68,10 +68,7 @@ float Form::begin_field(const char* label, const char* explanation) {
   const float left = ImGui::GetCursorPosX();
   const float width = ImGui::GetContentRegionAvail().x;
   ImGui::AlignTextToFramePadding();
-  {
-    const Ink ink(frame_.ui.fonts().body, frame_.ui.theme().text_dim);
-    ImGui::TextUnformatted(label);
-  }
+  write(frame_.ui.fonts().body, frame_.ui.theme().text_dim, label);
   explain_last_item(frame_, explanation);
   const float field = std::round(width * kFieldStart);
   ImGui::SameLine(left + field, 0.0F);
@@ -105,11 +102,11 @@ bool Form::number(const char* name, const char* label, std::uint64_t& value, con
 
   ImGui::PushButtonRepeat(true);
   ImGui::SameLine();
-  if (ImGui::Button("\u2212", {step_width, 0.0F})) value = std::clamp(range.below, range.low, range.high);
-  mark_last_item(frame_, id + ".less", "One step down; held, it repeats.");
+  if (draw_button(frame_, "\u2212", id + ".less", "One step down; held, it repeats.", step_width))
+    value = std::clamp(range.below, range.low, range.high);
   ImGui::SameLine();
-  if (ImGui::Button("+", {step_width, 0.0F})) value = std::clamp(range.above, range.low, range.high);
-  mark_last_item(frame_, id + ".more", "One step up; held, it repeats.");
+  if (draw_button(frame_, "+", id + ".more", "One step up; held, it repeats.", step_width))
+    value = std::clamp(range.above, range.low, range.high);
   ImGui::PopButtonRepeat();
   if (range.other) {
     ImGui::SameLine();
@@ -167,7 +164,7 @@ bool Form::toggle(const char* name, const char* label, bool& is_on, std::string_
     return shell::with_alpha(color, static_cast<std::uint32_t>(static_cast<float>(color >> 24) * alpha_scale));
   };
   const float text_y = origin.y + std::round((height - font_size(body)) * 0.5F);
-  list->AddText(body, font_size(body), {origin.x, text_y}, faded(theme.text_dim), label);
+  put_text(body, {origin.x, text_y}, faded(theme.text_dim), label);
   const ImVec2 track(origin.x + width - kWidth, origin.y + std::round((height - kHeight) * 0.5F));
   if (!keys.empty()) {
     ImFont* small = frame_.ui.fonts().small;
@@ -177,8 +174,9 @@ bool Form::toggle(const char* name, const char* label, bool& is_on, std::string_
   }
   const shell::Color ground = is_on ? (is_hovered ? theme.accent_hover : theme.accent) : theme.field;
   const ImVec2 track_end(track.x + kWidth, track.y + kHeight);
-  list->AddRectFilled(track, track_end, faded(ground), kHeight * 0.5F);
-  if (!is_on) list->AddRect(track, track_end, faded(is_hovered ? theme.text_dim : theme.border), kHeight * 0.5F);
+  fill_rect(to_glm(track), to_glm(track_end), faded(ground), kHeight * 0.5F);
+  if (!is_on)
+    outline_rect(to_glm(track), to_glm(track_end), faded(is_hovered ? theme.text_dim : theme.border), kHeight * 0.5F);
   const float knob_x = is_on ? track_end.x - kHeight * 0.5F : track.x + kHeight * 0.5F;
   list->AddCircleFilled({knob_x, track.y + kHeight * 0.5F}, kHeight * 0.5F - 4.0F,
                         faded(is_on ? theme.text_on_accent : theme.text_dim), 24);
@@ -215,8 +213,7 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float height = ImGui::GetFrameHeight();
   const float rounding = ImGui::GetStyle().FrameRounding;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(origin, {origin.x + width, origin.y + height}, theme.field, rounding);
+  fill_rect(to_glm(origin), {origin.x + width, origin.y + height}, theme.field, rounding);
   ImFont* font = frame_.ui.fonts().small;
   const shell::ControlGroup group(frame_.ui.keyboard(), "segments");
   bool has_changed = false;
@@ -237,20 +234,19 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
       has_changed = true;
     }
     if (is_chosen || is_hovered) {
-      list->AddRectFilled({x0 + 2.0F, origin.y + 2.0F}, {x1 - 2.0F, origin.y + height - 2.0F},
-                          is_chosen ? theme.active : theme.hover, rounding - 1.0F);
+      fill_rect({x0 + 2.0F, origin.y + 2.0F}, {x1 - 2.0F, origin.y + height - 2.0F}, is_chosen ? theme.active : theme.hover,
+                rounding - 1.0F);
     }
     const ImVec2 size = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, choices[i]);
     if (is_chosen) {  // as draw_segmented() does
       const float middle = std::round((x0 + x1) * 0.5F), half = std::round(size.x * 0.5F), bottom = origin.y + height;
-      list->AddRectFilled({middle - half, bottom - 4.0F}, {middle + half, bottom - 2.0F},
-                          is_read_only_ ? theme.text_dim : theme.accent, 1.0F);
+      fill_rect({middle - half, bottom - 4.0F}, {middle + half, bottom - 2.0F},
+                is_read_only_ ? theme.text_dim : theme.accent, 1.0F);
     }
-    list->AddText(font, font_size(font),
-                  {std::round((x0 + x1 - size.x) * 0.5F), std::round(origin.y + (height - size.y) * 0.5F)},
-                  is_chosen ? theme.text : theme.text_dim, choices[i]);
+    put_text(font, {std::round((x0 + x1 - size.x) * 0.5F), std::round(origin.y + (height - size.y) * 0.5F)},
+             is_chosen ? theme.text : theme.text_dim, choices[i]);
   }
-  list->AddRect(origin, {origin.x + width, origin.y + height}, theme.border, rounding);
+  outline_rect(to_glm(origin), {origin.x + width, origin.y + height}, theme.border, rounding);
   ImGui::PopID();
   return has_changed;
 }
@@ -294,16 +290,12 @@ bool Form::value_with_button(const char* name, const char* label, std::string_vi
   const float taken = button_width(button_label);
   ImGui::SameLine(left + width - taken, 0.0F);
   const ReadOnly read_only(is_read_only_ || !is_enabled);
-  const bool was_clicked = ImGui::Button(button_label);
-  mark_last_item(frame_, mark_name(name));
-  return was_clicked;
+  return draw_button(frame_, button_label, mark_name(name));
 }
 
 bool Form::button(const char* name, const char* label, float width) {
   const ReadOnly read_only(is_read_only_);
-  const bool was_clicked = ImGui::Button(label, {width, 0.0F});
-  mark_last_item(frame_, mark_name(name));
-  return was_clicked;
+  return draw_button(frame_, label, mark_name(name), nullptr, width);
 }
 
 bool Form::fold(const char* name, const char* label, bool& is_open, const char* explanation) {
@@ -319,8 +311,7 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame_.ui.fonts().body;
   draw_arrow(list, {origin.x + 5.0F, origin.y + height * 0.5F}, is_open, ink);
-  list->AddText(font, font_size(font), {origin.x + 18.0F, origin.y + std::round((height - font_size(font)) * 0.5F)}, ink,
-                label);
+  put_text(font, {origin.x + 18.0F, origin.y + std::round((height - font_size(font)) * 0.5F)}, ink, label);
   return is_open;
 }
 
@@ -354,8 +345,7 @@ bool draw_section_head(Frame& frame, const char* name, const char* title, bool& 
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame.ui.fonts().strong;
   draw_arrow(list, {origin.x + 5.0F, origin.y + kHeight * 0.5F}, is_open, is_hovered ? theme.text : theme.text_dim);
-  list->AddText(font, font_size(font), {origin.x + 18.0F, origin.y + std::round((kHeight - font_size(font)) * 0.5F)},
-                theme.text, title);
+  put_text(font, {origin.x + 18.0F, origin.y + std::round((kHeight - font_size(font)) * 0.5F)}, theme.text, title);
   return is_open;
 }
 

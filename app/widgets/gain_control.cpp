@@ -40,37 +40,35 @@ void draw_gain_control(Frame& frame) {
   if (edited != gain && std::isfinite(edited)) set_head_gain(frame.state, selection.block, selection.head, edited);
   ImGui::SameLine();
   const float button = gain_control_width(frame) - kFieldWidth - ImGui::GetStyle().ItemSpacing.x;
-  if (ImGui::Button(button_label(gain), {button, 0.0F})) {
+  if (draw_button(frame, button_label(gain), "head.knock_out",
+                  gain == 1.0F ? nullptr : "Brings the head back with a gain of 1 (K).", button)) {
     set_head_gain(frame.state, selection.block, selection.head, gain == 1.0F ? 0.0F : 1.0F);
   }
-  mark_last_item(frame, "head.knock_out", gain == 1.0F ? nullptr : "Brings the head back with a gain of 1 (K).");
 }
 
 void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const view::Rect& box) {
   const float gain = head_gain(frame.state, block, head);
   const std::optional<attention::ReplacementPattern> pattern = fixed_pattern(frame.state, block, head);
   const shell::Theme& theme = frame.ui.theme();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 low = to_imgui(box.origin), high = to_imgui(box.end());
+  const glm::vec2 low = box.origin, high = box.end();
   if (pattern) {
     const std::string name(attention::to_string(pattern->kind));
     ImFont* font = frame.ui.fonts().small;
-    list->AddRectFilled(low, {low.x + text_width(font, name) + 6.0F, low.y + font_size(font) + 2.0F}, theme.popup, 2.0F);
-    list->AddText(font, font_size(font), {low.x + 3.0F, low.y + 1.0F}, theme.warning, name.c_str());
+    fill_rect(low, {low.x + text_width(font, name) + 6.0F, low.y + font_size(font) + 2.0F}, theme.popup, 2.0F);
+    put_text(font, {low.x + 3.0F, low.y + 1.0F}, theme.warning, name);
   }
   if (gain == 1.0F) return;
   if (gain == 0.0F) {
-    list->AddRectFilled(low, high, shell::with_alpha(theme.panel, 150));
-    list->AddLine(low, high, theme.warning, 2.0F);
-    list->AddLine({low.x, high.y}, {high.x, low.y}, theme.warning, 2.0F);
+    fill_rect(box, shell::with_alpha(theme.panel, 150));
+    draw_line(box.origin, box.end(), theme.warning, 2.0F);
+    draw_line({low.x, high.y}, {high.x, low.y}, theme.warning, 2.0F);
     return;
   }
   ImFont* font = frame.ui.fonts().small;
   const std::string text = fmt::format("×{:.3g}", gain);
   const float width = text_width(font, text) + 6.0F;
-  list->AddRectFilled({high.x - width, high.y - font_size(font) - 2.0F}, high, theme.popup, 2.0F);
-  list->AddText(font, font_size(font), {high.x - width + 3.0F, high.y - font_size(font) - 1.0F}, theme.warning,
-                text.c_str());
+  fill_rect({high.x - width, high.y - font_size(font) - 2.0F}, high, theme.popup, 2.0F);
+  put_text(font, {high.x - width + 3.0F, high.y - font_size(font) - 1.0F}, theme.warning, text);
 }
 
 }  // namespace headlight::app

@@ -20,19 +20,13 @@ std::uint32_t draw_stepper(Frame& frame, const char* name, const char* label, st
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(label);
   ImGui::SameLine(0.0F, 6.0F);
-  ImGui::BeginDisabled(value == 0);
-  const bool goes_back = ImGui::ArrowButton("previous", ImGuiDir_Left);
-  ImGui::EndDisabled();
-  mark_last_item(frame, fmt::format("control.{}.previous", name));
-  explain_last_item(frame, fmt::format("The {} before", name).c_str());
+  const bool goes_back = draw_arrow_button(frame, "previous", ImGuiDir_Left, fmt::format("control.{}.previous", name),
+                                           fmt::format("The {} before", name).c_str(), value > 0);
   ImGui::SameLine(0.0F, 4.0F);
   ImGui::Text("%*u", count > 10 ? 2 : 1, value);
   ImGui::SameLine(0.0F, 4.0F);
-  ImGui::BeginDisabled(value + 1 >= count);
-  const bool goes_on = ImGui::ArrowButton("next", ImGuiDir_Right);
-  ImGui::EndDisabled();
-  mark_last_item(frame, fmt::format("control.{}.next", name));
-  explain_last_item(frame, fmt::format("The next {}", name).c_str());
+  const bool goes_on = draw_arrow_button(frame, "next", ImGuiDir_Right, fmt::format("control.{}.next", name),
+                                         fmt::format("The next {}", name).c_str(), value + 1 < count);
   ImGui::PopID();
   return goes_back ? value - 1 : goes_on ? value + 1 : value;
 }

@@ -67,20 +67,19 @@ void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optio
 void draw_labels(const Frame& frame, const HeadMap& map, const Grid& grid, ImVec2 origin) {
   const shell::Color color = frame.ui.theme().text_dim;
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   std::uint32_t step = 1;  // heads whose numbers are written
   while (static_cast<float>(step) * (grid.cell.x + kHeadMapGap) < text_width(font, "000") + 2.0F) ++step;
   for (std::uint32_t head = 0; head < grid.heads; head += step) {
     const std::string number = std::to_string(head);
     const float x = origin.x + kHeadMapGutter + static_cast<float>(head) * (grid.cell.x + kHeadMapGap) +
                     (grid.cell.x - text_width(font, number)) * 0.5F;
-    list->AddText(font, font_size(font), {std::round(x), origin.y}, color, number.c_str());
+    put_text(font, {std::round(x), origin.y}, color, number);
   }
   for (std::size_t row = 0; row < map.layers.size(); ++row) {
     if (grid.cell.y < font_size(font) && row % 2 != 0) continue;
     const float y = origin.y + kHeader + static_cast<float>(row) * (grid.cell.y + kHeadMapGap);
-    list->AddText(font, font_size(font), {origin.x, std::round(y + (grid.cell.y - font_size(font)) * 0.5F)}, color,
-                  fmt::format("L{}", map.layers[row].block.layer.value).c_str());
+    put_text(font, {origin.x, std::round(y + (grid.cell.y - font_size(font)) * 0.5F)}, color,
+             fmt::format("L{}", map.layers[row].block.layer.value));
   }
 }
 

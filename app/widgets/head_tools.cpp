@@ -54,9 +54,9 @@ void draw_finds(Frame& frame, const std::string& name) {
     if (!has_patterns && evaluation::is_of_pattern(kFinds[i].metric)) continue;
     const float width = button_width(kFinds[i].label);
     if (!std::exchange(is_first, false)) continue_line(width, 4.0F);
-    if (ImGui::Button(kFinds[i].label)) frame.start_command(kFinds[i].command);
-    mark_last_item(frame, fmt::format("{}.find.{}", name, i),
-                   fmt::format("Selects the head with the largest value. {}", text_of(kFinds[i].metric).help).c_str());
+    if (draw_button(frame, kFinds[i].label, fmt::format("{}.find.{}", name, i),
+                    fmt::format("Selects the head with the largest value. {}", text_of(kFinds[i].metric).help).c_str()))
+      frame.start_command(kFinds[i].command);
   }
 }
 
@@ -67,10 +67,7 @@ void choose_scoring(Frame& frame, const std::string& name) {
   const std::vector<std::string> exclusions = {"all", "no first", "no current", "neither"};
   continue_line(label_width(frame, "Score") + segmented_width(frame, measures), kToolGap);
   draw_label(frame, "Score");
-  auto measure = static_cast<std::size_t>(scoring.measure);
-  if (draw_segmented(frame, (name + ".measure").c_str(), measures, measure)) {
-    scoring.measure = static_cast<evaluation::PatternMeasure>(measure);
-  }
+  draw_segmented(frame, (name + ".measure").c_str(), measures, scoring.measure);
   if (scoring.measure == evaluation::PatternMeasure::Mean) return;  // of which no cell is left out
   continue_line(label_width(frame, "Keys") + segmented_width(frame, exclusions), kToolGap);
   draw_label(frame, "Keys");
@@ -149,10 +146,7 @@ void draw_head_sentence(Frame& frame, const char* name, const ShownMetrics& metr
   const evaluation::HeadMetrics* known = metrics.of(head);
   const std::string sentence = known ? head_sentence(head, *known) : std::string("\u2013");
   const std::string coverage = coverage_text(metrics);
-  {
-    const Ink ink(frame.ui.fonts().strong, theme.text);
-    ImGui::TextUnformatted(fit_text(frame.ui.fonts().strong, sentence, ImGui::GetContentRegionAvail().x).c_str());
-  }
+  write(frame.ui.fonts().strong, theme.text, fit_text(frame.ui.fonts().strong, sentence, ImGui::GetContentRegionAvail().x));
   frame.mark(std::string(name) + ".sentence", last_item_rect());
   const Ink ink(frame.ui.fonts().small, theme.text_dim);
   std::string how = coverage;
@@ -181,11 +175,10 @@ bool has_heads_to_show(Frame& frame, const char* name, const ShownMetrics& metri
   }
   frame.mark(std::string(name) + ".empty", last_item_rect());
   if (waits) return false;
-  if (ImGui::Button("Show all heads")) {
+  if (draw_button(frame, "Show all heads", std::string(name) + ".show_all", "Shows every head again.")) {
     frame.state.heads.filter.reset();
     frame.state.heads.only_pinned = false;
   }
-  mark_last_item(frame, std::string(name) + ".show_all", "Shows every head again.");
   return false;
 }
 

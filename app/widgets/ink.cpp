@@ -10,17 +10,54 @@ namespace {
 
 void show_tooltip(Frame& frame, std::string_view text) {
   if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled) || !frame.ui.wants_tooltip()) return;
-  begin_tooltip(frame, last_item_rect());
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-    ImGui::PushTextWrapPos(280.0F);
-    ImGui::TextUnformatted(text.data(), text.data() + text.size());
-    ImGui::PopTextWrapPos();
-  }
-  end_tooltip(frame);
+  explain_rect(frame, last_item_rect(), text);
 }
 
 }  // namespace
+
+void write(ImFont* font, shell::Color color, std::string_view text) {
+  const Ink ink(font, color);
+  const char* begin = text.empty() ? "" : text.data();
+  ImGui::TextUnformatted(begin, begin + text.size());
+}
+
+void write_label(ImFont* font, shell::Color color, std::string_view text) {
+  const Ink ink(font, color);
+  ImGui::AlignTextToFramePadding();
+  write(font, color, text);
+}
+
+void write_wrapped(ImFont* font, shell::Color color, std::string_view text, float end) {
+  ImGui::PushTextWrapPos(end);
+  write(font, color, text);
+  ImGui::PopTextWrapPos();
+}
+
+void put_text(ImFont* font, glm::vec2 top_left, shell::Color color, std::string_view text) {
+  if (text.empty()) return;
+  ImGui::GetWindowDrawList()->AddText(font, font_size(font), to_imgui(top_left), color, text.data(),
+                                      text.data() + text.size());
+}
+
+void fill_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding) {
+  ImGui::GetWindowDrawList()->AddRectFilled(to_imgui(low), to_imgui(high), color, rounding);
+}
+
+void fill_rect(const view::Rect& rect, shell::Color color, float rounding) {
+  fill_rect(rect.origin, rect.end(), color, rounding);
+}
+
+void outline_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding, float thickness) {
+  ImGui::GetWindowDrawList()->AddRect(to_imgui(low), to_imgui(high), color, rounding, 0, thickness);
+}
+
+void outline_rect(const view::Rect& rect, shell::Color color, float rounding, float thickness) {
+  outline_rect(rect.origin, rect.end(), color, rounding, thickness);
+}
+
+void draw_line(glm::vec2 from, glm::vec2 to, shell::Color color, float thickness) {
+  ImGui::GetWindowDrawList()->AddLine(to_imgui(from), to_imgui(to), color, thickness);
+}
 
 view::Rect around_pointer() {
   constexpr float kReach = 8.0F;
@@ -49,6 +86,12 @@ void end_tooltip(Frame& frame) {
   ImGui::EndTooltip();
 }
 
+void explain_rect(Frame& frame, const view::Rect& explained, std::string_view text) {
+  begin_tooltip(frame, explained);
+  write_wrapped(frame.ui.fonts().small, frame.ui.theme().text, text, 280.0F);
+  end_tooltip(frame);
+}
+
 void mark_last_item(Frame& frame, std::string name, const char* explanation) {
   frame.ui.keyboard().offer_last_item();
   mark_pointer_item(frame, std::move(name), explanation);
@@ -62,6 +105,21 @@ void mark_pointer_item(Frame& frame, std::string name, const char* explanation) 
   // The window's flag is cleared once a whole frame had it.
   if (frame.transient.aim.scrolls && frame.transient.aim.control == name) ImGui::SetScrollHereY();
   frame.mark(std::move(name), last_item_rect());
+}
+
+bool draw_button(Frame& frame, const char* label, std::string name, const char* explanation, float width) {
+  const bool was_clicked = ImGui::Button(label, {width, 0.0F});
+  mark_last_item(frame, std::move(name), explanation);
+  return was_clicked;
+}
+
+bool draw_arrow_button(Frame& frame, const char* id, ImGuiDir direction, std::string name, const char* explanation,
+                       bool is_enabled) {
+  ImGui::BeginDisabled(!is_enabled);
+  const bool was_clicked = ImGui::ArrowButton(id, direction);
+  ImGui::EndDisabled();
+  mark_last_item(frame, std::move(name), explanation);
+  return was_clicked;
 }
 
 void open_below_last_item(const Frame& frame) {

@@ -65,11 +65,7 @@ void choose_tokens(Frame& frame, const ChosenLogit& logit, const std::string& vi
   ImGui::SetNextItemWidth(width);
   choose(frame, logit, view + ".token", likeliest, frame.state.logits.token, "The token whose logit it is about.");
   ImGui::SameLine();
-  {
-    const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted("minus");
-  }
+  write_label(frame.ui.fonts().body, frame.ui.theme().text_dim, "minus");
   ImGui::SameLine();
   ImGui::SetNextItemWidth(width);
   choose(frame, logit, view + ".other", "nothing", frame.state.logits.other,

@@ -205,9 +205,7 @@ class AxisPainter {
                          color);
   }
 
-  void put(glm::vec2 at, const std::string& text, shell::Color color) const {
-    list_->AddText(font_, font_size(font_), to_imgui(at), color, text.c_str());
-  }
+  void put(glm::vec2 at, const std::string& text, shell::Color color) const { put_text(font_, at, color, text); }
 
   const Frame& frame_;
   const shell::Theme& theme_;

@@ -40,24 +40,23 @@ void draw_number(const Frame& frame, double value, shell::Color ground, const vi
   if (!decimals) return;
   ImFont* font = frame.ui.fonts().mono_small;
   const std::string number = view::format_fixed(static_cast<float>(value), *decimals);
-  ImGui::GetWindowDrawList()->AddText(font, font_size(font),
-                                      {std::round(box.origin.x + (box.size.x - text_width(font, number)) * 0.5F),
-                                       std::round(box.origin.y + (box.size.y - font_size(font)) * 0.5F)},
-                                      readable_on(ground), number.c_str());
+  put_text(font,
+           {std::round(box.origin.x + (box.size.x - text_width(font, number)) * 0.5F),
+            std::round(box.origin.y + (box.size.y - font_size(font)) * 0.5F)},
+           readable_on(ground), number);
 }
 
 }  // namespace
 
 void draw_map_cell(const Frame& frame, const MapCell& cell) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame.ui.theme();
   const bool has_color = cell.value && std::isfinite(*cell.value);
   const shell::Color ground = has_color ? color_of(frame.state, cell) : theme.missing;
-  list->AddRectFilled(to_imgui(cell.box.origin), to_imgui(cell.box.end()), ground, 2.0F);
+  fill_rect(cell.box, ground, 2.0F);
   if (cell.value) draw_number(frame, *cell.value, ground, cell.box);
   if (!cell.is_selected && !cell.is_hovered) return;
-  list->AddRect(to_imgui(cell.box.origin - 1.0F), to_imgui(cell.box.end() + 1.0F),
-                cell.is_selected ? theme.accent : theme.text_dim, 2.0F, 0, cell.is_selected ? 2.0F : 1.0F);
+  outline_rect(cell.box.origin - 1.0F, cell.box.end() + 1.0F, cell.is_selected ? theme.accent : theme.text_dim, 2.0F,
+               cell.is_selected ? 2.0F : 1.0F);
 }
 
 }  // namespace headlight::app

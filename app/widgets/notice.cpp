@@ -45,11 +45,10 @@ class RemarkLine {
     const ImVec2 low(origin.x + x_, origin.y + kMargin);
     const ImVec2 high(low.x + width, low.y + height);
     const float rounding = height * 0.5F;
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    list->AddRectFilled(low, high, shell::with_alpha(remark.role, 0x30), rounding);
-    list->AddRect(low, high, remark.role, rounding);
+    fill_rect(to_glm(low), to_glm(high), shell::with_alpha(remark.role, 0x30), rounding);
+    outline_rect(to_glm(low), to_glm(high), remark.role, rounding);
     const float text_y = low.y + std::round((height - font_size(font)) * 0.5F);
-    list->AddText(font, font_size(font), {low.x + kInset, text_y}, theme.text, text.c_str());
+    put_text(font, {low.x + kInset, text_y}, theme.text, text);
     ImGui::SetCursorScreenPos(low);
     ImGui::Dummy({width - button, height});
     frame_.mark(remark.name, last_item_rect());
@@ -62,9 +61,9 @@ class RemarkLine {
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     const ImVec2 at(high.x - button + kInset, text_y);
-    list->AddText(font, font_size(font), at, remark.role, remark.button);
+    put_text(font, to_glm(at), remark.role, remark.button);
     const float line_y = at.y + font_size(font);
-    list->AddLine({at.x, line_y}, {high.x - kInset, line_y}, remark.role, is_hovered ? 2.0F : 1.0F);
+    draw_line({at.x, line_y}, {high.x - kInset, line_y}, remark.role, is_hovered ? 2.0F : 1.0F);
     return was_clicked;
   }
 
@@ -91,23 +90,21 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   constexpr float kRounding = 5.0F;
   const ImVec2 end(origin.x + width, origin.y + height);
-  list->AddRectFilled(origin, end, theme.popup, kRounding);
+  fill_rect(to_glm(origin), to_glm(end), theme.popup, kRounding);
   list->AddRectFilled(origin, {origin.x + 4.0F, end.y}, role, kRounding, ImDrawFlags_RoundCornersLeft);
-  list->AddRect(origin, end, theme.border, kRounding);
+  outline_rect(to_glm(origin), to_glm(end), theme.border, kRounding);
 
   const float button = button_width("Close");
   ImFont* font = frame.ui.fonts().body;
   const float room = std::max(width - button - kNoticeGap, 1.0F);
   const std::string text = fit_text(font, notice.text, room - kNoticeInset);
-  list->AddText(font, font_size(font), {origin.x + kNoticeInset, origin.y + std::round((height - font_size(font)) * 0.5F)},
-                theme.text, text.c_str());
+  put_text(font, {origin.x + kNoticeInset, origin.y + std::round((height - font_size(font)) * 0.5F)}, theme.text, text);
   ImGui::SetCursorPos({0.0F, 0.0F});
   ImGui::Dummy({room, height});
   frame.mark("notice.text", last_item_rect());
   explain_last_item(frame, notice.text.c_str());
   ImGui::SetCursorPos({width - button - 8.0F, std::round((height - ImGui::GetFrameHeight()) * 0.5F)});
-  if (ImGui::Button("Close")) notice = {};
-  mark_last_item(frame, "notice.close");
+  if (draw_button(frame, "Close", "notice.close")) notice = {};
 }
 
 StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks) {
@@ -167,14 +164,10 @@ void draw_empty_panel(Frame& frame, bool is_computing) {
   const float left = ImGui::GetCursorPosX() + std::round((width - column) * 0.5F);
   ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.4F)});
   ImGui::PushTextWrapPos(left + column);
-  {
-    const Ink ink(font, has_failed ? theme.text : theme.text_dim);
-    ImGui::TextUnformatted(title);
-  }
+  write(font, has_failed ? theme.text : theme.text_dim, title);
   if (has_failed) {
     ImGui::SetCursorPosX(left);
-    const Ink ink(frame.ui.fonts().body, theme.warning);
-    ImGui::TextUnformatted(error.c_str());
+    write(frame.ui.fonts().body, theme.warning, error);
     frame.mark("empty.error", last_item_rect());
   }
   ImGui::PopTextWrapPos();

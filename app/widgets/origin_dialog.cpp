@@ -43,11 +43,8 @@ std::string value_of(Frame& frame, const NumberRef& number) {
   return known && known->run == frame.result.run ? fmt::format("{:.9g}", known->tile->values.front()) : std::string();
 }
 
-void draw_line(const Frame& frame, const Provenance::Line& line) {
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(line.name.c_str());
-  }
+void draw_origin_line(const Frame& frame, const Provenance::Line& line) {
+  write(frame.ui.fonts().small, frame.ui.theme().text_dim, line.name);
   ImGui::SameLine(kNameColumn);
   const Ink ink(frame.ui.fonts().body, frame.ui.theme().text);
   ImGui::PushTextWrapPos(0.0F);
@@ -56,24 +53,20 @@ void draw_line(const Frame& frame, const Provenance::Line& line) {
 }
 
 void draw_content(Frame& frame, const Provenance& provenance, const std::string& value, bool& is_open) {
-  {
-    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-    ImGui::TextUnformatted(fmt::format("{} = {}", provenance.title, value.empty() ? "\u2026" : value).c_str());
-  }
+  write(frame.ui.fonts().strong, frame.ui.theme().text,
+        fmt::format("{} = {}", provenance.title, value.empty() ? "\u2026" : value));
   mark_last_item(frame, "origin.value");
   ImGui::Spacing();
   if (provenance.lines.empty()) {
     ImGui::TextWrapped("The run on screen has no such number any more: point at another one and press O.");
   }
-  for (const Provenance::Line& line : provenance.lines) draw_line(frame, line);
+  for (const Provenance::Line& line : provenance.lines) draw_origin_line(frame, line);
   ImGui::Spacing();
-  if (ImGui::Button("Copy")) {
+  if (draw_button(frame, "Copy", "origin.copy", "Copies the number and all lines as text.")) {
     ImGui::SetClipboardText(frame.ui.unshaped(write_provenance(provenance, value)).c_str());
   }
-  mark_last_item(frame, "origin.copy", "Copies the number and all lines as text.");
   ImGui::SameLine();
-  if (ImGui::Button("Close")) is_open = false;
-  mark_last_item(frame, "origin.close", "Closes this (Esc).");
+  if (draw_button(frame, "Close", "origin.close", "Closes this (Esc).")) is_open = false;
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePl
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (pixels == nullptr) {
     const view::Rect shown = clip.value_or(area);
-    list->AddRectFilled(to_imgui(shown.origin), to_imgui(shown.end()), frame.ui.theme().field);
+    fill_rect(shown, frame.ui.theme().field);
     return;
   }
   shell::HeatmapImage image;

@@ -9,20 +9,6 @@
 #include "app/widgets/view_title.h"
 
 namespace headlight::app {
-namespace {
-
-void draw_arrow(Frame& frame, const std::string& name, const char* side, ImGuiDir direction, bool is_enabled,
-                std::uint32_t token) {
-  const std::string mark = fmt::format("{}.{}", name, side);
-  ImGui::BeginDisabled(!is_enabled);
-  if (ImGui::ArrowButton(side, direction)) choose_position(frame, token);
-  ImGui::EndDisabled();
-  mark_last_item(frame, mark,
-                 direction == ImGuiDir_Left ? "The prediction one token earlier." : "The prediction one token later.");
-}
-
-}  // namespace
-
 void choose_position(Frame& frame, std::uint32_t token) {
   State& state = frame.state;
   if (&frame.result.input->queries(state.selection.block.kind) != &predicted_tokens(frame.result)) {
@@ -55,14 +41,20 @@ bool draw_position_header(Frame& frame, const std::string& name, const std::stri
   draw_view_title(frame, title, right - spacing - ImGui::GetCursorPosX());
   ImGui::SameLine(right);
   if (position.is_chosen) {
-    if (ImGui::Button("Automatic")) frame.state.view.pinned.reset();
-    mark_last_item(frame, name + ".automatic",
-                   predicts_next(frame.result) ? "Back to the end of the text." : "Back to the first mask.");
+    if (draw_button(frame, "Automatic", name + ".automatic",
+                    predicts_next(frame.result) ? "Back to the end of the text." : "Back to the first mask."))
+      frame.state.view.pinned.reset();
     ImGui::SameLine();
   }
-  draw_arrow(frame, name, "previous", ImGuiDir_Left, position.token > position.first, position.token - 1);
+  if (draw_arrow_button(frame, "previous", ImGuiDir_Left, name + ".previous", "The prediction one token earlier.",
+                        position.token > position.first)) {
+    choose_position(frame, position.token - 1);
+  }
   ImGui::SameLine();
-  draw_arrow(frame, name, "next", ImGuiDir_Right, position.token + 1 < position.end, position.token + 1);
+  if (draw_arrow_button(frame, "next", ImGuiDir_Right, name + ".next", "The prediction one token later.",
+                        position.token + 1 < position.end)) {
+    choose_position(frame, position.token + 1);
+  }
   const bool copies = copied && draw_copy_button(frame, name + ".copy", copied);
   const std::string token = predicted_token_text(frame.result, position.batch, position.token);
   frame.ui.ensure_glyphs(token);
@@ -70,8 +62,7 @@ bool draw_position_header(Frame& frame, const std::string& name, const std::stri
                                         position.kind == PredictionPosition::Kind::Next ? "after" : "at", token,
                                         position.token - position.first, position.end - position.first - 1);
   ImFont* font = frame.ui.fonts().body;
-  const Ink ink(font, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(fit_text(font, about, ImGui::GetContentRegionAvail().x).c_str());
+  write(font, frame.ui.theme().text_dim, fit_text(font, about, ImGui::GetContentRegionAvail().x));
   return copies;
 }
 

@@ -46,18 +46,17 @@ std::string points_text(double change) {
   return fmt::format("{}{:.1f}", points < 0.0 ? "−" : "+", std::abs(points));
 }
 
-void put_right(ImDrawList* list, ImFont* font, ImVec2 right, shell::Color color, const std::string& text) {
-  list->AddText(font, font_size(font), {std::round(right.x - text_width(font, text)), right.y}, color, text.c_str());
+void put_right(ImFont* font, ImVec2 right, shell::Color color, const std::string& text) {
+  put_text(font, {std::round(right.x - text_width(font, text)), right.y}, color, text);
 }
 
 void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, const view::Rect& box, bool is_hovered) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  if (is_hovered) list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), theme.hover, 4.0F);
+  if (is_hovered) fill_rect(box, theme.hover, 4.0F);
   const auto middle = [&](const ImFont* font) { return box.origin.y + std::round((box.size.y - font_size(font)) * 0.5F); };
   const shell::Color ink = row.is_cut() ? theme.text_dim : theme.text;
-  put_right(list, fonts.body, {box.origin.x + columns.label, middle(fonts.body)}, ink,
+  put_right(fonts.body, {box.origin.x + columns.label, middle(fonts.body)}, ink,
             fit_text(fonts.body, row.label, columns.label));
   const float left = box.origin.x + columns.label + kPredictionGap;
   const double share = row.is_cut() ? row.probability : row.chance;
@@ -65,14 +64,14 @@ void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, co
   const float top = box.origin.y + 5.0F;
   const float bottom = box.end().y - 5.0F;
   const shell::Color fill = row.is_cut() ? theme.border : is_hovered ? theme.accent_hover : theme.accent;
-  list->AddRectFilled({left, top}, {end_of(share), bottom}, fill, 3.0F);
+  fill_rect({left, top}, {end_of(share), bottom}, fill, 3.0F);
   // Around the bar, so that both are visible whichever is longer.
-  if (row.before) list->AddRect({left - 1.0F, top - 2.0F}, {end_of(*row.before), bottom + 2.0F}, theme.text, 3.0F, 0, 1.3F);
-  put_right(list, fonts.small, {box.origin.x + columns.percent, middle(fonts.small)}, ink, percent_text(share));
+  if (row.before) outline_rect({left - 1.0F, top - 2.0F}, {end_of(*row.before), bottom + 2.0F}, theme.text, 3.0F, 1.3F);
+  put_right(fonts.small, {box.origin.x + columns.percent, middle(fonts.small)}, ink, percent_text(share));
   if (row.is_cut()) {
-    put_right(list, fonts.small, {box.origin.x + columns.change, middle(fonts.small)}, theme.text_dim, "cut off");
+    put_right(fonts.small, {box.origin.x + columns.change, middle(fonts.small)}, theme.text_dim, "cut off");
   } else if (row.before) {
-    put_right(list, fonts.small, {box.origin.x + columns.change, middle(fonts.small)}, theme.text,
+    put_right(fonts.small, {box.origin.x + columns.change, middle(fonts.small)}, theme.text,
               points_text(row.chance - *row.before));
   }
 }
@@ -81,19 +80,18 @@ void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, co
 void draw_axis(const Frame& frame, const PredictionColumns& columns, ImVec2 origin, float height, bool has_before) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const float left = origin.x + columns.label + kPredictionGap;
   const bool has_room = columns.bar >= 150.0F;
   for (int quarter = 0; quarter <= 4; ++quarter) {
     const float x = std::round(left + columns.bar * static_cast<float>(quarter) / 4.0F) + 0.5F;
-    list->AddLine({x, origin.y}, {x, origin.y + height + 3.0F}, theme.border);
+    draw_line({x, origin.y}, {x, origin.y + height + 3.0F}, theme.border);
     if (!has_room && quarter % 4 != 0) continue;
     const std::string text = quarter == 4 ? "100 %" : std::to_string(quarter * 25);
     const float shift = text_width(font, quarter == 4 ? "100" : text) * 0.5F;
-    list->AddText(font, font_size(font), {std::round(x - shift), origin.y + height + 4.0F}, theme.text_dim, text.c_str());
+    put_text(font, {std::round(x - shift), origin.y + height + 4.0F}, theme.text_dim, text);
   }
   if (!has_before) return;
-  put_right(list, font, {origin.x + columns.change, origin.y + height + 4.0F}, theme.text_dim, "points");
+  put_right(font, {origin.x + columns.change, origin.y + height + 4.0F}, theme.text_dim, "points");
 }
 
 PredictionColumns measure(const Frame& frame, std::span<const Row> rows, float width, bool has_changes) {
@@ -112,10 +110,7 @@ std::string candidate_label(const EngineResult& result, std::uint32_t id) { retu
 
 void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const view::Rect& box, const char* hint) {
   begin_tooltip(frame, box);
-  {
-    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-    ImGui::TextUnformatted(candidate_label(frame.result, candidate.id).c_str());
-  }
+  write(frame.ui.fonts().strong, frame.ui.theme().text, candidate_label(frame.result, candidate.id));
   {
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
     ImGui::Text("probability %.6g", candidate.probability);
@@ -179,10 +174,9 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
   }
   const std::string rest = fmt::format("all others {}", percent_text(std::max(1.0 - shown, 0.0)));
   const float y = origin.y + rows_height + kAxisHeight;
-  ImGui::GetWindowDrawList()->AddText(
-      fonts.small, font_size(fonts.small),
-      {origin.x + columns.label + kPredictionGap, y + std::round((kPredictionHeight - font_size(fonts.small)) * 0.5F)},
-      theme.text_dim, rest.c_str());
+  put_text(fonts.small,
+           {origin.x + columns.label + kPredictionGap, y + std::round((kPredictionHeight - font_size(fonts.small)) * 0.5F)},
+           theme.text_dim, rest);
   ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy({width, rows_height + kAxisHeight + kPredictionHeight});
   return clicked;

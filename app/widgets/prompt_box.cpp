@@ -84,10 +84,7 @@ shell::FieldFocus text_box_focus(Frame& frame) {
   return static_cast<shell::FieldFocus>(std::exchange(frame.transient.text_focus, TextFocus::None));
 }
 
-void draw_prompt_caption(Frame& frame, const char* text) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(text);
-}
+void draw_prompt_caption(Frame& frame, const char* text) { write(frame.ui.fonts().small, frame.ui.theme().text_dim, text); }
 
 std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, const PromptSide* side,
                                           const std::optional<ChipTarget>& pointed, bool* is_changed) {

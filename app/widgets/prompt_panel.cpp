@@ -58,8 +58,7 @@ void offer_ids(Frame& frame) {
   const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
   const bool was_clicked = ImGui::SmallButton(label);
-  mark_last_item(frame, "text.to_ids");
-  explain_last_item(frame, "Give token ids instead of a text");
+  mark_last_item(frame, "text.to_ids", "Give token ids instead of a text");
   if (!was_clicked) return;
   IdLines& ids = frame.state.model().ids;
   const inference::LanguageModel* model = frame.result.model.get();
@@ -101,8 +100,7 @@ void offer_batch(Frame& frame) {
   ImGui::SameLine();
   if (ImGui::GetContentRegionAvail().x < button_width(label.c_str())) ImGui::NewLine();
   if (ImGui::SmallButton(label.c_str())) state.model().joins_lines = false;
-  mark_last_item(frame, "text.make_batch");
-  explain_last_item(frame, "Each line becomes a text of its own, computed beside the others.");
+  mark_last_item(frame, "text.make_batch", "Each line becomes a text of its own, computed beside the others.");
 }
 
 /// Why the text was refused, and where its length is the reason a button that takes the whole of it.

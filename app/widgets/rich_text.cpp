@@ -111,7 +111,7 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
     if (piece.is_formula) {
       draw_math(list, fonts, font, corner, color, piece.text);
     } else {
-      list->AddText(font_of(piece), font_size(font_of(piece)), to_imgui(corner), color, piece.text.c_str());
+      put_text(font_of(piece), corner, color, piece.text);
     }
     at.x += width_of(piece);
   }

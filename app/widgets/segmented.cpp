@@ -27,14 +27,13 @@ bool draw_segmented(Frame& frame, const char* name, std::span<const std::string>
                     float padding) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 start = ImGui::GetCursorScreenPos();
   const float height = ImGui::GetFrameHeight();
   const float rounding = ImGui::GetStyle().FrameRounding;
   float whole = 0.0F;
   for (const std::string& label : labels) whole += label_width(font, label, padding);
   const ImVec2 end(start.x + whole, start.y + height);
-  list->AddRectFilled(start, end, theme.field, rounding);
+  fill_rect(to_glm(start), to_glm(end), theme.field, rounding);
   bool has_changed = false;
   float x = start.x;
   ImGui::PushID(name);
@@ -51,18 +50,18 @@ bool draw_segmented(Frame& frame, const char* name, std::span<const std::string>
     const bool is_chosen = chosen == i;
     if (is_chosen) frame.ui.keyboard().prefer_last();
     if (is_chosen || ImGui::IsItemHovered()) {
-      list->AddRectFilled(ImVec2(x + 2.0F, start.y + 2.0F), ImVec2(x + width - 2.0F, end.y - 2.0F),
-                          is_chosen ? theme.active : theme.hover, rounding - 1.0F);
+      fill_rect({x + 2.0F, start.y + 2.0F}, {x + width - 2.0F, end.y - 2.0F}, is_chosen ? theme.active : theme.hover,
+                rounding - 1.0F);
     }
     if (is_chosen) {  // its ground alone is near to the others'
-      list->AddRectFilled(ImVec2(x + padding, end.y - 4.0F), ImVec2(x + width - padding, end.y - 2.0F), theme.accent, 1.0F);
+      fill_rect({x + padding, end.y - 4.0F}, {x + width - padding, end.y - 2.0F}, theme.accent, 1.0F);
     }
-    list->AddText(font, font_size(font), ImVec2(x + padding, std::round(start.y + (height - font_size(font)) * 0.5F)),
-                  is_chosen ? theme.text : theme.text_dim, labels[i].c_str());
+    put_text(font, {x + padding, std::round(start.y + (height - font_size(font)) * 0.5F)},
+             is_chosen ? theme.text : theme.text_dim, labels[i]);
     x += width;
   }
   ImGui::PopID();
-  list->AddRect(start, end, theme.border, rounding);
+  outline_rect(to_glm(start), to_glm(end), theme.border, rounding);
   // One item for the layout: SameLine() continues after the whole row.
   ImGui::SetCursorScreenPos(start);
   ImGui::Dummy(ImVec2(end.x - start.x, height));

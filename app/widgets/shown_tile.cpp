@@ -37,6 +37,20 @@ ShownTile show(const TileQuery& query, const EngineTile& known) {
 
 }  // namespace
 
+TileQuery selected_tile(const Frame& frame, QuantityId id, const view::Region& cells) {
+  const Selection& selection = frame.state.selection;
+  return {.quantity = id,
+          .block = selection.block,
+          .batch = selection.batch,
+          .head = quantity(id).scope == Scope::Head ? selection.head : 0,
+          .row = cells.row,
+          .rows = cells.rows,
+          .column = cells.column,
+          .columns = cells.columns,
+          .pool = cells.pool,
+          .pooled_columns = cells.pooled_columns};
+}
+
 ShownTile find_tile(Frame& frame, const TileQuery& query) {
   const EngineTile* known = frame.ask(query);
   return known ? show(query, *known) : ShownTile();

@@ -7,6 +7,7 @@
 #include "app/frame.h"
 #include "app/shell/heatmap_renderer.h"
 #include "attention/stage.h"
+#include "view/viewport.h"
 
 namespace headlight::app {
 
@@ -21,6 +22,9 @@ struct ShownTile {
   /// Names the values among those that answered the query.
   std::uint64_t revision() const { return version != 0 ? version : run; }
 };
+
+/// What is asked for `cells` of a matrix of the selected head, or of its layer where the quantity isn't one head's.
+TileQuery selected_tile(const Frame& frame, QuantityId id, const view::Region& cells);
 
 /// Requests the tile and returns it if it is known.
 ShownTile find_tile(Frame& frame, const TileQuery& query);

@@ -124,7 +124,7 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& bo
   ShownTile shown_tile = find_tile(frame, query);
   if (!shown_tile.tile) shown_tile = find_covering_tile(frame.result, query);
   if (!shown_tile.tile) {
-    list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), theme.missing);
+    fill_rect(box, theme.missing);
     return;
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
@@ -140,7 +140,7 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& bo
   frame.ui.heatmaps().draw(list, image);
   // Small weights are nearly black.
   if (theme.kind == shell::ThemeKind::HighContrast) {
-    list->AddRect(to_imgui(box.origin - 1.0F), to_imgui(box.end() + 1.0F), theme.border);
+    outline_rect(box.origin - 1.0F, box.end() + 1.0F, theme.border);
   }
 }
 
@@ -151,7 +151,6 @@ void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& 
   const bool is_on_map = transient.hovered && attention::is_map(transient.hovered_stage);
   const std::optional<std::uint32_t> query = is_on_map ? transient.hovered->query : transient.pointed_query;
   const std::optional<std::uint32_t> key = is_on_map ? transient.hovered->key : transient.pointed_key;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Color color = frame.ui.theme().crosshair;
   // At least a pixel wide, and around the cells, so that their colours stay.
   const auto side = [](float from, float length, std::uint32_t at, std::uint32_t count) {
@@ -162,11 +161,11 @@ void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& 
   const view::Region cells = shown_cells(frame, block);
   if (query && *query - cells.row < cells.rows) {  // an earlier one wraps around
     const auto [low, high] = side(box.origin.y, box.size.y, *query - cells.row, cells.rows);
-    list->AddRect({box.origin.x, low}, {box.end().x, high}, color);
+    outline_rect({box.origin.x, low}, {box.end().x, high}, color);
   }
   if (key && *key - cells.column < cells.columns) {
     const auto [low, high] = side(box.origin.x, box.size.x, *key - cells.column, cells.columns);
-    list->AddRect({low, box.origin.y}, {high, box.end().y}, color);
+    outline_rect({low, box.origin.y}, {high, box.end().y}, color);
   }
 }
 
@@ -176,10 +175,7 @@ std::optional<attention::Cell> cell_of(const std::optional<NumberRef>& pointed) 
 }
 
 void draw_sample_note(Frame& frame, const char* name, const std::string& sample) {
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(fmt::format("sampled: {}", sample).c_str());
-  }
+  write(frame.ui.fonts().small, frame.ui.theme().text_dim, fmt::format("sampled: {}", sample));
   mark_last_item(
       frame, name,
       "The maps of all heads show the first rows of each square of a long text, with all keys. Colours' range and "
@@ -195,9 +191,8 @@ bool draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& bo
   if (shown.empty() || size.x > box.size.x || 2.5F * size.y > box.size.y) return false;
   const shell::Theme& theme = frame.ui.theme();
   const glm::vec2 low(box.origin.x, box.end().y - size.y);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(to_imgui(low), to_imgui(low + size), theme.popup, 2.0F);
-  list->AddText(font, font_size(font), {low.x + kInset, low.y + 1.0F}, theme.text, shown.c_str());
+  fill_rect(low, low + size, theme.popup, 2.0F);
+  put_text(font, {low.x + kInset, low.y + 1.0F}, theme.text, shown);
   const view::Rect badge{.origin = low, .size = size};
   frame.mark(thumbnail + ".badge", badge);
   return badge.contains(to_glm(ImGui::GetIO().MousePos));

@@ -96,10 +96,7 @@ void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const Chip
   if (tokens.batch > 1) detail += fmt::format(" of line {}", chip.item + 1);
   if (chip.is_special) detail += ", special";
   if (!chip.is_padding && at < tokens.ids.size()) detail += fmt::format(", id {}", tokens.ids[at]);
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(detail.c_str());
-  }
+  write(frame.ui.fonts().small, frame.ui.theme().text_dim, detail);
   end_tooltip(frame);
 }
 
@@ -137,16 +134,16 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     const bool is_hovered = is_pointed_at && rect.contains(mouse);
     const bool is_lit = marks.pointed && marks.pointed->item == chip->item && marks.pointed->token == chip->token;
     const ChipColors colors = colors_of(*chip, marks, is_hovered || is_lit, theme);
-    const ImVec2 low = to_imgui(rect.origin), high = to_imgui(rect.end());
+    const glm::vec2 low = rect.origin, high = rect.end();
     shell::Color ground = colors.ground == 0 ? theme.panel : colors.ground;
-    list->AddRectFilled(low, high, colors.ground, 4.0F);
+    fill_rect(rect, colors.ground, 4.0F);
     if (chip->item == marks.item && chip->token < marks.shades.size()) {
       const float shade = std::clamp(marks.shades[chip->token], 0.0F, 1.0F);
       const shell::Color color = shell::with_alpha(theme.key, static_cast<std::uint32_t>(kDeepestChipShade * shade));
-      list->AddRectFilled(low, high, color, 4.0F);
+      fill_rect(rect, color, 4.0F);
       ground = shell::blended(color, ground);
     }
-    if (colors.border != 0) list->AddRect(low, high, colors.border, 4.0F);
+    if (colors.border != 0) outline_rect(rect, colors.border, 4.0F);
     const char* text = chip->is_padding ? kPaddingText : token_text(tokens, chip->item, chip->token).c_str();
     const ImVec4 clip(low.x + 2.0F, low.y, high.x - 2.0F, high.y);
     list->AddText(font, font_size(font),
@@ -171,11 +168,10 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (layout.item_top[item + 1] < first_y || y > last_y) continue;
     const bool is_selected = item == marks.item;
     const std::string number = std::to_string(item + 1);
-    list->AddText(font, font_size(font),
-                  {origin.x + 6.0F, origin.y + y + std::round((kChipHeight - font_size(font)) * 0.5F)},
-                  is_selected ? theme.text : theme.text_dim, number.c_str());
+    put_text(font, {origin.x + 6.0F, origin.y + y + std::round((kChipHeight - font_size(font)) * 0.5F)},
+             is_selected ? theme.text : theme.text_dim, number);
     const float end = item + 1 < tokens.batch ? layout.item_top[item + 1] - kItemGap : layout.item_top[item + 1];
-    if (is_selected) list->AddRectFilled({origin.x, origin.y + y}, {origin.x + 3.0F, origin.y + end}, theme.accent, 1.5F);
+    if (is_selected) fill_rect({origin.x, origin.y + y}, {origin.x + 3.0F, origin.y + end}, theme.accent, 1.5F);
   }
   ImGui::Dummy({1.0F, layout.height() + 1.0F});
   ImGui::EndChild();

@@ -45,25 +45,22 @@ void draw_chip(Frame& frame, const TokenLine& line, const view::Rect& chip, std:
                bool is_whole) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const bool is_chosen = token == line.chosen;
   const bool is_padding =
       line.item < line.tokens->lengths.size() &&
       (token < line.tokens->start(line.item) || token - line.tokens->start(line.item) >= line.tokens->lengths[line.item]);
   const shell::Color ground = is_chosen ? line.fill : is_padding ? theme.padding : theme.field;
-  list->AddRectFilled(to_imgui(chip.origin), to_imgui(chip.end()), ground, 4.0F);
+  fill_rect(chip, ground, 4.0F);
   if (!is_chosen && token < line.shades.size() && line.shades[token] > 0.0F) {
     const float shade = std::min(line.shades[token], 1.0F) * kDeepestLineShade;
-    list->AddRectFilled(to_imgui(chip.origin), to_imgui(chip.end()),
-                        shell::with_alpha(line.color, static_cast<std::uint32_t>(shade)), 4.0F);
+    fill_rect(chip, shell::with_alpha(line.color, static_cast<std::uint32_t>(shade)), 4.0F);
   }
   const shell::Color border = is_chosen ? line.color : is_hovered ? theme.accent_hover : theme.border;
-  list->AddRect(to_imgui(chip.origin), to_imgui(chip.end()), border, 4.0F, 0, is_chosen ? 1.5F : 1.0F);
+  outline_rect(chip, border, 4.0F, is_chosen ? 1.5F : 1.0F);
   if (!is_whole) return;
   const std::string text = fit_text(font, text_of(line, token), chip.size.x - 2.0F * kLinePadding + 1.0F);
   const glm::vec2 at = chip.origin + glm::vec2(kLinePadding, (chip.size.y - font_size(font)) * 0.5F);
-  list->AddText(font, font_size(font), to_imgui(glm::round(at)), is_padding && !is_chosen ? theme.text_dim : theme.text,
-                text.c_str());
+  put_text(font, glm::round(at), is_padding && !is_chosen ? theme.text_dim : theme.text, text);
 }
 
 void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, TokenLineEvents& events) {
@@ -111,7 +108,7 @@ TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMe
   const float width = ImGui::GetContentRegionAvail().x;
   const float buttons = 2.0F * kLineHeight + kLineGap;
   ImFont* font = frame.ui.fonts().strong;
-  ImGui::GetWindowDrawList()->AddText(font, font_size(font), ImVec2(start.x, start.y + 2.0F), line.color, line.title);
+  put_text(font, {start.x, start.y + 2.0F}, line.color, line.title);
 
   ImGui::PushID(line.name);
   ImGui::SetCursorScreenPos(ImVec2(start.x + kTitle, start.y));
@@ -126,10 +123,7 @@ TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMe
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(4.0F, 2.0F));
   const auto step = [&](const char* id, ImGuiDir direction, float x, bool is_possible, std::uint32_t to, const char* tip) {
     ImGui::SetCursorScreenPos(ImVec2(x, start.y));
-    ImGui::BeginDisabled(!is_possible);
-    if (ImGui::ArrowButton(id, direction)) events.chosen = to;
-    ImGui::EndDisabled();
-    mark_last_item(frame, fmt::format("{}.{}", line.name, id), tip);
+    if (draw_arrow_button(frame, id, direction, fmt::format("{}.{}", line.name, id), tip, is_possible)) events.chosen = to;
   };
   const float right = start.x + width - buttons;
   step("previous", ImGuiDir_Left, right, line.chosen > 0, line.chosen - 1, "The token before.");

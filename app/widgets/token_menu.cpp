@@ -66,8 +66,7 @@ class TokenItems {
       if (is_both || token_.side == MapSide::Query) erase_paint(frame_.state, cells(BrushShape::Row), map_);
     }
     mark_last_item(frame_, "token.unpaint", "Takes away what was painted in the token's row and column.");
-    const Ink quiet(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
-    ImGui::TextUnformatted(reach_text(frame_.state.view.paint_reach));
+    write(frame_.ui.fonts().small, frame_.ui.theme().text_dim, reach_text(frame_.state.view.paint_reach));
   }
 
  private:

@@ -10,9 +10,7 @@ namespace headlight::app {
 void draw_view_title(Frame& frame, const std::string& title, float room) {
   ImFont* font = frame.ui.fonts().title;
   frame.ui.ensure_glyphs(title);
-  const Ink ink(font, frame.ui.theme().text);
-  ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(fit_text(font, title, room > 0.0F ? room : ImGui::GetContentRegionAvail().x).c_str());
+  write_label(font, frame.ui.theme().text, fit_text(font, title, room > 0.0F ? room : ImGui::GetContentRegionAvail().x));
   frame.mark("view.title", last_item_rect());
 }
 
@@ -21,8 +19,7 @@ void draw_title_note(Frame& frame, const std::string& note) {
   const auto ascent = [](ImFont* font) { return font->Ascent * font_size(font) / font->FontSize; };
   const float down = ImGui::GetStyle().FramePadding.y + std::round(ascent(fonts.title) - ascent(fonts.small));
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, down);
-  ImGui::GetWindowDrawList()->AddText(fonts.small, font_size(fonts.small), to_imgui(at), frame.ui.theme().text_dim,
-                                      note.c_str());
+  put_text(fonts.small, at, frame.ui.theme().text_dim, note);
   // An item that leaves the line where it is, for what follows in it.
   ImGui::Dummy(ImVec2(text_width(fonts.small, note), font_size(fonts.small)));
 }

@@ -8,8 +8,8 @@
 
 #include "app/cells/stage_text.h"
 #include "app/shell/click_area.h"
-#include "app/views/block/block_arithmetic.h"
 #include "app/views/block/block_layout.h"
+#include "app/views/block/block_matrices.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
 #include "app/widgets/math_text.h"
@@ -49,7 +49,7 @@ class Flow {
     const shell::Color color = is_current || is_of_hovered ? theme_.accent : arrow.is_residual ? theme_.text_dim : from;
     const float thickness = is_current || is_of_hovered ? 2.0F : 1.25F;
     for (std::size_t i = 1; i < arrow.points.size(); ++i) {
-      list->AddLine(to_imgui(arrow.points[i - 1]), to_imgui(arrow.points[i]), color, thickness);
+      draw_line(arrow.points[i - 1], arrow.points[i], color, thickness);
     }
     const glm::vec2 tip = arrow.points.back();
     const glm::vec2 before = arrow.points[arrow.points.size() - 2];
@@ -69,8 +69,7 @@ class Flow {
     draw_math(list, fonts, fonts.strong, box.origin, color, node.quantity().symbol);
     const float symbol = measure_math(fonts, fonts.strong, node.quantity().symbol).x + 6.0F;
     const std::string title = fit_text(fonts.small, std::string(node.name()), box.size.x - symbol);
-    list->AddText(fonts.small, font_size(fonts.small), ImVec2(box.origin.x + symbol, box.origin.y + 3.0F), theme_.text,
-                  title.c_str());
+    put_text(fonts.small, {box.origin.x + symbol, box.origin.y + 3.0F}, theme_.text, title);
     draw_math(list, fonts, fonts.small, {box.origin.x, box.origin.y + 19.0F}, theme_.text_dim, node.operation);
     list->PopClipRect();
   }
@@ -80,18 +79,17 @@ class Flow {
     const bool is_shown = is_made(placed.node) || walk_.is_at_end();
     const bool is_current = is_being_made(placed.node);
     draw_captions(placed, node, is_shown || is_current);
-    ImDrawList* list = ImGui::GetWindowDrawList();
     const view::Rect& cells = placed.cells;
     float shown = is_shown ? 1.0F : 0.0F;
     if (is_current) shown = frame_.state.block.reduces_motion ? 1.0F : appearing();
-    list->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), theme_.field);
+    fill_rect(cells, theme_.field);
     const view::Rect clip{.origin = cells.origin, .size = {cells.size.x * shown, cells.size.y}};
     // Asked for in any case, so that it is there when its step comes.
     draw_node_heatmap(frame_, source_, node, cells,
                       shown > 0.0F ? clip : view::Rect{.origin = cells.origin, .size = {0.01F, 0.01F}},
                       kNodePlace + static_cast<std::uint32_t>(placed.node));
-    list->AddRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), is_current ? theme_.accent : theme_.border,
-                  2.0F, 0, is_current ? 2.0F : 1.0F);
+    outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, is_current ? theme_.accent : theme_.border, 2.0F,
+                 is_current ? 2.0F : 1.0F);
     handle_pointer(placed, node);
   }
 
@@ -133,9 +131,8 @@ class Flow {
     const glm::vec2 cell = placed.cells.size / glm::vec2(node.columns, node.rows);
     const glm::vec2 low = placed.cells.origin + glm::vec2(part.column, part.row) * cell;
     const glm::vec2 size = glm::max(glm::vec2(part.columns, part.rows) * cell, glm::vec2(2.0F));
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    list->AddRect(to_imgui(low - 1.0F), to_imgui(low + size + 1.0F), theme_.background, 0.0F, 0, 3.5F);
-    list->AddRect(to_imgui(low - 1.0F), to_imgui(low + size + 1.0F), color, 0.0F, 0, 1.5F);
+    outline_rect(low - 1.0F, low + size + 1.0F, theme_.background, 0.0F, 3.5F);
+    outline_rect(low - 1.0F, low + size + 1.0F, color, 0.0F, 1.5F);
   }
 
   void outline_sources() const {
@@ -176,8 +173,7 @@ class Flow {
       const view::Rect area{.origin = from.origin + (to.origin - from.origin) * part,
                             .size = from.size + (to.size - from.size) * part};
       draw_node_heatmap(frame_, source_, node, area, area, kGhostPlace + i);
-      ImGui::GetWindowDrawList()->AddRect(to_imgui(area.origin), to_imgui(area.end()), color_of_node(node, theme_), 2.0F, 0,
-                                          2.0F);
+      outline_rect(area, color_of_node(node, theme_), 2.0F, 2.0F);
     }
   }
 

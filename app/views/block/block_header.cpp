@@ -32,9 +32,8 @@ float head_edge(std::uint32_t heads, float width) {
 
 /// Of a head: filled where it is selected, else hollow.
 void draw_square(glm::vec2 low, glm::vec2 high, bool is_selected, shell::Color color, shell::Color fill) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(to_imgui(low), to_imgui(high), is_selected ? color : fill, 1.0F);
-  if (!is_selected) list->AddRect(to_imgui(low), to_imgui(high), color, 1.0F);
+  fill_rect(low, high, is_selected ? color : fill, 1.0F);
+  if (!is_selected) outline_rect(low, high, color, 1.0F);
 }
 
 /// One square for each query head over the KV heads that they read, the selected one filled; a click selects.
@@ -74,12 +73,11 @@ float draw_sentence(Frame& frame, glm::vec2 at, float width, bool has_residual) 
   std::string text = "Arrows lead from a matrix to what it makes";
   text += has_residual ? "; attention and the MLP add their outputs to the residual stream." : ".";
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const std::vector<std::string> lines = break_lines(font, text, width);
   const float height = kSentenceLine * static_cast<float>(lines.size());
   frame.mark("block.about", {.origin = at, .size = {width, height}});
   for (const std::string& line : lines) {
-    list->AddText(font, font_size(font), to_imgui(at), frame.ui.theme().text_dim, line.c_str());
+    put_text(font, at, frame.ui.theme().text_dim, line);
     at.y += kSentenceLine;
   }
   return height;
@@ -108,10 +106,7 @@ void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t to
   const float beside = is_low ? heads : has_chart ? kChartWidth : 0.0F;
   const float text_room = width - (beside > 0.0F ? beside + kHeaderGap : 0.0F);
   if (is_low) ImGui::SetCursorScreenPos(to_imgui(at + glm::vec2(0.0F, kLowAbout)));
-  {
-    const Ink ink(fonts.small, theme.text_dim);
-    ImGui::TextUnformatted(fit_text(fonts.small, about, text_room).c_str());
-  }
+  write(fonts.small, theme.text_dim, fit_text(fonts.small, about, text_room));
   if (is_low) {
     draw_head_row(frame, source, at + glm::vec2(width - heads, kLowAbout - 3.0F), kLowHeads);
   } else {

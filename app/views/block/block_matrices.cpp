@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/cells/step_matrix.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/state/comparison.h"
 #include "app/widgets/baseline_numbers.h"
@@ -13,6 +14,7 @@
 #include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
@@ -36,31 +38,15 @@ TileQuery compared(const Frame& frame, const TileQuery& query) {
   return shows_differences(frame) ? frame.compared(query) : query;
 }
 
-TileQuery stage_query(const Frame& frame, const BlockSource& source, const BlockNode& node) {
-  const QuantityId id = node.stage;
-  return compared(frame, {.quantity = id,
-                          .block = source.subject.block,
-                          .batch = frame.state.selection.batch,
-                          .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
-                          .row = 0,
-                          .rows = node.rows,
-                          .column = 0,
-                          .columns = node.columns,
-                          .pool = 1});
-}
-
-void use_signed_colors(shell::HeatmapImage& image, const ValueRange& range) {
-  const float reach = std::max({std::abs(range.low), std::abs(range.high), 1e-6F});
-  image.color_map = signed_colors();
-  image.low = -reach;
-  image.high = reach;
+TileQuery stage_query(const Frame& frame, const BlockNode& node) {
+  return compared(frame, selected_tile(frame, node.stage, {.rows = node.rows, .columns = node.columns}));
 }
 
 void color_stage(const Frame& frame, shell::HeatmapImage& image, Stage stage, const ShownTile& shown) {
   if (stage == Stage::Weights && !shows_differences(frame)) {
     set_weight_colors(image, frame.state, shown, false);
   } else {
-    use_signed_colors(image, shown.facts->range);
+    set_difference_colors(image, shown.facts->range, 1e-6F);
   }
 }
 
@@ -85,17 +71,17 @@ Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec2 scro
 }
 
 /// The cells in sight of an unfolded matrix, with their numbers.
-void draw_cells(Frame& frame, const BlockSource& source, const BlockNode& node, const Region& region, glm::vec2 origin) {
+void draw_cells(Frame& frame, const BlockNode& node, const Region& region, glm::vec2 origin) {
   const view::Rect area{.origin = origin + glm::vec2(region.column, region.row) * glm::vec2(kCellWidth, kCellHeight),
                         .size = glm::vec2(region.columns, region.rows) * glm::vec2(kCellWidth, kCellHeight)};
   ImDrawList* list = ImGui::GetWindowDrawList();
-  TileQuery query = stage_query(frame, source, node);
+  TileQuery query = stage_query(frame, node);
   query.row = region.row;
   query.rows = region.rows;
   query.column = region.column;
   query.columns = region.columns;
   const ShownTile shown = find_tile(frame, query);
-  if (!shown.tile) return list->AddRectFilled(to_imgui(area.origin), to_imgui(area.end()), frame.ui.theme().missing);
+  if (!shown.tile) return fill_rect(area, frame.ui.theme().missing);
   shell::HeatmapImage image = heatmap_of(shown, kPlace, frame.ui.theme());
   image.area = area;
   color_stage(frame, image, node.stage, shown);
@@ -123,19 +109,17 @@ void draw_labels(const Frame& frame, const BlockNode& node, const Region& region
   for (std::uint32_t row = region.row; row < region.row + region.rows; ++row) {
     const float y = cells.y + static_cast<float>(row) * kCellHeight + 2.0F;
     const std::string index = fmt::format("{}", row);
-    list->AddText(fonts.mono_small, font_size(fonts.mono_small), ImVec2(corner.x, y), has_key_rows ? theme.key : theme.query,
-                  index.c_str());
+    put_text(fonts.mono_small, {corner.x, y}, has_key_rows ? theme.key : theme.query, index);
     if (!tokens) continue;
     const std::string token = fit_text(fonts.small, token_name(frame, *tokens, row), kGutter - 38.0F);
-    list->AddText(fonts.small, font_size(fonts.small), ImVec2(corner.x + 32.0F, y - 1.0F), theme.text, token.c_str());
+    put_text(fonts.small, {corner.x + 32.0F, y - 1.0F}, theme.text, token);
   }
   list->PopClipRect();
   list->PushClipRect(ImVec2(corner.x + kGutter, corner.y), ImVec2(corner.x + room.x, corner.y + kTicks), true);
   for (std::uint32_t column = region.column; column < region.column + region.columns; ++column) {
     const std::string index = fmt::format("{}", column);
     const float x = cells.x + (static_cast<float>(column) + 0.5F) * kCellWidth - text_width(fonts.mono_small, index) * 0.5F;
-    list->AddText(fonts.mono_small, font_size(fonts.mono_small), ImVec2(std::round(x), corner.y + 1.0F),
-                  is_map ? theme.key : theme.text_dim, index.c_str());
+    put_text(fonts.mono_small, {std::round(x), corner.y + 1.0F}, is_map ? theme.key : theme.text_dim, index);
   }
   list->PopClipRect();
 }
@@ -157,7 +141,7 @@ TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockN
     query.columns = shape.keys;
     return query;
   }
-  TileQuery query = stage_query(frame, source, node);
+  TileQuery query = stage_query(frame, node);
   const glm::uvec2 pixels(glm::max(area * frame.ui.scale(), glm::vec2(1.0F)));
   pool_sides(query, pixels);  // vectors of a long text are few columns beside many tokens
   const std::uint32_t columns = std::min(query.column_pool(), kSafePool);
@@ -177,7 +161,7 @@ bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode&
     color_stage(frame, image, node.stage, shown);
   }
   if (image.values.empty()) {
-    list->AddRectFilled(to_imgui(area.origin), to_imgui(area.end()), theme.missing);
+    fill_rect(area, theme.missing);
     return false;
   }
   image.area = area;
@@ -187,7 +171,7 @@ bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode&
   return true;
 }
 
-std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockSource& source, const BlockNode& node,
+std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node,
                                              const std::optional<attention::Cell>& marked) {
   if (node.rows == 0 || node.columns == 0) return std::nullopt;
   const shell::Theme& theme = frame.ui.theme();
@@ -201,7 +185,7 @@ std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockSource& so
   const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 scrolled(ImGui::GetScrollX(), ImGui::GetScrollY());
   const Region region = region_in_sight(node.rows, node.columns, scrolled, to_glm(ImGui::GetWindowSize()));
-  draw_cells(frame, source, node, region, origin);
+  draw_cells(frame, node, region, origin);
   frame.mark("block.cells", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
   std::optional<attention::Cell> hovered;
   const glm::vec2 at = (to_glm(ImGui::GetIO().MousePos) - origin) / glm::vec2(kCellWidth, kCellHeight);
@@ -213,13 +197,32 @@ std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockSource& so
   const std::optional<attention::Cell> outlined = hovered ? hovered : marked;
   if (outlined) {
     const glm::vec2 low = origin + glm::vec2(outlined->key, outlined->query) * glm::vec2(kCellWidth, kCellHeight);
-    ImGui::GetWindowDrawList()->AddRect(
-        to_imgui(low - 1.0F), to_imgui(low + glm::vec2(kCellWidth + 1.0F, kCellHeight + 1.0F)), theme.text, 2.0F, 0, 2.0F);
+    outline_rect(low - 1.0F, low + glm::vec2(kCellWidth + 1.0F, kCellHeight + 1.0F), theme.text, 2.0F, 2.0F);
   }
   ImGui::Dummy(ImVec2(static_cast<float>(node.columns) * kCellWidth, static_cast<float>(node.rows) * kCellHeight));
   ImGui::EndChild();
   draw_labels(frame, node, region, corner, origin, room);
   return hovered;
+}
+
+Arithmetic explain_node(Frame& frame, const BlockSource& source, const BlockNode& node, attention::Cell cell) {
+  const Selection& selection = frame.state.selection;
+  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  return explain_cell(question_about(frame, source.subject, node.stage, cell), numbers);
+}
+
+std::string describe_cell(const Frame& frame, const BlockNode& node, attention::Cell cell) {
+  if (!frame.result.input) return {};
+  const model::BlockKind kind = frame.state.selection.block.kind;
+  const model::TokenBatch& queries = frame.result.input->queries(kind);
+  const model::TokenBatch& keys = frame.result.input->keys(kind);
+  if (attention::is_map(node.stage)) {
+    return fmt::format("query {} “{}” · key {} “{}”", cell.query, token_name(frame, queries, cell.query), cell.key,
+                       token_name(frame, keys, cell.key));
+  }
+  const bool has_key_rows = StepMatrix(node.stage).has_key_rows();
+  return fmt::format("token {} “{}” · component {}", cell.query,
+                     token_name(frame, has_key_rows ? keys : queries, cell.query), cell.key);
 }
 
 }  // namespace headlight::app

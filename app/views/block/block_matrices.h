@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
+#include "app/cells/arithmetic.h"
 #include "app/frame.h"
 #include "app/views/block/block_plan.h"
 #include "app/widgets/head_subject.h"
@@ -26,7 +28,13 @@ bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode&
 
 /// The node's matrix with numbers, row and column labels, in a region that scrolls, from the cursor on. Returns the cell
 /// under the pointer.
-std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockSource& source, const BlockNode& node,
+std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node,
                                              const std::optional<attention::Cell>& marked);
+
+/// A cell of one of the layer's matrices, written out with real numbers.
+Arithmetic explain_node(Frame& frame, const BlockSource& source, const BlockNode& node, attention::Cell cell);
+
+/// "query 2 “short” · key 5 “first”", or the token and the component.
+std::string describe_cell(const Frame& frame, const BlockNode& node, attention::Cell cell);
 
 }  // namespace headlight::app

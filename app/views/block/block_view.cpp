@@ -1,24 +1,116 @@
-#include "app/views/block/block_view.h"
+#include "app/views/open_views.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "app/views/block/block_arithmetic.h"
+#include "app/frame.h"
+#include "app/views/block/block_figure.h"
 #include "app/views/block/block_flow.h"
 #include "app/views/block/block_header.h"
-#include "app/views/block/walk_controls.h"
+#include "app/views/block/block_matrices.h"
+#include "app/views/block/block_walk.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/baseline_numbers.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/label_text.h"
+#include "app/widgets/math_text.h"
 #include "app/widgets/origin_dialog.h"
+#include "app/widgets/slider_keys.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
 namespace {
+
+/// What the block view keeps from frame to frame.
+struct BlockMemory {
+  BlockWalk walk;
+  bool shows_all_terms = false;
+  std::string hovered;                      ///< id of the matrix under the pointer in the previous frame
+  std::optional<attention::Cell> held;      ///< of the unfolded matrix: its calculation stays when the pointer leaves
+  Selection selection;                      ///< that the held cell is of
+  std::optional<std::size_t> step_in_view;  ///< of the walk, to which the flow was scrolled
+  glm::vec2 room{1'000.0F, 500.0F};         ///< of the whole flow when it was drawn last
+  BlockFigure figure;                       ///< of the last frame
+};
+
+inline constexpr float kWalkControlsHeight = 34.0F;
+
+constexpr std::array kSpeeds = {0.25F, 0.5F, 1.0F, 2.0F, 4.0F};
+
+void choose_speed(Frame& frame) {
+  ImGui::SetNextItemWidth(72.0F);
+  const std::string label = fmt::format("{:g} ×", frame.state.block.speed);
+  const bool is_open = ImGui::BeginCombo("##speed", label.c_str());
+  mark_last_item(frame, "block.speed", "How fast the steps follow each other.");
+  if (!is_open) return;
+  for (const float speed : kSpeeds) {
+    if (ImGui::Selectable(fmt::format("{:g} ×", speed).c_str(), frame.state.block.speed == speed)) {
+      frame.state.block.speed = speed;
+    }
+    mark_last_item(frame, fmt::format("block.speed.{:g}", speed), "How fast the steps follow each other.");
+    if (frame.state.block.speed == speed) frame.ui.keyboard().prefer_last();
+  }
+  ImGui::EndCombo();
+}
+
+/// "softmax → attention weights": a formula, cut as text where it has no room.
+void draw_step(Frame& frame, const std::string& step) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const float room = ImGui::GetContentRegionAvail().x;
+  const glm::vec2 size = measure_math(fonts, fonts.small, step);
+  if (size.x > room) {
+    write(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, step, room));
+    return;
+  }
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const float drop = std::round((ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F);
+  draw_math(ImGui::GetWindowDrawList(), fonts, fonts.small, {at.x, at.y + drop}, frame.ui.theme().text_dim, step);
+  ImGui::Dummy(to_imgui(size));
+}
+
+/// Play, pause, one step on or back, the position, speed and "reduce motion", in one row from the cursor on. `step`: what
+/// the walk shows just now: "softmax → attention weights".
+void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) {
+  const float room = ImGui::GetContentRegionAvail().x;
+  const bool is_wide = room >= 560.0F;
+  if (walk.is_playing()) {
+    if (draw_button(frame, "Pause", "block.pause", "Stops the walk here (Space).", 56.0F)) walk.pause();
+  } else if (draw_button(frame, "Play", "block.play", "Walks through the layer step by step (Space).", 56.0F)) {
+    walk.play();
+  }
+  ImGui::SameLine(0.0F, 4.0F);
+  if (draw_arrow_button(frame, "back", ImGuiDir_Left, "block.back",
+                        "One step back (comma). Enter unfolds the matrix of a step.")) {
+    walk.go(-1);
+  }
+  ImGui::SameLine(0.0F, 4.0F);
+  if (draw_arrow_button(frame, "on", ImGuiDir_Right, "block.on",
+                        "One step on (full stop). Enter unfolds the matrix of a step.")) {
+    walk.go(1);
+  }
+  ImGui::SameLine();
+  float position = walk.position();
+  ImGui::SetNextItemWidth(is_wide ? 140.0F : 80.0F);
+  if (ImGui::SliderFloat("##position", &position, 0.0F, static_cast<float>(walk.steps()), "")) walk.scrub(position);
+  mark_last_item(frame, "block.position", "Where the walk is; at the right end the whole layer is shown.");
+  if (step_by_keys(frame, position, 0.0F, static_cast<float>(walk.steps()), 1.0F, false)) walk.scrub(position);
+  ImGui::SameLine();
+  choose_speed(frame);
+  ImGui::SameLine();
+  check_box(frame, is_wide ? "reduce motion" : "still", frame.state.block.reduces_motion);
+  mark_last_item(frame, "block.reduce motion", "Steps are shown one after the other, without matrices that move.");
+  if (!is_wide) return;
+  ImGui::SameLine();
+  draw_step(frame, walk.is_at_end() ? "the whole layer" : step);
+}
 
 constexpr float kLowStrip = 84.0F;
 constexpr float kLowRegion = 560.0F, kLeastLowWidth = 600.0F;  // lower, and wide enough: the walk is beside the title
@@ -82,23 +174,15 @@ void draw_strip(Frame& frame, const BlockSource& source, const BlockNode* node, 
 
 void draw_unfolded_header(Frame& frame, const BlockNode& node) {
   const shell::Theme& theme = frame.ui.theme();
-  if (ImGui::Button("Fold")) frame.state.block.opened.clear();
-  mark_last_item(frame, "block.fold", "Goes back to the whole layer (Esc).");
+  if (draw_button(frame, "Fold", "block.fold", "Goes back to the whole layer (Esc).")) frame.state.block.opened.clear();
   ImGui::SameLine();
-  {
-    const Ink ink(frame.ui.fonts().strong, color_of_node(node, theme));
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(node.quantity().title.c_str());
-  }
+  write_label(frame.ui.fonts().strong, color_of_node(node, theme), node.quantity().title);
   ImGui::SameLine();
-  {
-    const Ink ink(frame.ui.fonts().small, theme.text_dim);
-    ImGui::TextUnformatted(fmt::format("{} × {}", node.rows, node.columns).c_str());
-  }
+  write(frame.ui.fonts().small, theme.text_dim, fmt::format("{} × {}", node.rows, node.columns));
   for (const Destination& destination : destinations(node)) {
     ImGui::SameLine();
-    if (ImGui::Button(destination.label)) go_to(frame, node, destination);
-    mark_last_item(frame, fmt::format("block.to {}", destination.command.substr(5)), destination.tip);
+    if (draw_button(frame, destination.label, fmt::format("block.to {}", destination.command.substr(5)), destination.tip))
+      go_to(frame, node, destination);
   }
 }
 
@@ -108,7 +192,7 @@ void draw_opened(Frame& frame, const BlockSource& source, const BlockNode& node,
   const float strip = kLowStrip;
   ImGui::BeginChild("unfolded", ImVec2(0.0F, -strip - ImGui::GetStyle().ItemSpacing.y), false,
                     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  const std::optional<attention::Cell> hovered = draw_unfolded(frame, source, node, memory.held);
+  const std::optional<attention::Cell> hovered = draw_unfolded(frame, node, memory.held);
   const bool is_map = attention::is_map(node.stage);
   if (hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
     memory.held = memory.held == hovered ? std::nullopt : hovered;
@@ -182,14 +266,8 @@ void walk_on(Frame& frame, const BlockPlan& plan, BlockMemory& memory) {
   memory.walk.advance(ImGui::GetIO().DeltaTime, frame.state.block.speed);
 }
 
-}  // namespace
-
-bool fold_block(State& state) {
-  if (state.block.opened.empty()) return false;
-  state.block.opened.clear();
-  return true;
-}
-
+/// One layer as data flow, from the residual stream through attention and the MLP back to it, with a heatmap of real numbers
+/// for each matrix. A click unfolds one; the walk shows step by step how they are made.
 void draw_block_panel(Frame& frame, BlockMemory& memory) {
   memory.figure = {};
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;
@@ -217,6 +295,14 @@ void draw_block_panel(Frame& frame, BlockMemory& memory) {
   draw_whole(frame, source, plan, is_header_low, corner, memory);
   memory.figure = keep_block(frame, source, plan, memory.room);
   if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also where Play was pressed just now
+}
+
+}  // namespace
+
+bool fold_block(State& state) {
+  if (state.block.opened.empty()) return false;
+  state.block.opened.clear();
+  return true;
 }
 
 std::unique_ptr<ViewPanel> open_block_view() {

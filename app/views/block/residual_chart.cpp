@@ -29,27 +29,16 @@ void draw_curve(const view::Rect& plot, std::span<const float> values, float mos
     const glm::vec2 at = point_of(plot, i, values.size(), values[i], most);
     list->AddCircleFilled(to_imgui(at), 2.0F, color);
     if (i > 0) {
-      list->AddLine(to_imgui(point_of(plot, i - 1, values.size(), values[i - 1], most)), to_imgui(at), color, 1.5F);
+      draw_line(point_of(plot, i - 1, values.size(), values[i - 1], most), at, color, 1.5F);
     }
   }
 }
 
 void show_tooltip(Frame& frame, const ResidualCurve& curve, std::size_t layer, std::uint32_t token) {
-  begin_tooltip(frame, last_item_rect());
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-    const std::string where = layer == 0 ? std::string("token vectors") : fmt::format("behind layer {}", layer - 1);
-    ImGui::TextUnformatted(fmt::format("{}\nmean over tokens: {}\ntoken {}: {}", where,
-                                       write_number(double{curve.mean[layer]}), token,
-                                       write_number(double{curve.token[layer]}))
-                               .c_str());
-  }
-  end_tooltip(frame);
-}
-
-void draw_text(const Frame& frame, glm::vec2 at, const std::string& text, shell::Color color) {
-  ImFont* font = frame.ui.fonts().small;
-  ImGui::GetWindowDrawList()->AddText(font, font_size(font), to_imgui(at), color, text.c_str());
+  const std::string where = layer == 0 ? std::string("token vectors") : fmt::format("behind layer {}", layer - 1);
+  explain_rect(frame, last_item_rect(),
+               fmt::format("{}\nmean over tokens: {}\ntoken {}: {}", where, write_number(double{curve.mean[layer]}), token,
+                           write_number(double{curve.token[layer]})));
 }
 
 }  // namespace
@@ -69,23 +58,22 @@ ResidualCurve residual_curve(std::span<const float> lengths, std::uint32_t token
 
 void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t token) {
   const shell::Theme& theme = frame.ui.theme();
+  ImFont* small = frame.ui.fonts().small;
   const Selection& selection = frame.state.selection;
   const bool is_encoder = selection.block.kind == model::BlockKind::EncoderSelf;
   const AnalysisQuery query{.analysis = &kResidualSizes,
                             .block = {.kind = is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf},
                             .batch = selection.batch};
   const Analysed* known = frame.ask(query);
-  draw_text(frame, area.origin, "size of the residual stream", theme.text_dim);
+  put_text(small, area.origin, theme.text_dim, "size of the residual stream");
   const view::Rect plot{.origin = area.origin + glm::vec2(4.0F, kTitle + 4.0F),
                         .size = area.size - glm::vec2(8.0F, kTitle + 8.0F)};
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(to_imgui(plot.origin - 4.0F), to_imgui(plot.end() + 4.0F), theme.panel, 3.0F);
+  fill_rect(plot.origin - 4.0F, plot.end() + 4.0F, theme.panel, 3.0F);
   frame.mark("block.sizes", plot);
   const ResidualSizes* sizes = known ? known->as<ResidualSizes>() : nullptr;
   if (!sizes) {
     if (known && !known->error.empty()) {
-      ImFont* font = frame.ui.fonts().small;
-      draw_text(frame, plot.origin, fit_text(font, known->error, plot.size.x), theme.text_dim);
+      put_text(small, plot.origin, theme.text_dim, fit_text(small, known->error, plot.size.x));
     }
     return;
   }
@@ -101,7 +89,7 @@ void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t tok
   if (layer + 1 < count) {
     const float left = point_of(plot, layer, count, 0.0F, most).x;
     const float right = point_of(plot, layer + 1, count, 0.0F, most).x;
-    list->AddRectFilled(ImVec2(left, plot.origin.y - 4.0F), ImVec2(right, plot.end().y + 4.0F), theme.active);
+    fill_rect({left, plot.origin.y - 4.0F}, {right, plot.end().y + 4.0F}, theme.active);
   }
   draw_curve(plot, curve.token, most, theme.query);
   draw_curve(plot, curve.mean, most, theme.text);

@@ -2,23 +2,92 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <imgui.h>
 
 #include "app/analyses/head_metric_text.h"
+#include "app/frame.h"
 #include "app/shell/click_area.h"
-#include "app/views/grid/grid_header.h"
+#include "app/state/comparison.h"
 #include "app/widgets/gain_control.h"
 #include "app/widgets/head_list.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/kind_choice.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/segmented.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/thumbnail_layout.h"
 
 namespace headlight::app {
 namespace {
+
+constexpr std::uint32_t kMostLines = 64;  // of a batch as one button each
+
+void draw_title(const Frame& frame, std::uint32_t layers, std::uint32_t heads) {
+  write(frame.ui.fonts().title, frame.ui.theme().text, "Heads");
+  const std::string count =
+      fmt::format("{} {} × {} {}", layers, layers == 1 ? "layer" : "layers", heads, heads == 1 ? "head" : "heads");
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const float width = ImGui::CalcTextSize(count.c_str()).x;
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
+  ImGui::TextUnformatted(count.c_str());
+}
+
+/// Line 1 | 2 | 3 of the batch; arrows where they don't fit.
+void draw_lines(Frame& frame, std::uint32_t batch) {
+  if (batch < 2) return;
+  std::uint32_t& line = frame.state.selection.batch;
+  line = std::min(line, batch - 1U);
+  std::vector<std::string> labels;
+  for (std::uint32_t i = 0; i < std::min(batch, kMostLines); ++i) labels.push_back(fmt::format("{}", i + 1));
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted("Line");
+  ImGui::SameLine();
+  if (batch <= kMostLines && segmented_width(frame, labels) <= ImGui::GetContentRegionAvail().x) {
+    std::size_t chosen = line;
+    if (draw_segmented(frame, "grid.line", labels, chosen)) line = static_cast<std::uint32_t>(chosen);
+    return;
+  }
+  if (draw_arrow_button(frame, "previous line", ImGuiDir_Left, "grid.previous_line") && line > 0) --line;
+  ImGui::SameLine();
+  ImGui::Text("%u of %u", line + 1, batch);
+  ImGui::SameLine();
+  if (draw_arrow_button(frame, "next line", ImGuiDir_Right, "grid.next_line")) line = std::min(line + 1U, batch - 1U);
+}
+
+void draw_order(Frame& frame) {
+  std::vector<std::string> labels = {"By layer", "By concentration"};
+  if (segmented_width(frame, labels) > ImGui::GetContentRegionAvail().x) labels = {"Layer", "Concentration"};
+  draw_segmented(frame, "grid.order", labels, frame.state.view.grid_order);
+}
+
+/// Above the thumbnails: how many heads there are, which kind of attention (networks with several), which line of the batch,
+/// and the order.
+void draw_grid_header(Frame& frame) {
+  const BlockShapes& shapes = frame.result.shapes;
+  const auto selected = shapes.find(frame.state.selection.block);
+  if (selected == shapes.end()) return;
+  std::uint32_t layers = 0;
+  for (const auto& [block, shape] : shapes) {
+    if (block.kind == selected->first.kind) ++layers;
+  }
+  const std::uint32_t heads = selected->second.heads;
+  const std::uint32_t batch = selected->second.batch;
+  draw_title(frame, layers, heads);
+  choose_kind(frame, "grid.kind");
+  draw_lines(frame, batch);
+  if (layers * heads > 2) draw_order(frame);
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const std::string about = frame.shows_difference()
+                                ? fmt::format("{} \u00B7 queries \u00D7 keys", difference_caption(frame.state))
+                                : std::string("rows: queries, columns: keys");
+  ImGui::TextUnformatted(about.c_str());
+}
 
 constexpr float kGutter = 26.0F;
 constexpr float kCaption = 17.0F;
@@ -87,9 +156,8 @@ void draw_caption(Frame& frame, const Head& head, const view::Rect& box, bool is
   const std::string text =
       names_layer ? fmt::format("L{} H{}", head.block.layer.value, head.head) : fmt::format("H{}", head.head);
   const float width = text_width(font, text);
-  ImGui::GetWindowDrawList()->AddText(font, font_size(font),
-                                      ImVec2(std::round(box.origin.x + (box.size.x - width) * 0.5F), box.end().y + 3.0F),
-                                      is_selected ? theme.accent : theme.text_dim, text.c_str());
+  put_text(font, {std::round(box.origin.x + (box.size.x - width) * 0.5F), box.end().y + 3.0F},
+           is_selected ? theme.accent : theme.text_dim, text);
 }
 
 /// How a head is shown besides its heatmap.
@@ -103,7 +171,6 @@ struct HeadStyle {
 void draw_head(Frame& frame, const Head& head, const view::Rect& box, const HeadStyle& style) {
   const shell::Theme& theme = frame.ui.theme();
   Selection& selection = frame.state.selection;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const std::string name =
       fmt::format("grid.{}.{}.{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
   ImGui::SetCursorScreenPos(to_imgui(box.origin));
@@ -126,8 +193,8 @@ void draw_head(Frame& frame, const Head& head, const view::Rect& box, const Head
   const bool is_on_badge = !badge.empty() && draw_badge(frame, name, box, badge);
   if (is_selected || is_hovered) {
     const float margin = is_selected ? 2.5F : 1.5F;
-    list->AddRect(to_imgui(box.origin - margin), to_imgui(box.end() + margin), is_selected ? theme.accent : theme.text_dim,
-                  3.0F, 0, is_selected ? 2.5F : 1.0F);
+    outline_rect(box.origin - margin, box.end() + margin, is_selected ? theme.accent : theme.text_dim, 3.0F,
+                 is_selected ? 2.5F : 1.0F);
   }
   if (style.caption > 0.0F) draw_caption(frame, head, box, is_selected, style.names_layer);
   frame.mark(name, box);
@@ -143,8 +210,7 @@ void draw_layer_label(Frame& frame, model::BlockRef block, ImVec2 at, float map_
   ImFont* font = frame.ui.fonts().small;
   const float drop = std::max((std::min(map_height, 26.0F) - font_size(font)) * 0.5F, 0.0F);
   const std::string label = fmt::format("L{}", block.layer.value);
-  ImGui::GetWindowDrawList()->AddText(font, font_size(font), {at.x, std::round(at.y + drop)},
-                                      is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, label.c_str());
+  put_text(font, {at.x, std::round(at.y + drop)}, is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, label);
 }
 
 /// The heads' numbers above a grid without captions, which stay while it scrolls; as many as have room. Where a layer has
@@ -160,8 +226,8 @@ void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_
     const std::string number = std::to_string(head);
     const float x = layout.box(0, head).x + (layout.map_size().x - text_width(font, number)) * 0.5F;
     const bool is_selected = head == frame.state.selection.head % layout.per_line();
-    ImGui::GetWindowDrawList()->AddText(font, font_size(font), {origin.x + std::round(x), origin.y},
-                                        is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, number.c_str());
+    put_text(font, {origin.x + std::round(x), origin.y}, is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim,
+             number);
   }
   frame.mark("grid.numbers", {.origin = to_glm(origin), .size = {ImGui::GetContentRegionAvail().x, font_size(font)}});
   ImGui::Dummy({1.0F, font_size(font)});
@@ -171,8 +237,7 @@ void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_
 void draw_line_label(Frame& frame, std::uint32_t first, ImVec2 at, float map_height) {
   ImFont* font = frame.ui.fonts().small;
   const float drop = std::max((std::min(map_height, 26.0F) - font_size(font)) * 0.5F, 0.0F);
-  ImGui::GetWindowDrawList()->AddText(font, font_size(font), {at.x, std::round(at.y + drop)}, frame.ui.theme().text_dim,
-                                      fmt::format("+{}", first).c_str());
+  put_text(font, {at.x, std::round(at.y + drop)}, frame.ui.theme().text_dim, fmt::format("+{}", first));
 }
 
 /// The arrangement that fills `room`, with space for a scroll bar only where it needs one.

@@ -25,14 +25,9 @@ constexpr std::uint32_t kGroupedPlace = 0x57;
 
 /// All weights that the selection shows, exact.
 TileQuery whole_map(const Frame& frame) {
-  const Selection& selection = frame.state.selection;
-  const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
-  return shown_map(selection, {.quantity = attention::Stage::Weights,
-                               .block = selection.block,
-                               .batch = selection.batch,
-                               .head = selection.head,
-                               .rows = shape.queries,
-                               .columns = shape.keys});
+  const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
+  return shown_map(frame.state.selection,
+                   selected_tile(frame, attention::Stage::Weights, {.rows = shape.queries, .columns = shape.keys}));
 }
 
 GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {
@@ -97,27 +92,18 @@ void draw_tooltip(Frame& frame, const GroupedHead& head, view::CellPosition cell
   const shell::Theme& theme = frame.ui.theme();
   begin_tooltip(frame, box);
   const auto line = [&](const char* role, shell::Color color, const std::string& text) {
-    {
-      const Ink ink(frame.ui.fonts().small, color);
-      ImGui::TextUnformatted(role);
-    }
+    write(frame.ui.fonts().small, color, role);
     ImGui::SameLine(80.0F);
     ImGui::TextUnformatted(text.c_str());
   };
   line(row_name, theme.query, head.queries().labels[cell.row]);
   line("key", theme.key, head.keys().labels[cell.column]);
   line("weight", theme.text_dim, view::format_exact(head.map().tile->at(cell.row, cell.column)));
-  {
-    const Ink ink(frame.ui.fonts().small, theme.text_dim);
-    ImGui::TextUnformatted(grouping_text(frame).c_str());
-  }
+  write(frame.ui.fonts().small, theme.text_dim, grouping_text(frame));
   end_tooltip(frame);
 }
 
-void draw_note(const Frame& frame, const char* text) {
-  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(text);
-}
+void draw_note(const Frame& frame, const char* text) { write(frame.ui.fonts().body, frame.ui.theme().text_dim, text); }
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "app/views/head/head_header.h"
+#include "app/views/head/head_parts.h"
 
 #include <algorithm>
 #include <string>
@@ -247,10 +247,7 @@ void draw_subtitle(Frame& frame, const Subtitle& line) {
   ImGui::Dummy(ImVec2(width, ImGui::GetFrameHeight()));
 }
 
-void choose_row_names(Frame& frame) {
-  auto chosen = static_cast<std::size_t>(frame.state.view.row_names);
-  if (draw_segmented(frame, "head.rows", row_labels(), chosen)) frame.state.view.row_names = static_cast<RowNames>(chosen);
-}
+void choose_row_names(Frame& frame) { draw_segmented(frame, "head.rows", row_labels(), frame.state.view.row_names); }
 
 /// Words or tokens, special tokens, and bars: a list that opens. `lists_rows`: and what names the rows.
 void choose_shown(Frame& frame, bool lists_rows) {

@@ -2,20 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "app/frame.h"
 #include "app/quantities/shown_map.h"
-#include "app/views/head/axis_locks.h"
+#include "app/shell/click_area.h"
+#include "app/shell/imgui_vectors.h"
+#include "app/shell/theme.h"
 #include "app/views/head/head_figure.h"
-#include "app/views/head/head_header.h"
+#include "app/views/head/head_parts.h"
 #include "app/views/head/map_heatmap.h"
 #include "app/views/head/map_input.h"
 #include "app/views/head/map_legend.h"
-#include "app/views/head/map_navigation.h"
-#include "app/views/head/map_tooltip.h"
 #include "app/views/head/minimap.h"
-#include "app/views/head/paint_marks.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/map_axes.h"
@@ -23,9 +24,141 @@
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/thumbnail.h"
+#include "view/viewport.h"
 
 namespace headlight::app {
 namespace {
+
+constexpr float kLeastCell = 5.0F;  // UI units, below which a mark would hide its cell
+constexpr std::size_t kMostMarks = 4'000;
+
+class PaintMarks {
+ public:
+  PaintMarks(const Frame& frame, const view::Viewport& viewport)
+      : frame_(frame), viewport_(viewport), region_(viewport.visible_region()), list_(ImGui::GetWindowDrawList()) {}
+
+  void draw() {
+    const Selection& selection = frame_.state.selection;
+    const attention::MaskSpec& mask = selected_mask(frame_.state);
+    const view::Rect cells = viewport_.visible();
+    ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);
+    if (mask.documents) draw_documents(*mask.documents);
+    const glm::vec2 cell = viewport_.cell_size();
+    const bool is_one_head = selection.mean == HeadMean::None;
+    if (is_one_head && std::min(cell.x, cell.y) >= kLeastCell) {
+      const auto pattern = fixed_pattern(frame_.state, selection.block, selection.head);
+      if (pattern) {
+        for_each_visible(pattern->weights, [&](attention::Cell at, float) { frame_cell(at); });
+      }
+      for (const auto& [scope, numbers] : mask.biases) {
+        for_each_visible(numbers, [&](attention::Cell at, float) {
+          const float bias = mask.bias(selection.block.layer.value, selection.batch, selection.head, at);
+          const bool is_replaced = pattern && pattern->weights.has_row(at.query);
+          if (bias != 0.0F && !is_replaced) sign(at, bias > 0.0F);
+        });
+      }
+    }
+    ImGui::PopClipRect();
+  }
+
+ private:
+  view::Rect rect_of(attention::Cell at) const { return viewport_.rect_of({.row = at.query, .column = at.key}); }
+
+  void draw_documents(const attention::Documents& documents) {
+    const auto found = documents.find(frame_.state.selection.batch);
+    if (found == documents.end()) return;
+    const view::Rect matrix = viewport_.matrix();
+    const shell::Color color = frame_.ui.theme().warning;
+    for (const std::uint32_t begin : found->second) {
+      if (begin >= viewport_.rows() || begin >= viewport_.columns()) break;
+      const glm::vec2 at = rect_of({.query = begin, .key = begin}).origin;
+      draw_line({matrix.origin.x, at.y}, {matrix.end().x, at.y}, color, 1.5F);
+      draw_line({at.x, matrix.origin.y}, {at.x, matrix.end().y}, color, 1.5F);
+    }
+  }
+
+  template <typename Visit>
+  void for_each_visible(const attention::NumberRuns& numbers, const Visit& visit) {
+    const auto runs = numbers.runs();
+    const std::uint32_t end_row = region_.row + region_.rows, end_key = region_.column + region_.columns;
+    auto run = std::ranges::partition_point(runs, [&](const auto& one) { return one.query < region_.row; });
+    for (; run != runs.end() && run->query < end_row; ++run) {
+      const std::uint32_t first = std::max(run->first_key, region_.column);
+      const auto end = static_cast<std::uint32_t>(std::min<std::uint64_t>(run->end_key(), end_key));
+      for (std::uint32_t key = first; key < end; ++key) {
+        if (++marks_ > kMostMarks) return;
+        visit({.query = run->query, .key = key}, run->paint);
+      }
+    }
+  }
+
+  /// In the cell's upper right corner, on a ground of its own, so that it is seen on any colour.
+  void sign(attention::Cell at, bool is_plus) {
+    const shell::Theme& theme = frame_.ui.theme();
+    const view::Rect cell = rect_of(at);
+    const float size = std::clamp(std::min(cell.size.x, cell.size.y) * 0.3F, 4.0F, 11.0F);
+    const glm::vec2 center{cell.end().x - size * 0.5F - 1.0F, cell.origin.y + size * 0.5F + 1.0F};
+    const float half = size * 0.5F, arm = half * 0.65F;
+    fill_rect(center - half, center + half, theme.popup, 1.0F);
+    const shell::Color color = is_plus ? theme.accent : theme.warning;
+    draw_line({center.x - arm, center.y}, {center.x + arm, center.y}, color, 1.5F);
+    if (is_plus) draw_line({center.x, center.y - arm}, {center.x, center.y + arm}, color, 1.5F);
+  }
+
+  void frame_cell(attention::Cell at) {
+    const view::Rect cell = rect_of(at);
+    outline_rect(cell.origin + 1.0F, cell.end() - 1.0F, frame_.ui.theme().accent, 0.0F, 1.5F);
+  }
+
+  const Frame& frame_;
+  const view::Viewport& viewport_;
+  view::Region region_;
+  ImDrawList* list_;
+  std::size_t marks_ = 0;
+};
+
+/// Marks on the cells of the big heatmap that have a painted bias (+ or −) or a painted weight (a frame), and lines where
+/// documents begin.
+void draw_paint_marks(const Frame& frame, const view::Viewport& viewport) { PaintMarks(frame, viewport).draw(); }
+
+/// The row or column at a point of the labels, found in the cells beside them.
+std::optional<LockedToken> token_at(const view::Viewport& viewport, MapSide side, glm::vec2 point) {
+  const view::Rect cells = viewport.visible();
+  const glm::vec2 inside =
+      side == MapSide::Query ? glm::vec2(cells.origin.x + 0.5F, point.y) : glm::vec2(point.x, cells.origin.y + 0.5F);
+  const std::optional<view::CellPosition> cell = viewport.cell_at(inside);
+  if (!cell) return std::nullopt;
+  return LockedToken{.side = side, .token = side == MapSide::Query ? cell->row : cell->column};
+}
+
+void handle_side(Frame& frame, const view::Viewport& viewport, MapSide side, const view::Rect& labels) {
+  if (labels.is_empty()) return;
+  const char* name = side == MapSide::Query ? "head.rows_of_labels" : "head.columns_of_labels";
+  ImGui::SetCursorScreenPos(to_imgui(labels.origin));
+  const bool is_clicked = click_area(name, to_imgui(labels.size));
+  const bool is_hovered = ImGui::IsItemHovered();
+  mark_pointer_item(frame, name,
+                    side == MapSide::Query
+                        ? "A click locks the row of a query, another one or Esc releases it; a right click masks it."
+                        : "A click locks the column of a key, another one or Esc releases it; a right click masks it.");
+  if (!is_hovered) return;
+  const std::optional<LockedToken> token = token_at(viewport, side, to_glm(ImGui::GetIO().MousePos));
+  if (!token) return;
+  ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+  std::optional<LockedToken>& locked = frame.state.view.locked;
+  if (is_clicked) locked = locked == token ? std::nullopt : token;
+  if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) frame.transient.token_menu = token;
+}
+
+/// Clicks on the labels left of the map and above it: the row or the column is locked, and released by another click or Esc.
+/// `margins`: width and height of the labels.
+void handle_axis_clicks(Frame& frame, const view::Viewport& viewport, glm::vec2 margins) {
+  const view::Rect cells = viewport.visible();
+  handle_side(frame, viewport, MapSide::Query,
+              {.origin = {cells.origin.x - margins.x, cells.origin.y}, .size = {margins.x, cells.size.y}});
+  handle_side(frame, viewport, MapSide::Key,
+              {.origin = {cells.origin.x, cells.origin.y - margins.y}, .size = {cells.size.x, margins.y}});
+}
 
 AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real) {
   const std::uint32_t batch = frame.state.selection.batch;
@@ -57,15 +190,14 @@ void draw_crosshair(const view::Viewport& viewport, std::optional<std::uint32_t>
   const view::Rect cells = viewport.visible();
   const view::Rect at = viewport.rect_of({.row = query.value_or(0), .column = key.value_or(0)});
   const glm::vec2 more = glm::max(3.0F - at.size, 0.0F) * 0.5F;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   ImGui::PushClipRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), true);
   if (query && *query < viewport.rows()) {
-    list->AddRect({cells.origin.x - 3.0F, at.origin.y - more.y}, {cells.end().x + 3.0F, at.end().y + more.y}, color, 0.0F, 0,
-                  1.5F);
+    outline_rect({cells.origin.x - 3.0F, at.origin.y - more.y}, {cells.end().x + 3.0F, at.end().y + more.y}, color, 0.0F,
+                 1.5F);
   }
   if (key && *key < viewport.columns()) {
-    list->AddRect({at.origin.x - more.x, cells.origin.y - 3.0F}, {at.end().x + more.x, cells.end().y + 3.0F}, color, 0.0F, 0,
-                  1.5F);
+    outline_rect({at.origin.x - more.x, cells.origin.y - 3.0F}, {at.end().x + more.x, cells.end().y + 3.0F}, color, 0.0F,
+                 1.5F);
   }
   ImGui::PopClipRect();
 }
@@ -83,26 +215,24 @@ void draw_choices(const Frame& frame, const view::Viewport& viewport) {
   const view::Rect cells = viewport.visible();
   const view::Rect first = viewport.rect_of({.row = range->first.query, .column = range->first.key});
   const view::Rect last = viewport.rect_of({.row = range->last.query, .column = range->last.key});
-  ImDrawList* list = ImGui::GetWindowDrawList();
   ImGui::PushClipRect(to_imgui(cells.origin - 2.0F), to_imgui(cells.end() + 2.0F), true);
-  list->AddRectFilled(to_imgui(first.origin), to_imgui(last.end()), shell::with_alpha(color, 40));
-  list->AddRect(to_imgui(first.origin), to_imgui(last.end()), color, 0.0F, 0, 2.0F);
+  fill_rect(first.origin, last.end(), shell::with_alpha(color, 40));
+  outline_rect(first.origin, last.end(), color, 0.0F, 2.0F);
   ImGui::PopClipRect();
 }
 
 /// A lesson asks what is in them: lines between the cells and nothing else.
 void draw_blank_cells(const Frame& frame, const view::Viewport& viewport) {
   const view::Rect cells = viewport.visible();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), frame.ui.theme().field);
+  fill_rect(cells, frame.ui.theme().field);
   const view::Region region = viewport.visible_region();
   for (std::uint32_t row = region.row; row <= region.row + region.rows; ++row) {
     const float y = viewport.rect_of({.row = row, .column = region.column}).origin.y;
-    list->AddLine({cells.origin.x, y}, {cells.end().x, y}, frame.ui.theme().border);
+    draw_line({cells.origin.x, y}, {cells.end().x, y}, frame.ui.theme().border);
   }
   for (std::uint32_t column = region.column; column <= region.column + region.columns; ++column) {
     const float x = viewport.rect_of({.row = region.row, .column = column}).origin.x;
-    list->AddLine({x, cells.origin.y}, {x, cells.end().y}, frame.ui.theme().border);
+    draw_line({x, cells.origin.y}, {x, cells.end().y}, frame.ui.theme().border);
   }
 }
 

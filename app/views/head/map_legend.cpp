@@ -26,15 +26,14 @@ constexpr float kHintLine = 16.0F;
 
 void draw_hatched_sample(const shell::Theme& theme, ImVec2 low) {
   constexpr float kEdge = 14.0F;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 high(low.x + kEdge, low.y + kEdge);
-  list->AddRectFilled(low, high, theme.hatch_ground);
+  fill_rect(to_glm(low), to_glm(high), theme.hatch_ground);
   ImGui::PushClipRect(low, high, true);
   for (float shift = -kEdge; shift < kEdge; shift += 5.0F) {
-    list->AddLine(ImVec2(low.x + shift, high.y), ImVec2(low.x + shift + kEdge, low.y), theme.hatch, 1.5F);
+    draw_line({low.x + shift, high.y}, {low.x + shift + kEdge, low.y}, theme.hatch, 1.5F);
   }
   ImGui::PopClipRect();
-  list->AddRect(low, high, theme.border);
+  outline_rect(to_glm(low), to_glm(high), theme.border);
 }
 
 }  // namespace
@@ -62,7 +61,6 @@ float MapLegend::height() const {
 void MapLegend::draw(glm::vec2 at) {
   const shell::Theme& theme = frame_.ui.theme();
   ImFont* font = frame_.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   if (has_scale_) {
     draw_scale(at);
     at.y += kSwitchHeight;
@@ -75,37 +73,33 @@ void MapLegend::draw(glm::vec2 at) {
   if (hint_) at.y = draw_hint(at);
   if (has_masked_cells_) {
     draw_hatched_sample(theme, to_imgui(at));
-    list->AddText(font, font_size(font), {at.x + 20.0F, at.y}, theme.text_dim, "masked");
+    put_text(font, {at.x + 20.0F, at.y}, theme.text_dim, "masked");
     at.y += kSwitchHeight;
   }
   if (has_odd_cells_) {
-    list->AddRectFilled(to_imgui(at), to_imgui(at + 14.0F), view::kNotFinitePacked);
-    list->AddText(font, font_size(font), {at.x + 20.0F, at.y}, theme.text_dim, "not a");
-    list->AddText(font, font_size(font), {at.x + 20.0F, at.y + 14.0F}, theme.text_dim, "number");
+    fill_rect(at, at + 14.0F, view::kNotFinitePacked);
+    put_text(font, {at.x + 20.0F, at.y}, theme.text_dim, "not a");
+    put_text(font, {at.x + 20.0F, at.y + 14.0F}, theme.text_dim, "number");
     at.y += kOddHeight;
   }
   if (!is_zoomed()) return;
   const std::string text = fmt::format("zoom {:.1f}×", zoom_);
-  list->AddText(font, font_size(font), to_imgui(at), theme.text, text.c_str());
-  list->AddText(font, font_size(font), {at.x, at.y + 17.0F}, theme.text_dim, "0: whole map");
+  put_text(font, at, theme.text, text);
+  put_text(font, {at.x, at.y + 17.0F}, theme.text_dim, "0: whole map");
 }
 
 /// How colours follow the weights.
 void MapLegend::draw_scale(glm::vec2 at) {
   const std::array<std::string, 3> labels = {"lin", "√", "log"};
-  auto chosen = static_cast<std::size_t>(frame_.state.view.color_spread);
   ImGui::SetCursorScreenPos(to_imgui(at));
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(1.0F, 1.0F));
-  if (draw_segmented(frame_, "head.spread", labels, chosen, kScalePadding)) {
-    frame_.state.view.color_spread = static_cast<view::ScaleSpread>(chosen);
-  }
+  draw_segmented(frame_, "head.spread", labels, frame_.state.view.color_spread, kScalePadding);
   ImGui::PopStyleVar();
 }
 
 /// Returns the y below it.
 float MapLegend::draw_hint(glm::vec2 at) {
   ImFont* font = frame_.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame_.ui.theme();
   ImGui::SetCursorScreenPos(to_imgui(at));
   const float height = kHintLine * static_cast<float>(hint_lines_.size());
@@ -119,8 +113,8 @@ float MapLegend::draw_hint(glm::vec2 at) {
   if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   for (std::size_t line = 0; line < hint_lines_.size(); ++line) {
     const bool is_link = line + 1 == hint_lines_.size();
-    list->AddText(font, font_size(font), {at.x, at.y + kHintLine * static_cast<float>(line)},
-                  is_link ? (is_hovered ? theme.accent_hover : theme.accent) : theme.text, hint_lines_[line].c_str());
+    put_text(font, {at.x, at.y + kHintLine * static_cast<float>(line)},
+             is_link ? (is_hovered ? theme.accent_hover : theme.accent) : theme.text, hint_lines_[line]);
   }
   return at.y + height + 10.0F;
 }

@@ -1,4 +1,4 @@
-#include "app/views/head/map_navigation.h"
+#include "app/views/head/head_parts.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,6 +10,7 @@
 #include "app/quantities/shown_map.h"
 #include "app/quantities/strongest.h"
 #include "app/widgets/ink.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/token_search.h"
 
 namespace headlight::app {
@@ -38,14 +39,6 @@ std::string count_text(const std::vector<std::uint32_t>& found, std::optional<st
   return fmt::format("{} of {}", pinned - found.begin() + 1, found.size());
 }
 
-bool draw_button(Frame& frame, const char* label, const char* name, const char* explanation) {
-  ImGui::SameLine();
-  const bool was_clicked = ImGui::Button(label);
-  mark_last_item(frame, name);
-  explain_last_item(frame, explanation);
-  return was_clicked;
-}
-
 }  // namespace
 
 void draw_token_search(Frame& frame, const MapTokens& tokens) {
@@ -58,14 +51,17 @@ void draw_token_search(Frame& frame, const MapTokens& tokens) {
   const bool is_confirmed = frame.ui.text_field(
       "##search", search.text,
       {.width = kFieldWidth, .focus = focus, .passes_escape = true, .hint = "Find a token", .enter_confirms = true});
-  mark_last_item(frame, "search.text");
-  explain_last_item(frame, "A part of the text, across tokens too; Enter goes on to the next token where it begins");
+  mark_last_item(frame, "search.text",
+                 "A part of the text, across tokens too; Enter goes on to the next token where it begins");
   if (is_confirmed) {
     steps += ImGui::GetIO().KeyShift ? -1 : 1;
     search.takes_keys = true;  // Enter goes on as often as it is pressed
   }
+  ImGui::SameLine();
   if (draw_button(frame, "Previous", "search.previous", "The token found before (Shift+Enter, Shift+F3)")) --steps;
+  ImGui::SameLine();
   if (draw_button(frame, "Next", "search.next", "The next token found (Enter, F3)")) ++steps;
+  ImGui::SameLine();
   const bool is_closed = draw_button(frame, "Close", "search.close", "Close the search (Esc)");
   const std::vector<std::uint32_t> found = tokens_with(*tokens.keys, search.text);
   if (steps != 0) {
@@ -74,22 +70,16 @@ void draw_token_search(Frame& frame, const MapTokens& tokens) {
     }
   }
   ImGui::SameLine();
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(search.text.empty() ? "" : count_text(found, pinned_token(frame)).c_str());
-  }
+  write(frame.ui.fonts().small, frame.ui.theme().text_dim,
+        search.text.empty() ? "" : count_text(found, pinned_token(frame)));
   if (is_closed) search.is_open = false;
 }
 
 void follow_strongest(Frame& frame, std::uint32_t rows, std::uint32_t columns) {
   Transient& transient = frame.transient;
   if (!transient.seeks_strongest) return;
-  const Selection& selection = frame.state.selection;
   StrongestQuestion question{
-      .map = shown_map(
-          selection,
-          {.quantity = shown_stage(frame.state), .block = selection.block, .batch = selection.batch, .head = selection.head},
-          shows_norms(frame.state)),
+      .map = shown_map(frame.state.selection, selected_tile(frame, shown_stage(frame.state), {}), shows_norms(frame.state)),
       .rows = rows,
       .columns = columns,
       .of = *transient.seeks_strongest,

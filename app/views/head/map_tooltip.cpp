@@ -1,4 +1,4 @@
-#include "app/views/head/map_tooltip.h"
+#include "app/views/head/head_parts.h"
 
 #include <cmath>
 #include <string>
@@ -41,13 +41,9 @@ void draw_token(const Frame& frame, const char* role, shell::Color color, const 
 }
 
 void draw_number(const Frame& frame, const char* name, const std::string& value, ImFont* font) {
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(name);
-  }
+  write(frame.ui.fonts().small, frame.ui.theme().text_dim, name);
   ImGui::SameLine(kNumberColumn);
-  const Ink ink(font, frame.ui.theme().text);
-  ImGui::TextUnformatted(value.c_str());
+  write(font, frame.ui.theme().text, value);
 }
 
 /// The bias that was painted onto the cell, or its weight in a painted pattern.
@@ -104,8 +100,7 @@ void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, 
 void draw_norm(Frame& frame, attention::Cell cell) {
   if (!shows_norms(frame.state)) return;
   const Selection& selection = frame.state.selection;
-  const TileQuery map =
-      shown_map(selection, {.block = selection.block, .batch = selection.batch, .head = selection.head}, true);
+  const TileQuery map = shown_map(selection, selected_tile(frame, Stage::Weights, {}), true);
   TileNumbers numbers(frame, map.block, map.batch, map.head);
   const bool is_mean = selection.mean != HeadMean::None;
   draw_number(frame, is_mean ? "mean norm" : "adds (norm)", number_text(numbers.value(map.quantity, cell.query, cell.key)),
@@ -115,11 +110,8 @@ void draw_norm(Frame& frame, attention::Cell cell) {
 /// What the cell has in the baseline, and what changed, where maps show that.
 void draw_change(Frame& frame, attention::Cell cell) {
   if (!head_map_shows_difference(frame)) return;
-  const Selection& selection = frame.state.selection;
-  const TileQuery map = shown_map(
-      selection,
-      {.quantity = shown_stage(frame.state), .block = selection.block, .batch = selection.batch, .head = selection.head},
-      shows_norms(frame.state));
+  const TileQuery map =
+      shown_map(frame.state.selection, selected_tile(frame, shown_stage(frame.state), {}), shows_norms(frame.state));
   TileNumbers changes(frame, map.block, map.batch, map.head);
   const std::optional<float> change = changes.cell(difference_of(map.quantity), cell);
   draw_number(frame, difference_caption(frame.state), number_text(change), frame.ui.fonts().mono);
@@ -127,8 +119,7 @@ void draw_change(Frame& frame, attention::Cell cell) {
 
 /// The numbers of a mean: there are no scores behind it, but those of its heads.
 void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
-  const Selection& selection = frame.state.selection;
-  const TileQuery map = shown_map(selection, {.block = selection.block, .batch = selection.batch, .head = selection.head});
+  const TileQuery map = shown_map(frame.state.selection, selected_tile(frame, Stage::Weights, {}));
   TileNumbers numbers(frame, map.block, map.batch, map.head, map.quantity);
   const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(cell.query);
   draw_norm(frame, cell);
@@ -187,12 +178,10 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell, const view::Rect& box)
   if (!reason.empty() && !is_hidden_by_file) draw_number(frame, "masked by", reason, fonts.body);
   draw_painted_number(frame, cell, mask.spec());
   if (softmax && !std::isfinite(softmax->sum)) {
-    const Ink ink(fonts.small, theme.warning);
-    ImGui::TextUnformatted("A score of this row isn't finite: none of its weights is a number.");
+    write(fonts.small, theme.warning, "A score of this row isn't finite: none of its weights is a number.");
   }
   if (!has_weights) {
-    const Ink ink(fonts.small, theme.warning);
-    ImGui::TextUnformatted("This query sees no key: its row has no weights.");
+    write(fonts.small, theme.warning, "This query sees no key: its row has no weights.");
   }
   end_tooltip(frame);
 }

@@ -50,13 +50,12 @@ view::Rect Minimap::area_of(const TileQuery& tile) const {
 
 void Minimap::draw_marks(const view::Viewport& viewport) const {
   const shell::Theme& theme = frame_.ui.theme();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRect(to_imgui(area_.origin - 1.0F), to_imgui(area_.end() + 1.0F), theme.border, 0.0F, 0, 2.0F);
+  outline_rect(area_.origin - 1.0F, area_.end() + 1.0F, theme.border, 0.0F, 2.0F);
   const view::Rect matrix = viewport.shown(), seen = viewport.visible();
   const glm::vec2 scale = area_.size / matrix.size;
   const glm::vec2 low = area_.origin + (seen.origin - matrix.origin) * scale;
   const glm::vec2 size = glm::max(seen.size * scale, glm::vec2(4.0F));  // a small part of a long text is still seen
-  list->AddRect(to_imgui(low), to_imgui(low + size), theme.crosshair, 0.0F, 0, 2.0F);
+  outline_rect(low, low + size, theme.crosshair, 0.0F, 2.0F);
 }
 
 }  // namespace headlight::app

@@ -73,10 +73,7 @@ void draw_threshold(Frame& frame) {
 void choose_part(Frame& frame) {
   const std::array<std::string, 5> labels = {"all", "A → A", "A → B", "B → A", "B → B"};
   continue_line(segmented_width(frame, labels), kGap);
-  auto chosen = static_cast<std::size_t>(frame.state.view.lines.pair_part);
-  if (draw_segmented(frame, "lines.pair", labels, chosen)) {
-    frame.state.view.lines.pair_part = static_cast<PairPart>(chosen);
-  }
+  draw_segmented(frame, "lines.pair", labels, frame.state.view.lines.pair_part);
 }
 
 /// What the pointer is over changes the number. So the number decides neither where the text begins nor how high the header
@@ -96,11 +93,7 @@ void draw_count(Frame& frame, const LineSet& shown) {
   constexpr std::size_t kWide = 88'888;  // at least as wide as most numbers
   continue_line(text_width(font, counted(kWide) + of_locked), kGap);
   const std::string fitting = fit_text(font, text, ImGui::GetContentRegionAvail().x);
-  {
-    const Ink ink(font, frame.ui.theme().text_dim);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(fitting.c_str());
-  }
+  write_label(font, frame.ui.theme().text_dim, fitting);
   frame.mark("lines.count", last_item_rect());
   if (fitting != text) explain_last_item(frame, text.c_str());
 }
@@ -178,22 +171,19 @@ class Legend {
     const bool is_shown = shows_head(choices_, head, selected_);
     const bool is_selected = frame_.state.selection.head == head && frame_.state.selection.mean == HeadMean::None;
     const shell::Color packed = shell::mark_on(theme.field, view::pack(view::head_color(head)), theme.text);
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    const ImVec2 low = to_imgui(rect.origin);
-    const ImVec2 high = to_imgui(rect.end());
-    list->AddRectFilled(low, high, is_hovered ? theme.hover : is_shown ? theme.field : theme.background, 4.0F);
-    list->AddRect(low, high, is_selected ? theme.accent : theme.border, 4.0F);
-    const ImVec2 swatch(low.x + 6.0F, low.y + (kChipHeight - kSwatch) * 0.5F);
-    const ImVec2 swatch_end(swatch.x + kSwatch, swatch.y + kSwatch);
+    const glm::vec2 low = rect.origin;
+    fill_rect(rect, is_hovered ? theme.hover : is_shown ? theme.field : theme.background, 4.0F);
+    outline_rect(rect, is_selected ? theme.accent : theme.border, 4.0F);
+    const glm::vec2 swatch(low.x + 6.0F, low.y + (kChipHeight - kSwatch) * 0.5F);
+    const glm::vec2 swatch_end = swatch + kSwatch;
     // Filled or hollow: the colour alone doesn't say whether the head is shown.
     if (is_shown) {
-      list->AddRectFilled(swatch, swatch_end, packed, 2.0F);
+      fill_rect(swatch, swatch_end, packed, 2.0F);
     } else {
-      list->AddRect(swatch, swatch_end, packed, 2.0F);
+      outline_rect(swatch, swatch_end, packed, 2.0F);
     }
-    list->AddText(font_, font_size(font_),
-                  {swatch_end.x + 5.0F, low.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
-                  is_shown ? theme.text : theme.text_dim, fmt::format("{}", head).c_str());
+    put_text(font_, {swatch_end.x + 5.0F, low.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
+             is_shown ? theme.text : theme.text_dim, fmt::format("{}", head));
   }
 
   bool draw_word(const char* word, const char* name, const char* tip) {
@@ -201,9 +191,8 @@ class Legend {
     const bool is_clicked = click_area(name, to_imgui(rect.size));
     mark_last_item(frame_, name, tip);
     const shell::Theme& theme = frame_.ui.theme();
-    ImGui::GetWindowDrawList()->AddText(
-        font_, font_size(font_), {rect.origin.x + 6.0F, rect.origin.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
-        ImGui::IsItemHovered() ? theme.accent_hover : theme.accent, word);
+    put_text(font_, {rect.origin.x + 6.0F, rect.origin.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
+             ImGui::IsItemHovered() ? theme.accent_hover : theme.accent, word);
     return is_clicked;
   }
 

@@ -1,4 +1,4 @@
-#include "app/views/lines/lines_view.h"
+#include "app/views/open_views.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,11 +11,11 @@
 #include "app/cells/stage_text.h"
 #include "app/exports/line_figure.h"
 #include "app/views/lines/line_layout.h"
-#include "app/views/lines/line_sides.h"
 #include "app/views/lines/lines_drawing.h"
 #include "app/views/lines/lines_header.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
+#include "app/widgets/origin_dialog.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
@@ -49,6 +49,7 @@ struct SidesOf {
   bool operator==(const SidesOf&) const = default;
 };
 
+/// The heads of a layer as lines between two columns of tokens.
 class LinesView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -125,15 +126,12 @@ class LinesView final : public ViewPanel {
     const LineLayout layout = layout_of(frame, sides, {width, 100.0F}, 0.0F);
     const shell::Theme& theme = frame.ui.theme();
     ImFont* font = frame.ui.fonts().small;
-    ImDrawList* list = ImGui::GetWindowDrawList();
     constexpr float kLabelPadding = 8.0F;
     const std::string left = std::string(sides.queries.name) + " →";
     const std::string right = std::string("→ ") + sides.keys.name;
-    list->AddText(font, font_size(font),
-                  {std::round(origin.x + layout.query_x() - kLabelPadding - text_width(font, left)), origin.y}, theme.query,
-                  left.c_str());
-    list->AddText(font, font_size(font), {std::round(origin.x + layout.key_x() + kLabelPadding), origin.y}, theme.key,
-                  right.c_str());
+    put_text(font, {std::round(origin.x + layout.query_x() - kLabelPadding - text_width(font, left)), origin.y}, theme.query,
+             left);
+    put_text(font, {std::round(origin.x + layout.key_x() + kLabelPadding), origin.y}, theme.key, right);
     ImGui::Dummy({width, kNameHeight - ImGui::GetStyle().ItemSpacing.y});
   }
 
@@ -211,13 +209,9 @@ class LinesView final : public ViewPanel {
     const bool is_of_token = hovered && inputs_.token == hovered && !lines.empty();  // the lines are its own
     const WeightLine* line = found ? &lines[*found] : is_of_token ? &lines.back() : nullptr;
     if (line == nullptr) return nullptr;
-    frame.transient.pointed_number = NumberRef{.of = std::string(attention::to_string(attention::Stage::Weights)),
-                                               .block = frame.state.selection.block,
-                                               .batch = frame.state.selection.batch,
-                                               .head = line->head,
-                                               .row = line->query,
-                                               .column = line->key,
-                                               .value = double{line->weight}};
+    NumberRef& number = frame.transient.pointed_number.emplace(number_of(
+        frame, attention::to_string(attention::Stage::Weights), {.query = line->query, .key = line->key}, line->weight));
+    number.head = line->head;
     if (!found) return nullptr;
     frame.transient.hovered = attention::Cell{.query = line->query, .key = line->key};
     frame.transient.hovered_stage = attention::Stage::Weights;
@@ -259,14 +253,13 @@ class LinesView final : public ViewPanel {
       if (!is_drawn) continue;
       asks_nothing = false;
       heads_.push_back(head);
-      const EngineTile* known = frame.ask(frame.compared(TileQuery{.quantity = attention::Stage::Weights,
-                                                                   .block = selection.block,
-                                                                   .batch = selection.batch,
-                                                                   .head = head,
-                                                                   .row = region.queries.begin,
-                                                                   .rows = region.queries.count(),
-                                                                   .column = region.keys.begin,
-                                                                   .columns = region.keys.count()}));
+      TileQuery query = selected_tile(frame, attention::Stage::Weights,
+                                      {.row = region.queries.begin,
+                                       .rows = region.queries.count(),
+                                       .column = region.keys.begin,
+                                       .columns = region.keys.count()});
+      query.head = head;
+      const EngineTile* known = frame.ask(frame.compared(query));
       if (!known) continue;
       inputs.tiles.push_back(known->tile);
       const ValueRange& range = known->facts->range;
@@ -302,9 +295,8 @@ class LinesView final : public ViewPanel {
     const float middle = (layout.query_x() + layout.key_x()) * 0.5F;
     float y = std::min(room.y, layout.content_height()) * 0.5F - font_size(font) * 0.6F * static_cast<float>(lines.size());
     for (const std::string& line : lines) {
-      ImGui::GetWindowDrawList()->AddText(
-          font, font_size(font), {std::round(origin.x + middle - text_width(font, line) * 0.5F), std::round(origin.y + y)},
-          frame.ui.theme().text_dim, line.c_str());
+      put_text(font, {std::round(origin.x + middle - text_width(font, line) * 0.5F), std::round(origin.y + y)},
+               frame.ui.theme().text_dim, line);
       y += font_size(font) * 1.2F;
     }
     frame.mark("lines.empty", {.origin = {origin.x + layout.query_x(), origin.y}, .size = {1.0F, 1.0F}});

@@ -35,10 +35,7 @@ bool draw_slider(Frame& frame, const char* name, const char* label, std::uint32_
                  const std::string& text, float width, const char* explanation) {
   ImGui::AlignTextToFramePadding();
   const float left = ImGui::GetCursorPosX();
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(label);
-  }
+  write(frame.ui.fonts().small, frame.ui.theme().text_dim, label);
   ImGui::SameLine(left + kLabel);
   ImGui::SetNextItemWidth(std::max(width - kLabel, 40.0F));
   auto position = static_cast<int>(value);
@@ -151,9 +148,8 @@ void FilmStrip::cover(Frame& frame, model::BlockRef block, const view::Rect& box
   const float y = box.origin.y + std::round(box.size.y * static_cast<float>(rows) / static_cast<float>(cells.rows));
   if (y >= box.end().y) return;
   const shell::Theme& theme = frame.ui.theme();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({box.origin.x, y}, to_imgui(box.end()), theme.field);
-  list->AddLine({box.origin.x, y}, {box.end().x, y}, theme.query, 1.5F);
+  fill_rect({box.origin.x, y}, box.end(), theme.field);
+  draw_line({box.origin.x, y}, {box.end().x, y}, theme.query, 1.5F);
 }
 
 }  // namespace headlight::app

@@ -1,4 +1,4 @@
-#include "app/views/model/model_view.h"
+#include "app/views/open_views.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,6 +77,8 @@ struct Lines {
   glm::vec2 origin(std::size_t head) const { return {static_cast<float>(places[head]) * (map.x + kGap), tops[head]}; }
 };
 
+/// Every head of every layer as a thumbnail large enough to read, in the order and through the filter of any metric, above a
+/// film strip.
 class ModelView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -161,10 +163,9 @@ class ModelView final : public ViewPanel {
     ImGui::SetNextItemWidth(kOrder);
     choose_metric(frame, "model.order", "by layer", choices.order, "The order of the heads: by layer, or by a metric.");
     ImGui::SameLine();
-    ImGui::BeginDisabled(!choices.order);
-    if (ImGui::ArrowButton("##turn", choices.lowest_first ? ImGuiDir_Up : ImGuiDir_Down)) choices.lowest_first ^= true;
-    ImGui::EndDisabled();
-    mark_last_item(frame, "model.turn", "Turns the order round: the highest or the lowest first.");
+    choices.lowest_first ^=
+        draw_arrow_button(frame, "##turn", choices.lowest_first ? ImGuiDir_Up : ImGuiDir_Down, "model.turn",
+                          "Turns the order round: the highest or the lowest first.", choices.order.has_value());
     ImGui::SameLine();
     ImGui::SetNextItemWidth(kSize);
     ImGui::SliderFloat("##size", &edge_, kLeastEdge, kMostEdge, "size %.0f", ImGuiSliderFlags_AlwaysClamp);
@@ -209,7 +210,6 @@ class ModelView final : public ViewPanel {
   void draw_head(Frame& frame, const HeadRef& head, const view::Rect& box, const evaluation::HeadMetrics* metrics) {
     const shell::Theme& theme = frame.ui.theme();
     const Selection& selection = frame.state.selection;
-    ImDrawList* list = ImGui::GetWindowDrawList();
     const std::string name = fmt::format("model.map.{}.{}", head.block.layer.value, head.head);
     ImGui::SetCursorScreenPos(to_imgui(box.origin));
     const bool is_clicked = click_area(name.c_str(), {box.size.x, box.size.y + kCaption});
@@ -229,8 +229,8 @@ class ModelView final : public ViewPanel {
     draw_gain_mark(frame, head.block, head.head, box);
     if (is_selected || is_hovered) {
       const float margin = is_selected ? 2.5F : 1.5F;
-      list->AddRect(to_imgui(box.origin - margin), to_imgui(box.end() + margin), is_selected ? theme.accent : theme.text_dim,
-                    3.0F, 0, is_selected ? 2.5F : 1.0F);
+      outline_rect(box.origin - margin, box.end() + margin, is_selected ? theme.accent : theme.text_dim, 3.0F,
+                   is_selected ? 2.5F : 1.0F);
     }
     draw_caption(frame, head, box, metrics, is_selected);
     const bool is_pin = draw_pin(frame, head, box, is_clicked, is_hovered);
@@ -257,9 +257,8 @@ class ModelView final : public ViewPanel {
     const shell::Theme& theme = frame.ui.theme();
     ImFont* font = frame.ui.fonts().small;
     const std::string text = head_caption(head, metrics, frame.state.heads);
-    ImGui::GetWindowDrawList()->AddText(font, font_size(font), {box.origin.x, box.end().y + 4.0F},
-                                        is_selected ? theme.accent : theme.text_dim,
-                                        fit_text(font, text, box.size.x).c_str());
+    put_text(font, {box.origin.x, box.end().y + 4.0F}, is_selected ? theme.accent : theme.text_dim,
+             fit_text(font, text, box.size.x));
   }
 
   /// The metric in the caption.

@@ -31,15 +31,8 @@ constexpr std::uint64_t kPlace = 0x4E55'1000;
 ShownTile key_block(Frame& frame, const HeadSubject& subject, std::uint32_t block) {
   const inference::BlockShape& shape = subject.geometry.shape;
   const std::uint32_t row = block * kBlockRows;
-  return find_tile(frame, {.quantity = Stage::K,
-                           .block = subject.block,
-                           .batch = frame.state.selection.batch,
-                           .head = frame.state.selection.head,
-                           .row = row,
-                           .rows = std::min(kBlockRows, shape.keys - row),
-                           .column = 0,
-                           .columns = shape.d_k,
-                           .pool = 1});
+  return find_tile(frame, selected_tile(frame, Stage::K,
+                                        {.row = row, .rows = std::min(kBlockRows, shape.keys - row), .columns = shape.d_k}));
 }
 
 /// One row of K; empty while it is being computed.
@@ -96,14 +89,13 @@ class KeyRows {
   void draw_head() const {
     const shell::Theme& theme = frame_.ui.theme();
     ImFont* font = frame_.ui.fonts().small;
-    ImDrawList* list = ImGui::GetWindowDrawList();
     const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
     const float right = at.x + ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
-    list->AddText(font, font_size(font), to_imgui(at), theme.key, "key ↓");
+    put_text(font, at, theme.key, "key ↓");
     const std::string columns = fmt::format("qᵢ · kᵢ of {} components →", shape_.d_k);
-    list->AddText(font, font_size(font), ImVec2(at.x + kLabelWidth, at.y), theme.output, columns.c_str());
-    list->AddText(font, font_size(font), ImVec2(right - kNumbersWidth + 8.0F, at.y), theme.text_dim, "score");
-    list->AddText(font, font_size(font), ImVec2(right - text_width(font, "weight"), at.y), theme.output, "weight");
+    put_text(font, {at.x + kLabelWidth, at.y}, theme.output, columns);
+    put_text(font, {right - kNumbersWidth + 8.0F, at.y}, theme.text_dim, "score");
+    put_text(font, {right - text_width(font, "weight"), at.y}, theme.output, "weight");
     ImGui::Dummy(ImVec2(1.0F, kHeaderHeight - ImGui::GetStyle().ItemSpacing.y));
   }
 
@@ -144,7 +136,7 @@ class KeyRows {
     }
     frame_.mark("neuron.keys", area);
     if (!has_all || end_ == first_) {
-      list->AddRectFilled(to_imgui(area.origin), to_imgui(area.end()), frame_.ui.theme().missing);
+      fill_rect(area, frame_.ui.theme().missing);
       return;
     }
     shell::HeatmapImage image;
@@ -166,15 +158,8 @@ class KeyRows {
     const Selection& selection = frame_.state.selection;
     TileNumbers numbers(frame_, selection.block, selection.batch, selection.head);
     const NumberSource::Numbers scores = numbers.row(Stage::Scaled, pair_.cell.query);
-    const ShownTile weights = find_tile(frame_, {.quantity = Stage::Weights,
-                                                 .block = selection.block,
-                                                 .batch = selection.batch,
-                                                 .head = selection.head,
-                                                 .row = pair_.cell.query,
-                                                 .rows = 1,
-                                                 .column = 0,
-                                                 .columns = shape_.keys,
-                                                 .pool = 1});
+    const ShownTile weights = find_tile(
+        frame_, selected_tile(frame_, Stage::Weights, {.row = pair_.cell.query, .rows = 1, .columns = shape_.keys}));
     const shell::ControlGroup group(frame_.ui.keyboard(), "keys");
     for (std::uint32_t key = first_; key < end_; ++key) {
       const view::Rect row{.origin = {origin_.x, origin_.y + static_cast<float>(key) * kRowHeight},
@@ -195,34 +180,29 @@ class KeyRows {
   void draw_label(const view::Rect& row, std::uint32_t key, bool is_masked) {
     const shell::Theme& theme = frame_.ui.theme();
     const shell::FontSet& fonts = frame_.ui.fonts();
-    ImDrawList* list = ImGui::GetWindowDrawList();
     if (key == pair_.cell.key) {
-      list->AddRect(to_imgui(row.origin + 0.5F), to_imgui(row.end() - 0.5F), theme.key, 2.0F, 0, 1.5F);
+      outline_rect(row.origin + 0.5F, row.end() - 0.5F, theme.key, 2.0F, 1.5F);
     }
     const std::string index = fmt::format("{}", key);
-    list->AddText(fonts.mono_small, font_size(fonts.mono_small), ImVec2(row.origin.x + 6.0F, row.origin.y + 2.0F), theme.key,
-                  index.c_str());
+    put_text(fonts.mono_small, {row.origin.x + 6.0F, row.origin.y + 2.0F}, theme.key, index);
     if (!frame_.result.input) return;
     const std::string token = token_name(frame_, frame_.result.input->keys(subject_.block.kind), key);
     const std::string fitted = fit_text(fonts.small, token, kLabelWidth - 46.0F);
-    list->AddText(fonts.small, font_size(fonts.small), ImVec2(row.origin.x + 38.0F, row.origin.y + 1.0F),
-                  is_masked ? theme.text_dim : theme.text, fitted.c_str());
+    put_text(fonts.small, {row.origin.x + 38.0F, row.origin.y + 1.0F}, is_masked ? theme.text_dim : theme.text, fitted);
   }
 
   void draw_numbers(const view::Rect& row, std::optional<float> score, std::optional<float> weight, bool is_masked) {
     const shell::Theme& theme = frame_.ui.theme();
     ImFont* font = frame_.ui.fonts().mono_small;
-    ImDrawList* list = ImGui::GetWindowDrawList();
     const float right = row.end().x;
     const auto put = [&](float end, const std::string& text, shell::Color color) {
-      list->AddText(font, font_size(font), ImVec2(std::round(end - text_width(font, text)), row.origin.y + 3.0F), color,
-                    text.c_str());
+      put_text(font, {std::round(end - text_width(font, text)), row.origin.y + 3.0F}, color, text);
     };
     put(right - kNumbersWidth + 66.0F, score ? write_number(double{*score}) : "…", theme.text_dim);
     if (!weight) return put(right - 4.0F, "…", theme.text_dim);
     const float bar = std::clamp(*weight, 0.0F, 1.0F) * 78.0F;
-    list->AddRectFilled(ImVec2(right - 80.0F, row.origin.y + 3.0F), ImVec2(right - 80.0F + bar, row.end().y - 3.0F),
-                        shell::with_alpha(theme.output, 110), 2.0F);
+    fill_rect({right - 80.0F, row.origin.y + 3.0F}, {right - 80.0F + bar, row.end().y - 3.0F},
+              shell::with_alpha(theme.output, 110), 2.0F);
     const bool tells_mask = is_masked && *weight == 0.0F;
     put(right - 4.0F, tells_mask ? "masked" : cell_number(*weight, 3), tells_mask ? theme.text_dim : theme.text);
   }

@@ -93,10 +93,7 @@ std::string describe(const NeuronPair& pair, std::uint32_t component) {
 
 void show_component_tooltip(Frame& frame, const NeuronPair& pair, std::uint32_t component, const view::Rect& box) {
   begin_tooltip(frame, box);
-  {
-    const Ink ink(frame.ui.fonts().mono_small, frame.ui.theme().text);
-    ImGui::TextUnformatted(describe(pair, component).c_str());
-  }
+  write(frame.ui.fonts().mono_small, frame.ui.theme().text, describe(pair, component));
   end_tooltip(frame);
 }
 
@@ -118,53 +115,49 @@ struct BarRange {
 /// A bar from zero, to the right for positive products, with its number at the right end of the area.
 void draw_bar(const Frame& frame, const view::Rect& area, double value, const BarRange& range) {
   const shell::Theme& theme = frame.ui.theme();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame.ui.fonts().mono_small;
   const float bars = std::max(area.size.x - kNumberWidth, 8.0F);
   const float zero = area.origin.x + range.place(0.0) * bars;
   const float end = area.origin.x + range.place(value) * bars;
   const float top = area.origin.y + 4.0F;
   const float bottom = area.end().y - 4.0F;
-  list->AddRectFilled(ImVec2(std::min(zero, end), top), ImVec2(std::max(zero, end), bottom),
-                      signed_colors()[value < 0.0 ? 48 : 207], 1.5F);
-  list->AddLine(ImVec2(zero, area.origin.y), ImVec2(zero, area.end().y), theme.border);
+  fill_rect({std::min(zero, end), top}, {std::max(zero, end), bottom}, signed_colors()[value < 0.0 ? 48 : 207], 1.5F);
+  draw_line({zero, area.origin.y}, {zero, area.end().y}, theme.border);
   const std::string number = write_number(value);
-  list->AddText(font, font_size(font),
-                ImVec2(std::round(area.end().x - text_width(font, number)),
-                       std::round(area.origin.y + (area.size.y - font_size(font)) * 0.5F)),
-                theme.text, number.c_str());
+  put_text(font,
+           {std::round(area.end().x - text_width(font, number)),
+            std::round(area.origin.y + (area.size.y - font_size(font)) * 0.5F)},
+           theme.text, number);
 }
 
 /// Around cells: colours near the ground's would vanish into it.
 void draw_frame(const view::Rect& cells, shell::Color color, float rounding = 0.0F) {
-  ImGui::GetWindowDrawList()->AddRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), color, rounding);
+  outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, color, rounding);
 }
 
 void draw_number_cell(const Frame& frame, const view::Rect& cell, const Vector& vector, const shell::HeatmapImage& image,
                       std::uint32_t component) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame.ui.fonts().mono_small;
   const float value = vector.values[component];
   const shell::Color ground = color_of(image, value);
-  list->AddRectFilled(to_imgui(cell.origin), to_imgui(cell.end()), ground, 2.0F);
+  fill_rect(cell, ground, 2.0F);
   draw_frame(cell, frame.ui.theme().border, 2.0F);
   const std::string number = cell_number(value, 3);
   const glm::vec2 at = cell.origin + (cell.size - glm::vec2(text_width(font, number), font_size(font))) * 0.5F;
-  list->AddText(font, font_size(font), to_imgui(glm::round(at)), readable_on(ground), number.c_str());
+  put_text(font, glm::round(at), readable_on(ground), number);
 }
 
 void draw_table_head(const Frame& frame, const std::vector<Vector>& vectors, glm::vec2 at, float width) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddText(font, font_size(font), to_imgui(at), theme.text_dim, "i");
+  put_text(font, at, theme.text_dim, "i");
   float x = at.x + kIndexWidth;
   for (const Vector& vector : vectors) {
-    list->AddText(font, font_size(font), ImVec2(x + 2.0F, at.y), vector.color, vector.column);
+    put_text(font, {x + 2.0F, at.y}, vector.color, vector.column);
     x += kCellWidth + 3.0F;
   }
   const char* title = "product qᵢ · kᵢ";
-  list->AddText(font, font_size(font), ImVec2(at.x + width - text_width(font, title), at.y), theme.output, title);
+  put_text(font, {at.x + width - text_width(font, title), at.y}, theme.output, title);
 }
 
 }  // namespace
@@ -183,7 +176,7 @@ void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std
                        .size = {std::max(width - kStripLabel - 1.0F, 8.0F), product_strips_height(pair) - kStripGap}};
   std::uint64_t place = kStripPlace;
   for (const Vector& vector : vectors_of(frame, pair, true)) {
-    list->AddText(font, font_size(font), ImVec2(at.x, at.y), vector.color, vector.label);
+    put_text(font, {at.x, at.y}, vector.color, vector.label);
     shell::HeatmapImage image = image_of(frame, vector);
     image.key = place++;
     image.area = {.origin = {all.origin.x, at.y}, .size = {all.size.x, kStripHeight}};
@@ -203,8 +196,7 @@ void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std
   }
   if (hovered && *hovered < pair.chain.products.size()) {
     const float left = all.origin.x + static_cast<float>(*hovered) * cell;
-    list->AddRect(ImVec2(left - 1.0F, all.origin.y - 1.0F), ImVec2(left + cell + 1.0F, all.end().y + 1.0F), theme.text,
-                  2.0F);
+    outline_rect({left - 1.0F, all.origin.y - 1.0F}, {left + cell + 1.0F, all.end().y + 1.0F}, theme.text, 2.0F);
   }
   ImGui::Dummy(ImVec2(width, product_strips_height(pair)));
 }
@@ -226,7 +218,6 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
   ImGui::BeginChild("products", ImVec2(0.0F, 0.0F), false);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, tooltip_padding);
   frame.mark("neuron.products", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
-  ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* digits = frame.ui.fonts().mono_small;
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(pair.order.size()), kProductRowHeight);
@@ -241,11 +232,10 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
         hovered = component;
         show_component_tooltip(frame, pair, component, row);
       }
-      if (hovered == component) list->AddRectFilled(to_imgui(row.origin), to_imgui(row.end()), theme.hover);
+      if (hovered == component) fill_rect(row, theme.hover);
       const std::string index = fmt::format("{}", component);
-      list->AddText(digits, font_size(digits),
-                    ImVec2(std::round(at.x + kIndexWidth - 8.0F - text_width(digits, index)), at.y + 3.0F), theme.text_dim,
-                    index.c_str());
+      put_text(digits, {std::round(at.x + kIndexWidth - 8.0F - text_width(digits, index)), at.y + 3.0F}, theme.text_dim,
+               index);
       float x = at.x + kIndexWidth;
       for (std::size_t i = 0; i < vectors.size(); ++i) {
         const view::Rect cell{.origin = {x, at.y + 1.0F}, .size = {kCellWidth, kProductRowHeight - 2.0F}};

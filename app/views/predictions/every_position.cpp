@@ -72,8 +72,7 @@ class PositionTable {
     mark_last_item(frame_, name, "Shows this position with all its bars and layers.");
     const bool is_shown = token == position_.token;
     if (is_shown || ImGui::IsItemHovered()) {
-      ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width, at.y + kPositionRow},
-                                                is_shown ? theme.active : theme.hover, 3.0F);
+      fill_rect(to_glm(at), {at.x + width, at.y + kPositionRow}, is_shown ? theme.active : theme.hover, 3.0F);
     }
     write(at, 0.0F, columns_.token, std::to_string(token - position_.first), theme.text_dim);
     write(at, columns_.token, columns_.first, predicted_token_text(frame_.result, position_.batch, token), theme.text);
@@ -101,9 +100,8 @@ class PositionTable {
   void write(ImVec2 at, float left, float right, const std::string& text, shell::Color color) {
     ImFont* font = frame_.ui.fonts().small;
     frame_.ui.ensure_glyphs(text);
-    ImGui::GetWindowDrawList()->AddText(font, font_size(font),
-                                        {at.x + left, at.y + std::round((kPositionRow - font_size(font)) * 0.5F)}, color,
-                                        fit_text(font, text, std::max(right - left - 8.0F, 1.0F)).c_str());
+    put_text(font, {at.x + left, at.y + std::round((kPositionRow - font_size(font)) * 0.5F)}, color,
+             fit_text(font, text, std::max(right - left - 8.0F, 1.0F)));
   }
 
   Frame& frame_;

@@ -31,8 +31,7 @@ shell::Color color_of(std::span<const std::uint32_t> colors, double probability)
 /// `reading`: of which position, after how many layers.
 void draw_cell(Frame& frame, const inference::Candidate& candidate, const PredictionQuery& reading, const view::Rect& box) {
   const shell::Color ground = color_of(weight_colors(frame.state), candidate.probability);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), ground, 3.0F);
+  fill_rect(box, ground, 3.0F);
   ImFont* font = frame.ui.fonts().small;
   const std::string label = candidate_label(frame.result, candidate.id);
   frame.ui.ensure_glyphs(label);
@@ -43,12 +42,12 @@ void draw_cell(Frame& frame, const inference::Candidate& candidate, const Predic
   const std::string text = fit_text(font, label, box.size.x - 2.0F * kEdge - (has_room ? percent_width + 6.0F : 0.0F));
   const float y = box.origin.y + std::round((box.size.y - font_size(font)) * 0.5F);
   const shell::Color ink = readable_on(ground);
-  list->AddText(font, font_size(font), {box.origin.x + kEdge, y}, ink, text.c_str());
+  put_text(font, {box.origin.x + kEdge, y}, ink, text);
   if (has_room) {
-    list->AddText(font, font_size(font), {box.end().x - kEdge - percent_width, y}, ink, percent.c_str());
+    put_text(font, {box.end().x - kEdge - percent_width, y}, ink, percent);
   }
   if (ImGui::IsMouseHoveringRect(to_imgui(box.origin), to_imgui(box.end())) && ImGui::IsWindowHovered()) {
-    list->AddRect(to_imgui(box.origin), to_imgui(box.end()), frame.ui.theme().crosshair, 3.0F, 0, 1.5F);
+    outline_rect(box, frame.ui.theme().crosshair, 3.0F, 1.5F);
     draw_candidate_tooltip(frame, candidate, box, nullptr);
     frame.transient.pointed_number =
         NumberRef{.of = std::string(kLensProbability),
@@ -75,14 +74,13 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
   const float cell = (width - kLabelRoom - kGap * static_cast<float>(kCells - 1)) / static_cast<float>(kCells);
   const float first_y = ImGui::GetScrollY() - kRowHeight;
   const float last_y = ImGui::GetScrollY() + ImGui::GetWindowHeight();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   for (std::uint32_t row = 0; row <= layers; ++row) {
     const float top = static_cast<float>(row) * kRowHeight;
     if (top < first_y || top > last_y) continue;
     const std::uint32_t layer = layers - row;
     const float y = origin.y + top;
-    list->AddText(font, font_size(font), {origin.x, y + std::round((kRowHeight - kGap - font_size(font)) * 0.5F)},
-                  theme.text_dim, layer_label(layer, layers).c_str());
+    put_text(font, {origin.x, y + std::round((kRowHeight - kGap - font_size(font)) * 0.5F)}, theme.text_dim,
+             layer_label(layer, layers));
     frame.mark(fmt::format("lens.{}", layer), {.origin = {origin.x, y}, .size = {width, kRowHeight - kGap}});
     // The bars beside it need the logits of the output.
     const PredictionQuery reading{
@@ -94,7 +92,7 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
       if (prediction && i < prediction->candidates.size()) {
         draw_cell(frame, prediction->candidates[i], reading, box);
       } else {
-        list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), theme.missing, 3.0F);
+        fill_rect(box, theme.missing, 3.0F);
       }
     }
   }

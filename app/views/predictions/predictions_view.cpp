@@ -1,6 +1,7 @@
-#include "app/views/predictions/predictions_view.h"
+#include "app/views/open_views.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <string>
@@ -12,10 +13,11 @@
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"
 #include "app/exports/shown_predictions.h"
+#include "app/frame.h"
 #include "app/state/comparison.h"
 #include "app/views/predictions/every_position.h"
-#include "app/views/predictions/generation_controls.h"
 #include "app/views/predictions/logit_lens.h"
+#include "app/widgets/form.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/ink.h"
 #include "app/widgets/label_text.h"
@@ -27,6 +29,80 @@
 
 namespace headlight::app {
 namespace {
+
+using inference::SamplingMethod;
+
+constexpr std::array<const char*, 2> kMethods = {"likeliest", "random"};
+constexpr std::uint32_t kTokenStep = 10;
+
+void draw_sampling(Form& form, inference::SamplingSettings& sampling) {
+  form.decimal("temperature", "Temperature", sampling.temperature, kLeastTemperature, kMostTemperature,
+               "Logits are divided by it: below 1 the likely become likelier. Drag, or Ctrl and click to type.");
+  form.number("top_k", "Top k", sampling.top_k,
+              {.low = 0,
+               .high = kMostTopK,
+               .below = sampling.top_k > 0 ? sampling.top_k - 1U : 0U,
+               .above = sampling.top_k + 1U,
+               .hint = "all"},
+              "Only the k likeliest tokens are drawn from.");
+  form.decimal("top_p", "Top p", sampling.top_p, 0.0F, 1.0F,
+               "Only the likeliest tokens that together reach this probability are drawn from; 1: all.");
+  form.number("seed", "Seed", sampling.seed,
+              {.low = 0,
+               .high = UINT64_MAX,
+               .below = sampling.seed > 0 ? sampling.seed - 1 : 0,
+               .above = sampling.seed < UINT64_MAX ? sampling.seed + 1 : sampling.seed},
+              "The same seed draws the same tokens.");
+}
+
+/// The height they take.
+float generation_controls_height(const Frame& frame) {
+  const bool is_random = frame.state.generation.sampling.method == SamplingMethod::Random;
+  const float row = ImGui::GetFrameHeight() + ImGui::GetStyle().ItemSpacing.y;
+  return row * (is_random ? 7.0F : 3.0F) + 8.0F;
+}
+
+/// Is the model writing on just now?
+bool is_generating(const Frame& frame) { return frame.generation && frame.generation->is_running(); }
+
+/// How to continue the text, and the button that does or stops it.
+void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
+  Form form(frame, typed, "generate");
+  GenerationChoices& choices = frame.state.generation;
+  const bool is_running = is_generating(frame);
+  form.set_read_only(is_running);
+  int method = static_cast<int>(choices.sampling.method);
+  if (form.segments("method", "Next token", kMethods, method, "Always the likeliest one, or drawn from the distribution.")) {
+    choices.sampling.method = static_cast<SamplingMethod>(method);
+  }
+  if (choices.sampling.method == SamplingMethod::Random) draw_sampling(form, choices.sampling);
+  form.number("tokens", "At most", choices.tokens,
+              {.low = 1,
+               .high = kMostGeneratedTokens,
+               .below = choices.tokens > kTokenStep ? choices.tokens - kTokenStep : 1U,
+               .above = choices.tokens + kTokenStep},
+              "Tokens.");
+  form.set_read_only(false);
+  const shell::Theme& theme = frame.ui.theme();
+  ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
+  ImGui::PushStyleColor(ImGuiCol_ButtonActive, theme.accent_hover);
+  ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
+  if (is_running) {
+    if (form.button("stop", "Stop", 120.0F)) frame.start_command("generation.stop");
+  } else {
+    if (form.button("start", "Generate", 120.0F)) frame.start_command("generation.start");
+  }
+  ImGui::PopStyleColor(4);
+  std::string remark = frame.generation ? frame.generation->outcome() : std::string();
+  if (is_running) remark = fmt::format("{} of {} tokens", frame.generation->count(), choices.tokens);
+  if (!remark.empty()) {
+    ImGui::SameLine();
+    ImGui::AlignTextToFramePadding();
+    write(frame.ui.fonts().small, theme.text_dim, remark);
+    frame.mark("generate.remark", last_item_rect());
+  }
+}
 
 using Kind = PredictionPosition::Kind;
 
@@ -50,14 +126,10 @@ void draw_mask_offer(Frame& frame, const PredictionPosition& position) {
   const std::optional<std::uint32_t> mask = mask_token(frame.result);
   if (position.kind != Kind::InPlace || !mask) return;
   const std::string label = fmt::format("Put {} here", candidate_label(frame.result, *mask));
-  if (ImGui::Button(label.c_str())) put_token(frame.state, frame.result, position, *mask);
-  mark_last_item(frame, "prediction.mask");
+  if (draw_button(frame, label.c_str(), "prediction.mask")) put_token(frame.state, frame.result, position, *mask);
 }
 
-void draw_caption(Frame& frame, const std::string& text) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(text.c_str());
-}
+void draw_caption(Frame& frame, const std::string& text) { write(frame.ui.fonts().small, frame.ui.theme().text_dim, text); }
 
 /// What the outlines are, and the token whose chance has changed most, which may be none of those on screen.
 void draw_change(Frame& frame, const inference::Distribution& now, const inference::Distribution& before,
@@ -73,10 +145,9 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
   text += change(most) < 5e-4 ? " \u00B7 hardly any difference"
                               : fmt::format(" \u00B7 most: \u201C{}\u201D {} \u2192 {}", label,
                                             percent_text(before.chances[most]), percent_text(now.chances[most]));
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-  ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x).c_str());
-  mark_last_item(frame, "prediction.change");
-  explain_last_item(frame, text.c_str());
+  write(frame.ui.fonts().small, frame.ui.theme().text,
+        fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x));
+  mark_last_item(frame, "prediction.change", text.c_str());
 }
 
 /// Tokens of the vocabulary that the run predicts.
@@ -184,8 +255,7 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
   draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position);
   draw_mask_offer(frame, position);
   const std::vector<std::string> positions = {"this position", "every position"};
-  std::size_t chosen = shows_every ? 1 : 0;
-  if (draw_segmented(frame, "prediction.positions", positions, chosen)) shows_every = chosen == 1;
+  draw_segmented(frame, "prediction.positions", positions, shows_every);
   ImGui::Spacing();
   if (shows_every) {
     if (const std::optional<std::uint32_t> clicked = draw_every_position(frame, position)) {
@@ -205,14 +275,10 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
   ImGui::BeginChild("layers", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar);
   draw_head_controls(frame);
   ImGui::Spacing();
-  {
-    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-    ImGui::TextUnformatted("Logit lens");
-  }
-  mark_last_item(frame, "lens.title");
-  explain_last_item(frame,
-                    "The state after a layer goes through the final norm and the unembedding, as if the layers behind it "
-                    "were not there.");
+  write(frame.ui.fonts().strong, frame.ui.theme().text, "Logit lens");
+  mark_last_item(frame, "lens.title",
+                 "The state after a layer goes through the final norm and the unembedding, as if the layers behind it "
+                 "were not there.");
   draw_caption(frame, "The prediction as it would be read after each layer");
   ImGui::Spacing();
   draw_logit_lens(frame, position);
@@ -220,6 +286,9 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
   keep_layers(frame, position, kept);
 }
 
+/// What the model expects at one position of the text: its distribution as bars, as the sampling settings shape it, with
+/// outlines of the distribution before the last change; the selected head's gain; the logit lens; and how to go on. A click
+/// on a candidate puts it into the text.
 class PredictionsView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {

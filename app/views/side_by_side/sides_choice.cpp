@@ -64,9 +64,7 @@ void step_other(Frame& frame, const HeadRef& other, int step) {
 
 bool draw_control(Frame& frame, const char* label, const char* name, const char* explanation) {
   continue_line(button_width(label), kBetween);
-  const bool was_clicked = ImGui::Button(label);
-  mark_last_item(frame, name, explanation);
-  return was_clicked;
+  return draw_button(frame, label, name, explanation);
 }
 
 /// Which head is on the right: the one before, the next one, the left one's place.
@@ -74,11 +72,7 @@ void choose_other_head(Frame& frame, const HeadRef& other) {
   if (draw_control(frame, "<", "side_by_side.previous", "The head before the one on the right."))
     step_other(frame, other, -1);
   ImGui::SameLine();
-  {
-    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(head_name(other).c_str());
-  }
+  write_label(frame.ui.fonts().strong, frame.ui.theme().text, head_name(other));
   ImGui::SameLine();
   if (draw_control(frame, ">", "side_by_side.next", "The head after the one on the right.")) step_other(frame, other, 1);
   if (draw_control(frame, "Swap", "side_by_side.swap", "Exchanges the heads of both sides.")) {
@@ -113,14 +107,9 @@ HeadRef other_head(Frame& frame) {
 void choose_sides(Frame& frame, const HeadRef& other) {
   const std::vector<std::string> labels = {"another head", baseline_name(frame.state), "the layer\u2019s mean"};
   SideMap& right = frame.state.side_by_side.right;
-  {
-    const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted("Beside it:");
-  }
+  write_label(frame.ui.fonts().body, frame.ui.theme().text_dim, "Beside it:");
   continue_line(segmented_width(frame, labels), kBetween);
-  auto chosen = static_cast<std::size_t>(right);
-  if (draw_segmented(frame, "side_by_side.right", labels, chosen)) right = static_cast<SideMap>(chosen);
+  draw_segmented(frame, "side_by_side.right", labels, right);
   if (right == SideMap::OtherHead) {
     choose_other_head(frame, other);
   } else if (right == SideMap::Baseline && !frame.state.compare.baseline) {
@@ -130,6 +119,32 @@ void choose_sides(Frame& frame, const HeadRef& other) {
     }
   }
   choose_kind(frame, "side_by_side.kind");
+}
+
+std::optional<SharedWeight> shared_weight(const attention::Tile& left, const attention::Tile& right,
+                                          attention::KeyRange queries) {
+  const std::uint32_t rows = std::min(left.request.tile_rows(), queries.end), columns = left.request.tile_columns();
+  SharedWeight shared;
+  std::uint32_t counted = 0;
+  for (std::uint32_t row = queries.begin; row < rows; ++row) {
+    double both = 0.0, sum_left = 0.0, sum_right = 0.0;
+    for (std::uint32_t column = 0; column < columns; ++column) {
+      const double a = left.at(row, column), b = right.at(row, column);
+      both += std::min(a, b);
+      sum_left += a;
+      sum_right += b;
+    }
+    if (!std::isfinite(sum_left + sum_right) || sum_left + sum_right == 0.0) continue;
+    ++counted;
+    shared.mean += both;
+    if (counted == 1 || both < shared.least) {
+      shared.least = both;
+      shared.least_at = row;
+    }
+  }
+  if (counted == 0) return std::nullopt;
+  shared.mean /= counted;
+  return shared;
 }
 
 }  // namespace headlight::app

@@ -75,7 +75,7 @@ void draw_caption(const Frame& frame, const MatrixView& view) {
   draw_math(list, fonts, fonts.strong, {x, y}, role, symbol);
   const float symbol_width = measure_math(fonts, fonts.strong, symbol).x;
   if (view.title != symbol) {
-    list->AddText(fonts.body, font_size(fonts.body), ImVec2(x + symbol_width + 7.0F, y), theme.text, view.title.c_str());
+    put_text(fonts.body, {x + symbol_width + 7.0F, y}, theme.text, view.title);
   }
   y += kTitleHeight;
   draw_math(list, fonts, fonts.body, {x, y}, theme.text_dim, view.formula);
@@ -85,15 +85,13 @@ void draw_caption(const Frame& frame, const MatrixView& view) {
   draw_axes_names(frame, view, {x, y});
   if (view.remark.empty()) return;
   const view::Rect cells = view.cells();
-  list->AddText(fonts.small, font_size(fonts.small), ImVec2(x, cells.end().y + below(view.plan)), theme.text_dim,
-                view.remark.c_str());
+  put_text(fonts.small, {x, cells.end().y + below(view.plan)}, theme.text_dim, view.remark);
 }
 
 void draw_row_labels(const Frame& frame, const MatrixView& view) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* digits = frame.ui.fonts().mono_small;
   ImFont* words = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const MatrixPlan& plan = view.plan;
   const view::Rect cells = view.cells();
   const shell::Color color = plan.stage.is_weight() ? theme.text_dim : plan.stage.has_key_rows() ? theme.key : theme.query;
@@ -104,21 +102,17 @@ void draw_row_labels(const Frame& frame, const MatrixView& view) {
     const std::string number = fmt::format("{}", row);
     const float width = text_width(digits, number);
     const float number_x = cells.origin.x - 5.0F - width;
-    list->AddText(digits, font_size(digits), ImVec2(number_x, std::round(middle - font_size(digits) * 0.5F)), color,
-                  number.c_str());
+    put_text(digits, {number_x, std::round(middle - font_size(digits) * 0.5F)}, color, number);
     if (!view.names_tokens || !view.row_tokens || row >= view.row_tokens->size()) continue;
     const std::string token = fit_text(words, (*view.row_tokens)[row], number_x - view.origin.x - 8.0F);
     const float token_width = text_width(words, token);
-    list->AddText(words, font_size(words),
-                  ImVec2(number_x - 7.0F - token_width, std::round(middle - font_size(words) * 0.5F)), theme.text,
-                  token.c_str());
+    put_text(words, {number_x - 7.0F - token_width, std::round(middle - font_size(words) * 0.5F)}, theme.text, token);
   }
 }
 
 void draw_column_labels(const Frame& frame, const MatrixView& view) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* digits = frame.ui.fonts().mono_small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const MatrixPlan& plan = view.plan;
   const view::Rect cells = view.cells();
   const shell::Color color = plan.stage.is_map() ? theme.key : theme.text_dim;
@@ -128,8 +122,7 @@ void draw_column_labels(const Frame& frame, const MatrixView& view) {
     const float middle = cells.origin.x + (static_cast<float>(column - plan.first_column) + 0.5F) * plan.cell.x;
     const std::string number = fmt::format("{}", column);
     const float width = text_width(digits, number);
-    list->AddText(digits, font_size(digits), ImVec2(std::round(middle - width * 0.5F), cells.origin.y - kTickHeight + 1.0F),
-                  color, number.c_str());
+    put_text(digits, {std::round(middle - width * 0.5F), cells.origin.y - kTickHeight + 1.0F}, color, number);
   }
 }
 
@@ -143,9 +136,8 @@ void outline(const Frame& frame, const MatrixView& view, const MatrixPart& part,
   if (top >= bottom || left >= right) return;
   const glm::vec2 low = view.cells().origin + glm::vec2(left - plan.first_column, top - plan.first_row) * plan.cell;
   const glm::vec2 high = low + glm::vec2(right - left, bottom - top) * plan.cell;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRect(to_imgui(low - 1.0F), to_imgui(high + 1.0F), frame.ui.theme().background, 2.0F, 0, thickness + 2.5F);
-  list->AddRect(to_imgui(low - 1.0F), to_imgui(high + 1.0F), color, 2.0F, 0, thickness);
+  outline_rect(low - 1.0F, high + 1.0F, frame.ui.theme().background, 2.0F, thickness + 2.5F);
+  outline_rect(low - 1.0F, high + 1.0F, color, 2.0F, thickness);
 }
 
 void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& marks) {
@@ -173,8 +165,7 @@ void draw_heads(const Frame& frame, const MatrixView& view) {
     const float left = cells.origin.x + static_cast<float>(at - plan.first_column) * plan.cell.x;
     const float right = cells.origin.x + static_cast<float>(next - plan.first_column) * plan.cell.x;
     const shell::Color color = shell::mark_on(theme.background, view::pack(view::head_color(head)), theme.text);
-    ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(left + 0.5F, cells.origin.y - 4.0F),
-                                              ImVec2(right - 0.5F, cells.origin.y - 1.0F), color);
+    fill_rect({left + 0.5F, cells.origin.y - 4.0F}, {right - 0.5F, cells.origin.y - 1.0F}, color);
     at = next;
   }
 }
@@ -206,7 +197,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   ImDrawList* list = ImGui::GetWindowDrawList();
   const auto [shown_tile, place] = find_cells(frame, view, values, layer);
   if (!shown_tile.tile) {
-    list->AddRectFilled(to_imgui(cells.origin), to_imgui(cells.end()), theme.missing);
+    fill_rect(cells, theme.missing);
     return;
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
@@ -216,15 +207,11 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   if (is_weights) {
     set_weight_colors(image, frame.state, shown_tile, false);
   } else {
-    const ValueRange range = shown_tile.facts->range;
-    const float reach = std::max({std::abs(range.low), std::abs(range.high), 1e-6F});
-    image.color_map = signed_colors();
-    image.low = -reach;
-    image.high = reach;
+    set_difference_colors(image, shown_tile.facts->range, 1e-6F);
   }
   frame.ui.heatmaps().draw(list, image);
   // Colours near the ground's would vanish into it.
-  list->AddRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), theme.border);
+  outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, theme.border);
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *shown_tile.tile);
   draw_weight_marks(frame, image, *shown_tile.tile);
   const float bar_width = std::clamp(cells.size.x, kLeastBar, 150.0F);
@@ -246,10 +233,9 @@ std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& na
   view::Rect grip = track;
   grip.origin[axis] += length * static_cast<float>(first) / all;
   grip.size[axis] = std::max(length * static_cast<float>(shown) / all, 8.0F);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(to_imgui(track.origin), to_imgui(track.end()), theme.field, 2.5F);
+  fill_rect(track, theme.field, 2.5F);
   const shell::Color color = is_held || ImGui::IsItemHovered() ? theme.accent : theme.text_dim;
-  list->AddRectFilled(to_imgui(grip.origin), to_imgui(grip.end()), color, 2.5F);
+  fill_rect(grip, color, 2.5F);
   if (const int steps = frame.ui.keyboard().steps_of_last(false); steps != 0 && count > shown) {
     const std::int64_t wanted = std::int64_t{first} + steps * std::int64_t{std::max(shown / 4, 1U)};
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(wanted, 0, count - shown));
@@ -276,15 +262,9 @@ view::Rect MatrixView::cells() const {
 
 TileQuery MatrixView::query(const Frame& frame) const {
   const QuantityId id = plan.stage.stage();
-  TileQuery query{.quantity = id,
-                  .block = block,
-                  .batch = frame.state.selection.batch,
-                  .head = quantity(id).scope == Scope::Head ? frame.state.selection.head : 0,
-                  .row = plan.first_row,
-                  .rows = plan.shown_rows,
-                  .column = plan.first_column,
-                  .columns = plan.shown_columns,
-                  .pool = 1};
+  TileQuery query = selected_tile(
+      frame, id,
+      {.row = plan.first_row, .rows = plan.shown_rows, .column = plan.first_column, .columns = plan.shown_columns});
   if (shows_difference_of(frame, id)) query.quantity = difference_of(id);
   return query;
 }

@@ -20,7 +20,6 @@ struct MatrixScroll {
 /// One matrix of the steps with its name, formula, shape, axes, row and column numbers, cells and colour bar.
 struct MatrixView {
   MatrixPlan plan;
-  model::BlockRef block;
   std::string title;                                     ///< "queries"
   std::string formula;                                   ///< "Q = X W_Q + b_Q", as math_text sets it
   std::string shape;                                     ///< "ℝ^{n×d_k} = 8 × 3"

@@ -193,7 +193,6 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
   const model::BlockKind kind = subject.block.kind;
   MatrixView view;
   view.plan = plan_matrix(matrix, size.rows, size.columns, limits_of(frame, subject, matrix, room));
-  view.block = subject.block;
   // Scaled and masked are already said by the symbols.
   view.title = step_title(matrix == Stage::Scaled || matrix == Stage::Masked ? StepMatrix(Stage::Scores) : matrix);
   view.formula = formula_of(frame, subject, matrix);

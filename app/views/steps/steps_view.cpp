@@ -95,7 +95,7 @@ void draw_arrow(const Frame& frame, const StepBox& box) {
   const float y = std::round(cells.origin.y + std::min(cells.size.y * 0.5F, 96.0F)) + 0.5F;
   const float left = box.arrow_x + 2.0F;
   const float right = box.arrow_x + kArrowWidth - 6.0F;
-  list->AddLine(ImVec2(left, y), ImVec2(right - 5.0F, y), theme.text_dim, 1.5F);
+  draw_line({left, y}, {right - 5.0F, y}, theme.text_dim, 1.5F);
   list->AddTriangleFilled(ImVec2(right - 7.0F, y - 4.5F), ImVec2(right - 7.0F, y + 4.5F), ImVec2(right, y), theme.text_dim);
   const glm::vec2 size = measure_math(fonts, fonts.small, box.operation);
   draw_math(list, fonts, fonts.small, {std::round((left + right - size.x) * 0.5F), y - size.y - 9.0F}, theme.text,
@@ -110,9 +110,8 @@ void draw_section_title(const Frame& frame, std::size_t number, const StepSectio
   const float width = text_width(font, text);
   const ImVec2 center(x + 10.0F, section.y + 12.0F);
   list->AddCircleFilled(center, 10.0F, theme.field, 32);
-  list->AddText(font, font_size(font), ImVec2(std::round(center.x - width * 0.5F), section.y + 4.0F), theme.text_dim,
-                text.c_str());
-  list->AddText(font, font_size(font), ImVec2(x + 28.0F, section.y + 4.0F), theme.text, section.title.c_str());
+  put_text(font, {std::round(center.x - width * 0.5F), section.y + 4.0F}, theme.text_dim, text);
+  put_text(font, {x + 28.0F, section.y + 4.0F}, theme.text, section.title);
 }
 
 /// "query 2 “short” · key 5 “first”": whose row and column the cell is.
@@ -259,8 +258,7 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
 /// The matrix that a lesson points at is outlined, and its section scrolled to when the card is opened.
 void draw_aim(const Frame& frame, const StepSection& section, const StepBox& box) {
   const view::Rect cells = box.view.cells();
-  ImGui::GetWindowDrawList()->AddRect(to_imgui(cells.origin - 4.0F), to_imgui(cells.end() + 4.0F), frame.ui.theme().accent,
-                                      3.0F, 0, 2.0F);
+  outline_rect(cells.origin - 4.0F, cells.end() + 4.0F, frame.ui.theme().accent, 3.0F, 2.0F);
   if (!frame.transient.aim.scrolls) return;
   const bool fits = cells.end().y - section.y < ImGui::GetWindowHeight() - 40.0F;
   ImGui::SetScrollFromPosY((fits ? section.y : box.view.origin.y) - 6.0F - ImGui::GetWindowPos().y, 0.0F);
@@ -342,8 +340,7 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   if (can_join) {
     ImGui::SameLine(0.0F, 16.0F);
     const std::vector<std::string> labels = {fmt::format("head {}", subject.geometry.head), "all heads"};
-    std::size_t chosen = subject.has_all_heads ? 1 : 0;
-    if (draw_segmented(frame, "steps.heads", labels, chosen)) frame.state.view.steps_all_heads = chosen == 1;
+    draw_segmented(frame, "steps.heads", labels, frame.state.view.steps_all_heads);
   }
   const float strip =
       memory.shows_all_terms ? std::max(ImGui::GetContentRegionAvail().y * 0.42F, kStripHeight) : kStripHeight;

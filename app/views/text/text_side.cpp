@@ -129,8 +129,8 @@ class BlockPainter {
 
   /// A line of the colour on a darker one: visible on any image.
   void outline(const view::Rect& rect, shell::Color color) const {
-    list_->AddRect(to_imgui(rect.origin), to_imgui(rect.end()), shell::with_alpha(theme_.background, 220), 0.0F, 0, 4.0F);
-    list_->AddRect(to_imgui(rect.origin), to_imgui(rect.end()), color, 0.0F, 0, 2.0F);
+    outline_rect(rect, shell::with_alpha(theme_.background, 220), 0.0F, 4.0F);
+    outline_rect(rect, color, 0.0F, 2.0F);
   }
 
   void draw_patch_shade(std::uint32_t token, const view::Rect& rect) const {
@@ -140,8 +140,7 @@ class BlockPainter {
       const shell::Color color = marks_.shades->is_difference ? view::pack(exporting::sign_color(weight(token)))
                                  : is_query                   ? theme_.query
                                                               : theme_.key;
-      list_->AddRectFilled(to_imgui(rect.origin), to_imgui(rect.end()),
-                           shell::with_alpha(color, static_cast<std::uint32_t>(kDeepestOnImage * part)));
+      fill_rect(rect, shell::with_alpha(color, static_cast<std::uint32_t>(kDeepestOnImage * part)));
       draw_patch_number(token, rect);
     }
     if (marks_.chosen == token) outline(rect, is_query ? theme_.query : theme_.key);
@@ -183,8 +182,7 @@ class BlockPainter {
 
   void draw_token(std::uint32_t token, const view::Rect& rect) const {
     const RunningToken& shown = block_.tokens[token];
-    const ImVec2 low = to_imgui(rect.origin);
-    const ImVec2 high = to_imgui(rect.end());
+    const glm::vec2 low = rect.origin, high = rect.end();
     const bool is_query = marks_.side == MapSide::Query;
     shell::Color ground = theme_.background;
     if (has_weights() && marks_.shades->largest > 0.0F) {
@@ -193,17 +191,16 @@ class BlockPainter {
       const shell::Color role = is_query ? theme_.query : theme_.key;
       const shell::Color color = marks_.shades->is_difference ? view::pack(exporting::sign_color(weight(token))) : role;
       ground = shell::blended(shell::with_alpha(color, alpha), ground);
-      list_->AddRectFilled(low, high, ground, 3.0F);
+      fill_rect(rect, ground, 3.0F);
     }
-    if (marks_.chosen == token) list_->AddRect(low, high, is_query ? theme_.query : theme_.key, 3.0F, 0, 1.5F);
+    if (marks_.chosen == token) outline_rect(rect, is_query ? theme_.query : theme_.key, 3.0F, 1.5F);
     if (marks_.locked == token) {
-      list_->AddRect({low.x - 1.5F, low.y - 1.5F}, {high.x + 1.5F, high.y + 1.5F}, theme_.accent, 4.0F, 0, 1.5F);
+      outline_rect(low - 1.5F, high + 1.5F, theme_.accent, 4.0F, 1.5F);
     }
     ImFont* font = words_font(frame_, block_);
     const std::string text = fit_text(font, shown.place.text, rect.size.x - 2.0F * kTokenPadding + 1.0F);
-    list_->AddText(font, font_size(font),
-                   {rect.origin.x + kTokenPadding, std::round(rect.center().y - font_size(font) * 0.5F)},
-                   shell::text_on(ground, shown.place.is_special ? theme_.text_dim : theme_.text), text.c_str());
+    put_text(font, {rect.origin.x + kTokenPadding, std::round(rect.center().y - font_size(font) * 0.5F)},
+             shell::text_on(ground, shown.place.is_special ? theme_.text_dim : theme_.text), text);
     frame_.mark(fmt::format("{}.{}", marks_.name, token), rect);
   }
 
@@ -225,7 +222,7 @@ class BlockPainter {
            place_numbers(lines, line, values, widths, block_.measures.width, kNumberGap, least)) {
         const view::Rect& token = lines.tokens[number.token];
         const glm::vec2 at = origin_ + glm::vec2(number.x, token.origin.y - font_size(font));
-        list_->AddText(font, font_size(font), to_imgui(at), theme_.text_dim, texts[number.token - part.begin].c_str());
+        put_text(font, at, theme_.text_dim, texts[number.token - part.begin]);
         frame_.mark(fmt::format("{}.{}.weight", marks_.name, number.token),
                     {.origin = at, .size = {widths[number.token], font_size(font)}});
       }
@@ -311,14 +308,9 @@ TextShades shades_of(Frame& frame, LockedToken chosen) {
   const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
   const bool is_row = chosen.side == MapSide::Query;
   if (chosen.token >= (is_row ? shape.queries : shape.keys)) return {};
-  const TileQuery wanted = frame.compared(shown_map(selection, {.quantity = attention::Stage::Weights,
-                                                                .block = selection.block,
-                                                                .batch = selection.batch,
-                                                                .head = selection.head,
-                                                                .row = is_row ? chosen.token : 0,
-                                                                .rows = is_row ? 1 : shape.queries,
-                                                                .column = is_row ? 0 : chosen.token,
-                                                                .columns = is_row ? shape.keys : 1}));
+  const view::Region line = is_row ? view::Region{.row = chosen.token, .rows = 1, .columns = shape.keys}
+                                   : view::Region{.rows = shape.queries, .column = chosen.token, .columns = 1};
+  const TileQuery wanted = frame.compared(shown_map(selection, selected_tile(frame, attention::Stage::Weights, line)));
   const EngineTile* known = frame.ask(wanted);
   TextShades shades{.weights = {}, .is_difference = frame.shows_difference()};
   if (!known) return shades;

@@ -1,4 +1,4 @@
-#include "app/views/text/text_view.h"
+#include "app/views/open_views.h"
 
 #include <algorithm>
 #include <array>
@@ -51,6 +51,7 @@ struct BlocksOf {
   bool operator==(const BlocksOf&) const = default;
 };
 
+/// The tokens as running text, shaded by what one of them attends to, or by what attends to it.
 class TextView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -205,21 +206,17 @@ class TextView final : public ViewPanel {
   static void choose_mean(Frame& frame) {
     const std::array<std::string, 3> labels = {"head", "layer's mean", "mean of all"};
     continue_line(segmented_width(frame, labels), kGap);
-    HeadMean& mean = frame.state.selection.mean;
-    auto chosen = static_cast<std::size_t>(mean);
-    if (draw_segmented(frame, "text.mean", labels, chosen)) mean = static_cast<HeadMean>(chosen);
+    draw_segmented(frame, "text.mean", labels, frame.state.selection.mean);
   }
 
   static void choose_side(Frame& frame) {
     const std::array<std::string, 2> labels = {"attends to", "is attended by"};
     continue_line(segmented_width(frame, labels), kGap);
-    auto chosen = static_cast<std::size_t>(frame.state.view.text_side);
-    if (draw_segmented(frame, "text.side", labels, chosen)) frame.state.view.text_side = static_cast<MapSide>(chosen);
+    draw_segmented(frame, "text.side", labels, frame.state.view.text_side);
   }
 
   static void draw_caption(Frame& frame, const char* text, shell::Color color) {
-    const Ink ink(frame.ui.fonts().small, color);
-    ImGui::TextUnformatted(text);
+    write(frame.ui.fonts().small, color, text);
   }
 
   void draw_block(Frame& frame, MapSide side, const TextBlock& block, const char* name, LockedToken chosen,

@@ -23,8 +23,7 @@ bool draw_caption_button(Frame& frame, const char* name, const char* label, cons
   const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
   const bool was_clicked = ImGui::SmallButton(label);
-  mark_last_item(frame, name);
-  explain_last_item(frame, explanation);
+  mark_last_item(frame, name, explanation);
   return was_clicked;
 }
 
@@ -119,10 +118,9 @@ float draw_translator_panel(Frame& frame, PromptPanelMemory& memory, const std::
   const float source = column("source", kEdge, half, height, [&] { draw_prompt_source(frame, memory, error); });
   const float target = column("target", right, half, height, [&] { draw_target(frame, memory, !error.empty()); });
   ImGui::PopStyleVar(2);
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const float middle = std::round(origin.x + kEdge + half + kGap * 0.5F);
-  list->AddLine({middle, origin.y + kTop}, {middle, origin.y + height - kTop}, frame.ui.theme().border);
-  list->AddLine({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, frame.ui.theme().border);
+  draw_line({middle, origin.y + kTop}, {middle, origin.y + height - kTop}, frame.ui.theme().border);
+  draw_line({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, frame.ui.theme().border);
   return kTop + std::max(source, target) + kTop;
 }
 
