@@ -1,11 +1,22 @@
 #pragma once
 
+// What draws includes this first. It brings the usual headers of the standard library and {fmt}, which aren't included
+// again.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "app/engine/engine.h"
 #include "app/engine/generation.h"

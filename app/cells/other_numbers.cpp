@@ -2,12 +2,45 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/analyses/head_metric_text.h"
 #include "app/cells/provenance.h"
+#include "app/engine/engine.h"
+#include "model/parameter.h"
+#include "model/stored_name.h"
 
 namespace headlight::app {
 namespace {
+
+/// "columns 64–127", "row 5", "rows 0, 2, 4, … (32, rearranged)".
+std::string part_text(const model::StoredRows& stored) {
+  const std::size_t count = stored.rows.size();
+  const std::string axis = stored.shape.size() < 2 ? "number" : stored.is_transposed ? "column" : "row";
+  if (count == 0) return {};
+  if (count == 1) return fmt::format("{} {}", axis, stored.rows.front());
+  const auto is_next = [](std::uint32_t row, std::uint32_t after) { return after == row + 1; };
+  const bool is_run = std::ranges::adjacent_find(stored.rows, [&](std::uint32_t row, std::uint32_t after) {
+                        return !is_next(row, after);
+                      }) == stored.rows.end();
+  if (is_run) return fmt::format("{}s {}\u2013{}", axis, stored.rows.front(), stored.rows.back());
+  return fmt::format("{}s {}, {}, \u2026 {} ({}, in another order)", axis, stored.rows[0], stored.rows[1],
+                     stored.rows.back(), count);
+}
+
+/// "weights are stored as F16 and kept as float32 on the device; …": in which precision the run computes.
+std::string precision_text(const EngineResult& result, const model::Parameter* weight) {
+  const bool is_half = result.inputs && precision_of(result.inputs->source) == inference::Precision::F16;
+  const std::string kept = fmt::format("kept as {} on the device", is_half ? "float16" : "float32");
+  std::string arithmetic = "arithmetic and sums in float32";
+  if (weight == nullptr || weight->is_empty()) return arithmetic;
+  return fmt::format("weights are stored as {}, {}; {}", to_string(weight->type()), kept, arithmetic);
+}
 
 constexpr std::string_view kGiven = "nothing: it is a weight of the model, the same for every text";
 constexpr std::array kOthers = {
@@ -142,7 +175,70 @@ constexpr std::array kOthers = {
         .finding = Finding::Circuit},
 };
 
+/// By stage: which operation of the engine makes it, and what it reads.
+constexpr std::array<StageOrigin, attention::kStages> kStageOrigins = {{
+    {"nothing: it is the layer's input, which the pass keeps",
+     "the token's vector and what all layers before have added to it"},
+    {"norm of the residual stream where the layer has one (norm), else the state itself",
+     "the token's row of the residual stream"},
+    {"linear layer, then norm and rotation (RoPE) where the layer has them", "the token's row of X"},
+    {"linear layer, then norm and rotation (RoPE) where the layer has them",
+     "the token's row of X, or of the memory in cross-attention"},
+    {"linear layer", "the token's row of X, or of the memory in cross-attention"},
+    {"dot product, evaluated when it is shown (attention cells)", "the query's row of Q and the key's row of K"},
+    {"dot product times the scale, with soft cap and position bias where the layer has them (attention cells)",
+     "the query's row of Q and the key's row of K"},
+    {"scaled score, or the fill where the mask denies (attention cells)", "the same, the mask, and the fill"},
+    {"exp(score \u2212 m) / l with the row's m and l, which the pass keeps (attention cells)",
+     "the query's row of Q, the rows of K that it sees, and the mask"},
+    {"sum of values by their weights (attention), times the head's gain", "the query's row of weights and all rows of V"},
+    {"heads side by side: an address, no arithmetic", "the rows of all heads' outputs"},
+    {"linear layer", "the token's row of the merged heads"},
+    {"an addition, computed again when it is shown", "the same cell of the residual stream and of the attention's output"},
+    {"an addition, with the layer's norms, computed again when it is shown (linear layer, norm)",
+     "the token's row of the residual stream and of the attention's output"},
+    {"norm, computed again when it is shown",
+     "the token's row of the residual stream after attention, or before it in parallel layers"},
+    {"linear layer, computed again when it is shown", "the token's row of the feed-forward's input"},
+    {"linear layer, computed again when it is shown", "the token's row of the feed-forward's input"},
+    {"activation, of gated layers times the hidden layer, computed again when it is shown (linear layer)",
+     "the same cell of the hidden layer, and of the gate where there is one"},
+    {"linear layer, computed again when it is shown", "the token's row of the activated hidden layer"},
+    {"an addition, computed again when it is shown",
+     "the same cell of the residual stream after attention and of the feed-forward's output"},
+    {"an addition, with the layer's norms, computed again when it is shown (linear layer, norm)",
+     "the token's row of the residual stream after attention and of the feed-forward's output"},
+}};
+
 }  // namespace
+
+std::string weight_origin(const EngineResult& result, const model::Parameter& weight, std::uint32_t first,
+                          std::uint32_t count) {
+  const model::StoredRows stored = model::stored_rows(weight, first, count);
+  if (!stored.name.tensor.empty()) {
+    return fmt::format("{} {} {}, {}, {}", stored.name.tensor, headlight::to_string(stored.shape), stored.type,
+                       part_text(stored), stored.name.file.filename().string());
+  }
+  if (!stored.name.file.empty()) return fmt::format("{}, which has changed since it was opened", stored.name.file.string());
+  if (!result.inputs) return "given";
+  return match(
+      result.inputs->source,
+      [&](const Playground& playground) {
+        return fmt::format("drawn with seed {}, as PyTorch draws it; {} {} of {}", playground.settings.seed,
+                           weight.shape().size() < 2 ? "numbers" : "rows",
+                           count == 1 ? fmt::format("{}", first) : fmt::format("{}\u2013{}", first, first + count - 1),
+                           headlight::to_string(weight.shape()));
+      },
+      [](const Notebook& notebook) {
+        const std::vector<std::string> changes = inference::words_of(notebook.edits);
+        return fmt::format("made as {} makes it{}{}", notebook.name,
+                           changes.empty() ? "" : "; changed: ", fmt::join(changes, " \u00B7 "));
+      },
+      [](const Model&) { return std::string("computed when the model was opened, from its settings"); },
+      [](const Capture& capture) { return fmt::format("read from {}", capture.path); });
+}
+
+const StageOrigin& origin_of(attention::Stage stage) { return kStageOrigins[static_cast<std::size_t>(stage)]; }
 
 const OtherNumber* find_other_number(std::string_view id) {
   const auto* found = std::ranges::find(kOthers, id, &OtherNumber::id);

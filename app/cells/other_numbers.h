@@ -25,7 +25,18 @@ struct OtherNumber {
   Finding finding = Finding::None;
 };
 
+/// Which operation of the engine makes a stage, and what that reads.
+struct StageOrigin {
+  std::string_view computed, from;
+};
+const StageOrigin& origin_of(attention::Stage stage);
+
 /// nullptr: there is none.
 const OtherNumber* find_other_number(std::string_view id);
+
+/// Where rows [first, first + count) of a weight come from: "transformer.h.0.attn.c_attn.weight [768, 2304] F32, columns
+/// 64–127, model.safetensors"; of a network without a file how its weights are made.
+std::string weight_origin(const EngineResult& result, const model::Parameter& weight, std::uint32_t first,
+                          std::uint32_t count);
 
 }  // namespace headlight::app

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "app/frame.h"
 #include "attention/mask.h"
 #include "inference/mask_tokens.h"

@@ -1,14 +1,6 @@
 #include "app/dialogs/command_palette.h"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
-#include <fmt/format.h>
-
-#include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -54,9 +46,7 @@ float draw_marked_text(Frame& frame, ImVec2 at, const std::string& text, const s
   return at.x;
 }
 
-void draw_text(ImFont* font, ImVec2 at, shell::Color color, const std::string& text) {
-  ImGui::GetWindowDrawList()->AddText(font, font_size(font), at, color, text.c_str());
-}
+void draw_text(ImFont* font, ImVec2 at, shell::Color color, const std::string& text) { put_text(font, at, color, text); }
 
 /// The first of some words, by commas, that begins with what was typed: "“Swap”". Empty: none does.
 std::string word_with(std::string_view words, std::string_view query) {

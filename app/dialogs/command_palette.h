@@ -1,10 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "app/dialogs/fuzzy_search.h"
 #include "app/frame.h"
 

@@ -1,13 +1,9 @@
 #include "app/dialogs/export_dialog.h"
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include <fmt/format.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 

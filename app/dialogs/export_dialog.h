@@ -1,17 +1,10 @@
 #pragma once
 
-#include <array>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-
 #include "app/dialogs/figure_form.h"
 #include "app/dialogs/figure_preview.h"
 #include "app/dialogs/picture_form.h"
 #include "app/dialogs/region_form.h"
 #include "app/exports/job.h"
-#include "app/frame.h"
 #include "app/widgets/folder_list.h"
 #include "app/widgets/notice.h"
 

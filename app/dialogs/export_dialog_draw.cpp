@@ -1,23 +1,14 @@
-#include <algorithm>
 #include <filesystem>
-#include <span>
-#include <string_view>
-#include <vector>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "app/dialogs/export_dialog.h"
+#include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/names.h"
-#include "app/exports/plan.h"
-#include "app/exports/size.h"
 #include "app/shell/desktop.h"
 #include "app/state/opened_file.h"
-#include "app/widgets/dialog.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/form.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/line_layout.h"
 #include "app/widgets/size_text.h"
 #include "core/error.h"
 
@@ -85,23 +76,28 @@ void draw_gap(const Frame& frame) {
   if (frame.ui.size().y >= kRoomForAll) ImGui::Spacing();
 }
 
-void draw_label(Frame& frame, const char* text) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(text);
-}
+void draw_label(Frame& frame, const char* text) { write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text); }
 
-/// "3 files · 1.2 M numbers · about 4.6 MiB"; without the size where there is nothing to write.
-std::string size_in_words(const ExportOptions& options, std::size_t files, const EngineResult& result) {
-  std::string text = fmt::format("{} file{}", files, files == 1 ? "" : "s");
-  if (files == 0 || !result.network || !result.input) return text;
+/// What the choices write.
+struct Announced {
+  std::vector<std::string> names = {};
+  std::string size = "0 files";  ///< "3 files · 1.2 M numbers · about 4.6 MiB", or why nothing can be written
+};
+Announced announce(const ExportOptions& options, const EngineResult& result) {
+  Announced told;
+  if (!result.network || !result.input) return told;
   try {
     const RunShapes run{.blocks = result.blocks, .shapes = result.shapes};
-    const std::vector<ExportBlocks> plan = select_blocks(run, *result.network, options);
-    const ExportSize size = export_size(options, plan, *result.network, *result.input);
-    return text + fmt::format(" \u00B7 {} numbers \u00B7 about {}", short_count(size.numbers), short_bytes(size.bytes));
-  } catch (const Error&) {
-    return text;  // the export will say why
+    const std::vector<ExportBlocks> blocks = select_blocks(run, *result.network, options);
+    const ExportPlan plan = plan_export(options, blocks, *result.network, *result.input);
+    told.names = plan.names(options);
+    if (told.names.empty()) return told;
+    told.size = fmt::format("{} file{} \u00B7 {} numbers \u00B7 about {}", told.names.size(),
+                            told.names.size() == 1 ? "" : "s", short_count(plan.numbers), short_bytes(plan.bytes()));
+  } catch (const Error& error) {
+    told.size = error.what();
   }
+  return told;
 }
 
 }  // namespace
@@ -159,8 +155,7 @@ void ExportDialog::draw_look(Frame& frame) {
   }
   draw_figure_details(frame, typed_, figure_);
   ImGui::EndChild();
-  if (ImGui::Button("Back")) shows_look_ = false;
-  mark_last_item(frame, "export.back");
+  if (draw_button(frame, "export.back", "Back")) shows_look_ = false;
   ImGui::SameLine();
   draw_label(frame, (preview_.remark() + "A click on the figure shows it in its own size.").c_str());
 }
@@ -175,11 +170,9 @@ void ExportDialog::draw_folder(Frame& frame) {
   frame.ui.text_field("##folder", typed_directory_, {.width = width, .hint = "~/headlight"});
   mark_last_item(frame, "export.folder");
   ImGui::SameLine();
-  const bool browses = ImGui::Button("Browse");
-  mark_last_item(frame, "export.browse");
+  const bool browses = draw_button(frame, "export.browse", "Browse");
   ImGui::SameLine();
-  const bool shows = ImGui::Button("Open folder");
-  mark_last_item(frame, "export.open_folder");
+  const bool shows = draw_button(frame, "export.open_folder", "Open folder");
   if (!browses && !shows) return;
   try {
     const std::filesystem::path folder = expand_home(typed_directory_);
@@ -193,11 +186,9 @@ void ExportDialog::draw_folder(Frame& frame) {
 }
 
 void ExportDialog::draw_names(Frame& frame) {
-  const ExportOptions wanted = options(frame.state, frame.transient, frame.result);
-  const std::vector<std::string> names =
-      export_names(wanted, frame.result.blocks, frame.result.shapes, frame.result.network.get());
+  const auto [names, size] = announce(options(frame.state, frame.transient, frame.result), frame.result);
   draw_gap(frame);
-  draw_label(frame, size_in_words(wanted, names.size(), frame.result).c_str());
+  draw_label(frame, size.c_str());
   mark_last_item(frame, "export.size");
   if (frame.ui.size().y < kRoomForAll) {
     const std::span<const std::string> first(names.data(), std::min(names.size(), kNamesInTooltip));
@@ -233,10 +224,7 @@ void ExportDialog::draw_progress(Frame& frame) {
   }
   if (!outcome_.is_shown()) return;
   const shell::Theme& theme = frame.ui.theme();
-  const Ink ink(frame.ui.fonts().body, outcome_.is_warning ? theme.warning : theme.text);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(outcome_.text.c_str());
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame.ui.fonts().body, outcome_.is_warning ? theme.warning : theme.text, outcome_.text);
   frame.mark("export.outcome", last_item_rect());
   is_outcome_seen_ = true;
 }
@@ -247,20 +235,16 @@ void ExportDialog::draw_buttons(Frame& frame, const std::string& device, std::st
   const float right =
       ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kFieldWidth - ImGui::GetStyle().ItemSpacing.x;
   ImGui::BeginDisabled(job_ != nullptr);
-  const bool copies = ImGui::Button("Copy figure");
-  mark_last_item(frame, "export.copy_figure");
+  const bool copies = draw_button(frame, "export.copy_figure", "Copy figure");
   ImGui::SameLine();
-  if (ImGui::Button("Preview")) shows_look_ = true;
-  mark_last_item(frame, "export.look");
+  if (draw_button(frame, "export.look", "Preview")) shows_look_ = true;
   ImGui::EndDisabled();
   ImGui::SameLine(right);
-  if (ImGui::Button(job_ ? "Hide" : "Close", {kFieldWidth, 0.0F})) is_open_ = false;
-  mark_last_item(frame, "export.close");
+  if (draw_button(frame, "export.close", job_ ? "Hide" : "Close", nullptr, kFieldWidth)) is_open_ = false;
   ImGui::SameLine();
   if (copies) copy_figure(frame.state, frame.transient, frame.result, device);
   if (job_) {
-    if (ImGui::Button("Cancel", {kFieldWidth, 0.0F})) job_->cancel();
-    mark_last_item(frame, "export.cancel");
+    if (draw_button(frame, "export.cancel", "Cancel", nullptr, kFieldWidth)) job_->cancel();
     return;
   }
   const shell::Theme& theme = frame.ui.theme();

@@ -1,12 +1,6 @@
 #include "app/dialogs/figure_form.h"
 
-#include <algorithm>
-#include <array>
-#include <vector>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "view/color_map.h"
 
 namespace headlight::app {

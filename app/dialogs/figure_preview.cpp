@@ -1,22 +1,120 @@
 #include "app/dialogs/figure_preview.h"
 
-#include <algorithm>
-#include <utility>
+#include <numbers>
 
-#include <fmt/format.h>
 #include <imgui.h>
 
-#include "app/dialogs/preview_canvas.h"
 #include "app/exports/figures.h"
 #include "app/exports/record.h"
+#include "app/frame.h"
 #include "app/shell/click_area.h"
 #include "app/shell/imgui_vectors.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "export/canvas.h"
 #include "export/figure_frame.h"
 
 namespace headlight::app {
 namespace {
+
+/// Draws an exported figure into the current window, smaller than on paper: what it looks like, not a file.
+class PreviewCanvas final : public exporting::Canvas {
+ public:
+  /// `corner`: of the figure on screen; `scale`: UI units a unit of the figure.
+  PreviewCanvas(Frame& frame, glm::vec2 corner, float scale);
+
+  void fill(exporting::Rect rect, exporting::Rgb color) override;
+  void frame(exporting::Rect rect, exporting::Rgb color, float width) override;
+  void line(glm::vec2 from, glm::vec2 to, exporting::Rgb color, float width) override;
+  void hatch(std::span<const exporting::Rect> rects, exporting::Rgb stripe) override;
+  /// Of large images every few pixels.
+  void image(exporting::Rect rect, const exporting::Pixels& pixels) override;
+  void text(glm::vec2 anchor, std::string_view text, const exporting::TextStyle& style) override;
+
+ private:
+  ImVec2 place(glm::vec2 point) const { return {corner_.x + point.x * scale_, corner_.y + point.y * scale_}; }
+
+  ImDrawList* list_;
+  ImFont* font_;
+  ImFont* bold_font_;
+  glm::vec2 corner_;
+  float scale_;
+};
+
+constexpr std::uint32_t kMostPixels = 96;  // of an image, along each edge
+
+ImU32 packed(exporting::Rgb color) { return view::pack(color); }
+
+PreviewCanvas::PreviewCanvas(Frame& frame, glm::vec2 corner, float scale)
+    : list_(ImGui::GetWindowDrawList()),
+      font_(frame.ui.fonts().body),
+      bold_font_(frame.ui.fonts().strong),
+      corner_(corner),
+      scale_(scale) {}
+
+void PreviewCanvas::fill(exporting::Rect rect, exporting::Rgb color) {
+  list_->AddRectFilled(place(rect.origin), place(rect.end()), packed(color));
+}
+
+void PreviewCanvas::frame(exporting::Rect rect, exporting::Rgb color, float width) {
+  list_->AddRect(place(rect.origin), place(rect.end()), packed(color), 0.0F, 0, std::max(width * scale_, 1.0F));
+}
+
+void PreviewCanvas::line(glm::vec2 from, glm::vec2 to, exporting::Rgb color, float width) {
+  list_->AddLine(place(from), place(to), packed(color), std::max(width * scale_, 1.0F));
+}
+
+void PreviewCanvas::hatch(std::span<const exporting::Rect> rects, exporting::Rgb stripe) {
+  const float period = std::max(exporting::kHatchPeriod, 4.0F / scale_);
+  for (const exporting::Rect& rect : rects) {
+    list_->PushClipRect(place(rect.origin), place(rect.end()), true);
+    // Stripes run through whole multiples of the period, so that those of neighbours meet.
+    const glm::vec2 end = rect.end();
+    const float first = std::floor((rect.origin.x + rect.origin.y) / period) * period;
+    for (float sum = first; sum < end.x + end.y; sum += period) {
+      list_->AddLine(place({sum - rect.origin.y, rect.origin.y}), place({sum - end.y, end.y}), packed(stripe), 1.0F);
+    }
+    list_->PopClipRect();
+  }
+}
+
+void PreviewCanvas::image(exporting::Rect rect, const exporting::Pixels& pixels) {
+  const std::uint32_t step = std::max({1U, pixels.width / kMostPixels, pixels.height / kMostPixels});
+  const glm::vec2 pixel(rect.size.x / static_cast<float>(pixels.width), rect.size.y / static_cast<float>(pixels.height));
+  for (std::uint32_t y = 0; y < pixels.height; y += step) {
+    for (std::uint32_t x = 0; x < pixels.width; x += step) {
+      const glm::vec2 corner = rect.origin + glm::vec2(x, y) * pixel;
+      const glm::vec2 end = glm::min(corner + pixel * static_cast<float>(step), rect.end());
+      list_->AddRectFilled(place(corner), place(end), pixels.rgba[std::size_t{y} * pixels.width + x]);
+    }
+  }
+}
+
+void PreviewCanvas::text(glm::vec2 anchor, std::string_view text, const exporting::TextStyle& style) {
+  ImFont* font = style.is_bold ? bold_font_ : font_;
+  const float size = style.size * scale_;
+  const char* end = text.data() + text.size();
+  const ImVec2 extent = font->CalcTextSizeA(size, 1e9F, 0.0F, text.data(), end);
+  const float shift = style.align == exporting::TextAlign::Start    ? 0.0F
+                      : style.align == exporting::TextAlign::Middle ? extent.x * 0.5F
+                                                                    : extent.x;
+  constexpr float kBaseline = 0.78F;  // from the top of a line, in ems
+  const ImVec2 at = place(anchor);
+  const int first = list_->VtxBuffer.Size;
+  const ImVec2 level = {at.x - shift, at.y - kBaseline * size};
+  if (style.degrees == 0.0F) return list_->AddText(font, size, level, packed(style.color), text.data(), end);
+  // Letters outside the clip rectangle are left out before they are turned: they are laid where none is.
+  const ImVec2 corner = list_->GetClipRectMin();
+  const ImVec2 around = {corner.x + shift, corner.y + kBaseline * size};
+  list_->AddText(font, size, corner, packed(style.color), text.data(), end);
+  const float turn = -style.degrees / 180.0F * std::numbers::pi_v<float>;
+  const float cosine = std::cos(turn), sine = std::sin(turn);
+  for (int i = first; i < list_->VtxBuffer.Size; ++i) {
+    ImVec2& vertex = list_->VtxBuffer[i].pos;
+    const ImVec2 from = {vertex.x - around.x, vertex.y - around.y};
+    vertex = {at.x + from.x * cosine - from.y * sine, at.y + from.x * sine + from.y * cosine};
+  }
+}
 
 /// The selection of the export that the preview shows: what is selected in the window, as far as the figure is of one.
 /// Throws UsageError where the export has no such matrix.
@@ -46,7 +144,7 @@ void draw_squares(ImDrawList* list, glm::vec2 from, glm::vec2 size) {
     for (float x = 0.0F; x < size.x; x += kSquare) {
       const bool is_even = static_cast<int>(x / kSquare + y / kSquare) % 2 == 0;
       const glm::vec2 at = from + glm::vec2(x, y);
-      list->AddRectFilled(to_imgui(at), to_imgui(glm::min(at + kSquare, from + size)),
+      list->AddRectFilled(at, glm::min(at + kSquare, from + size),
                           is_even ? IM_COL32(205, 205, 205, 255) : IM_COL32(235, 235, 235, 255));
     }
   }
@@ -93,11 +191,11 @@ void FigurePreview::draw_page(Frame& frame, const ExportOptions& options, glm::v
   const float fitting = std::min({room.x / size.x, room.y / size.y, 1.5F});
   const float scale = is_enlarged_ ? std::max(1.0F, fitting) : fitting;
   const glm::vec2 free = room - size * scale;
-  const glm::vec2 pointed = glm::clamp((to_glm(ImGui::GetIO().MousePos) - corner) / room, 0.0F, 1.0F);
+  const glm::vec2 pointed = glm::clamp((pointer_position() - corner) / room, 0.0F, 1.0F);
   const glm::vec2 from = corner + glm::vec2(free.x > 0.0F ? free.x * 0.5F : free.x * pointed.x,
                                             free.y > 0.0F ? free.y * 0.5F : free.y * pointed.y);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->PushClipRect(to_imgui(corner), to_imgui(corner + room), true);
+  list->PushClipRect(corner, corner + room, true);
   PreviewCanvas canvas(frame, from, scale);
   if (options.is_transparent) {
     draw_squares(list, from, size * scale);
@@ -110,7 +208,7 @@ void FigurePreview::draw_page(Frame& frame, const ExportOptions& options, glm::v
 
 void FigurePreview::draw(Frame& frame, const ExportOptions& options, const FigureKind& kind, glm::vec2 room) {
   const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
-  if (click_area("preview", to_imgui(room))) is_enlarged_ = !is_enlarged_;
+  if (click_area("preview", room)) is_enlarged_ = !is_enlarged_;
   frame.mark("export.preview", {corner, room});
   if (!frame.result.network || !frame.result.input) return;
   try {
@@ -120,8 +218,8 @@ void FigurePreview::draw(Frame& frame, const ExportOptions& options, const Figur
   }
   if (trouble_.empty() && drawing_) return draw_page(frame, options, corner, room);
   const std::string& text = trouble_.empty() ? std::string("computing\u2026") : trouble_;
-  ImGui::GetWindowDrawList()->AddText(nullptr, 0.0F, to_imgui(corner), ImGui::GetColorU32(ImGuiCol_Text), text.c_str(),
-                                      nullptr, room.x);
+  ImGui::GetWindowDrawList()->AddText(nullptr, 0.0F, corner, ImGui::GetColorU32(ImGuiCol_Text), text.c_str(), nullptr,
+                                      room.x);
 }
 
 }  // namespace headlight::app

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "app/dialogs/preview_numbers.h"
 #include "app/exports/figure_kind.h"
-#include "app/frame.h"
 
 namespace headlight::app {
 

@@ -1,16 +1,10 @@
 #include "app/dialogs/file_dialog.h"
 
-#include <algorithm>
 #include <system_error>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "app/state/opened_file.h"
 #include "app/state/session_file.h"
-#include "app/widgets/dialog.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -83,10 +77,7 @@ const Words& words_of(FilePurpose purpose) {
 
 void draw_small(Frame& frame, const std::string& text, shell::Color color) {
   frame.ui.ensure_glyphs(text);
-  const Ink ink(frame.ui.fonts().small, color);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame.ui.fonts().small, color, text);
 }
 
 std::string in_folder(const std::string& folder, const std::string& name) {
@@ -133,11 +124,10 @@ std::optional<FileDialog::Choice> FileDialog::draw(Frame& frame) {
   ImGui::EndDisabled();
   mark_last_item(frame, words.prefix + (saves() ? "save" : "open"));
   ImGui::SameLine();
-  if (ImGui::Button("Cancel", {96.0F, 0.0F})) {
+  if (draw_button(frame, words.prefix + "cancel", "Cancel", nullptr, 96.0F)) {
     is_open_ = false;
     ImGui::CloseCurrentPopup();
   }
-  mark_last_item(frame, words.prefix + "cancel");
   if (!is_confirmed || typed_.empty()) return std::nullopt;
   const std::optional<fs::path> path = confirm();
   if (!path) return std::nullopt;
@@ -162,8 +152,7 @@ void FileDialog::draw_path(Frame& frame, bool& is_confirmed) {
     trouble_.clear();
   }
   ImGui::SameLine();
-  if (ImGui::Button("Browse")) browse();
-  mark_last_item(frame, words.prefix + "browse");
+  if (draw_button(frame, words.prefix + "browse", "Browse")) browse();
 }
 
 std::optional<fs::path> FileDialog::confirm() {

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
 
-#include "app/frame.h"
 #include "app/shell/ui.h"
 #include "app/widgets/folder_list.h"
 

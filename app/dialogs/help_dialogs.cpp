@@ -2,22 +2,9 @@
 
 #include <vulkan/vulkan_core.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <span>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/commands/command_list.h"
 #include "app/dialogs/glossary.h"
-#include "app/widgets/dialog.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/segmented.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -41,8 +28,7 @@ void draw_group(Frame& frame, std::string_view title) {
   ImGui::TableNextRow(0, 24.0F);
   ImGui::TableNextColumn();
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 4.0F);
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(title.data(), title.data() + title.size());
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, title);
 }
 
 void draw_row(Frame& frame, std::string_view meaning, std::string_view keys) {
@@ -52,8 +38,7 @@ void draw_row(Frame& frame, std::string_view meaning, std::string_view keys) {
   ImGui::TextUnformatted(meaning.data(), meaning.data() + meaning.size());
   ImGui::PopTextWrapPos();
   ImGui::TableNextColumn();
-  const Ink ink(frame.ui.fonts().mono, frame.ui.theme().accent);
-  ImGui::TextUnformatted(keys.data(), keys.data() + keys.size());
+  write_text(frame.ui.fonts().mono, frame.ui.theme().accent, keys);
 }
 
 /// A heading and the rows below it.
@@ -138,12 +123,10 @@ void draw_keys(Frame& frame) {
     ImGui::SetCursorPosY(std::max(left_end, ImGui::GetCursorPosY()));
   }
   ImGui::Spacing();
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(
+  write_wrapped(
+      frame.ui.fonts().small, frame.ui.theme().text_dim,
       "While a text is being edited, plain keys are the text's. Esc leaves it. Outside of a text a letter alone is a "
       "shortcut; letters typed in a row start nothing and are offered to the text.");
-  ImGui::PopTextWrapPos();
 }
 
 void draw_words(Frame& frame) {
@@ -157,10 +140,7 @@ void draw_words(Frame& frame) {
   for (const GlossaryEntry& entry : glossary()) {
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
-    {
-      const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-      ImGui::TextUnformatted(entry.word.data(), entry.word.data() + entry.word.size());
-    }
+    write_text(frame.ui.fonts().strong, frame.ui.theme().text, entry.word);
     ImGui::TableNextColumn();
     ImGui::PushTextWrapPos(0.0F);
     ImGui::TextUnformatted(entry.meaning.data(), entry.meaning.data() + entry.meaning.size());
@@ -176,8 +156,7 @@ void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page) {
   const Dialog dialog(frame, "Help", is_open, 820.0F);
   if (!dialog.is_visible()) return;
   const std::vector<std::string> pages = {"Keys", "Words"};
-  auto chosen = static_cast<std::size_t>(page);
-  if (draw_segmented(frame, "help", pages, chosen)) page = static_cast<HelpPage>(chosen);
+  choose_segment(frame, "help", pages, page);
   ImGui::Spacing();
   // As high as the window allows, so that the dialog doesn't jump from one page to the other; in a small one they scroll.
   const float height = std::clamp(frame.ui.size().y - kFrame, 120.0F, 700.0F);
@@ -192,10 +171,7 @@ void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page) {
 void draw_about_dialog(Frame& frame, bool& is_open, const std::string& renderer) {
   const Dialog dialog(frame, "About", is_open, 440.0F);
   if (!dialog.is_visible()) return;
-  {
-    const Ink ink(frame.ui.fonts().title, frame.ui.theme().text);
-    ImGui::TextUnformatted("Headlight " HEADLIGHT_VERSION);
-  }
+  write_text(frame.ui.fonts().title, frame.ui.theme().text, "Headlight " HEADLIGHT_VERSION);
   ImGui::PushTextWrapPos(0.0F);
   ImGui::TextUnformatted("Type a sentence and see every head of a transformer attend to it.");
   ImGui::Spacing();

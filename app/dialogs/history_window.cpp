@@ -1,15 +1,7 @@
 #include "app/dialogs/history_window.h"
 
-#include <algorithm>
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
-
-#include "app/shell/imgui_vectors.h"
 #include "app/state/model_changes.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -52,12 +44,11 @@ bool draw_step(Frame& frame, const HistoryStep& step) {
   const std::string title = is_named ? frame.ui.shaped(*step.name) : step.label->empty() ? "Beginning" : *step.label;
   ImFont* font = is_named ? fonts.strong : fonts.body;
   const std::string label = fit_text(font, title, label_room);
-  list->AddText(font, font_size(font), {at.x + indent, at.y + drop}, color, label.c_str());
+  put_text(font, {at.x + indent, at.y + drop}, color, label);
   const std::string detail =
       fit_text(fonts.small, frame.ui.shaped(detail_of(*step.state)), width * (1.0F - kLabelShare) - 16.0F);
-  list->AddText(fonts.small, font_size(fonts.small),
-                {at.x + width * kLabelShare + 8.0F, at.y + (kRow - font_size(fonts.small)) * 0.5F}, theme.text_dim,
-                detail.c_str());
+  put_text(fonts.small, {at.x + width * kLabelShare + 8.0F, at.y + (kRow - font_size(fonts.small)) * 0.5F}, theme.text_dim,
+           detail);
   return is_clicked;
 }
 

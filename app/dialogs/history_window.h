@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "app/frame.h"
 #include "app/state/undo.h"
 

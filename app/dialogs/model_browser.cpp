@@ -1,16 +1,7 @@
 #include "app/dialogs/model_browser.h"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
-#include <fmt/format.h>
-
-#include "app/shell/click_area.h"
 #include "app/state/opened_file.h"
-#include "app/widgets/dialog.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/size_text.h"
 #include "core/error.h"
 
@@ -68,24 +59,17 @@ bool draw_row(Frame& frame, const ListedModel& model, std::size_t index, bool is
   const std::string size = is_opening ? "opening\u2026" : is_shown ? "shown" : short_bytes(model.bytes);
   const float size_width = text_width(fonts.small, size);
   const float middle = low.y + std::round((kBrowserRowHeight - font_size(fonts.small)) * 0.5F);
-  list->AddText(fonts.small, font_size(fonts.small), {high.x - kEdge - size_width, middle},
-                is_opening ? theme.accent : theme.text_dim, size.c_str());
+  put_text(fonts.small, {high.x - kEdge - size_width, middle}, is_opening ? theme.accent : theme.text_dim, size);
   const float room = width - size_width - 3.0F * kEdge;
   const std::string name = fit_text(fonts.strong, model.name, room);
-  list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kEdge, low.y + 6.0F}, can_open ? theme.text : theme.text_dim,
-                name.c_str());
+  put_text(fonts.strong, {low.x + kEdge, low.y + 6.0F}, can_open ? theme.text : theme.text_dim, name);
   const std::string facts = fit_text(fonts.small, about(model), room);
-  list->AddText(fonts.small, font_size(fonts.small), {low.x + kEdge, high.y - 6.0F - font_size(fonts.small)},
-                can_open ? theme.text_dim : theme.warning, facts.c_str());
+  put_text(fonts.small, {low.x + kEdge, high.y - 6.0F - font_size(fonts.small)}, can_open ? theme.text_dim : theme.warning,
+           facts);
   return was_clicked && can_open;
 }
 
-void draw_small(Frame& frame, const char* text, shell::Color color) {
-  const Ink ink(frame.ui.fonts().small, color);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text);
-  ImGui::PopTextWrapPos();
-}
+void draw_small(Frame& frame, const char* text, shell::Color color) { write_wrapped(frame.ui.fonts().small, color, text); }
 
 }  // namespace
 
@@ -126,11 +110,10 @@ ModelBrowserChoice ModelBrowser::draw(Frame& frame, const ModelBrowserContext& c
   ImGui::Spacing();
   draw_list(frame, context, choice);
   ImGui::Spacing();
-  if (ImGui::Button("Close")) {
+  if (draw_button(frame, "browser.close", "Close")) {
     is_open_ = false;
     ImGui::CloseCurrentPopup();
   }
-  mark_last_item(frame, "browser.close");
   if (choice.path) trouble_.clear();
   return choice;
 }
@@ -157,8 +140,7 @@ void ModelBrowser::draw_path(Frame& frame, ModelBrowserChoice& choice) {
                                                  .enter_confirms = true});
   mark_last_item(frame, "browser.path");
   ImGui::SameLine();
-  if (ImGui::Button("Browse")) browse();
-  mark_last_item(frame, "browser.browse");
+  if (draw_button(frame, "browser.browse", "Browse")) browse();
   ImGui::SameLine();
   ImGui::BeginDisabled(typed_.empty());
   const bool is_clicked = ImGui::Button("Open");
@@ -187,10 +169,7 @@ void ModelBrowser::draw_list(Frame& frame, const ModelBrowserContext& context, M
     draw_small(frame, "Looking for models\u2026", theme.text_dim);
   } else if (context.models.empty()) {
     ImGui::Dummy({1.0F, 12.0F});
-    {
-      const Ink ink(frame.ui.fonts().strong, theme.text);
-      ImGui::TextUnformatted("No models on this computer yet");
-    }
+    write_text(frame.ui.fonts().strong, theme.text, "No models on this computer yet");
     draw_small(frame,
                "Download one, for instance with  hf download openai-community/gpt2  and open this list again, "
                "or drop a model's folder or .gguf file on the window.",

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "app/frame.h"
 #include "app/models/model_finder.h"
 #include "app/widgets/folder_list.h"
 

@@ -1,13 +1,9 @@
 #include "app/dialogs/picture_form.h"
 
-#include <algorithm>
-#include <array>
 #include <system_error>
-#include <utility>
 
 #include "app/state/opened_file.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/segmented.h"
+#include "app/widgets/controls.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -16,10 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 void draw_remark_line(Frame& frame, const char* text, shell::Color color) {
-  const Ink ink(frame.ui.fonts().small, color);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text);
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame.ui.fonts().small, color, text);
 }
 
 }  // namespace
@@ -61,14 +54,13 @@ bool PictureForm::draw_path(Frame& frame) {
                                                .enter_confirms = true});
   mark_last_item(frame, "screenshot.path");
   ImGui::SameLine();
-  if (ImGui::Button("Browse")) {
+  if (draw_button(frame, "screenshot.browse", "Browse")) {
     try {
       files_.open(expand_home(typed_.empty() ? "~" : typed_));
     } catch (const Error& error) {
       trouble_ = error.what();
     }
   }
-  mark_last_item(frame, "screenshot.browse");
   return is_entered;
 }
 
@@ -102,8 +94,7 @@ bool PictureForm::draw(Frame& frame) {
   ImGui::Spacing();
   const bool is_entered = draw_path(frame);
   if (!trouble_.empty()) draw_remark_line(frame, trouble_.c_str(), frame.ui.theme().warning);
-  const bool is_pressed = ImGui::Button("Save");
-  mark_last_item(frame, "screenshot.save");
+  const bool is_pressed = draw_button(frame, "screenshot.save", "Save");
   return (is_entered || is_pressed) && !typed_.empty() && confirm();
 }
 

@@ -1,11 +1,8 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
-#include <string>
 
 #include "app/commands/command_host.h"
-#include "app/frame.h"
 #include "app/shell/ui.h"
 #include "app/widgets/folder_list.h"
 

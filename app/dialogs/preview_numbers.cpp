@@ -1,8 +1,5 @@
 #include "app/dialogs/preview_numbers.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/error.h"
 
 namespace headlight::app {

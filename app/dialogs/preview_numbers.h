@@ -1,9 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <utility>
-#include <vector>
-
 #include "app/exports/figure_numbers.h"
 #include "app/frame.h"
 

@@ -1,13 +1,8 @@
 #include "app/dialogs/region_form.h"
 
-#include <array>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include "app/exports/plan.h"
 #include "app/state/usage.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "app/exports/job.h"
-#include "app/frame.h"
 #include "app/widgets/form.h"
 
 namespace headlight::app {

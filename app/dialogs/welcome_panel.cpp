@@ -1,15 +1,6 @@
 #include "app/dialogs/welcome_panel.h"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
-#include <fmt/format.h>
-
-#include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/tooltips.h"
 
 namespace headlight::app {
@@ -64,9 +55,9 @@ shell::Color role_of(WelcomeCard::Kind kind, const shell::Theme& theme) {
 bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const view::Rect& box, bool has_focus) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  ImGui::SetCursorScreenPos(to_imgui(box.origin));
+  ImGui::SetCursorScreenPos(box.origin);
   ImGui::PushID(static_cast<int>(index));
-  const bool was_clicked = click_area("card", to_imgui(box.size));
+  const bool was_clicked = click_area("card", box.size);
   ImGui::PopID();
   frame.mark(fmt::format("welcome.{}", index), box);
   frame.ui.keyboard().offer_last_item();
@@ -81,15 +72,15 @@ bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const v
   }
 
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const ImVec2 low = to_imgui(box.origin), high = to_imgui(box.end());
+  const ImVec2 low = box.origin, high = box.end();
   list->AddRectFilled(low, high, is_hovered ? theme.hover : card.is_shown ? theme.active : theme.field, 6.0F);
   list->AddRect(low, high, has_focus ? theme.accent : theme.border, 6.0F, 0, has_focus ? 2.0F : 1.0F);
   list->AddRectFilled({low.x, low.y + 10.0F}, {low.x + 3.0F, high.y - 10.0F}, role_of(card.kind, theme), 1.5F);
   const std::string title = fit_text(fonts.strong, card.title, room);
-  list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kWelcomeInset, low.y + 6.0F}, theme.text, title.c_str());
+  put_text(fonts.strong, {low.x + kWelcomeInset, low.y + 6.0F}, theme.text, title);
   float y = low.y + 27.0F;
   for (const std::string& line : summary) {
-    list->AddText(fonts.small, font_size(fonts.small), {low.x + kWelcomeInset, y}, theme.text_dim, line.c_str());
+    put_text(fonts.small, {low.x + kWelcomeInset, y}, theme.text_dim, line);
     y += kSummaryLine;
   }
   if (!card.list.empty()) {  // it opens
@@ -138,10 +129,8 @@ WelcomeChoice draw_welcome_panel(Frame& frame, std::span<const WelcomeCard> card
   const bool is_chosen = has_focus && is_chosen_by_key(frame);
 
   ImGui::SetCursorPos({kEdge, kTop});
-  {
-    const Ink ink(frame.ui.fonts().small, theme.text_dim);
-    ImGui::TextUnformatted("Type a sentence and watch every head attend to it, or begin with one of these");
-  }
+  write_text(frame.ui.fonts().small, theme.text_dim,
+             "Type a sentence and watch every head attend to it, or begin with one of these");
   const float button = ImGui::GetFrameHeight();
   ImGui::SetCursorPos({width - kEdge - button, kTop - 6.0F});
   choice.is_closed = click_area("close", {button, button});
@@ -151,7 +140,7 @@ WelcomeChoice draw_welcome_panel(Frame& frame, std::span<const WelcomeCard> card
   ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Color ink = ImGui::IsItemHovered() ? theme.text : theme.text_dim;
   constexpr float kArm = 4.5F;
-  list->AddLine(to_imgui(middle - kArm), to_imgui(middle + kArm), ink, 1.5F);
+  list->AddLine(middle - kArm, middle + kArm, ink, 1.5F);
   list->AddLine({middle.x - kArm, middle.y + kArm}, {middle.x + kArm, middle.y - kArm}, ink, 1.5F);
 
   const Grid grid = lay_out(cards.size(), width);

@@ -7,7 +7,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "export/pixels_png.h"
+#include "files/pixels.h"
 #include "view/color_map.h"
 #include "view/not_finite.h"
 #include "view/value_scale.h"

@@ -16,7 +16,7 @@
 #include "app/state/json_reader.h"
 #include "app/state/state_json.h"
 #include "app/state/state_names.h"
-#include "capture/image_file.h"
+#include "files/image_file.h"
 #include "core/error.h"
 #include "core/json.h"
 
@@ -287,7 +287,7 @@ std::shared_ptr<const exporting::Pixels> read_image(const JsonReader& reader, co
   const bool is_beside = !name.has_root_path() && std::ranges::find(name, fs::path("..")) == name.end();
   if (!is_beside)
     throw Error("{}: expected the name of a file beside the lesson's, found '{}'", reader.path("image"), name.string());
-  return std::make_shared<const exporting::Pixels>(capture::read_image_file(folder / name));
+  return std::make_shared<const exporting::Pixels>(files::read_image_file(folder / name));
 }
 
 /// `state`: as the cards before have left it; becomes the card's. `folder`: of the file.

@@ -1,4 +1,4 @@
-#include "app/quantities/difference.h"
+#include "app/quantities/evaluation.h"
 
 #include <algorithm>
 #include <cmath>

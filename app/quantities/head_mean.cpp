@@ -1,4 +1,4 @@
-#include "app/quantities/head_mean.h"
+#include "app/quantities/evaluation.h"
 
 #include <algorithm>
 #include <cmath>

@@ -31,9 +31,8 @@ enum class Axis : std::uint8_t {
 
 /// How values become colours.
 enum class ColorKind : std::uint8_t {
-  Sequential,   ///< from 0 up
-  Diverging,    ///< both signs alike, 0 in the middle
-  Categorical,  ///< numbers of classes
+  Sequential,  ///< from 0 up
+  Diverging,   ///< both signs alike, 0 in the middle
 };
 
 /// Whose colour a matrix has in the interface.

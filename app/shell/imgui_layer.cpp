@@ -1,15 +1,17 @@
 #include "app/shell/imgui_layer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include <backends/imgui_impl_vulkan.h>
 
-#include "app/shell/draw_data.h"
 #include "app/shell/glyph_set.h"
-#include "app/shell/imgui_keys.h"
 #include "app/shell/imgui_vectors.h"
+#include "app/shell/input.h"
 #include "app/shell/shaped_text.h"
 #include "core/error.h"
 #include "imgui.h"
@@ -17,6 +19,118 @@
 
 namespace headlight::shell {
 namespace {
+
+// Four vertices that ImDrawList::PrimRectUV wrote: clockwise from the top left, with a patch of the atlas that has an area.
+// Solid rectangles have one texel for all corners, antialiased lines a row of texels.
+bool is_glyph(const ImDrawVert* v) {
+  return v[0].pos.y == v[1].pos.y && v[1].pos.x == v[2].pos.x && v[2].pos.y == v[3].pos.y && v[3].pos.x == v[0].pos.x &&
+         v[0].uv.y == v[1].uv.y && v[1].uv.x == v[2].uv.x && v[2].uv.y == v[3].uv.y && v[3].uv.x == v[0].uv.x &&
+         v[0].uv.x != v[2].uv.x && v[0].uv.y != v[2].uv.y && v[0].col == v[2].col;
+}
+
+void snap(ImDrawVert* v) {
+  const float dx = std::round(v[0].pos.x) - v[0].pos.x;
+  const float dy = std::round(v[0].pos.y) - v[0].pos.y;
+  for (int corner = 0; corner < 4; ++corner) {
+    v[corner].pos.x += dx;
+    v[corner].pos.y += dy;
+  }
+}
+
+void scale_vertices(ImVector<ImDrawVert>& vertices, float scale) {
+  int i = 0;
+  while (i < vertices.Size) {
+    const bool glyph = i + 4 <= vertices.Size && is_glyph(&vertices[i]);
+    const int count = glyph ? 4 : 1;
+    for (int k = i; k < i + count; ++k) {
+      vertices[k].pos.x *= scale;
+      vertices[k].pos.y *= scale;
+    }
+    if (glyph) snap(&vertices[i]);
+    i += count;
+  }
+}
+
+/// Converts a frame that was laid out in UI units to pixels: multiplies vertices and clip rectangles by the scale and moves
+/// every upright glyph to whole pixels, where its bitmap (rasterised for this scale) is copied texel by texel. So text is as
+/// sharp at 1.25 or 1.5 as at 1 or 2.
+void to_pixels(ImDrawData& data, float scale) {
+  for (int i = 0; i < data.CmdListsCount; ++i) scale_vertices(data.CmdLists[i]->VtxBuffer, scale);
+  data.ScaleClipRects({scale, scale});
+  data.DisplaySize.x = std::round(data.DisplaySize.x * scale);
+  data.DisplaySize.y = std::round(data.DisplaySize.y * scale);
+  data.FramebufferScale = {1.0F, 1.0F};
+}
+
+constexpr std::array kImGuiKeys{std::pair{Key::Tab, ImGuiKey_Tab},
+                                std::pair{Key::Left, ImGuiKey_LeftArrow},
+                                std::pair{Key::Right, ImGuiKey_RightArrow},
+                                std::pair{Key::Up, ImGuiKey_UpArrow},
+                                std::pair{Key::Down, ImGuiKey_DownArrow},
+                                std::pair{Key::PageUp, ImGuiKey_PageUp},
+                                std::pair{Key::PageDown, ImGuiKey_PageDown},
+                                std::pair{Key::Home, ImGuiKey_Home},
+                                std::pair{Key::End, ImGuiKey_End},
+                                std::pair{Key::Insert, ImGuiKey_Insert},
+                                std::pair{Key::Delete, ImGuiKey_Delete},
+                                std::pair{Key::Backspace, ImGuiKey_Backspace},
+                                std::pair{Key::Space, ImGuiKey_Space},
+                                std::pair{Key::Enter, ImGuiKey_Enter},
+                                std::pair{Key::Escape, ImGuiKey_Escape},
+                                std::pair{Key::A, ImGuiKey_A},
+                                std::pair{Key::C, ImGuiKey_C},
+                                std::pair{Key::V, ImGuiKey_V},
+                                std::pair{Key::X, ImGuiKey_X},
+                                std::pair{Key::Y, ImGuiKey_Y},
+                                std::pair{Key::Z, ImGuiKey_Z}};
+
+#if IMGUI_VERSION_NUM >= 18700
+
+/// Maps our keys to ImGui's (1.86 has a table; from 1.87 on events have the keys' names).
+void map_keys(ImGuiIO&) {}
+
+/// Presses or releases a key for ImGui.
+void set_key(ImGuiIO& io, Key key, bool is_down) {
+  const auto found = std::find_if(kImGuiKeys.begin(), kImGuiKeys.end(), [&](const auto& pair) { return pair.first == key; });
+  if (found != kImGuiKeys.end()) io.AddKeyEvent(found->second, is_down);
+}
+
+void release_all_keys(ImGuiIO& io) {
+  for (const auto& [key, name] : kImGuiKeys) io.AddKeyEvent(name, false);
+}
+
+void set_modifiers(ImGuiIO& io, const Modifiers& modifiers) {
+#if IMGUI_VERSION_NUM >= 18900
+  io.AddKeyEvent(ImGuiMod_Ctrl, modifiers.control);
+  io.AddKeyEvent(ImGuiMod_Shift, modifiers.shift);
+  io.AddKeyEvent(ImGuiMod_Alt, modifiers.alt);
+  io.AddKeyEvent(ImGuiMod_Super, modifiers.super);
+#else
+  io.AddKeyEvent(ImGuiKey_ModCtrl, modifiers.control);
+  io.AddKeyEvent(ImGuiKey_ModShift, modifiers.shift);
+  io.AddKeyEvent(ImGuiKey_ModAlt, modifiers.alt);
+  io.AddKeyEvent(ImGuiKey_ModSuper, modifiers.super);
+#endif
+}
+
+#else
+
+void map_keys(ImGuiIO& io) {
+  for (const auto& [key, name] : kImGuiKeys) io.KeyMap[name] = static_cast<int>(key);
+}
+
+void set_key(ImGuiIO& io, Key key, bool is_down) { io.KeysDown[static_cast<std::size_t>(key)] = is_down; }
+
+void release_all_keys(ImGuiIO& io) { std::fill(std::begin(io.KeysDown), std::end(io.KeysDown), false); }
+
+void set_modifiers(ImGuiIO& io, const Modifiers& modifiers) {
+  io.KeyCtrl = modifiers.control;
+  io.KeyShift = modifiers.shift;
+  io.KeyAlt = modifiers.alt;
+  io.KeySuper = modifiers.super;
+}
+
+#endif
 
 constexpr float kNowhere = -std::numeric_limits<float>::max();  // ImGui's value for "no mouse"
 

@@ -1,12 +1,9 @@
 #include "app/sidebar/capture_panel.h"
 
 #include <filesystem>
-#include <map>
-
-#include <fmt/format.h>
 
 #include "app/state/linked_step_path.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -46,10 +43,7 @@ bool draw_capture_panel(Frame& frame, NumberBeingTyped& typed, const std::string
   const std::string name = std::filesystem::path(path).filename().string();
   frame.ui.ensure_glyphs(name);
   ImGui::PushTextWrapPos(0.0F);
-  {
-    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-    ImGui::TextUnformatted(name.c_str());
-  }
+  write_text(frame.ui.fonts().strong, frame.ui.theme().text, name);
   frame.mark("capture.name", last_item_rect());
   explain_last_item(frame, path.c_str());
   ImGui::PopTextWrapPos();

@@ -1,17 +1,9 @@
 #include "app/sidebar/compare_panel.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-
 #include "app/analyses/changed_cells.h"
 #include "app/analyses/changed_heads.h"
-#include "app/shell/click_area.h"
 #include "app/state/comparison.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -67,16 +59,15 @@ void draw_head(Frame& frame, const ChangedHead& changed, std::size_t index, doub
     list->AddRectFilled(origin, {origin.x + width, origin.y + height}, theme.field, 3.0F);
   }
   const float y = std::round(origin.y + (height - font_size(font)) * 0.5F);
-  list->AddText(font, font_size(font), {origin.x + 4.0F, y}, is_selected ? theme.accent : theme.text,
-                fit_text(font, name_of(frame, changed.head), kNameWidth - 8.0F).c_str());
+  put_text(font, {origin.x + 4.0F, y}, is_selected ? theme.accent : theme.text,
+           fit_text(font, name_of(frame, changed.head), kNameWidth - 8.0F));
   const float room = std::max(width - kNameWidth - kNumberWidth, 1.0F);
   const auto share = static_cast<float>(largest > 0.0 ? changed.moved / largest : 0.0);
   list->AddRectFilled({origin.x + kNameWidth, y + 2.0F},
                       {origin.x + kNameWidth + std::max(room * share, 1.0F), y + font_size(font) - 1.0F}, theme.accent,
                       2.0F);
   const std::string number = fmt::format("{:.1f} %", 100.0 * changed.moved);
-  list->AddText(font, font_size(font), {origin.x + width - text_width(font, number) - 4.0F, y}, theme.text_dim,
-                number.c_str());
+  put_text(font, {origin.x + width - text_width(font, number) - 4.0F, y}, theme.text_dim, number);
 }
 
 void draw_changed_heads(Frame& frame, Form& form) {
@@ -127,10 +118,9 @@ void draw_cell(Frame& frame, const ChangedCell& changed, std::size_t index) {
   const float y = std::round(origin.y + (height - font_size(font)) * 0.5F);
   const std::string number =
       (changed.change() > 0.0 ? "+" : "") + view::format_fixed(static_cast<float>(changed.change()), 3);
-  list->AddText(font, font_size(font), {origin.x + 4.0F, y}, is_pinned ? theme.accent : theme.text,
-                fit_text(font, tokens, std::max(width - kNumberWidth - 8.0F, 1.0F)).c_str());
-  list->AddText(font, font_size(font), {origin.x + width - text_width(font, number) - 4.0F, y}, theme.text_dim,
-                number.c_str());
+  put_text(font, {origin.x + 4.0F, y}, is_pinned ? theme.accent : theme.text,
+           fit_text(font, tokens, std::max(width - kNumberWidth - 8.0F, 1.0F)));
+  put_text(font, {origin.x + width - text_width(font, number) - 4.0F, y}, theme.text_dim, number);
 }
 
 void draw_changed_cells(Frame& frame, Form& form) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/frame.h"
 #include "app/widgets/form.h"
 
 namespace headlight::app {

@@ -1,17 +1,8 @@
 #include "app/sidebar/expression_fields.h"
 
-#include <algorithm>
-#include <array>
-#include <string>
-#include <utility>
 #include <variant>
-#include <vector>
 
-#include <fmt/format.h>
-#include <imgui.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/slider_keys.h"
+#include "app/widgets/controls.h"
 #include "attention/expression_presets.h"
 
 namespace headlight::app {

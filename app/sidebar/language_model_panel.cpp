@@ -1,12 +1,9 @@
 #include "app/sidebar/language_model_panel.h"
 
-#include <array>
 #include <filesystem>
 
-#include <fmt/format.h>
-
+#include "app/widgets/controls.h"
 #include "app/widgets/examples.h"
-#include "app/widgets/ink.h"
 #include "app/widgets/size_text.h"
 
 namespace headlight::app {
@@ -70,10 +67,7 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const infe
   const std::string name = model_name(model, choice.path);
   frame.ui.ensure_glyphs(name);
   ImGui::PushTextWrapPos(0.0F);
-  {
-    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-    ImGui::TextUnformatted(name.c_str());
-  }
+  write_text(frame.ui.fonts().strong, frame.ui.theme().text, name);
   frame.mark("model.name", last_item_rect());
   explain_last_item(frame, choice.path.c_str());
   if (model) form.note(in_short(model->description));

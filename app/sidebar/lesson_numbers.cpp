@@ -1,17 +1,9 @@
 #include "app/sidebar/lesson_numbers.h"
 
-#include <algorithm>
-#include <cmath>
-#include <span>
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "app/lessons/printed_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -22,10 +14,7 @@ constexpr float kColumnGap = 10.0F;
 
 void draw_line(Frame& frame, const std::string& text, shell::Color color) {
   frame.ui.ensure_glyphs(text);
-  const Ink ink(frame.ui.fonts().small, color);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame.ui.fonts().small, color, text);
 }
 
 /// The tile of the run; null: not known yet, or the run has no such numbers.
@@ -61,11 +50,10 @@ void draw_both(Frame& frame, const PrintedNumbers& numbers, std::span<const floa
   ImGui::BeginChild(
       "numbers", {0.0F, height + (scrolls ? ImGui::GetStyle().ScrollbarSize : 0.0F)}, false,
       ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoScrollWithMouse);
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
   const auto put = [&](const std::string& text, float right, float y, shell::Color color) {
     const glm::vec2 at = glm::round(glm::vec2(origin.x + right - text_width(font, text), origin.y + y));
-    list->AddText(font, font_size(font), to_imgui(at), color, text.c_str());
+    put_text(font, at, color, text);
   };
   for (std::uint32_t column = 0; column < columns; ++column) {
     put(std::to_string(numbers.query.column + column), names + static_cast<float>(column + 1) * step - kColumnGap, 0.0F,

@@ -1,19 +1,10 @@
 #include "app/sidebar/lesson_panel.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <optional>
-#include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "app/sidebar/lesson_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/rich_text.h"
 
@@ -26,10 +17,7 @@ constexpr const char* kDone = "\u2713";
 
 void draw_text(Frame& frame, const std::string& text, ImFont* font, shell::Color color) {
   frame.ui.ensure_glyphs(text);
-  const Ink ink(font, color);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
+  write_wrapped(font, color, text);
 }
 
 void draw_note(Frame& frame, const std::string& text) {
@@ -64,7 +52,7 @@ void draw_list(Frame& frame, const LessonPlayer& player, const LessonProgress& p
     mark_last_item(frame, "lesson.start." + lesson.id, lesson.summary.c_str());
     ImGui::PopID();
     ImDrawList* list = ImGui::GetWindowDrawList();
-    const ImFont* small = frame.ui.fonts().small;
+    ImFont* small = frame.ui.fonts().small;
     const ImVec2 end = {from.x + right, from.y + height};
     list->PushClipRect(from, end, true);
     float y = from.y + 2.0F;
@@ -72,7 +60,7 @@ void draw_list(Frame& frame, const LessonPlayer& player, const LessonProgress& p
       list->AddText({from.x, y}, theme.text, line.c_str());
       y += ImGui::GetTextLineHeight();
     }
-    list->AddText(small, font_size(small), {from.x, y + 2.0F}, theme.text_dim, state.c_str());
+    put_text(small, {from.x, y + 2.0F}, theme.text_dim, state);
     list->PopClipRect();
   }
   for (const std::string& problem : player.list().problems) {
@@ -91,7 +79,7 @@ void draw_image(Frame& frame, const exporting::Pixels& image, std::uint64_t revi
   const glm::vec2 pixels(image.width, image.height);
   const glm::vec2 size = glm::round(pixels * std::min(room / pixels.x, 1.0F));
   draw_picture(frame, &image, PicturePlace::Lesson, revision, {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = size});
-  ImGui::Dummy(to_imgui(size + glm::vec2(0.0F, 4.0F)));
+  ImGui::Dummy(size + glm::vec2(0.0F, 4.0F));
   frame.mark("lesson.image", last_item_rect());
 }
 
@@ -107,13 +95,13 @@ void draw_choices(Frame& frame, const LessonSubject& subject, const ConditionSta
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->ChannelsSplit(2);
     list->ChannelsSetCurrent(1);
-    ImGui::SetCursorScreenPos(to_imgui(from + glm::vec2(26.0F, 3.0F)));
+    ImGui::SetCursorScreenPos(from + glm::vec2(26.0F, 3.0F));
     draw_rich_text(frame, subject.choices[i], ImGui::GetFont(), theme.text);
     const float height = ImGui::GetCursorScreenPos().y - from.y;
     list->AddCircle({from.x + 12.0F, from.y + 12.0F}, 6.0F, theme.text_dim, 0, 1.5F);
     if (is_chosen) list->AddCircleFilled({from.x + 12.0F, from.y + 12.0F}, 3.5F, theme.accent);
     list->ChannelsSetCurrent(0);
-    ImGui::SetCursorScreenPos(to_imgui(from));
+    ImGui::SetCursorScreenPos(from);
     if (ImGui::Selectable("##choice", is_chosen, 0, {width, height})) {
       choice = {.what = What::Answer, .condition = condition, .answer = i};
     }
@@ -144,8 +132,8 @@ void draw_number_field(Frame& frame, const LessonSubject& subject, std::size_t c
                                                 {.width = kFieldWidth, .hint = "0.00", .enter_confirms = true, .limit = 32});
   mark_last_item(frame, fmt::format("lesson.number.{}", condition));
   ImGui::SameLine();
-  const bool is_checked = ImGui::Button(fmt::format("Check##{}", condition).c_str());
-  mark_last_item(frame, fmt::format("lesson.check.{}", condition));
+  const bool is_checked =
+      draw_button(frame, fmt::format("lesson.check.{}", condition), fmt::format("Check##{}", condition).c_str());
   if (!is_confirmed && !is_checked) return;
   if (const std::optional<double> value = typed_number(typed)) {
     choice = {.what = What::Answer, .condition = condition, .answer = *value};
@@ -201,8 +189,7 @@ void draw_card(Frame& frame, const LessonPlayer& player, LessonPanelMemory& memo
 
 /// A button of this part of the row's width.
 bool draw_button(Frame& frame, const char* label, const char* name, float width, const char* explanation = nullptr) {
-  const bool was_clicked = ImGui::Button(label, {width, 0.0F});
-  mark_last_item(frame, name, explanation);
+  const bool was_clicked = draw_button(frame, name, label, explanation, width);
   return was_clicked;
 }
 

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <string>
-
 #include "app/frame.h"
 #include "app/lessons/lesson_player.h"
 

@@ -1,11 +1,6 @@
 #include "app/sidebar/link_panel.h"
 
-#include <string>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/slider_keys.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {

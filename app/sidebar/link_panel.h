@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
-#include <optional>
 
-#include "app/frame.h"
 #include "app/link/link_server.h"
 #include "app/widgets/form.h"
 

@@ -1,13 +1,9 @@
 #include "app/sidebar/masks_panel.h"
 
-#include <algorithm>
-#include <array>
 #include <limits>
 
-#include <fmt/format.h>
-
 #include "app/sidebar/expression_fields.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {

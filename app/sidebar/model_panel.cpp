@@ -1,11 +1,6 @@
 #include "app/sidebar/model_panel.h"
 
-#include <algorithm>
-#include <array>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -118,10 +113,7 @@ void draw_preset(Frame& frame, NumberBeingTyped& typed, const PresetInfo& preset
                  bool& shows_details, PresetEditor& editor) {
   Form form(frame, typed, "model");
   ImGui::PushTextWrapPos(0.0F);
-  {
-    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-    ImGui::TextUnformatted(preset.title.c_str());
-  }
+  write_text(frame.ui.fonts().strong, frame.ui.theme().text, preset.title);
   form.note(preset.summary);
   ImGui::PopTextWrapPos();
   if (!error.empty()) form.warning(error);

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-
-#include "app/frame.h"
 #include "app/sidebar/preset_editor.h"
 #include "app/widgets/form.h"
 

@@ -1,16 +1,9 @@
 #include "app/sidebar/preset_editor.h"
 
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "app/state/state.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "core/error.h"
 #include "core/tensor_text.h"
 

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "app/frame.h"
 #include "app/widgets/form.h"
 #include "inference/notebooks.h"
 

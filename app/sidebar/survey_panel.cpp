@@ -1,13 +1,9 @@
 #include "app/sidebar/survey_panel.h"
 
-#include <cmath>
 #include <filesystem>
-#include <string>
-
-#include <fmt/format.h>
 
 #include "app/state/portable_state.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
-#include "app/frame.h"
 #include "app/survey/survey_reader.h"
 #include "app/widgets/form.h"
 

@@ -1,11 +1,8 @@
 #include "app/sidebar/text_panel.h"
 
-#include <fmt/format.h>
-
+#include "app/widgets/controls.h"
 #include "app/widgets/examples.h"
 #include "app/widgets/form.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/line_layout.h"
 #include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
 
@@ -16,10 +13,7 @@ constexpr float kFewestRows = 2.0F;
 constexpr float kMostRows = 7.0F;
 
 void draw_caption(Frame& frame, const std::string& text) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
 }
 
 void draw_text_box(Frame& frame, const char* name, std::string& text, const char* hint, shell::FieldFocus focus) {
@@ -41,8 +35,7 @@ void draw_text_head(Frame& frame, const char* caption) {
     ImGui::SameLine();
   }
   ImGui::SetCursorPosX(start);
-  if (ImGui::SmallButton("Examples")) ImGui::OpenPopup("examples");
-  mark_last_item(frame, "text.examples");
+  if (draw_small_button(frame, "text.examples", "Examples")) ImGui::OpenPopup("examples");
 }
 
 void draw_examples_popup(Frame& frame) {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-
-#include "app/frame.h"
 #include "app/widgets/token_chips.h"
 
 namespace headlight::app {

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "app/exports/contents.h"
 #include "app/frame.h"
 #include "app/shell/input.h"
@@ -36,8 +30,6 @@ struct View {
   std::string_view group;  ///< heading of its tab, its keys and its part of the View menu; a group's views follow each other
   std::string_view help;   ///< one sentence: the tab's tooltip
   shell::Shortcut key;     ///< shows it
-  /// What it takes from the state for itself, by the names of a session file: "view.heatmap_stage".
-  std::span<const std::string_view> settings;
   std::unique_ptr<ViewPanel> (*open)();
   /// The matrices that it shows: what the export dialog proposes.
   ExportContents (*exported)(const State&);

@@ -1,10 +1,5 @@
 #include "app/views/view_table.h"
 
-#include <algorithm>
-#include <array>
-
-#include <fmt/format.h>
-
 #include "app/quantities/shown_map.h"
 #include "app/views/flow/flow_view.h"
 #include "app/views/head/head_view.h"
@@ -20,43 +15,6 @@ namespace headlight::app {
 namespace {
 
 using shell::Key;
-
-constexpr std::array<std::string_view, 18> kHeadSettings = {
-    "selection.mean",    "view.heatmap_stage", "view.color_range",  "view.color_spread",   "view.color_limits",
-    "view.show_numbers", "view.row_names",     "view.paint_reach",  "view.brush_shape",    "view.pinned",
-    "view.pooling",      "view.locked",        "view.groups_words", "view.special_tokens", "view.shows_marginals",
-    "view.brush_ink",    "view.brush_bias",    "view.brush_weight"};
-constexpr std::array<std::string_view, 3> kStepsSettings = {"view.show_numbers", "view.color_limits", "view.pinned"};
-constexpr std::array<std::string_view, 5> kLinesSettings = {"lines.shows_selected", "lines.hidden_heads", "lines.threshold",
-                                                            "lines.pair_part", "view.locked"};
-constexpr std::array<std::string_view, 3> kTextSettings = {"selection.mean", "view.text_side", "view.locked"};
-constexpr std::array<std::string_view, 9> kHeadsSettings = {"heads.score", "heads.excludes_first", "heads.excludes_current",
-                                                            "heads.order", "heads.lowest_first",   "heads.filter",
-                                                            "heads.least", "heads.only_pinned",    "heads.pinned"};
-constexpr std::array<std::string_view, 15> kFindSettings = {
-    "heads.score",   "heads.excludes_first", "heads.excludes_current", "heads.order",          "heads.lowest_first",
-    "heads.filter",  "heads.least",          "heads.only_pinned",      "heads.pinned",         "heads.mode",
-    "heads.pattern", "heads.typed_pattern",  "heads.subtracts_chance", "heads.groups_similar", "heads.circuit_score"};
-constexpr std::array<std::string_view, 2> kPredictionsSettings = {"generation", "view.pinned"};
-constexpr std::array<std::string_view, 4> kBlockSettings = {"block.opened", "block.reduces_motion", "block.speed",
-                                                            "view.pinned"};
-constexpr std::array<std::string_view, 3> kNeuronSettings = {"neuron.form", "neuron.order", "view.pinned"};
-constexpr std::array<std::string_view, 4> kLogitsSettings = {"logits.token", "logits.other", "logits.sums_heads",
-                                                             "view.pinned"};
-constexpr std::array<std::string_view, 4> kFlowSettings = {"flow.method", "flow.threshold", "flow.residual_weight",
-                                                           "view.pinned"};
-
-constexpr std::array<std::string_view, 6> kWhatIfSettings = {"what_if.measure", "what_if.ablation", "what_if.is_sorted",
-                                                             "logits.token",    "logits.other",     "view.pinned"};
-
-constexpr std::array<std::string_view, 13> kPatchingSettings = {
-    "patching.map",       "patching.into_frozen", "patching.measure",   "patching.token",      "patching.at_token",
-    "patching.path_kind", "patching.path_layer",  "patching.path_head", "patching.path_input", "patching.path_mlps",
-    "logits.token",       "logits.other",         "view.pinned"};
-
-constexpr std::array<std::string_view, 8> kSideBySideSettings = {
-    "selection.mean",    "side_by_side.right", "side_by_side.is_chosen", "side_by_side.layer",
-    "side_by_side.head", "view.color_spread",  "view.show_numbers",      "view.pinned"};
 
 /// Of a capture what was saved decides.
 bool has_stage(const Frame& frame, attention::Stage stage) {
@@ -121,7 +79,6 @@ constexpr std::array kViews = {
          .group = "Look",
          .help = "One head's map, large.",
          .key = {Key::Digit1, {}, "1"},
-         .settings = kHeadSettings,
          .open = &open_head_view,
          .exported = &shown_map,
          .menus_of = kOfHead},
@@ -130,7 +87,6 @@ constexpr std::array kViews = {
          .group = "Look",
          .help = "The heads of a layer as lines from queries to keys, as opaque as the weights are large.",
          .key = {Key::Digit4, {}, "4"},
-         .settings = kLinesSettings,
          .open = &open_lines_view,
          .exported = &only_weights,
          .menus_of = kOfHead},
@@ -139,7 +95,6 @@ constexpr std::array kViews = {
          .group = "Look",
          .help = "The text itself, shaded by what one of its tokens attends to, or by what attends to it.",
          .key = {Key::Digit5, {}, "5"},
-         .settings = kTextSettings,
          .open = &open_text_view,
          .exported = &only_weights,
          .words = "attends to, is attended by, mean of all"},
@@ -148,7 +103,6 @@ constexpr std::array kViews = {
          .group = "Look",
          .help = "Two heads, or one head in this run and in the baseline, with the same zoom, pointer and colours.",
          .key = {Key::J, {}, "J"},
-         .settings = kSideBySideSettings,
          .open = &open_side_by_side_view,
          .exported = &only_weights,
          .words = "Swap, Put here, Beside it, another head, the layer\u2019s mean",
@@ -158,7 +112,6 @@ constexpr std::array kViews = {
          .group = "Compute",
          .help = "A whole layer as data flow, from the residual stream through attention and the MLP back to it.",
          .key = {Key::Digit9, {}, "9"},
-         .settings = kBlockSettings,
          .open = &open_block_view,
          .exported = &every_stage,
          .fold = &fold_block,
@@ -170,7 +123,6 @@ constexpr std::array kViews = {
          .group = "Compute",
          .help = "The attention of one head, matrix by matrix from Q, K and V to the output.",
          .key = {Key::Digit2, {}, "2"},
-         .settings = kStepsSettings,
          .open = &open_steps_view,
          .exported = &every_stage,
          .menus_of = kOfCell | kOfHead,
@@ -180,7 +132,6 @@ constexpr std::array kViews = {
          .group = "Compute",
          .help = "One query and one key of a head, product by product, and how their sum becomes a weight.",
          .key = {Key::Digit8, {}, "8"},
-         .settings = kNeuronSettings,
          .open = &open_neuron_view,
          .exported = &parts_of_scores,
          .menus_of = kOfCell,
@@ -190,7 +141,6 @@ constexpr std::array kViews = {
          .group = "Heads",
          .help = "What every head does: metrics, who looks from one token to another, patterns, similar heads, composition.",
          .key = {Key::Digit7, {}, "7"},
-         .settings = kFindSettings,
          .open = &open_heads_view,
          .exported = &shown_map,
          .takes_arrows = true,
@@ -200,7 +150,6 @@ constexpr std::array kViews = {
          .group = "Heads",
          .help = "Every head of every layer, large enough to read, in the order of what they do.",
          .key = {Key::Digit6, {}, "6"},
-         .settings = kHeadsSettings,
          .open = &open_model_view,
          .exported = &shown_map,
          .takes_arrows = true,
@@ -210,7 +159,6 @@ constexpr std::array kViews = {
          .group = "Why",
          .help = "What the model expects at a position in the text, and what each layer would.",
          .key = {Key::Digit3, {}, "3"},
-         .settings = kPredictionsSettings,
          .open = &open_predictions_view,
          .exported = &only_logits,
          .words = "every position, Fill the mask",
@@ -220,7 +168,6 @@ constexpr std::array kViews = {
          .group = "Why",
          .help = "What a prediction is made of: the logit by layer, by head and by source token.",
          .key = {Key::L, {}, "L"},
-         .settings = kLogitsSettings,
          .open = &open_logits_view,
          .exported = &only_logits,
          .words = "all heads",
@@ -230,7 +177,6 @@ constexpr std::array kViews = {
          .group = "Why",
          .help = "Which tokens, layers and heads a prediction comes from: routes, rollout or flow.",
          .key = {Key::F, {}, "F"},
-         .settings = kFlowSettings,
          .open = &open_flow_view,
          .exported = &shown_map,
          .takes_arrows = true,
@@ -240,7 +186,6 @@ constexpr std::array kViews = {
          .group = "Why",
          .help = "What would change about a prediction or the loss without each head, one by one.",
          .key = {Key::W, {}, "W"},
-         .settings = kWhatIfSettings,
          .open = &open_what_if_view,
          .exported = &only_logits,
          .words = "Average, Stop averaging, knocked out, mean of the text, mean of the baseline",
@@ -250,7 +195,6 @@ constexpr std::array kViews = {
          .group = "Why",
          .help = "Where two texts differ for the model: activations of one run put into the other, place by place.",
          .key = {Key::A, {}, "A"},
-         .settings = kPatchingSettings,
          .open = &open_patching_view,
          .exported = &only_logits,
          .words = "Keep this patch, Drop, Steer, Give the mean, Strongest, Take, residual stream, heads, paths",

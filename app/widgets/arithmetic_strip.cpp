@@ -1,11 +1,7 @@
 #include "app/widgets/arithmetic_strip.h"
 
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -32,17 +28,17 @@ void draw_buttons(Frame& frame, const Arithmetic& arithmetic, const std::optiona
   ImGui::SameLine(ImGui::GetContentRegionMax().x - copy_width - (has_terms ? expand_width + gap : 0.0F) -
                   (number ? origin_width + gap : 0.0F));
   if (number) {
-    if (draw_button(frame, "From?", "arithmetic.origin",
+    if (draw_button(frame, "arithmetic.origin", "From?",
                     "Where this number is from: tensors, inputs, operation, precision (O).", origin_width))
       frame.transient.asked_number = number;
     ImGui::SameLine();
   }
   if (has_terms) {
-    if (draw_button(frame, expand, "arithmetic.all", "Every product of the sum, the largest first", expand_width))
+    if (draw_button(frame, "arithmetic.all", expand, "Every product of the sum, the largest first", expand_width))
       shows_all = !shows_all;
     ImGui::SameLine();
   }
-  if (draw_button(frame, "Copy", "arithmetic.copy", "Copies the whole calculation with every term. Click a cell to hold it.",
+  if (draw_button(frame, "arithmetic.copy", "Copy", "Copies the whole calculation with every term. Click a cell to hold it.",
                   copy_width))
     ImGui::SetClipboardText(write_all(arithmetic).c_str());
 }
@@ -103,9 +99,9 @@ void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& sho
   } else {
     const shell::Color role = strip.color;
     fill_rect({low.x, low.y + 8.0F}, {low.x + 4.0F, low.y + size.y - 8.0F}, role, 2.0F);
-    write(fonts.strong, role, strip.title);
+    write_text(fonts.strong, role, strip.title);
     ImGui::SameLine(0.0F, 12.0F);
-    write(fonts.body, theme.text_dim, strip.tokens);
+    write_text(fonts.body, theme.text_dim, strip.tokens);
     draw_buttons(frame, *strip.arithmetic, strip.number, shows_all);
     const bool has_list = shows_all && !strip.arithmetic->terms.empty();
     draw_equation(frame, *strip.arithmetic, !has_list);

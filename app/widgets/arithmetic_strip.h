@@ -1,8 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "app/cells/arithmetic.h"
 #include "app/frame.h"
 

@@ -1,10 +1,8 @@
 #include "app/widgets/baseline_numbers.h"
 
-#include <fmt/format.h>
-
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 
@@ -63,10 +61,7 @@ void draw_comparison(Frame& frame, const std::string& view, const std::string& o
   const std::string why = refusal.empty() && baseline != nullptr ? baseline->error : refusal;
   if (!why.empty()) text = fmt::format("These are this run\u2019s own numbers: they can\u2019t be compared, {}.", why);
   frame.ui.ensure_glyphs(text);
-  const Ink ink(frame.ui.fonts().small, why.empty() ? frame.ui.theme().text_dim : frame.ui.theme().warning);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame.ui.fonts().small, why.empty() ? frame.ui.theme().text_dim : frame.ui.theme().warning, text);
   frame.mark(view + ".compared", last_item_rect());
 }
 

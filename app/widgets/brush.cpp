@@ -1,13 +1,7 @@
 #include "app/widgets/brush.h"
 
-#include <algorithm>
-#include <string>
-
-#include <fmt/format.h>
-
 #include "app/analyses/line_tokens.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {

@@ -1,15 +1,11 @@
 #include "app/widgets/cell_numbers.h"
 
-#include <algorithm>
 #include <cfloat>
-#include <cmath>
-
-#include <imgui.h>
 
 #include "app/state/run_interventions.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "view/color_map.h"
 #include "view/not_finite.h"
 #include "view/number_format.h"
@@ -77,8 +73,7 @@ void draw_dropped_cells(Frame& frame, const shell::HeatmapImage& image, const at
   const attention::TileRequest& request = tile.request;
   if (request.stage != Stage::Weights || !request.is_exact() || !frame.result.inputs) return;
   const auto plan = weight_dropout(frame.result.inputs->dropout, request.block);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const CellsInSight cells(list, image);
+  const CellsInSight cells(ImGui::GetWindowDrawList(), image);
   if (!plan || std::min(cells.cell.x, cells.cell.y) < kSmallestCell) return;
   for (std::uint32_t row = cells.first.y; row < cells.end.y; ++row) {
     for (std::uint32_t column = cells.first.x; column < cells.end.x; ++column) {
@@ -114,8 +109,7 @@ shell::Color color_of(const shell::HeatmapImage& image, float value) {
 void draw_weight_marks(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile) {
   draw_dropped_cells(frame, image, tile);
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const CellsInSight cells(list, image);
+  const CellsInSight cells(ImGui::GetWindowDrawList(), image);
   if (cells.cell.y < font_size(font) + 1.0F) return;
   for (std::uint32_t row = cells.first.y; row < cells.end.y; ++row) {
     if (!is_without_weights(tile, row)) continue;
@@ -128,9 +122,7 @@ void draw_weight_marks(Frame& frame, const shell::HeatmapImage& image, const att
 }
 
 void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile) {
-  const shell::Theme& theme = frame.ui.theme();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const CellsInSight cells(list, image);
+  const CellsInSight cells(ImGui::GetWindowDrawList(), image);
   ImFont* font = cells.cell.x >= 66.0F ? frame.ui.fonts().mono : frame.ui.fonts().mono_small;
   const std::uint32_t decimals = cells.cell.x >= 56.0F ? 3U : 2U;
   // A large number without its decimals says enough; a small one would be "0".
@@ -149,7 +141,7 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
         const shell::Color ground = std::isfinite(value) ? color_of(image, value * factor) : view::kNotFinitePacked;
         put(font, cell, readable_on(ground), std::isnan(value) ? "NaN" : fitting(value));
       } else if (tile.request.stage == Stage::Masked || (tile.request.stage == Stage::Weights && value >= 0.005F)) {
-        put_on_plate(font, cell, theme, fitting(value));
+        put_on_plate(font, cell, frame.ui.theme(), fitting(value));
       }
     }
   }

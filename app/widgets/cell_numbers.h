@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "app/frame.h"
 #include "app/shell/heatmap_renderer.h"
 #include "attention/stage.h"

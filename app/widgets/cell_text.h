@@ -1,8 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "app/frame.h"
 #include "attention/mask.h"
 

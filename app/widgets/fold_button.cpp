@@ -1,10 +1,8 @@
 #include "app/widgets/fold_button.h"
 
-#include <cmath>
-
 #include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -23,7 +21,7 @@ void draw_icon(glm::vec2 middle, FoldSide side, shell::Color color) {
 
 bool draw_fold_button(Frame& frame, const char* name, FoldSide side, glm::vec2 origin) {
   const shell::Theme& theme = frame.ui.theme();
-  ImGui::SetCursorScreenPos(to_imgui(origin));
+  ImGui::SetCursorScreenPos(origin);
   const bool was_clicked = click_area(name, {kFoldButtonEdge, kFoldButtonEdge});
   mark_last_item(frame, name);
   const bool is_hovered = ImGui::IsItemHovered();
@@ -42,7 +40,6 @@ bool draw_rail(Frame& frame, const char* name, FoldSide side, const char* title)
   mark_last_item(frame, name);
   const bool is_hovered = ImGui::IsItemHovered();
   const shell::Color color = is_hovered ? theme.text : theme.text_dim;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   if (is_hovered) fill_rect(to_glm(low), {low.x + size.x, low.y + size.y}, theme.hover);
   const float edge = side == FoldSide::Left ? low.x + size.x - 0.5F : low.x + 0.5F;
   draw_line({edge, low.y}, {edge, low.y + size.y}, theme.border);
@@ -54,7 +51,7 @@ bool draw_rail(Frame& frame, const char* name, FoldSide side, const char* title)
   if (start + length > low.y + size.y) return was_clicked;
   // Upwards at the left edge, downwards at the right one: the text's baseline is towards the map.
   const glm::vec2 at(middle, side == FoldSide::Left ? start + length : start);
-  draw_turned_text(list, font, at, {0.0F, side == FoldSide::Left ? -1.0F : 1.0F}, color, title);
+  draw_turned_text(font, at, {0.0F, side == FoldSide::Left ? -1.0F : 1.0F}, color, title);
   return was_clicked;
 }
 

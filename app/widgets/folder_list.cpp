@@ -1,15 +1,10 @@
 #include "app/widgets/folder_list.h"
 
-#include <algorithm>
 #include <cctype>
 #include <system_error>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "app/state/opened_file.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "core/error.h"
 #include "model/hub_cache.h"
 
@@ -151,15 +146,14 @@ std::optional<fs::path> FolderList::take(const Entry& entry, bool takes_models) 
 void FolderList::draw_places(Frame& frame) {
   for (const Place& place : places_) {
     frame.ui.ensure_glyphs(place.name);
-    if (draw_button(frame, place.name.c_str(), "folder.place." + place.name,
+    if (draw_button(frame, "folder.place." + place.name, place.name.c_str(),
                     fmt::format("Goes to {}.", place.folder.string()).c_str())) {
       enter(place.folder);
       focus_ = shell::FieldFocus::AtEnd;
     }
     ImGui::SameLine();
   }
-  ImGui::Checkbox("Hidden", &shows_hidden_);
-  mark_last_item(frame, "folder.hidden", "Shows names that begin with a dot as well.");
+  check_box(frame, "folder.hidden", "Hidden", shows_hidden_, "Shows names that begin with a dot as well.");
 }
 
 std::optional<fs::path> FolderList::draw_field(Frame& frame, const std::vector<std::size_t>& shown) {
@@ -225,8 +219,8 @@ std::optional<fs::path> FolderList::draw_entries(Frame& frame, const std::vector
     }
   }
   if (shown.empty()) {
-    write(frame.ui.fonts().small, theme.text_dim,
-          typed_.empty() ? "Nothing to choose in here" : "Nothing has this in its name");
+    write_text(frame.ui.fonts().small, theme.text_dim,
+               typed_.empty() ? "Nothing to choose in here" : "Nothing has this in its name");
   }
   ImGui::EndChild();
   ImGui::PopStyleColor();
@@ -237,26 +231,23 @@ std::optional<fs::path> FolderList::draw_entries(Frame& frame, const std::vector
 std::optional<fs::path> FolderList::draw(Frame& frame, float height) {
   const shell::Theme& theme = frame.ui.theme();
   frame.ui.ensure_glyphs(folder_.string());
-  write(frame.ui.fonts().strong, theme.text,
-        fit_text(frame.ui.fonts().strong, folder_.string(), ImGui::GetContentRegionAvail().x));
+  write_text(frame.ui.fonts().strong, theme.text,
+             fit_text(frame.ui.fonts().strong, folder_.string(), ImGui::GetContentRegionAvail().x));
   draw_places(frame);
   const bool is_taken = frame.ui.is_pressed(shell::Key::Enter, shell::kControl);
   const fs::path here = folder_;
   std::optional<fs::path> chosen = draw_field(frame, listed());
   if (!trouble_.empty()) {
-    const Ink ink(frame.ui.fonts().small, theme.warning);
-    ImGui::PushTextWrapPos(0.0F);
-    ImGui::TextUnformatted(trouble_.c_str());
-    ImGui::PopTextWrapPos();
+    write_wrapped(frame.ui.fonts().small, theme.warning, trouble_);
   }
   if (const std::optional<fs::path> clicked =
           draw_entries(frame, listed(), height - ImGui::GetFrameHeightWithSpacing() * 2.0F))
     chosen = clicked;
 
-  if (draw_button(frame, "Use this folder", "folder.use", nullptr, 140.0F)) chosen = folder_;
+  if (draw_button(frame, "folder.use", "Use this folder", nullptr, 140.0F)) chosen = folder_;
   if (is_taken) chosen = here;
   ImGui::SameLine();
-  const bool is_cancelled = draw_button(frame, "Back", "folder.back", nullptr, 96.0F);
+  const bool is_cancelled = draw_button(frame, "folder.back", "Back", nullptr, 96.0F);
   if (chosen) remember_folder(folder_);
   if (chosen || is_cancelled) is_open_ = false;
   return chosen;

@@ -1,11 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "app/frame.h"
 #include "app/shell/ui.h"

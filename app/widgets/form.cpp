@@ -1,17 +1,11 @@
 #include "app/widgets/form.h"
 
-#include <algorithm>
 #include <charconv>
-#include <cmath>
-
-#include <fmt/format.h>
 
 #include "app/shell/click_area.h"
 #include "app/shell/wrapped_text.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
-#include "app/widgets/slider_keys.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "app/widgets/tooltips.h"
 
 namespace headlight::app {
@@ -68,7 +62,7 @@ float Form::begin_field(const char* label, const char* explanation) {
   const float left = ImGui::GetCursorPosX();
   const float width = ImGui::GetContentRegionAvail().x;
   ImGui::AlignTextToFramePadding();
-  write(frame_.ui.fonts().body, frame_.ui.theme().text_dim, label);
+  write_text(frame_.ui.fonts().body, frame_.ui.theme().text_dim, label);
   explain_last_item(frame_, explanation);
   const float field = std::round(width * kFieldStart);
   ImGui::SameLine(left + field, 0.0F);
@@ -102,10 +96,10 @@ bool Form::number(const char* name, const char* label, std::uint64_t& value, con
 
   ImGui::PushButtonRepeat(true);
   ImGui::SameLine();
-  if (draw_button(frame_, "\u2212", id + ".less", "One step down; held, it repeats.", step_width))
+  if (draw_button(frame_, id + ".less", "\u2212", "One step down; held, it repeats.", step_width))
     value = std::clamp(range.below, range.low, range.high);
   ImGui::SameLine();
-  if (draw_button(frame_, "+", id + ".more", "One step up; held, it repeats.", step_width))
+  if (draw_button(frame_, id + ".more", "+", "One step up; held, it repeats.", step_width))
     value = std::clamp(range.above, range.low, range.high);
   ImGui::PopButtonRepeat();
   if (range.other) {
@@ -290,12 +284,12 @@ bool Form::value_with_button(const char* name, const char* label, std::string_vi
   const float taken = button_width(button_label);
   ImGui::SameLine(left + width - taken, 0.0F);
   const ReadOnly read_only(is_read_only_ || !is_enabled);
-  return draw_button(frame_, button_label, mark_name(name));
+  return draw_button(frame_, mark_name(name), button_label);
 }
 
 bool Form::button(const char* name, const char* label, float width) {
   const ReadOnly read_only(is_read_only_);
-  return draw_button(frame_, label, mark_name(name), nullptr, width);
+  return draw_button(frame_, mark_name(name), label, nullptr, width);
 }
 
 bool Form::fold(const char* name, const char* label, bool& is_open, const char* explanation) {
@@ -308,9 +302,8 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
   const Aim& aim = frame_.transient.aim;
   if (aim.scrolls && aim.control.starts_with(prefix_ + ".")) is_open = true;
   const shell::Color ink = ImGui::IsItemHovered() ? theme.text : theme.text_dim;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame_.ui.fonts().body;
-  draw_arrow(list, {origin.x + 5.0F, origin.y + height * 0.5F}, is_open, ink);
+  draw_arrow(ImGui::GetWindowDrawList(), {origin.x + 5.0F, origin.y + height * 0.5F}, is_open, ink);
   put_text(font, {origin.x + 18.0F, origin.y + std::round((height - font_size(font)) * 0.5F)}, ink, label);
   return is_open;
 }
@@ -318,8 +311,7 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
 void Form::note(std::string_view text) {
   const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
   // Broken at spaces alone: Dear ImGui also breaks after a full stop, before the closing quote of a text.
-  ImFont* font = frame_.ui.fonts().small;
-  const auto width_of = [&](std::string_view part) { return text_width(font, std::string(part)); };
+  const auto width_of = [&](std::string_view part) { return text_width(frame_.ui.fonts().small, std::string(part)); };
   const shell::WrappedText wrapped(std::string(text), ImGui::GetContentRegionAvail().x, width_of);
   ImGui::TextUnformatted(wrapped.shown().c_str());
 }

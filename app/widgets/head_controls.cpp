@@ -1,37 +1,110 @@
 #include "app/widgets/head_controls.h"
 
-#include <string>
-
-#include <fmt/format.h>
-
-#include "app/widgets/gain_control.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/kind_choice.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
+
+constexpr float kFieldWidth = 80.0F;
+constexpr float kLargestGain = 2.0F;
+constexpr float kLeastGain = -1.0F;
+
+const char* label_of(model::BlockKind kind) {
+  switch (kind) {
+    case model::BlockKind::EncoderSelf:
+      return "Encoder";
+    case model::BlockKind::DecoderSelf:
+      return "Decoder";
+    case model::BlockKind::Cross:
+      return "Cross";
+  }
+  return "";
+}
 
 constexpr float kControlGap = 14.0F;
 
 /// "Layer ‹ 3 ›": returns the choice among 0 … count − 1.
 std::uint32_t draw_stepper(Frame& frame, const char* name, const char* label, std::uint32_t value, std::uint32_t count) {
-  ImGui::PushID(name);
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(label);
   ImGui::SameLine(0.0F, 6.0F);
-  const bool goes_back = draw_arrow_button(frame, "previous", ImGuiDir_Left, fmt::format("control.{}.previous", name),
+  const bool goes_back = draw_arrow_button(frame, fmt::format("control.{}.previous", name), ImGuiDir_Left,
                                            fmt::format("The {} before", name).c_str(), value > 0);
   ImGui::SameLine(0.0F, 4.0F);
   ImGui::Text("%*u", count > 10 ? 2 : 1, value);
   ImGui::SameLine(0.0F, 4.0F);
-  const bool goes_on = draw_arrow_button(frame, "next", ImGuiDir_Right, fmt::format("control.{}.next", name),
+  const bool goes_on = draw_arrow_button(frame, fmt::format("control.{}.next", name), ImGuiDir_Right,
                                          fmt::format("The next {}", name).c_str(), value + 1 < count);
-  ImGui::PopID();
   return goes_back ? value - 1 : goes_on ? value + 1 : value;
 }
 
 }  // namespace
+
+void choose_kind(Frame& frame, std::string_view name) {
+  std::vector<model::BlockKind> kinds;
+  std::vector<std::string> labels;
+  for (const auto& [block, shape] : frame.result.shapes) {
+    if (!kinds.empty() && kinds.back() == block.kind) continue;
+    kinds.push_back(block.kind);
+    labels.emplace_back(label_of(block.kind));
+  }
+  if (kinds.size() < 2) return;
+  auto chosen = static_cast<std::size_t>(std::ranges::find(kinds, frame.state.selection.block.kind) - kinds.begin());
+  if (!draw_segmented(frame, std::string(name).c_str(), labels, chosen)) return;
+  frame.state.selection.block.kind = kinds[chosen];
+  clamp_selection(frame.state, frame.result.shapes);
+}
+
+float gain_control_width(const Frame& frame) {
+  // As wide as with the longer label, so that nothing moves.
+  const float button = text_width(frame.ui.fonts().small, "Knock out") + 2.0F * ImGui::GetStyle().FramePadding.x;
+  return kFieldWidth + ImGui::GetStyle().ItemSpacing.x + button;
+}
+
+void draw_gain_control(Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  const float gain = head_gain(frame.state, selection.block, selection.head);
+  const Ink ink(frame.ui.fonts().small, gain == 1.0F ? frame.ui.theme().text : frame.ui.theme().warning);
+  float edited = gain;
+  ImGui::SetNextItemWidth(kFieldWidth);
+  // The format rounds to hundredths, so that 0 and 1 are reached exactly.
+  ImGui::DragFloat("##gain", &edited, 0.01F, kLeastGain, kLargestGain, "\u00D7 %.2f", ImGuiSliderFlags_AlwaysClamp);
+  mark_last_item(frame, "head.gain");
+  step_by_keys(frame, edited, kLeastGain, kLargestGain, 0.05F);
+  if (edited != gain && std::isfinite(edited)) set_head_gain(frame.state, selection.block, selection.head, edited);
+  ImGui::SameLine();
+  const float button = gain_control_width(frame) - kFieldWidth - ImGui::GetStyle().ItemSpacing.x;
+  const char* help = gain == 1.0F ? nullptr : "Brings the head back with a gain of 1 (K).";
+  if (draw_button(frame, "head.knock_out", gain == 1.0F ? "Knock out" : "Restore", help, button)) {
+    set_head_gain(frame.state, selection.block, selection.head, gain == 1.0F ? 0.0F : 1.0F);
+  }
+}
+
+void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const view::Rect& box) {
+  const float gain = head_gain(frame.state, block, head);
+  const std::optional<attention::ReplacementPattern> pattern = fixed_pattern(frame.state, block, head);
+  const shell::Theme& theme = frame.ui.theme();
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 low = box.origin, high = box.end();
+  if (pattern) {
+    const std::string name(attention::to_string(pattern->kind));
+    ImFont* font = frame.ui.fonts().small;
+    list->AddRectFilled(low, {low.x + text_width(font, name) + 6.0F, low.y + font_size(font) + 2.0F}, theme.popup, 2.0F);
+    put_text(font, {low.x + 3.0F, low.y + 1.0F}, theme.warning, name);
+  }
+  if (gain == 1.0F) return;
+  if (gain == 0.0F) {
+    list->AddRectFilled(low, high, shell::with_alpha(theme.panel, 150));
+    list->AddLine(low, high, theme.warning, 2.0F);
+    list->AddLine({low.x, high.y}, {high.x, low.y}, theme.warning, 2.0F);
+    return;
+  }
+  ImFont* font = frame.ui.fonts().small;
+  const std::string text = fmt::format("×{:.3g}", gain);
+  const float width = text_width(font, text) + 6.0F;
+  list->AddRectFilled({high.x - width, high.y - font_size(font) - 2.0F}, high, theme.popup, 2.0F);
+  put_text(font, {high.x - width + 3.0F, high.y - font_size(font) - 1.0F}, theme.warning, text);
+}
 
 void draw_head_controls(Frame& frame) {
   choose_kind(frame, "control.kind");

@@ -4,8 +4,21 @@
 
 namespace headlight::app {
 
+/// Encoder | Decoder | Cross, where the network has more than one kind of attention: selects a head of the chosen one.
+/// `name`: of the buttons, as in "grid.kind".
+void choose_kind(Frame& frame, std::string_view name);
+
 /// The selected head, arrows to its neighbours, and its gain: for panels without a map to select heads. One line,
 /// or two where that is too narrow.
 void draw_head_controls(Frame& frame);
+
+/// The selected head's gain: a factor before W_O that can be dragged, and a button that knocks the head out (0) or restores
+/// it (1). At the right of the current line.
+void draw_gain_control(Frame& frame);
+/// Its width in UI units.
+float gain_control_width(const Frame& frame);
+
+/// Marks in a thumbnail's corners for a head whose gain isn't 1 or whose pattern is replaced; nothing for others.
+void draw_gain_mark(Frame& frame, model::BlockRef block, std::uint32_t head, const view::Rect& box);
 
 }  // namespace headlight::app

@@ -1,9 +1,5 @@
 #include "app/widgets/head_list.h"
 
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/analyses/head_metric_text.h"
 
 namespace headlight::app {

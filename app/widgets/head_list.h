@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/head_order.h"
 #include "app/frame.h"

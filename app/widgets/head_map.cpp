@@ -1,14 +1,6 @@
 #include "app/widgets/head_map.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-
-#include <fmt/format.h>
-
-#include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/map_cell.h"
 
 namespace headlight::app {
@@ -41,10 +33,10 @@ Grid grid_of(std::size_t layers, std::size_t heads, float width) {
 
 void draw_cell(Frame& frame, const HeadMap& map, const HeadRef& head, std::optional<double> value, double largest,
                const view::Rect& box, HeadMapClick& click) {
-  ImGui::SetCursorScreenPos(to_imgui(box.origin));
+  ImGui::SetCursorScreenPos(box.origin);
   const std::string name = fmt::format("{}.{}.{}", map.name, head.block.layer.value, head.head);
   // Ctrl and a click ask where the number is from.
-  if (click_area(name.c_str(), to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) click.head = head;
+  if (click_area(name.c_str(), box.size) && !ImGui::GetIO().KeyCtrl) click.head = head;
   const Selection& selection = frame.state.selection;
   const bool is_selected = selection.block == head.block && selection.head == head.head;
   // A key has no double click: pressed again, the selected head is opened.
@@ -112,7 +104,7 @@ HeadMapClick draw_head_map(Frame& frame, const HeadMap& map) {
     }
   }
   ImGui::SetCursorScreenPos(origin);
-  ImGui::Dummy(to_imgui(grid.size()));
+  ImGui::Dummy(grid.size());
   return click;
 }
 

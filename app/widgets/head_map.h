@@ -1,11 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "app/frame.h"
 
 namespace headlight::app {

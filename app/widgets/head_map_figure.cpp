@@ -1,13 +1,5 @@
 #include "app/widgets/head_map_figure.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <span>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/cells/stage_text.h"
 #include "export/panels_figure.h"
 

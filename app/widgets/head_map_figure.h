@@ -1,9 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "app/widgets/head_map.h"
 #include "export/drawing.h"
 #include "view/color_map.h"

@@ -1,20 +1,8 @@
 #include "app/widgets/head_tools.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <utility>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include "app/analyses/head_metric_text.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/kind_choice.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
-#include "app/widgets/segmented.h"
-#include "app/widgets/slider_keys.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/head_controls.h"
 
 namespace headlight::app {
 namespace {
@@ -54,7 +42,7 @@ void draw_finds(Frame& frame, const std::string& name) {
     if (!has_patterns && evaluation::is_of_pattern(kFinds[i].metric)) continue;
     const float width = button_width(kFinds[i].label);
     if (!std::exchange(is_first, false)) continue_line(width, 4.0F);
-    if (draw_button(frame, kFinds[i].label, fmt::format("{}.find.{}", name, i),
+    if (draw_button(frame, fmt::format("{}.find.{}", name, i), kFinds[i].label,
                     fmt::format("Selects the head with the largest value. {}", text_of(kFinds[i].metric).help).c_str()))
       frame.start_command(kFinds[i].command);
   }
@@ -67,7 +55,7 @@ void choose_scoring(Frame& frame, const std::string& name) {
   const std::vector<std::string> exclusions = {"all", "no first", "no current", "neither"};
   continue_line(label_width(frame, "Score") + segmented_width(frame, measures), kToolGap);
   draw_label(frame, "Score");
-  draw_segmented(frame, (name + ".measure").c_str(), measures, scoring.measure);
+  choose_segment(frame, (name + ".measure").c_str(), measures, scoring.measure);
   if (scoring.measure == evaluation::PatternMeasure::Mean) return;  // of which no cell is left out
   continue_line(label_width(frame, "Keys") + segmented_width(frame, exclusions), kToolGap);
   draw_label(frame, "Keys");
@@ -100,8 +88,8 @@ void choose_filter(Frame& frame, const std::string& name, const ShownMetrics& me
     step_by_keys(frame, choices.least, 0.0F, std::max(most, 1e-3F), 0.01F);
   }
   continue_line(ImGui::CalcTextSize("pinned only").x + ImGui::GetFrameHeight() + 8.0F, kToolGap);
-  check_box(frame, "pinned only", choices.only_pinned);
-  mark_last_item(frame, name + ".pinned", "Shows only heads that are pinned: by Space, or by the ring beside a head.");
+  check_box(frame, name + ".pinned", "pinned only", choices.only_pinned,
+            "Shows only heads that are pinned: by Space, or by the ring beside a head.");
 }
 
 void select(Frame& frame, const HeadRef& head) { select_head(frame.state.selection, head.block, head.head); }
@@ -146,7 +134,8 @@ void draw_head_sentence(Frame& frame, const char* name, const ShownMetrics& metr
   const evaluation::HeadMetrics* known = metrics.of(head);
   const std::string sentence = known ? head_sentence(head, *known) : std::string("\u2013");
   const std::string coverage = coverage_text(metrics);
-  write(frame.ui.fonts().strong, theme.text, fit_text(frame.ui.fonts().strong, sentence, ImGui::GetContentRegionAvail().x));
+  write_text(frame.ui.fonts().strong, theme.text,
+             fit_text(frame.ui.fonts().strong, sentence, ImGui::GetContentRegionAvail().x));
   frame.mark(std::string(name) + ".sentence", last_item_rect());
   const Ink ink(frame.ui.fonts().small, theme.text_dim);
   std::string how = coverage;
@@ -167,15 +156,10 @@ bool has_heads_to_show(Frame& frame, const char* name, const ShownMetrics& metri
                      : choices.only_pinned ? "No head of this kind is pinned. Space pins the selected head."
                                            : "No head passes the filter. Lower its value, or show all heads.";
   ImGui::Dummy({1.0F, std::round(ImGui::GetContentRegionAvail().y * 0.3F)});
-  {
-    const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
-    ImGui::PushTextWrapPos(ImGui::GetContentRegionMax().x);
-    ImGui::TextUnformatted(text);
-    ImGui::PopTextWrapPos();
-  }
+  write_wrapped(frame.ui.fonts().body, frame.ui.theme().text_dim, text, ImGui::GetContentRegionMax().x);
   frame.mark(std::string(name) + ".empty", last_item_rect());
   if (waits) return false;
-  if (draw_button(frame, "Show all heads", std::string(name) + ".show_all", "Shows every head again.")) {
+  if (draw_button(frame, std::string(name) + ".show_all", "Show all heads", "Shows every head again.")) {
     frame.state.heads.filter.reset();
     frame.state.heads.only_pinned = false;
   }
@@ -183,8 +167,7 @@ bool has_heads_to_show(Frame& frame, const char* name, const ShownMetrics& metri
 }
 
 bool move_through_heads(Frame& frame, const std::vector<HeadRef>& heads, std::size_t columns) {
-  const bool has_popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
-  if (has_popup || heads.empty()) return false;
+  if (has_popup() || heads.empty()) return false;
   const Selection& selection = frame.state.selection;
   const HeadRef selected{.block = selection.block, .head = selection.head};
   if (frame.ui.is_pressed(shell::Key::Enter)) open_head(frame, selected);

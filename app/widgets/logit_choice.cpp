@@ -1,10 +1,6 @@
 #include "app/widgets/logit_choice.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/size_text.h"
 

@@ -1,14 +1,6 @@
 #include "app/widgets/map_axes.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "view/axis_labels.h"
 
@@ -46,12 +38,11 @@ struct PlacedLabels {
 
 PlacedLabels place(const Frame& frame, view::AxisSide side, const AxisTokens& tokens, float cell, float origin, float length,
                    float most) {
-  ImFont* font = frame.ui.fonts().small;
   std::vector<float> widths;
   // Where cells are lower than a line, the labels' widths don't matter: thousands of them needn't be measured.
   if (cell >= line_height(frame)) {
     widths.reserve(tokens.count);
-    for (std::uint32_t i = 0; i < tokens.count; ++i) widths.push_back(text_width(font, tokens.label(i)));
+    for (std::uint32_t i = 0; i < tokens.count; ++i) widths.push_back(text_width(frame.ui.fonts().small, tokens.label(i)));
   }
   PlacedLabels placed;
   placed.labels = view::lay_out_labels({.side = side,
@@ -187,7 +178,7 @@ class AxisPainter {
     if (has_ground) ground(label, label.is_marked ? marked_ground : theme_.padding);
     const shell::Color color = label.is_padding && !label.is_marked ? theme_.text_dim : theme_.text;
     if (label.is_rotated) {
-      draw_turned_text(list_, font_, label.at, label.along, color, label.text);
+      draw_turned_text(font_, label.at, label.along, color, label.text);
     } else {
       put(label.at, label.text, color);
     }
@@ -201,8 +192,7 @@ class AxisPainter {
     const glm::vec2 across = glm::vec2(-label.along.y, label.along.x) * half;
     const glm::vec2 low = start - label.along * 4.0F;
     const glm::vec2 high = start + label.along * (width + 4.0F);
-    list_->AddQuadFilled(to_imgui(low - across), to_imgui(high - across), to_imgui(high + across), to_imgui(low + across),
-                         color);
+    list_->AddQuadFilled(low - across, high - across, high + across, low + across, color);
   }
 
   void put(glm::vec2 at, const std::string& text, shell::Color color) const { put_text(font_, at, color, text); }
@@ -229,6 +219,11 @@ float widest(ImFont* font, const AxisTokens& tokens) {
 std::string AxisTokens::label(std::uint32_t index) const {
   if (!texts || index >= texts->size()) return fmt::format("{}", index);
   return has_indices ? fmt::format("{} {}", index, (*texts)[index]) : (*texts)[index];
+}
+
+AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real,
+                       const char* name) {
+  return {.texts = line_texts(tokens, frame.state.selection.batch), .count = count, .real = real, .name = name};
 }
 
 glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 room) {

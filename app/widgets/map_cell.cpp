@@ -1,16 +1,9 @@
 #include "app/widgets/map_cell.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -27,8 +20,7 @@ shell::Color color_of(const State& state, const MapCell& cell) {
 
 /// How many decimals fit every cell of this size; none: no number fits, or the user wants none.
 std::optional<std::uint32_t> decimals_for(const Frame& frame, glm::vec2 cell) {
-  const ImFont* font = frame.ui.fonts().mono_small;
-  if (!frame.state.view.show_numbers || font_size(font) > cell.y) return std::nullopt;
+  if (!frame.state.view.show_numbers || font_size(frame.ui.fonts().mono_small) > cell.y) return std::nullopt;
   for (const std::uint32_t decimals : {2U, 1U}) {
     if (text_width(frame.ui.fonts().mono_small, view::format_fixed(-8.88F, decimals)) + 2.0F <= cell.x) return decimals;
   }

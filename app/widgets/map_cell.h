@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "app/frame.h"
 
 namespace headlight::app {

@@ -1,12 +1,9 @@
 #include "app/widgets/map_layers.h"
 
-#include <algorithm>
-#include <functional>
-#include <utility>
-
 #include "app/quantities/map_tiles.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

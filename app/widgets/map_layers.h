@@ -1,10 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <optional>
-#include <vector>
-
 #include "app/widgets/shown_tile.h"
 #include "view/viewport.h"
 

@@ -1,13 +1,7 @@
 #include "app/widgets/marginal_bars.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -32,7 +26,7 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
 
   const view::Rect beside{.origin = {cells.end().x + kMarginalGap, cells.origin.y}, .size = {kLongest, cells.size.y}};
   frame.mark("head.given", beside);
-  list->PushClipRect({beside.origin.x - 1.0F, beside.origin.y}, to_imgui(beside.end()), true);
+  list->PushClipRect({beside.origin.x - 1.0F, beside.origin.y}, beside.end(), true);
   for (std::uint32_t row = 0; row < marginals.given.size(); ++row) {
     const view::Rect cell = viewport.rect_of({.row = row, .column = 0});
     if (cell.end().y < cells.origin.y || cell.origin.y > cells.end().y) continue;
@@ -40,7 +34,7 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
     fill_rect({beside.origin.x, cell.origin.y}, {beside.origin.x + length, cell.end().y - air.y}, theme.query);
     const bool is_in_row = pointer.y >= cell.origin.y && pointer.y < cell.end().y;
     if (is_pointed_at && is_in_row && beside.contains(pointer)) {
-      explain_rect(frame, {.origin = {beside.origin.x, cell.origin.y}, .size = {kLongest, cell.size.y}},
+      draw_tooltip(frame, {.origin = {beside.origin.x, cell.origin.y}, .size = {kLongest, cell.size.y}},
                    fmt::format("Query {} gives {} to other tokens of this map: the sum of its row without itself.", row,
                                view::format_exact(marginals.given[row])));
     }
@@ -51,7 +45,7 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
   const view::Rect below{.origin = {cells.origin.x, cells.end().y + kMarginalGap}, .size = {cells.size.x, kLongest}};
   frame.mark("head.received", below);
   const float largest = marginals.received.empty() ? 0.0F : *std::ranges::max_element(marginals.received);
-  list->PushClipRect({below.origin.x, below.origin.y - 1.0F}, to_imgui(below.end()), true);
+  list->PushClipRect({below.origin.x, below.origin.y - 1.0F}, below.end(), true);
   for (std::uint32_t column = 0; column < marginals.received.size(); ++column) {
     const view::Rect cell = viewport.rect_of({.row = 0, .column = column});
     if (cell.end().x < cells.origin.x || cell.origin.x > cells.end().x) continue;
@@ -59,7 +53,7 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
     fill_rect({cell.origin.x, below.origin.y}, {cell.end().x - air.x, below.origin.y + length}, theme.key);
     const bool is_in_column = pointer.x >= cell.origin.x && pointer.x < cell.end().x;
     if (is_pointed_at && is_in_column && below.contains(pointer)) {
-      explain_rect(frame, {.origin = {cell.origin.x, below.origin.y}, .size = {cell.size.x, kLongest}},
+      draw_tooltip(frame, {.origin = {cell.origin.x, below.origin.y}, .size = {cell.size.x, kLongest}},
                    fmt::format("Key {} receives {} on average from each query.", column,
                                view::format_exact(marginals.received[column])));
     }

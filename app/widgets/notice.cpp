@@ -1,14 +1,8 @@
 #include "app/widgets/notice.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -87,11 +81,10 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
   const float width = ImGui::GetWindowWidth();
   const float height = ImGui::GetWindowHeight();
   const shell::Color role = notice.is_warning ? theme.warning : theme.accent;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   constexpr float kRounding = 5.0F;
   const ImVec2 end(origin.x + width, origin.y + height);
   fill_rect(to_glm(origin), to_glm(end), theme.popup, kRounding);
-  list->AddRectFilled(origin, {origin.x + 4.0F, end.y}, role, kRounding, ImDrawFlags_RoundCornersLeft);
+  ImGui::GetWindowDrawList()->AddRectFilled(origin, {origin.x + 4.0F, end.y}, role, kRounding, ImDrawFlags_RoundCornersLeft);
   outline_rect(to_glm(origin), to_glm(end), theme.border, kRounding);
 
   const float button = button_width("Close");
@@ -104,7 +97,7 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
   frame.mark("notice.text", last_item_rect());
   explain_last_item(frame, notice.text.c_str());
   ImGui::SetCursorPos({width - button - 8.0F, std::round((height - ImGui::GetFrameHeight()) * 0.5F)});
-  if (draw_button(frame, "Close", "notice.close")) notice = {};
+  if (draw_button(frame, "notice.close", "Close")) notice = {};
 }
 
 StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks) {
@@ -160,14 +153,13 @@ void draw_empty_panel(Frame& frame, bool is_computing) {
   const char* title = has_failed ? "Nothing to show yet" : is_computing ? "Preparing the device\u2026" : "";
   const float width = ImGui::GetContentRegionAvail().x;
   const float column = std::min(width - 48.0F, 480.0F);
-  ImFont* font = frame.ui.fonts().title;
   const float left = ImGui::GetCursorPosX() + std::round((width - column) * 0.5F);
   ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.4F)});
   ImGui::PushTextWrapPos(left + column);
-  write(font, has_failed ? theme.text : theme.text_dim, title);
+  write_text(frame.ui.fonts().title, has_failed ? theme.text : theme.text_dim, title);
   if (has_failed) {
     ImGui::SetCursorPosX(left);
-    write(frame.ui.fonts().body, theme.warning, error);
+    write_text(frame.ui.fonts().body, theme.warning, error);
     frame.mark("empty.error", last_item_rect());
   }
   ImGui::PopTextWrapPos();

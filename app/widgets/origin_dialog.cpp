@@ -1,14 +1,9 @@
 #include "app/widgets/origin_dialog.h"
 
-#include <algorithm>
-#include <string>
-
-#include <fmt/format.h>
-
 #include "app/quantities/shown_map.h"
 #include "app/widgets/baseline_numbers.h"
-#include "app/widgets/dialog.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -44,7 +39,7 @@ std::string value_of(Frame& frame, const NumberRef& number) {
 }
 
 void draw_origin_line(const Frame& frame, const Provenance::Line& line) {
-  write(frame.ui.fonts().small, frame.ui.theme().text_dim, line.name);
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, line.name);
   ImGui::SameLine(kNameColumn);
   const Ink ink(frame.ui.fonts().body, frame.ui.theme().text);
   ImGui::PushTextWrapPos(0.0F);
@@ -53,8 +48,8 @@ void draw_origin_line(const Frame& frame, const Provenance::Line& line) {
 }
 
 void draw_content(Frame& frame, const Provenance& provenance, const std::string& value, bool& is_open) {
-  write(frame.ui.fonts().strong, frame.ui.theme().text,
-        fmt::format("{} = {}", provenance.title, value.empty() ? "\u2026" : value));
+  write_text(frame.ui.fonts().strong, frame.ui.theme().text,
+             fmt::format("{} = {}", provenance.title, value.empty() ? "\u2026" : value));
   mark_last_item(frame, "origin.value");
   ImGui::Spacing();
   if (provenance.lines.empty()) {
@@ -62,11 +57,11 @@ void draw_content(Frame& frame, const Provenance& provenance, const std::string&
   }
   for (const Provenance::Line& line : provenance.lines) draw_origin_line(frame, line);
   ImGui::Spacing();
-  if (draw_button(frame, "Copy", "origin.copy", "Copies the number and all lines as text.")) {
+  if (draw_button(frame, "origin.copy", "Copy", "Copies the number and all lines as text.")) {
     ImGui::SetClipboardText(frame.ui.unshaped(write_provenance(provenance, value)).c_str());
   }
   ImGui::SameLine();
-  if (draw_button(frame, "Close", "origin.close", "Closes this (Esc).")) is_open = false;
+  if (draw_button(frame, "origin.close", "Close", "Closes this (Esc).")) is_open = false;
 }
 
 }  // namespace

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string_view>
-
 #include "app/cells/provenance.h"
 #include "app/frame.h"
 

@@ -1,12 +1,9 @@
 #include "app/widgets/patch_picture.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
 #include <imgui.h>
 
 #include "app/shell/heatmap_renderer.h"
-#include "app/shell/imgui_vectors.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -27,7 +24,6 @@ std::uint64_t picture_revision(const Frame& frame) { return frame.result.run << 
 
 void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePlace place, std::uint64_t revision,
                   const view::Rect& area, const std::optional<view::Rect>& clip) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   if (pixels == nullptr) {
     const view::Rect shown = clip.value_or(area);
     fill_rect(shown, frame.ui.theme().field);
@@ -43,7 +39,7 @@ void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePl
   image.grid = 0;
   image.area = area;
   image.clip = clip;
-  frame.ui.heatmaps().draw(list, image);
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
 }
 
 void draw_patch(const Frame& frame, const PatchImage& image, PicturePlace place, capture::PatchGrid::Place patch,

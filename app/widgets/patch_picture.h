@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include "app/engine/patch_image.h"
 #include "app/frame.h"
 #include "view/rect.h"

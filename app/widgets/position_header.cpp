@@ -1,12 +1,8 @@
 #include "app/widgets/position_header.h"
 
-#include <fmt/format.h>
-
-#include "app/widgets/copy_button.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
-#include "app/widgets/view_title.h"
+#include "app/cells/stage_text.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 void choose_position(Frame& frame, std::uint32_t token) {
@@ -25,33 +21,31 @@ const model::TokenBatch& predicted_tokens(const EngineResult& result) {
 }
 
 std::string predicted_token_text(const EngineResult& result, std::uint32_t batch, std::uint32_t token) {
-  const model::TokenBatch& tokens = predicted_tokens(result);
-  const bool has_text = batch < tokens.texts.size() && token < tokens.texts[batch].size();
-  return has_text ? tokens.texts[batch][token] : std::to_string(token);
+  const std::string* text = token_text(predicted_tokens(result), batch, token);
+  return text != nullptr ? *text : std::to_string(token);
 }
 
 bool draw_position_header(Frame& frame, const std::string& name, const std::string& title,
                           const PredictionPosition& position, const char* copied) {
-  const float button = ImGui::GetFrameHeight();
   const float spacing = ImGui::GetStyle().ItemSpacing.x;
   const float automatic = button_width("Automatic");
   const float copy = copied ? button_width(kCopyCsv) + kCopyGap : 0.0F;
-  const float controls = 2.0F * button + spacing + copy + (position.is_chosen ? automatic + spacing : 0.0F);
+  const float controls = 2.0F * ImGui::GetFrameHeight() + spacing + copy + (position.is_chosen ? automatic + spacing : 0.0F);
   const float right = ImGui::GetContentRegionMax().x - controls;
   draw_view_title(frame, title, right - spacing - ImGui::GetCursorPosX());
   ImGui::SameLine(right);
   if (position.is_chosen) {
-    if (draw_button(frame, "Automatic", name + ".automatic",
+    if (draw_button(frame, name + ".automatic", "Automatic",
                     predicts_next(frame.result) ? "Back to the end of the text." : "Back to the first mask."))
       frame.state.view.pinned.reset();
     ImGui::SameLine();
   }
-  if (draw_arrow_button(frame, "previous", ImGuiDir_Left, name + ".previous", "The prediction one token earlier.",
+  if (draw_arrow_button(frame, name + ".previous", ImGuiDir_Left, "The prediction one token earlier.",
                         position.token > position.first)) {
     choose_position(frame, position.token - 1);
   }
   ImGui::SameLine();
-  if (draw_arrow_button(frame, "next", ImGuiDir_Right, name + ".next", "The prediction one token later.",
+  if (draw_arrow_button(frame, name + ".next", ImGuiDir_Right, "The prediction one token later.",
                         position.token + 1 < position.end)) {
     choose_position(frame, position.token + 1);
   }
@@ -62,7 +56,7 @@ bool draw_position_header(Frame& frame, const std::string& name, const std::stri
                                         position.kind == PredictionPosition::Kind::Next ? "after" : "at", token,
                                         position.token - position.first, position.end - position.first - 1);
   ImFont* font = frame.ui.fonts().body;
-  write(font, frame.ui.theme().text_dim, fit_text(font, about, ImGui::GetContentRegionAvail().x));
+  write_text(font, frame.ui.theme().text_dim, fit_text(font, about, ImGui::GetContentRegionAvail().x));
   return copies;
 }
 

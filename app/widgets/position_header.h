@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "app/engine/predictions.h"
 #include "app/frame.h"
 

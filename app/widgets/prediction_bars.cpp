@@ -1,15 +1,10 @@
 #include "app/widgets/prediction_bars.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include "app/engine/prediction_place.h"
 #include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/size_text.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -109,8 +104,8 @@ PredictionColumns measure(const Frame& frame, std::span<const Row> rows, float w
 std::string candidate_label(const EngineResult& result, std::uint32_t id) { return predicted_label(result.model.get(), id); }
 
 void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const view::Rect& box, const char* hint) {
-  begin_tooltip(frame, box);
-  write(frame.ui.fonts().strong, frame.ui.theme().text, candidate_label(frame.result, candidate.id));
+  const Tooltip tooltip(frame, box);
+  write_text(frame.ui.fonts().strong, frame.ui.theme().text, candidate_label(frame.result, candidate.id));
   {
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
     ImGui::Text("probability %.6g", candidate.probability);
@@ -118,11 +113,9 @@ void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate,
     ImGui::Text("id %u", candidate.id);
     if (hint) ImGui::TextUnformatted(hint);
   }
-  end_tooltip(frame);
 }
 
 std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const PredictionBars& bars, float height) {
-  const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const float width = ImGui::GetContentRegionAvail().x;
   const auto fitting =
@@ -151,10 +144,10 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
     const inference::Candidate& candidate = bars.candidates[i];
     const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(i) * kPredictionHeight},
                          .size = {width, kPredictionHeight}};
-    ImGui::SetCursorScreenPos(to_imgui(box.origin));
+    ImGui::SetCursorScreenPos(box.origin);
     ImGui::PushID(static_cast<int>(i));
     // Ctrl and a click ask where the number is from.
-    if (click_area("candidate", to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) clicked = candidate.id;
+    if (click_area("candidate", box.size) && !ImGui::GetIO().KeyCtrl) clicked = candidate.id;
     ImGui::PopID();
     const bool is_hovered = ImGui::IsItemHovered();
     frame.ui.keyboard().offer_last_item();
@@ -176,7 +169,7 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
   const float y = origin.y + rows_height + kAxisHeight;
   put_text(fonts.small,
            {origin.x + columns.label + kPredictionGap, y + std::round((kPredictionHeight - font_size(fonts.small)) * 0.5F)},
-           theme.text_dim, rest);
+           frame.ui.theme().text_dim, rest);
   ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy({width, rows_height + kAxisHeight + kPredictionHeight});
   return clicked;

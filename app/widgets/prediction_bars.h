@@ -1,10 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-
 #include "app/engine/predictions.h"
 #include "app/frame.h"
 #include "inference/sampling.h"

@@ -1,12 +1,7 @@
 #include "app/widgets/prompt_box.h"
 
-#include <algorithm>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/engine/prompt_lines.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/token_side.h"
 
 namespace headlight::app {
@@ -84,7 +79,9 @@ shell::FieldFocus text_box_focus(Frame& frame) {
   return static_cast<shell::FieldFocus>(std::exchange(frame.transient.text_focus, TextFocus::None));
 }
 
-void draw_prompt_caption(Frame& frame, const char* text) { write(frame.ui.fonts().small, frame.ui.theme().text_dim, text); }
+void draw_prompt_caption(Frame& frame, const char* text) {
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
+}
 
 std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, const PromptSide* side,
                                           const std::optional<ChipTarget>& pointed, bool* is_changed) {

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "app/frame.h"
 #include "app/shell/theme.h"
 #include "app/widgets/token_chips.h"
 #include "text/token.h"

@@ -1,16 +1,13 @@
 #include "app/widgets/prompt_panel.h"
 
 #include <charconv>
-#include <span>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "app/engine/prompt_lines.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/examples.h"
 #include "app/widgets/form.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/line_layout.h"
 #include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
 #include "inference/prompt.h"
@@ -57,8 +54,7 @@ void offer_ids(Frame& frame) {
   const char* label = "As ids";
   const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
-  const bool was_clicked = ImGui::SmallButton(label);
-  mark_last_item(frame, "text.to_ids", "Give token ids instead of a text");
+  const bool was_clicked = draw_small_button(frame, "text.to_ids", label, "Give token ids instead of a text");
   if (!was_clicked) return;
   IdLines& ids = frame.state.model().ids;
   const inference::LanguageModel* model = frame.result.model.get();
@@ -76,8 +72,7 @@ void offer_examples(Frame& frame, std::span<const Example> examples) {
   if (examples.empty()) return;
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   ImGui::SameLine();
-  if (ImGui::SmallButton("Examples")) ImGui::OpenPopup("examples");
-  mark_last_item(frame, "text.examples");
+  if (draw_small_button(frame, "text.examples", "Examples")) ImGui::OpenPopup("examples");
   open_below_last_item(frame);
   if (!ImGui::BeginPopup("examples")) return;
   int index = 0;
@@ -99,8 +94,9 @@ void offer_batch(Frame& frame) {
   const std::string label = fmt::format("{} lines: make a batch", lines);
   ImGui::SameLine();
   if (ImGui::GetContentRegionAvail().x < button_width(label.c_str())) ImGui::NewLine();
-  if (ImGui::SmallButton(label.c_str())) state.model().joins_lines = false;
-  mark_last_item(frame, "text.make_batch", "Each line becomes a text of its own, computed beside the others.");
+  if (draw_small_button(frame, "text.make_batch", label.c_str(),
+                        "Each line becomes a text of its own, computed beside the others."))
+    state.model().joins_lines = false;
 }
 
 /// Why the text was refused, and where its length is the reason a button that takes the whole of it.

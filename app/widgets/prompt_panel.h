@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "app/frame.h"
 #include "app/widgets/token_chips.h"
 
 namespace headlight::app {

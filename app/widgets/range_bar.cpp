@@ -1,14 +1,7 @@
 #include "app/widgets/range_bar.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
-#include "app/shell/click_area.h"
 #include "app/widgets/color_bar.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
@@ -57,7 +50,7 @@ class RangeInput {
   /// Returns the bar's range: during a drag the previous one, so that the bar doesn't change.
   view::ValueLimits handle() {
     const view::Rect& area = bar_.area;
-    ImGui::SetCursorScreenPos(to_imgui(area.origin - kGripReach));
+    ImGui::SetCursorScreenPos(area.origin - kGripReach);
     click_area("range", {area.size.x + 2.0F * kGripReach, area.size.y + 2.0F * kGripReach});
     mark_last_item(frame_, "head.range_bar");
     const int steps = frame_.ui.keyboard().steps_of_last(false);

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
-#include "app/frame.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/widgets/shown_tile.h"
 #include "view/value_scale.h"

@@ -1,12 +1,6 @@
 #include "app/widgets/range_choice.h"
 
-#include <array>
-#include <cmath>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -59,7 +53,7 @@ void RangeChoice::draw(glm::vec2 at) {
   const RangeKind now = range_kind(frame_.state.view, stage_);
   const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(6.0F, 2.0F));
-  ImGui::SetCursorScreenPos(to_imgui(at));
+  ImGui::SetCursorScreenPos(at);
   ImGui::SetNextItemWidth(kRangeWidth);
   const bool is_open = ImGui::BeginCombo("##range", kNames[static_cast<std::size_t>(now)]);
   mark_last_item(frame_, "head.range");
@@ -81,7 +75,7 @@ void RangeChoice::draw(glm::vec2 at) {
 void RangeChoice::type_ends(glm::vec2 at) {
   view::ValueLimits& limits = frame_.state.view.color_limits.at(stage_);
   const auto field = [&](const char* name, float value) {
-    ImGui::SetCursorScreenPos(to_imgui(at));
+    ImGui::SetCursorScreenPos(at);
     ImGui::SetNextItemWidth(kRangeWidth);
     const std::string label = fmt::format("##{}", name);
     ImGui::InputFloat(label.c_str(), &value, 0.0F, 0.0F, "%.4g", ImGuiInputTextFlags_AutoSelectAll);

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include <glm/vec2.hpp>
 
 #include "app/frame.h"

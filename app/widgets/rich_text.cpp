@@ -1,13 +1,6 @@
 #include "app/widgets/rich_text.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string_view>
-#include <vector>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/math_text.h"
+#include "app/widgets/controls.h"
 #include "core/utf8.h"
 
 namespace headlight::app {
@@ -98,7 +91,6 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
   const float room = std::max(ImGui::GetContentRegionAvail().x, 1.0F);
   const float space = text_width(font, " ");
   const float line = font_size(font) + ImGui::GetStyle().ItemSpacing.y * 0.5F;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   glm::vec2 at(0.0F);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const Piece& piece = pieces[i];
@@ -109,7 +101,7 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
     if (piece.may_break && at.x > 0.0F && at.x + width > room) at = {0.0F, at.y + line};
     const glm::vec2 corner = glm::round(origin + at);
     if (piece.is_formula) {
-      draw_math(list, fonts, font, corner, color, piece.text);
+      draw_math(fonts, font, corner, color, piece.text);
     } else {
       put_text(font_of(piece), corner, color, piece.text);
     }

@@ -1,7 +1,5 @@
 #include "app/widgets/row_names.h"
 
-#include <algorithm>
-
 #include "app/engine/written_rows.h"
 #include "app/widgets/prediction_bars.h"
 

@@ -1,12 +1,7 @@
 #include "app/widgets/second_text.h"
 
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/state/comparison.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/prompt_box.h"
 
 namespace headlight::app {
@@ -46,11 +41,13 @@ void draw_head(Frame& frame) {
   draw_prompt_caption(frame, "Second text");
   const Ink small(frame.ui.fonts().small, frame.ui.theme().text_dim);
   ImGui::SameLine();
-  if (ImGui::SmallButton("Exchange")) frame.start_command("compare.exchange");
-  mark_last_item(frame, "text.second.exchange", "The second text becomes the first, and the first the second.");
+  if (draw_small_button(frame, "text.second.exchange", "Exchange",
+                        "The second text becomes the first, and the first the second."))
+    frame.start_command("compare.exchange");
   ImGui::SameLine();
-  if (ImGui::SmallButton("Close###close second")) frame.start_command("compare.stop");
-  mark_last_item(frame, "text.second.close", "Closes the second text: maps show the first one alone.");
+  if (draw_small_button(frame, "text.second.close", "Close###close second",
+                        "Closes the second text: maps show the first one alone."))
+    frame.start_command("compare.stop");
 }
 
 }  // namespace
@@ -58,9 +55,9 @@ void draw_head(Frame& frame) {
 void draw_second_text(Frame& frame) {
   if (!has_second_text(frame.state)) {
     const Ink small(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    if (ImGui::SmallButton("Compare with a second text")) frame.start_command("compare.second_text");
-    mark_last_item(frame, "text.second.open",
-                   "Two texts, of any lengths: maps, logits, predictions and patching show how they differ.");
+    if (draw_small_button(frame, "text.second.open", "Compare with a second text",
+                          "Two texts, of any lengths: maps, logits, predictions and patching show how they differ."))
+      frame.start_command("compare.second_text");
     return;
   }
   ImGui::Dummy({1.0F, 2.0F});
@@ -75,10 +72,8 @@ void draw_second_text(Frame& frame) {
   frame.mark("text.second", last_item_rect());
   if (is_changed) compare_with_text(frame.state, std::move(text));
   if (!frame.result.reference_error.empty()) {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().warning);
-    ImGui::PushTextWrapPos(0.0F);
-    ImGui::TextUnformatted(fmt::format("It can't be compared: {}.", frame.result.reference_error).c_str());
-    ImGui::PopTextWrapPos();
+    write_wrapped(frame.ui.fonts().small, frame.ui.theme().warning,
+                  fmt::format("It can't be compared: {}.", frame.result.reference_error));
   } else if (frame.result.input && frame.result.reference_tokens) {
     draw_tokens(frame, frame.result.input->source, frame.result.reference_tokens->source);
   }

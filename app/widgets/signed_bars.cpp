@@ -1,14 +1,9 @@
 #include "app/widgets/signed_bars.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -90,10 +85,10 @@ std::optional<std::size_t> draw_signed_bars(Frame& frame, const SignedBars& bars
   for (std::size_t row = first; row < end; ++row) {
     const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(row) * kBarRowHeight},
                          .size = {width, kBarRowHeight}};
-    ImGui::SetCursorScreenPos(to_imgui(box.origin));
+    ImGui::SetCursorScreenPos(box.origin);
     ImGui::PushID(static_cast<int>(row));
     // Ctrl and a click ask where the number is from.
-    if (click_area("bar", to_imgui(box.size)) && !ImGui::GetIO().KeyCtrl) clicked = row;
+    if (click_area("bar", box.size) && !ImGui::GetIO().KeyCtrl) clicked = row;
     ImGui::PopID();
     if (bars.point && ImGui::IsItemHovered()) bars.point(row);
     const bool is_opened = bars.open && ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-
 #include "app/frame.h"
 
 namespace headlight::app {

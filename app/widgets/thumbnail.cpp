@@ -1,16 +1,12 @@
 #include "app/widgets/thumbnail.h"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/analyses/line_tokens.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/quantity.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/shell/click_area.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/head_controls.h"
+#include "app/widgets/text.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -117,7 +113,6 @@ std::string sample_in_words(const TileQuery& query) {
 }
 
 void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& box, std::uint32_t place) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame.ui.theme();
   const bool is_difference = frame.shows_difference();
   const TileQuery query = frame.compared(request);
@@ -137,11 +132,39 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& bo
   image.area = box;
   image.grid = 0;
   if (is_per_row) image.row_scale = shown_tile.facts->row_scales;
-  frame.ui.heatmaps().draw(list, image);
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   // Small weights are nearly black.
   if (theme.kind == shell::ThemeKind::HighContrast) {
     outline_rect(box.origin - 1.0F, box.end() + 1.0F, theme.border);
   }
+}
+
+HeadThumbnailEvents draw_head_thumbnail(Frame& frame, const HeadThumbnail& thumbnail) {
+  const shell::Theme& theme = frame.ui.theme();
+  const auto& [head, name, box, caption, place, cover] = thumbnail;
+  Selection& selection = frame.state.selection;
+  HeadThumbnailEvents events{.is_selected = selection.block == head.block && selection.head == head.head,
+                             .shown = thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y))};
+  ImGui::SetCursorScreenPos(box.origin);
+  events.is_clicked = click_area(name.c_str(), {box.size.x, box.size.y + caption});
+  events.is_hovered = ImGui::IsItemHovered();
+  if (events.is_hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Right)) {
+    select_head(selection, head.block, head.head);
+    frame.start_command("menu.head");
+  }
+  frame.mark(name, box);
+  frame.ui.keyboard().offer_last_item();
+  if (events.is_selected) frame.ui.keyboard().prefer_last();
+  draw_thumbnail(frame, events.shown, box, place);
+  draw_lit_cell(frame, head.block, box);
+  if (cover) cover();
+  draw_gain_mark(frame, head.block, head.head, box);
+  if (events.is_selected) {
+    outline_rect(box.origin - 2.5F, box.end() + 2.5F, theme.accent, 3.0F, 2.5F);
+  } else if (events.is_hovered) {
+    outline_rect(box.origin - 1.5F, box.end() + 1.5F, theme.text_dim, 3.0F);
+  }
+  return events;
 }
 
 void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& box) {
@@ -175,7 +198,7 @@ std::optional<attention::Cell> cell_of(const std::optional<NumberRef>& pointed) 
 }
 
 void draw_sample_note(Frame& frame, const char* name, const std::string& sample) {
-  write(frame.ui.fonts().small, frame.ui.theme().text_dim, fmt::format("sampled: {}", sample));
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, fmt::format("sampled: {}", sample));
   mark_last_item(
       frame, name,
       "The maps of all heads show the first rows of each square of a long text, with all keys. Colours' range and "
@@ -206,7 +229,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
   view::Rect explained = last_item_rect();
   const float grid = ImGui::GetWindowPos().x - 12.0F;
   if (grid > 0.5F * frame.ui.size().x) explained = {.origin = {grid, explained.origin.y}, .size = {1.0F, explained.size.y}};
-  begin_tooltip(frame, explained);
+  const Tooltip tooltip(frame, explained);
   {
     const Ink ink(fonts.strong, theme.text);
     ImGui::Text("Layer %u · head %u", block.layer.value, head);
@@ -223,7 +246,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
     const glm::vec2 size = kPreviewEdge * glm::vec2(std::min(1.0F, 1.0F / aspect), std::clamp(aspect, 0.1F, 1.0F));
     const TileQuery query = thumbnail_request(frame, block, head, kPreviewEdge);
     draw_thumbnail(frame, query, {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = size}, kPreviewId);
-    ImGui::Dummy(to_imgui(size));
+    ImGui::Dummy(size);
     const std::string sample = sample_in_words(query);
     if (!sample.empty()) ImGui::TextUnformatted(fmt::format("sampled: {}", sample).c_str());
     const ShownTile preview = find_tile(frame, query);
@@ -233,7 +256,6 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
       ImGui::TextUnformatted("mean of the rows' largest weights");
     }
   }
-  end_tooltip(frame);
 }
 
 }  // namespace headlight::app

@@ -1,11 +1,6 @@
 #include "app/widgets/token_chips.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -21,14 +16,6 @@ constexpr float kTallest = 132.0F;   // of the area; more tokens scroll
 constexpr float kDeepestChipShade = 140.0F;  // of 255: the text stays readable
 
 const char* const kPaddingText = "pad";
-
-const std::string& token_text(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token) {
-  return tokens.texts[item][token];
-}
-
-bool has_text(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token) {
-  return item < tokens.texts.size() && token < tokens.texts[item].size();
-}
 
 bool is_special(const ChipMarks& marks, const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token) {
   if (!marks.special || item >= marks.special->size() || token < tokens.start(item)) return false;
@@ -46,10 +33,10 @@ void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ChipMark
     layout.item_top.push_back(at.y);
     at.x = left;
     for (std::uint32_t token = 0; token < tokens.length; ++token) {
-      if (!has_text(tokens, item, token)) break;
+      if (token_text(tokens, item, token) == nullptr) break;
       const bool is_padding = token < tokens.start(item) || token - tokens.start(item) >= tokens.lengths[item];
       if (is_padding && !marks.shows_padding) continue;
-      const char* text = is_padding ? kPaddingText : token_text(tokens, item, token).c_str();
+      const char* text = is_padding ? kPaddingText : tokens.texts[item][token].c_str();
       const float wanted =
           font.CalcTextSizeA(font_size(&font), FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kChipPadding);
       const float chip = std::min(std::ceil(wanted), width - left);
@@ -87,17 +74,16 @@ ChipColors colors_of(const ChipLayout::Chip& chip, const ChipMarks& marks, bool 
 }
 
 void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const ChipLayout::Chip& chip, const view::Rect& box) {
-  begin_tooltip(frame, box);
+  const Tooltip tooltip(frame, box);
   ImGui::PushTextWrapPos(360.0F);
-  ImGui::TextUnformatted(chip.is_padding ? "padding" : token_text(tokens, chip.item, chip.token).c_str());
+  ImGui::TextUnformatted(chip.is_padding ? "padding" : tokens.texts[chip.item][chip.token].c_str());
   ImGui::PopTextWrapPos();
   const std::size_t at = std::size_t{chip.item} * tokens.length + chip.token;
   std::string detail = fmt::format("token {}", chip.token);
   if (tokens.batch > 1) detail += fmt::format(" of line {}", chip.item + 1);
   if (chip.is_special) detail += ", special";
   if (!chip.is_padding && at < tokens.ids.size()) detail += fmt::format(", id {}", tokens.ids[at]);
-  write(frame.ui.fonts().small, frame.ui.theme().text_dim, detail);
-  end_tooltip(frame);
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, detail);
 }
 
 }  // namespace
@@ -115,17 +101,14 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
   }
 
   ChipEvents events;
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, shell::Color{0});
   ImGui::BeginChild(name.c_str(), {full_width, std::min(layout.height() + 2.0F, kTallest)}, false,
                     ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
   const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, 1.0F);
   const float first_y = ImGui::GetScrollY() - kChipHeight - 1.0F;
   const float last_y = ImGui::GetScrollY() + ImGui::GetWindowHeight();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const bool is_pointed_at = ImGui::IsWindowHovered();
   const shell::ControlGroup group(frame.ui.keyboard(), "chips");
-  const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
+  const glm::vec2 mouse = pointer_position();
 
   const auto top_of = [](const ChipLayout::Chip& chip) { return chip.origin.y; };
   const auto begin = std::ranges::lower_bound(layout.chips, first_y, {}, top_of);
@@ -134,7 +117,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     const bool is_hovered = is_pointed_at && rect.contains(mouse);
     const bool is_lit = marks.pointed && marks.pointed->item == chip->item && marks.pointed->token == chip->token;
     const ChipColors colors = colors_of(*chip, marks, is_hovered || is_lit, theme);
-    const glm::vec2 low = rect.origin, high = rect.end();
+    const ImVec2 low = rect.origin, high = rect.end();
     shell::Color ground = colors.ground == 0 ? theme.panel : colors.ground;
     fill_rect(rect, colors.ground, 4.0F);
     if (chip->item == marks.item && chip->token < marks.shades.size()) {
@@ -144,12 +127,12 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
       ground = shell::blended(color, ground);
     }
     if (colors.border != 0) outline_rect(rect, colors.border, 4.0F);
-    const char* text = chip->is_padding ? kPaddingText : token_text(tokens, chip->item, chip->token).c_str();
+    const char* text = chip->is_padding ? kPaddingText : tokens.texts[chip->item][chip->token].c_str();
     const ImVec4 clip(low.x + 2.0F, low.y, high.x - 2.0F, high.y);
-    list->AddText(font, font_size(font),
-                  {low.x + (chip->is_padding ? kPadPadding : kChipPadding),
-                   low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
-                  shell::text_on(ground, colors.text), text, nullptr, 0.0F, &clip);
+    ImGui::GetWindowDrawList()->AddText(font, font_size(font),
+                                        {low.x + (chip->is_padding ? kPadPadding : kChipPadding),
+                                         low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
+                                        shell::text_on(ground, colors.text), text, nullptr, 0.0F, &clip);
     const std::string chip_name = fmt::format("{}.{}.{}", name, chip->item, chip->token);
     frame.mark(chip_name, rect);
     if (frame.ui.keyboard().offer(ImGui::GetID(chip_name.c_str()), rect))
@@ -159,9 +142,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) events.clicked = events.hovered;
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) events.right_clicked = events.hovered;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    ImGui::PopStyleVar();  // tooltips keep their padding
     draw_chip_tooltip(frame, tokens, *chip, rect);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   }
   for (std::uint32_t item = 0; tokens.batch > 1 && item < tokens.batch; ++item) {
     const float y = layout.item_top[item];
@@ -175,8 +156,6 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
   }
   ImGui::Dummy({1.0F, layout.height() + 1.0F});
   ImGui::EndChild();
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
   return events;
 }
 

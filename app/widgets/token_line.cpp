@@ -1,13 +1,9 @@
 #include "app/widgets/token_line.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
+#include "app/cells/stage_text.h"
 #include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -21,9 +17,8 @@ constexpr float kDeepestLineShade = 150.0F;  // of 255: the text stays readable
 constexpr float kLineWheelStep = 80.0F;
 
 std::string text_of(const TokenLine& line, std::uint32_t token) {
-  const std::vector<std::vector<std::string>>& texts = line.tokens->texts;
-  const bool is_known = line.item < texts.size() && token < texts[line.item].size();
-  return is_known ? texts[line.item][token] : std::to_string(token);
+  const std::string* text = token_text(*line.tokens, line.item, token);
+  return text != nullptr ? *text : std::to_string(token);
 }
 
 void lay_out(const Frame& frame, const TokenLine& line, TokenLineMemory& memory) {
@@ -79,8 +74,8 @@ void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, To
     if (begin_of(token) > scrolled + room) break;
     const view::Rect chip{.origin = origin + glm::vec2(begin_of(token), 0.0F),
                           .size = {*at - begin_of(token) - kLineGap, kLineHeight}};
-    ImGui::SetCursorScreenPos(to_imgui(chip.origin));
-    if (click_area(fmt::format("{}", token).c_str(), to_imgui(chip.size))) events.chosen = token;
+    ImGui::SetCursorScreenPos(chip.origin);
+    if (click_area(fmt::format("{}", token).c_str(), chip.size)) events.chosen = token;
     mark_last_item(frame, fmt::format("{}.{}", line.name, token), line.explanation);
     if (token == line.chosen) frame.ui.keyboard().prefer_last();
     const bool is_hovered = ImGui::IsItemHovered();
@@ -88,7 +83,7 @@ void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, To
     const bool is_whole = begin_of(token) >= scrolled - 1.0F && *at - kLineGap <= scrolled + room + 1.0F;
     draw_chip(frame, line, chip, token, is_hovered, is_whole);
   }
-  ImGui::SetCursorScreenPos(to_imgui(origin));
+  ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy(ImVec2(memory.ends.empty() ? 1.0F : memory.ends.back(), kLineHeight));
   const float wheel = ImGui::GetIO().MouseWheel + ImGui::GetIO().MouseWheelH;
   if (ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem) && wheel != 0.0F) {
@@ -107,23 +102,20 @@ TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMe
   const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
   const float buttons = 2.0F * kLineHeight + kLineGap;
-  ImFont* font = frame.ui.fonts().strong;
-  put_text(font, {start.x, start.y + 2.0F}, line.color, line.title);
+  put_text(frame.ui.fonts().strong, {start.x, start.y + 2.0F}, line.color, line.title);
 
   ImGui::PushID(line.name);
   ImGui::SetCursorScreenPos(ImVec2(start.x + kTitle, start.y));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::BeginChild(
-      "chips", ImVec2(std::max(width - kTitle - buttons - 8.0F, 1.0F), kTokenLineHeight), false,
+      "chips", {std::max(width - kTitle - buttons - 8.0F, 1.0F), kTokenLineHeight}, false,
       ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  ImGui::PopStyleVar();
   draw_chips(frame, line, memory, events);
   ImGui::EndChild();
 
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(4.0F, 2.0F));
   const auto step = [&](const char* id, ImGuiDir direction, float x, bool is_possible, std::uint32_t to, const char* tip) {
     ImGui::SetCursorScreenPos(ImVec2(x, start.y));
-    if (draw_arrow_button(frame, id, direction, fmt::format("{}.{}", line.name, id), tip, is_possible)) events.chosen = to;
+    if (draw_arrow_button(frame, fmt::format("{}.{}", line.name, id), direction, tip, is_possible)) events.chosen = to;
   };
   const float right = start.x + width - buttons;
   step("previous", ImGuiDir_Left, right, line.chosen > 0, line.chosen - 1, "The token before.");
@@ -131,7 +123,7 @@ TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMe
        "The next token.");
   ImGui::PopStyleVar();
   ImGui::PopID();
-  ImGui::SetCursorScreenPos(to_imgui(start));
+  ImGui::SetCursorScreenPos(start);
   ImGui::Dummy(ImVec2(width, kTokenLineHeight));
   return events;
 }

@@ -1,7 +1,5 @@
 #include "app/widgets/token_side.h"
 
-#include <fmt/format.h>
-
 #include "app/quantities/shown_map.h"
 #include "app/widgets/thumbnail.h"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/frame.h"
 #include "app/widgets/token_chips.h"
 
 namespace headlight::app {

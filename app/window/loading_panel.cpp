@@ -1,13 +1,6 @@
 #include "app/window/loading_panel.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/size_text.h"
 
 namespace headlight::app {
@@ -51,19 +44,19 @@ bool draw_loading_panel(Frame& frame, const Arrival& arrival) {
   const glm::vec2 origin = to_glm(ImGui::GetWindowPos());
   const glm::vec2 size = to_glm(ImGui::GetWindowSize());
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(to_imgui(origin), to_imgui(origin + size), shell::with_alpha(theme.background, kDim));
+  list->AddRectFilled(origin, origin + size, shell::with_alpha(theme.background, kDim));
 
   const float width = std::max(std::min(kWidth, size.x - 2.0F * kInset), 3.0F * kInset);
   const view::Rect box{
       .origin = glm::round(origin + glm::vec2((size.x - width) * 0.5F, std::max((size.y - kHeight) * 0.4F, 0.0F))),
       .size = {width, kHeight}};
-  const ImVec2 low = to_imgui(box.origin), high = to_imgui(box.end());
+  const ImVec2 low = box.origin, high = box.end();
   list->AddRectFilled(low, high, theme.popup, 8.0F);
   list->AddRect(low, high, theme.border, 8.0F);
   const float room = width - 2.0F * kInset;
   frame.ui.ensure_glyphs(arrival.name);
   const std::string title = fit_text(fonts.strong, fmt::format("Loading {}\u2026", arrival.name), room);
-  list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kInset, low.y + 16.0F}, theme.text, title.c_str());
+  put_text(fonts.strong, {low.x + kInset, low.y + 16.0F}, theme.text, title);
   frame.mark("loading.title", box);
 
   const float bar_y = low.y + 46.0F;
@@ -77,13 +70,10 @@ bool draw_loading_panel(Frame& frame, const Arrival& arrival) {
   }
   const float button = button_width("Cancel");
   const float row = high.y - 12.0F - ImGui::GetFrameHeight();
-  list->AddText(fonts.small, font_size(fonts.small),
-                {low.x + kInset, std::round(row + (ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F)},
-                theme.text_dim, advance.remark.c_str());
+  put_text(fonts.small, {low.x + kInset, std::round(row + (ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F)},
+           theme.text_dim, advance.remark);
   ImGui::SetCursorScreenPos({high.x - kInset - button, row});
-  const bool was_clicked = ImGui::Button("Cancel");
-  mark_last_item(frame, "loading.cancel");
-  explain_last_item(frame, "Back to what was shown before (Esc)");
+  const bool was_clicked = draw_button(frame, "loading.cancel", "Cancel", "Back to what was shown before (Esc)");
   return was_clicked;
 }
 
@@ -93,7 +83,7 @@ void draw_stale_panel(Frame& frame, const std::string& error, const Arrival& arr
   const glm::vec2 origin = to_glm(ImGui::GetWindowPos());
   const glm::vec2 size = to_glm(ImGui::GetWindowSize());
   ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(to_imgui(origin), to_imgui(origin + size), shell::with_alpha(theme.background, kDim));
+  list->AddRectFilled(origin, origin + size, shell::with_alpha(theme.background, kDim));
   const float width = std::max(std::min(kWidth, size.x - 2.0F * kInset), 3.0F * kInset);
   const bool has_failed = !error.empty();
   const Advance advance = advance_of(arrival);
@@ -105,15 +95,14 @@ void draw_stale_panel(Frame& frame, const std::string& error, const Arrival& arr
   const float height = 44.0F + line_height * static_cast<float>(lines.size()) + (has_failed ? 12.0F : 24.0F);
   const view::Rect box{.origin = glm::round(origin + glm::vec2((size.x - width) * 0.5F, std::min(72.0F, size.y * 0.2F))),
                        .size = {width, height}};
-  const ImVec2 low = to_imgui(box.origin), high = to_imgui(box.end());
+  const ImVec2 low = box.origin, high = box.end();
   list->AddRectFilled(low, high, theme.popup, 8.0F);
   list->AddRect(low, high, has_failed ? theme.warning : theme.border, 8.0F);
   frame.mark(has_failed ? "stale.error" : "stale.progress", box);
-  list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kInset, low.y + 14.0F}, theme.text, title.c_str());
+  put_text(fonts.strong, {low.x + kInset, low.y + 14.0F}, theme.text, title);
   float y = low.y + 40.0F;
   for (const std::string& line : lines) {
-    list->AddText(fonts.body, font_size(fonts.body), {low.x + kInset, y}, has_failed ? theme.warning : theme.text_dim,
-                  line.c_str());
+    put_text(fonts.body, {low.x + kInset, y}, has_failed ? theme.warning : theme.text_dim, line);
     y += line_height;
   }
   if (has_failed || !advance.share) return;

@@ -1,12 +1,5 @@
 #include "app/window/map_text.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/quantities/shown_map.h"
 #include "app/state/chosen_token.h"
 #include "app/widgets/thumbnail.h"

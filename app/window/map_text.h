@@ -1,8 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string>
-
 #include "app/commands/command_host.h"
 #include "app/frame.h"
 

@@ -1,6 +1,5 @@
 #include "app/window/menu_catalog.h"
 
-#include <algorithm>
 #include <exception>
 
 #include "app/models/bundled_models.h"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "app/sidebar/model_panel.h"
 #include "gpu/device_info.h"
 

@@ -1,15 +1,11 @@
 #include "app/window/menu_panel.h"
 
-#include <algorithm>
 #include <iterator>
-#include <string_view>
-#include <utility>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "app/commands/command_list.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -108,10 +104,7 @@ class Menus {
     ImGui::Separator();
   }
 
-  void heading(const char* text) {
-    const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
-    ImGui::TextUnformatted(text);
-  }
+  void heading(const char* text) { write_text(frame_.ui.fonts().small, frame_.ui.theme().text_dim, text); }
 
   void draw_bundled() {
     bool has_any = false;

@@ -1,13 +1,7 @@
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "app/commands/command.h"
 #include "app/dialogs/welcome_panel.h"
-#include "app/frame.h"
 #include "app/sidebar/model_panel.h"
 #include "gpu/device_info.h"
 

@@ -1,7 +1,5 @@
 #include "app/window/offscreen_viewer.h"
 
-#include <utility>
-
 #include "app/window/png_file.h"
 #include "core/error.h"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-
 #include "app/shell/render_device.h"
 #include "app/shell/ui.h"
 #include "app/window/viewer.h"

@@ -1,14 +1,10 @@
 #include "app/window/status_panel.h"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "app/analyses/head_verification.h"
 #include "app/state/model_changes.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/size_text.h"
 
 namespace headlight::app {
@@ -61,10 +57,7 @@ class StatusLine {
     const float width = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str()).x;
     if (x_ + width > right_edge_) return;
     ImGui::SetCursorPos({x_, text_y()});
-    {
-      const Ink ink(font, color);
-      ImGui::TextUnformatted(text.c_str());
-    }
+    write_text(font, color, text);
     explain_last_item(frame_, explanation);
     x_ += width + kGap;
   }

@@ -1,18 +1,9 @@
 #include "app/window/tabs_panel.h"
 
-#include <algorithm>
 #include <cctype>
-#include <cmath>
-#include <span>
-#include <string>
-#include <vector>
 
-#include <fmt/format.h>
-
-#include "app/shell/click_area.h"
 #include "app/views/view_table.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {
@@ -130,7 +121,7 @@ class TabsPainter {
     const bool is_above = rows_ == TabRows::One;
     const float y = is_above ? 4.0F : std::round(band.middle() - font_size(font) * 0.5F);
     const float inset = is_above ? gap_ * 0.5F : 0.0F;
-    list_->AddText(font, font_size(font), {origin_.x + x + inset, origin_.y + y}, theme_.text_dim, text.c_str());
+    put_text(font, {origin_.x + x + inset, origin_.y + y}, theme_.text_dim, text);
     if (is_above) return x;
     const float width = is_first ? heading_ : heading_width(frame_.ui, group);
     return x + width + kAfterHeading - gap_ * 0.5F;
@@ -149,8 +140,7 @@ class TabsPainter {
     if (is_shown) frame_.ui.keyboard().prefer_last();
     const shell::Color ink = why.empty() || is_shown || ImGui::IsItemHovered() ? theme_.text : dimmed();
     const float text_x = origin_.x + x + gap_ * 0.5F;
-    list_->AddText(font, font_size(font), {text_x, origin_.y + std::round(band.middle() - font_size(font) * 0.5F)}, ink,
-                   std::string(view.title).c_str());
+    put_text(font, {text_x, origin_.y + std::round(band.middle() - font_size(font) * 0.5F)}, ink, std::string(view.title));
     if (is_shown) underline(text_x, width, band.bottom);
     return x + width + gap_;
   }
@@ -172,8 +162,7 @@ class TabsPainter {
       mark_last_item(frame_, name, "The views of this group: the window is too narrow for their tabs.");
       if (is_shown) frame_.ui.keyboard().prefer_last();
       const float text_x = origin_.x + x + gap_ * 0.5F;
-      list_->AddText(font, font_size(font), {text_x, origin_.y + std::round((height - font_size(font)) * 0.5F)}, theme_.text,
-                     title.c_str());
+      put_text(font, {text_x, origin_.y + std::round((height - font_size(font)) * 0.5F)}, theme_.text, title);
       if (is_shown) underline(text_x, width, height);
       draw_group_menu(title, group);
       x += width + gap_;
@@ -250,8 +239,7 @@ void draw_tabs_panel(Frame& frame, TabRows rows, float tabs_width, float left_in
   }
   const float text_width = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text).x;
   const float stale_left = width - kLeft - kAtRight - std::ceil(text_width);
-  list->AddText(font, font_size(font), {origin.x + stale_left, origin.y + std::round((height - font_size(font)) * 0.5F)},
-                theme.warning, text);
+  put_text(font, {origin.x + stale_left, origin.y + std::round((height - font_size(font)) * 0.5F)}, theme.warning, text);
   frame.mark("tabs.stale", {.origin = {origin.x + stale_left, origin.y}, .size = {text_width, height}});
 }
 

@@ -1,12 +1,6 @@
 #include "app/window/typed_offer.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/tooltips.h"
 
 namespace headlight::app {
@@ -38,17 +32,15 @@ TypedOfferChoice draw_typed_offer_panel(Frame& frame, const std::string& typed, 
   const float room = ImGui::GetWindowWidth() - 2.0F * kInset;
   frame.ui.ensure_glyphs(typed);
   const std::string text = fit_end(fonts.strong, fmt::format("\u201C{}\u201D", typed), room);
-  list->AddText(fonts.strong, font_size(fonts.strong), {low.x + kInset, low.y + 10.0F}, theme.text, text.c_str());
+  put_text(fonts.strong, {low.x + kInset, low.y + 10.0F}, theme.text, text);
   frame.mark("typed.text", {.origin = {low.x + kInset, low.y + 10.0F}, .size = {room, font_size(fonts.strong)}});
-  list->AddText(fonts.small, font_size(fonts.small), {low.x + kInset, low.y + 34.0F}, theme.text_dim,
-                has_text_box ? "typed outside the text box, so nothing has changed. Put this into the text?"
-                             : "typed outside a text box; nothing has changed. A capture and a notebook have no text box.");
+  put_text(fonts.small, {low.x + kInset, low.y + 34.0F}, theme.text_dim,
+           has_text_box ? "typed outside the text box, so nothing has changed. Put this into the text?"
+                        : "typed outside a text box; nothing has changed. A capture and a notebook have no text box.");
   ImGui::SetCursorScreenPos({low.x + kInset, high.y - 10.0F - ImGui::GetFrameHeight()});
   TypedOfferChoice choice = TypedOfferChoice::None;
   const auto button = [&](const char* name, const char* label, const char* explanation, TypedOfferChoice chosen) {
-    if (ImGui::Button(label)) choice = chosen;
-    mark_last_item(frame, name);
-    explain_last_item(frame, explanation);
+    if (draw_button(frame, name, label, explanation)) choice = chosen;
     ImGui::SameLine();
   };
   if (has_text_box) {

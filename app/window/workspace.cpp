@@ -1,13 +1,9 @@
 #include "app/window/workspace.h"
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <ctime>
 #include <exception>
-#include <utility>
 
-#include <fmt/format.h>
 #include <imgui.h>
 
 #include "app/exports/figures.h"

@@ -1,13 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "app/commands/command.h"
 #include "app/dialogs/command_palette.h"
@@ -18,7 +11,6 @@
 #include "app/dialogs/welcome_panel.h"
 #include "app/engine/engine.h"
 #include "app/engine/generation.h"
-#include "app/frame.h"
 #include "app/lessons/lesson_player.h"
 #include "app/link/link_server.h"
 #include "app/models/model_jobs.h"

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <string>
-#include <utility>
 
 #include <imgui.h>
 
@@ -25,8 +22,6 @@ bool fold_view(State& state) {
   const View& view = find_view(state.view.tab);
   return view.fold && view.fold(state);
 }
-
-bool has_popup() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel); }
 
 }  // namespace
 

@@ -1,18 +1,9 @@
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <optional>
-#include <string_view>
-#include <utility>
 
-#include <fmt/format.h>
-#include <imgui.h>
 
 #include "app/cells/stage_text.h"
 #include "app/dialogs/help_dialogs.h"
 #include "app/dialogs/history_window.h"
 #include "app/shell/click_area.h"
-#include "app/shell/imgui_vectors.h"
 #include "app/sidebar/compare_panel.h"
 #include "app/sidebar/language_model_panel.h"
 #include "app/sidebar/masks_panel.h"
@@ -24,10 +15,10 @@
 #include "app/views/translator/translator_view.h"
 #include "app/views/view_table.h"
 #include "app/widgets/cell_text.h"
-#include "app/widgets/empty_note.h"
 #include "app/widgets/fold_button.h"
 #include "app/widgets/head_list.h"
 #include "app/widgets/range_choice.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/window/frame_guard.h"
 #include "app/window/map_text.h"
@@ -61,14 +52,14 @@ struct SplitterUse {
 /// A line between panes in a strip that can be dragged.
 SplitterUse use_splitter(const char* name, const view::Rect& strip, shell::Color color, shell::Color hot) {
   if (strip.is_empty()) return {};
-  ImGui::SetNextWindowPos(to_imgui(strip.origin));
-  ImGui::SetNextWindowSize(to_imgui(strip.size));
+  ImGui::SetNextWindowPos(strip.origin);
+  ImGui::SetNextWindowSize(strip.size);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowMinSize, ImVec2(1.0F, 1.0F));
   // ImGui puts windows that are never brought to the front behind all others; a strip covers the panes.
   ImGui::Begin(name, nullptr, (kPaneFlags & ~ImGuiWindowFlags_NoBringToFrontOnFocus) | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar(2);
-  click_area("##strip", to_imgui(strip.size));
+  click_area("##strip", strip.size);
   const bool is_dragged = ImGui::IsItemActive();
   const bool is_hovered = ImGui::IsItemHovered() || is_dragged;
   const float middle = std::round(strip.center().x);
@@ -88,8 +79,8 @@ SplitterUse use_splitter(const char* name, const view::Rect& strip, shell::Color
 template <typename Draw>
 void Workspace::pane(const char* name, const view::Rect& rect, shell::Color ground, bool is_padded, Draw&& draw_content) {
   if (rect.size.x < 1.0F || rect.size.y < 1.0F) return;
-  ImGui::SetNextWindowPos(to_imgui(rect.origin));
-  ImGui::SetNextWindowSize(to_imgui(rect.size));
+  ImGui::SetNextWindowPos(rect.origin);
+  ImGui::SetNextWindowSize(rect.size);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, is_padded ? ImVec2(16.0F, 12.0F) : ImVec2(0.0F, 0.0F));
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0.0F);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
@@ -296,7 +287,7 @@ void Workspace::draw_sidebar(Frame& frame) {
       const float y = ImGui::GetCursorScreenPos().y;
       const view::Rect& bar = layout_.sidebar;
       ImDrawList* list = ImGui::GetWindowDrawList();
-      list->PushClipRect(to_imgui(bar.origin), to_imgui(bar.end()));
+      list->PushClipRect(bar.origin, bar.end());
       list->AddLine({bar.origin.x, y}, {bar.end().x, y}, ui_.theme().border);
       list->PopClipRect();
       ImGui::Dummy({1.0F, 1.0F});

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <utility>
 
 #include "app/shell/imgui_vectors.h"
 #include "app/window/workspace.h"
@@ -118,7 +116,7 @@ void Workspace::draw_aim() {
   const shell::Color color = ui_.theme().accent;
   ImDrawList* list = ImGui::GetForegroundDrawList();
   const glm::vec2 low = control->origin - kAway, high = control->end() + kAway;
-  list->AddRect(to_imgui(low), to_imgui(high), color, 4.0F, 0, 2.0F);
+  list->AddRect(low, high, color, 4.0F, 0, 2.0F);
   // From where there is nothing to cover: beside the sidebar, or from the control's side on which there is more room.
   const float y = std::round(control->center().y);
   const bool is_in_sidebar = layout_.sidebar.contains(control->center());

@@ -1,7 +1,4 @@
-#include <algorithm>
-#include <utility>
 
-#include <fmt/format.h>
 
 #include "app/sidebar/link_panel.h"
 #include "app/state/linked_step_path.h"

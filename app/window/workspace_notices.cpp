@@ -1,7 +1,4 @@
 // What the window says by itself: lost devices, missing fonts, odd numbers, changes without a place.
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "app/state/run_interventions.h"
 #include "app/window/workspace.h"

@@ -1,7 +1,4 @@
 // What is drawn over the panes: loading, stale views, an offer of what was typed, notices.
-#include <algorithm>
-#include <cmath>
-#include <utility>
 #include <variant>
 
 #include <imgui.h>
@@ -55,12 +52,12 @@ void Workspace::draw_staleness(Frame& frame) {
   const bool has_failed = !result_.error.empty() && result_.revision >= inputs_revision_;
   if (!stale_since_s_ || arrival_began_s_) return;
   // A window that is new would be drawn above a dialog or menu that is open.
-  if (ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel)) return;
+  if (has_popup()) return;
   if (!has_failed && (!engine_->is_busy() || last_frame_s_ < *stale_since_s_ + kPass_s)) return;
   const auto dim = [&](const char* name, const view::Rect& rect, auto&& draw_content) {
     if (rect.is_empty()) return;
-    ImGui::SetNextWindowPos(to_imgui(rect.origin));
-    ImGui::SetNextWindowSize(to_imgui(rect.size));
+    ImGui::SetNextWindowPos(rect.origin);
+    ImGui::SetNextWindowSize(rect.size);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
     ImGui::Begin(name, nullptr, kOverlayFlags | ImGuiWindowFlags_NoInputs);
     ImGui::PopStyleVar();
@@ -72,7 +69,7 @@ void Workspace::draw_staleness(Frame& frame) {
                      {.name = {}, .progress = {}, .kernels = engine_->compile_progress(), .pass = engine_->pass_progress()});
   });
   dim("stale grid", layout_.grid, [&] {
-    ImGui::GetWindowDrawList()->AddRectFilled(to_imgui(layout_.grid.origin), to_imgui(layout_.grid.end()),
+    ImGui::GetWindowDrawList()->AddRectFilled(layout_.grid.origin, layout_.grid.end(),
                                               shell::with_alpha(ui_.theme().panel, kStaleDim));
   });
 }
@@ -83,8 +80,8 @@ void Workspace::draw_typed_offer(Frame& frame) {
   const view::Rect& center = layout_.center;
   const glm::vec2 size(std::min(kTypedOfferSize.x, ui_.size().x - 2.0F * kMargin), kTypedOfferSize.y);
   const float left = std::clamp(center.center().x - 0.5F * size.x, kMargin, ui_.size().x - kMargin - size.x);
-  ImGui::SetNextWindowPos(to_imgui(glm::round(glm::vec2(left, layout_.status.origin.y - kMargin - size.y))));
-  ImGui::SetNextWindowSize(to_imgui(size));
+  ImGui::SetNextWindowPos(glm::round(glm::vec2(left, layout_.status.origin.y - kMargin - size.y)));
+  ImGui::SetNextWindowSize(size);
   ImGui::Begin("typed", nullptr, kOverlayFlags);
   typed_answer_ = draw_typed_offer_panel(frame, typed_row_.text(), has_text_box());
   ImGui::End();

@@ -1,8 +1,4 @@
-#include <algorithm>
 #include <set>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "app/cells/stage_text.h"
 #include "app/commands/command_list.h"

@@ -1,7 +1,4 @@
 #include <exception>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "app/analyses/run_sample.h"
 #include "app/models/starter_view.h"

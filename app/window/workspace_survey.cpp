@@ -1,4 +1,3 @@
-#include <utility>
 
 #include "app/sidebar/survey_panel.h"
 #include "app/state/portable_state.h"

@@ -8,7 +8,7 @@
 
 #include "capture/stored_capture.h"
 #include "core/error.h"
-#include "export/npy_header.h"
+#include "files/npy.h"
 #include "model/stored_tensor.h"
 
 namespace headlight::capture {
@@ -181,11 +181,11 @@ std::optional<NumberType> number_type_of(std::string_view type, Content content)
   return std::nullopt;
 }
 
-exporting::NpyHeader header_of(Entry& entry, Content content) {
-  exporting::NpyHeader header;
+files::NpyHeader header_of(Entry& entry, Content content) {
+  files::NpyHeader header;
   const std::string head = entry.head(kHeaderBytes);
   try {
-    header = exporting::read_npy_header(head, entry.size());
+    header = files::read_npy_header(head, entry.size());
   } catch (const Error& error) {
     entry.fail("{}", error.what());
   }
@@ -234,7 +234,7 @@ StoredCapture read_npz_capture(const std::filesystem::path& path, ContentOf cont
             path.string(), kMostInflated >> 30);
       }
     }
-    exporting::NpyHeader header;
+    files::NpyHeader header;
     try {
       header = header_of(*entry, content);
     } catch (const Error& error) {

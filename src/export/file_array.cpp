@@ -6,12 +6,14 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/utf8.h"
 #include "export/json.h"
-#include "export/npy.h"
+#include "files/npy.h"
 
 namespace headlight::exporting {
 namespace {
@@ -79,6 +81,11 @@ const char* safetensors_type(const FileArray& array) {
 
 }  // namespace
 
+std::string FileArray::npy_header() const {
+  if (type == ArrayType::Text) return files::npy_header(fmt::format("<U{}", text_length), shape);
+  return files::npy_header(type == ArrayType::F32 ? "<f4" : "<i8", shape);
+}
+
 std::size_t FileArray::value_size() const {
   if (type == ArrayType::Text) return std::size_t{4} * text_length;
   return type == ArrayType::F32 ? 4 : 8;
@@ -88,7 +95,7 @@ std::uint64_t FileArray::byte_count() const { return std::uint64_t{element_count
 
 void write_npy(const std::filesystem::path& path, const FileArray& array, const WriteObserver& observe) {
   AtomicFile file(path);
-  file.append(npy_header(array));
+  file.append(array.npy_header());
   ArrayAppender(file, array.byte_count(), observe).append(array);
   file.finish();
 }

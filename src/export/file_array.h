@@ -28,6 +28,7 @@ struct FileArray {
 
   std::size_t value_size() const;
   std::uint64_t byte_count() const;
+  std::string npy_header() const;
 };
 
 /// Called between the parts of a file with the share of its bytes that is written, 0 … 1; throws to cancel.

@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/staged_path.h"
 #include "export/file_array.h"
-#include "export/npy.h"
 
 namespace headlight::exporting {
 namespace {
@@ -18,7 +17,7 @@ namespace {
 class EntrySource {
  public:
   EntrySource(const FileArray& array, std::uint64_t before, std::uint64_t total, const WriteObserver& observe)
-      : array_(array), before_(before), total_(total), observe_(observe), header_(npy_header(array)) {}
+      : array_(array), before_(before), total_(total), observe_(observe), header_(array.npy_header()) {}
 
   std::uint64_t size() const { return header_.size() + array_.byte_count(); }
   const std::exception_ptr& failure() const { return failure_; }

@@ -28,10 +28,9 @@ constexpr std::size_t kMostDrawnCells = 4'096;  // of more cells the map is an i
 /// The place of a product on the colours, 0.5 at 0.
 Rgb product_color(float value, float reach) { return view::color(view::ColorMap::BlueRed, 0.5F + 0.5F * value / reach); }
 
-class ProductsDrawing final : public Drawing {
+class ProductsDrawing final : public FigureDrawing<ProductsFigure> {
  public:
-  explicit ProductsDrawing(ProductsFigure shown)
-      : figure_(std::move(shown)), metrics_(figure_.style.font), paper_(paper_of(figure_.style)) {
+  explicit ProductsDrawing(ProductsFigure shown) : FigureDrawing(std::move(shown)) {
     const std::size_t columns = figure_.components.size();
     if (columns == 0 || figure_.rows.empty()) throw Error("a figure of products needs at least one key and one component");
     if (columns > kMostProductColumns || figure_.rows.size() > kMostProductRows) {
@@ -45,17 +44,11 @@ class ProductsDrawing final : public Drawing {
       }
     }
     column_ = std::clamp(std::floor(kProductMap / static_cast<float>(columns)), kLeastProduct, kMostProduct);
-    titles_.emplace(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
-                    right() - kMargin, metrics_);
-    top_ = kMargin + titles_->height();
+    top_ = lay_out_titles(right() - kMargin);
     size_ = {right() + kMargin, top_ + kKeyHead + kKeyRow * static_cast<float>(figure_.rows.size()) + kScaleRoom + kMargin};
   }
 
-  glm::vec2 size() const override { return size_; }
-  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
-
-  void draw(Canvas& canvas) const override {
-    titles_->draw(canvas, {kMargin, kMargin}, paper_);
+  void draw_content(Canvas& canvas) const override {
     draw_head(canvas);
     draw_map(canvas);
     for (std::size_t row = 0; row < figure_.rows.size(); ++row) draw_row(canvas, row);
@@ -147,14 +140,9 @@ class ProductsDrawing final : public Drawing {
     canvas.text({map_x() + kScaleWidth, baseline}, view::format_number(reach_, 6), style);
   }
 
-  ProductsFigure figure_;
-  TextMetrics metrics_;
-  Paper paper_;
   float reach_ = 1e-12F;  ///< the largest magnitude of a product
   float column_ = 0.0F;   ///< of a component
-  std::optional<TitleBlock> titles_;
   float top_ = 0.0F;
-  glm::vec2 size_{0.0F};
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "export/run_json.h"
 
-#include "core/atomic_file.h"
 #include "core/json.h"
 
 namespace headlight::exporting {
@@ -110,10 +109,6 @@ std::string encode_run_json(const RunDescription& run) {
   }
   document["stages"] = std::move(stages);
   return to_text(document) + "\n";
-}
-
-void write_run_json(const std::filesystem::path& path, const RunDescription& run) {
-  write_file_atomically(path, encode_run_json(run));
 }
 
 }  // namespace headlight::exporting

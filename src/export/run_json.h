@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,8 +34,6 @@ struct RunDescription {
 };
 
 std::string encode_run_json(const RunDescription& run);
-/// `path` is the file itself, "…/run.json". Throws Error in one line when it can't be written.
-void write_run_json(const std::filesystem::path& path, const RunDescription& run);
 
 /// {"length": n, "lengths": […], "texts": [[…]], "ids": [[…]]}: a list for each batch item, padding as "<pad>" and null;
 /// with padding on the left "starts", the index of each item's first token.

@@ -51,19 +51,4 @@ void decode(ElementType type, const std::byte* from, std::size_t count, float* t
   }
 }
 
-void decode(ElementType type, const std::byte* from, std::size_t count, std::uint16_t* to) {
-  if (type == ElementType::F16) {
-    if (count > 0) std::memcpy(to, from, count * sizeof(std::uint16_t));
-    return;
-  }
-  // In chunks that stay in the cache.
-  constexpr std::size_t kPiece = 1024;
-  std::array<float, kPiece> piece;
-  for (std::size_t begin = 0; begin < count; begin += kPiece) {
-    const std::size_t some = std::min(kPiece, count - begin);
-    decode(type, from + begin / block_numbers(type) * block_bytes(type), some, piece.data());
-    to_halves(piece.data(), some, to + begin);
-  }
-}
-
 }  // namespace headlight::model

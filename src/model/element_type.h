@@ -18,7 +18,5 @@ std::uint32_t block_bytes(ElementType type);
 
 /// `count` numbers, whole blocks, as float32. `from` need not be aligned.
 void decode(ElementType type, const std::byte* from, std::size_t count, float* to);
-/// The same as binary16, rounded to nearest even; F16 keeps its bits.
-void decode(ElementType type, const std::byte* from, std::size_t count, std::uint16_t* to);
 
 }  // namespace headlight::model

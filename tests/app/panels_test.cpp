@@ -4,7 +4,7 @@
 
 #include "app/panel_stage.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/text.h"
 #include "support/sanitizers.h"
 
 namespace panels_test {

@@ -6,13 +6,13 @@
 #include <fstream>
 #include <set>
 
-#include "app/exports/names.h"
+#include "app/exports/export_plan.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
 #include "app/window/png_file.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
-#include "export/npy.h"
+#include "files/npy.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_files_test {
@@ -48,6 +48,14 @@ glm::uvec2 png_size(const fs::path& path) {
 
 void write(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
 
+/// What an export of a window's run announces.
+std::set<std::string> announced_names(const ExportOptions& options, const EngineResult& result) {
+  const RunShapes run{.blocks = result.blocks, .shapes = result.shapes};
+  const std::vector<ExportBlocks> blocks = select_blocks(run, *result.network, options);
+  const std::vector<std::string> names = plan_export(options, blocks, *result.network, *result.input).names(options);
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -79,8 +87,7 @@ TEST_SUITE("gpu") {
       ExportOptions options;
       options.stages = {attention::Stage::Q, attention::Stage::Weights};
       options.formats = {ExportFormat::Png, ExportFormat::Csv, ExportFormat::Npy, ExportFormat::Json};
-      const std::vector<std::string> announced = export_names(options, ui.result().blocks, ui.result().shapes);
-      CHECK(names == std::set<std::string>(announced.begin(), announced.end()));
+      CHECK(names == announced_names(options, ui.result()));
     }
     CHECK_FALSE(ui.window().export_dialog().is_running());
     ui.press(Key::Escape);
@@ -102,7 +109,7 @@ TEST_SUITE("gpu") {
     const auto shape_of = [&](const std::string& name) {
       ui.fill_in("export.folder", (folder.path() / name).string());
       ui.click("export.start");
-      return exporting::decode_npy(read_file(folder.path() / name / "weights.npy")).shape;
+      return files::decode_npy(read_file(folder.path() / name / "weights.npy")).shape;
     };
     CHECK(shape_of("whole") == Shape{1, 1, 1, 40, 40});
     ui.click("export.region.2");
@@ -194,9 +201,7 @@ TEST_SUITE("gpu") {
     static_cast<ExportContents&>(options) = {.stages = {}, .hidden = true, .logits = true};
     options.formats = {ExportFormat::Npy};
     options.inputs = run_inputs(ui.state());
-    const std::vector<std::string> announced =
-        export_names(options, ui.result().blocks, ui.result().shapes, ui.result().network.get());
-    CHECK(std::set<std::string>(announced.begin(), announced.end()) == expected);
+    CHECK(announced_names(options, ui.result()) == expected);
     ui.click("export.start");
     CHECK(files_in(folder.path() / "out") == expected);
   }

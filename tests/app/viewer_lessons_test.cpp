@@ -18,7 +18,7 @@
 #include "app/quantities/evaluation.h"
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"
-#include "export/pixels_png.h"
+#include "files/pixels.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_lessons_test {

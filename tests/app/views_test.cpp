@@ -46,18 +46,6 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("what views say to take from the state is in every session file") {
-    const json state = to_json(State{});
-    for (const View& view : views()) {
-      for (const std::string_view setting : view.settings) {
-        CAPTURE(setting);
-        std::string pointer = fmt::format("/{}", setting);
-        for (char& c : pointer) c = c == '.' ? '/' : c;
-        CHECK(state.contains(json::json_pointer(pointer)));
-      }
-    }
-  }
-
   TEST_CASE("files of every version name views as they always did") {
     CHECK(State{}.view.tab == views().front().id);
     for (const char* tab : {"head", "steps", "predictions", "lines", "text", "model", "heads"}) {

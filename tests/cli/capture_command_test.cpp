@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "capture/captures.h"
-#include "export/npy.h"
+#include "files/npy.h"
 #include "support/deviation.h"
 #include "support/golden.h"
 #include "support/program.h"
@@ -40,7 +40,7 @@ TEST_SUITE("gpu") {
     CHECK(outcome.err == "headlight: note: v is left out: it isn't captured\n");
     const nlohmann::json expected = test::golden("captures/queries_expected.json");
     const auto difference = [&](const std::string& stage) {
-      const Tensor tensor = exporting::decode_npy(read_file(fs::path(out) / (stage + ".npy")));
+      const Tensor tensor = files::decode_npy(read_file(fs::path(out) / (stage + ".npy")));
       return test::deviation(tensor.values, test::flatten(expected.at(stage))).max_abs;
     };
     CHECK(difference("weights") < 1e-7);  // 2.7e-8

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/state/session_file.h"
-#include "export/npy.h"
+#include "files/npy.h"
 #include "model/checkpoint.h"
 #include "support/deviation.h"
 #include "support/golden.h"
@@ -38,7 +38,7 @@ struct Exported {
   fs::path path(const std::string& name) const { return directory.path() / "out" / name; }
   bool has(const std::string& name) const { return fs::exists(path(name)); }
   std::string text(const std::string& name) const { return read_file(path(name)); }
-  Tensor npy(const std::string& name) const { return exporting::decode_npy(text(name + ".npy")); }
+  Tensor npy(const std::string& name) const { return files::decode_npy(text(name + ".npy")); }
   nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(text(name)); }
 
   /// Largest difference of an exported stage and a golden list.

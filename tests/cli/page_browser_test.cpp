@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "export/npy.h"
+#include "files/npy.h"
 #include "support/program.h"
 
 namespace page_browser_test {
@@ -66,7 +66,7 @@ TEST_SUITE("gpu") {
                                            "0-2", "--format", "html,npy", "--out", out});
     INFO(outcome.err);
     REQUIRE(outcome.status == 0);
-    const Tensor weights = exporting::decode_npy(read_file(folder.path() / "weights.npy"));
+    const Tensor weights = files::decode_npy(read_file(folder.path() / "weights.npy"));
     const std::uint32_t tokens = weights.axis(3);
     // The middle of every third cell of the last row, in each head; then the keys, views and theme.
     const std::string probe = R"(
@@ -164,7 +164,7 @@ TEST_SUITE("gpu") {
         run_headlight({"export", "--capture", capture.string(), "--layer", "1", "--format", "html,npy", "--out", out});
     INFO(outcome.err);
     REQUIRE(outcome.status == 0);
-    const Tensor weights = exporting::decode_npy(read_file(folder.path() / "weights.npy"));
+    const Tensor weights = files::decode_npy(read_file(folder.path() / "weights.npy"));
     // When the image is decoded: the map's axes, the readout, and the image in Text, where the pointer chooses a patch.
     const std::string probe = R"(
       const told = {}, find = (id) => document.getElementById(id);

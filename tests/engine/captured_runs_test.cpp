@@ -6,7 +6,7 @@
 
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/token_flow.h"
-#include "app/quantities/difference.h"
+#include "app/quantities/evaluation.h"
 #include "app/state/comparison.h"
 #include "capture/captured_run.h"
 #include "capture/captures.h"

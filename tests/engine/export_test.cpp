@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
-#include "app/exports/names.h"
 #include "app/exports/numbers.h"
 #include "app/exports/plan.h"
 #include "app/quantities/evaluation.h"
@@ -14,7 +14,7 @@
 #include "engine/fake_runner.h"
 #include "engine/reference_runner.h"
 #include "engine/small_export.h"
-#include "export/npy.h"
+#include "files/npy.h"
 #include "support/temporary_directory.h"
 
 namespace export_test {
@@ -32,13 +32,13 @@ struct Exporter {
   FakeRunner runner{"fake", log};
 
   fs::path path(const std::string& name) const { return directory.path() / name; }
-  Tensor npy(const std::string& name) const { return exporting::decode_npy(read_file(path(name))); }
+  Tensor npy(const std::string& name) const { return files::decode_npy(read_file(path(name))); }
   nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(read_file(path(name))); }
   /// Of the last run, what the dialog would have told beforehand.
   std::vector<std::string> told_names(const ExportOptions& options) const {
-    BlockShapes shapes;
-    for (const model::BlockRef block : runner.newest->blocks()) shapes[block] = runner.newest->shape(block);
-    return export_names(options, runner.newest->blocks(), shapes);
+    const inference::Run& run = *runner.newest;
+    const std::vector<ExportBlocks> blocks = select_blocks(run, *run.inputs().network, options);
+    return plan_export(options, blocks, *run.inputs().network, run.inputs().input).names(options);
   }
   std::size_t file_count() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));

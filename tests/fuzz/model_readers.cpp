@@ -27,8 +27,6 @@ void read_columns(const model::Parameter& weight) {
   const std::uint32_t rows = weight.axis(0);
   std::vector<float> numbers(weight.element_count());
   weight.read_columns(0, rows, numbers.data(), rows);
-  std::vector<std::uint16_t> halves(weight.element_count());
-  weight.read_columns_half(0, rows, halves.data(), rows);
 }
 
 void read_tensors(const model::TensorTable& tensors) {

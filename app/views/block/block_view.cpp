@@ -1,15 +1,6 @@
 #include "app/views/open_views.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "app/frame.h"
 #include "app/views/block/block_figure.h"
@@ -19,11 +10,9 @@
 #include "app/views/block/block_walk.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/baseline_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/math_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
-#include "app/widgets/slider_keys.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -67,13 +56,13 @@ void draw_step(Frame& frame, const std::string& step) {
   const float room = ImGui::GetContentRegionAvail().x;
   const glm::vec2 size = measure_math(fonts, fonts.small, step);
   if (size.x > room) {
-    write(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, step, room));
+    write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, step, room));
     return;
   }
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float drop = std::round((ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F);
-  draw_math(ImGui::GetWindowDrawList(), fonts, fonts.small, {at.x, at.y + drop}, frame.ui.theme().text_dim, step);
-  ImGui::Dummy(to_imgui(size));
+  draw_math(fonts, fonts.small, {at.x, at.y + drop}, frame.ui.theme().text_dim, step);
+  ImGui::Dummy(size);
 }
 
 /// Play, pause, one step on or back, the position, speed and "reduce motion", in one row from the cursor on. `step`: what
@@ -82,18 +71,16 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
   const float room = ImGui::GetContentRegionAvail().x;
   const bool is_wide = room >= 560.0F;
   if (walk.is_playing()) {
-    if (draw_button(frame, "Pause", "block.pause", "Stops the walk here (Space).", 56.0F)) walk.pause();
-  } else if (draw_button(frame, "Play", "block.play", "Walks through the layer step by step (Space).", 56.0F)) {
+    if (draw_button(frame, "block.pause", "Pause", "Stops the walk here (Space).", 56.0F)) walk.pause();
+  } else if (draw_button(frame, "block.play", "Play", "Walks through the layer step by step (Space).", 56.0F)) {
     walk.play();
   }
   ImGui::SameLine(0.0F, 4.0F);
-  if (draw_arrow_button(frame, "back", ImGuiDir_Left, "block.back",
-                        "One step back (comma). Enter unfolds the matrix of a step.")) {
+  if (draw_arrow_button(frame, "block.back", ImGuiDir_Left, "One step back (comma). Enter unfolds the matrix of a step.")) {
     walk.go(-1);
   }
   ImGui::SameLine(0.0F, 4.0F);
-  if (draw_arrow_button(frame, "on", ImGuiDir_Right, "block.on",
-                        "One step on (full stop). Enter unfolds the matrix of a step.")) {
+  if (draw_arrow_button(frame, "block.on", ImGuiDir_Right, "One step on (full stop). Enter unfolds the matrix of a step.")) {
     walk.go(1);
   }
   ImGui::SameLine();
@@ -105,8 +92,8 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
   ImGui::SameLine();
   choose_speed(frame);
   ImGui::SameLine();
-  check_box(frame, is_wide ? "reduce motion" : "still", frame.state.block.reduces_motion);
-  mark_last_item(frame, "block.reduce motion", "Steps are shown one after the other, without matrices that move.");
+  check_box(frame, "block.reduce motion", is_wide ? "reduce motion" : "still", frame.state.block.reduces_motion,
+            "Steps are shown one after the other, without matrices that move.");
   if (!is_wide) return;
   ImGui::SameLine();
   draw_step(frame, walk.is_at_end() ? "the whole layer" : step);
@@ -156,10 +143,10 @@ std::string describe_step(const BlockPlan& plan, std::size_t step) {
   return node.operation.empty() ? node.quantity().title : fmt::format("{} → {}", node.operation, node.quantity().title);
 }
 
-void draw_strip(Frame& frame, const BlockSource& source, const BlockNode* node, attention::Cell cell, float height,
+void draw_strip(Frame& frame, const HeadSubject& subject, const BlockNode* node, attention::Cell cell, float height,
                 BlockMemory& memory) {
   if (!node) return draw_arithmetic_strip(frame, {.height = height}, memory.shows_all_terms);
-  const Arithmetic arithmetic = explain_node(frame, source, *node, cell);
+  const Arithmetic arithmetic = explain_node(frame, subject, *node, cell);
   const NumberRef number = number_of(frame, node->id(), cell, arithmetic.result);
   frame.transient.pointed_number = number;
   draw_arithmetic_strip(frame,
@@ -174,20 +161,20 @@ void draw_strip(Frame& frame, const BlockSource& source, const BlockNode* node, 
 
 void draw_unfolded_header(Frame& frame, const BlockNode& node) {
   const shell::Theme& theme = frame.ui.theme();
-  if (draw_button(frame, "Fold", "block.fold", "Goes back to the whole layer (Esc).")) frame.state.block.opened.clear();
+  if (draw_button(frame, "block.fold", "Fold", "Goes back to the whole layer (Esc).")) frame.state.block.opened.clear();
   ImGui::SameLine();
   write_label(frame.ui.fonts().strong, color_of_node(node, theme), node.quantity().title);
   ImGui::SameLine();
-  write(frame.ui.fonts().small, theme.text_dim, fmt::format("{} × {}", node.rows, node.columns));
+  write_text(frame.ui.fonts().small, theme.text_dim, fmt::format("{} × {}", node.rows, node.columns));
   for (const Destination& destination : destinations(node)) {
     ImGui::SameLine();
-    if (draw_button(frame, destination.label, fmt::format("block.to {}", destination.command.substr(5)), destination.tip))
+    if (draw_button(frame, fmt::format("block.to {}", destination.command.substr(5)), destination.label, destination.tip))
       go_to(frame, node, destination);
   }
 }
 
 /// One matrix, large, with its numbers.
-void draw_opened(Frame& frame, const BlockSource& source, const BlockNode& node, BlockMemory& memory) {
+void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node, BlockMemory& memory) {
   draw_unfolded_header(frame, node);
   const float strip = kLowStrip;
   ImGui::BeginChild("unfolded", ImVec2(0.0F, -strip - ImGui::GetStyle().ItemSpacing.y), false,
@@ -208,17 +195,15 @@ void draw_opened(Frame& frame, const BlockSource& source, const BlockNode& node,
   }
   ImGui::EndChild();
   const std::optional<attention::Cell> cell = hovered ? hovered : memory.held;
-  draw_strip(frame, source, cell ? &node : nullptr, cell.value_or(attention::Cell{}), strip, memory);
+  draw_strip(frame, subject, cell ? &node : nullptr, cell.value_or(attention::Cell{}), strip, memory);
 }
 
 /// The flow in a region of this size, which scrolls where maps would be too small, and follows the walk then.
-PointedCell draw_flow(Frame& frame, const BlockSource& source, const BlockPlan& plan, glm::vec2 room, BlockMemory& memory) {
+PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room, BlockMemory& memory) {
   const float width = room.x - ImGui::GetStyle().ScrollbarSize;
   const float least = least_block_height(plan, width);
   memory.room = least > room.y ? glm::vec2(width, least) : room;
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-  ImGui::BeginChild("flow", to_imgui(room), false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
-  ImGui::PopStyleVar();
+  ImGui::BeginChild("flow", room, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
   const std::optional<std::size_t> step = memory.walk.is_at_end() ? std::nullopt : std::optional(memory.walk.step());
   if (std::exchange(memory.step_in_view, step) != step && step && plan.rows > 1) {
     const float down = static_cast<float>(plan.nodes[*step].row) / static_cast<float>(plan.rows - 1);
@@ -226,15 +211,15 @@ PointedCell draw_flow(Frame& frame, const BlockSource& source, const BlockPlan& 
   }
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const PointedCell pointed =
-      draw_block_flow(frame, source, plan, {.origin = at, .size = memory.room}, memory.walk, memory.hovered);
-  ImGui::SetCursorScreenPos(to_imgui(at));
-  ImGui::Dummy(to_imgui(memory.room));
+      draw_block_flow(frame, subject, plan, {.origin = at, .size = memory.room}, memory.walk, memory.hovered);
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy(memory.room);
   ImGui::EndChild();
   return pointed;
 }
 
 /// `corner`: of the view, where a low one has the controls of the walk at the right.
-void draw_whole(Frame& frame, const BlockSource& source, const BlockPlan& plan, bool has_controls_above, glm::vec2 corner,
+void draw_whole(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, bool has_controls_above, glm::vec2 corner,
                 BlockMemory& memory) {
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
@@ -243,15 +228,15 @@ void draw_whole(Frame& frame, const BlockSource& source, const BlockPlan& plan, 
   const float controls = has_controls_above ? 0.0F : kWalkControlsHeight + spacing;
   const float flow_height = std::max(room.y - strip - controls - spacing, 40.0F);
   const PointedCell pointed =
-      draw_flow(frame, source, plan, {room.x, flow_height - (has_controls_above ? 0.0F : 8.0F)}, memory);
-  ImGui::SetCursorScreenPos(
-      to_imgui(has_controls_above ? corner + glm::vec2(room.x - kHeaderTools, 0.0F) : at + glm::vec2(0.0F, flow_height)));
+      draw_flow(frame, subject, plan, {room.x, flow_height - (has_controls_above ? 0.0F : 8.0F)}, memory);
+  ImGui::SetCursorScreenPos(has_controls_above ? corner + glm::vec2(room.x - kHeaderTools, 0.0F)
+                                               : at + glm::vec2(0.0F, flow_height));
   draw_walk_controls(frame, memory.walk, describe_step(plan, memory.walk.step()));
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + room.y - strip));
   if (!pointed.node && frame.state.view.pinned) {
-    return draw_strip(frame, source, plan.find(attention::Stage::Weights), *frame.state.view.pinned, strip, memory);
+    return draw_strip(frame, subject, plan.find(attention::Stage::Weights), *frame.state.view.pinned, strip, memory);
   }
-  draw_strip(frame, source, pointed.node, pointed.cell, strip, memory);
+  draw_strip(frame, subject, pointed.node, pointed.cell, strip, memory);
 }
 
 /// Keys and time.
@@ -274,26 +259,26 @@ void draw_block_panel(Frame& frame, BlockMemory& memory) {
   if (memory.selection != frame.state.selection) memory.held.reset();
   memory.selection = frame.state.selection;
   const std::uint32_t token = token_of_interest(frame);
-  const BlockSource source = read_block(frame);
-  const BlockPlan plan = plan_block(source.subject.block, source.subject.layer, source.subject.geometry.shape);
+  const HeadSubject subject = selected_subject(frame);
+  const BlockPlan plan = plan_block(subject.block, subject.layer, subject.geometry.shape);
   const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
   const bool is_header_low = has_low_header(to_glm(ImGui::GetContentRegionAvail()));
-  draw_block_header(frame, source, token, is_header_low);
+  draw_block_header(frame, subject, token, is_header_low);
   Analysed told{.result = nullptr, .error = {}, .is_done = true};  // tiles, which are differences already
-  if (frame.shows_difference() && !source.is_compared) {
+  if (frame.shows_difference() && !compares_matrices(frame)) {
     told.error = "one of the two runs is a capture, of which only weights are compared";
   }
   draw_comparison(frame, "block", "each matrix", &told);
   if (plan.nodes.empty()) return;
   const BlockNode* opened = plan.find(frame.state.block.opened);
   if (opened) {
-    draw_opened(frame, source, *opened, memory);
-    memory.figure = keep_block(frame, source, plan, memory.room);
+    draw_opened(frame, subject, *opened, memory);
+    memory.figure = keep_block(frame, subject, plan, memory.room);
     return;
   }
   walk_on(frame, plan, memory);
-  draw_whole(frame, source, plan, is_header_low, corner, memory);
-  memory.figure = keep_block(frame, source, plan, memory.room);
+  draw_whole(frame, subject, plan, is_header_low, corner, memory);
+  memory.figure = keep_block(frame, subject, plan, memory.room);
   if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also where Play was pressed just now
 }
 

@@ -1,15 +1,10 @@
 #include "app/views/block/residual_chart.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include "app/analyses/residual_sizes.h"
 #include "app/cells/arithmetic.h"
 #include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -24,10 +19,9 @@ glm::vec2 point_of(const view::Rect& plot, std::size_t layer, std::size_t layers
 }
 
 void draw_curve(const view::Rect& plot, std::span<const float> values, float most, shell::Color color) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const glm::vec2 at = point_of(plot, i, values.size(), values[i], most);
-    list->AddCircleFilled(to_imgui(at), 2.0F, color);
+    ImGui::GetWindowDrawList()->AddCircleFilled(at, 2.0F, color);
     if (i > 0) {
       draw_line(point_of(plot, i - 1, values.size(), values[i - 1], most), at, color, 1.5F);
     }
@@ -36,7 +30,7 @@ void draw_curve(const view::Rect& plot, std::span<const float> values, float mos
 
 void show_tooltip(Frame& frame, const ResidualCurve& curve, std::size_t layer, std::uint32_t token) {
   const std::string where = layer == 0 ? std::string("token vectors") : fmt::format("behind layer {}", layer - 1);
-  explain_rect(frame, last_item_rect(),
+  draw_tooltip(frame, last_item_rect(),
                fmt::format("{}\nmean over tokens: {}\ntoken {}: {}", where, write_number(double{curve.mean[layer]}), token,
                            write_number(double{curve.token[layer]})));
 }
@@ -93,8 +87,8 @@ void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t tok
   }
   draw_curve(plot, curve.token, most, theme.query);
   draw_curve(plot, curve.mean, most, theme.text);
-  ImGui::SetCursorScreenPos(to_imgui(plot.origin - 4.0F));
-  const bool is_clicked = click_area("residual", to_imgui(plot.size + 8.0F));
+  ImGui::SetCursorScreenPos(plot.origin - 4.0F);
+  const bool is_clicked = click_area("residual", plot.size + 8.0F);
   mark_pointer_item(frame, "block.residual chart", "The lengths of the residual stream's vectors. A click selects a layer.");
   if (!ImGui::IsItemHovered()) return;
   const float across = (ImGui::GetIO().MousePos.x - plot.origin.x) / std::max(plot.size.x, 1.0F);

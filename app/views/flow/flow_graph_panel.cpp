@@ -13,8 +13,7 @@
 
 #include "app/shell/click_area.h"
 #include "app/state/comparison.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
@@ -169,8 +168,7 @@ void draw_token_names(Frame& frame, const FlowLayout& layout, const Geometry& ge
                                           frame.ui.theme().text, fitted.c_str());
     } else {
       const std::string fitted = fit_text(font, name, kTurnedNames - 8.0F);
-      draw_turned_text(ImGui::GetWindowDrawList(), font, {x, y + text_width(font, fitted)}, {0.0F, -1.0F},
-                       frame.ui.theme().text, fitted);
+      draw_turned_text(font, {x, y + text_width(font, fitted)}, {0.0F, -1.0F}, frame.ui.theme().text, fitted);
     }
   }
 }

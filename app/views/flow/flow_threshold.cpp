@@ -6,8 +6,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include "app/widgets/ink.h"
-#include "app/widgets/slider_keys.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {

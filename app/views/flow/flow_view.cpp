@@ -19,14 +19,10 @@
 #include "app/views/flow/flow_threshold.h"
 #include "app/views/flow/node_tooltip.h"
 #include "app/widgets/baseline_numbers.h"
-#include "app/widgets/empty_note.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
-#include "app/widgets/segmented.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/slider_keys.h"
 #include "attribution/additive_stack.h"
 #include "export/flow_figure.h"
 
@@ -321,11 +317,10 @@ class FlowView final : public ViewPanel {
       frame.ui.ensure_glyphs(text);
       frame.transient.pointed_number =
           edge_number(choices_, layout_, layout_.edges[*events.hovered_edge], position.batch, threshold_);
-      begin_tooltip(frame, around_pointer());
+      const Tooltip tooltip(frame, around_pointer());
       ImGui::PushTextWrapPos(360.0F);
       ImGui::TextUnformatted(text.c_str());
       ImGui::PopTextWrapPos();
-      end_tooltip(frame);
     }
     if (events.hovered_node) {
       const std::optional<double> mlp = mlp_of(found, *events.hovered_node);

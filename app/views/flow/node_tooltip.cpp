@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/signed_bars.h"
@@ -87,7 +87,7 @@ std::string node_changes(Frame& frame, const FlowNode& node, std::uint32_t batch
 
 void draw_node_tooltip(Frame& frame, const FlowNode& node, std::uint32_t batch, std::optional<double> mlp) {
   const std::string token = predicted_token_text(frame.result, batch, node.token);
-  begin_tooltip(frame, around_pointer());
+  const Tooltip tooltip(frame, around_pointer());
   ImGui::PushTextWrapPos(420.0F);
   {
     const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
@@ -96,7 +96,6 @@ void draw_node_tooltip(Frame& frame, const FlowNode& node, std::uint32_t batch, 
   }
   draw_facts(frame, node, batch, mlp);
   ImGui::PopTextWrapPos();
-  end_tooltip(frame);
 }
 
 }  // namespace headlight::app

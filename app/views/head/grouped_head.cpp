@@ -1,20 +1,13 @@
 #include "app/views/head/grouped_head.h"
 
-#include <algorithm>
-#include <cmath>
-#include <span>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/engine/token_words.h"
 #include "app/quantities/shown_map.h"
 #include "app/views/head/map_legend.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/marginal_bars.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
 
@@ -90,20 +83,19 @@ attention::Tile tile_of(GroupedMap map) {
 void draw_tooltip(Frame& frame, const GroupedHead& head, view::CellPosition cell, const view::Rect& box,
                   const char* row_name) {
   const shell::Theme& theme = frame.ui.theme();
-  begin_tooltip(frame, box);
+  const Tooltip tooltip(frame, box);
   const auto line = [&](const char* role, shell::Color color, const std::string& text) {
-    write(frame.ui.fonts().small, color, role);
+    write_text(frame.ui.fonts().small, color, role);
     ImGui::SameLine(80.0F);
     ImGui::TextUnformatted(text.c_str());
   };
   line(row_name, theme.query, head.queries().labels[cell.row]);
   line("key", theme.key, head.keys().labels[cell.column]);
   line("weight", theme.text_dim, view::format_exact(head.map().tile->at(cell.row, cell.column)));
-  write(frame.ui.fonts().small, theme.text_dim, grouping_text(frame));
-  end_tooltip(frame);
+  write_text(frame.ui.fonts().small, theme.text_dim, grouping_text(frame));
 }
 
-void draw_note(const Frame& frame, const char* text) { write(frame.ui.fonts().body, frame.ui.theme().text_dim, text); }
+void draw_note(const Frame& frame, const char* text) { write_text(frame.ui.fonts().body, frame.ui.theme().text_dim, text); }
 
 }  // namespace
 

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "app/engine/tile_cache.h"
 #include "app/frame.h"
 #include "app/quantities/grouped_map.h"

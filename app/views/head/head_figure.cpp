@@ -1,8 +1,5 @@
 #include "app/views/head/head_figure.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "app/engine/translation.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/figures.h"

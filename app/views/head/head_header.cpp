@@ -1,12 +1,5 @@
 #include "app/views/head/head_parts.h"
 
-#include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/analyses/head_metric_text.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"
@@ -16,15 +9,12 @@
 #include "app/views/head/head_about.h"
 #include "app/widgets/baseline_numbers.h"
 #include "app/widgets/brush.h"
-#include "app/widgets/gain_control.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/head_controls.h"
 #include "app/widgets/head_list.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/math_text.h"
 #include "app/widgets/row_names.h"
-#include "app/widgets/segmented.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
-#include "app/widgets/view_title.h"
 
 namespace headlight::app {
 namespace {
@@ -240,14 +230,12 @@ void draw_subtitle(Frame& frame, const Subtitle& line) {
   float width = 1.0F;
   ImGui::SameLine(0.0F, has_formula ? kTextGap : 0.0F);
   if (has_formula) {
-    width = measure_math(fonts, fonts.body, line.formula).x;
-    draw_math(ImGui::GetWindowDrawList(), fonts, fonts.body, to_glm(ImGui::GetCursorScreenPos()), frame.ui.theme().output,
-              line.formula);
+    width = draw_math(fonts, fonts.body, to_glm(ImGui::GetCursorScreenPos()), frame.ui.theme().output, line.formula);
   }
   ImGui::Dummy(ImVec2(width, ImGui::GetFrameHeight()));
 }
 
-void choose_row_names(Frame& frame) { draw_segmented(frame, "head.rows", row_labels(), frame.state.view.row_names); }
+void choose_row_names(Frame& frame) { choose_segment(frame, "head.rows", row_labels(), frame.state.view.row_names); }
 
 /// Words or tokens, special tokens, and bars: a list that opens. `lists_rows`: and what names the rows.
 void choose_shown(Frame& frame, bool lists_rows) {

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "app/frame.h"
 #include "attention/mask.h"
 #include "view/rect.h"

@@ -1,15 +1,7 @@
 #include "app/views/head/head_view.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-
-#include <fmt/format.h>
-
 #include "app/frame.h"
-#include "app/quantities/shown_map.h"
 #include "app/shell/click_area.h"
-#include "app/shell/imgui_vectors.h"
 #include "app/shell/theme.h"
 #include "app/views/head/head_figure.h"
 #include "app/views/head/head_parts.h"
@@ -18,11 +10,12 @@
 #include "app/views/head/map_legend.h"
 #include "app/views/head/minimap.h"
 #include "app/widgets/brush.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
 #include "app/widgets/marginal_bars.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/viewport.h"
 
@@ -41,7 +34,7 @@ class PaintMarks {
     const Selection& selection = frame_.state.selection;
     const attention::MaskSpec& mask = selected_mask(frame_.state);
     const view::Rect cells = viewport_.visible();
-    ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);
+    ImGui::PushClipRect(cells.origin, cells.end(), true);
     if (mask.documents) draw_documents(*mask.documents);
     const glm::vec2 cell = viewport_.cell_size();
     const bool is_one_head = selection.mean == HeadMean::None;
@@ -134,8 +127,8 @@ std::optional<LockedToken> token_at(const view::Viewport& viewport, MapSide side
 void handle_side(Frame& frame, const view::Viewport& viewport, MapSide side, const view::Rect& labels) {
   if (labels.is_empty()) return;
   const char* name = side == MapSide::Query ? "head.rows_of_labels" : "head.columns_of_labels";
-  ImGui::SetCursorScreenPos(to_imgui(labels.origin));
-  const bool is_clicked = click_area(name, to_imgui(labels.size));
+  ImGui::SetCursorScreenPos(labels.origin);
+  const bool is_clicked = click_area(name, labels.size);
   const bool is_hovered = ImGui::IsItemHovered();
   mark_pointer_item(frame, name,
                     side == MapSide::Query
@@ -160,15 +153,6 @@ void handle_axis_clicks(Frame& frame, const view::Viewport& viewport, glm::vec2 
               {.origin = {cells.origin.x, cells.origin.y - margins.y}, .size = {cells.size.x, margins.y}});
 }
 
-AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real) {
-  const std::uint32_t batch = frame.state.selection.batch;
-  return {.texts = batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr,
-          .count = count,
-          .real = real,
-          .name = "key",
-          .has_indices = frame.transient.aim.shows_indices};
-}
-
 /// Labels of what the pointer is over, on the map or on a token's chip, else of the pinned cell.
 MarkedLabels marked_labels(const Frame& frame) {
   const Transient& transient = frame.transient;
@@ -190,7 +174,7 @@ void draw_crosshair(const view::Viewport& viewport, std::optional<std::uint32_t>
   const view::Rect cells = viewport.visible();
   const view::Rect at = viewport.rect_of({.row = query.value_or(0), .column = key.value_or(0)});
   const glm::vec2 more = glm::max(3.0F - at.size, 0.0F) * 0.5F;
-  ImGui::PushClipRect(to_imgui(cells.origin - 1.0F), to_imgui(cells.end() + 1.0F), true);
+  ImGui::PushClipRect(cells.origin - 1.0F, cells.end() + 1.0F, true);
   if (query && *query < viewport.rows()) {
     outline_rect({cells.origin.x - 3.0F, at.origin.y - more.y}, {cells.end().x + 3.0F, at.end().y + more.y}, color, 0.0F,
                  1.5F);
@@ -215,7 +199,7 @@ void draw_choices(const Frame& frame, const view::Viewport& viewport) {
   const view::Rect cells = viewport.visible();
   const view::Rect first = viewport.rect_of({.row = range->first.query, .column = range->first.key});
   const view::Rect last = viewport.rect_of({.row = range->last.query, .column = range->last.key});
-  ImGui::PushClipRect(to_imgui(cells.origin - 2.0F), to_imgui(cells.end() + 2.0F), true);
+  ImGui::PushClipRect(cells.origin - 2.0F, cells.end() + 2.0F, true);
   fill_rect(first.origin, last.end(), shell::with_alpha(color, 40));
   outline_rect(first.origin, last.end(), color, 0.0F, 2.0F);
   ImGui::PopClipRect();
@@ -303,15 +287,17 @@ void draw_head_panel(Frame& frame, HeadMemory& memory) {
   const model::BlockKind kind = selection.block.kind;
   draw_head_header(frame);
   const view::Region cells = shown_cells(frame, selection.block);
-  AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), cells.row + cells.rows, query_range(frame, kind));
-  rows.name = rows_write_tokens(frame, kind) ? "reads" : "query";
+  AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), cells.row + cells.rows, query_range(frame, kind),
+                                rows_write_tokens(frame, kind) ? "reads" : "query");
   if (is_grouped(frame)) return draw_grouped_map(frame, memory.grouped, rows.name);  // words are those that are read
   const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
   if (written) {
     rows.texts = &*written;
     rows.name = "writes";
   }
-  AxisTokens keys = axis_tokens(frame, frame.result.input->keys(kind), cells.column + cells.columns, key_range(frame, kind));
+  AxisTokens keys =
+      axis_tokens(frame, frame.result.input->keys(kind), cells.column + cells.columns, key_range(frame, kind), "key");
+  rows.has_indices = keys.has_indices = frame.transient.aim.shows_indices;
   const std::optional<PatchImage> query_image = patch_image(frame, MapSide::Query);
   const std::optional<PatchImage> key_image = patch_image(frame, MapSide::Key);
   if (query_image) rows.patches = &*query_image;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <memory>
-
 #include "app/views/head/grouped_head.h"
 #include "app/views/head/row_reveal.h"
 #include "app/views/view.h"

@@ -1,15 +1,8 @@
 #include "app/views/head/map_heatmap.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <imgui.h>
-
 #include "app/quantities/shown_map.h"
-#include "app/shell/imgui_vectors.h"
 #include "app/state/comparison.h"
 #include "app/widgets/baseline_numbers.h"
-#include "app/widgets/cell_numbers.h"
 
 namespace headlight::app {
 namespace {

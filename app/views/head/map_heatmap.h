@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "app/frame.h"
 #include "app/views/head/minimap.h"
 #include "app/widgets/map_layers.h"

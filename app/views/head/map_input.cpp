@@ -1,15 +1,10 @@
 #include "app/views/head/map_input.h"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
 #include <imgui.h>
 #include <glm/geometric.hpp>
 
 #include "app/cells/shown_mask.h"
 #include "app/shell/click_area.h"
-#include "app/shell/imgui_vectors.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/thumbnail.h"
 
@@ -47,8 +42,8 @@ class MapInput {
     }
     clamp_range();
     const view::Rect seen = viewport_.visible();
-    ImGui::SetCursorScreenPos(to_imgui(seen.origin));
-    click_area("map", to_imgui(glm::max(seen.size, 1.0F)));
+    ImGui::SetCursorScreenPos(seen.origin);
+    click_area("map", glm::max(seen.size, 1.0F));
     const bool is_hovered = ImGui::IsItemHovered() && !covered_.contains(pointer());
     if (is_hovered && io_.MouseWheel != 0.0F) zoom_at(pointer(), std::pow(kZoomStep, io_.MouseWheel));
     const std::optional<attention::Cell> cell = cell_at(viewport_, pointer());

@@ -1,16 +1,10 @@
 #include "app/views/head/map_legend.h"
 
-#include <array>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include "app/quantities/shown_map.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/baseline_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/segmented.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "view/not_finite.h"
 
 namespace headlight::app {
@@ -72,7 +66,7 @@ void MapLegend::draw(glm::vec2 at) {
   }
   if (hint_) at.y = draw_hint(at);
   if (has_masked_cells_) {
-    draw_hatched_sample(theme, to_imgui(at));
+    draw_hatched_sample(theme, at);
     put_text(font, {at.x + 20.0F, at.y}, theme.text_dim, "masked");
     at.y += kSwitchHeight;
   }
@@ -91,17 +85,16 @@ void MapLegend::draw(glm::vec2 at) {
 /// How colours follow the weights.
 void MapLegend::draw_scale(glm::vec2 at) {
   const std::array<std::string, 3> labels = {"lin", "√", "log"};
-  ImGui::SetCursorScreenPos(to_imgui(at));
+  ImGui::SetCursorScreenPos(at);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(1.0F, 1.0F));
-  draw_segmented(frame_, "head.spread", labels, frame_.state.view.color_spread, kScalePadding);
+  choose_segment(frame_, "head.spread", labels, frame_.state.view.color_spread, kScalePadding);
   ImGui::PopStyleVar();
 }
 
 /// Returns the y below it.
 float MapLegend::draw_hint(glm::vec2 at) {
-  ImFont* font = frame_.ui.fonts().small;
   const shell::Theme& theme = frame_.ui.theme();
-  ImGui::SetCursorScreenPos(to_imgui(at));
+  ImGui::SetCursorScreenPos(at);
   const float height = kHintLine * static_cast<float>(hint_lines_.size());
   if (click_area("fit range", {kBarRoom - 20.0F, height})) {
     auto& limits = frame_.state.view.color_limits;
@@ -113,7 +106,7 @@ float MapLegend::draw_hint(glm::vec2 at) {
   if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   for (std::size_t line = 0; line < hint_lines_.size(); ++line) {
     const bool is_link = line + 1 == hint_lines_.size();
-    put_text(font, {at.x, at.y + kHintLine * static_cast<float>(line)},
+    put_text(frame_.ui.fonts().small, {at.x, at.y + kHintLine * static_cast<float>(line)},
              is_link ? (is_hovered ? theme.accent_hover : theme.accent) : theme.text, hint_lines_[line]);
   }
   return at.y + height + 10.0F;

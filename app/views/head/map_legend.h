@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "app/frame.h"
 #include "app/views/head/map_heatmap.h"
 #include "app/widgets/range_choice.h"

@@ -1,16 +1,10 @@
 #include "app/views/head/head_parts.h"
 
-#include <algorithm>
-#include <optional>
-#include <utility>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include "app/quantities/shown_map.h"
 #include "app/quantities/strongest.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/token_search.h"
 
 namespace headlight::app {
@@ -58,11 +52,11 @@ void draw_token_search(Frame& frame, const MapTokens& tokens) {
     search.takes_keys = true;  // Enter goes on as often as it is pressed
   }
   ImGui::SameLine();
-  if (draw_button(frame, "Previous", "search.previous", "The token found before (Shift+Enter, Shift+F3)")) --steps;
+  if (draw_button(frame, "search.previous", "Previous", "The token found before (Shift+Enter, Shift+F3)")) --steps;
   ImGui::SameLine();
-  if (draw_button(frame, "Next", "search.next", "The next token found (Enter, F3)")) ++steps;
+  if (draw_button(frame, "search.next", "Next", "The next token found (Enter, F3)")) ++steps;
   ImGui::SameLine();
-  const bool is_closed = draw_button(frame, "Close", "search.close", "Close the search (Esc)");
+  const bool is_closed = draw_button(frame, "search.close", "Close", "Close the search (Esc)");
   const std::vector<std::uint32_t> found = tokens_with(*tokens.keys, search.text);
   if (steps != 0) {
     if (const std::optional<std::size_t> index = step_among(found, pinned_token(frame), steps)) {
@@ -70,8 +64,8 @@ void draw_token_search(Frame& frame, const MapTokens& tokens) {
     }
   }
   ImGui::SameLine();
-  write(frame.ui.fonts().small, frame.ui.theme().text_dim,
-        search.text.empty() ? "" : count_text(found, pinned_token(frame)));
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim,
+             search.text.empty() ? "" : count_text(found, pinned_token(frame)));
   if (is_closed) search.is_open = false;
 }
 

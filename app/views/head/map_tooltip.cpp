@@ -1,10 +1,5 @@
 #include "app/views/head/head_parts.h"
 
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-
 #include "app/cells/arithmetic.h"
 #include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
@@ -12,10 +7,11 @@
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"
 #include "app/widgets/baseline_numbers.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "capture/capture_file.h"
@@ -41,9 +37,9 @@ void draw_token(const Frame& frame, const char* role, shell::Color color, const 
 }
 
 void draw_number(const Frame& frame, const char* name, const std::string& value, ImFont* font) {
-  write(frame.ui.fonts().small, frame.ui.theme().text_dim, name);
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, name);
   ImGui::SameLine(kNumberColumn);
-  write(font, frame.ui.theme().text, value);
+  write_text(font, frame.ui.theme().text, value);
 }
 
 /// The bias that was painted onto the cell, or its weight in a painted pattern.
@@ -59,20 +55,16 @@ void draw_painted_number(const Frame& frame, attention::Cell cell, const attenti
   if (bias != 0.0F) draw_number(frame, "painted", fmt::format("{:+.4g} added to the score", bias), frame.ui.fonts().body);
 }
 
-const std::vector<std::string>* texts_of(const Frame& frame, const model::TokenBatch& tokens) {
-  const std::uint32_t batch = frame.state.selection.batch;
-  return batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr;
-}
-
 /// The row's token, or what is written and what is read there, and the column's.
 void draw_tokens(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   const shell::Theme& theme = frame.ui.theme();
   const model::ModelInput& input = *frame.result.input;
+  const std::uint32_t item = frame.state.selection.batch;
   const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
   if (written) draw_token(frame, "writes", theme.query, &*written, cell.query, MapSide::Query);
-  draw_token(frame, rows_write_tokens(frame, kind) ? "reads" : "query", theme.query, texts_of(frame, input.queries(kind)),
+  draw_token(frame, rows_write_tokens(frame, kind) ? "reads" : "query", theme.query, line_texts(input.queries(kind), item),
              cell.query, MapSide::Query);
-  draw_token(frame, "key", theme.key, texts_of(frame, input.keys(kind)), cell.key, MapSide::Key);
+  draw_token(frame, "key", theme.key, line_texts(input.keys(kind), item), cell.key, MapSide::Key);
 }
 
 std::string number_text(std::optional<float> value) {
@@ -85,8 +77,8 @@ void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, 
                std::optional<float> received) {
   ImFont* mono = frame.ui.fonts().mono;
   if (row.key) {
-    const std::vector<std::string>* keys = texts_of(frame, frame.result.input->keys(kind));
-    const std::string token = keys && *row.key < keys->size() ? fmt::format(" at \u201C{}\u201D", (*keys)[*row.key]) : "";
+    const std::string* text = token_text(frame.result.input->keys(kind), frame.state.selection.batch, *row.key);
+    const std::string token = text != nullptr ? fmt::format(" at \u201C{}\u201D", *text) : "";
     draw_number(frame, "row's largest", fmt::format("{:.3f}{}", row.largest, token), mono);
     draw_number(frame, "row entropy", fmt::format("{:.3f} nats", row.entropy), mono);
   }
@@ -113,7 +105,7 @@ void draw_change(Frame& frame, attention::Cell cell) {
   const TileQuery map =
       shown_map(frame.state.selection, selected_tile(frame, shown_stage(frame.state), {}), shows_norms(frame.state));
   TileNumbers changes(frame, map.block, map.batch, map.head);
-  const std::optional<float> change = changes.cell(difference_of(map.quantity), cell);
+  const std::optional<float> change = changes.value(difference_of(map.quantity), cell.query, cell.key);
   draw_number(frame, difference_caption(frame.state), number_text(change), frame.ui.fonts().mono);
 }
 
@@ -138,12 +130,11 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell, const view::Rect& box)
   const shell::FontSet& fonts = frame.ui.fonts();
   const model::BlockKind kind = selection.block.kind;
   if (selection.mean != HeadMean::None) {
-    begin_tooltip(frame, box);
+    const Tooltip tooltip(frame, box);
     draw_tokens(frame, kind, cell);
     ImGui::Separator();
     draw_mean(frame, kind, cell);
     draw_change(frame, cell);
-    end_tooltip(frame);
     return;
   }
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
@@ -151,7 +142,7 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell, const view::Rect& box)
   const std::optional<float> scaled = numbers.value(Stage::Scaled, cell.query, cell.key);
   const std::optional<NumberSource::Softmax> softmax = numbers.softmax(cell.query);
 
-  begin_tooltip(frame, box);
+  const Tooltip tooltip(frame, box);
   draw_tokens(frame, kind, cell);
   ImGui::Separator();
   const bool has_weights = !softmax || softmax->sum != 0.0F;  // NaN: it has some that aren't numbers
@@ -178,12 +169,11 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell, const view::Rect& box)
   if (!reason.empty() && !is_hidden_by_file) draw_number(frame, "masked by", reason, fonts.body);
   draw_painted_number(frame, cell, mask.spec());
   if (softmax && !std::isfinite(softmax->sum)) {
-    write(fonts.small, theme.warning, "A score of this row isn't finite: none of its weights is a number.");
+    write_text(fonts.small, theme.warning, "A score of this row isn't finite: none of its weights is a number.");
   }
   if (!has_weights) {
-    write(fonts.small, theme.warning, "This query sees no key: its row has no weights.");
+    write_text(fonts.small, theme.warning, "This query sees no key: its row has no weights.");
   }
-  end_tooltip(frame);
 }
 
 }  // namespace headlight::app

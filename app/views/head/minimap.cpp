@@ -1,14 +1,11 @@
 #include "app/views/head/minimap.h"
 
-#include <algorithm>
-
-#include <imgui.h>
 #include <glm/common.hpp>
 #include <glm/vector_relational.hpp>
 
 #include "app/shell/click_area.h"
-#include "app/shell/imgui_vectors.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -33,8 +30,8 @@ Minimap::Minimap(Frame& frame, const MapRoom& room)
   is_shown_ = viewport.zoom() > kLeastZoom && longest >= kLeastCells && has_room;
   if (!is_shown_) return;
   area_ = {.origin = glm::round(glm::vec2(seen.end().x - kInset - size.x, seen.origin.y + kInset)), .size = size};
-  ImGui::SetCursorScreenPos(to_imgui(area_.origin));
-  click_area("minimap", to_imgui(area_.size));
+  ImGui::SetCursorScreenPos(area_.origin);
+  click_area("minimap", area_.size);
   frame.mark("head.minimap", area_);
   if (!ImGui::IsItemActive()) return;
   const glm::vec2 part = (to_glm(ImGui::GetIO().MousePos) - area_.origin) / area_.size;

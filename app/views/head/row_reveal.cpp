@@ -1,11 +1,8 @@
 #include "app/views/head/row_reveal.h"
 
-#include <utility>
-
 #include <imgui.h>
 
 #include "app/engine/generation.h"
-#include "app/shell/imgui_vectors.h"
 
 namespace headlight::app {
 
@@ -37,7 +34,7 @@ void RowReveal::draw(Frame& frame, const view::Viewport& viewport) const {
   const std::uint32_t end = is_square ? *row_ + 1 : viewport.columns();
   const view::Rect last = viewport.rect_of({.row = *row_, .column = end - 1});
   const view::Rect start = viewport.rect_of({.row = *row_, .column = 0});
-  ImGui::PushClipRect(to_imgui(cells.origin - 2.0F), to_imgui(cells.end() + 2.0F), true);
+  ImGui::PushClipRect(cells.origin - 2.0F, cells.end() + 2.0F, true);
   const float reached = start.origin.x + part_ * (last.end().x - start.origin.x);
   fill_rect({reached, start.origin.y}, last.end(), frame.ui.theme().missing);
   outline_rect(start.origin - 1.0F, last.end() + 1.0F, frame.ui.theme().accent, 0.0F, 1.5F);

@@ -14,9 +14,8 @@
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/scored_heads.h"
 #include "app/widgets/baseline_numbers.h"
-#include "app/widgets/empty_note.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/segmented.h"
 
 namespace headlight::app {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <imgui.h>
 
+#include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/ink.h"
 
 namespace headlight::app {
 

@@ -11,9 +11,9 @@
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/scored_heads.h"
 #include "app/widgets/baseline_numbers.h"
+#include "app/widgets/head_controls.h"
 #include "app/widgets/head_subject.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/kind_choice.h"
 #include "app/widgets/token_line.h"
 #include "view/number_format.h"
 

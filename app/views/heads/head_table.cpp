@@ -11,9 +11,8 @@
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/baseline_numbers.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
 #include "app/widgets/shown_tile.h"
 
 namespace headlight::app {

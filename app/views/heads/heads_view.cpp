@@ -1,5 +1,5 @@
 #include "app/views/heads/heads_view.h"
-#include "app/widgets/copy_button.h"
+#include "app/widgets/controls.h"
 
 #include <array>
 #include <optional>
@@ -13,13 +13,8 @@
 #include "app/exports/metrics_panels.h"
 #include "app/state/comparison.h"
 #include "app/views/heads/find_panel.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
-#include "app/widgets/segmented.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
-#include "app/widgets/view_title.h"
 
 namespace headlight::app {
 namespace {

@@ -12,7 +12,7 @@
 #include "app/cells/shown_mask.h"
 #include "app/shell/click_area.h"
 #include "app/views/heads/find_panel.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {

@@ -15,10 +15,9 @@
 #include "app/views/heads/pattern_pad.h"
 #include "app/views/heads/scored_heads.h"
 #include "app/widgets/baseline_numbers.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/kind_choice.h"
-#include "app/widgets/line_layout.h"
 #include "app/widgets/signed_bars.h"
 #include "attention/expression.h"
 
@@ -86,9 +85,8 @@ class PatternPanel final : public FindPanel {
     if (choices.pattern != HeadPattern::Uniform) {
       constexpr const char* kLabel = "minus chance";
       continue_line(ImGui::CalcTextSize(kLabel).x + ImGui::GetFrameHeight(), kPatternGap);
-      check_box(frame, kLabel, frame.state.heads.subtracts_chance);
-      mark_last_item(frame, "heads.chance",
-                     "Takes off what attention that is spread evenly over the visible keys would put there.");
+      check_box(frame, "heads.chance", kLabel, frame.state.heads.subtracts_chance,
+                "Takes off what attention that is spread evenly over the visible keys would put there.");
     }
     if (choices.pattern == HeadPattern::Typed && !type_pattern(frame)) return;
     const AnalysisQuery query = pattern_query(frame.state.selection, choices.pattern, accepted_);

@@ -9,9 +9,9 @@
 #include <imgui.h>
 
 #include "app/widgets/baseline_numbers.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/head_map.h"
 #include "app/widgets/head_map_figure.h"
-#include "app/widgets/ink.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 #include "export/float_text.h"

@@ -13,8 +13,7 @@
 #include "app/shell/heatmap_renderer.h"
 #include "app/state/comparison.h"
 #include "app/widgets/color_bar.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
 
 namespace headlight::app {

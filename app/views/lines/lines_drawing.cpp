@@ -1,19 +1,10 @@
 #include "app/views/lines/lines_drawing.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/exports/line_set.h"
 #include "app/exports/shaded_text.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/row_names.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "export/lines_figure.h"
 #include "view/color_map.h"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "app/exports/line_set.h"
 #include "app/frame.h"
 #include "app/views/lines/line_layout.h"

@@ -1,22 +1,11 @@
 #include "app/views/lines/lines_header.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-
 #include "app/cells/stage_text.h"
 #include "app/shell/click_area.h"
 #include "app/state/comparison.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
-#include "app/widgets/segmented.h"
-#include "app/widgets/slider_keys.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
-#include "app/widgets/view_title.h"
 #include "view/head_palette.h"
 
 namespace headlight::app {
@@ -73,7 +62,7 @@ void draw_threshold(Frame& frame) {
 void choose_part(Frame& frame) {
   const std::array<std::string, 5> labels = {"all", "A → A", "A → B", "B → A", "B → B"};
   continue_line(segmented_width(frame, labels), kGap);
-  draw_segmented(frame, "lines.pair", labels, frame.state.view.lines.pair_part);
+  choose_segment(frame, "lines.pair", labels, frame.state.view.lines.pair_part);
 }
 
 /// What the pointer is over changes the number. So the number decides neither where the text begins nor how high the header
@@ -114,9 +103,7 @@ class Legend {
     // "selected", "all" and "none" are as wide as seven chips at most.
     const float rows = std::ceil((static_cast<float>(heads_) + 7.0F) / across);
     const float height = std::min(rows, kMostChipRows) * (kChipHeight + kChipGap);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
     ImGui::BeginChild("legend", {0.0F, height}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleVar();
     origin_ = at_ = to_glm(ImGui::GetCursorScreenPos());
     end_x_ = origin_.x + width;
     const shell::ControlGroup group(frame_.ui.keyboard(), "heads");
@@ -148,14 +135,14 @@ class Legend {
     if (at_.x > origin_.x && at_.x + width > end_x_) at_ = {origin_.x, at_.y + (kChipHeight + kChipGap)};
     const view::Rect rect{.origin = at_, .size = {width, kChipHeight}};
     at_.x += width + kChipGap;
-    ImGui::SetCursorScreenPos(to_imgui(rect.origin));
+    ImGui::SetCursorScreenPos(rect.origin);
     return rect;
   }
 
   void draw_chip(std::uint32_t head) {
     const view::Rect rect = place(chip_width());
     const std::string name = fmt::format("lines.head.{}", head);
-    const bool is_clicked = click_area(name.c_str(), to_imgui(rect.size));
+    const bool is_clicked = click_area(name.c_str(), rect.size);
     const bool is_hovered = ImGui::IsItemHovered();
     mark_last_item(frame_, name, "A click hides the head or shows it beside the others, a double click shows it alone.");
     if (is_hovered) hovered_ = head;
@@ -188,7 +175,7 @@ class Legend {
 
   bool draw_word(const char* word, const char* name, const char* tip) {
     const view::Rect rect = place(std::ceil(text_width(font_, word)) + 12.0F);
-    const bool is_clicked = click_area(name, to_imgui(rect.size));
+    const bool is_clicked = click_area(name, rect.size);
     mark_last_item(frame_, name, tip);
     const shell::Theme& theme = frame_.ui.theme();
     put_text(font_, {rect.origin.x + 6.0F, rect.origin.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "app/exports/line_set.h"
 #include "app/frame.h"
 

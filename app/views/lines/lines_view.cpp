@@ -1,22 +1,14 @@
 #include "app/views/open_views.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/cells/stage_text.h"
 #include "app/exports/line_figure.h"
 #include "app/views/lines/line_layout.h"
 #include "app/views/lines/lines_drawing.h"
 #include "app/views/lines/lines_header.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/row_names.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
 
@@ -62,9 +54,7 @@ class LinesView final : public ViewPanel {
     const std::optional<std::uint32_t> hovered_head = draw_lines_header(frame, has_pair, set_);
     frame.transient.hovered.reset();
     draw_names(frame, sides);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
     ImGui::BeginChild("lines", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleVar();
     draw_area(frame, sides, has_pair, hovered_head);
     ImGui::EndChild();
   }
@@ -218,9 +208,8 @@ class LinesView final : public ViewPanel {
     const std::string text = fmt::format("head {}: {} \u201C{}\u201D \u2192 {} \u201C{}\u201D: {}", line->head,
                                          sides.queries.name, sides.queries.labels.at(line->query), sides.keys.name,
                                          sides.keys.labels.at(line->key), view::format_exact(line->weight));
-    begin_tooltip(frame, around_pointer());
+    const Tooltip tooltip(frame, around_pointer());
     ImGui::TextUnformatted(text.c_str());
-    end_tooltip(frame);
     return line;
   }
 

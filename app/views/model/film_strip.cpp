@@ -1,15 +1,8 @@
 #include "app/views/model/film_strip.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/slider_keys.h"
+#include "app/cells/stage_text.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -35,7 +28,7 @@ bool draw_slider(Frame& frame, const char* name, const char* label, std::uint32_
                  const std::string& text, float width, const char* explanation) {
   ImGui::AlignTextToFramePadding();
   const float left = ImGui::GetCursorPosX();
-  write(frame.ui.fonts().small, frame.ui.theme().text_dim, label);
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, label);
   ImGui::SameLine(left + kLabel);
   ImGui::SetNextItemWidth(std::max(width - kLabel, 40.0F));
   auto position = static_cast<int>(value);
@@ -50,14 +43,6 @@ bool draw_slider(Frame& frame, const char* name, const char* label, std::uint32_
   is_moved = step_by_keys(frame, position, 0, static_cast<int>(std::max(count, 1U)) - 1, 1) || is_moved;
   if (is_moved) value = static_cast<std::uint32_t>(position);
   return is_moved;
-}
-
-std::string token_text(const Frame& frame, std::uint32_t token) {
-  if (!frame.result.input) return {};
-  const model::TokenBatch& tokens = frame.result.input->queries(frame.state.selection.block.kind);
-  const std::uint32_t item = frame.state.selection.batch;
-  if (item >= tokens.texts.size() || token >= tokens.texts[item].size()) return {};
-  return tokens.texts[item][token];
 }
 
 }  // namespace
@@ -84,7 +69,10 @@ void FilmStrip::handle_keys(Frame& frame) {
 void FilmStrip::draw_token_slider(Frame& frame, float width) {
   const std::uint32_t count = selected_shape(frame).queries;
   std::uint32_t token = token_.value_or(count - 1);
-  const std::string text = token_text(frame, token);
+  const std::string* known = frame.result.input ? token_text(frame.result.input->queries(frame.state.selection.block.kind),
+                                                             frame.state.selection.batch, token)
+                                                : nullptr;
+  const std::string text = known != nullptr ? *known : "";
   frame.ui.ensure_glyphs(text);
   const std::string shown = token_ ? fmt::format("up to token {} of {}  \u201C{}\u201D", token, count, frame.ui.shaped(text))
                                    : fmt::format("all {} tokens", count);

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "app/widgets/head_list.h"
 
 namespace headlight::app {

@@ -1,16 +1,10 @@
 #include "app/views/neuron/key_rows.h"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include "app/shell/click_area.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/csv.h"
 #include "export/float_text.h"
@@ -49,12 +43,6 @@ std::vector<float> query_vector(const NeuronPair& pair) {
   return query;
 }
 
-std::uint64_t revision_of(std::span<const float> values, std::uint64_t seed) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL ^ seed;  // FNV-1a
-  for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3ULL;
-  return hash;
-}
-
 /// Draws the visible part of the map.
 class KeyRows {
  public:
@@ -63,11 +51,8 @@ class KeyRows {
 
   KeyRowsEvents draw() {
     draw_head();
-    const ImVec2 tooltip_padding = ImGui::GetStyle().WindowPadding;
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
     ImGui::BeginChild("keys", ImVec2(0.0F, 0.0F), false);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, tooltip_padding);
     origin_ = to_glm(ImGui::GetCursorScreenPos());
     width_ = ImGui::GetContentRegionAvail().x;
     scroll_to_chosen();
@@ -77,11 +62,10 @@ class KeyRows {
     end_ = std::min(static_cast<std::uint32_t>((scrolled + height) / kRowHeight) + 1, shape_.keys);
     draw_products();
     draw_rows();
-    ImGui::SetCursorScreenPos(to_imgui(origin_));
+    ImGui::SetCursorScreenPos(origin_);
     ImGui::Dummy(ImVec2(1.0F, kRowHeight * static_cast<float>(shape_.keys)));
-    ImGui::PopStyleVar();
     ImGui::EndChild();
-    ImGui::PopStyleVar(2);
+    ImGui::PopStyleVar();
     return events_;
   }
 
@@ -116,7 +100,6 @@ class KeyRows {
 
   void draw_products() {
     const view::Rect area = map_area();
-    ImDrawList* list = ImGui::GetWindowDrawList();
     const std::vector<float> query = query_vector(pair_);
     memory_.products.assign(std::size_t{end_ - first_} * shape_.d_k, std::nanf(""));
     float reach = 1e-12F;
@@ -139,19 +122,11 @@ class KeyRows {
       fill_rect(area, frame_.ui.theme().missing);
       return;
     }
-    shell::HeatmapImage image;
-    shell::use_theme(image, frame_.ui.theme());
+    shell::HeatmapImage image = signed_image(frame_, memory_.products, end_ - first_, reach);
     image.key = kPlace;
-    image.rows = end_ - first_;
-    image.columns = shape_.d_k;
-    image.values = memory_.products;
-    image.revision = revision_of(memory_.products, first_);
-    image.color_map = signed_colors();
-    image.low = -reach;
-    image.high = reach;
     image.area = area;
     image.grid_from = 1e6F;
-    frame_.ui.heatmaps().draw(list, image);
+    frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   }
 
   void draw_rows() {
@@ -164,8 +139,8 @@ class KeyRows {
     for (std::uint32_t key = first_; key < end_; ++key) {
       const view::Rect row{.origin = {origin_.x, origin_.y + static_cast<float>(key) * kRowHeight},
                            .size = {width_, kRowHeight}};
-      ImGui::SetCursorScreenPos(to_imgui(row.origin));
-      if (click_area(fmt::format("{}", key).c_str(), to_imgui(row.size))) events_.clicked = key;
+      ImGui::SetCursorScreenPos(row.origin);
+      if (click_area(fmt::format("{}", key).c_str(), row.size)) events_.clicked = key;
       mark_last_item(frame_, fmt::format("neuron.key row.{}", key),
                      "The products of the query with this key; a click pins it.");
       if (key == pair_.cell.key) frame_.ui.keyboard().prefer_last();

@@ -1,11 +1,5 @@
 #include "app/views/neuron/neuron_figure.h"
 
-#include <span>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/cells/stage_text.h"
 #include "app/widgets/shown_tile.h"
 #include "core/error.h"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "app/frame.h"
 #include "app/views/neuron/neuron_pair.h"
 #include "export/drawing.h"

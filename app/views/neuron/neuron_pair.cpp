@@ -2,8 +2,6 @@
 
 #include <numeric>
 
-#include <fmt/format.h>
-
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "app/cells/score_chain.h"
 #include "app/frame.h"
 #include "app/widgets/head_subject.h"

@@ -2,14 +2,6 @@
 #include "app/views/open_views.h"
 #include "view/number_format.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <memory>
-#include <optional>
-
-#include <fmt/format.h>
-
 #include "app/cells/stage_text.h"
 #include "app/frame.h"
 #include "app/state/comparison.h"
@@ -17,16 +9,13 @@
 #include "app/views/neuron/neuron_figure.h"
 #include "app/views/neuron/neuron_pair.h"
 #include "app/views/neuron/product_table.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
-#include "app/widgets/segmented.h"
 #include "app/widgets/signed_bars.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "app/widgets/token_line.h"
-#include "app/widgets/view_title.h"
 
 namespace headlight::app {
 namespace {
@@ -132,7 +121,8 @@ std::string about(const Frame& frame, const HeadSubject& subject) {
   std::string text = fmt::format("{} · d_k = {}", kind_name(frame.result, subject.block.kind), shape.d_k);
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
   if (kv_heads < shape.heads) {
-    text += fmt::format(" · k is of KV head {}, which {} heads share", subject.kv_head(), shape.heads / kv_heads);
+    text += fmt::format(" · k is of KV head {}, which {} heads share", kv_head_of(shape, subject.geometry.head),
+                        shape.heads / kv_heads);
   }
   if (subject.rotary(frame)) text += " · RoPE turns q and k by their positions";
   if (subject.layer && subject.layer->weights && subject.layer->weights->query_norm) text += " · q and k are normed";
@@ -145,11 +135,11 @@ void draw_tools(Frame& frame, NeuronMemory& memory) {
       segmented_width(frame, form_labels()) + segmented_width(frame, order_labels()) + copy + 2.0F * kToolGap;
   const float at = ImGui::GetContentRegionMax().x - width;
   if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
-  draw_segmented(frame, "neuron.form", form_labels(), frame.state.neuron.form);
+  choose_segment(frame, "neuron.form", form_labels(), frame.state.neuron.form);
   ImGui::SameLine(0.0F, kToolGap);
-  draw_segmented(frame, "neuron.order", order_labels(), frame.state.neuron.order);
+  choose_segment(frame, "neuron.order", order_labels(), frame.state.neuron.order);
   ImGui::SameLine(0.0F, kToolGap);
-  if (draw_button(frame, "Copy", "neuron.copy")) memory.copies = true;
+  if (draw_button(frame, "neuron.copy", "Copy")) memory.copies = true;
 }
 
 void draw_header(Frame& frame, const HeadSubject& subject, NeuronMemory& memory) {
@@ -236,7 +226,7 @@ void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   memory.hovered.reset();
   std::optional<std::uint32_t> hovered = before;
   const glm::vec2 size = is_wide ? glm::vec2(room.x - kGap - kChainWidth, 0.0F) : glm::vec2(0.0F, room.y * 0.55F);
-  ImGui::BeginChild("parts", to_imgui(size), false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  ImGui::BeginChild("parts", size, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   draw_pair_title(frame, pair);
   const std::optional<std::uint32_t> last = hovered;
   bool is_hovered = ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows);
@@ -306,7 +296,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   frame.transient.hovered_stage = attention::Stage::Weights;
   frame.transient.pointed_number = number_of(frame, attention::to_string(attention::Stage::Weights), cell);
   if (!memory.shown.is_known()) {
-    write(frame.ui.fonts().body, frame.ui.theme().text_dim, "The query and the key are being computed.");
+    write_text(frame.ui.fonts().body, frame.ui.theme().text_dim, "The query and the key are being computed.");
     return;
   }
   if (frame.state.neuron.form == NeuronForm::AllKeys) {

@@ -1,17 +1,10 @@
 #include "app/views/neuron/product_table.h"
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/shell/heatmap_renderer.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -60,24 +53,8 @@ std::vector<Vector> vectors_of(const Frame& frame, const NeuronPair& pair, bool 
   return vectors;
 }
 
-/// Changes with the values.
-std::uint64_t revision_of(std::span<const float> values) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
-  for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3ULL;
-  return hash;
-}
-
 shell::HeatmapImage image_of(const Frame& frame, const Vector& vector) {
-  shell::HeatmapImage image;
-  shell::use_theme(image, frame.ui.theme());
-  image.rows = 1;
-  image.columns = static_cast<std::uint32_t>(vector.values.size());
-  image.values = vector.values;
-  image.color_map = signed_colors();
-  image.low = -vector.reach;
-  image.high = vector.reach;
-  image.revision = revision_of(vector.values);
-  return image;
+  return signed_image(frame, vector.values, 1, vector.reach);
 }
 
 /// "component 3 · q −0.124 · k 0.552 · product −0.068", and which component RoPE turns it with.
@@ -92,9 +69,8 @@ std::string describe(const NeuronPair& pair, std::uint32_t component) {
 }
 
 void show_component_tooltip(Frame& frame, const NeuronPair& pair, std::uint32_t component, const view::Rect& box) {
-  begin_tooltip(frame, box);
-  write(frame.ui.fonts().mono_small, frame.ui.theme().text, describe(pair, component));
-  end_tooltip(frame);
+  const Tooltip tooltip(frame, box);
+  write_text(frame.ui.fonts().mono_small, frame.ui.theme().text, describe(pair, component));
 }
 
 /// The range of bars: always with zero in it, so that a bar's length is its value.
@@ -168,19 +144,17 @@ float product_strips_height(const NeuronPair& pair) {
 
 void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std::uint32_t>& hovered) {
   const shell::Theme& theme = frame.ui.theme();
-  ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
   const view::Rect all{.origin = at + glm::vec2(kStripLabel, 0.0F),
                        .size = {std::max(width - kStripLabel - 1.0F, 8.0F), product_strips_height(pair) - kStripGap}};
   std::uint64_t place = kStripPlace;
   for (const Vector& vector : vectors_of(frame, pair, true)) {
-    put_text(font, {at.x, at.y}, vector.color, vector.label);
+    put_text(frame.ui.fonts().small, {at.x, at.y}, vector.color, vector.label);
     shell::HeatmapImage image = image_of(frame, vector);
     image.key = place++;
     image.area = {.origin = {all.origin.x, at.y}, .size = {all.size.x, kStripHeight}};
-    frame.ui.heatmaps().draw(list, image);
+    frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
     draw_frame(image.area, theme.border);
     at.y += kStripHeight + kStripGap;
   }
@@ -212,11 +186,8 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
   const float inner = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
   draw_table_head(frame, vectors, head, inner);
   ImGui::Dummy(ImVec2(1.0F, kProductHeaderHeight - ImGui::GetStyle().ItemSpacing.y));
-  const ImVec2 tooltip_padding = ImGui::GetStyle().WindowPadding;
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
   ImGui::BeginChild("products", ImVec2(0.0F, 0.0F), false);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, tooltip_padding);
   frame.mark("neuron.products", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
   ImFont* digits = frame.ui.fonts().mono_small;
   ImGuiListClipper clipper;
@@ -247,9 +218,8 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
       ImGui::Dummy(ImVec2(1.0F, kProductRowHeight));
     }
   }
-  ImGui::PopStyleVar();
   ImGui::EndChild();
-  ImGui::PopStyleVar(2);
+  ImGui::PopStyleVar();
 }
 
 }  // namespace headlight::app

@@ -8,8 +8,7 @@
 
 #include "app/analyses/kept_activation.h"
 #include "app/state/comparison.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/slider_keys.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {

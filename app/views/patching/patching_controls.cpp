@@ -6,11 +6,9 @@
 #include <fmt/format.h>
 
 #include "app/state/comparison.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/kind_choice.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/head_controls.h"
 #include "app/widgets/prediction_bars.h"
-#include "app/widgets/segmented.h"
 
 namespace headlight::app {
 namespace {

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/state/comparison.h"
-#include "app/widgets/empty_note.h"
-#include "app/widgets/ink.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {

@@ -11,9 +11,7 @@
 #include "app/analyses/head_metric_text.h"
 #include "app/analyses/path_patching.h"
 #include "app/views/patching/patching_text.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/line_layout.h"
-#include "app/widgets/segmented.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {

@@ -6,8 +6,7 @@
 #include <fmt/format.h>
 
 #include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/map_cell.h"
 
 namespace headlight::app {

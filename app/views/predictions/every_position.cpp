@@ -1,17 +1,11 @@
 #include "app/views/predictions/every_position.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-
 #include "app/shell/click_area.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/size_text.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

@@ -1,19 +1,12 @@
 #include "app/views/predictions/logit_lens.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-
-#include <fmt/format.h>
-
 #include "app/cells/provenance.h"
 #include "app/exports/shown_predictions.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/size_text.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -46,7 +39,7 @@ void draw_cell(Frame& frame, const inference::Candidate& candidate, const Predic
   if (has_room) {
     put_text(font, {box.end().x - kEdge - percent_width, y}, ink, percent);
   }
-  if (ImGui::IsMouseHoveringRect(to_imgui(box.origin), to_imgui(box.end())) && ImGui::IsWindowHovered()) {
+  if (ImGui::IsMouseHoveringRect(box.origin, box.end()) && ImGui::IsWindowHovered()) {
     outline_rect(box, frame.ui.theme().crosshair, 3.0F, 1.5F);
     draw_candidate_tooltip(frame, candidate, box, nullptr);
     frame.transient.pointed_number =

@@ -1,14 +1,5 @@
 #include "app/views/open_views.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <span>
-#include <string>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/cells/provenance.h"
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"
@@ -17,15 +8,13 @@
 #include "app/state/comparison.h"
 #include "app/views/predictions/every_position.h"
 #include "app/views/predictions/logit_lens.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/form.h"
 #include "app/widgets/head_controls.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
-#include "app/widgets/segmented.h"
 #include "app/widgets/size_text.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -99,7 +88,7 @@ void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
   if (!remark.empty()) {
     ImGui::SameLine();
     ImGui::AlignTextToFramePadding();
-    write(frame.ui.fonts().small, theme.text_dim, remark);
+    write_text(frame.ui.fonts().small, theme.text_dim, remark);
     frame.mark("generate.remark", last_item_rect());
   }
 }
@@ -126,10 +115,12 @@ void draw_mask_offer(Frame& frame, const PredictionPosition& position) {
   const std::optional<std::uint32_t> mask = mask_token(frame.result);
   if (position.kind != Kind::InPlace || !mask) return;
   const std::string label = fmt::format("Put {} here", candidate_label(frame.result, *mask));
-  if (draw_button(frame, label.c_str(), "prediction.mask")) put_token(frame.state, frame.result, position, *mask);
+  if (draw_button(frame, "prediction.mask", label.c_str())) put_token(frame.state, frame.result, position, *mask);
 }
 
-void draw_caption(Frame& frame, const std::string& text) { write(frame.ui.fonts().small, frame.ui.theme().text_dim, text); }
+void draw_caption(Frame& frame, const std::string& text) {
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
+}
 
 /// What the outlines are, and the token whose chance has changed most, which may be none of those on screen.
 void draw_change(Frame& frame, const inference::Distribution& now, const inference::Distribution& before,
@@ -145,8 +136,8 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
   text += change(most) < 5e-4 ? " \u00B7 hardly any difference"
                               : fmt::format(" \u00B7 most: \u201C{}\u201D {} \u2192 {}", label,
                                             percent_text(before.chances[most]), percent_text(now.chances[most]));
-  write(frame.ui.fonts().small, frame.ui.theme().text,
-        fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x));
+  write_text(frame.ui.fonts().small, frame.ui.theme().text,
+             fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x));
   mark_last_item(frame, "prediction.change", text.c_str());
 }
 
@@ -255,7 +246,7 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
   draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position);
   draw_mask_offer(frame, position);
   const std::vector<std::string> positions = {"this position", "every position"};
-  draw_segmented(frame, "prediction.positions", positions, shows_every);
+  choose_segment(frame, "prediction.positions", positions, shows_every);
   ImGui::Spacing();
   if (shows_every) {
     if (const std::optional<std::uint32_t> clicked = draw_every_position(frame, position)) {
@@ -275,7 +266,7 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
   ImGui::BeginChild("layers", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar);
   draw_head_controls(frame);
   ImGui::Spacing();
-  write(frame.ui.fonts().strong, frame.ui.theme().text, "Logit lens");
+  write_text(frame.ui.fonts().strong, frame.ui.theme().text, "Logit lens");
   mark_last_item(frame, "lens.title",
                  "The state after a layer goes through the final norm and the unembedding, as if the layers behind it "
                  "were not there.");

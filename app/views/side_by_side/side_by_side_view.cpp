@@ -1,33 +1,20 @@
 #include "app/views/open_views.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-#include <imgui.h>
 #include <glm/geometric.hpp>
 
 #include "app/analyses/head_metric_text.h"
 #include "app/exports/figures.h"
 #include "app/quantities/shown_map.h"
 #include "app/shell/click_area.h"
-#include "app/shell/imgui_vectors.h"
 #include "app/state/comparison.h"
 #include "app/views/side_by_side/sides_choice.h"
 #include "app/widgets/color_bar.h"
-#include "app/widgets/empty_note.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
 #include "app/widgets/map_layers.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
-#include "app/widgets/view_title.h"
 #include "export/panels_figure.h"
 
 namespace headlight::app {
@@ -91,12 +78,6 @@ void set_shared_colors(shell::HeatmapImage& image, const State& state, float lar
 
 /// A number of a cell that may not be known yet.
 std::string cell_text(const std::optional<float>& value) { return value ? fmt::format("{:.4f}", *value) : "\u2026"; }
-
-AxisTokens tokens_of(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real,
-                     const char* name) {
-  const std::uint32_t batch = frame.state.selection.batch;
-  return {.texts = batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr, .count = count, .real = real, .name = name};
-}
 
 /// What is asked for a region of one of the maps.
 TileQuery query_of(const Frame& frame, TileQuery map, const view::Region& region) {
@@ -181,8 +162,8 @@ class SideBySideView final : public ViewPanel {
       const bool is_baseline =
           side == 1 && frame.state.side_by_side.right == SideMap::Baseline && frame.result.reference_input;
       const model::ModelInput& input = is_baseline ? *frame.result.reference_input : *frame.result.input;
-      queries_.at(side) = tokens_of(frame, input.queries(kind), shape.queries, query_range(frame, kind), "query");
-      keys_.at(side) = tokens_of(frame, input.keys(kind), shape.keys, key_range(frame, kind), "key");
+      queries_.at(side) = axis_tokens(frame, input.queries(kind), shape.queries, query_range(frame, kind), "query");
+      keys_.at(side) = axis_tokens(frame, input.keys(kind), shape.keys, key_range(frame, kind), "key");
     }
     keep(frame, left, right, shape);
     ImGui::Dummy({0.0F, kAbove});
@@ -266,9 +247,9 @@ class SideBySideView final : public ViewPanel {
   void handle_pointer(Frame& frame, view::Viewport shown, std::size_t side, const TileQuery& map) {
     const ImGuiIO& io = ImGui::GetIO();
     const glm::vec2 pointer = to_glm(io.MousePos);
-    ImGui::SetCursorScreenPos(to_imgui(shown.visible().origin));
+    ImGui::SetCursorScreenPos(shown.visible().origin);
     ImGui::PushID(static_cast<int>(side));
-    click_area("cells", to_imgui(glm::max(shown.visible().size, 1.0F)));
+    click_area("cells", glm::max(shown.visible().size, 1.0F));
     ImGui::PopID();
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_hovered && io.MouseWheel != 0.0F) shown = shown.zoomed_at(pointer, std::pow(kWheelZoom, io.MouseWheel));
@@ -307,7 +288,7 @@ class SideBySideView final : public ViewPanel {
     if (!is_inside) return;
     const view::Rect cell = shown.rect_of({.row = at->query, .column = at->key});
     const view::Rect cells = shown.visible();
-    ImGui::PushClipRect(to_imgui(cells.origin - 2.0F), to_imgui(cells.end() + 2.0F), true);
+    ImGui::PushClipRect(cells.origin - 2.0F, cells.end() + 2.0F, true);
     const shell::Color color = frame.ui.theme().text;
     outline_rect({cells.origin.x - 1.0F, cell.origin.y}, {cells.end().x + 1.0F, cell.end().y}, color);
     outline_rect({cell.origin.x, cells.origin.y - 1.0F}, {cell.end().x, cells.end().y + 1.0F}, color);
@@ -316,7 +297,8 @@ class SideBySideView final : public ViewPanel {
 
   void draw_tooltip(Frame& frame, const Side& left, const Side& right, Cell cell, const view::Rect& box) const {
     const auto number = [&](const Side& side) {
-      return TileNumbers(frame, side.map.block, side.map.batch, side.map.head).cell(side.map.quantity, cell);
+      return TileNumbers(frame, side.map.block, side.map.batch, side.map.head)
+          .value(side.map.quantity, cell.query, cell.key);
     };
     const std::optional<float> a = number(left), b = number(right);
     const auto sentence = [&](std::size_t side) {
@@ -326,11 +308,10 @@ class SideBySideView final : public ViewPanel {
     std::string tokens = sentence(0);
     if (sentence(1) != tokens) tokens = fmt::format("left {}, right {}", tokens, sentence(1));
     frame.ui.ensure_glyphs(tokens);
-    begin_tooltip(frame, box);
+    const Tooltip tooltip(frame, box);
     ImGui::TextUnformatted(tokens.c_str());
     const std::string difference = a && b ? fmt::format("{:+.4f}", *a - *b) : "\u2026";
     ImGui::Text("left %s, right %s, left \u2212 right %s", cell_text(a).c_str(), cell_text(b).c_str(), difference.c_str());
-    end_tooltip(frame);
   }
 
   /// What both maps have in common, and the colours of both.
@@ -342,7 +323,7 @@ class SideBySideView final : public ViewPanel {
       set_shared_colors(colors, frame.state, largest);
       draw_small_color_bar(frame, bar, colors);
     }
-    ImGui::SetCursorScreenPos(to_imgui(area.origin));
+    ImGui::SetCursorScreenPos(area.origin);
     frame.ui.ensure_glyphs(text);
     write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, text,
                   ImGui::GetCursorPosX() + area.size.x - (has_bar ? kBarWidth + kMapGap : 0.0F));

@@ -1,34 +1,17 @@
 #include "app/views/side_by_side/sides_choice.h"
 
-#include <algorithm>
-#include <optional>
-#include <vector>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include "app/analyses/head_metric_text.h"
+#include "app/analyses/head_order.h"
 #include "app/analyses/head_similarity.h"
 #include "app/state/comparison.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/kind_choice.h"
-#include "app/widgets/line_layout.h"
-#include "app/widgets/segmented.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/head_controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr float kBetween = 8.0F;
-
-/// All heads of the selected kind of attention, layer by layer.
-std::vector<HeadRef> heads_of_kind(const Frame& frame) {
-  std::vector<HeadRef> heads;
-  for (const auto& [block, shape] : frame.result.shapes) {
-    if (block.kind != frame.state.selection.block.kind) continue;
-    for (std::uint32_t head = 0; head < shape.heads; ++head) heads.push_back({.block = block, .head = head});
-  }
-  return heads;
-}
 
 /// The head whose weights differ most from the selected one's; none while that isn't known, or can't be.
 std::optional<HeadRef> most_unlike(Frame& frame) {
@@ -55,7 +38,7 @@ void choose_other(Frame& frame, const HeadRef& head) {
 
 /// Steps through all heads, from the last one to the first.
 void step_other(Frame& frame, const HeadRef& other, int step) {
-  const std::vector<HeadRef> heads = heads_of_kind(frame);
+  const std::vector<HeadRef> heads = heads_of_kind(frame.result.shapes, frame.state.selection.block.kind);
   const auto found = std::ranges::find(heads, other);
   if (found == heads.end()) return;
   const auto count = static_cast<int>(heads.size()), at = static_cast<int>(found - heads.begin());
@@ -64,7 +47,7 @@ void step_other(Frame& frame, const HeadRef& other, int step) {
 
 bool draw_control(Frame& frame, const char* label, const char* name, const char* explanation) {
   continue_line(button_width(label), kBetween);
-  return draw_button(frame, label, name, explanation);
+  return draw_button(frame, name, label, explanation);
 }
 
 /// Which head is on the right: the one before, the next one, the left one's place.
@@ -109,7 +92,7 @@ void choose_sides(Frame& frame, const HeadRef& other) {
   SideMap& right = frame.state.side_by_side.right;
   write_label(frame.ui.fonts().body, frame.ui.theme().text_dim, "Beside it:");
   continue_line(segmented_width(frame, labels), kBetween);
-  draw_segmented(frame, "side_by_side.right", labels, right);
+  choose_segment(frame, "side_by_side.right", labels, right);
   if (right == SideMap::OtherHead) {
     choose_other_head(frame, other);
   } else if (right == SideMap::Baseline && !frame.state.compare.baseline) {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "app/frame.h"
 #include "attention/mask.h"
 #include "attention/stage.h"

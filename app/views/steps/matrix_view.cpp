@@ -1,20 +1,13 @@
 #include "app/views/steps/matrix_view.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include "app/shell/click_area.h"
 #include "app/views/steps/step_text.h"
 #include "app/widgets/baseline_numbers.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/color_bar.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/math_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "view/head_palette.h"
 
 namespace headlight::app {
@@ -53,34 +46,30 @@ float below(const MatrixPlan& plan) { return kBarHeight + (scrolls_columns(plan)
 void draw_axes_names(const Frame& frame, const MatrixView& view, glm::vec2 at) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const std::string rows = view.row_axis + " ↓";
   const shell::Color row_color = view.plan.stage.is_weight()      ? theme.text_dim
                                  : view.plan.stage.has_key_rows() ? theme.key
                                                                   : theme.query;
-  draw_math(list, fonts, fonts.small, at, row_color, rows);
-  const float width = measure_math(fonts, fonts.small, rows).x;
-  draw_math(list, fonts, fonts.small, {at.x + width + 12.0F, at.y}, view.plan.stage.is_map() ? theme.key : theme.text_dim,
+  const float width = draw_math(fonts, fonts.small, at, row_color, rows);
+  draw_math(fonts, fonts.small, {at.x + width + 12.0F, at.y}, view.plan.stage.is_map() ? theme.key : theme.text_dim,
             view.column_axis + " →");
 }
 
 void draw_caption(const Frame& frame, const MatrixView& view) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const float x = view.cells().origin.x;
   float y = view.origin.y;
   const shell::Color role = step_color(view.plan.stage, theme);
   const char* symbol = step_symbol(view.plan.stage);
-  draw_math(list, fonts, fonts.strong, {x, y}, role, symbol);
-  const float symbol_width = measure_math(fonts, fonts.strong, symbol).x;
+  const float symbol_width = draw_math(fonts, fonts.strong, {x, y}, role, symbol);
   if (view.title != symbol) {
     put_text(fonts.body, {x + symbol_width + 7.0F, y}, theme.text, view.title);
   }
   y += kTitleHeight;
-  draw_math(list, fonts, fonts.body, {x, y}, theme.text_dim, view.formula);
+  draw_math(fonts, fonts.body, {x, y}, theme.text_dim, view.formula);
   y += kFormulaHeight;
-  draw_math(list, fonts, fonts.small, {x, y}, theme.text_dim, view.shape);
+  draw_math(fonts, fonts.small, {x, y}, theme.text_dim, view.shape);
   y += kShapeHeight;
   draw_axes_names(frame, view, {x, y});
   if (view.remark.empty()) return;
@@ -176,10 +165,10 @@ struct Cells {
   std::uint32_t place = kMatrixPlace;
 };
 
-Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
+Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const HeadSubject& subject) {
   if (view.plan.stage.is_stage()) return {.shown_tile = find_tile(frame, view.query(frame))};
   constexpr std::uint32_t kOtherPlaces = 0x5700;  // their requests only name sizes
-  const StepValues::Known* known = values.find(frame, view.plan.stage, layer, view.window());
+  const StepValues::Known* known = values.find(frame, view.plan.stage, subject, view.window());
   const std::uint32_t place = kOtherPlaces + static_cast<std::uint32_t>(*step_symbol(view.plan.stage)) +
                               static_cast<std::uint32_t>(step_name(view.plan.stage).back()) * 128U +
                               view.plan.first_column * 0x10000U;
@@ -191,11 +180,10 @@ Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const
           .place = place};
 }
 
-void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
+void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const HeadSubject& subject) {
   const shell::Theme& theme = frame.ui.theme();
   const view::Rect cells = view.cells();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const auto [shown_tile, place] = find_cells(frame, view, values, layer);
+  const auto [shown_tile, place] = find_cells(frame, view, values, subject);
   if (!shown_tile.tile) {
     fill_rect(cells, theme.missing);
     return;
@@ -209,7 +197,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   } else {
     set_difference_colors(image, shown_tile.facts->range, 1e-6F);
   }
-  frame.ui.heatmaps().draw(list, image);
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   // Colours near the ground's would vanish into it.
   outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, theme.border);
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *shown_tile.tile);
@@ -223,8 +211,8 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
 std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& name, const view::Rect& track, bool is_upright,
                                              std::uint32_t first, std::uint32_t shown, std::uint32_t count) {
   const shell::Theme& theme = frame.ui.theme();
-  ImGui::SetCursorScreenPos(to_imgui(track.origin - 2.0F));
-  click_area(name.c_str(), to_imgui(track.size + 4.0F));
+  ImGui::SetCursorScreenPos(track.origin - 2.0F);
+  click_area(name.c_str(), track.size + 4.0F);
   mark_last_item(frame, name, is_upright ? "Scrolls through the rows." : "Scrolls through the columns.");
   const bool is_held = ImGui::IsItemActive();
   const glm::length_t axis = is_upright ? 1 : 0;
@@ -296,17 +284,17 @@ std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, glm::vec2 
 }
 
 void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values,
-                 const StepLayer& layer) {
+                 const HeadSubject& subject) {
   const view::Rect cells = view.cells();
   frame.mark(fmt::format("steps.{}", step_name(view.plan.stage)), cells);
   // The tile is requested in any case; what is scrolled out of the view is not drawn.
   const float bottom = cells.end().y + below(view.plan);
-  if (!ImGui::IsRectVisible(to_imgui(view.origin), {cells.end().x, bottom})) {
+  if (!ImGui::IsRectVisible(view.origin, {cells.end().x, bottom})) {
     if (view.plan.stage.is_stage()) frame.ask(view.query(frame));
     return;
   }
   draw_caption(frame, view);
-  draw_cells(frame, view, values, layer);
+  draw_cells(frame, view, values, subject);
   draw_row_labels(frame, view);
   draw_column_labels(frame, view);
   draw_heads(frame, view);

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "app/cells/cell_sources.h"
 #include "app/cells/step_values.h"
 #include "app/frame.h"
@@ -51,7 +46,8 @@ glm::vec2 measure_matrix(const Frame& frame, const MatrixView& view);
 std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, glm::vec2 point);
 
 /// `values` and `layer`: of matrices that are no stage.
-void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values, const StepLayer& layer);
+void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values,
+                 const HeadSubject& subject);
 
 /// The scroll bars of a matrix that isn't shown as a whole; moving one changes `scroll`, and so does the wheel over the
 /// cells (with Shift the columns) where `takes_wheel`. Returns whether the wheel is the matrix's now and not the page's.

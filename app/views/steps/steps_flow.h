@@ -1,9 +1,5 @@
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
-
 #include "app/cells/cell_sources.h"
 #include "app/frame.h"
 #include "app/views/steps/matrix_view.h"

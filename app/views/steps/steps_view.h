@@ -1,9 +1,5 @@
 #pragma once
 
-#include <map>
-#include <memory>
-#include <optional>
-
 #include "app/cells/step_matrix.h"
 #include "app/cells/step_values.h"
 #include "app/exports/steps_panels.h"

@@ -1,19 +1,11 @@
 #include "app/views/text/text_side.h"
 
-#include <algorithm>
-#include <cmath>
-#include <span>
-#include <string_view>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/exports/shaded_text.h"
 #include "app/quantities/shown_map.h"
 #include "app/shell/shaped_text.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "export/lines_figure.h"
 #include "view/color_map.h"
@@ -76,7 +68,6 @@ class BlockPainter {
     if (block_.image) draw_image();
     std::optional<std::uint32_t> hovered;
     const bool is_pointed_at = ImGui::IsWindowHovered();
-    const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
     for (std::uint32_t token = part.begin; token < part.end; ++token) {
       const view::Rect rect = rect_of(token);
       if (is_patch(token)) {
@@ -84,14 +75,13 @@ class BlockPainter {
       } else {
         draw_token(token, rect);
       }
-      if (is_pointed_at && rect.contains(pointer)) hovered = token;
+      if (is_pointed_at && rect.contains(to_glm(ImGui::GetIO().MousePos))) hovered = token;
     }
     if (has_weights() && !block_.image && part.end > part.begin) draw_numbers(part);
     if (hovered && block_.image) draw_patch_tooltip(*hovered);
     if (hovered && block_.tokens[*hovered].is_piece && *hovered < block_.labels.size()) {
-      begin_tooltip(frame_, rect_of(*hovered));
+      const Tooltip tooltip(frame_, rect_of(*hovered));
       ImGui::TextUnformatted(fmt::format("token {}: {}", *hovered, block_.labels[*hovered]).c_str());
-      end_tooltip(frame_);
     }
     ImGui::Dummy({block_.measures.width, lines.height});
     return hovered;
@@ -156,13 +146,13 @@ class BlockPainter {
     const glm::vec2 size(text_width(font, text), font_size(font));
     if (size.x + 4.0F > rect.size.x || size.y + 2.0F > rect.size.y) return;
     const glm::vec2 at = glm::round(rect.center() - size * 0.5F);
-    list_->AddText(font, size.y, to_imgui(at + 1.0F), shell::with_alpha(theme_.background, 200), text.c_str());
-    list_->AddText(font, size.y, to_imgui(at), theme_.text, text.c_str());
+    list_->AddText(font, size.y, at + 1.0F, shell::with_alpha(theme_.background, 200), text.c_str());
+    list_->AddText(font, size.y, at, theme_.text, text.c_str());
   }
 
   void draw_patch_tooltip(std::uint32_t token) const {
     const auto place = block_.image->grid.place(token);
-    begin_tooltip(frame_, rect_of(token));
+    const Tooltip tooltip(frame_, rect_of(token));
     {
       const Ink ink(frame_.ui.fonts().strong, theme_.text);
       const std::string name =
@@ -177,7 +167,6 @@ class BlockPainter {
         ImGui::TextUnformatted(fmt::format("{} {}", name, view::format_exact(weight(token))).c_str());
       }
     }
-    end_tooltip(frame_);
   }
 
   void draw_token(std::uint32_t token, const view::Rect& rect) const {

@@ -1,24 +1,13 @@
 #include "app/views/open_views.h"
 
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <string>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/exports/shaded_text.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"
 #include "app/views/text/text_side.h"
-#include "app/widgets/ink.h"
-#include "app/widgets/label_text.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
-#include "app/widgets/segmented.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
-#include "app/widgets/view_title.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -66,9 +55,7 @@ class TextView final : public ViewPanel {
         .ui = &frame.ui, .is_cross = is_cross, .chosen = chosen, .shades = shades, .title = title(frame.state.selection)};
     frame.transient.hovered.reset();
     const std::optional<LockedToken> before = std::exchange(hovered_, std::nullopt);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
     ImGui::BeginChild("text", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
-    ImGui::PopStyleVar();
     frame.mark("text.area", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
     follow_locked(frame, chosen, is_cross);
     if (is_cross) {
@@ -153,9 +140,7 @@ class TextView final : public ViewPanel {
   }
 
   void draw_header(Frame& frame, bool is_cross, LockedToken chosen, const TextShades& shades) {
-    const shell::FontSet& fonts = frame.ui.fonts();
-    const Selection& selection = frame.state.selection;
-    draw_view_title(frame, title(selection));
+    draw_view_title(frame, title(frame.state.selection));
     frame.mark("text.title", last_item_rect());
     choose_mean(frame);
     if (!is_cross) choose_side(frame);
@@ -171,7 +156,7 @@ class TextView final : public ViewPanel {
                                                  difference_caption(frame.state), largest)
                                    : fmt::format(": the strongest colour is a weight of {}.", largest);
     text += frame.state.view.locked ? " Esc releases it." : " Point at another token, or click to keep it.";
-    const Ink ink(fonts.small, frame.ui.theme().text_dim);
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
     ImGui::PushTextWrapPos(0.0F);
     ImGui::TextUnformatted(text.c_str());
     ImGui::PopTextWrapPos();
@@ -206,22 +191,21 @@ class TextView final : public ViewPanel {
   static void choose_mean(Frame& frame) {
     const std::array<std::string, 3> labels = {"head", "layer's mean", "mean of all"};
     continue_line(segmented_width(frame, labels), kGap);
-    draw_segmented(frame, "text.mean", labels, frame.state.selection.mean);
+    choose_segment(frame, "text.mean", labels, frame.state.selection.mean);
   }
 
   static void choose_side(Frame& frame) {
     const std::array<std::string, 2> labels = {"attends to", "is attended by"};
     continue_line(segmented_width(frame, labels), kGap);
-    draw_segmented(frame, "text.side", labels, frame.state.view.text_side);
+    choose_segment(frame, "text.side", labels, frame.state.view.text_side);
   }
 
   static void draw_caption(Frame& frame, const char* text, shell::Color color) {
-    write(frame.ui.fonts().small, color, text);
+    write_text(frame.ui.fonts().small, color, text);
   }
 
   void draw_block(Frame& frame, MapSide side, const TextBlock& block, const char* name, LockedToken chosen,
                   const TextShades& shades) {
-    const std::optional<LockedToken>& locked = frame.state.view.locked;
     const auto on_this_side = [&](const std::optional<LockedToken>& token) {
       return token && token->side == side ? std::optional(token->token) : std::nullopt;
     };
@@ -229,7 +213,7 @@ class TextView final : public ViewPanel {
                           .name = name,
                           .shades = chosen.side == side ? nullptr : &shades,
                           .chosen = on_this_side(chosen),
-                          .locked = on_this_side(locked),
+                          .locked = on_this_side(frame.state.view.locked),
                           .muted = &muted_};
     if (const auto hovered = draw_text_block(frame, block, marks)) point_at(frame, {side, *hovered});
   }
@@ -266,10 +250,7 @@ class TextView final : public ViewPanel {
     if (locked == std::exchange(locked_, locked) || !locked || is_cross) return;
     if (chosen.token >= queries_.lines.tokens.size()) return;
     const view::Rect& rect = queries_.lines.tokens[chosen.token];
-    const float bottom = rect.end().y + 8.0F - ImGui::GetWindowHeight();
-    const float top = rect.end().y - queries_.measures.line_height;
-    if (ImGui::GetScrollY() > top) ImGui::SetScrollY(top);
-    if (ImGui::GetScrollY() < bottom) ImGui::SetScrollY(bottom);
+    scroll_into_view(rect.end().y - queries_.measures.line_height, rect.end().y + 8.0F);
   }
 
   std::optional<BlocksOf> made_for_;

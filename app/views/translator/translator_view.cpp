@@ -1,13 +1,8 @@
 #include "app/views/translator/translator_view.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "app/widgets/ink.h"
-#include "app/widgets/line_layout.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/prompt_box.h"
+#include "app/widgets/text.h"
 #include "app/widgets/token_side.h"
 
 namespace headlight::app {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "app/widgets/prompt_panel.h"
 
 namespace headlight::app {

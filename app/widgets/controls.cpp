@@ -1,0 +1,224 @@
+#include "app/widgets/controls.h"
+
+#include "app/widgets/tooltips.h"
+
+namespace headlight::app {
+namespace {
+
+void show_tooltip(Frame& frame, std::string_view text) {
+  if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled) || !frame.ui.wants_tooltip()) return;
+  draw_tooltip(frame, last_item_rect(), text);
+}
+
+float label_width(ImFont* font, const std::string& label, float padding) {
+  return std::ceil(text_width(font, label)) + 2.0F * padding;
+}
+
+}  // namespace
+
+Tooltip::Tooltip(Frame& frame, const view::Rect& explained) : frame_(frame) {
+  constexpr float kAway = 8.0F, kWide = 0.25F, kHigh = 0.4F;  // parts of the window
+  const glm::vec2 window = frame.ui.size(), middle = explained.center();
+  const bool is_wide = explained.size.x > kWide * window.x || explained.size.x > 3.0F * explained.size.y;
+  if (explained.size.y <= kHigh * window.y) {
+    // The side on which there is more room: the pivot is the tooltip's corner or edge that comes to the place.
+    const float near_pointer = std::clamp(pointer_position().x, explained.origin.x, explained.end().x);
+    const bool goes_right = (is_wide ? near_pointer : middle.x) < 0.5F * window.x, goes_down = middle.y < 0.6F * window.y;
+    const float beside = goes_right ? explained.end().x + kAway : explained.origin.x - kAway;
+    const float below = goes_down ? explained.end().y + kAway : explained.origin.y - kAway;
+    const glm::vec2 at =
+        is_wide ? glm::vec2(near_pointer, below) : glm::vec2(beside, goes_down ? explained.origin.y : explained.end().y);
+    ImGui::SetNextWindowPos(at, ImGuiCond_Always, {goes_right ? 0.0F : 1.0F, goes_down ? 0.0F : 1.0F});
+  }
+  ImGui::BeginTooltip();
+}
+
+Tooltip::~Tooltip() {
+  frame_.mark("tooltip", window_rect());
+  ImGui::EndTooltip();
+}
+
+void draw_tooltip(Frame& frame, const view::Rect& explained, std::string_view text) {
+  constexpr float kTooltipWidth = 280.0F;
+  const Tooltip tooltip(frame, explained);
+  write_wrapped(frame.ui.fonts().small, frame.ui.theme().text, text, kTooltipWidth);
+}
+
+view::Rect around_pointer() {
+  constexpr float kReach = 8.0F;
+  return {.origin = pointer_position() - kReach, .size = glm::vec2(2.0F * kReach)};
+}
+
+void mark_last_item(Frame& frame, std::string name, const char* explanation) {
+  frame.ui.keyboard().offer_last_item();
+  mark_pointer_item(frame, std::move(name), explanation);
+}
+
+void mark_pointer_item(Frame& frame, std::string name, const char* explanation) {
+  const std::string_view text = explanation ? std::string_view(explanation) : tooltip_of(name);
+  show_tooltip(frame, text);
+  if (frame.tips) frame.tips->insert_or_assign(name, std::string(text));
+  frame.last_control = {name, last_item_rect()};
+  // The window's flag is cleared once a whole frame had it.
+  if (frame.transient.aim.scrolls && frame.transient.aim.control == name) ImGui::SetScrollHereY();
+  frame.mark(std::move(name), last_item_rect());
+}
+
+void open_below_last_item(const Frame& frame) {
+  const view::Rect item = last_item_rect();
+  if (frame.ui.keyboard().is_active()) ImGui::SetNextWindowPos({item.origin.x, item.end().y}, ImGuiCond_Appearing);
+}
+
+void explain_last_item(Frame& frame, const char* text) {
+  if (!text) return;
+  show_tooltip(frame, text);
+  const auto& [name, rect] = frame.last_control;
+  if (frame.tips && rect == last_item_rect()) frame.tips->insert_or_assign(name, text);
+}
+
+bool draw_button(Frame& frame, std::string name, const char* label, const char* explanation, float width) {
+  const bool is_clicked = ImGui::Button(label, {width, 0.0F});
+  mark_last_item(frame, std::move(name), explanation);
+  return is_clicked;
+}
+
+bool draw_small_button(Frame& frame, std::string name, const char* label, const char* explanation) {
+  const bool is_clicked = ImGui::SmallButton(label);
+  mark_last_item(frame, std::move(name), explanation);
+  return is_clicked;
+}
+
+bool draw_arrow_button(Frame& frame, std::string name, ImGuiDir direction, const char* explanation, bool is_enabled) {
+  ImGui::BeginDisabled(!is_enabled);
+  const bool is_clicked = ImGui::ArrowButton(name.c_str(), direction);
+  ImGui::EndDisabled();
+  mark_last_item(frame, std::move(name), explanation);
+  return is_clicked;
+}
+
+bool check_box(Frame& frame, std::string name, const char* label, bool& value, const char* explanation) {
+  ImGui::PushStyleColor(ImGuiCol_Border, frame.ui.theme().text_dim);
+  const bool is_changed = ImGui::Checkbox(label, &value);
+  ImGui::PopStyleColor();
+  mark_last_item(frame, std::move(name), explanation);
+  return is_changed;
+}
+
+bool draw_copy_button(Frame& frame, std::string name, const char* explanation) {
+  continue_line_at_right(button_width(kCopyCsv), kCopyGap);
+  return draw_button(frame, std::move(name), kCopyCsv, explanation);
+}
+
+float segmented_width(const Frame& frame, std::span<const std::string> labels, float padding) {
+  float width = 0.0F;
+  for (const std::string& label : labels) width += label_width(frame.ui.fonts().small, label, padding);
+  return width;
+}
+
+bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen,
+                    float padding) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 start = ImGui::GetCursorScreenPos();
+  const float height = ImGui::GetFrameHeight();
+  const float rounding = ImGui::GetStyle().FrameRounding;
+  float whole = 0.0F;
+  for (const std::string& label : labels) whole += label_width(font, label, padding);
+  const ImVec2 end(start.x + whole, start.y + height);
+  list->AddRectFilled(start, end, theme.field, rounding);
+  bool has_changed = false;
+  float x = start.x;
+  ImGui::PushID(name);
+  const shell::ControlGroup group(frame.ui.keyboard(), "segments");
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const float width = label_width(font, labels[i], padding);
+    ImGui::SetCursorScreenPos(ImVec2(x, start.y));
+    const bool is_clicked = click_area(labels[i].c_str(), ImVec2(width, height));
+    mark_last_item(frame, fmt::format("{}.{}", name, i));
+    if (is_clicked && chosen != i) {
+      chosen = i;
+      has_changed = true;
+    }
+    const bool is_chosen = chosen == i;
+    if (is_chosen) frame.ui.keyboard().prefer_last();
+    if (is_chosen || ImGui::IsItemHovered()) {
+      list->AddRectFilled(ImVec2(x + 2.0F, start.y + 2.0F), ImVec2(x + width - 2.0F, end.y - 2.0F),
+                          is_chosen ? theme.active : theme.hover, rounding - 1.0F);
+    }
+    if (is_chosen) {  // its ground alone is near to the others'
+      list->AddRectFilled(ImVec2(x + padding, end.y - 4.0F), ImVec2(x + width - padding, end.y - 2.0F), theme.accent, 1.0F);
+    }
+    list->AddText(font, font_size(font), ImVec2(x + padding, std::round(start.y + (height - font_size(font)) * 0.5F)),
+                  is_chosen ? theme.text : theme.text_dim, labels[i].c_str());
+    x += width;
+  }
+  ImGui::PopID();
+  list->AddRect(start, end, theme.border, rounding);
+  // One item for the layout: SameLine() continues after the whole row.
+  ImGui::SetCursorScreenPos(start);
+  ImGui::Dummy(ImVec2(end.x - start.x, height));
+  return has_changed;
+}
+
+OpenList::OpenList(Frame& frame, std::string name, const char* shown, const char* explanation, ImGuiComboFlags flags)
+    : frame_(frame), name_(std::move(name)), is_open_(ImGui::BeginCombo(("##" + name_).c_str(), shown, flags)) {
+  mark_last_item(frame, name_, explanation);
+}
+
+OpenList::~OpenList() {
+  if (is_open_) ImGui::EndCombo();
+}
+
+bool OpenList::entry(const char* label, const std::string& mark, bool is_chosen, const char* explanation) {
+  const bool is_clicked = ImGui::Selectable(label, is_chosen);
+  mark_last_item(frame_, name_ + "." + mark, explanation);
+  if (is_chosen) frame_.ui.keyboard().prefer_last();
+  return is_clicked;
+}
+
+float button_width(const char* label) {
+  return ImGui::CalcTextSize(label, nullptr, true).x + 2.0F * ImGui::GetStyle().FramePadding.x;
+}
+
+void continue_line(float width, float gap) {
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
+  if (end + gap + width <= ImGui::GetContentRegionMax().x) ImGui::SameLine(0.0F, gap);
+}
+
+void continue_line_at_right(float width, float gap) {
+  const float at = ImGui::GetContentRegionMax().x - width;
+  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + gap <= at) ImGui::SameLine(at);
+}
+
+void scroll_into_view(float top, float bottom, float air) {
+  const float scroll = ImGui::GetScrollY(), height = ImGui::GetWindowHeight();
+  if (top < scroll) ImGui::SetScrollY(std::max(top - air, 0.0F));
+  if (bottom > scroll + height) ImGui::SetScrollY(bottom - height + air);
+}
+
+void begin_bare_region(const char* name, glm::vec2 size, ImGuiWindowFlags flags) {
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
+  ImGui::BeginChild(name, size, false, flags);
+  ImGui::PopStyleVar();
+}
+
+Dialog::Dialog(Frame& frame, const char* title, bool& is_open, float width) {
+  constexpr float kMargin = 16.0F;
+  if (is_open && !ImGui::IsPopupOpen(title)) ImGui::OpenPopup(title);
+  if (!is_open) return;
+  const glm::vec2 window = frame.ui.size();
+  ImGui::SetNextWindowPos(window * 0.5F, ImGuiCond_Always, {0.5F, 0.5F});
+  const float fitting = std::min(width, window.x - 2.0F * kMargin);
+  ImGui::SetNextWindowSizeConstraints({fitting, 0.0F}, {fitting, window.y - 2.0F * kMargin});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(20.0F, 16.0F));
+  is_visible_ = ImGui::BeginPopupModal(title, &is_open, ImGuiWindowFlags_AlwaysAutoResize | ImGuiWindowFlags_NoMove);
+  ImGui::PopStyleVar();
+  if (!is_open && is_visible_) ImGui::CloseCurrentPopup();
+}
+
+Dialog::~Dialog() {
+  if (is_visible_) ImGui::EndPopup();
+}
+
+}  // namespace headlight::app

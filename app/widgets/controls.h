@@ -1,0 +1,139 @@
+#pragma once
+
+// Controls: buttons, segments, lists that open, their tooltips, and where they stand in a line.
+
+#include "app/shell/click_area.h"
+#include "app/widgets/text.h"
+
+namespace headlight::app {
+
+/// The last ImGui item as a rectangle.
+inline view::Rect last_item_rect() {
+  return {.origin = to_glm(ImGui::GetItemRectMin()), .size = to_glm(ImGui::GetItemRectSize())};
+}
+/// The current window of ImGui, and the pointer.
+inline view::Rect window_rect() { return {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())}; }
+inline glm::vec2 pointer_position() { return to_glm(ImGui::GetIO().MousePos); }
+/// Is a dialog, menu or list open?
+inline bool has_popup() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel); }
+
+/// Notes the last ImGui item under a name, as a control that Tab reaches, and gives it a tooltip: `explanation`, else
+/// tooltip_of(name). Every control has one; items that aren't controls are noted with Frame::mark() instead.
+void mark_last_item(Frame& frame, std::string name, const char* explanation = nullptr);
+/// The same for what only the pointer uses, because it asks where on it the pointer is: Tab passes by.
+void mark_pointer_item(Frame& frame, std::string name, const char* explanation = nullptr);
+/// A tooltip of some 40 characters' width for the item before, once the pointer rests on it.
+void explain_last_item(Frame& frame, const char* text);
+
+/// The only way to a tooltip: it stands beside `explained`, or below or above it where it is wide, and covers nothing of it.
+/// It is marked as "tooltip" when the scope ends.
+class Tooltip {
+ public:
+  Tooltip(Frame& frame, const view::Rect& explained);
+  ~Tooltip();
+  Tooltip(const Tooltip&) = delete;
+  Tooltip& operator=(const Tooltip&) = delete;
+
+ private:
+  Frame& frame_;
+};
+/// One with a text, broken where it is wider than some 40 characters.
+void draw_tooltip(Frame& frame, const view::Rect& explained, std::string_view text);
+/// A small square around the pointer: what a tooltip of a line or a point explains.
+view::Rect around_pointer();
+
+/// Before ImGui::BeginPopup(): where a key opens the popup, it appears below the last item and not at the pointer.
+void open_below_last_item(const Frame& frame);
+
+/// Buttons with their marks (mark_last_item()). Width 0: as the label needs. Return whether they were clicked.
+bool draw_button(Frame& frame, std::string name, const char* label, const char* explanation = nullptr, float width = 0.0F);
+bool draw_small_button(Frame& frame, std::string name, const char* label, const char* explanation = nullptr);
+bool draw_arrow_button(Frame& frame, std::string name, ImGuiDir direction, const char* explanation = nullptr,
+                       bool is_enabled = true);
+/// A check box with a border that is seen on any ground: nothing else shows an empty one.
+bool check_box(Frame& frame, std::string name, const char* label, bool& value, const char* explanation);
+
+/// The one label of buttons that put a view's numbers on the clipboard.
+inline constexpr const char* kCopyCsv = "Copy CSV";
+inline constexpr float kCopyGap = 12.0F;  ///< to what is left of it
+/// "Copy CSV" at the right end of the last item's line, or on the next line where that one is full. Returns whether it was
+/// clicked.
+bool draw_copy_button(Frame& frame, std::string name, const char* explanation);
+
+/// Left and right of a label.
+inline constexpr float kSegmentPadding = 10.0F;
+/// A row of joined buttons as wide as their labels, one of which is chosen: "scores | scaled | masked | weights". Returns
+/// true when the user chose another one. Each button is marked for tests: "name.0", "name.1", ….
+bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen,
+                    float padding = kSegmentPadding);
+/// The same of a setting whose values have the labels' order.
+template <typename Choice>
+bool choose_segment(Frame& frame, const char* name, std::span<const std::string> labels, Choice& chosen,
+                    float padding = kSegmentPadding) {
+  auto place = static_cast<std::size_t>(chosen);
+  const bool is_changed = draw_segmented(frame, name, labels, place, padding);
+  if (is_changed) chosen = static_cast<Choice>(place);
+  return is_changed;
+}
+/// Its width in UI units, to place it before drawing.
+float segmented_width(const Frame& frame, std::span<const std::string> labels, float padding = kSegmentPadding);
+
+/// A list that opens: `if (OpenList list(frame, "head.mean", "Layer"); list) list.entry(…)`.
+class OpenList {
+ public:
+  OpenList(Frame& frame, std::string name, const char* shown, const char* explanation = nullptr, ImGuiComboFlags flags = 0);
+  ~OpenList();
+  OpenList(const OpenList&) = delete;
+  OpenList& operator=(const OpenList&) = delete;
+  explicit operator bool() const { return is_open_; }
+  /// An entry, marked "<name>.<mark>". Returns whether it was clicked.
+  bool entry(const char* label, const std::string& mark, bool is_chosen, const char* explanation = nullptr);
+
+ private:
+  Frame& frame_;
+  std::string name_;
+  bool is_open_;
+};
+
+/// Left and Right change a slider's or a drag field's value, when it was marked as the last item and has the keyboard. Enter
+/// opens its field where it `is_typed`. Returns whether the value changed.
+template <typename Number>
+bool step_by_keys(Frame& frame, Number& value, Number low, Number high, Number step, bool is_typed = true) {
+  const int steps = frame.ui.keyboard().steps_of_last(is_typed);
+  if (steps == 0) return false;
+  const double wanted = static_cast<double>(value) + steps * static_cast<double>(step);
+  const Number before = value;
+  value = static_cast<Number>(std::clamp(wanted, static_cast<double>(low), static_cast<double>(high)));
+  return value != before;
+}
+
+/// The width of ImGui::Button(label) in the current font, without what follows "##".
+float button_width(const char* label);
+/// Begins the next item, of so much width, in the line of the last one, `gap` behind it; in a line of its own where it
+/// wouldn't fit into the window.
+void continue_line(float width, float gap);
+/// The same at the right end of the line, at least `gap` behind the last item.
+void continue_line_at_right(float width, float gap);
+/// Scrolls the window as little as shows what is between two y of its content, with `air` above and below.
+void scroll_into_view(float top, float bottom, float air = 0.0F);
+/// A child region without padding, background and navigation: text, lines and maps that scroll. ImGui::EndChild() ends it.
+void begin_bare_region(const char* name, glm::vec2 size = {},
+                       ImGuiWindowFlags flags = ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
+
+/// A dialog in the middle of the window that dims the content behind it; content is drawn while is_visible().
+///   if (Dialog dialog(frame, "Export", is_open, 560.0F); dialog.is_visible()) { … }
+class Dialog {
+ public:
+  /// Opens when `is_open` is set, and clears it when the user closes it. `width` in UI units, less in a small window.
+  Dialog(Frame& frame, const char* title, bool& is_open, float width);
+  ~Dialog();
+  Dialog(const Dialog&) = delete;
+  Dialog& operator=(const Dialog&) = delete;
+
+  bool is_visible() const { return is_visible_; }
+
+ private:
+  bool is_visible_ = false;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,205 @@
+#include "app/widgets/text.h"
+
+#include <cfloat>
+
+#include "app/widgets/controls.h"
+#include "view/ellipsis.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kScriptSize = 0.8F;
+
+/// Bytes of the UTF-8 character at the front.
+std::size_t character_bytes(std::string_view text) {
+  std::size_t bytes = 1;
+  while (bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) ++bytes;
+  return bytes;
+}
+
+/// The script after '_' or '^': "{…}" with its braces balanced, or one character. Moves `text` after it.
+std::string_view take_script(std::string_view& text) {
+  if (text.empty() || text.front() != '{') {
+    const std::string_view script = text.substr(0, text.empty() ? 0 : character_bytes(text));
+    text.remove_prefix(script.size());
+    return script;
+  }
+  int depth = 0;
+  std::size_t end = 0;
+  for (; end < text.size(); ++end) {
+    if (text[end] == '{') ++depth;
+    if (text[end] == '}' && --depth == 0) break;
+  }
+  const std::string_view script = text.substr(1, end - 1);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return script;
+}
+
+/// Lays out a formula from left to right; without a colour it only measures.
+class Typesetter {
+ public:
+  Typesetter(const shell::FontSet& fonts, shell::Color color) : fonts_(fonts), color_(color) {}
+
+  /// Returns where the text ends.
+  float set(std::string_view formula, ImFont* font, float size, float x, float y) {
+    while (!formula.empty()) {
+      const std::size_t plain = std::min(formula.find_first_of("_^"), formula.size());
+      if (plain > 0) x = put(formula.substr(0, plain), font, size, x, y);
+      formula.remove_prefix(plain);
+      if (formula.empty()) break;
+      const bool is_raised = formula.front() == '^';
+      formula.remove_prefix(1);
+      const std::string_view script = take_script(formula);
+      const float small = std::round(size * kScriptSize);
+      const float shift = is_raised ? -0.14F * size : size - small + 0.14F * size;
+      x = set(script, fonts_.small, small, x + 0.5F, y + shift) + 0.5F;
+    }
+    return x;
+  }
+
+ private:
+  float put(std::string_view text, ImFont* font, float size, float x, float y) {
+    const char* begin = text.data();
+    const char* end = begin + text.size();
+    if (color_ != 0) ImGui::GetWindowDrawList()->AddText(font, size, {x, y}, color_, begin, end);
+    return x + font->CalcTextSizeA(size, FLT_MAX, 0.0F, begin, end).x;
+  }
+
+  const shell::FontSet& fonts_;
+  shell::Color color_;
+};
+
+}  // namespace
+
+void write_text(ImFont* font, shell::Color color, std::string_view text) {
+  const Ink ink(font, color);
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+}
+
+void write_label(ImFont* font, shell::Color color, std::string_view text) {
+  const Ink ink(font, color);
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+}
+
+void write_wrapped(ImFont* font, shell::Color color, std::string_view text, float end) {
+  ImGui::PushTextWrapPos(end);
+  write_text(font, color, text);
+  ImGui::PopTextWrapPos();
+}
+
+void put_text(ImFont* font, glm::vec2 at, shell::Color color, std::string_view text) {
+  ImGui::GetWindowDrawList()->AddText(font, font_size(font), at, color, text.data(), text.data() + text.size());
+}
+
+void fill_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding) {
+  ImGui::GetWindowDrawList()->AddRectFilled(low, high, color, rounding);
+}
+
+void fill_rect(const view::Rect& rect, shell::Color color, float rounding) {
+  fill_rect(rect.origin, rect.end(), color, rounding);
+}
+
+void outline_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding, float thickness) {
+  ImGui::GetWindowDrawList()->AddRect(low, high, color, rounding, 0, thickness);
+}
+
+void outline_rect(const view::Rect& rect, shell::Color color, float rounding, float thickness) {
+  outline_rect(rect.origin, rect.end(), color, rounding, thickness);
+}
+
+void draw_line(glm::vec2 from, glm::vec2 to, shell::Color color, float thickness) {
+  ImGui::GetWindowDrawList()->AddLine(from, to, color, thickness);
+}
+
+float text_width(ImFont* font, const std::string& text) {
+  return font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.data(), text.data() + text.size()).x;
+}
+
+std::string fit_text(ImFont* font, const std::string& text, float room) {
+  return view::shorten(text, room, [font](std::string_view part) {
+    return font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, part.data(), part.data() + part.size()).x;
+  });
+}
+
+std::vector<std::string> break_lines(ImFont* font, const std::string& text, float width) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    const std::string longer = line.empty() ? word : line + ' ' + word;
+    if (!line.empty() && text_width(font, longer) > width) {
+      lines.push_back(std::move(line));
+      line = word;
+    } else {
+      line = longer;
+    }
+    begin = end + 1;
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+void draw_turned_text(ImFont* font, glm::vec2 start, glm::vec2 direction, shell::Color color, const std::string& text) {
+  // Laid out horizontally, then rotated: ImGui 1.86 has no rotated text. It drops glyphs outside of the clip rectangle
+  // before the rotation, so here the rectangle has no limits; the drawn vertices stay inside the list's own.
+  constexpr float kFar = 1e6F;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const int first = list->VtxBuffer.Size;
+  font->RenderText(list, font_size(font), start, color, ImVec4(-kFar, -kFar, kFar, kFar), text.data(),
+                   text.data() + text.size());
+  const glm::vec2 across(-direction.y, direction.x);
+  const glm::vec2 middle(0.0F, font_size(font) * 0.5F);
+  for (int i = first; i < list->VtxBuffer.Size; ++i) {
+    ImVec2& at = list->VtxBuffer[i].pos;
+    const glm::vec2 from_start = to_glm(at) - start - middle;
+    at = start + from_start.x * direction + from_start.y * across;
+  }
+}
+
+glm::vec2 measure_math(const shell::FontSet& fonts, ImFont* base, std::string_view formula) {
+  return {Typesetter(fonts, 0).set(formula, base, font_size(base), 0.0F, 0.0F), font_size(base)};
+}
+
+float draw_math(const shell::FontSet& fonts, ImFont* base, glm::vec2 top_left, shell::Color color,
+                std::string_view formula) {
+  return Typesetter(fonts, color).set(formula, base, font_size(base), top_left.x, top_left.y) - top_left.x;
+}
+
+void draw_view_title(Frame& frame, const std::string& title, float room) {
+  ImFont* font = frame.ui.fonts().title;
+  frame.ui.ensure_glyphs(title);
+  const Ink ink(font, frame.ui.theme().text);
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted(fit_text(font, title, room > 0.0F ? room : ImGui::GetContentRegionAvail().x).c_str());
+  frame.mark("view.title", last_item_rect());
+}
+
+void draw_title_note(Frame& frame, const std::string& note) {
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const auto ascent = [](ImFont* font) { return font->Ascent * font_size(font) / font->FontSize; };
+  const float down = ImGui::GetStyle().FramePadding.y + std::round(ascent(fonts.title) - ascent(fonts.small));
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, down);
+  put_text(fonts.small, at, frame.ui.theme().text_dim, note);
+  // An item that leaves the line where it is, for what follows in it.
+  ImGui::Dummy(ImVec2(text_width(fonts.small, note), font_size(fonts.small)));
+}
+
+void draw_empty_note(Frame& frame, const std::string& name, const std::string& title, const std::string& text) {
+  const float width = std::min(ImGui::GetContentRegionAvail().x - 32.0F, 460.0F);
+  const float left = ImGui::GetCursorPosX() + std::round((ImGui::GetContentRegionAvail().x - width) * 0.5F);
+  ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.34F)});
+  write_wrapped(frame.ui.fonts().title, frame.ui.theme().text, title, left + width);
+  frame.mark(name, last_item_rect());
+  ImGui::SetCursorPosX(left);
+  write_wrapped(frame.ui.fonts().body, frame.ui.theme().text_dim, text, left + width);
+}
+
+void go_below_note() {
+  const float left = ImGui::GetItemRectMin().x;
+  ImGui::Spacing();
+  ImGui::SetCursorScreenPos({left, ImGui::GetCursorScreenPos().y});
+}
+
+}  // namespace headlight::app

@@ -1,0 +1,80 @@
+#pragma once
+
+// How what is drawn writes: widths, places, fonts and colours of text. With app/frame.h the first include of all that draws.
+
+#include <imgui.h>
+
+#include "app/frame.h"
+#include "app/shell/imgui_vectors.h"
+
+namespace headlight::app {
+
+/// A font's height in UI units. ImFont::FontSize is in pixels: fonts are rasterised for the display's scale.
+inline float font_size(const ImFont* font) { return font->FontSize * font->Scale * ImGui::GetIO().FontGlobalScale; }
+
+/// Font and colour of the text that follows, until the end of the scope.
+class Ink {
+ public:
+  Ink(ImFont* font, shell::Color color) {
+    ImGui::PushFont(font);
+    ImGui::PushStyleColor(ImGuiCol_Text, color);
+  }
+  ~Ink() {
+    ImGui::PopStyleColor();
+    ImGui::PopFont();
+  }
+  Ink(const Ink&) = delete;
+  Ink& operator=(const Ink&) = delete;
+};
+
+/// A line, or several, from the cursor on.
+void write_text(ImFont* font, shell::Color color, std::string_view text);
+/// Broken at the right edge of the region, or at `end` from the window's left edge.
+void write_wrapped(ImFont* font, shell::Color color, std::string_view text, float end = 0.0F);
+/// In a line of controls, in the middle of their height.
+void write_label(ImFont* font, shell::Color color, std::string_view text);
+/// Into the current window's draw list, at a place of the screen: no item.
+void put_text(ImFont* font, glm::vec2 at, shell::Color color, std::string_view text);
+
+// Shapes, likewise.
+void fill_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding = 0.0F);
+void fill_rect(const view::Rect& rect, shell::Color color, float rounding = 0.0F);
+void outline_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding = 0.0F, float thickness = 1.0F);
+void outline_rect(const view::Rect& rect, shell::Color color, float rounding = 0.0F, float thickness = 1.0F);
+void draw_line(glm::vec2 from, glm::vec2 to, shell::Color color, float thickness = 1.0F);
+
+/// Width of a text in a font, UI units.
+float text_width(ImFont* font, const std::string& text);
+
+/// The text, cut with "…" where it is wider than `room`.
+std::string fit_text(ImFont* font, const std::string& text, float room);
+
+/// Lines of at most `width`, broken at spaces only, so that no number is broken; a longer word has a line of its own.
+std::vector<std::string> break_lines(ImFont* font, const std::string& text, float width);
+
+/// Text that begins at `start` and runs in the direction (cosine, sine), y downwards: (0, −1) reads upwards. Its middle line
+/// goes through `start`.
+void draw_turned_text(ImFont* font, glm::vec2 start, glm::vec2 direction, shell::Color color, const std::string& text);
+
+/// Formulas on one line, in a small part of TeX's notation: "_k" lowers and "^T" raises one character, "_{…}" and "^{…}"
+/// several; they nest. "Q ∈ ℝ^{n×d_k}" reads as in a paper. Scripts are set in the small
+/// font.
+/// Width and height, UI units.
+glm::vec2 measure_math(const shell::FontSet& fonts, ImFont* base, std::string_view formula);
+/// Returns the width.
+float draw_math(const shell::FontSet& fonts, ImFont* base, glm::vec2 top_left, shell::Color color, std::string_view formula);
+
+/// What a view shows, in large type at its top: at the same place in every view, and cut where it is wider than `room`, in
+/// UI units; 0: as wide as what is left of the line. Marked as "view.title".
+void draw_view_title(Frame& frame, const std::string& title, float room = 0.0F);
+
+/// Dim small text after the title, in its line and on its baseline.
+void draw_title_note(Frame& frame, const std::string& note);
+
+/// In the middle of a region that has nothing to draw: a title, and why that is and what to do. `name` marks it for tests.
+void draw_empty_note(Frame& frame, const std::string& name, const std::string& title, const std::string& text);
+
+/// After a note: what is drawn next, buttons, begins where its text does.
+void go_below_note();
+
+}  // namespace headlight::app
