@@ -206,6 +206,12 @@ void continue_line_at_right(float width, float gap) {
   if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + gap <= at) ImGui::SameLine(at);
 }
 
+void scroll_into_view(float top, float bottom, float air) {
+  const float scroll = ImGui::GetScrollY(), height = ImGui::GetWindowHeight();
+  if (top < scroll) ImGui::SetScrollY(std::max(top - air, 0.0F));
+  if (bottom > scroll + height) ImGui::SetScrollY(bottom - height + air);
+}
+
 void begin_bare_region(const char* name, glm::vec2 size, ImGuiWindowFlags flags) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::BeginChild(name, size, false, flags);

@@ -120,6 +120,8 @@ float button_width(const char* label);
 void continue_line(float width, float gap);
 /// The same at the right end of the line, at least `gap` behind the last item.
 void continue_line_at_right(float width, float gap);
+/// Scrolls the window as little as shows what is between two y of its content, with `air` above and below.
+void scroll_into_view(float top, float bottom, float air = 0.0F);
 /// A child region without padding, background and navigation: text, lines and maps that scroll. ImGui::EndChild() ends it.
 void begin_bare_region(const char* name, glm::vec2 size = {},
                        ImGuiWindowFlags flags = ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);

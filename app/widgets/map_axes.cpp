@@ -38,12 +38,11 @@ struct PlacedLabels {
 
 PlacedLabels place(const Frame& frame, view::AxisSide side, const AxisTokens& tokens, float cell, float origin, float length,
                    float most) {
-  ImFont* font = frame.ui.fonts().small;
   std::vector<float> widths;
   // Where cells are lower than a line, the labels' widths don't matter: thousands of them needn't be measured.
   if (cell >= line_height(frame)) {
     widths.reserve(tokens.count);
-    for (std::uint32_t i = 0; i < tokens.count; ++i) widths.push_back(text_width(font, tokens.label(i)));
+    for (std::uint32_t i = 0; i < tokens.count; ++i) widths.push_back(text_width(frame.ui.fonts().small, tokens.label(i)));
   }
   PlacedLabels placed;
   placed.labels = view::lay_out_labels({.side = side,
@@ -220,6 +219,11 @@ float widest(ImFont* font, const AxisTokens& tokens) {
 std::string AxisTokens::label(std::uint32_t index) const {
   if (!texts || index >= texts->size()) return fmt::format("{}", index);
   return has_indices ? fmt::format("{} {}", index, (*texts)[index]) : (*texts)[index];
+}
+
+AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real,
+                       const char* name) {
+  return {.texts = line_texts(tokens, frame.state.selection.batch), .count = count, .real = real, .name = name};
 }
 
 glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 room) {

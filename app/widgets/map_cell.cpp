@@ -3,6 +3,7 @@
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -19,8 +20,7 @@ shell::Color color_of(const State& state, const MapCell& cell) {
 
 /// How many decimals fit every cell of this size; none: no number fits, or the user wants none.
 std::optional<std::uint32_t> decimals_for(const Frame& frame, glm::vec2 cell) {
-  const ImFont* font = frame.ui.fonts().mono_small;
-  if (!frame.state.view.show_numbers || font_size(font) > cell.y) return std::nullopt;
+  if (!frame.state.view.show_numbers || font_size(frame.ui.fonts().mono_small) > cell.y) return std::nullopt;
   for (const std::uint32_t decimals : {2U, 1U}) {
     if (text_width(frame.ui.fonts().mono_small, view::format_fixed(-8.88F, decimals)) + 2.0F <= cell.x) return decimals;
   }
@@ -41,15 +41,14 @@ void draw_number(const Frame& frame, double value, shell::Color ground, const vi
 }  // namespace
 
 void draw_map_cell(const Frame& frame, const MapCell& cell) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame.ui.theme();
   const bool has_color = cell.value && std::isfinite(*cell.value);
   const shell::Color ground = has_color ? color_of(frame.state, cell) : theme.missing;
-  list->AddRectFilled(cell.box.origin, cell.box.end(), ground, 2.0F);
+  fill_rect(cell.box, ground, 2.0F);
   if (cell.value) draw_number(frame, *cell.value, ground, cell.box);
   if (!cell.is_selected && !cell.is_hovered) return;
-  list->AddRect(cell.box.origin - 1.0F, cell.box.end() + 1.0F, cell.is_selected ? theme.accent : theme.text_dim, 2.0F, 0,
-                cell.is_selected ? 2.0F : 1.0F);
+  outline_rect(cell.box.origin - 1.0F, cell.box.end() + 1.0F, cell.is_selected ? theme.accent : theme.text_dim, 2.0F,
+               cell.is_selected ? 2.0F : 1.0F);
 }
 
 }  // namespace headlight::app

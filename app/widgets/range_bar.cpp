@@ -107,8 +107,8 @@ class RangeInput {
 void draw_grip(const Frame& frame, const view::Rect& area, float position, bool is_chosen) {
   const shell::Theme& theme = frame.ui.theme();
   const float y = std::round(area.origin.y + area.size.y * (1.0F - position));
-  ImGui::GetWindowDrawList()->AddRectFilled({area.origin.x - 4.0F, y - 2.0F}, {area.end().x + 4.0F, y + 2.0F},
-                                            is_chosen ? theme.accent : theme.text_dim, 2.0F);
+  fill_rect({area.origin.x - 4.0F, y - 2.0F}, {area.end().x + 4.0F, y + 2.0F}, is_chosen ? theme.accent : theme.text_dim,
+            2.0F);
 }
 
 }  // namespace

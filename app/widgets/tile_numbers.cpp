@@ -70,14 +70,6 @@ std::optional<float> TileNumbers::value(QuantityId map, std::uint32_t row, std::
   return tile->at(row - tile->request.row, column - tile->request.column);
 }
 
-std::optional<float> TileNumbers::cell(QuantityId id, attention::Cell cell) {
-  const auto size = extent(quantity(id).stage);
-  if (!size || cell.query >= size->rows || cell.key >= size->columns) return std::nullopt;
-  const ShownTile shown = exact_with(region(id, cell.query, 1, cell.key, 1));
-  if (!shown.tile) return std::nullopt;
-  return shown.tile->at(cell.query - shown.tile->request.row, cell.key - shown.tile->request.column);
-}
-
 std::optional<NumberSource::Softmax> TileNumbers::softmax(std::uint32_t row) {
   const auto size = extent(Stage::Weights);
   if (!size || row >= size->rows) return std::nullopt;

@@ -15,10 +15,8 @@ class TileNumbers final : public NumberSource {
 
   Numbers row(attention::Stage stage, std::uint32_t row) override;
   Numbers column(attention::Stage stage, std::uint32_t column) override;
-  /// One cell of any quantity that has a map's rows and columns.
-  std::optional<float> cell(QuantityId id, attention::Cell cell);
   std::optional<float> value(attention::Stage stage, std::uint32_t row, std::uint32_t column) override;
-  /// Of any map of the block.
+  /// Of any quantity that has a stage's rows and columns.
   std::optional<float> value(QuantityId map, std::uint32_t row, std::uint32_t column);
   std::optional<Softmax> softmax(std::uint32_t row) override;
   Numbers memory(std::uint32_t row) override;

@@ -1,6 +1,9 @@
 #include "app/widgets/token_line.h"
 
+#include "app/cells/stage_text.h"
+#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -14,9 +17,8 @@ constexpr float kDeepestLineShade = 150.0F;  // of 255: the text stays readable
 constexpr float kLineWheelStep = 80.0F;
 
 std::string text_of(const TokenLine& line, std::uint32_t token) {
-  const std::vector<std::vector<std::string>>& texts = line.tokens->texts;
-  const bool is_known = line.item < texts.size() && token < texts[line.item].size();
-  return is_known ? texts[line.item][token] : std::to_string(token);
+  const std::string* text = token_text(*line.tokens, line.item, token);
+  return text != nullptr ? *text : std::to_string(token);
 }
 
 void lay_out(const Frame& frame, const TokenLine& line, TokenLineMemory& memory) {
@@ -38,19 +40,18 @@ void draw_chip(Frame& frame, const TokenLine& line, const view::Rect& chip, std:
                bool is_whole) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const bool is_chosen = token == line.chosen;
   const bool is_padding =
       line.item < line.tokens->lengths.size() &&
       (token < line.tokens->start(line.item) || token - line.tokens->start(line.item) >= line.tokens->lengths[line.item]);
   const shell::Color ground = is_chosen ? line.fill : is_padding ? theme.padding : theme.field;
-  list->AddRectFilled(chip.origin, chip.end(), ground, 4.0F);
+  fill_rect(chip, ground, 4.0F);
   if (!is_chosen && token < line.shades.size() && line.shades[token] > 0.0F) {
     const float shade = std::min(line.shades[token], 1.0F) * kDeepestLineShade;
-    list->AddRectFilled(chip.origin, chip.end(), shell::with_alpha(line.color, static_cast<std::uint32_t>(shade)), 4.0F);
+    fill_rect(chip, shell::with_alpha(line.color, static_cast<std::uint32_t>(shade)), 4.0F);
   }
   const shell::Color border = is_chosen ? line.color : is_hovered ? theme.accent_hover : theme.border;
-  list->AddRect(chip.origin, chip.end(), border, 4.0F, 0, is_chosen ? 1.5F : 1.0F);
+  outline_rect(chip, border, 4.0F, is_chosen ? 1.5F : 1.0F);
   if (!is_whole) return;
   const std::string text = fit_text(font, text_of(line, token), chip.size.x - 2.0F * kLinePadding + 1.0F);
   const glm::vec2 at = chip.origin + glm::vec2(kLinePadding, (chip.size.y - font_size(font)) * 0.5F);
@@ -101,26 +102,20 @@ TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMe
   const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
   const float buttons = 2.0F * kLineHeight + kLineGap;
-  ImFont* font = frame.ui.fonts().strong;
-  put_text(font, {start.x, start.y + 2.0F}, line.color, line.title);
+  put_text(frame.ui.fonts().strong, {start.x, start.y + 2.0F}, line.color, line.title);
 
   ImGui::PushID(line.name);
   ImGui::SetCursorScreenPos(ImVec2(start.x + kTitle, start.y));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::BeginChild(
-      "chips", ImVec2(std::max(width - kTitle - buttons - 8.0F, 1.0F), kTokenLineHeight), false,
+      "chips", {std::max(width - kTitle - buttons - 8.0F, 1.0F), kTokenLineHeight}, false,
       ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  ImGui::PopStyleVar();
   draw_chips(frame, line, memory, events);
   ImGui::EndChild();
 
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(4.0F, 2.0F));
   const auto step = [&](const char* id, ImGuiDir direction, float x, bool is_possible, std::uint32_t to, const char* tip) {
     ImGui::SetCursorScreenPos(ImVec2(x, start.y));
-    ImGui::BeginDisabled(!is_possible);
-    if (ImGui::ArrowButton(id, direction)) events.chosen = to;
-    ImGui::EndDisabled();
-    mark_last_item(frame, fmt::format("{}.{}", line.name, id), tip);
+    if (draw_arrow_button(frame, fmt::format("{}.{}", line.name, id), direction, tip, is_possible)) events.chosen = to;
   };
   const float right = start.x + width - buttons;
   step("previous", ImGuiDir_Left, right, line.chosen > 0, line.chosen - 1, "The token before.");

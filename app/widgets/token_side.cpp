@@ -34,14 +34,7 @@ std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
   if (shape == frame.result.shapes.end() || query >= shape->second.queries) return {};
   const view::Region cells = shown_cells(frame, selection.block);
   if (query < cells.row || query >= cells.row + cells.rows) return {};
-  TileQuery wanted = shown_map(selection, {.quantity = attention::Stage::Weights,
-                                           .block = selection.block,
-                                           .batch = selection.batch,
-                                           .head = selection.head,
-                                           .row = cells.row,
-                                           .rows = cells.rows,
-                                           .column = cells.column,
-                                           .columns = cells.columns});
+  TileQuery wanted = shown_map(selection, selected_tile(frame, attention::Stage::Weights, cells));
   const attention::Tile* tile = frame.result.tile(wanted);  // as the map shows a short text
   std::uint32_t row = query - cells.row;
   if (tile == nullptr) {

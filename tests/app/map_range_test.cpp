@@ -350,10 +350,10 @@ TEST_CASE("the steps begin with the parts of token vectors; all heads side by si
               .queries = stage.queries};
   const HeadSubject subject = selected_subject(frame);
   const auto values = [&](StepMatrix matrix) {
-    const auto size = size_of(matrix, subject.step_layer());
+    const auto size = size_of(matrix, subject);
     REQUIRE(size);
     const StepValues::Known* known =
-        stage.steps.values.find(frame, matrix, subject.step_layer(), {.rows = size->rows, .columns = size->columns});
+        stage.steps.values.find(frame, matrix, subject, {.rows = size->rows, .columns = size->columns});
     REQUIRE(known);
     return known->tile.values;
   };
@@ -394,14 +394,13 @@ TEST_CASE("the steps have the weights between their matrices, and large ones scr
   const glm::vec2 from = in(bar, 0.5F, 0.1F);
   stage.feed(shell::drag(from, {from.x, bar.end().y}));
   CHECK(stage.steps.scrolls.at(weight).row.value_or(0) > 200);
+  Frame frame{.ui = stage.shell.ui,
+              .state = stage.state,
+              .transient = stage.transient,
+              .result = stage.result,
+              .queries = stage.queries};
   const StepValues::Known* known =
-      stage.steps.values.find(*std::make_unique<Frame>(Frame{.ui = stage.shell.ui,
-                                                             .state = stage.state,
-                                                             .transient = stage.transient,
-                                                             .result = stage.result,
-                                                             .queries = stage.queries}),
-                              weight, {.layer = &stage.result.network->layer({}), .shape = stage.result.shapes.at({})},
-                              {.row = 250, .rows = 1, .column = 3, .columns = 1});
+      stage.steps.values.find(frame, weight, selected_subject(frame), {.row = 250, .rows = 1, .column = 3, .columns = 1});
   REQUIRE(known);
   std::vector<float> row(256);
   stage.result.network->layer({}).weights->query.weight.read(3, 1, row);

@@ -3,8 +3,6 @@
 #include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
 #include "app/views/block/block_layout.h"
-#include "app/widgets/shown_tile.h"
-#include "app/widgets/thumbnail.h"
 #include "export/diagram_figure.h"
 
 namespace headlight::app {
@@ -21,22 +19,21 @@ exporting::FigureStyle style_of(const BlockNode& node, const std::string& color_
 
 }  // namespace
 
-BlockFigure keep_block(Frame& frame, const BlockSource& source, const BlockPlan& plan, glm::vec2 room) {
-  BlockFigure kept{.plan = plan, .tiles = {}, .colors = {}, .is_compared = source.is_compared};
+BlockFigure keep_block(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room) {
+  BlockFigure kept{.plan = plan, .tiles = {}, .colors = {}, .is_compared = compares_matrices(frame)};
   const shell::Theme& theme = shell::theme_of(shell::ThemeKind::Light);  // the paper is white
   const BlockLayout layout = lay_out_block(plan, {.origin = {0.0F, 0.0F}, .size = room});
   for (const PlacedNode& placed : layout.nodes) {
     const BlockNode& node = plan.nodes[placed.node];
-    const EngineTile* known = frame.ask(node_query(frame, source, node, placed.cells.size));
+    const EngineTile* known = frame.ask(node_query(frame, subject, node, placed.cells.size));
     kept.tiles.push_back(known == nullptr ? nullptr : known->tile);
     kept.colors.push_back(view::unpack(role_color(node.quantity().role, theme)));
   }
-  const inference::BlockShape& shape = source.subject.geometry.shape;
-  kept.title =
-      fmt::format("Layer {}, head {} of {}", source.subject.block.layer.value, source.subject.geometry.head, shape.heads);
-  kept.subtitle = kind_name(frame.result, source.subject.block.kind) +
+  const inference::BlockShape& shape = subject.geometry.shape;
+  kept.title = fmt::format("Layer {}, head {} of {}", subject.block.layer.value, subject.geometry.head, shape.heads);
+  kept.subtitle = kind_name(frame.result, subject.block.kind) +
                   std::string("; beside each matrix its size and the values at both ends of its colours");
-  if (source.is_compared) {
+  if (compares_matrices(frame)) {
     kept.subtitle += fmt::format("; {} \u201C{}\u201D", difference_caption(frame.state),
                                  frame.ui.unshaped(frame.state.compare.baseline->name));
   }

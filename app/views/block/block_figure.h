@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/frame.h"
 #include "app/views/block/block_matrices.h"
 #include "export/drawing.h"
 #include "view/color_map.h"
@@ -17,7 +18,7 @@ struct BlockFigure {
 };
 
 /// Asks for the layer's matrices as they are drawn in a flow of this size.
-BlockFigure keep_block(Frame& frame, const BlockSource& source, const BlockPlan& plan, glm::vec2 room);
+BlockFigure keep_block(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room);
 
 /// The layer's data flow with all of its matrices; null while one of them isn't known.
 std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept);

@@ -1,18 +1,34 @@
-#include "app/views/block/block_view.h"
+#include "app/views/open_views.h"
+
+#include <cstddef>
 
 #include "app/frame.h"
-#include "app/views/block/block_arithmetic.h"
+#include "app/views/block/block_figure.h"
 #include "app/views/block/block_flow.h"
 #include "app/views/block/block_header.h"
+#include "app/views/block/block_matrices.h"
 #include "app/views/block/block_walk.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/baseline_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
 namespace {
+
+/// What the block view keeps from frame to frame.
+struct BlockMemory {
+  BlockWalk walk;
+  bool shows_all_terms = false;
+  std::string hovered;                      ///< id of the matrix under the pointer in the previous frame
+  std::optional<attention::Cell> held;      ///< of the unfolded matrix: its calculation stays when the pointer leaves
+  Selection selection;                      ///< that the held cell is of
+  std::optional<std::size_t> step_in_view;  ///< of the walk, to which the flow was scrolled
+  glm::vec2 room{1'000.0F, 500.0F};         ///< of the whole flow when it was drawn last
+  BlockFigure figure;                       ///< of the last frame
+};
 
 inline constexpr float kWalkControlsHeight = 34.0F;
 
@@ -21,7 +37,10 @@ void draw_step(Frame& frame, const std::string& step) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const float room = ImGui::GetContentRegionAvail().x;
   const glm::vec2 size = measure_math(fonts, fonts.small, step);
-  if (size.x > room) return write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, step, room));
+  if (size.x > room) {
+    write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, step, room));
+    return;
+  }
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float drop = std::round((ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F);
   draw_math(fonts, fonts.small, {at.x, at.y + drop}, frame.ui.theme().text_dim, step);
@@ -39,11 +58,13 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
     walk.play();
   }
   ImGui::SameLine(0.0F, 4.0F);
-  if (draw_arrow_button(frame, "block.back", ImGuiDir_Left, "One step back (comma). Enter unfolds the matrix of a step."))
+  if (draw_arrow_button(frame, "block.back", ImGuiDir_Left, "One step back (comma). Enter unfolds the matrix of a step.")) {
     walk.go(-1);
+  }
   ImGui::SameLine(0.0F, 4.0F);
-  if (draw_arrow_button(frame, "block.on", ImGuiDir_Right, "One step on (full stop). Enter unfolds the matrix of a step."))
+  if (draw_arrow_button(frame, "block.on", ImGuiDir_Right, "One step on (full stop). Enter unfolds the matrix of a step.")) {
     walk.go(1);
+  }
   ImGui::SameLine();
   float position = walk.position();
   ImGui::SetNextItemWidth(is_wide ? 140.0F : 80.0F);
@@ -104,10 +125,10 @@ std::string describe_step(const BlockPlan& plan, std::size_t step) {
   return node.operation.empty() ? node.quantity().title : fmt::format("{} → {}", node.operation, node.quantity().title);
 }
 
-void draw_strip(Frame& frame, const BlockSource& source, const BlockNode* node, attention::Cell cell, float height,
+void draw_strip(Frame& frame, const HeadSubject& subject, const BlockNode* node, attention::Cell cell, float height,
                 BlockMemory& memory) {
   if (!node) return draw_arithmetic_strip(frame, {.height = height}, memory.shows_all_terms);
-  const Arithmetic arithmetic = explain_node(frame, source, *node, cell);
+  const Arithmetic arithmetic = explain_node(frame, subject, *node, cell);
   const NumberRef number = number_of(frame, node->id(), cell, arithmetic.result);
   frame.transient.pointed_number = number;
   draw_arithmetic_strip(frame,
@@ -135,12 +156,12 @@ void draw_unfolded_header(Frame& frame, const BlockNode& node) {
 }
 
 /// One matrix, large, with its numbers.
-void draw_opened(Frame& frame, const BlockSource& source, const BlockNode& node, BlockMemory& memory) {
+void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node, BlockMemory& memory) {
   draw_unfolded_header(frame, node);
   const float strip = kLowStrip;
   ImGui::BeginChild("unfolded", ImVec2(0.0F, -strip - ImGui::GetStyle().ItemSpacing.y), false,
                     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  const std::optional<attention::Cell> hovered = draw_unfolded(frame, source, node, memory.held);
+  const std::optional<attention::Cell> hovered = draw_unfolded(frame, node, memory.held);
   const bool is_map = attention::is_map(node.stage);
   if (hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
     memory.held = memory.held == hovered ? std::nullopt : hovered;
@@ -156,15 +177,15 @@ void draw_opened(Frame& frame, const BlockSource& source, const BlockNode& node,
   }
   ImGui::EndChild();
   const std::optional<attention::Cell> cell = hovered ? hovered : memory.held;
-  draw_strip(frame, source, cell ? &node : nullptr, cell.value_or(attention::Cell{}), strip, memory);
+  draw_strip(frame, subject, cell ? &node : nullptr, cell.value_or(attention::Cell{}), strip, memory);
 }
 
 /// The flow in a region of this size, which scrolls where maps would be too small, and follows the walk then.
-PointedCell draw_flow(Frame& frame, const BlockSource& source, const BlockPlan& plan, glm::vec2 room, BlockMemory& memory) {
+PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room, BlockMemory& memory) {
   const float width = room.x - ImGui::GetStyle().ScrollbarSize;
   const float least = least_block_height(plan, width);
   memory.room = least > room.y ? glm::vec2(width, least) : room;
-  begin_bare_region("flow", room);
+  ImGui::BeginChild("flow", room, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
   const std::optional<std::size_t> step = memory.walk.is_at_end() ? std::nullopt : std::optional(memory.walk.step());
   if (std::exchange(memory.step_in_view, step) != step && step && plan.rows > 1) {
     const float down = static_cast<float>(plan.nodes[*step].row) / static_cast<float>(plan.rows - 1);
@@ -172,7 +193,7 @@ PointedCell draw_flow(Frame& frame, const BlockSource& source, const BlockPlan& 
   }
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const PointedCell pointed =
-      draw_block_flow(frame, source, plan, {.origin = at, .size = memory.room}, memory.walk, memory.hovered);
+      draw_block_flow(frame, subject, plan, {.origin = at, .size = memory.room}, memory.walk, memory.hovered);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(memory.room);
   ImGui::EndChild();
@@ -180,7 +201,7 @@ PointedCell draw_flow(Frame& frame, const BlockSource& source, const BlockPlan& 
 }
 
 /// `corner`: of the view, where a low one has the controls of the walk at the right.
-void draw_whole(Frame& frame, const BlockSource& source, const BlockPlan& plan, bool has_controls_above, glm::vec2 corner,
+void draw_whole(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, bool has_controls_above, glm::vec2 corner,
                 BlockMemory& memory) {
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
@@ -189,15 +210,15 @@ void draw_whole(Frame& frame, const BlockSource& source, const BlockPlan& plan, 
   const float controls = has_controls_above ? 0.0F : kWalkControlsHeight + spacing;
   const float flow_height = std::max(room.y - strip - controls - spacing, 40.0F);
   const PointedCell pointed =
-      draw_flow(frame, source, plan, {room.x, flow_height - (has_controls_above ? 0.0F : 8.0F)}, memory);
+      draw_flow(frame, subject, plan, {room.x, flow_height - (has_controls_above ? 0.0F : 8.0F)}, memory);
   ImGui::SetCursorScreenPos(has_controls_above ? corner + glm::vec2(room.x - kHeaderTools, 0.0F)
                                                : at + glm::vec2(0.0F, flow_height));
   draw_walk_controls(frame, memory.walk, describe_step(plan, memory.walk.step()));
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + room.y - strip));
   if (!pointed.node && frame.state.view.pinned) {
-    return draw_strip(frame, source, plan.find(attention::Stage::Weights), *frame.state.view.pinned, strip, memory);
+    return draw_strip(frame, subject, plan.find(attention::Stage::Weights), *frame.state.view.pinned, strip, memory);
   }
-  draw_strip(frame, source, pointed.node, pointed.cell, strip, memory);
+  draw_strip(frame, subject, pointed.node, pointed.cell, strip, memory);
 }
 
 /// Keys and time.
@@ -212,41 +233,43 @@ void walk_on(Frame& frame, const BlockPlan& plan, BlockMemory& memory) {
   memory.walk.advance(ImGui::GetIO().DeltaTime, frame.state.block.speed);
 }
 
-}  // namespace
-
-bool fold_block(State& state) {
-  if (state.block.opened.empty()) return false;
-  state.block.opened.clear();
-  return true;
-}
-
+/// One layer as data flow, from the residual stream through attention and the MLP back to it, with a heatmap of real numbers
+/// for each matrix. A click unfolds one; the walk shows step by step how they are made.
 void draw_block_panel(Frame& frame, BlockMemory& memory) {
   memory.figure = {};
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;
   if (memory.selection != frame.state.selection) memory.held.reset();
   memory.selection = frame.state.selection;
   const std::uint32_t token = token_of_interest(frame);
-  const BlockSource source = read_block(frame);
-  const BlockPlan plan = plan_block(source.subject.block, source.subject.layer, source.subject.geometry.shape);
+  const HeadSubject subject = selected_subject(frame);
+  const BlockPlan plan = plan_block(subject.block, subject.layer, subject.geometry.shape);
   const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
   const bool is_header_low = has_low_header(to_glm(ImGui::GetContentRegionAvail()));
-  draw_block_header(frame, source, token, is_header_low);
+  draw_block_header(frame, subject, token, is_header_low);
   Analysed told{.result = nullptr, .error = {}, .is_done = true};  // tiles, which are differences already
-  if (frame.shows_difference() && !source.is_compared) {
+  if (frame.shows_difference() && !compares_matrices(frame)) {
     told.error = "one of the two runs is a capture, of which only weights are compared";
   }
   draw_comparison(frame, "block", "each matrix", &told);
   if (plan.nodes.empty()) return;
   const BlockNode* opened = plan.find(frame.state.block.opened);
   if (opened) {
-    draw_opened(frame, source, *opened, memory);
-    memory.figure = keep_block(frame, source, plan, memory.room);
+    draw_opened(frame, subject, *opened, memory);
+    memory.figure = keep_block(frame, subject, plan, memory.room);
     return;
   }
   walk_on(frame, plan, memory);
-  draw_whole(frame, source, plan, is_header_low, corner, memory);
-  memory.figure = keep_block(frame, source, plan, memory.room);
+  draw_whole(frame, subject, plan, is_header_low, corner, memory);
+  memory.figure = keep_block(frame, subject, plan, memory.room);
   if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also where Play was pressed just now
+}
+
+}  // namespace
+
+bool fold_block(State& state) {
+  if (state.block.opened.empty()) return false;
+  state.block.opened.clear();
+  return true;
 }
 
 std::unique_ptr<ViewPanel> open_block_view() {

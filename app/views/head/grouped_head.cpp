@@ -7,6 +7,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/marginal_bars.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
 
@@ -17,14 +18,9 @@ constexpr std::uint32_t kGroupedPlace = 0x57;
 
 /// All weights that the selection shows, exact.
 TileQuery whole_map(const Frame& frame) {
-  const Selection& selection = frame.state.selection;
-  const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
-  return shown_map(selection, {.quantity = attention::Stage::Weights,
-                               .block = selection.block,
-                               .batch = selection.batch,
-                               .head = selection.head,
-                               .rows = shape.queries,
-                               .columns = shape.keys});
+  const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
+  return shown_map(frame.state.selection,
+                   selected_tile(frame, attention::Stage::Weights, {.rows = shape.queries, .columns = shape.keys}));
 }
 
 GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {
@@ -208,7 +204,7 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
     if (const Marginals* marginals = head.marginals(frame)) draw_marginals(frame, viewport, *marginals);
   }
   std::optional<view::CellPosition> hovered;
-  if (ImGui::IsWindowHovered()) hovered = viewport.cell_at(pointer_position());
+  if (ImGui::IsWindowHovered()) hovered = viewport.cell_at(to_glm(ImGui::GetIO().MousePos));
   MarkedLabels marked;
   if (hovered) marked = {.query = hovered->row, .key = hovered->column};
   draw_axes(frame, viewport, margins, rows, columns, marked);

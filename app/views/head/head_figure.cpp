@@ -54,12 +54,7 @@ void HeadFigure::keep(Frame& frame, const GroupedHead& grouped) {
   }
   is_too_large_ = std::uint64_t{shape.queries} * shape.keys > std::uint64_t{kFigureEdge} * kFigureEdge;
   if (is_too_large_) return;
-  TileQuery all{.quantity = shown_stage(frame.state),
-                .block = selection.block,
-                .batch = selection.batch,
-                .head = selection.head,
-                .rows = shape.queries,
-                .columns = shape.keys};
+  TileQuery all = selected_tile(frame, shown_stage(frame.state), {.rows = shape.queries, .columns = shape.keys});
   pool_sides(all, glm::uvec2(kFigureEdge));
   TileQuery asked = shown_map(selection, all, shows_norms(frame.state));
   if (is_difference_) asked.quantity = difference_of(asked.quantity);

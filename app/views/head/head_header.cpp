@@ -1,4 +1,4 @@
-#include "app/views/head/head_header.h"
+#include "app/views/head/head_parts.h"
 
 #include "app/analyses/head_metric_text.h"
 #include "app/cells/stage_text.h"
@@ -13,6 +13,7 @@
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_list.h"
 #include "app/widgets/row_names.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -232,8 +233,7 @@ void draw_subtitle(Frame& frame, const Subtitle& line) {
   float width = 1.0F;
   ImGui::SameLine(0.0F, has_formula ? kTextGap : 0.0F);
   if (has_formula) {
-    width = measure_math(fonts, fonts.body, line.formula).x;
-    draw_math(fonts, fonts.body, to_glm(ImGui::GetCursorScreenPos()), frame.ui.theme().output, line.formula);
+    width = draw_math(fonts, fonts.body, to_glm(ImGui::GetCursorScreenPos()), frame.ui.theme().output, line.formula);
   }
   ImGui::Dummy(ImVec2(width, ImGui::GetFrameHeight()));
 }

@@ -1,8 +1,10 @@
-#include "app/views/head/map_navigation.h"
+#include "app/views/head/head_parts.h"
 
 #include "app/quantities/shown_map.h"
 #include "app/quantities/strongest.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/token_search.h"
 
 namespace headlight::app {
@@ -70,12 +72,8 @@ void draw_token_search(Frame& frame, const MapTokens& tokens) {
 void follow_strongest(Frame& frame, std::uint32_t rows, std::uint32_t columns) {
   Transient& transient = frame.transient;
   if (!transient.seeks_strongest) return;
-  const Selection& selection = frame.state.selection;
   StrongestQuestion question{
-      .map = shown_map(
-          selection,
-          {.quantity = shown_stage(frame.state), .block = selection.block, .batch = selection.batch, .head = selection.head},
-          shows_norms(frame.state)),
+      .map = shown_map(frame.state.selection, selected_tile(frame, shown_stage(frame.state), {}), shows_norms(frame.state)),
       .rows = rows,
       .columns = columns,
       .of = *transient.seeks_strongest,

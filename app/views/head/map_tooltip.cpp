@@ -1,4 +1,4 @@
-#include "app/views/head/map_tooltip.h"
+#include "app/views/head/head_parts.h"
 
 #include "app/cells/arithmetic.h"
 #include "app/cells/mask_reason.h"
@@ -11,6 +11,7 @@
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "capture/capture_file.h"
@@ -54,20 +55,16 @@ void draw_painted_number(const Frame& frame, attention::Cell cell, const attenti
   if (bias != 0.0F) draw_number(frame, "painted", fmt::format("{:+.4g} added to the score", bias), frame.ui.fonts().body);
 }
 
-const std::vector<std::string>* texts_of(const Frame& frame, const model::TokenBatch& tokens) {
-  const std::uint32_t batch = frame.state.selection.batch;
-  return batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr;
-}
-
 /// The row's token, or what is written and what is read there, and the column's.
 void draw_tokens(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   const shell::Theme& theme = frame.ui.theme();
   const model::ModelInput& input = *frame.result.input;
+  const std::uint32_t item = frame.state.selection.batch;
   const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
   if (written) draw_token(frame, "writes", theme.query, &*written, cell.query, MapSide::Query);
-  draw_token(frame, rows_write_tokens(frame, kind) ? "reads" : "query", theme.query, texts_of(frame, input.queries(kind)),
+  draw_token(frame, rows_write_tokens(frame, kind) ? "reads" : "query", theme.query, line_texts(input.queries(kind), item),
              cell.query, MapSide::Query);
-  draw_token(frame, "key", theme.key, texts_of(frame, input.keys(kind)), cell.key, MapSide::Key);
+  draw_token(frame, "key", theme.key, line_texts(input.keys(kind), item), cell.key, MapSide::Key);
 }
 
 std::string number_text(std::optional<float> value) {
@@ -80,8 +77,8 @@ void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, 
                std::optional<float> received) {
   ImFont* mono = frame.ui.fonts().mono;
   if (row.key) {
-    const std::vector<std::string>* keys = texts_of(frame, frame.result.input->keys(kind));
-    const std::string token = keys && *row.key < keys->size() ? fmt::format(" at \u201C{}\u201D", (*keys)[*row.key]) : "";
+    const std::string* text = token_text(frame.result.input->keys(kind), frame.state.selection.batch, *row.key);
+    const std::string token = text != nullptr ? fmt::format(" at \u201C{}\u201D", *text) : "";
     draw_number(frame, "row's largest", fmt::format("{:.3f}{}", row.largest, token), mono);
     draw_number(frame, "row entropy", fmt::format("{:.3f} nats", row.entropy), mono);
   }
@@ -95,8 +92,7 @@ void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, 
 void draw_norm(Frame& frame, attention::Cell cell) {
   if (!shows_norms(frame.state)) return;
   const Selection& selection = frame.state.selection;
-  const TileQuery map =
-      shown_map(selection, {.block = selection.block, .batch = selection.batch, .head = selection.head}, true);
+  const TileQuery map = shown_map(selection, selected_tile(frame, Stage::Weights, {}), true);
   TileNumbers numbers(frame, map.block, map.batch, map.head);
   const bool is_mean = selection.mean != HeadMean::None;
   draw_number(frame, is_mean ? "mean norm" : "adds (norm)", number_text(numbers.value(map.quantity, cell.query, cell.key)),
@@ -106,20 +102,16 @@ void draw_norm(Frame& frame, attention::Cell cell) {
 /// What the cell has in the baseline, and what changed, where maps show that.
 void draw_change(Frame& frame, attention::Cell cell) {
   if (!head_map_shows_difference(frame)) return;
-  const Selection& selection = frame.state.selection;
-  const TileQuery map = shown_map(
-      selection,
-      {.quantity = shown_stage(frame.state), .block = selection.block, .batch = selection.batch, .head = selection.head},
-      shows_norms(frame.state));
+  const TileQuery map =
+      shown_map(frame.state.selection, selected_tile(frame, shown_stage(frame.state), {}), shows_norms(frame.state));
   TileNumbers changes(frame, map.block, map.batch, map.head);
-  const std::optional<float> change = changes.cell(difference_of(map.quantity), cell);
+  const std::optional<float> change = changes.value(difference_of(map.quantity), cell.query, cell.key);
   draw_number(frame, difference_caption(frame.state), number_text(change), frame.ui.fonts().mono);
 }
 
 /// The numbers of a mean: there are no scores behind it, but those of its heads.
 void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
-  const Selection& selection = frame.state.selection;
-  const TileQuery map = shown_map(selection, {.block = selection.block, .batch = selection.batch, .head = selection.head});
+  const TileQuery map = shown_map(frame.state.selection, selected_tile(frame, Stage::Weights, {}));
   TileNumbers numbers(frame, map.block, map.batch, map.head, map.quantity);
   const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(cell.query);
   draw_norm(frame, cell);

@@ -1,8 +1,7 @@
 #include "app/views/neuron/neuron_figure.h"
 
 #include "app/cells/stage_text.h"
-#include "app/views/neuron/chain_panel.h"
-#include "app/widgets/thumbnail.h"
+#include "app/widgets/shown_tile.h"
 #include "core/error.h"
 #include "export/products_figure.h"
 #include "export/score_figure.h"
@@ -20,6 +19,16 @@ exporting::ScoreFigure::Vector vector_of(const NeuronPair& pair, const char* tit
 }
 
 }  // namespace
+
+std::string compare_with_device(const ScoreChain& chain, bool is_captured) {
+  if (!chain.score || !chain.evaluated || !chain.weight || !chain.evaluated_weight) return {};
+  const double score = std::abs(*chain.score - double{*chain.evaluated});
+  const double weight = std::abs(*chain.weight - double{*chain.evaluated_weight});
+  return fmt::format("On the {}: score {}, weight {}. What the parts add up to differs by {} and {}.",
+                     is_captured ? "map" : "device", view::format_exact(*chain.evaluated),
+                     view::format_exact(*chain.evaluated_weight), view::format_scientific(static_cast<float>(score), 0),
+                     view::format_scientific(static_cast<float>(weight), 0));
+}
 
 NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
   const Selection& selection = frame.state.selection;
@@ -81,17 +90,8 @@ NeuronKeys keep_keys(Frame& frame, const HeadSubject& subject, const NeuronPair&
   const model::TokenBatch& tokens = frame.result.input->keys(subject.block.kind);
   for (std::uint32_t key = 0; key < shape.keys; ++key)
     kept.names.push_back(frame.ui.unshaped(token_name(frame, tokens, key)));
-  const Selection& selection = frame.state.selection;
   const auto ask = [&](attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t columns) {
-    const EngineTile* known = frame.ask(TileQuery{.quantity = stage,
-                                                  .block = subject.block,
-                                                  .batch = selection.batch,
-                                                  .head = selection.head,
-                                                  .row = row,
-                                                  .rows = rows,
-                                                  .column = 0,
-                                                  .columns = columns,
-                                                  .pool = 1});
+    const EngineTile* known = frame.ask(selected_tile(frame, stage, {.row = row, .rows = rows, .columns = columns}));
     return known != nullptr && known->run == frame.result.run ? known->tile : nullptr;
   };
   kept.keys = ask(attention::Stage::K, 0, shape.keys, shape.d_k);

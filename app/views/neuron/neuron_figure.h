@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/frame.h"
 #include "app/views/neuron/neuron_pair.h"
 #include "export/drawing.h"
 #include "view/color_map.h"
@@ -29,5 +30,9 @@ NeuronKeys keep_keys(Frame& frame, const HeadSubject& subject, const NeuronPair&
 /// Error where there are more keys than a figure has room for.
 std::unique_ptr<exporting::Drawing> make_keys_figure(const NeuronPair& pair, const NeuronKeys& shown,
                                                      const NeuronLook& look);
+
+/// "On the device: score 0.41832, …: what the parts add up to differs by 3e-8 …", once both are known; of a capture "On the
+/// map".
+std::string compare_with_device(const ScoreChain& chain, bool is_captured);
 
 }  // namespace headlight::app

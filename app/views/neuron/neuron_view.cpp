@@ -1,18 +1,80 @@
-#include "app/views/neuron/neuron_view.h"
+#include "app/cells/score_chain.h"
+#include "app/views/open_views.h"
+#include "view/number_format.h"
 
 #include "app/cells/stage_text.h"
+#include "app/frame.h"
 #include "app/state/comparison.h"
-#include "app/views/neuron/chain_panel.h"
+#include "app/views/neuron/key_rows.h"
 #include "app/views/neuron/neuron_figure.h"
+#include "app/views/neuron/neuron_pair.h"
 #include "app/views/neuron/product_table.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/signed_bars.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
+#include "app/widgets/token_line.h"
 
 namespace headlight::app {
 namespace {
+
+constexpr float kLineGap = 7.0F;
+
+shell::Color color_of_line(const shell::Theme& theme, const ChainLine& line) {
+  return line.name == "weight" ? theme.output : theme.text;
+}
+
+/// Name left, result right, formula and numbers below.
+void draw_chain_line(Frame& frame, const ChainLine& line, std::size_t index) {
+  const shell::Theme& theme = frame.ui.theme();
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const float width = ImGui::GetContentRegionAvail().x;
+  put_text(fonts.strong, at, color_of_line(theme, line), line.name);
+  const std::string value = line.value ? write_number(*line.value) : "…";
+  put_text(fonts.mono, {at.x + width - text_width(fonts.mono, value), at.y + 1.0F}, color_of_line(theme, line), value);
+  ImGui::Dummy(ImVec2(width, 20.0F));
+  frame.mark(fmt::format("neuron.chain.{}", index), {.origin = at, .size = {width, 20.0F}});
+  std::string text = line.formula;
+  if (!line.numbers.empty()) text += " = " + line.numbers;
+  {
+    const Ink ink(fonts.mono_small, theme.text_dim);
+    for (const std::string& part : break_lines(fonts.mono_small, text, width)) ImGui::TextUnformatted(part.c_str());
+  }
+  if (!line.note.empty()) {
+    const Ink ink(fonts.small, theme.text_dim);
+    ImGui::TextWrapped("%s", line.note.c_str());
+  }
+  const float y = ImGui::GetCursorScreenPos().y + kLineGap * 0.5F;
+  draw_line({at.x, y}, {at.x + width, y}, theme.border);
+  ImGui::Dummy(ImVec2(1.0F, kLineGap));
+}
+
+/// The lines from the sum of the products to the weight, each with its formula, its numbers and its result, and beside them
+/// what the device computed. Fills the region and scrolls where that is too low.
+void draw_chain(Frame& frame, const ScoreChain& chain) {
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 1.0F));
+  for (std::size_t i = 0; i < chain.lines.size(); ++i) draw_chain_line(frame, chain.lines[i], i);
+  const std::string compared = compare_with_device(chain, frame.result.capture != nullptr);
+  if (!compared.empty()) {
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    ImGui::TextWrapped("%s", compared.c_str());
+  }
+  ImGui::PopStyleVar();
+}
+
+/// What the neuron view keeps from frame to frame.
+struct NeuronMemory {
+  TokenLineMemory queries, keys;
+  KeyRowsMemory key_rows;
+  NeuronPair shown;                      ///< the last pair whose numbers were known, shown until the next one's are
+  Selection selection;                   ///< of `shown`
+  std::optional<std::uint32_t> hovered;  ///< component under the pointer, in the strips or in the table
+  std::optional<std::uint32_t> pointed;  ///< key whose chip or row was under the pointer in the previous frame
+  bool copies = false;                   ///< the table goes to the clipboard as soon as its numbers are known
+};
 
 constexpr float kChainWidth = 300.0F;
 constexpr float kLeastTable = 330.0F;      // narrower: the chain goes below the table
@@ -59,7 +121,8 @@ std::string about(const Frame& frame, const HeadSubject& subject) {
   std::string text = fmt::format("{} · d_k = {}", kind_name(frame.result, subject.block.kind), shape.d_k);
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
   if (kv_heads < shape.heads) {
-    text += fmt::format(" · k is of KV head {}, which {} heads share", subject.kv_head(), shape.heads / kv_heads);
+    text += fmt::format(" · k is of KV head {}, which {} heads share", kv_head_of(shape, subject.geometry.head),
+                        shape.heads / kv_heads);
   }
   if (subject.rotary(frame)) text += " · RoPE turns q and k by their positions";
   if (subject.layer && subject.layer->weights && subject.layer->weights->query_norm) text += " · q and k are normed";
@@ -88,20 +151,14 @@ void draw_header(Frame& frame, const HeadSubject& subject, NeuronMemory& memory)
 }
 
 /// Where there is a baseline, what the pair's score and weight changed by, or why that can't be told.
-void draw_changes(Frame& frame, const HeadSubject& subject, attention::Cell cell) {
+void draw_changes(Frame& frame, attention::Cell cell) {
   const CompareChoices& compare = frame.state.compare;
   if (!compare.baseline || !compare.shows_difference) return;
   std::string text = fmt::format("Changes, {} \u201C{}\u201D, of this query and key:", difference_caption(frame.state),
                                  compare.baseline->name);
   const auto add = [&](const char* name, attention::Stage stage) {
-    const EngineTile* known = frame.ask(TileQuery{.quantity = difference_of(stage),
-                                                  .block = subject.block,
-                                                  .batch = frame.state.selection.batch,
-                                                  .head = subject.geometry.head,
-                                                  .row = cell.query,
-                                                  .rows = 1,
-                                                  .column = cell.key,
-                                                  .columns = 1});
+    const EngineTile* known = frame.ask(
+        selected_tile(frame, difference_of(stage), {.row = cell.query, .rows = 1, .column = cell.key, .columns = 1}));
     const bool is_known = known != nullptr && !known->tile->values.empty();
     text += fmt::format(" {} {}", name, is_known ? signed_text(double{known->tile->values.front()}) : "\u2026");
   };
@@ -215,8 +272,8 @@ bool fits(const NeuronPair& pair, const inference::BlockShape& shape) {
   return pair.chain.products.size() == shape.d_k && pair.cell.query < shape.queries && pair.cell.key < shape.keys;
 }
 
-}  // namespace
-
+/// The selected head's score of one query and one key, product by product, and the way from their sum to the weight; or the
+/// products of one query with every key. The pair is the pinned cell; without one the last token and its strongest key.
 void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;
   const HeadSubject subject = selected_subject(frame);
@@ -231,7 +288,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   if (pointed && *pointed < subject.geometry.shape.keys) cell.key = *pointed;
   choose_tokens(frame, subject, chosen, memory);
   if (memory.pointed != pointed) frame.ui.request_redraw(2);
-  draw_changes(frame, subject, cell);
+  draw_changes(frame, cell);
   NeuronPair pair = read_pair(frame, subject, cell);
   copy_when_known(frame, subject, pair, memory);
   if (pair.is_known()) memory.shown = std::move(pair);
@@ -239,8 +296,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   frame.transient.hovered_stage = attention::Stage::Weights;
   frame.transient.pointed_number = number_of(frame, attention::to_string(attention::Stage::Weights), cell);
   if (!memory.shown.is_known()) {
-    const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted("The query and the key are being computed.");
+    write_text(frame.ui.fonts().body, frame.ui.theme().text_dim, "The query and the key are being computed.");
     return;
   }
   if (frame.state.neuron.form == NeuronForm::AllKeys) {
@@ -249,6 +305,8 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
     draw_one_key(frame, memory.shown, memory);
   }
 }
+
+}  // namespace
 
 std::unique_ptr<ViewPanel> open_neuron_view() {
   class NeuronView final : public ViewPanel {

@@ -1,9 +1,11 @@
 #include "app/views/predictions/every_position.h"
 
+#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/size_text.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -64,8 +66,7 @@ class PositionTable {
     mark_last_item(frame_, name, "Shows this position with all its bars and layers.");
     const bool is_shown = token == position_.token;
     if (is_shown || ImGui::IsItemHovered()) {
-      ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width, at.y + kPositionRow},
-                                                is_shown ? theme.active : theme.hover, 3.0F);
+      fill_rect(to_glm(at), {at.x + width, at.y + kPositionRow}, is_shown ? theme.active : theme.hover, 3.0F);
     }
     write(at, 0.0F, columns_.token, std::to_string(token - position_.first), theme.text_dim);
     write(at, columns_.token, columns_.first, predicted_token_text(frame_.result, position_.batch, token), theme.text);

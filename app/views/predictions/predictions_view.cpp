@@ -1,9 +1,10 @@
-#include "app/views/predictions/predictions_view.h"
+#include "app/views/open_views.h"
 
 #include "app/cells/provenance.h"
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"
 #include "app/exports/shown_predictions.h"
+#include "app/frame.h"
 #include "app/state/comparison.h"
 #include "app/views/predictions/every_position.h"
 #include "app/views/predictions/logit_lens.h"
@@ -13,12 +14,12 @@
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/size_text.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
 
 using inference::SamplingMethod;
-using Kind = PredictionPosition::Kind;
 
 constexpr std::array<const char*, 2> kMethods = {"likeliest", "random"};
 constexpr std::uint32_t kTokenStep = 10;
@@ -89,11 +90,12 @@ void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
   if (!remark.empty()) {
     ImGui::SameLine();
     ImGui::AlignTextToFramePadding();
-    const Ink ink(frame.ui.fonts().small, theme.text_dim);
-    ImGui::TextUnformatted(remark.c_str());
+    write_text(frame.ui.fonts().small, theme.text_dim, remark);
     frame.mark("generate.remark", last_item_rect());
   }
 }
+
+using Kind = PredictionPosition::Kind;
 
 constexpr float kColumnGap = 28.0F;
 constexpr float kLeastColumns = 620.0F;  // narrower: the bars alone, the lens below
@@ -136,10 +138,9 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
   text += change(most) < 5e-4 ? " \u00B7 hardly any difference"
                               : fmt::format(" \u00B7 most: \u201C{}\u201D {} \u2192 {}", label,
                                             percent_text(before.chances[most]), percent_text(now.chances[most]));
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-  ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x).c_str());
-  mark_last_item(frame, "prediction.change");
-  explain_last_item(frame, text.c_str());
+  write_text(frame.ui.fonts().small, frame.ui.theme().text,
+             fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x));
+  mark_last_item(frame, "prediction.change", text.c_str());
 }
 
 /// Tokens of the vocabulary that the run predicts.
@@ -246,8 +247,7 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
   draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position);
   draw_mask_offer(frame, position);
   const std::vector<std::string> positions = {"this position", "every position"};
-  std::size_t chosen = shows_every ? 1 : 0;
-  if (draw_segmented(frame, "prediction.positions", positions, chosen)) shows_every = chosen == 1;
+  choose_segment(frame, "prediction.positions", positions, shows_every);
   ImGui::Spacing();
   if (shows_every) {
     if (const std::optional<std::uint32_t> clicked = draw_every_position(frame, position)) {
@@ -268,10 +268,9 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
   draw_head_controls(frame);
   ImGui::Spacing();
   write_text(frame.ui.fonts().strong, frame.ui.theme().text, "Logit lens");
-  mark_last_item(frame, "lens.title");
-  explain_last_item(frame,
-                    "The state after a layer goes through the final norm and the unembedding, as if the layers behind it "
-                    "were not there.");
+  mark_last_item(frame, "lens.title",
+                 "The state after a layer goes through the final norm and the unembedding, as if the layers behind it "
+                 "were not there.");
   draw_caption(frame, "The prediction as it would be read after each layer");
   ImGui::Spacing();
   draw_logit_lens(frame, position);
@@ -279,6 +278,9 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
   keep_layers(frame, position, kept);
 }
 
+/// What the model expects at one position of the text: its distribution as bars, as the sampling settings shape it, with
+/// outlines of the distribution before the last change; the selected head's gain; the logit lens; and how to go on. A click
+/// on a candidate puts it into the text.
 class PredictionsView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {

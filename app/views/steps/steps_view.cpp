@@ -3,11 +3,13 @@
 #include <tuple>
 
 #include "app/cells/arithmetic.h"
+#include "app/cells/stage_text.h"
 #include "app/views/steps/step_text.h"
 #include "app/views/steps/steps_flow.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
+#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/panels_figure.h"
 
@@ -58,10 +60,9 @@ std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, Ste
   frame.transient.hovered.reset();
   memory.pointed.reset();
   if (ImGui::IsWindowHovered() && !memory.typed.covers(pointer_position())) {
-    const glm::vec2 mouse = pointer_position();
     for (const StepSection& section : flow.sections) {
       for (const StepBox& box : section.boxes) {
-        const auto cell = matrix_cell_at(box.view, mouse);
+        const auto cell = matrix_cell_at(box.view, to_glm(ImGui::GetIO().MousePos));
         if (!cell) continue;
         const StepMatrix matrix = box.view.plan.stage;
         if (matrix.is_stage()) {
@@ -89,7 +90,7 @@ void draw_arrow(const Frame& frame, const StepBox& box) {
   const float y = std::round(cells.origin.y + std::min(cells.size.y * 0.5F, 96.0F)) + 0.5F;
   const float left = box.arrow_x + 2.0F;
   const float right = box.arrow_x + kArrowWidth - 6.0F;
-  list->AddLine(ImVec2(left, y), ImVec2(right - 5.0F, y), theme.text_dim, 1.5F);
+  draw_line({left, y}, {right - 5.0F, y}, theme.text_dim, 1.5F);
   list->AddTriangleFilled(ImVec2(right - 7.0F, y - 4.5F), ImVec2(right - 7.0F, y + 4.5F), ImVec2(right, y), theme.text_dim);
   const glm::vec2 size = measure_math(fonts, fonts.small, box.operation);
   draw_math(fonts, fonts.small, {std::round((left + right - size.x) * 0.5F), y - size.y - 9.0F}, theme.text, box.operation);
@@ -98,11 +99,10 @@ void draw_arrow(const Frame& frame, const StepBox& box) {
 void draw_section_title(const Frame& frame, std::size_t number, const StepSection& section, float x) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().strong;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const std::string text = fmt::format("{}", number);
   const float width = text_width(font, text);
   const ImVec2 center(x + 10.0F, section.y + 12.0F);
-  list->AddCircleFilled(center, 10.0F, theme.field, 32);
+  ImGui::GetWindowDrawList()->AddCircleFilled(center, 10.0F, theme.field, 32);
   put_text(font, {std::round(center.x - width * 0.5F), section.y + 4.0F}, theme.text_dim, text);
   put_text(font, {x + 28.0F, section.y + 4.0F}, theme.text, section.title);
 }
@@ -115,8 +115,8 @@ std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeom
   }
   const Selection& selection = frame.state.selection;
   const auto name = [&](const model::TokenBatch& tokens, const char* role, std::uint32_t index) {
-    const bool is_known = selection.batch < tokens.texts.size() && index < tokens.texts[selection.batch].size();
-    return fmt::format("{} {}{}", role, index, is_known ? fmt::format(" “{}”", tokens.texts[selection.batch][index]) : "");
+    const std::string* text = token_text(tokens, selection.batch, index);
+    return fmt::format("{} {}{}", role, index, text != nullptr ? fmt::format(" “{}”", *text) : "");
   };
   const model::TokenBatch& queries = frame.result.input->queries(selection.block.kind);
   const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
@@ -141,7 +141,7 @@ Arithmetic explain_given(Frame& frame, const HeadSubject& subject, const StepCel
   if (is_memory) {
     const std::span<const float> row = memory_row(frame, where.cell.query);
     if (where.cell.key < row.size()) arithmetic.result = row[where.cell.key];
-  } else if (const StepValues::Known* known = memory.cell.find(frame, where.matrix, subject.step_layer(), window)) {
+  } else if (const StepValues::Known* known = memory.cell.find(frame, where.matrix, subject, window)) {
     arithmetic.result = known->tile.values.front();
   }
   return arithmetic;
@@ -198,14 +198,14 @@ std::vector<std::string> axis_names(const std::vector<std::string>* tokens, std:
 }
 
 /// W_Q, W_K or W_V for the figure, beside what it makes.
-void keep_weight(Frame& frame, const MatrixView& view, const StepLayer& layer, StepsMemory& memory) {
+void keep_weight(Frame& frame, const MatrixView& view, const HeadSubject& subject, StepsMemory& memory) {
   constexpr std::tuple<StepMatrix, Stage, const char*> kWeights[] = {{StepMatrix::Other::QueryWeight, Stage::Q, "W_Q"},
                                                                      {StepMatrix::Other::KeyWeight, Stage::K, "W_K"},
                                                                      {StepMatrix::Other::ValueWeight, Stage::V, "W_V"}};
   const MatrixPlan& plan = view.plan;
   for (const auto& [matrix, made, name] : kWeights) {
     const StepValues::Known* known =
-        matrix == plan.stage ? memory.values.find(frame, plan.stage, layer, view.window()) : nullptr;
+        matrix == plan.stage ? memory.values.find(frame, plan.stage, subject, view.window()) : nullptr;
     if (known == nullptr) continue;
     StepPanel panel{.stage = made,
                     .of = made,
@@ -230,7 +230,6 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
   const attention::Stage stage = view.plan.stage.stage();
   const Selection& selection = frame.state.selection;
   const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
-  const bool has_keys = attention::is_map(stage) && selection.batch < keys.texts.size();
   const MatrixPlan& plan = view.plan;
   StepPanel panel{.stage = stage,
                   .of = query.quantity,
@@ -239,9 +238,9 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
                   .part = drawn_part(plan)};
   panel.rows = {.title = attention::is_map(stage) ? "query" : "token",
                 .tokens = axis_names(view.row_tokens, plan.first_row, plan.shown_rows)};
-  panel.columns = {
-      .title = attention::is_map(stage) ? "key" : "feature",
-      .tokens = axis_names(has_keys ? &keys.texts[selection.batch] : nullptr, plan.first_column, plan.shown_columns)};
+  panel.columns = {.title = attention::is_map(stage) ? "key" : "feature",
+                   .tokens = axis_names(attention::is_map(stage) ? line_texts(keys, selection.batch) : nullptr,
+                                        plan.first_column, plan.shown_columns)};
   if (const auto map = view::parse_color_map(frame.state.view.color_map)) panel.style.color_map = *map;
   panel.style.scale = view::ScaleKind::Maximum;
   if (quantity(panel.of).colors == ColorKind::Diverging) panel.style = exporting::diverging(panel.style);
@@ -251,7 +250,7 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
 /// The matrix that a lesson points at is outlined, and its section scrolled to when the card is opened.
 void draw_aim(const Frame& frame, const StepSection& section, const StepBox& box) {
   const view::Rect cells = box.view.cells();
-  ImGui::GetWindowDrawList()->AddRect(cells.origin - 4.0F, cells.end() + 4.0F, frame.ui.theme().accent, 3.0F, 0, 2.0F);
+  outline_rect(cells.origin - 4.0F, cells.end() + 4.0F, frame.ui.theme().accent, 3.0F, 2.0F);
   if (!frame.transient.aim.scrolls) return;
   const bool fits = cells.end().y - section.y < ImGui::GetWindowHeight() - 40.0F;
   ImGui::SetScrollFromPosY((fits ? section.y : box.view.origin.y) - 6.0F - ImGui::GetWindowPos().y, 0.0F);
@@ -320,8 +319,8 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
     for (const StepBox& box : flow.sections[i].boxes) {
       MatrixMarks marks{.hovered = std::nullopt, .sources = sources, .slices = slices};
       if (cell && cell->matrix == box.view.plan.stage) marks.hovered = cell->cell;
-      draw_matrix(frame, box.view, marks, memory.values, subject.step_layer());
-      keep_weight(frame, box.view, subject.step_layer(), memory);
+      draw_matrix(frame, box.view, marks, memory.values, subject);
+      keep_weight(frame, box.view, subject, memory);
       keep_drawn(frame, box.view, memory);
       draw_arrow(frame, box);
       if (box.is_part) continue;
@@ -363,8 +362,7 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   if (can_join) {
     ImGui::SameLine(0.0F, 16.0F);
     const std::vector<std::string> labels = {fmt::format("head {}", subject.geometry.head), "all heads"};
-    std::size_t chosen = subject.has_all_heads ? 1 : 0;
-    if (draw_segmented(frame, "steps.heads", labels, chosen)) frame.state.view.steps_all_heads = chosen == 1;
+    choose_segment(frame, "steps.heads", labels, frame.state.view.steps_all_heads);
   }
   const float strip =
       memory.shows_all_terms ? std::max(ImGui::GetContentRegionAvail().y * 0.42F, kStripHeight) : kStripHeight;

@@ -53,7 +53,7 @@ std::string name_to_type(const Frame& frame, const HeadSubject& subject, const S
   if (cell.matrix.is_stage()) return given_name(frame, subject, cell.matrix.stage(), cell.cell);
   const auto weight = std::ranges::find(kTypedWeights, cell.matrix, &std::pair<StepMatrix, const char*>::first);
   if (weight == kTypedWeights.end()) return {};
-  const model::HeadWeight columns = weight_columns(cell.matrix, subject.step_layer());
+  const model::HeadWeight columns = weight_columns(cell.matrix, subject);
   if (columns.linear == nullptr) return {};
   const std::array<std::uint32_t, 2> indices = {columns.first + cell.cell.key, cell.cell.query};  // [out, in]
   const std::string prefix = inference::block_prefix(*frame.result.network->layers, subject.block);

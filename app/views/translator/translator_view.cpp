@@ -2,6 +2,7 @@
 
 #include "app/widgets/controls.h"
 #include "app/widgets/prompt_box.h"
+#include "app/widgets/text.h"
 #include "app/widgets/token_side.h"
 #include "app/widgets/whole_words.h"
 
@@ -17,7 +18,8 @@ bool draw_caption_button(Frame& frame, const char* name, const char* label, cons
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
-  const bool was_clicked = draw_small_button(frame, name, label, explanation);
+  const bool was_clicked = ImGui::SmallButton(label);
+  mark_last_item(frame, name, explanation);
   return was_clicked;
 }
 
@@ -113,10 +115,9 @@ float draw_translator_panel(Frame& frame, PromptPanelMemory& memory, const std::
   const float source = column("source", kEdge, half, height, [&] { draw_prompt_source(frame, memory, error); });
   const float target = column("target", right, half, height, [&] { draw_target(frame, memory, !error.empty()); });
   ImGui::PopStyleVar(2);
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const float middle = std::round(origin.x + kEdge + half + kGap * 0.5F);
-  list->AddLine({middle, origin.y + kTop}, {middle, origin.y + height - kTop}, frame.ui.theme().border);
-  list->AddLine({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, frame.ui.theme().border);
+  draw_line({middle, origin.y + kTop}, {middle, origin.y + height - kTop}, frame.ui.theme().border);
+  draw_line({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, frame.ui.theme().border);
   return kTop + std::max(source, target) + kTop;
 }
 

@@ -1,8 +1,19 @@
 #pragma once
 
 #include "app/frame.h"
+#include "attention/mask.h"
+#include "view/rect.h"
 
 namespace headlight::app {
+
+// What the view Head draws above and over its map.
+
+/// Above the map: which head it is, how the map is computed, and the choice of its stage.
+void draw_head_header(Frame& frame);
+
+/// The tooltip of a cell of the selected head's map, or of a mean: both tokens, weight, scores, why it is masked, the row's
+/// largest weight and entropy, and what the key receives in all. Requests the exact rows that it reads.
+void draw_map_tooltip(Frame& frame, attention::Cell cell, const view::Rect& box);
 
 /// The tokens along the map's sides.
 struct MapTokens {
