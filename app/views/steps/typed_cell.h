@@ -4,8 +4,8 @@
 #include <string>
 
 #include "app/cells/step_matrix.h"
+#include "app/cells/step_values.h"
 #include "app/frame.h"
-#include "app/widgets/head_subject.h"
 #include "attention/mask.h"
 #include "view/rect.h"
 
