@@ -1,5 +1,5 @@
-// bench_ggml OPERATION TOKENS ROUNDS – times ggml's Vulkan backend on a shape of `headlight bench --d-model 768 --heads 12`:
-// random numbers, float32, causal. Prints a JSON object as `headlight bench --format json` does; scripts/bench-others
+// bench_ggml OPERATION TOKENS ROUNDS – times ggml's Vulkan backend on a shape of `headlight-bench --d-model 768 --heads 12`:
+// random numbers, float32, causal. Prints a JSON object as `headlight-bench --format json` does; scripts/bench-others
 // compiles it against a build of ggml. A result that isn't the sum in double precision ends the program. One case a process:
 // with several after each other ggml has crashed on llvmpipe.
 #include <algorithm>

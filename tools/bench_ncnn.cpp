@@ -1,5 +1,5 @@
-// bench_ncnn N,N,… ROUNDS – times ncnn's Vulkan layers on the linear layers of `headlight bench --d-model 768 --heads 12`:
-// random numbers, float32. Prints one JSON object a line, as `headlight bench --format json` does; scripts/bench-others
+// bench_ncnn N,N,… ROUNDS – times ncnn's Vulkan layers on the linear layers of `headlight-bench --d-model 768 --heads 12`:
+// random numbers, float32. Prints one JSON object a line, as `headlight-bench --format json` does; scripts/bench-others
 // compiles it against a build of ncnn. A result that isn't the sum in double precision ends the program.
 #include <algorithm>
 #include <chrono>

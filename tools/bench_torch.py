@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times PyTorch on the CPU for the cases that `headlight bench --format json` prints.
+"""Times PyTorch on the CPU for the cases that `headlight-bench --format json` prints.
 
 Reads one JSON object per line (standard input, or --case '{"op": "forward", "n": 256, "d_model": 768, "heads": 12}'), and
 prints one per line for every operation that PyTorch has an equal of. Each operation is written in the ways that PyTorch

@@ -2,7 +2,7 @@
 """Times PyTorch on the CPU for a GPT-2-shaped model as used for inspection: all layers of a new text, every layer's
 attention maps kept and returned, and the last token's logits. bench_torch_gpt2.py N,N,… [ROUNDS]
 
-Prints one JSON object per line like `headlight bench --model … --format json`. Threads: OMP_NUM_THREADS.
+Prints one JSON object per line like `headlight-bench --model … --format json`. Threads: OMP_NUM_THREADS.
 """
 
 import json

@@ -8,13 +8,18 @@
 
 namespace headlight::app {
 
-/// The cells of one map whose weights differ most from those of the run that is compared with: of a head, or of a mean over
-/// the heads of a layer or of a kind of attention. Heeds the query's `block`, `batch`, `head` (of a mean 0) and `options`: a
-/// HeadMean. Of a text of more than 2,048 tokens strips of rows are read (measured_rows()).
-extern const Analysis kChangedCells;
+/// The cells of one map whose weights differ most from the baseline's: of a head, or of a mean over the heads of a layer or
+/// of a kind of attention. Of a text of more than 2,048 tokens strips of rows are read (measured_rows()).
+struct ChangedCellsQuestion {
+  model::BlockRef block = {};
+  std::uint32_t batch = 0, head = 0;
+  HeadMean mean = HeadMean::None;
 
+  auto operator<=>(const ChangedCellsQuestion&) const = default;
+  bool compares() const { return true; }
+};
 /// The question about the map that is selected.
-AnalysisQuery changed_cells_query(const Selection& selection);
+ChangedCellsQuestion changed_cells_query(const Selection& selection);
 
 struct ChangedCell {
   attention::Cell cell = {};
@@ -29,5 +34,7 @@ struct ChangedCells final : AnalysisResult {
   std::vector<ChangedCell> cells;  ///< kMost at most, the largest change of either sign first; equal ones by row and column
   std::size_t changed = 0;         ///< cells that differ, listed or not
 };
+
+Task<ChangedCells> analyse(ChangedCellsQuestion question, AnalysisSubject subject);
 
 }  // namespace headlight::app

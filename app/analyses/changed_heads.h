@@ -8,9 +8,14 @@
 
 namespace headlight::app {
 
-/// How much the weights of each head, of all kinds of attention, differ from those of the run that is compared with. Heeds
-/// the query's `batch`. Of a text of more than 2,048 tokens strips of rows are read (measured_rows()).
-extern const Analysis kChangedHeads;
+/// How much the weights of each head, of all kinds of attention, differ from the baseline's. Of a text of more than 2,048
+/// tokens strips of rows are read (measured_rows()).
+struct ChangedHeadsQuestion {
+  std::uint32_t batch = 0;
+
+  auto operator<=>(const ChangedHeadsQuestion&) const = default;
+  bool compares() const { return true; }
+};
 
 struct ChangedHead {
   HeadRef head;
@@ -25,5 +30,7 @@ struct ChangedHeads final : AnalysisResult {
   std::vector<ChangedHead> heads;  ///< those whose weights differ, most first; equal ones by layer and head
   std::size_t all_heads = 0;
 };
+
+Task<ChangedHeads> analyse(ChangedHeadsQuestion question, AnalysisSubject subject);
 
 }  // namespace headlight::app

@@ -4,7 +4,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
-#include <utility>
+#include <string>
 
 #include "attribution/ov_copying.h"
 #include "core/error.h"
@@ -13,7 +13,6 @@ namespace headlight::app {
 namespace {
 
 using SharedLayers = std::shared_ptr<const model::Layers>;
-using SharedResult = std::shared_ptr<const AnalysisResult>;
 
 /// Multiply-adds of one step: some 10 ms.
 constexpr std::size_t kStepWork = std::size_t{1} << 23;
@@ -24,149 +23,87 @@ constexpr std::chrono::milliseconds kStepTime{10};
 
 /// Complete results of the layers that were asked about last. Weights don't change, so the next run of the same layers has
 /// them at once. Used by the threads of several engines.
+template <typename Found>
 class CircuitCache {
  public:
-  SharedResult find(const SharedLayers& layers, const Analysis& analysis, const HeadRef& head) {
-    const std::lock_guard lock(mutex_);
-    if (layers_.lock() != layers) return nullptr;
-    const auto known = results_.find({&analysis, head});
-    return known == results_.end() ? nullptr : known->second;
+  static CircuitCache& instance() {
+    static CircuitCache cache;
+    return cache;
   }
-  void keep(const SharedLayers& layers, const Analysis& analysis, const HeadRef& head, SharedResult result) {
+  std::optional<Found> find(const SharedLayers& layers, const HeadRef& head) {
     const std::lock_guard lock(mutex_);
-    if (layers_.lock() != layers) {
-      layers_ = layers;
-      results_.clear();
-    }
-    results_.insert_or_assign({&analysis, head}, std::move(result));
+    const auto known = results_.find(head);
+    return layers_.lock() != layers || known == results_.end() ? std::nullopt : std::optional(known->second);
+  }
+  void keep(const SharedLayers& layers, const HeadRef& head, const Found& result) {
+    const std::lock_guard lock(mutex_);
+    if (layers_.lock() != layers) results_.clear();
+    layers_ = layers;
+    results_.insert_or_assign(head, result);
   }
 
  private:
   std::mutex mutex_;
   std::weak_ptr<const model::Layers> layers_;
-  std::map<std::pair<const Analysis*, HeadRef>, SharedResult> results_;
+  std::map<HeadRef, Found> results_;
 };
 
-CircuitCache& cache() {
-  static CircuitCache instance;
-  return instance;
-}
-
-/// What is known already.
-class KnownTask final : public AnalysisTask {
- public:
-  explicit KnownTask(SharedResult result) : result_(std::move(result)) {}
-
-  Reads next(std::size_t /*most_cells*/) override { return {}; }
-  void take(const Answers& /*answers*/) override {}
-  bool is_done() const override { return true; }
-  SharedResult result() const override { return result_; }
-
- private:
-  SharedResult result_;
-};
-
-class CompositionTask final : public AnalysisTask {
- public:
-  CompositionTask(const AnalysisQuery& query, const AnalysisSubject& subject)
-      : head_{.block = query.block, .head = query.head},
-        layers_(subject.network->layers),
-        composition_(subject.network, query.block, query.head) {
-    is_done_ = composition_.all_heads() == 0;
-    tell();
+std::vector<HeadRef> heads_that_can_copy(const model::Network& network) {
+  std::vector<HeadRef> heads;
+  std::string why = "it has no attention";
+  for (const model::BlockRef& block : network.blocks()) {
+    const model::AttentionLayer& layer = network.layer(block);
+    why = attribution::why_no_copying(layer, block.kind);
+    if (!why.empty()) continue;
+    for (std::uint32_t head = 0; head < layer.config.heads; ++head) heads.push_back({.block = block, .head = head});
   }
-
-  /// Nothing: weights are no part of a run.
-  Reads next(std::size_t /*most_cells*/) override { return {}; }
-  void take(const Answers& /*answers*/) override {
-    is_done_ = composition_.go_on(kStepWork);
-    if (is_done_ || composition_.heads().size() >= told_->heads.size() + kToldHeads) tell();
-    if (is_done_) cache().keep(layers_, kHeadCompositions, head_, told_);
-  }
-  bool is_done() const override { return is_done_; }
-  SharedResult result() const override { return told_; }
-
- private:
-  void tell() {
-    auto found = std::make_shared<HeadCompositions>();
-    found->head = head_;
-    found->heads = composition_.heads();
-    found->all_heads = composition_.all_heads();
-    told_ = std::move(found);
-  }
-
-  HeadRef head_;
-  SharedLayers layers_;
-  attribution::HeadComposition composition_;
-  std::shared_ptr<const HeadCompositions> told_;
-  bool is_done_ = false;
-};
-
-/// One head after the other on a thread of its own: the eigenvalues of a wide head take longer than a step may.
-class CopyingTask final : public AnalysisTask {
- public:
-  explicit CopyingTask(const AnalysisSubject& subject) : network_(subject.network) {
-    std::string why = "it has no attention";
-    for (const model::BlockRef& block : network_->blocks()) {
-      const model::AttentionLayer& layer = network_->layer(block);
-      why = attribution::why_no_copying(layer, block.kind);
-      if (!why.empty()) continue;
-      for (std::uint32_t head = 0; head < layer.config.heads; ++head) heads_.push_back({.block = block, .head = head});
-    }
-    if (heads_.empty()) throw Error("whether the heads of this model copy can't be said: {}", why);
-    found_.all_heads = heads_.size();
-  }
-
-  Reads next(std::size_t /*most_cells*/) override { return {}; }
-  void take(const Answers& /*answers*/) override {
-    const auto end = std::chrono::steady_clock::now() + kStepTime;
-    while (!is_done()) {
-      if (!pending_.valid()) {
-        const HeadRef head = heads_[found_.heads.size()];
-        pending_ = std::async(std::launch::async, [network = network_, head] {
-          return attribution::ov_copying(network->layer(head.block), head.head);
-        });
-      }
-      if (pending_.wait_until(end) != std::future_status::ready) break;
-      found_.heads.emplace(heads_[found_.heads.size()], pending_.get());
-    }
-    if (!is_done() && (told_ ? found_.heads.size() < told_->heads.size() + kToldHeads : found_.heads.empty())) return;
-    told_ = std::make_shared<const OvCopying>(found_);
-    if (is_done()) cache().keep(network_->layers, kOvCopying, {}, told_);
-  }
-  bool is_done() const override { return found_.heads.size() == heads_.size(); }
-  SharedResult result() const override { return told_; }
-
- private:
-  std::shared_ptr<const model::Network> network_;
-  std::vector<HeadRef> heads_;
-  std::future<std::optional<double>> pending_;  ///< of the head behind those that are known
-  OvCopying found_;
-  std::shared_ptr<const OvCopying> told_;
-};
-
-std::unique_ptr<AnalysisTask> begin_composition(const AnalysisQuery& query, const AnalysisSubject& subject) {
-  const HeadRef head{.block = query.block, .head = query.head};
-  if (SharedResult known = cache().find(subject.network->layers, kHeadCompositions, head)) {
-    return std::make_unique<KnownTask>(std::move(known));
-  }
-  return std::make_unique<CompositionTask>(query, subject);
-}
-
-std::unique_ptr<AnalysisTask> begin_copying(const AnalysisQuery& /*query*/, const AnalysisSubject& subject) {
-  if (SharedResult known = cache().find(subject.network->layers, kOvCopying, {})) {
-    return std::make_unique<KnownTask>(std::move(known));
-  }
-  return std::make_unique<CopyingTask>(subject);
+  if (heads.empty()) throw Error("whether the heads of this model copy can't be said: {}", why);
+  return heads;
 }
 
 }  // namespace
 
-constexpr Analysis kHeadCompositions{.id = "head-compositions", .title = "which heads compose", .begin = &begin_composition};
-constexpr Analysis kOvCopying{.id = "ov-copying", .title = "which heads copy", .begin = &begin_copying};
+Task<HeadCompositions> analyse(CompositionQuestion question, AnalysisSubject subject) {
+  CircuitCache<HeadCompositions>& cache = CircuitCache<HeadCompositions>::instance();
+  const SharedLayers layers = subject.network->layers;
+  if (const auto known = cache.find(layers, question.head)) co_return *known;
+  attribution::HeadComposition composition(subject.network, question.head.block, question.head.head);
+  HeadCompositions found;
+  found.head = question.head;
+  found.all_heads = composition.all_heads();
+  for (bool is_done = found.all_heads == 0; !is_done;) {
+    co_await read_nothing();  // weights are no part of a run
+    is_done = composition.go_on(kStepWork);
+    if (!is_done && composition.heads().size() < found.heads.size() + kToldHeads) continue;
+    found.heads = composition.heads();
+    co_yield found;
+  }
+  cache.keep(layers, question.head, found);
+  co_return found;
+}
 
-AnalysisQuery composition_query(const Selection& selection) {
-  return {.analysis = &kHeadCompositions, .block = selection.block, .head = selection.head};
+Task<OvCopying> analyse(OvCopyingQuestion /*question*/, AnalysisSubject subject) {
+  CircuitCache<OvCopying>& cache = CircuitCache<OvCopying>::instance();
+  const std::shared_ptr<const model::Network> network = subject.network;
+  if (const auto known = cache.find(network->layers, {})) co_return *known;
+  const std::vector<HeadRef> heads = heads_that_can_copy(*network);
+  OvCopying found;
+  found.all_heads = heads.size();
+  co_await read_nothing();
+  auto end = std::chrono::steady_clock::now() + kStepTime;
+  for (const HeadRef& head : heads) {
+    // On a thread of its own: the eigenvalues of a wide head take longer than a step may.
+    auto pending = std::async(std::launch::async,
+                              [network, head] { return attribution::ov_copying(network->layer(head.block), head.head); });
+    while (pending.wait_until(end) != std::future_status::ready) {
+      co_await read_nothing();
+      end = std::chrono::steady_clock::now() + kStepTime;
+    }
+    found.heads.emplace(head, pending.get());
+    if (found.heads.size() % kToldHeads == 1) co_yield found;
+  }
+  cache.keep(network->layers, {}, found);
+  co_return found;
 }
 
 }  // namespace headlight::app

@@ -10,12 +10,17 @@
 
 namespace headlight::app {
 
-/// How much one head composes with every other one, by their weights alone (attribution/head_composition.h). Heeds `block`
-/// and `head`. What is known of a network's layers is kept for its next runs.
-extern const Analysis kHeadCompositions;
+/// How much one head composes with every other one, by their weights alone (attribution/head_composition.h). What is known
+/// of a network's layers is kept for its next runs.
+struct CompositionQuestion {
+  HeadRef head = {};
 
-/// Does each head copy, by its weights alone (attribution/ov_copying.h)? Heeds nothing; likewise kept.
-extern const Analysis kOvCopying;
+  auto operator<=>(const CompositionQuestion&) const = default;
+};
+/// Does each head copy, by its weights alone (attribution/ov_copying.h)? Likewise kept.
+struct OvCopyingQuestion {
+  auto operator<=>(const OvCopyingQuestion&) const = default;
+};
 
 struct HeadCompositions final : AnalysisResult {
   HeadRef head;                                  ///< that was asked about
@@ -32,7 +37,13 @@ struct OvCopying final : AnalysisResult {
   bool is_complete() const { return heads.size() == all_heads; }
 };
 
+/// Both tell what they know after every 32 heads.
+Task<HeadCompositions> analyse(CompositionQuestion question, AnalysisSubject subject);
+Task<OvCopying> analyse(OvCopyingQuestion question, AnalysisSubject subject);
+
 /// The question about the selected head.
-AnalysisQuery composition_query(const Selection& selection);
+inline CompositionQuestion composition_query(const Selection& selection) {
+  return {{.block = selection.block, .head = selection.head}};
+}
 
 }  // namespace headlight::app

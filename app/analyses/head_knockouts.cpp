@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,227 +22,170 @@ constexpr std::size_t kStepOutputs = std::size_t{1} << 18;
 /// Passes that steps leave room for, where a text's logits don't fit into one step.
 constexpr std::size_t kUsualPasses = 8;
 
-class HeadKnockoutsTask final : public AnalysisTask {
- public:
-  HeadKnockoutsTask(const AnalysisQuery& query, const AnalysisSubject& subject);
-
-  Reads next(std::size_t most_cells) override;
-  void take(const Answers& answers) override;
-  bool is_done() const override { return pass_ > heads_.size(); }
-  std::shared_ptr<const AnalysisResult> result() const override;
-
- private:
-  /// A state whose logits are read, and the token of which they say something.
-  struct Reading {
-    inference::StateRef state;
-    std::uint32_t token = 0;
-  };
-  void list_readings(const AnalysisQuery& query, const AnalysisSubject& subject);
-  std::size_t readings_at_once() const;
-  /// Heads from the next one on that are of its layer.
-  std::span<const HeadRef> offered() const;
-  /// Does the layer's mean of each head have to be read first?
-  bool needs_means() const;
-  /// All tokens of the line, of a head.
-  PatchPlace place_of(const HeadRef& head) const;
-  inference::Intervention ablated(const HeadRef& head) const;
-  void read(const Reading& reading, std::span<const float> logits, PredictedNumbers& numbers) const;
-  void end_passes();
-
-  bool measures_loss_;
-  Ablation ablation_;
-  std::uint32_t batch_;
-  std::optional<std::uint32_t> other_;
-  std::size_t vocabulary_ = 0;
-  std::vector<HeadRef> heads_;
-  BlockShapes shapes_;
-  std::shared_ptr<const model::ModelInput> input_;
-  std::vector<Reading> readings_;
-  std::size_t pass_ = 0;                         ///< 0: the run as it is; then heads_[pass_ - 1] is knocked out
-  std::size_t reading_ = 0;                      ///< the next of the passes
-  std::vector<PredictedNumbers> numbers_;        ///< of the passes that are read: from pass_ on
-  std::map<HeadRef, std::vector<float>> means_;  ///< [token, d_v] of the baseline, of the layer's heads
-  HeadKnockouts found_;
+/// A state whose logits are read, and the token of which they say something.
+struct Reading {
+  inference::StateRef state;
+  std::uint32_t token = 0;
 };
 
-HeadKnockoutsTask::HeadKnockoutsTask(const AnalysisQuery& query, const AnalysisSubject& subject)
-    : measures_loss_(query.options[0] == static_cast<std::uint32_t>(KnockoutMeasure::Loss)),
-      ablation_(static_cast<Ablation>(query.options[1])),
-      batch_(query.batch),
-      shapes_(subject.shapes),
-      input_(subject.input) {
+std::size_t vocabulary_of(const AnalysisSubject& subject) {
   if (!subject.has_logits) throw Error("this network predicts no tokens");
-  vocabulary_ = subject.network->layers->unembedding->linear.out();
-  if (query.tokens[1] != query.tokens[0]) other_ = query.tokens[1];
-  if (query.tokens[0] >= vocabulary_ || other_.value_or(0) >= vocabulary_) throw Error("this run has no such prediction");
-  for (const model::BlockRef block : subject.network->blocks()) {
-    const model::AttentionLayer& layer = subject.network->layer(block);
-    for (std::uint32_t head = 0; head < layer.config.heads; ++head) heads_.push_back({.block = block, .head = head});
-  }
-  found_.all_heads = heads_.size();
-  list_readings(query, subject);
+  return subject.network->layers->unembedding->linear.out();
 }
 
-void HeadKnockoutsTask::list_readings(const AnalysisQuery& query, const AnalysisSubject& subject) {
+std::vector<Reading> list_readings(const KnockoutsQuestion& question, const AnalysisSubject& subject) {
+  const std::size_t vocabulary = vocabulary_of(subject);
+  if (question.token >= vocabulary || question.other.value_or(0) >= vocabulary) {
+    throw Error("this run has no such prediction");
+  }
   const model::TokenBatch& tokens = subject.input->target ? *subject.input->target : subject.input->source;
   const model::Layers& layers = *subject.network->layers;
   const auto last = static_cast<std::uint32_t>(layers.decoder.empty() ? layers.encoder.size() : layers.decoder.size());
-  if (query.batch >= tokens.batch) throw Error("this run has {} lines", tokens.batch);
-  if (!measures_loss_) {
-    if (query.query >= tokens.length) throw Error("this run has no such prediction");
-    readings_.push_back({.state = {.batch = query.batch, .token = query.query, .layer = last}, .token = query.tokens[0]});
-    return;
+  if (question.batch >= tokens.batch) throw Error("this run has {} lines", tokens.batch);
+  if (!question.measures_loss) {
+    if (question.position >= tokens.length) throw Error("this run has no such prediction");
+    return {{.state = {.batch = question.batch, .token = question.position, .layer = last}, .token = question.token}};
   }
-  const std::uint32_t first = tokens.start(query.batch), end = first + tokens.lengths[query.batch];
-  const bool has_ids = tokens.vectors.is_empty() && tokens.ids.size() >= std::size_t{query.batch + 1} * tokens.length;
+  const std::uint32_t first = tokens.start(question.batch), end = first + tokens.lengths[question.batch];
+  const bool has_ids = tokens.vectors.is_empty() && tokens.ids.size() >= std::size_t{question.batch + 1} * tokens.length;
   if (!has_ids || end < first + 2) throw Error("a loss needs a text of two tokens or more");
+  std::vector<Reading> readings;
   for (std::uint32_t token = first; token + 1 < end; ++token) {
-    const std::uint32_t next = tokens.ids[std::size_t{query.batch} * tokens.length + token + 1];
-    if (next >= vocabulary_) throw Error("token {} isn't one that the model predicts", token + 1);
-    readings_.push_back({.state = {.batch = query.batch, .token = token, .layer = last}, .token = next});
+    const std::uint32_t next = tokens.ids[std::size_t{question.batch} * tokens.length + token + 1];
+    if (next >= vocabulary) throw Error("token {} isn't one that the model predicts", token + 1);
+    readings.push_back({.state = {.batch = question.batch, .token = token, .layer = last}, .token = next});
   }
+  return readings;
 }
 
-std::size_t HeadKnockoutsTask::readings_at_once() const {
-  const std::size_t passes = pass_ == 0 ? 1 : std::min(offered().size(), kUsualPasses);
-  const std::size_t most = std::max<std::size_t>(kStepLogits / vocabulary_ / passes, 1);
-  return std::min(most, readings_.size() - reading_);
-}
-
-std::span<const HeadRef> HeadKnockoutsTask::offered() const {
-  const std::span<const HeadRef> rest = std::span(heads_).subspan(pass_ - 1);
-  const bool reads_means = ablation_ == Ablation::BaselineMean;
-  std::size_t most = std::min(rest.size(), kMostPasses);
-  if (reads_means) {
-    const PatchPlace place = place_of(rest.front());
-    const std::size_t numbers = std::size_t{place.count} * shapes_.at(place.block).d_v;
-    most = std::clamp<std::size_t>(kStepOutputs / std::max<std::size_t>(numbers, 1), 1, most);
-  }
-  const bool has_means = means_.contains(rest.front());
-  std::size_t count = 1;
-  while (count < most && rest[count].block == rest.front().block) {
-    if (reads_means && has_means && !means_.contains(rest[count])) break;  // which are read next
-    ++count;
-  }
-  return rest.first(count);
-}
-
-bool HeadKnockoutsTask::needs_means() const {
-  return pass_ > 0 && ablation_ == Ablation::BaselineMean && !means_.contains(heads_[pass_ - 1]);
-}
-
-PatchPlace HeadKnockoutsTask::place_of(const HeadRef& head) const {
-  const model::TokenBatch& tokens = input_->queries(head.block.kind);
+/// All tokens of the line, of a head.
+PatchPlace place_of(const HeadRef& head, std::uint32_t batch, const AnalysisSubject& subject) {
+  const model::TokenBatch& tokens = subject.input->queries(head.block.kind);
   return {.map = PatchMap::Heads,
           .block = head.block,
-          .batch = batch_,
+          .batch = batch,
           .head = head.head,
-          .first = tokens.start(batch_),
-          .count = tokens.lengths[batch_]};
+          .first = tokens.start(batch),
+          .count = tokens.lengths[batch]};
 }
 
-inference::Intervention HeadKnockoutsTask::ablated(const HeadRef& head) const {
-  const PatchPlace place = place_of(head);
-  inference::Intervention one = intervention_at(place);
-  one.operation = inference::Scale{.gain = 0.0F};
-  if (ablation_ == Ablation::Mean) one.operation = inference::Average{};
-  if (ablation_ == Ablation::BaselineMean) {
-    one.operation = inference::Replace{.item = batch_, .first = place.first, .rows = means_.at(head)};
+/// Each of some heads' outputs [token, d_v] in the baseline becomes their mean over the tokens.
+Task<std::vector<std::vector<float>>> baseline_means(std::vector<PatchPlace> places, BlockShapes shapes) {
+  Reads reads{.of = WhichRun::Baseline};
+  for (const PatchPlace& place : places) read_place(place, shapes.at(place.block), reads);
+  Answers read = co_await std::move(reads);
+  std::vector<std::vector<float>> means;
+  for (attention::Tile& tile : read.tiles) {
+    spread_mean(tile.values, shapes.at(tile.request.block).d_v);
+    means.push_back(std::move(tile.values));
   }
-  return one;
+  co_return means;
 }
 
-AnalysisTask::Reads HeadKnockoutsTask::next(std::size_t /*most_cells*/) {
-  Reads reads;
-  if (needs_means()) {
-    reads.is_of_reference = true;
-    for (const HeadRef& head : offered()) read_place(place_of(head), shapes_.at(head.block), reads);
-    return reads;
+/// The changes that take heads out, each a pass; heads of one block.
+std::vector<inference::Interventions> ablations(const std::vector<PatchPlace>& places, Ablation ablation,
+                                                std::vector<std::vector<float>> means) {
+  std::vector<inference::Interventions> passes;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    inference::Intervention one = intervention_at(places[i]);
+    one.operation = inference::Scale{.gain = 0.0F};
+    if (ablation == Ablation::Mean) one.operation = inference::Average{};
+    if (ablation == Ablation::BaselineMean) one = replaced(places[i], std::move(means[i]));
+    passes.push_back({std::move(one)});
   }
-  const std::size_t count = readings_at_once();
-  for (std::size_t i = 0; i < count; ++i) reads.logits.push_back(readings_[reading_ + i].state);
-  if (pass_ == 0) return reads;
-  for (const HeadRef& head : offered()) reads.passes.push_back({ablated(head)});
-  return reads;
+  return passes;
 }
 
-void HeadKnockoutsTask::take(const Answers& answers) {
-  if (needs_means()) {
-    means_.clear();
-    const std::span<const HeadRef> heads = offered();
-    for (std::size_t i = 0; i < heads.size(); ++i) {
-      std::vector<float>& rows = means_[heads[i]];
-      rows = std::move(answers.tiles[i].values);
-      spread_mean(rows, shapes_.at(heads[i].block).d_v);
-    }
-    return;
-  }
-  // What was read of a pass stays right where it is computed again beside fewer or more others: the first ones go on, those
-  // that are left out begin again with the next ones.
-  const std::size_t count = answers.logits.size() / vocabulary_ / answers.passes;
-  numbers_.resize(reading_ == 0 ? answers.passes : std::min(answers.passes, numbers_.size()));
-  for (std::size_t i = 0; i < count * numbers_.size(); ++i) {
-    read(readings_[reading_ + i % count], answers.logits.subspan(i * vocabulary_, vocabulary_), numbers_[i / count]);
-  }
-  reading_ += count;
-  if (reading_ == readings_.size()) end_passes();
-}
-
-void HeadKnockoutsTask::read(const Reading& reading, std::span<const float> logits, PredictedNumbers& numbers) const {
+/// Adds what a row of logits says.
+void read(const KnockoutsQuestion& question, const Reading& reading, std::span<const float> logits,
+          PredictedNumbers& numbers) {
   const double logit = static_cast<double>(logits[reading.token]);
   const double log_probability = logit - log_sum_exp(logits);
-  if (measures_loss_) {
+  if (question.measures_loss) {
     numbers.loss -= log_probability;
     return;
   }
-  numbers.logit = logit - (other_ ? static_cast<double>(logits[*other_]) : 0.0);
+  const bool subtracts = question.other.value_or(question.token) != question.token;
+  numbers.logit = logit - (subtracts ? static_cast<double>(logits[*question.other]) : 0.0);
   numbers.probability = std::exp(log_probability);
 }
 
-void HeadKnockoutsTask::end_passes() {
-  for (PredictedNumbers& numbers : numbers_) {
-    if (measures_loss_) numbers.loss /= static_cast<double>(readings_.size());
-    if (pass_ == 0) {
-      found_.present = numbers;
-    } else {
-      found_.without.emplace(heads_[pass_ - 1], numbers);
+/// What passes predict, of the first ones as many as are computed together; without passes the run as it is. What was read
+/// of a pass stays right where it is computed again beside fewer or more others: the first ones go on, the others are left
+/// out.
+Task<std::vector<PredictedNumbers>> predicted(KnockoutsQuestion question, std::vector<Reading> readings,
+                                              std::size_t vocabulary, std::vector<inference::Interventions> passes) {
+  std::vector<PredictedNumbers> numbers;
+  const std::size_t together = passes.empty() ? 1 : std::min(passes.size(), kUsualPasses);
+  const std::size_t most = std::max<std::size_t>(kStepLogits / vocabulary / together, 1);
+  for (std::size_t first = 0; first < readings.size();) {
+    const std::size_t count = std::min(most, readings.size() - first);
+    Reads reads{.passes = passes};
+    for (std::size_t i = 0; i < count; ++i) reads.logits.push_back(readings[first + i].state);
+    const Answers answers = co_await std::move(reads);
+    numbers.resize(first == 0 ? answers.passes : std::min(answers.passes, numbers.size()));
+    for (std::size_t i = 0; i < count * numbers.size(); ++i) {
+      read(question, readings[first + i % count], answers.logits.subspan(i * vocabulary, vocabulary), numbers[i / count]);
     }
-    ++pass_;
+    first += count;
   }
-  numbers_.clear();
-  reading_ = 0;
+  for (PredictedNumbers& one : numbers) one.loss /= static_cast<double>(readings.size());
+  co_return numbers;
 }
 
-std::shared_ptr<const AnalysisResult> HeadKnockoutsTask::result() const {
-  if (pass_ == 0) return nullptr;
-  return std::make_shared<const HeadKnockouts>(found_);
-}
-
-std::unique_ptr<AnalysisTask> begin_head_knockouts(const AnalysisQuery& query, const AnalysisSubject& subject) {
-  return std::make_unique<HeadKnockoutsTask>(query, subject);
+/// From the first of these heads on, those of its block whose passes are offered together.
+std::span<const HeadRef> offered(std::span<const HeadRef> heads, const KnockoutsQuestion& question,
+                                 const AnalysisSubject& subject) {
+  std::size_t most = std::min(heads.size(), kMostPasses);
+  if (question.ablation == Ablation::BaselineMean) {
+    const std::size_t numbers =
+        std::size_t{place_of(heads.front(), question.batch, subject).count} * subject.shapes.at(heads.front().block).d_v;
+    most = std::clamp<std::size_t>(kStepOutputs / std::max<std::size_t>(numbers, 1), 1, most);
+  }
+  std::size_t count = 1;
+  while (count < most && heads[count].block == heads.front().block) ++count;
+  return heads.first(count);
 }
 
 }  // namespace
 
-constexpr Analysis kHeadKnockouts{
-    .id = "head-knockouts", .title = "what knocking out heads changes", .begin = &begin_head_knockouts};
-constexpr Analysis kReferenceAblations{.id = "reference-ablations",
-                                       .title = "what heads change that give their mean over the baseline",
-                                       .begin = &begin_head_knockouts,
-                                       .compares = true};
-
-AnalysisQuery knockout_query(const WhatIfChoices& choices, std::uint32_t batch, std::uint32_t position, std::uint32_t token,
-                             std::optional<std::uint32_t> other) {
-  const bool is_of_baseline_mean = choices.ablation == Ablation::BaselineMean;
-  AnalysisQuery query{.analysis = is_of_baseline_mean ? &kReferenceAblations : &kHeadKnockouts, .batch = batch};
-  query.options[1] = static_cast<std::uint32_t>(choices.ablation);
-  if (choices.measure == KnockoutMeasure::Loss) {
-    query.options[0] = static_cast<std::uint32_t>(choices.measure);
-    return query;
+Task<HeadKnockouts> analyse(KnockoutsQuestion question, AnalysisSubject subject) {
+  const std::vector<Reading> readings = list_readings(question, subject);
+  const std::size_t vocabulary = vocabulary_of(subject);
+  std::vector<HeadRef> heads;
+  for (const model::BlockRef block : subject.network->blocks()) {
+    const model::AttentionLayer& layer = subject.network->layer(block);
+    for (std::uint32_t head = 0; head < layer.config.heads; ++head) heads.push_back({.block = block, .head = head});
   }
-  query.query = position;
-  query.tokens = {token, other.value_or(token)};
-  return query;
+  HeadKnockouts found;
+  found.all_heads = heads.size();
+  const std::vector<PredictedNumbers> present = co_await predicted(question, readings, vocabulary, {});
+  found.present = present.front();
+  co_yield found;
+  for (std::size_t known = 0; known < heads.size();) {
+    std::vector<PatchPlace> places;
+    for (const HeadRef& head : offered(std::span(heads).subspan(known), question, subject)) {
+      places.push_back(place_of(head, question.batch, subject));
+    }
+    std::vector<std::vector<float>> means;
+    if (question.ablation == Ablation::BaselineMean) means = co_await baseline_means(places, subject.shapes);
+    std::vector<inference::Interventions> passes = ablations(places, question.ablation, std::move(means));
+    while (!passes.empty()) {
+      const std::vector<PredictedNumbers> without = co_await predicted(question, readings, vocabulary, passes);
+      for (const PredictedNumbers& numbers : without) found.without.emplace(heads[known++], numbers);
+      passes.erase(passes.begin(), passes.begin() + static_cast<std::ptrdiff_t>(without.size()));
+      co_yield found;
+    }
+  }
+  co_return found;
+}
+
+KnockoutsQuestion knockout_query(const WhatIfChoices& choices, std::uint32_t batch, std::uint32_t position,
+                                 std::uint32_t token, std::optional<std::uint32_t> other) {
+  if (choices.measure == KnockoutMeasure::Loss) {
+    return {.ablation = choices.ablation, .measures_loss = true, .batch = batch};
+  }
+  return {.ablation = choices.ablation, .batch = batch, .position = position, .token = token, .other = other};
 }
 
 double PredictedNumbers::of(KnockoutMeasure measure) const {

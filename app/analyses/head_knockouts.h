@@ -9,19 +9,24 @@
 namespace headlight::app {
 
 /// What knocking out each head, one after the other, changes about a prediction or about the loss: for every head of every
-/// kind of attention one pass in which that head's output is 0, or its mean over the text, behind the run's own
-/// interventions. Heeds the query's `batch`; `options`: a KnockoutMeasure, where Logit and Probability are the same
-/// question, and an Ablation. Of a prediction also `query` (the token whose prediction it is) and `tokens` (ids: a token,
-/// and the one whose logit is subtracted; the same: none is). Heads are told as they are known, in the order of computation;
-/// those of one layer may be computed together.
-extern const Analysis kHeadKnockouts;
-/// The same where each head gives its mean over the line's tokens in the baseline instead ("mean ablation" over another
-/// text): Ablation::BaselineMean.
-extern const Analysis kReferenceAblations;
+/// kind of attention one pass in which that head's output is 0, its mean over the text, or its mean over the line's tokens
+/// in the baseline ("mean ablation" over another text), after the run's own interventions.
+struct KnockoutsQuestion {
+  Ablation ablation = Ablation::Zero;
+  bool measures_loss = false;
+  std::uint32_t batch = 0;
+  // Of a prediction, else 0 and none:
+  std::uint32_t position = 0;               ///< of the token after which is predicted, padding counted
+  std::uint32_t token = 0;                  ///< its id
+  std::optional<std::uint32_t> other = {};  ///< whose logit is subtracted
 
-/// The question, whose unneeded members are 0: of one of the two, as the ablation says.
-AnalysisQuery knockout_query(const WhatIfChoices& choices, std::uint32_t batch, std::uint32_t position, std::uint32_t token,
-                             std::optional<std::uint32_t> other);
+  auto operator<=>(const KnockoutsQuestion&) const = default;
+  bool compares() const { return ablation == Ablation::BaselineMean; }
+};
+
+/// The choices' question; logit and probability are the same one.
+KnockoutsQuestion knockout_query(const WhatIfChoices& choices, std::uint32_t batch, std::uint32_t position,
+                                 std::uint32_t token, std::optional<std::uint32_t> other);
 
 /// What a pass predicts.
 struct PredictedNumbers {
@@ -42,5 +47,8 @@ struct HeadKnockouts final : AnalysisResult {
   /// Knocked out less present; nullopt: not known yet.
   std::optional<double> change(const HeadRef& head, KnockoutMeasure measure) const;
 };
+
+/// Tells heads in the order of computation; those of one layer may be computed together.
+Task<HeadKnockouts> analyse(KnockoutsQuestion question, AnalysisSubject subject);
 
 }  // namespace headlight::app

@@ -11,10 +11,15 @@
 
 namespace headlight::app {
 
-/// What every head of one kind of attention does with a batch item (evaluation/head_metric.h). Heeds the query's
-/// `block.kind` and `batch`. Maps are read in strips of rows, layer by layer; of a short text everything is told at once,
-/// so that numbers of the previous run stay until those of the new one are complete.
-extern const Analysis kHeadMetricAnalysis;
+/// What every head of one kind of attention does with a batch item (evaluation/head_metric.h). Maps are read in strips of
+/// rows, layer by layer; of a short text everything is told at once, so that numbers of the previous run stay until those of
+/// the new one are complete.
+struct HeadMetricsQuestion {
+  model::BlockKind kind = {};
+  std::uint32_t batch = 0;
+
+  auto operator<=>(const HeadMetricsQuestion&) const = default;
+};
 
 struct HeadMetricsFound final : AnalysisResult {
   std::map<HeadRef, evaluation::HeadMetrics> heads;  ///< those that are measured
@@ -30,6 +35,8 @@ struct HeadMetricsFound final : AnalysisResult {
   }
 };
 
+Task<HeadMetricsFound> analyse(HeadMetricsQuestion question, AnalysisSubject subject);
+
 /// Rows of a map that are read together.
 struct RowStrip {
   std::uint32_t first = 0, count = 0;
@@ -42,8 +49,24 @@ inline constexpr std::size_t kMostMeasuredCells = std::size_t{2'048} * 2'048;
 /// equal distances with about as many cells together.
 std::vector<RowStrip> measured_rows(attention::KeyRange queries, std::uint32_t keys);
 
+/// Strips of `most` rows each at most, at least one.
+std::vector<RowStrip> in_parts(const std::vector<RowStrip>& strips, std::size_t most);
+/// All heads of a kind of attention, layer by layer, and the tokens of a line that they look from and to, without padding.
+struct LineMaps {
+  std::vector<HeadRef> heads;
+  inference::BlockShape shape;
+  attention::KeyRange queries, keys;
+
+  std::uint32_t columns() const { return keys.end - keys.begin; }
+};
+/// Throws Error where the run has no such attention, or no such line.
+LineMaps maps_of(model::BlockKind kind, std::uint32_t batch, const AnalysisSubject& subject);
+
+/// A head's weights in these rows.
+attention::TileRequest weights_of(const HeadRef& head, std::uint32_t batch, const RowStrip& rows, attention::KeyRange keys);
+
 /// The tokens of a batch item without padding, as numbers that are equal where tokens are: their ids, or numbers of their
-/// texts where the input has vectors instead of ids.
-std::vector<std::uint32_t> token_numbers(const model::TokenBatch& tokens, std::uint32_t item);
+/// texts where the input has vectors instead of ids; `count` different ones where it has neither.
+std::vector<std::uint32_t> token_numbers(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t count);
 
 }  // namespace headlight::app

@@ -13,13 +13,23 @@
 namespace headlight::app {
 
 /// How much each head of one kind of attention looks from some tokens at some tokens: the mean over these queries of the sum
-/// of their weights on these keys. The result is a HeadRanking. Heeds `block.kind` and `batch`; `query` and `key` are the
-/// first tokens, `options` the last ones.
-extern const Analysis kFromTo;
+/// of their weights on these keys.
+struct FromToQuestion {
+  model::BlockKind kind = {};
+  std::uint32_t batch = 0;
+  CellRange range = {};
 
-/// How well the attention of each head of one kind matches a pattern. The result is a HeadRanking. Heeds `block.kind`,
-/// `batch`, and in `options[0]` the HeadPattern, of which Typed is `formula`.
-extern const Analysis kPatternRanking;
+  auto operator<=>(const FromToQuestion&) const = default;
+};
+/// How well the attention of each head of one kind matches a pattern.
+struct PatternQuestion {
+  model::BlockKind kind = {};
+  std::uint32_t batch = 0;
+  HeadPattern pattern = {};
+  std::string typed = {};  ///< a mask's expression, of HeadPattern::Typed
+
+  auto operator<=>(const PatternQuestion&) const = default;
+};
 
 struct HeadRanking final : AnalysisResult {
   /// By the queries so far; none: no query has a key of the pattern, or a weight isn't a number.
@@ -35,10 +45,14 @@ struct HeadRanking final : AnalysisResult {
   }
 };
 
+/// Of a long text tells heads as rows are compared.
+Task<HeadRanking> analyse(FromToQuestion question, AnalysisSubject subject);
+Task<HeadRanking> analyse(PatternQuestion question, AnalysisSubject subject);
+
 /// The question about a range of cells of the selected kind and line.
-AnalysisQuery from_to_query(const Selection& selection, const CellRange& range);
+FromToQuestion from_to_query(const Selection& selection, const CellRange& range);
 /// The question about the chosen pattern, or about `typed` in place of the choices' own text.
-AnalysisQuery pattern_query(const Selection& selection, HeadPattern pattern, const std::string& typed);
+PatternQuestion pattern_query(const Selection& selection, HeadPattern pattern, const std::string& typed);
 
 /// Does it compare tokens of one text, so that it means nothing between two?
 bool is_of_one_text(HeadPattern pattern);

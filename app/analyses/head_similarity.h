@@ -10,9 +10,14 @@
 
 namespace headlight::app {
 
-/// How alike all heads of one kind of attention look at a batch item (evaluation/head_divergence.h). Heeds `block.kind` and
-/// `batch`. Pairs are many, so of a long text or a large model some queries at equal distances are compared.
-extern const Analysis kHeadSimilarity;
+/// How alike all heads of one kind of attention look at a batch item (evaluation/head_divergence.h). Pairs are many, so of a
+/// long text or a large model some queries at equal distances are compared.
+struct SimilarityQuestion {
+  model::BlockKind kind = {};
+  std::uint32_t batch = 0;
+
+  auto operator<=>(const SimilarityQuestion&) const = default;
+};
 
 struct HeadSimilarity final : AnalysisResult {
   std::vector<HeadRef> heads;          ///< by layer and head
@@ -24,6 +29,8 @@ struct HeadSimilarity final : AnalysisResult {
   float between(std::size_t a, std::size_t b) const { return divergences[a * heads.size() + b]; }
 };
 
+Task<HeadSimilarity> analyse(SimilarityQuestion question, AnalysisSubject subject);
+
 inline constexpr std::uint32_t kMostComparedHeads = 1'024;
 /// Cells of pairs of heads that are compared: some seconds of a processor.
 inline constexpr std::size_t kMostComparedCells = std::size_t{1} << 27;
@@ -32,6 +39,6 @@ inline constexpr std::size_t kMostComparedCells = std::size_t{1} << 27;
 std::vector<RowStrip> compared_rows(attention::KeyRange queries, std::uint32_t keys, std::uint32_t heads);
 
 /// The question about the selected kind and line.
-AnalysisQuery similarity_query(const Selection& selection);
+SimilarityQuestion similarity_query(const Selection& selection);
 
 }  // namespace headlight::app

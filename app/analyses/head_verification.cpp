@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "app/state/run_interventions.h"
@@ -18,6 +19,7 @@ namespace reference = model::reference;
 using reference::Array;
 
 constexpr std::uint32_t kMostRows = 64;
+constexpr std::size_t kCellsOfAStep = std::size_t{1} << 21;
 constexpr std::size_t kMultiplyAddsOfAStep = 8'000'000;  // about 10 ms of a processor's plain loops
 
 /// Rows of one head, as the device keeps them.
@@ -52,221 +54,51 @@ Array rotated(const model::Rotary& rotary, const model::TokenBatch& tokens, std:
   return reference::rotate(rotary, one, std::move(x));
 }
 
-/// Reads the layer's input a chunk of tokens at a time, then the weights a row at a time.
-class VerificationTask final : public AnalysisTask {
+Array rows_to_array(std::span<const float> values, std::size_t width) {
+  return {.shape = {1, static_cast<std::uint32_t>(values.size() / width), static_cast<std::uint32_t>(width)},
+          .values = {values.begin(), values.end()}};
+}
+
+Array projected(const model::Linear& linear, const std::optional<model::Norm>& norm, const Array& x) {
+  return reference::apply(norm, reference::apply(linear, x));
+}
+
+/// Of one head: its vectors q of some rows and all its k, put in as they are known, and the weights that follow.
+class HeadReference {
  public:
-  VerificationTask(const AnalysisQuery& query, const AnalysisSubject& subject)
-      : subject_(subject),
-        block_(query.block),
-        item_(query.batch),
-        head_(query.head),
-        layer_(subject.network->layer(query.block)),
-        shape_(subject.shapes.at(query.block)),
-        mask_(attention::in_layer(subject.inputs->masks[query.block.kind], layer_.config)),
-        tokens_(*subject.network, *subject.input, query.block.kind, mask_),
-        rows_(spread_rows(subject.input->queries(query.block.kind), query.batch)) {
-    q_ = reference::zeros({1, 1, shape_.queries, shape_.d_k});
-    k_ = reference::zeros({1, 1, shape_.keys, shape_.d_k});
-    found_.rows = static_cast<std::uint32_t>(rows_.size());
-    if (!layer_.weights) return;
-    const bool is_half = precision_of(subject.inputs->source) == inference::Precision::F16;
-    const std::uint32_t kv_head = head_ / (shape_.heads / shape_.kv_heads);
-    query_ = rows_of(layer_.weights->query, head_ * shape_.d_k, shape_.d_k, is_half);
-    key_ = rows_of(layer_.weights->key, kv_head * shape_.d_k, shape_.d_k, is_half);
-  }
+  HeadReference(const VerificationQuestion& question, const AnalysisSubject& subject);
+  // mask tokens refer to the mask
+  HeadReference(const HeadReference&) = delete;
+  HeadReference& operator=(const HeadReference&) = delete;
 
-  Reads next(std::size_t most_cells) override {
-    if (part_ == Part::Queries) {
-      const attention::Stage stage = layer_.weights ? attention::Stage::X : attention::Stage::Q;
-      return {.tiles = {inputs(stage, shape_.queries, layer_.weights ? shape_.d_model : shape_.d_k, most_cells)}};
-    }
-    if (part_ == Part::Keys && !layer_.weights) {
-      return {.tiles = {inputs(attention::Stage::K, shape_.keys, shape_.d_k, most_cells)}};
-    }
-    if (part_ == Part::Keys && !subject_.network->layers->encoder.empty()) {
-      return {.residuals = {{.stack = inference::Stack::Encoder,
-                             .layer = static_cast<std::uint32_t>(subject_.network->layers->encoder.size()),
-                             .batch = item_,
-                             .first = token_,
-                             .count = chunk(shape_.keys, most_cells)}}};
-    }
-    if (part_ != Part::Rows) return {};
-    return {.tiles = {{.block = block_,
-                       .batch = item_,
-                       .head = head_,
-                       .row = rows_[found_.checked],
-                       .rows = 1,
-                       .columns = shape_.keys}}};
-  }
+  const inference::BlockShape& shape() const { return shape_; }
+  /// Queries that are compared.
+  const std::vector<std::uint32_t>& rows() const { return rows_; }
+  bool has_weights() const { return layer_.weights.has_value(); }
+  /// The self-attention's keys come from the same x as its queries.
+  bool has_memory() const { return question_.block.kind == model::BlockKind::Cross; }
+  /// How many tokens from this one on are read at once.
+  std::uint32_t chunk(std::uint32_t token, std::uint32_t tokens) const;
+  attention::TileRequest inputs(attention::Stage stage, std::uint32_t token, std::uint32_t tokens) const;
 
-  void take(const Answers& answers) override {
-    switch (part_) {
-      case Part::Queries:
-        return take_queries(answers.tiles.front());
-      case Part::Keys:
-        return take_keys(answers);
-      case Part::Rotation:
-        return rotate();
-      case Part::Rows:
-        return compare(answers.tiles.front());
-    }
+  /// Consecutive tokens' q or k, or the layer's input x, of which these are projections.
+  void put_queries(const attention::Tile& tile);
+  void put_keys(std::span<const float> vectors, std::uint32_t token) { put(vectors, token, k_); }
+  void put_memory(const Array& memory, std::uint32_t token) {
+    put(projected(key_, layer_.weights->key_norm, memory).values, token, k_);
   }
-
-  bool is_done() const override { return part_ == Part::Rows && found_.checked == found_.rows; }
-  std::shared_ptr<const AnalysisResult> result() const override {
-    return found_.checked == 0 ? nullptr : std::make_shared<const HeadVerification>(found_);
-  }
+  void rotate();
+  /// The weights of one query.
+  std::vector<double> weights_of(std::uint32_t row);
 
  private:
-  enum class Part : std::uint8_t { Queries, Keys, Rotation, Rows };
-
-  /// The self-attention's keys come from the same x as its queries.
-  bool has_memory() const { return block_.kind == model::BlockKind::Cross; }
-
-  std::uint32_t chunk(std::uint32_t tokens, std::size_t most_cells) const {
-    const std::size_t width = shape_.has_input ? shape_.d_model : shape_.d_k;
-    const std::size_t at_once = std::min(most_cells / width, kMultiplyAddsOfAStep / (width * shape_.d_k));
-    return static_cast<std::uint32_t>(std::clamp<std::size_t>(at_once, 1, tokens - token_));
-  }
-  attention::TileRequest inputs(attention::Stage stage, std::uint32_t tokens, std::uint32_t width,
-                                std::size_t most_cells) const {
-    return {.block = block_,
-            .batch = item_,
-            .head = head_,
-            .stage = stage,
-            .row = token_,
-            .rows = chunk(tokens, most_cells),
-            .columns = width};
+  template <typename Values>
+  void put(const Values& vectors, std::uint32_t token, Array& to) const {
+    std::ranges::copy(vectors, to.values.begin() + static_cast<std::ptrdiff_t>(std::size_t{token} * shape_.d_k));
   }
 
-  static Array rows_to_array(const std::vector<float>& values, std::uint32_t width) {
-    return {.shape = {1, static_cast<std::uint32_t>(values.size() / width), width},
-            .values = {values.begin(), values.end()}};
-  }
-  /// Vectors of consecutive tokens, to `to` [1, 1, token, d_k].
-  void put(Array vectors, std::uint32_t token, Array& to) const {
-    std::ranges::copy(vectors.values, to.values.begin() + static_cast<std::ptrdiff_t>(std::size_t{token} * shape_.d_k));
-  }
-  Array projected(const model::Linear& linear, const std::optional<model::Norm>& norm, const Array& x) const {
-    return reference::apply(norm, reference::apply(linear, x));
-  }
-
-  void take_queries(const attention::Tile& tile) {
-    const std::uint32_t count = tile.request.rows;
-    Array x = rows_to_array(tile.values, tile.request.columns);
-    if (!layer_.weights) {
-      put(std::move(x), token_, q_);
-    } else {
-      for (const std::uint32_t row : rows_) {
-        if (row < token_ || row >= token_ + count) continue;
-        const std::size_t width = tile.request.columns;
-        const auto first = x.values.begin() + static_cast<std::ptrdiff_t>((row - token_) * width);
-        const Array one{.shape = {1, 1, tile.request.columns},
-                        .values = {first, first + static_cast<std::ptrdiff_t>(width)}};
-        put(projected(query_, layer_.weights->query_norm, one), row, q_);
-      }
-      if (!has_memory()) put(projected(key_, layer_.weights->key_norm, x), token_, k_);
-    }
-    token_ += count;
-    if (token_ < shape_.queries) return;
-    token_ = 0;
-    part_ = layer_.weights && !has_memory() ? Part::Rotation : Part::Keys;
-  }
-
-  void take_keys(const Answers& answers) {
-    std::uint32_t count = 0;
-    if (!layer_.weights) {
-      count = answers.tiles.front().request.rows;
-      put(rows_to_array(answers.tiles.front().values, shape_.d_k), token_, k_);
-    } else {
-      Array memory;
-      if (answers.residuals.empty()) {  // cross-attention alone: its memory is an input
-        count = shape_.keys;
-        memory = reference::embed(subject_.network->source_embedding.get(), subject_.input->source);
-        const std::size_t width = memory.shape.back();
-        const auto first = memory.values.begin() + static_cast<std::ptrdiff_t>(item_ * count * width);
-        memory = {.shape = {1, count, memory.shape.back()},
-                  .values = {first, first + static_cast<std::ptrdiff_t>(count * width)}};
-      } else {
-        const Tensor& states = answers.residuals.front();
-        count = states.axis(0);
-        memory = reference::apply(subject_.network->layers->encoder_norm, rows_to_array(states.values, states.axis(1)));
-      }
-      put(projected(key_, layer_.weights->key_norm, memory), token_, k_);
-    }
-    token_ += count;
-    if (token_ < shape_.keys) return;
-    token_ = 0;
-    part_ = Part::Rotation;
-  }
-
-  void rotate() {
-    part_ = Part::Rows;
-    if (!layer_.weights || !layer_.config.rotary) return;
-    const model::Rotary& rotary = subject_.network->layers->rotaries[*layer_.config.rotary];
-    q_ = rotated(rotary, subject_.input->queries(block_.kind), item_, std::move(q_));
-    k_ = rotated(rotary, subject_.input->keys(block_.kind), item_, std::move(k_));
-  }
-
-  /// The reference's weights of one query.
-  std::vector<double> reference_row(std::uint32_t row) {
-    reference::AttentionStages stages;
-    const auto first = q_.values.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * shape_.d_k);
-    stages.q = {.shape = {1, 1, 1, shape_.d_k}, .values = {first, first + static_cast<std::ptrdiff_t>(shape_.d_k)}};
-    stages.k = std::move(k_);
-    stages.v = reference::zeros({1, 1, shape_.keys, 1});
-    model::AttentionConfig config = layer_.config;
-    config.heads = config.kv_heads = 1;
-    config.window = 0;  // it is part of the mask
-    const attention::ExpressionMap map = tokens_.map(block_.layer.value, item_, head_);
-    const model::TokenBatch& keys = subject_.input->keys(block_.kind);
-    const std::uint32_t begin = keys.start(item_);
-    const attention::KeyRange range(begin, begin + (keys.lengths.empty() ? keys.length : keys.lengths[item_]));
-    const auto replaced = subject_.inputs->patterns.find({block_, head_});
-    const auto pattern = replaced == subject_.inputs->patterns.end() ? std::nullopt : std::optional(replaced->second);
-    const attention::KeyRange pattern_keys = mask_.rule.key_padding ? range : attention::KeyRange(keys.length);
-    const auto is_visible = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key) {
-      return mask_.is_visible(map, item_, {row, key}, range) &&
-             (!pattern || attention::shows(*pattern, row, key, pattern_keys));
-    };
-    const auto& biases = subject_.network->layers->position_biases;
-    const auto edit = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key, double score) {
-      if (layer_.config.position_bias) {
-        score += biases[*layer_.config.position_bias].value(head_, std::int64_t{key} - std::int64_t{row});
-      }
-      const double edited = mask_.score(map, item_, {row, key}, score);
-      return pattern ? attention::score_of(*pattern, {row, key}, edited) : edited;
-    };
-    const double fill = static_cast<double>(attention::fill_value(mask_.fill));
-    const auto dropout = weight_dropout(subject_.inputs->dropout, block_);
-    const auto kept = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key, double weight) {
-      return dropout ? weight * static_cast<double>(dropout->factor_of(item_, head_, row, key)) : weight;
-    };
-    reference::attend(config, block_, is_visible, fill, stages, nullptr, {}, edit, kept);
-    k_ = std::move(stages.k);
-    return std::move(stages.weights.values);
-  }
-
-  void compare(const attention::Tile& tile) {
-    const std::uint32_t row = rows_[found_.checked];
-    const std::vector<double> expected = reference_row(row);
-    for (std::uint32_t key = 0; key < shape_.keys; ++key) {
-      const double weight = double{tile.values[key]};
-      const double difference = std::abs(weight - expected[key]);
-      // A NaN is the largest, and stays.
-      if (std::isnan(found_.largest) || difference <= found_.largest) continue;
-      found_.largest = difference;
-      found_.where = {row, key};
-      found_.weight = weight;
-      found_.reference_weight = expected[key];
-    }
-    found_.cells += shape_.keys;
-    ++found_.checked;
-  }
-
+  VerificationQuestion question_;
   AnalysisSubject subject_;
-  model::BlockRef block_;
-  std::uint32_t item_, head_;
   const model::AttentionLayer& layer_;
   inference::BlockShape shape_;
   attention::MaskSpec mask_;
@@ -274,22 +106,182 @@ class VerificationTask final : public AnalysisTask {
   std::vector<std::uint32_t> rows_;
   model::Linear query_, key_;  ///< the head's; unused without weights
   Array q_, k_;                ///< [1, 1, token, d_k]; of q the rows that are compared
-  Part part_ = Part::Queries;
-  std::uint32_t token_ = 0;  ///< the next to read
-  HeadVerification found_;
 };
 
-std::unique_ptr<AnalysisTask> begin_head_verification(const AnalysisQuery& query, const AnalysisSubject& subject) {
-  const auto shape = subject.shapes.find(query.block);
-  if (shape == subject.shapes.end() || query.batch >= shape->second.batch || query.head >= shape->second.heads) {
-    throw Error("this run has no such head");
+HeadReference::HeadReference(const VerificationQuestion& question, const AnalysisSubject& subject)
+    : question_(question),
+      subject_(subject),
+      layer_(subject.network->layer(question.block)),
+      shape_(subject.shapes.at(question.block)),
+      mask_(attention::in_layer(subject.inputs->masks[question.block.kind], layer_.config)),
+      tokens_(*subject.network, *subject.input, question.block.kind, mask_),
+      rows_(spread_rows(subject.input->queries(question.block.kind), question.batch)),
+      q_(reference::zeros({1, 1, shape_.queries, shape_.d_k})),
+      k_(reference::zeros({1, 1, shape_.keys, shape_.d_k})) {
+  if (!layer_.weights) return;
+  const bool is_half = precision_of(subject.inputs->source) == inference::Precision::F16;
+  const std::uint32_t kv_head = question.head / (shape_.heads / shape_.kv_heads);
+  query_ = rows_of(layer_.weights->query, question.head * shape_.d_k, shape_.d_k, is_half);
+  key_ = rows_of(layer_.weights->key, kv_head * shape_.d_k, shape_.d_k, is_half);
+}
+
+std::uint32_t HeadReference::chunk(std::uint32_t token, std::uint32_t tokens) const {
+  const std::size_t width = shape_.has_input ? shape_.d_model : shape_.d_k;
+  const std::size_t at_once = std::min(kCellsOfAStep / width, kMultiplyAddsOfAStep / (width * shape_.d_k));
+  return static_cast<std::uint32_t>(std::clamp<std::size_t>(at_once, 1, tokens - token));
+}
+
+attention::TileRequest HeadReference::inputs(attention::Stage stage, std::uint32_t token, std::uint32_t tokens) const {
+  return {.block = question_.block,
+          .batch = question_.batch,
+          .head = question_.head,
+          .stage = stage,
+          .row = token,
+          .rows = chunk(token, tokens),
+          .columns = stage == attention::Stage::X ? shape_.d_model : shape_.d_k};
+}
+
+void HeadReference::put_queries(const attention::Tile& tile) {
+  const std::uint32_t token = tile.request.row, width = tile.request.columns;
+  if (!has_weights()) return put(tile.values, token, q_);
+  for (const std::uint32_t row : rows_) {
+    if (row < token || row >= token + tile.request.rows) continue;
+    const std::span<const float> one = std::span(tile.values).subspan(std::size_t{row - token} * width, width);
+    put(projected(query_, layer_.weights->query_norm, rows_to_array(one, width)).values, row, q_);
   }
-  return std::make_unique<VerificationTask>(query, subject);
+  if (!has_memory()) put(projected(key_, layer_.weights->key_norm, rows_to_array(tile.values, width)).values, token, k_);
+}
+
+void HeadReference::rotate() {
+  if (!layer_.weights || !layer_.config.rotary) return;
+  const model::Rotary& rotary = subject_.network->layers->rotaries[*layer_.config.rotary];
+  q_ = rotated(rotary, subject_.input->queries(question_.block.kind), question_.batch, std::move(q_));
+  k_ = rotated(rotary, subject_.input->keys(question_.block.kind), question_.batch, std::move(k_));
+}
+
+std::vector<double> HeadReference::weights_of(std::uint32_t row) {
+  reference::AttentionStages stages;
+  const auto first = q_.values.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * shape_.d_k);
+  stages.q = {.shape = {1, 1, 1, shape_.d_k}, .values = {first, first + static_cast<std::ptrdiff_t>(shape_.d_k)}};
+  stages.k = std::move(k_);
+  stages.v = reference::zeros({1, 1, shape_.keys, 1});
+  model::AttentionConfig config = layer_.config;
+  config.heads = config.kv_heads = 1;
+  config.window = 0;  // it is part of the mask
+  const attention::ExpressionMap map = tokens_.map(question_.block.layer.value, question_.batch, question_.head);
+  const model::TokenBatch& keys = subject_.input->keys(question_.block.kind);
+  const std::uint32_t begin = keys.start(question_.batch);
+  const attention::KeyRange range(begin, begin + (keys.lengths.empty() ? keys.length : keys.lengths[question_.batch]));
+  const auto replaced = subject_.inputs->patterns.find({question_.block, question_.head});
+  const auto pattern = replaced == subject_.inputs->patterns.end() ? std::nullopt : std::optional(replaced->second);
+  const attention::KeyRange pattern_keys = mask_.rule.key_padding ? range : attention::KeyRange(keys.length);
+  const auto is_visible = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key) {
+    return mask_.is_visible(map, question_.batch, {row, key}, range) &&
+           (!pattern || attention::shows(*pattern, row, key, pattern_keys));
+  };
+  const auto& biases = subject_.network->layers->position_biases;
+  const auto edit = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key, double score) {
+    if (layer_.config.position_bias) {
+      score += biases[*layer_.config.position_bias].value(question_.head, std::int64_t{key} - std::int64_t{row});
+    }
+    const double edited = mask_.score(map, question_.batch, {row, key}, score);
+    return pattern ? attention::score_of(*pattern, {row, key}, edited) : edited;
+  };
+  const double fill = static_cast<double>(attention::fill_value(mask_.fill));
+  const auto dropout = weight_dropout(subject_.inputs->dropout, question_.block);
+  const auto kept = [&](model::BlockRef, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t key, double weight) {
+    return dropout ? weight * static_cast<double>(dropout->factor_of(question_.batch, question_.head, row, key)) : weight;
+  };
+  reference::attend(config, question_.block, is_visible, fill, stages, nullptr, {}, edit, kept);
+  k_ = std::move(stages.k);
+  return std::move(stages.weights.values);
+}
+
+void compare(const attention::Tile& tile, std::span<const double> expected, HeadVerification& found) {
+  for (std::uint32_t key = 0; key < expected.size(); ++key) {
+    const double weight = double{tile.values[key]};
+    const double difference = std::abs(weight - expected[key]);
+    // A NaN is the largest, and stays.
+    if (std::isnan(found.largest) || difference <= found.largest) continue;
+    found.largest = difference;
+    found.where = {tile.request.row, key};
+    found.weight = weight;
+    found.reference_weight = expected[key];
+  }
+  found.cells += expected.size();
+  ++found.checked;
+}
+
+/// The memory of cross-attention alone, which is an input, of one line.
+Array embedded_memory(const AnalysisSubject& subject, std::uint32_t item, std::size_t keys) {
+  const Array all = reference::embed(subject.network->source_embedding.get(), subject.input->source);
+  const std::size_t width = all.shape.back();
+  const auto first = all.values.begin() + static_cast<std::ptrdiff_t>(item * keys * width);
+  return {.shape = {1, static_cast<std::uint32_t>(keys), all.shape.back()},
+          .values = {first, first + static_cast<std::ptrdiff_t>(keys * width)}};
 }
 
 }  // namespace
 
-constexpr Analysis kHeadVerification{
-    .id = "head-verification", .title = "a head's weights in double precision", .begin = &begin_head_verification};
+Task<HeadVerification> analyse(VerificationQuestion question, AnalysisSubject subject) {
+  const auto known = subject.shapes.find(question.block);
+  if (known == subject.shapes.end() || question.batch >= known->second.batch || question.head >= known->second.heads) {
+    throw Error("this run has no such head");
+  }
+  HeadReference head(question, subject);
+  const inference::BlockShape& shape = head.shape();
+  for (std::uint32_t token = 0; token < shape.queries;) {
+    Reads reads;
+    reads.tiles.push_back(head.inputs(head.has_weights() ? attention::Stage::X : attention::Stage::Q, token, shape.queries));
+    const Answers read = co_await std::move(reads);
+    head.put_queries(read.tiles.front());
+    token += read.tiles.front().request.rows;
+  }
+  const bool has_encoder = !subject.network->layers->encoder.empty();
+  if (head.has_weights() && head.has_memory() && !has_encoder) {
+    co_await read_nothing();
+    head.put_memory(embedded_memory(subject, question.batch, shape.keys), 0);
+  }
+  const bool reads_keys = !head.has_weights() || (head.has_memory() && has_encoder);
+  for (std::uint32_t token = 0; reads_keys && token < shape.keys;) {
+    Reads reads;
+    const std::uint32_t count = head.chunk(token, shape.keys);
+    if (!head.has_weights()) {
+      reads.tiles.push_back(head.inputs(attention::Stage::K, token, shape.keys));
+    } else {
+      reads.residuals.push_back({.stack = inference::Stack::Encoder,
+                                 .layer = static_cast<std::uint32_t>(subject.network->layers->encoder.size()),
+                                 .batch = question.batch,
+                                 .first = token,
+                                 .count = count});
+    }
+    const Answers read = co_await std::move(reads);
+    if (!head.has_weights()) {
+      head.put_keys(read.tiles.front().values, token);
+    } else {
+      const Tensor& states = read.residuals.front();
+      const Array rows = rows_to_array(states.values, states.axis(1));
+      head.put_memory(reference::apply(subject.network->layers->encoder_norm, rows), token);
+    }
+    token += count;
+  }
+  co_await read_nothing();
+  head.rotate();
+  HeadVerification found;
+  found.rows = static_cast<std::uint32_t>(head.rows().size());
+  for (const std::uint32_t row : head.rows()) {
+    Reads reads;
+    reads.tiles.push_back({.block = question.block,
+                           .batch = question.batch,
+                           .head = question.head,
+                           .row = row,
+                           .rows = 1,
+                           .columns = shape.keys});
+    const Answers read = co_await std::move(reads);
+    compare(read.tiles.front(), head.weights_of(row), found);
+    co_yield found;
+  }
+  co_return found;
+}
 
 }  // namespace headlight::app

@@ -10,166 +10,122 @@
 namespace headlight::app {
 namespace {
 
+/// Cells of one step.
+constexpr std::size_t kSourceCells = std::size_t{1} << 21;
+
 std::uint32_t layers_of(const AnalysisSubject& subject) {
   return static_cast<std::uint32_t>(subject.network->layers->encoder.size());
 }
 
-/// Throws Error where the query asks for what there isn't.
-void check(const AnalysisQuery& query, const AnalysisSubject& subject) {
+/// Throws Error where the question asks for what there isn't.
+void check(const LogitQuestion& question, const AnalysisSubject& subject) {
   const std::string why = attribution::why_not_attributable(*subject.network);
   if (!why.empty()) throw Error("the logit of this model has no parts: {}", why);
   const inference::BlockShape& shape = subject.shapes.at(encoder_block(0));
   const std::uint32_t vocabulary = subject.network->layers->unembedding->linear.out();
-  const bool has_tokens = query.tokens[0] < vocabulary && (query.options[0] == 0 || query.tokens[1] < vocabulary);
-  if (query.batch >= shape.batch || query.query >= shape.queries || !has_tokens) {
+  const bool has_tokens = question.token < vocabulary && question.other.value_or(0) < vocabulary;
+  if (question.batch >= shape.batch || question.position >= shape.queries || !has_tokens) {
     throw Error("this run has no such prediction");
   }
 }
 
-attribution::LogitTarget target_of(const AnalysisQuery& query) {
-  attribution::LogitTarget target{.token = query.tokens[0]};
-  if (query.options[0] == 1) target.other = query.tokens[1];
+attribution::LogitTarget target_of(const LogitQuestion& question) {
+  attribution::LogitTarget target{.token = question.token};
+  if (question.other) target.other = *question.other;
   return target;
 }
 
-inference::ResidualRows state_after(const AnalysisQuery& query, std::uint32_t layers) {
-  return {.layer = layers, .batch = query.batch, .first = query.query, .count = 1};
-}
-
-class AttributionTask final : public AnalysisTask {
- public:
-  AttributionTask(const AnalysisQuery& query, AnalysisSubject subject) : query_(query), subject_(std::move(subject)) {
-    found_.all_layers = layers_of(subject_);
-  }
-
-  /// A layer at a time; the first step reads what gives the direction too.
-  Reads next(std::size_t /*most_cells*/) override {
-    const auto layer = static_cast<std::uint32_t>(found_.layers.size());
-    const inference::BlockShape& shape = subject_.shapes.at(encoder_block(layer));
-    Reads reads{.tiles = {{.block = encoder_block(layer),
-                           .batch = query_.batch,
-                           .stage = attention::Stage::Merged,
-                           .row = query_.query,
-                           .rows = 1,
-                           .column = 0,
-                           .columns = shape.d_merged}},
-                .residuals = {state_after(query_, layer), state_after(query_, layer + 1)}};
-    if (layer == 0) {
-      reads.residuals.push_back(state_after(query_, found_.all_layers));
-      reads.logits = {{.batch = query_.batch, .token = query_.query, .layer = found_.all_layers}};
-    }
-    return reads;
-  }
-
-  void take(const Answers& answers) override {
-    const auto layer = static_cast<std::uint32_t>(found_.layers.size());
-    const std::vector<float>& before = answers.residuals[0].values;
-    if (layer == 0) {
-      direction_ = attribution::logit_direction(*subject_.network->layers, answers.residuals[2].values, target_of(query_));
-      found_.constant = direction_.constant;
-      found_.embedding = direction_.of(before);
-      found_.logit = double{answers.logits[query_.tokens[0]]};
-      if (query_.options[0] == 1) found_.logit -= double{answers.logits[query_.tokens[1]]};
-    }
-    const model::AttentionLayer& weights = subject_.network->layer(encoder_block(layer));
-    const std::vector<double> directions = attribution::head_directions(weights, direction_.direction);
-    found_.layers.push_back(attribution::layer_logits(weights, direction_, directions, answers.tiles.front().values, before,
-                                                      answers.residuals[1].values));
-  }
-  bool is_done() const override { return found_.is_complete(); }
-  std::shared_ptr<const AnalysisResult> result() const override {
-    return found_.is_complete() ? std::make_shared<const LogitAttribution>(found_) : nullptr;
-  }
-
- private:
-  AnalysisQuery query_;
-  AnalysisSubject subject_;
-  attribution::LogitDirection direction_;
-  LogitAttribution found_;
-};
-
-class SourcesTask final : public AnalysisTask {
- public:
-  SourcesTask(const AnalysisQuery& query, AnalysisSubject subject) : query_(query), subject_(std::move(subject)) {
-    layer_ = query.options[1] == 1 ? query.block.layer.value : 0;
-    found_.tokens.resize(subject_.shapes.at(encoder_block(layer_)).keys);
-    begin_layer();
-  }
-
-  /// The values of some KV heads with the weights of the heads that read them.
-  Reads next(std::size_t most_cells) override {
-    Reads reads;
-    if (direction_.direction.empty()) reads.residuals = {state_after(query_, layers_of(subject_))};
-    const inference::BlockShape& shape = subject_.shapes.at(encoder_block(layer_));
-    std::size_t cells = 0;
-    for (std::uint32_t head = head_; head < end_ && (head == head_ || cells < most_cells); ++head) {
-      attention::TileRequest request{.block = encoder_block(layer_), .batch = query_.batch, .head = head};
-      request.stage = attention::Stage::V;
-      request.rows = shape.keys;
-      request.columns = shape.d_v;
-      reads.tiles.push_back(request);
-      request.stage = attention::Stage::Weights;
-      request.row = query_.query;
-      request.rows = 1;
-      request.columns = shape.keys;
-      reads.tiles.push_back(request);
-      cells += std::size_t{shape.keys} * (shape.d_v + 1);
-    }
-    return reads;
-  }
-
-  void take(const Answers& answers) override {
-    if (!answers.residuals.empty()) {
-      direction_ = attribution::logit_direction(*subject_.network->layers, answers.residuals[0].values, target_of(query_));
-    }
-    if (directions_.empty()) directions_ = gained_directions(subject_, encoder_block(layer_), direction_.direction);
-    const std::size_t d_v = subject_.shapes.at(encoder_block(layer_)).d_v;
-    for (std::size_t i = 0; i + 1 < answers.tiles.size(); i += 2, ++head_) {
-      attribution::add_source_logits(std::span<const double>(directions_).subspan(head_ * d_v, d_v),
-                                     answers.tiles[i + 1].values, answers.tiles[i].values, found_.tokens);
-    }
-    if (head_ < end_) return;
-    ++layer_;
-    is_done_ = query_.options[1] == 1 || layer_ == layers_of(subject_);
-    if (!is_done_) begin_layer();
-  }
-  bool is_done() const override { return is_done_; }
-  std::shared_ptr<const AnalysisResult> result() const override {
-    return is_done_ ? std::make_shared<const LogitSources>(found_) : nullptr;
-  }
-
- private:
-  void begin_layer() {
-    const bool is_one = query_.options[1] == 1;
-    head_ = is_one ? query_.head : 0;
-    end_ = is_one ? query_.head + 1 : subject_.shapes.at(encoder_block(layer_)).heads;
-    directions_.clear();
-  }
-
-  AnalysisQuery query_;
-  AnalysisSubject subject_;
-  attribution::LogitDirection direction_;
-  std::vector<double> directions_;  ///< of the layer; empty: not computed yet
-  std::uint32_t layer_ = 0;
-  std::uint32_t head_ = 0, end_ = 0;  ///< of the layer: the next one, and behind the last
-  bool is_done_ = false;
-  LogitSources found_;
-};
-
-std::unique_ptr<AnalysisTask> begin_attribution(const AnalysisQuery& query, const AnalysisSubject& subject) {
-  check(query, subject);
-  return std::make_unique<AttributionTask>(query, subject);
-}
-
-std::unique_ptr<AnalysisTask> begin_sources(const AnalysisQuery& query, const AnalysisSubject& subject) {
-  check(query, subject);
-  const auto shape = subject.shapes.find(query.block);
-  const bool has_head = shape != subject.shapes.end() && query.head < shape->second.heads;
-  if (query.options[1] == 1 && !has_head) throw Error("this run has no such head");
-  return std::make_unique<SourcesTask>(query, subject);
+inference::ResidualRows state_after(const LogitQuestion& question, std::uint32_t layers) {
+  return {.layer = layers, .batch = question.batch, .first = question.position, .count = 1};
 }
 
 }  // namespace
+
+Task<LogitAttribution> analyse(LogitQuestion question, AnalysisSubject subject) {
+  check(question, subject);
+  LogitAttribution found;
+  found.all_layers = layers_of(subject);
+  attribution::LogitDirection direction;
+  // A layer at a time; the first step reads what gives the direction too.
+  for (std::uint32_t layer = 0; layer < found.all_layers; ++layer) {
+    const model::BlockRef block = encoder_block(layer);
+    Reads reads;
+    reads.tiles.push_back({.block = block,
+                           .batch = question.batch,
+                           .stage = attention::Stage::Merged,
+                           .row = question.position,
+                           .rows = 1,
+                           .column = 0,
+                           .columns = subject.shapes.at(block).d_merged});
+    reads.residuals.push_back(state_after(question, layer));
+    reads.residuals.push_back(state_after(question, layer + 1));
+    if (layer == 0) {
+      reads.residuals.push_back(state_after(question, found.all_layers));
+      reads.logits.push_back({.batch = question.batch, .token = question.position, .layer = found.all_layers});
+    }
+    const Answers read = co_await std::move(reads);
+    const std::vector<float>& before = read.residuals[0].values;
+    if (layer == 0) {
+      direction = attribution::logit_direction(*subject.network->layers, read.residuals[2].values, target_of(question));
+      found.constant = direction.constant;
+      found.embedding = direction.of(before);
+      found.logit = double{read.logits[question.token]};
+      if (question.other) found.logit -= double{read.logits[*question.other]};
+    }
+    const model::AttentionLayer& weights = subject.network->layer(block);
+    const std::vector<double> directions = attribution::head_directions(weights, direction.direction);
+    found.layers.push_back(attribution::layer_logits(weights, direction, directions, read.tiles.front().values, before,
+                                                     read.residuals[1].values));
+  }
+  co_return found;
+}
+
+Task<LogitSources> analyse(LogitSourcesQuestion question, AnalysisSubject subject) {
+  check(question, subject);
+  const bool is_one = question.head.has_value();
+  const auto shape = is_one ? subject.shapes.find(question.head->block) : subject.shapes.begin();
+  if (shape == subject.shapes.end() || (is_one && question.head->head >= shape->second.heads)) {
+    throw Error("this run has no such head");
+  }
+  Reads last_state;
+  last_state.residuals.push_back(state_after(question, layers_of(subject)));
+  const Answers last = co_await std::move(last_state);
+  const attribution::LogitDirection direction =
+      attribution::logit_direction(*subject.network->layers, last.residuals.front().values, target_of(question));
+  LogitSources found;
+  const std::uint32_t end_layer = is_one ? question.head->block.layer.value + 1 : layers_of(subject);
+  for (std::uint32_t layer = is_one ? end_layer - 1 : 0; layer < end_layer; ++layer) {
+    const model::BlockRef block = encoder_block(layer);
+    const inference::BlockShape& of_layer = subject.shapes.at(block);
+    found.tokens.resize(of_layer.keys);
+    const std::vector<double> directions = gained_directions(subject, block, direction.direction);
+    const std::uint32_t end_head = is_one ? question.head->head + 1 : of_layer.heads;
+    // The values of some heads, each with its weights.
+    for (std::uint32_t head = is_one ? end_head - 1 : 0; head < end_head;) {
+      const std::size_t cells = std::size_t{of_layer.keys} * (of_layer.d_v + 1);
+      const auto at_once = static_cast<std::uint32_t>(std::max<std::size_t>(kSourceCells / cells, 1));
+      Reads reads;
+      for (std::uint32_t at = head; at < std::min(head + at_once, end_head); ++at) {
+        attention::TileRequest request{.block = block, .batch = question.batch, .head = at};
+        request.stage = attention::Stage::V;
+        request.rows = of_layer.keys;
+        request.columns = of_layer.d_v;
+        reads.tiles.push_back(request);
+        request.stage = attention::Stage::Weights;
+        request.row = question.position;
+        request.rows = 1;
+        request.columns = of_layer.keys;
+        reads.tiles.push_back(request);
+      }
+      const Answers read = co_await std::move(reads);
+      for (std::size_t i = 0; i + 1 < read.tiles.size(); i += 2, ++head) {
+        attribution::add_source_logits(std::span(directions).subspan(std::size_t{head} * of_layer.d_v, of_layer.d_v),
+                                       read.tiles[i + 1].values, read.tiles[i].values, found.tokens);
+      }
+    }
+  }
+  co_return found;
+}
 
 double LogitAttribution::sum() const {
   return std::accumulate(
@@ -187,8 +143,5 @@ std::vector<double> gained_directions(const AnalysisSubject& subject, model::Blo
   }
   return directions;
 }
-
-constexpr Analysis kLogitAttribution{.id = "logit-attribution", .title = "parts of a logit", .begin = &begin_attribution};
-constexpr Analysis kLogitSources{.id = "logit-sources", .title = "source tokens of a logit", .begin = &begin_sources};
 
 }  // namespace headlight::app

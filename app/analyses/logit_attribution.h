@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "app/analyses/analysis.h"
@@ -9,9 +11,20 @@
 namespace headlight::app {
 
 /// Direct logit attribution of one next token, or of its logit's difference from another one's (attribution/logit_parts.h).
-/// Heeds `batch`, `query` (the token after which is predicted, padding counted), `tokens` and `options[0]`: 1 where
-/// tokens[1] is the other one. Layer by layer from below.
-extern const Analysis kLogitAttribution;
+struct LogitQuestion {
+  std::uint32_t batch = 0;
+  std::uint32_t position = 0;  ///< of the token after which is predicted, padding counted
+  std::uint32_t token = 0;     ///< its id
+  std::optional<std::uint32_t> other = {};
+
+  auto operator<=>(const LogitQuestion&) const = default;
+};
+/// What each source token gives to the same logit by way of the heads.
+struct LogitSourcesQuestion : LogitQuestion {
+  std::optional<HeadRef> head = {};  ///< that alone; none: the sum of all heads
+
+  auto operator<=>(const LogitSourcesQuestion&) const = default;
+};
 
 struct LogitAttribution final : AnalysisResult {
   double logit = 0.0;                            ///< the model's own, or the difference of both
@@ -25,13 +38,12 @@ struct LogitAttribution final : AnalysisResult {
   double sum() const;
 };
 
-/// What each source token gives to the same logit by way of the heads. Heeds in addition `options[1]`: 0 sums all heads, 1
-/// takes the one that `block` and `head` name. Layer by layer from below.
-extern const Analysis kLogitSources;
-
 struct LogitSources final : AnalysisResult {
-  std::vector<double> tokens;  ///< [token], padding counted: summed over the layers that are known so far
+  std::vector<double> tokens;  ///< [token], padding counted
 };
+
+Task<LogitAttribution> analyse(LogitQuestion question, AnalysisSubject subject);
+Task<LogitSources> analyse(LogitSourcesQuestion question, AnalysisSubject subject);
 
 /// The layer's direction for heads, times the user's gains, which weights and values don't contain.
 std::vector<double> gained_directions(const AnalysisSubject& subject, model::BlockRef block,

@@ -20,10 +20,11 @@ double PatchedNumbers::of(PatchMeasure measure) const {
   return logit;
 }
 
-PatchedNumbers patched_numbers(std::span<const float> logits, std::uint32_t token, std::uint32_t other) {
-  const auto logit = static_cast<double>(logits[token]);
+PatchedNumbers patched_numbers(std::span<const float> logits, const MeasuredToken& measured) {
+  const auto logit = static_cast<double>(logits[measured.token]);
   if (std::isnan(logit)) throw Error("there is no prediction to measure: the token has no counterpart in the other text");
-  const double subtracted = other == token ? 0.0 : static_cast<double>(logits[other]);
+  const double subtracted =
+      measured.other.value_or(measured.token) == measured.token ? 0.0 : static_cast<double>(logits[*measured.other]);
   return {.logit = logit - subtracted, .log_probability = logit - log_sum_exp(logits)};
 }
 

@@ -10,6 +10,16 @@
 
 namespace headlight::app {
 
+/// A prediction, which is measured in passes.
+struct MeasuredToken {
+  std::uint32_t batch = 0;
+  std::uint32_t position = 0;               ///< of the token after which is predicted, padding counted
+  std::uint32_t token = 0;                  ///< its id
+  std::optional<std::uint32_t> other = {};  ///< whose logit is subtracted
+
+  auto operator<=>(const MeasuredToken&) const = default;
+};
+
 /// What a pass says of a token at a position.
 struct PatchedNumbers {
   double logit = 0.0;            ///< the token's, less the other's where there is one
@@ -19,9 +29,9 @@ struct PatchedNumbers {
   double of(PatchMeasure measure) const;
 };
 
-/// Of a row of logits [vocabulary]; `other` may be the token itself: nothing is subtracted then. Throws Error where they are
-/// NaN, as those of a token that the other text has no counterpart of.
-PatchedNumbers patched_numbers(std::span<const float> logits, std::uint32_t token, std::uint32_t other);
+/// Of a row of logits [vocabulary]. Throws Error where they are NaN, as those of a token that the other text has no
+/// counterpart of.
+PatchedNumbers patched_numbers(std::span<const float> logits, const MeasuredToken& measured);
 
 /// (patched − target) / (source − target): 0 where a patch leaves the target as it is, 1 where it does what the whole of the
 /// source does (TransformerLens' normalisation of activation patching, the target being its corrupted run and the source its
@@ -41,6 +51,10 @@ struct PatchEffects final : AnalysisResult {
   std::size_t known = 0, all = 0;                      ///< cells
 
   bool is_complete() const { return known == all; }
+  void keep(std::size_t row, std::size_t column, const PatchedNumbers& numbers) {
+    patched[row * columns + column] = numbers;
+    ++known;
+  }
   const std::optional<PatchedNumbers>& at(std::size_t row, std::size_t column) const;
   /// None: not known, or there is no recovery.
   std::optional<double> recovery_at(std::size_t row, std::size_t column, PatchMeasure measure) const;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
 
@@ -11,7 +12,7 @@ std::uint32_t patch_width(PatchMap map, const inference::BlockShape& shape) {
   return map == PatchMap::Heads ? shape.d_v : map == PatchMap::AttentionOutput ? shape.d_output : shape.d_model;
 }
 
-void read_place(const PatchPlace& place, const inference::BlockShape& shape, AnalysisTask::Reads& reads) {
+void read_place(const PatchPlace& place, const inference::BlockShape& shape, Reads& reads) {
   const bool is_heads = place.map == PatchMap::Heads;
   if (is_heads || place.map == PatchMap::AttentionOutput) {
     reads.tiles.push_back({.block = place.block,
@@ -33,7 +34,7 @@ void read_place(const PatchPlace& place, const inference::BlockShape& shape, Ana
        .part = place.map == PatchMap::FeedForward ? inference::StreamPart::FeedForward : inference::StreamPart::State});
 }
 
-std::vector<float> place_values(const AnalysisTask::Answers& answers) {
+std::vector<float> place_values(const Answers& answers) {
   std::vector<float> values;
   for (const attention::Tile& tile : answers.tiles) values.insert(values.end(), tile.values.begin(), tile.values.end());
   for (const Tensor& rows : answers.residuals) values.insert(values.end(), rows.values.begin(), rows.values.end());
@@ -65,17 +66,30 @@ void spread_mean(std::span<float> rows, std::size_t width) {
   for (std::size_t at = 0; at < rows.size(); ++at) rows[at] = static_cast<float>(mean[at % width]);
 }
 
-inference::StateRef measured_state(const AnalysisQuery& query, const AnalysisSubject& subject) {
+inference::StateRef measured_state(const MeasuredToken& measured, const AnalysisSubject& subject) {
   if (!subject.has_logits) throw Error("this network predicts no tokens");
   const model::TokenBatch& predicted = subject.input->target ? *subject.input->target : subject.input->source;
   const model::Layers& layers = *subject.network->layers;
   const std::size_t vocabulary = layers.unembedding->linear.out();
-  if (query.batch >= predicted.batch) throw Error("this run has {} lines", predicted.batch);
-  if (query.query >= predicted.length || query.tokens[0] >= vocabulary || query.tokens[1] >= vocabulary) {
+  if (measured.batch >= predicted.batch) throw Error("this run has {} lines", predicted.batch);
+  if (measured.position >= predicted.length || measured.token >= vocabulary || measured.other.value_or(0) >= vocabulary) {
     throw Error("this run has no such prediction");
   }
   const auto last = static_cast<std::uint32_t>(layers.decoder.empty() ? layers.encoder.size() : layers.decoder.size());
-  return {.batch = query.batch, .token = query.query, .layer = last};
+  return {.batch = measured.batch, .token = measured.position, .layer = last};
+}
+
+Task<PatchedNumbers> prediction_in(WhichRun run, inference::StateRef state, MeasuredToken measured) {
+  Reads reads{.of = run};
+  reads.logits.push_back(state);
+  const Answers read = co_await std::move(reads);
+  co_return patched_numbers(read.logits, measured);
+}
+
+inference::Intervention replaced(const PatchPlace& place, std::vector<float> rows) {
+  inference::Intervention one = intervention_at(place);
+  one.operation = inference::Replace{.item = place.batch, .first = place.first, .rows = std::move(rows)};
+  return one;
 }
 
 inference::Intervention intervention_at(const PatchPlace& place) {

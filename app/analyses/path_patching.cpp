@@ -19,11 +19,6 @@ constexpr std::size_t kMostFrozen = std::size_t{1} << 26;
 /// read at once, and that their passes replace at most: 16 MiB.
 constexpr std::size_t kMostSenders = 32, kMostOutputs = std::size_t{1} << 18, kMostReplaced = std::size_t{1} << 22;
 
-/// Tokens, padding counted.
-struct TokenRange {
-  std::uint32_t first = 0, count = 0;
-};
-
 TokenRange tokens_of_line(const model::TokenBatch& tokens, std::uint32_t batch) {
   if (batch >= tokens.batch || tokens.lengths[batch] == 0) throw Error("this line has no tokens");
   return {.first = tokens.start(batch), .count = tokens.lengths[batch]};
@@ -32,141 +27,105 @@ TokenRange tokens_of_line(const model::TokenBatch& tokens, std::uint32_t batch) 
 /// What a block gave in the patched run before anything was changed.
 struct FrozenBlock {
   model::BlockRef block;
-  std::vector<float> attention, feed_forward;  ///< [token, d_model]; empty: not needed, or there is none
+  bool freezes_attention = false, freezes_mlp = false;
+  std::vector<float> attention = {}, feed_forward = {};  ///< [token, d_model], where they are frozen
 };
 
-class PathPatchingTask final : public AnalysisTask {
+struct Sender {
+  std::size_t at = 0;  ///< in the chain
+  std::size_t row = 0;
+  std::uint32_t head = 0;
+};
+/// A sender, and the numbers that its next pass puts into the target.
+struct Begun {
+  Sender sender;
+  std::vector<float> values;  ///< [token, d_v] its output in the source; then [token, d] what the receiver reads
+};
+
+/// What paths of a question lead through.
+class Paths {
  public:
-  PathPatchingTask(const AnalysisQuery& query, const AnalysisSubject& subject);
+  Paths(const PathQuestion& question, const AnalysisSubject& subject);
 
-  Reads next(std::size_t most_cells) override;
-  void take(const Answers& answers) override;
-  bool is_done() const override { return found_.is_complete(); }
-  std::shared_ptr<const AnalysisResult> result() const override;
-
- private:
-  /// What is read next: the numbers of both runs, what is frozen block by block, what the receiver reads as it is; then of
-  /// some senders of a layer their outputs in both runs, what the receiver reads of each path, and what that does.
-  enum class Step : std::uint8_t {
-    TargetNumbers,
-    SourceNumbers,
-    Frozen,
-    Received,
-    SourceOutputs,
-    TargetOutputs,
-    Path,
-    Pass
-  };
-  struct Sender {
-    std::size_t at = 0;  ///< in the chain
-    std::size_t row = 0;
-    std::uint32_t head = 0;
-  };
-  /// A sender, and the numbers that its next pass puts into the target.
-  struct Begun {
-    Sender sender;
-    std::vector<float> values;  ///< [token, d_v] its output in the source; then [token, d] what the receiver reads
-  };
-
-  void list_senders(const AnalysisQuery& query);
-  void list_frozen(const AnalysisSubject& subject);
-  PatchPlace place_of(PatchMap map, model::BlockRef block, TokenRange tokens, std::uint32_t head = 0) const;
-  attention::TileRequest received_tile() const;
-  inference::Intervention replaced(const PatchPlace& place, std::vector<float> rows) const;
+  /// The layers and heads of the senders; gives the map its size.
+  std::vector<Sender> list_senders(PatchEffects& found) const;
+  /// Marks what is frozen from the first sender on.
+  void mark_frozen(const std::vector<Sender>& senders, const AnalysisSubject& subject);
+  Reads frozen(const FrozenBlock& one, WhichRun of) const;
   /// From the next sender on, of one layer, as many as may be offered together.
-  std::span<const Sender> offered() const;
+  std::size_t offered(std::span<const Sender> senders) const;
+  Reads outputs_of(std::span<const Sender> senders, WhichRun of) const;
+  /// What the receiver reads.
+  attention::TileRequest received() const;
+  /// The first pass of a sender, and the second.
   inference::Interventions path(const Begun& begun) const;
   inference::Intervention receiver_patch(const Begun& begun) const;
-  void read_frozen(Reads& reads) const;
-  void take_frozen(const Answers& answers);
-  /// Goes on to the next block of which something is frozen.
-  void find_frozen();
-  /// Lists the offered senders whose output differs; the others leave the target as it is.
-  void take_outputs(const Answers& answers);
-  /// Of the first passes what the receiver reads, or what that does.
-  void take_paths(const Answers& answers);
-  void take_passes(const Answers& answers);
-  void keep(const Sender& sender, const PatchedNumbers& numbers);
-  /// Receivers' passes first, then paths, then the next senders.
-  void go_on();
 
-  PathInput input_;
-  bool into_reference_, recomputes_mlps_;
-  std::uint32_t batch_;
-  std::array<std::uint32_t, 2> tokens_;
-  inference::StateRef state_;  ///< whose prediction is measured
-  HeadRef receiver_;
+  std::vector<FrozenBlock> chain;
+
+ private:
+  PatchPlace place_of(PatchMap map, model::BlockRef block, TokenRange tokens, std::uint32_t head = 0) const {
+    return {.map = map,
+            .block = block,
+            .batch = question_.measured.batch,
+            .head = head,
+            .first = tokens.first,
+            .count = tokens.count};
+  }
+
+  PathQuestion question_;
   BlockShapes shapes_;
-  std::vector<FrozenBlock> chain_;
   TokenRange chain_tokens_, sender_tokens_, receiver_tokens_;
-  std::vector<Sender> senders_;
-  Step step_ = Step::TargetNumbers;
-  std::size_t frozen_ = 0, sender_ = 0;
-  std::vector<float> received_;   ///< [token, d] by the receiver, of the patched run as it is
-  std::vector<Begun> begun_;      ///< senders whose path is still to be computed
-  std::vector<Begun> receiving_;  ///< those by which the receiver reads something else
-  PatchEffects found_;
 };
 
-PathPatchingTask::PathPatchingTask(const AnalysisQuery& query, const AnalysisSubject& subject)
-    : input_(static_cast<PathInput>(query.options[0])),
-      into_reference_(query.options[1] != 0),
-      recomputes_mlps_(query.options[3] != 0),
-      batch_(query.batch),
-      tokens_(query.tokens),
-      state_(measured_state(query, subject)),
-      receiver_{.block = {.kind = static_cast<model::BlockKind>(query.options[2]), .layer = query.block.layer},
-                .head = query.head},
-      shapes_(subject.shapes) {
-  if (into_reference_ && !subject.covers_reference) {
+Paths::Paths(const PathQuestion& question, const AnalysisSubject& subject) : question_(question), shapes_(subject.shapes) {
+  if (question.into_baseline && !subject.covers_reference) {
     throw Error("the other text has tokens without a counterpart here, which would not be frozen: patch into this run");
   }
-  const auto shape = shapes_.find(receiver_.block);
-  if (shape == shapes_.end() || receiver_.head >= shape->second.heads) throw Error("this run has no such receiver");
-  for (const model::BlockRef block : path_chain(receiver_, input_, query.block.kind, subject)) {
-    chain_.push_back({.block = block, .attention = {}, .feed_forward = {}});
+  const HeadRef& receiver = question.receiver;
+  const auto shape = shapes_.find(receiver.block);
+  if (shape == shapes_.end() || receiver.head >= shape->second.heads) throw Error("this run has no such receiver");
+  for (const model::BlockRef block : path_chain(receiver, question.input, question.senders, subject)) {
+    chain.push_back({.block = block});
   }
   const model::ModelInput& input = *subject.input;
-  const bool is_query = input_ == PathInput::Query;
+  const model::BlockKind kind = receiver.block.kind;
   receiver_tokens_ =
-      tokens_of_line(is_query ? input.queries(receiver_.block.kind) : input.keys(receiver_.block.kind), batch_);
-  chain_tokens_ = tokens_of_line(input.queries(query.block.kind), batch_);
-  list_senders(query);
-  list_frozen(subject);
-}
-
-void PathPatchingTask::list_senders(const AnalysisQuery& query) {
+      tokens_of_line(question.input == PathInput::Query ? input.queries(kind) : input.keys(kind), question.measured.batch);
+  chain_tokens_ = tokens_of_line(input.queries(question.senders), question.measured.batch);
   sender_tokens_ = chain_tokens_;
-  if (query.key > 0) {
-    const std::uint32_t token = query.key - 1;
-    const bool is_real = token >= chain_tokens_.first && token < chain_tokens_.first + chain_tokens_.count;
-    if (!is_real) throw Error("this line has no such token");
-    sender_tokens_ = {.first = token, .count = 1};
-  }
-  for (std::size_t at = 0; at < chain_.size(); ++at) {
-    if (chain_[at].block.kind != query.block.kind) continue;
-    const std::uint32_t heads = shapes_.at(chain_[at].block).heads;
-    for (std::uint32_t head = 0; head < heads; ++head) {
-      senders_.push_back({.at = at, .row = found_.layers.size(), .head = head});
-    }
-    found_.layers.push_back(chain_[at].block.layer.value);
-    found_.columns = std::max<std::size_t>(found_.columns, heads);
-  }
-  found_.patched.resize(found_.layers.size() * found_.columns);
-  found_.all = senders_.size();
+  if (!question.token) return;
+  sender_tokens_ = {.first = *question.token, .count = 1};
+  const bool is_real = *question.token >= chain_tokens_.first && *question.token < chain_tokens_.first + chain_tokens_.count;
+  if (!is_real) throw Error("this line has no such token");
 }
 
-void PathPatchingTask::list_frozen(const AnalysisSubject& subject) {
+std::vector<Sender> Paths::list_senders(PatchEffects& found) const {
+  std::vector<Sender> senders;
+  for (std::size_t at = 0; at < chain.size(); ++at) {
+    if (chain[at].block.kind != question_.senders) continue;
+    const std::uint32_t heads = shapes_.at(chain[at].block).heads;
+    for (std::uint32_t head = 0; head < heads; ++head) {
+      senders.push_back({.at = at, .row = found.layers.size(), .head = head});
+    }
+    found.layers.push_back(chain[at].block.layer.value);
+    found.columns = std::max<std::size_t>(found.columns, heads);
+  }
+  found.patched.resize(found.layers.size() * found.columns);
+  found.all = senders.size();
+  return senders;
+}
+
+void Paths::mark_frozen(const std::vector<Sender>& senders, const AnalysisSubject& subject) {
   std::size_t numbers = 0;
-  for (std::size_t at = senders_.front().at; at < chain_.size(); ++at) {
-    FrozenBlock& one = chain_[at];
+  for (std::size_t at = senders.front().at; at < chain.size(); ++at) {
+    FrozenBlock& one = chain[at];
     const inference::BlockShape& shape = shapes_.at(one.block);
     if (shape.d_output == 0) throw Error("layer {} has no output projection", one.block.layer.value);
-    // Sized here, filled where they are read.
-    if (at > senders_.front().at) one.attention.resize(std::size_t{chain_tokens_.count} * shape.d_output);
-    const bool freezes_mlp = !recomputes_mlps_ && subject.network->layer(one.block).feed_forward.has_value();
-    if (freezes_mlp) one.feed_forward.resize(std::size_t{chain_tokens_.count} * shape.d_model);
-    numbers += one.attention.size() + one.feed_forward.size();
+    one.freezes_attention = at > senders.front().at;
+    one.freezes_mlp = !question_.recomputes_mlps && subject.network->layer(one.block).feed_forward.has_value();
+    if (one.freezes_attention) numbers += std::size_t{chain_tokens_.count} * shape.d_output;
+    if (one.freezes_mlp) numbers += std::size_t{chain_tokens_.count} * shape.d_model;
     if (numbers > kMostFrozen) {
       throw Error(
           "freezing the layers between takes more than {} MiB: choose a receiver in an earlier layer, or a shorter text",
@@ -175,213 +134,154 @@ void PathPatchingTask::list_frozen(const AnalysisSubject& subject) {
   }
 }
 
-PatchPlace PathPatchingTask::place_of(PatchMap map, model::BlockRef block, TokenRange tokens, std::uint32_t head) const {
-  return {.map = map, .block = block, .batch = batch_, .head = head, .first = tokens.first, .count = tokens.count};
+Reads Paths::frozen(const FrozenBlock& one, WhichRun of) const {
+  Reads reads{.of = of};
+  const inference::BlockShape& shape = shapes_.at(one.block);
+  if (one.freezes_attention) read_place(place_of(PatchMap::AttentionOutput, one.block, chain_tokens_), shape, reads);
+  if (one.freezes_mlp) read_place(place_of(PatchMap::FeedForward, one.block, chain_tokens_), shape, reads);
+  return reads;
 }
 
-attention::TileRequest PathPatchingTask::received_tile() const {
-  constexpr std::array kStages = {attention::Stage::Q, attention::Stage::K, attention::Stage::V};
-  const inference::BlockShape& shape = shapes_.at(receiver_.block);
-  return {.block = receiver_.block,
-          .batch = batch_,
-          .head = receiver_.head,
-          .stage = kStages.at(static_cast<std::size_t>(input_)),
-          .row = receiver_tokens_.first,
-          .rows = receiver_tokens_.count,
-          .columns = input_ == PathInput::Value ? shape.d_v : shape.d_k};
-}
-
-inference::Intervention PathPatchingTask::replaced(const PatchPlace& place, std::vector<float> rows) const {
-  inference::Intervention one = intervention_at(place);
-  one.operation = inference::Replace{.item = batch_, .first = place.first, .rows = std::move(rows)};
-  return one;
-}
-
-std::span<const PathPatchingTask::Sender> PathPatchingTask::offered() const {
-  const std::span<const Sender> rest = std::span(senders_).subspan(sender_);
-  const std::size_t at = rest.front().at;
-  const std::size_t outputs = std::size_t{sender_tokens_.count} * shapes_.at(chain_[at].block).d_v;
+std::size_t Paths::offered(std::span<const Sender> senders) const {
+  const std::size_t at = senders.front().at;
+  const std::size_t outputs = std::size_t{sender_tokens_.count} * shapes_.at(chain[at].block).d_v;
   std::size_t replaced = outputs;
-  for (std::size_t block = at; block < chain_.size(); ++block) {
-    replaced += chain_[block].feed_forward.size() + (block > at ? chain_[block].attention.size() : 0);
+  for (std::size_t block = at; block < chain.size(); ++block) {
+    replaced += chain[block].feed_forward.size() + (block > at ? chain[block].attention.size() : 0);
   }
   const std::size_t most = std::clamp<std::size_t>(std::min(kMostReplaced / replaced, kMostOutputs / outputs), 1,
-                                                   std::min(rest.size(), kMostSenders));
+                                                   std::min(senders.size(), kMostSenders));
   std::size_t count = 1;
-  while (count < most && rest[count].at == at) ++count;
-  return rest.first(count);
+  while (count < most && senders[count].at == at) ++count;
+  return count;
 }
 
-inference::Interventions PathPatchingTask::path(const Begun& begun) const {
+Reads Paths::outputs_of(std::span<const Sender> senders, WhichRun of) const {
+  Reads reads{.of = of};
+  for (const Sender& sender : senders) {
+    const model::BlockRef block = chain[sender.at].block;
+    read_place(place_of(PatchMap::Heads, block, sender_tokens_, sender.head), shapes_.at(block), reads);
+  }
+  return reads;
+}
+
+attention::TileRequest Paths::received() const {
+  constexpr std::array kStages = {attention::Stage::Q, attention::Stage::K, attention::Stage::V};
+  const inference::BlockShape& shape = shapes_.at(question_.receiver.block);
+  return {.block = question_.receiver.block,
+          .batch = question_.measured.batch,
+          .head = question_.receiver.head,
+          .stage = kStages.at(static_cast<std::size_t>(question_.input)),
+          .row = receiver_tokens_.first,
+          .rows = receiver_tokens_.count,
+          .columns = question_.input == PathInput::Value ? shape.d_v : shape.d_k};
+}
+
+inference::Interventions Paths::path(const Begun& begun) const {
   const Sender& sender = begun.sender;
   inference::Interventions changes;
-  changes.push_back(replaced(place_of(PatchMap::Heads, chain_[sender.at].block, sender_tokens_, sender.head), begun.values));
-  for (std::size_t at = sender.at; at < chain_.size(); ++at) {
-    const FrozenBlock& one = chain_[at];
+  changes.push_back(replaced(place_of(PatchMap::Heads, chain[sender.at].block, sender_tokens_, sender.head), begun.values));
+  for (std::size_t at = sender.at; at < chain.size(); ++at) {
+    const FrozenBlock& one = chain[at];
     if (at > sender.at) {
       changes.push_back(replaced(place_of(PatchMap::AttentionOutput, one.block, chain_tokens_), one.attention));
     }
-    if (!one.feed_forward.empty()) {
+    if (one.freezes_mlp) {
       changes.push_back(replaced(place_of(PatchMap::FeedForward, one.block, chain_tokens_), one.feed_forward));
     }
   }
   return changes;
 }
 
-inference::Intervention PathPatchingTask::receiver_patch(const Begun& begun) const {
+inference::Intervention Paths::receiver_patch(const Begun& begun) const {
   constexpr std::array kSites = {model::Site::Query, model::Site::Key, model::Site::Value};
-  const inference::BlockShape& shape = shapes_.at(receiver_.block);
+  const HeadRef& receiver = question_.receiver;
+  const inference::BlockShape& shape = shapes_.at(receiver.block);
   const std::uint32_t group = shape.kv_heads == 0 ? 1 : shape.heads / shape.kv_heads;
-  const std::uint32_t head = input_ == PathInput::Query ? receiver_.head : receiver_.head / group;
-  return {.site = kSites.at(static_cast<std::size_t>(input_)),
-          .scope = inference::scope_of(receiver_.block, head),
-          .operation = inference::Replace{.item = batch_, .first = receiver_tokens_.first, .rows = begun.values}};
+  const std::uint32_t head = question_.input == PathInput::Query ? receiver.head : receiver.head / group;
+  return {.site = kSites.at(static_cast<std::size_t>(question_.input)),
+          .scope = inference::scope_of(receiver.block, head),
+          .operation =
+              inference::Replace{.item = question_.measured.batch, .first = receiver_tokens_.first, .rows = begun.values}};
 }
 
-void PathPatchingTask::read_frozen(Reads& reads) const {
-  const FrozenBlock& one = chain_[frozen_];
-  const inference::BlockShape& shape = shapes_.at(one.block);
-  if (!one.attention.empty()) read_place(place_of(PatchMap::AttentionOutput, one.block, chain_tokens_), shape, reads);
-  if (!one.feed_forward.empty()) read_place(place_of(PatchMap::FeedForward, one.block, chain_tokens_), shape, reads);
-}
-
-AnalysisTask::Reads PathPatchingTask::next(std::size_t /*most_cells*/) {
-  Reads reads;
-  const bool is_of_source = step_ == Step::SourceNumbers || step_ == Step::SourceOutputs;
-  reads.is_of_reference = is_of_source != into_reference_;
-  switch (step_) {
-    case Step::TargetNumbers:
-    case Step::SourceNumbers:
-      reads.logits.push_back(state_);
-      break;
-    case Step::Frozen:
-      read_frozen(reads);
-      break;
-    case Step::SourceOutputs:
-    case Step::TargetOutputs:
-      for (const Sender& sender : offered()) {
-        const model::BlockRef block = chain_[sender.at].block;
-        read_place(place_of(PatchMap::Heads, block, sender_tokens_, sender.head), shapes_.at(block), reads);
-      }
-      break;
-    case Step::Path:
-      for (const Begun& begun : begun_) reads.passes.push_back(path(begun));
-      [[fallthrough]];
-    case Step::Received:
-      reads.tiles.push_back(received_tile());
-      break;
-    case Step::Pass:
-      for (const Begun& begun : receiving_) reads.passes.push_back({receiver_patch(begun)});
-      reads.logits.push_back(state_);
-      break;
-  }
-  return reads;
-}
-
-void PathPatchingTask::take_frozen(const Answers& answers) {
-  FrozenBlock& one = chain_[frozen_];
-  if (!one.attention.empty()) one.attention = answers.tiles.front().values;
-  if (!one.feed_forward.empty()) one.feed_forward = answers.residuals.front().values;
-  ++frozen_;
-  find_frozen();
-}
-
-void PathPatchingTask::find_frozen() {
-  while (frozen_ < chain_.size() && chain_[frozen_].attention.empty() && chain_[frozen_].feed_forward.empty()) ++frozen_;
-  step_ = frozen_ < chain_.size() ? Step::Frozen : Step::Received;
-}
-
-void PathPatchingTask::take(const Answers& answers) {
-  switch (step_) {
-    case Step::TargetNumbers:
-      found_.target = patched_numbers(answers.logits, tokens_[0], tokens_[1]);
-      step_ = Step::SourceNumbers;
-      return;
-    case Step::SourceNumbers:
-      found_.source = patched_numbers(answers.logits, tokens_[0], tokens_[1]);
-      return find_frozen();
-    case Step::Frozen:
-      return take_frozen(answers);
-    case Step::Received:
-      received_ = std::move(answers.tiles.front().values);
-      step_ = Step::SourceOutputs;
-      return;
-    case Step::SourceOutputs:
-      for (std::size_t i = 0; i < answers.tiles.size(); ++i) {
-        begun_.push_back({.sender = senders_[sender_ + i], .values = std::move(answers.tiles[i].values)});
-      }
-      step_ = Step::TargetOutputs;
-      return;
-    case Step::TargetOutputs:
-      return take_outputs(answers);
-    case Step::Path:
-      return take_paths(answers);
-    case Step::Pass:
-      return take_passes(answers);
-  }
-}
-
-void PathPatchingTask::take_outputs(const Answers& answers) {
-  sender_ += begun_.size();
-  std::vector<Begun> differing;
-  for (std::size_t i = 0; i < begun_.size(); ++i) {
-    match_missing(begun_[i].values, answers.tiles[i].values);
-    if (answers.tiles[i].values == begun_[i].values) {
-      keep(begun_[i].sender, found_.target);
-    } else {
-      differing.push_back(std::move(begun_[i]));
-    }
-  }
-  begun_ = std::move(differing);
-  go_on();
-}
-
-void PathPatchingTask::take_paths(const Answers& answers) {
-  for (std::size_t i = 0; i < answers.passes; ++i) {
-    std::vector<float>& received = answers.tiles[i].values;
-    if (received == received_) {
-      keep(begun_[i].sender, found_.target);
-    } else {
-      receiving_.push_back({.sender = begun_[i].sender, .values = std::move(received)});
-    }
-  }
-  begun_.erase(begun_.begin(), begun_.begin() + static_cast<std::ptrdiff_t>(answers.passes));
-  go_on();
-}
-
-void PathPatchingTask::take_passes(const Answers& answers) {
-  const std::size_t width = answers.logits.size() / answers.passes;
-  for (std::size_t i = 0; i < answers.passes; ++i) {
-    keep(receiving_[i].sender, patched_numbers(answers.logits.subspan(i * width, width), tokens_[0], tokens_[1]));
-  }
-  receiving_.erase(receiving_.begin(), receiving_.begin() + static_cast<std::ptrdiff_t>(answers.passes));
-  go_on();
-}
-
-void PathPatchingTask::keep(const Sender& sender, const PatchedNumbers& numbers) {
-  found_.patched[sender.row * found_.columns + sender.head] = numbers;
-  ++found_.known;
-}
-
-void PathPatchingTask::go_on() {
-  step_ = !receiving_.empty() ? Step::Pass : !begun_.empty() ? Step::Path : Step::SourceOutputs;
-}
-
-std::shared_ptr<const AnalysisResult> PathPatchingTask::result() const {
-  const bool has_numbers = step_ != Step::TargetNumbers && step_ != Step::SourceNumbers;
-  return has_numbers ? std::make_shared<const PatchEffects>(found_) : nullptr;
-}
-
-std::unique_ptr<AnalysisTask> begin_path_patching(const AnalysisQuery& query, const AnalysisSubject& subject) {
-  return std::make_unique<PathPatchingTask>(query, subject);
+void drop_first(std::vector<Begun>& begun, std::size_t count) {
+  begun.erase(begun.begin(), begun.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 }  // namespace
 
-constexpr Analysis kPathPatching{.id = "path-patching",
-                                 .title = "what heads of the frozen run change by way of one other head",
-                                 .begin = &begin_path_patching,
-                                 .compares = true};
+Task<PatchEffects> analyse(PathQuestion question, AnalysisSubject subject) {
+  const inference::StateRef state = measured_state(question.measured, subject);
+  const WhichRun target = question.into_baseline ? WhichRun::Baseline : WhichRun::Newest;
+  const WhichRun source = question.into_baseline ? WhichRun::Newest : WhichRun::Baseline;
+  Paths paths(question, subject);
+  PatchEffects found;
+  const std::vector<Sender> senders = paths.list_senders(found);
+  paths.mark_frozen(senders, subject);
+
+  found.target = co_await prediction_in(target, state, question.measured);
+  found.source = co_await prediction_in(source, state, question.measured);
+  co_yield found;
+  for (FrozenBlock& one : paths.chain) {
+    if (!one.freezes_attention && !one.freezes_mlp) continue;
+    Answers read = co_await paths.frozen(one, target);
+    if (one.freezes_attention) one.attention = std::move(read.tiles.front().values);
+    if (one.freezes_mlp) one.feed_forward = std::move(read.residuals.front().values);
+  }
+  Reads as_it_is{.of = target};
+  as_it_is.tiles.push_back(paths.received());
+  const Answers unpatched = co_await std::move(as_it_is);
+
+  for (std::size_t next = 0; next < senders.size();) {
+    const std::span<const Sender> rest = std::span(senders).subspan(next), some = rest.first(paths.offered(rest));
+    next += some.size();
+    Answers of_source = co_await paths.outputs_of(some, source);
+    Answers of_target = co_await paths.outputs_of(some, target);
+    std::vector<Begun> begun;  // whose path is still to be computed: the others leave the target as it is
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      std::vector<float>& values = of_source.tiles[i].values;
+      match_missing(values, of_target.tiles[i].values);
+      if (of_target.tiles[i].values == values) {
+        found.keep(some[i].row, some[i].head, found.target);
+      } else {
+        begun.push_back({.sender = some[i], .values = std::move(values)});
+      }
+    }
+    co_yield found;
+    while (!begun.empty()) {
+      Reads through{.of = target};
+      through.tiles.push_back(paths.received());
+      for (const Begun& one : begun) through.passes.push_back(paths.path(one));
+      Answers received = co_await std::move(through);
+      std::vector<Begun> receiving;  // those by which the receiver reads something else
+      for (std::size_t i = 0; i < received.passes; ++i) {
+        std::vector<float>& values = received.tiles[i].values;
+        if (values == unpatched.tiles.front().values) {
+          found.keep(begun[i].sender.row, begun[i].sender.head, found.target);
+        } else {
+          receiving.push_back({.sender = begun[i].sender, .values = std::move(values)});
+        }
+      }
+      drop_first(begun, received.passes);
+      co_yield found;
+      while (!receiving.empty()) {
+        Reads patched{.of = target};
+        patched.logits.push_back(state);
+        for (const Begun& one : receiving) patched.passes.push_back({paths.receiver_patch(one)});
+        const Answers read = co_await std::move(patched);
+        const std::size_t width = read.logits.size() / read.passes;
+        for (std::size_t i = 0; i < read.passes; ++i) {
+          found.keep(receiving[i].sender.row, receiving[i].sender.head,
+                     patched_numbers(read.logits.subspan(i * width, width), question.measured));
+        }
+        drop_first(receiving, read.passes);
+        co_yield found;
+      }
+    }
+  }
+  co_return found;
+}
 
 std::optional<HeadRef> receiver_in(const PathReceiver& receiver, const BlockShapes& shapes) {
   std::optional<HeadRef> head;
@@ -392,19 +292,16 @@ std::optional<HeadRef> receiver_in(const PathReceiver& receiver, const BlockShap
   return head;
 }
 
-AnalysisQuery path_patching_query(const PatchingChoices& choices, const HeadRef& receiver, model::BlockKind senders,
-                                  std::uint32_t batch, std::uint32_t position, std::uint32_t token,
-                                  std::optional<std::uint32_t> other) {
-  AnalysisQuery query{.analysis = &kPathPatching,
-                      .block = {.kind = senders, .layer = receiver.block.layer},
-                      .batch = batch,
-                      .head = receiver.head,
-                      .query = position};
-  query.key = choices.at_token && choices.token ? *choices.token + 1 : 0;
-  query.tokens = {token, other.value_or(token)};
-  query.options = {static_cast<std::uint32_t>(choices.receiver.input), choices.into_baseline ? 1U : 0U,
-                   static_cast<std::uint32_t>(receiver.block.kind), choices.receiver.recomputes_mlps ? 1U : 0U};
-  return query;
+PathQuestion path_patching_query(const PatchingChoices& choices, const HeadRef& receiver, model::BlockKind senders,
+                                 std::uint32_t batch, std::uint32_t position, std::uint32_t token,
+                                 std::optional<std::uint32_t> other) {
+  return {.receiver = receiver,
+          .input = choices.receiver.input,
+          .senders = senders,
+          .into_baseline = choices.into_baseline,
+          .recomputes_mlps = choices.receiver.recomputes_mlps,
+          .token = choices.at_token ? choices.token : std::nullopt,
+          .measured = {.batch = batch, .position = position, .token = token, .other = other}};
 }
 
 }  // namespace headlight::app

@@ -1,27 +1,16 @@
 #include "app/analyses/pattern_rows.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <variant>
 
 #include "app/analyses/head_metrics.h"
-#include "app/analyses/head_ranking.h"
 #include "core/error.h"
 
 namespace headlight::app {
 namespace {
 
 using evaluation::HeadMetric;
-
-/// Ids of the tokens of a line, or different numbers where they have neither ids nor names.
-std::vector<std::uint32_t> numbers_of(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t count) {
-  std::vector<std::uint32_t> numbers = token_numbers(tokens, item);
-  if (numbers.size() == count) return numbers;
-  numbers.resize(count);
-  std::iota(numbers.begin(), numbers.end(), 0U);
-  return numbers;
-}
 
 attention::Expression parse(const std::string& text) {
   auto parsed = attention::parse_expression(text, attention::ExpressionUse::Mask);
@@ -49,23 +38,18 @@ bool is_of_one_text(HeadPattern pattern) {
   return true;
 }
 
-PatternRows::PatternRows(const AnalysisQuery& query, const AnalysisSubject& subject, attention::KeyRange queries,
+PatternRows::PatternRows(const PatternQuestion& question, const AnalysisSubject& subject, attention::KeyRange queries,
                          attention::KeyRange keys)
-    : subject_(subject),
-      batch_(query.batch),
-      pattern_(static_cast<HeadPattern>(query.options[0])),
-      queries_(queries),
-      keys_(keys) {
-  const model::BlockKind kind = query.block.kind;
+    : subject_(subject), batch_(question.batch), pattern_(question.pattern), queries_(queries), keys_(keys) {
   if (is_of_one_text(pattern_)) {
-    if (kind == model::BlockKind::Cross) {
+    if (question.kind == model::BlockKind::Cross) {
       throw Error("between two texts no token is the previous, the next, the same or a repeated one");
     }
-    repeats_.emplace(numbers_of(subject_.input->queries(kind), batch_, queries.end - queries.begin));
+    repeats_.emplace(token_numbers(subject_.input->queries(question.kind), batch_, queries.end - queries.begin));
   }
   if (pattern_ != HeadPattern::Typed) return;
-  mask_.mask_expression = parse(query.formula);
-  tokens_.emplace(*subject_.network, *subject_.input, kind, mask_);
+  mask_.mask_expression = parse(question.typed);
+  tokens_.emplace(*subject_.network, *subject_.input, question.kind, mask_);
 }
 
 bool PatternRows::depends_on_head() const {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/analyses/analysis.h"
+#include "app/analyses/head_ranking.h"
 #include "attention/expression.h"
 #include "attention/mask.h"
 #include "evaluation/head_meter.h"
@@ -18,9 +18,9 @@ namespace headlight::app {
 /// host, a typed one in double precision.
 class PatternRows {
  public:
-  /// Of the line `query.batch`. Throws Error in one line where the pattern means nothing for this kind of attention, or
+  /// Of the question's line. Throws Error in one line where the pattern means nothing for this kind of attention, or
   /// where what was typed is no expression.
-  PatternRows(const AnalysisQuery& query, const AnalysisSubject& subject, attention::KeyRange queries,
+  PatternRows(const PatternQuestion& question, const AnalysisSubject& subject, attention::KeyRange queries,
               attention::KeyRange keys);
   // mask tokens refer to the mask
   PatternRows(const PatternRows&) = delete;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include <zlib.h>
 
@@ -75,64 +77,47 @@ std::vector<std::uint32_t> ids_of(const model::ModelInput& input) {
   return ids;
 }
 
-class RunSampleTask final : public AnalysisTask {
- public:
-  explicit RunSampleTask(const AnalysisSubject& subject) : tiles_(sampled_tiles(subject.shapes)) {
-    found_.weights_crc = checksum(*subject.network);
-    found_.ids = ids_of(*subject.input);
-    if (!subject.has_logits || subject.shapes.empty()) return;
-    // The stack that predicts: the decoder's where there is one, and an encoder's where there isn't.
-    const auto is_decoder = [](const auto& shape) { return shape.first.kind != model::BlockKind::EncoderSelf; };
-    const bool has_decoder = std::ranges::any_of(subject.shapes, is_decoder);
-    const model::BlockKind kind = has_decoder ? model::BlockKind::Cross : model::BlockKind::EncoderSelf;
-    const model::TokenBatch& tokens = subject.input->queries(kind);
-    const std::uint32_t last = tokens.lengths.empty() ? tokens.length : tokens.start(0) + tokens.lengths.front();
-    if (last == 0) return;
-    last_ = {.batch = 0,
-             .token = last - 1,
-             .layer = static_cast<std::uint32_t>(has_decoder ? subject.network->layers->decoder.size()
-                                                             : subject.network->layers->encoder.size())};
-    wants_logits_ = true;
-  }
-
-  Reads next(std::size_t /*most_cells*/) override {
-    if (next_ < tiles_.size()) {
-      const std::size_t end = std::min(tiles_.size(), next_ + kTilesOfAStep);
-      return {
-          .tiles = {tiles_.begin() + static_cast<std::ptrdiff_t>(next_), tiles_.begin() + static_cast<std::ptrdiff_t>(end)}};
-    }
-    return {.logits = {last_}};
-  }
-  void take(const Answers& answers) override {
-    if (next_ < tiles_.size()) {
-      for (const attention::Tile& tile : answers.tiles) {
-        found_.weights.insert(found_.weights.end(), tile.values.begin(), tile.values.end());
-      }
-      next_ += answers.tiles.size();
-      return;
-    }
-    const std::size_t count = std::min(kLogits, answers.logits.size());
-    for (std::size_t i = 0; i < count; ++i) found_.logits.push_back(answers.logits[i * answers.logits.size() / count]);
-    wants_logits_ = false;
-  }
-  bool is_done() const override { return next_ >= tiles_.size() && !wants_logits_; }
-  std::shared_ptr<const AnalysisResult> result() const override {
-    return is_done() ? std::make_shared<const RunSample>(found_) : nullptr;
-  }
-
- private:
-  std::vector<attention::TileRequest> tiles_;
-  std::size_t next_ = 0;
-  inference::StateRef last_;
-  bool wants_logits_ = false;
-  RunSample found_;
-};
-
-std::unique_ptr<AnalysisTask> begin_run_sample(const AnalysisQuery& /*query*/, const AnalysisSubject& subject) {
-  return std::make_unique<RunSampleTask>(subject);
+/// The last token's state after the last layer of the stack that predicts: the decoder's where there is one, and an
+/// encoder's where there isn't.
+std::optional<inference::StateRef> last_state(const AnalysisSubject& subject) {
+  if (!subject.has_logits || subject.shapes.empty()) return std::nullopt;
+  const auto is_decoder = [](const auto& shape) { return shape.first.kind != model::BlockKind::EncoderSelf; };
+  const bool has_decoder = std::ranges::any_of(subject.shapes, is_decoder);
+  const model::BlockKind kind = has_decoder ? model::BlockKind::Cross : model::BlockKind::EncoderSelf;
+  const model::TokenBatch& tokens = subject.input->queries(kind);
+  const std::uint32_t end = tokens.lengths.empty() ? tokens.length : tokens.start(0) + tokens.lengths.front();
+  if (end == 0) return std::nullopt;
+  const model::Layers& layers = *subject.network->layers;
+  return inference::StateRef{
+      .batch = 0,
+      .token = end - 1,
+      .layer = static_cast<std::uint32_t>(has_decoder ? layers.decoder.size() : layers.encoder.size())};
 }
 
 }  // namespace
+
+Task<RunSample> analyse(RunSampleQuestion /*question*/, AnalysisSubject subject) {
+  RunSample found;
+  found.weights_crc = checksum(*subject.network);
+  found.ids = ids_of(*subject.input);
+  const std::vector<attention::TileRequest> tiles = sampled_tiles(subject.shapes);
+  for (std::size_t first = 0; first < tiles.size(); first += kTilesOfAStep) {
+    Reads reads;
+    for (std::size_t at = first; at < std::min(tiles.size(), first + kTilesOfAStep); ++at) reads.tiles.push_back(tiles[at]);
+    const Answers read = co_await std::move(reads);
+    for (const attention::Tile& tile : read.tiles) {
+      found.weights.insert(found.weights.end(), tile.values.begin(), tile.values.end());
+    }
+  }
+  if (const auto last = last_state(subject)) {
+    Reads reads;
+    reads.logits.push_back(*last);
+    const Answers read = co_await std::move(reads);
+    const std::size_t count = std::min(kLogits, read.logits.size());
+    for (std::size_t i = 0; i < count; ++i) found.logits.push_back(read.logits[i * read.logits.size() / count]);
+  }
+  co_return found;
+}
 
 SessionRecord record_of(const RunSample& sample, const std::string& device) {
   return {.program = "headlight " HEADLIGHT_VERSION,
@@ -142,7 +127,5 @@ SessionRecord record_of(const RunSample& sample, const std::string& device) {
           .logits = sample.logits,
           .ids = sample.ids};
 }
-
-constexpr Analysis kRunSample{.id = "run-sample", .title = "numbers of a session's record", .begin = &begin_run_sample};
 
 }  // namespace headlight::app

@@ -1,11 +1,14 @@
 #include "app/cells/arithmetic.h"
 
+#include <array>
+#include <cmath>
 #include <numeric>
+
+#include <fmt/format.h>
 
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"
 #include "model/head_weight.h"
-#include "view/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -13,18 +16,7 @@ namespace {
 using attention::Stage;
 
 constexpr std::size_t kMaxTerms = 8;
-constexpr std::uint32_t kNumberCharacters = 9;  // three decimals up to "−1234.567"
 constexpr const char* kOnTheirWay = "…";
-
-/// A factor of a product: negative ones in parentheses.
-std::string write_factor(double value) {
-  return value < 0.0 ? fmt::format("({})", write_number(value)) : write_number(value);
-}
-
-/// " + 0.418", " − 1.250".
-std::string write_added(double value) {
-  return fmt::format(" {} {}", value < 0.0 ? "−" : "+", write_number(std::abs(value)));
-}
 
 /// Row `index` of a linear layer's weight [out, in].
 std::vector<float> weight_row(const model::Linear& linear, std::uint32_t index) {
@@ -73,19 +65,17 @@ void explain_input_projection(const CellQuestion& question, Arithmetic& arithmet
     arithmetic.note = fmt::format("{} is given as numbers: nothing is projected.", letter);
     return;
   }
-  using enum model::Projection;
-  const model::HeadWeight weight = model::head_weight(*question.layer,
-                                                      stage == Stage::Q   ? Query
-                                                      : stage == Stage::K ? Key
-                                                                          : Value,
-                                                      geometry.head);
-  const model::Linear& linear = *weight.linear;
+  using model::Projection;
+  const Projection projection = stage == Stage::Q   ? Projection::Query
+                                : stage == Stage::K ? Projection::Key
+                                                    : Projection::Value;
+  const model::HeadWeight weight = model::head_weight(*question.layer, projection, geometry.head);
   const bool reads_x = stage == Stage::Q || geometry.is_self;
   const std::string turn = turned_by(*question.layer, stage);
   // As the matrix is drawn: the head's columns, counted from 0.
   const std::string columns = turn.empty() ? fmt::format(":,{}", question.column) : fmt::format(":,0…{}", weight.count - 1);
   arithmetic.formula = fmt::format("{}{} · W_{}[{}]{}", reads_x ? "x" : "memory", subscript(question.row), letter, columns,
-                                   linear.has_bias() ? " + b" : "");
+                                   weight.linear->has_bias() ? " + b" : "");
   if (!turn.empty()) {
     arithmetic.formula += fmt::format(", then [{}]", question.column);
     arithmetic.note = fmt::format("The projected vector is {}: this number is no single sum of products.", turn);
@@ -94,7 +84,7 @@ void explain_input_projection(const CellQuestion& question, Arithmetic& arithmet
   if (!reads_x) {
     arithmetic.note = "The memory is the other sequence: the encoder's output, or the second text's token vectors.";
   }
-  explain_projection(arithmetic, linear, weight.first + question.column,
+  explain_projection(arithmetic, *weight.linear, weight.first + question.column,
                      reads_x ? numbers.row(Stage::X, question.row) : numbers.memory(question.row));
 }
 
@@ -118,24 +108,18 @@ void explain_bias(const CellQuestion& question, const std::optional<float>& scor
 
 void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
   const model::Scale scale = question.layer ? question.layer->config.scale : model::Scale{};
-  const std::uint32_t d_k = question.geometry.shape.d_k;
   const std::string cell = fmt::format("scores[{},{}]", question.row, question.column);
   const std::optional<float> score = numbers.value(Stage::Scores, question.row, question.column);
   const std::string number = score ? write_number(double{*score}) : kOnTheirWay;
-  switch (scale.kind) {
-    case model::Scale::Kind::InverseSqrtKey:
-      arithmetic.formula = cell + " / √dₖ";
-      arithmetic.numbers = fmt::format("{} / √{}", number, d_k);
-      break;
-    case model::Scale::Kind::Value:
-      arithmetic.formula = "scale · " + cell;
-      arithmetic.numbers =
-          fmt::format("{} · {}", write_number(double{scale.value}), score ? write_factor(double{*score}) : number);
-      break;
-    case model::Scale::Kind::None:
-      arithmetic.formula = cell;
-      arithmetic.note = "This attention doesn't scale its scores.";
-      break;
+  if (scale.kind == model::Scale::Kind::InverseSqrtKey) {
+    arithmetic.formula = cell + " / √dₖ";
+    arithmetic.numbers = fmt::format("{} / √{}", number, question.geometry.shape.d_k);
+  } else if (scale.kind == model::Scale::Kind::Value) {
+    arithmetic.formula = "scale · " + cell;
+    arithmetic.numbers = write_number(double{scale.value}) + " · " + (score ? write_factor(double{*score}) : number);
+  } else {
+    arithmetic.formula = cell;
+    arithmetic.note = "This attention doesn't scale its scores.";
   }
   if (!question.layer) return;
   const model::AttentionConfig& config = question.layer->config;
@@ -311,98 +295,51 @@ void explain_feed_forward(const CellQuestion& question, Arithmetic& arithmetic, 
   explain_projection(arithmetic, linear, column, numbers.row(input, row));
 }
 
-void explain_residual(const CellQuestion& /*question*/, Arithmetic& arithmetic, NumberSource& /*numbers*/) {
-  arithmetic.note = "One number of the residual stream: the token's vector and what all layers before have added to it.";
-}
-
+/// The residual stream, and what a layer without a norm before attention reads.
 void explain_input(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
-  if (question.layer && question.layer->norms.before) {
-    return explain_norm(question, arithmetic, *question.layer->norms.before, Stage::Residual, numbers);
+  if (question.stage == Stage::Residual) {
+    arithmetic.note = "One number of the residual stream: the token's vector and what all layers before have added to it.";
+  } else if (question.layer && question.layer->norms.before) {
+    explain_norm(question, arithmetic, *question.layer->norms.before, Stage::Residual, numbers);
+  } else {
+    arithmetic.note = "One number of the vector that enters this layer.";
   }
-  arithmetic.note = "One number of the vector that enters this layer.";
 }
 
-/// By stage: what a cell is called, and its formula.
-struct Explained {
-  const char* name;
-  void (*explain)(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers);
+/// How cells of a stage are called, and what explains them.
+struct StageLine {
+  const char* cell;
+  void (*explain)(const CellQuestion&, Arithmetic&, NumberSource&);
 };
-constexpr std::array<Explained, attention::kStages> kExplained = {
-    {{"x", explain_residual},         {"X", explain_input},
-     {"Q", explain_input_projection}, {"K", explain_input_projection},
-     {"V", explain_input_projection}, {"scores", explain_scores},
-     {"scaled", explain_scaled},      {"masked", explain_masked},
-     {"weights", explain_weights},    {"head", explain_heads},
-     {"merged", explain_merged},      {"output", explain_output},
-     {"r", explain_stream},           {"y", explain_stream},
-     {"n", explain_stream},           {"g", explain_feed_forward},
-     {"h", explain_feed_forward},     {"a", explain_feed_forward},
-     {"m", explain_feed_forward},     {"s", explain_stream},
-     {"x'", explain_stream}}};
+constexpr std::array<StageLine, attention::kStages> kStageLines = {{{"x", &explain_input},
+                                                                    {"X", &explain_input},
+                                                                    {"Q", &explain_input_projection},
+                                                                    {"K", &explain_input_projection},
+                                                                    {"V", &explain_input_projection},
+                                                                    {"scores", &explain_scores},
+                                                                    {"scaled", &explain_scaled},
+                                                                    {"masked", &explain_masked},
+                                                                    {"weights", &explain_weights},
+                                                                    {"head", &explain_heads},
+                                                                    {"merged", &explain_merged},
+                                                                    {"output", &explain_output},
+                                                                    {"r", &explain_stream},
+                                                                    {"y", &explain_stream},
+                                                                    {"n", &explain_stream},
+                                                                    {"g", &explain_feed_forward},
+                                                                    {"h", &explain_feed_forward},
+                                                                    {"a", &explain_feed_forward},
+                                                                    {"m", &explain_feed_forward},
+                                                                    {"s", &explain_stream},
+                                                                    {"x'", &explain_stream}}};
 
 }  // namespace
 
-std::string write_number(double value) { return view::format_number(static_cast<float>(value), kNumberCharacters); }
-
-std::vector<Product> products(std::span<const float> left, std::span<const float> right) {
-  std::vector<Product> terms(std::min(left.size(), right.size()));
-  for (std::size_t i = 0; i < terms.size(); ++i) terms[i] = {.left = left[i], .right = right[i]};
-  return terms;
-}
-
-std::vector<std::size_t> largest_first(std::span<const Product> terms) {
-  std::vector<std::size_t> order(terms.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(
-      order, [&](std::size_t a, std::size_t b) { return std::abs(terms[a].value()) > std::abs(terms[b].value()); });
-  return order;
-}
-
-std::string write_sum(std::span<const Product> terms, std::optional<float> constant, std::size_t max_terms) {
-  std::vector<std::size_t> shown = largest_first(terms);
-  const bool is_shortened = terms.size() > max_terms;
-  if (is_shortened) shown.resize(max_terms);
-  std::string text;
-  for (const std::size_t index : shown) {
-    const Product& term = terms[index];
-    if (!text.empty()) text += " + ";
-    const std::string left = text.empty() ? write_number(double{term.left}) : write_factor(double{term.left});
-    text += left + "·" + write_factor(double{term.right});
-  }
-  if (is_shortened) {
-    const std::size_t hidden = terms.size() - max_terms;
-    text += fmt::format(" + … {} more {}", hidden, hidden == 1 ? "term" : "terms");
-  }
-  if (constant) {
-    text += text.empty() ? write_number(double{*constant}) : write_added(double{*constant});
-  }
-  return text.empty() ? "0" : text;
-}
-
-std::string write_all(const Arithmetic& arithmetic) {
-  std::string text = arithmetic.cell;
-  if (!arithmetic.formula.empty()) text += " = " + arithmetic.formula;
-  const std::optional<float> constant = arithmetic.has_constant ? std::optional(arithmetic.constant) : std::nullopt;
-  const std::string numbers =
-      arithmetic.terms.empty() ? arithmetic.numbers : write_sum(arithmetic.terms, constant, arithmetic.terms.size());
-  if (!numbers.empty()) text += " = " + numbers;
-  if (arithmetic.result) text += " = " + write_number(double{*arithmetic.result});
-  if (!arithmetic.note.empty()) text += "\n" + arithmetic.note;
-  return text;
-}
-
-std::string dropout_note(float factor) {
-  const std::string what =
-      factor == 0.0F ? std::string("Dropout drops this weight")
-                     : fmt::format("Dropout keeps this weight, times 1 / (1 − p) = {}", write_number(double{factor}));
-  return what + ": the row's weights no longer add up to 1, only their mean over many seeds does.";
-}
-
 Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers) {
   const Stage stage = question.stage;
+  const StageLine& line = kStageLines[static_cast<std::size_t>(stage)];
   Arithmetic arithmetic;
-  arithmetic.cell =
-      fmt::format("{}[{},{}]", kExplained[static_cast<std::size_t>(stage)].name, question.row, question.column);
+  arithmetic.cell = fmt::format("{}[{},{}]", line.cell, question.row, question.column);
   arithmetic.result = numbers.value(stage, question.row, question.column);
   if (question.is_uniform && (stage == Stage::Q || stage == Stage::Scaled)) {
     arithmetic.note = "The head's pattern is uniform: its queries are 0, and so are all scores.";
@@ -416,7 +353,7 @@ Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers) {
         "The row's pattern was painted: softmax makes each weight the painted one, divided by the sum of those visible.";
     return arithmetic;
   }
-  kExplained[static_cast<std::size_t>(stage)].explain(question, arithmetic, numbers);
+  line.explain(question, arithmetic, numbers);
   return arithmetic;
 }
 

@@ -37,11 +37,10 @@ class NumberSource {
 
 /// A cell of a stage, and the inputs of its explanation besides the numbers.
 struct CellQuestion {
-  BlockGeometry geometry;
+  BlockGeometry geometry = {};
   const model::AttentionLayer* layer = nullptr;  ///< null while there is no network
-  model::BlockKind kind = model::BlockKind::EncoderSelf;
   attention::MaskFill fill = attention::MaskFill::NegativeInfinity;
-  std::string mask_reason;            ///< of a cell of a map; empty: it is visible
+  std::string mask_reason = {};       ///< of a cell of a map; empty: it is visible
   std::string score_expression = {};  ///< that the user typed; empty: none
   /// What it makes of the cell's score; valid while what the question was made from is.
   std::function<double(double score)> expressed = {};
@@ -80,6 +79,9 @@ Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers);
 /// "0.418", "−1.250", "3.1e-5", "−∞": for reading, three decimals.
 std::string write_number(double value);
 
+/// The same as a factor, negative ones in parentheses: "(−1.250)"; and as what is added: " + 0.418", " − 1.250".
+std::string write_factor(double value);
+std::string write_added(double value);
 /// Products of two vectors' components, as many as the shorter one has.
 std::vector<Product> products(std::span<const float> left, std::span<const float> right);
 

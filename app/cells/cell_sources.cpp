@@ -6,6 +6,10 @@ namespace headlight::app {
 
 using attention::Stage;
 
+std::uint32_t kv_head_of(const inference::BlockShape& shape, std::uint32_t head) {
+  return head / std::max(shape.heads / std::max(shape.kv_heads, 1U), 1U);
+}
+
 MergedOrigin origin_of_merged(const BlockGeometry& geometry, std::uint32_t row, std::uint32_t column) {
   const std::uint32_t d_v = std::max(geometry.shape.d_v, 1U);
   if (geometry.merge == model::MergeOrder::Concatenate) {
@@ -21,11 +25,7 @@ MergedOrigin origin_of_merged(const BlockGeometry& geometry, std::uint32_t row, 
 std::vector<MatrixPart> head_slices(const BlockGeometry& geometry) {
   const inference::BlockShape& shape = geometry.shape;
   if (geometry.merge == model::MergeOrder::Concatenate) {
-    return {{.stage = Stage::Merged,
-             .row = 0,
-             .rows = shape.queries,
-             .column = geometry.head * shape.d_v,
-             .columns = shape.d_v}};
+    return {{.stage = Stage::Merged, .rows = shape.queries, .column = geometry.head * shape.d_v, .columns = shape.d_v}};
   }
   const std::uint64_t width = std::max(shape.d_merged, 1U);
   const std::uint64_t per_head = std::uint64_t{shape.queries} * shape.d_v;
@@ -59,15 +59,12 @@ std::vector<MatrixPart> projected_from(const BlockGeometry& geometry, StepMatrix
                                        std::uint32_t column) {
   const inference::BlockShape& shape = geometry.shape;
   if (!shape.has_input) return {};
-  std::vector<MatrixPart> parts = {{.stage = input, .row = row, .rows = 1, .column = 0, .columns = shape.d_model}};
+  std::vector<MatrixPart> parts = {{.stage = input, .row = row, .columns = shape.d_model}};
   if (!geometry.has_weights) return parts;
   const bool is_value = weight == StepMatrix::Other::ValueWeight;
   const bool needs_all = geometry.is_rotated && !is_value;
-  parts.push_back({.stage = weight,
-                   .row = 0,
-                   .rows = shape.d_model,
-                   .column = needs_all ? 0 : column,
-                   .columns = needs_all ? shape.d_k : 1});
+  parts.push_back(
+      {.stage = weight, .rows = shape.d_model, .column = needs_all ? 0 : column, .columns = needs_all ? shape.d_k : 1});
   return parts;
 }
 
@@ -76,17 +73,19 @@ std::vector<MatrixPart> projected_from(const BlockGeometry& geometry, StepMatrix
 std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, std::uint32_t row, std::uint32_t column) {
   const inference::BlockShape& shape = geometry.shape;
   const auto row_of = [](StepMatrix of, std::uint32_t index, std::uint32_t columns) {
-    return MatrixPart{.stage = of, .row = index, .rows = 1, .column = 0, .columns = columns};
+    return MatrixPart{.stage = of, .row = index, .columns = columns};
+  };
+  const auto column_of = [](StepMatrix of, std::uint32_t rows, std::uint32_t index) {
+    return MatrixPart{.stage = of, .rows = rows, .column = index};
   };
   const auto cell_of = [](Stage of, std::uint32_t at_row, std::uint32_t at_column) {
-    return MatrixPart{.stage = of, .row = at_row, .rows = 1, .column = at_column, .columns = 1};
+    return MatrixPart{.stage = of, .row = at_row, .column = at_column};
   };
   const std::uint32_t width = shape.d_output > 0 ? shape.d_output : shape.d_merged;  // of the residual stream
   const Stage added = shape.d_output > 0 ? Stage::Output : Stage::Merged;
   const Stage read = shape.is_parallel ? Stage::Residual : Stage::Attended;
   const auto inner_from = [&](StepMatrix::Other weight) -> std::vector<MatrixPart> {
-    return {row_of(shape.norms_ffn_input ? Stage::FfnInput : read, row, width),
-            {.stage = weight, .row = 0, .rows = width, .column = column, .columns = 1}};
+    return {row_of(shape.norms_ffn_input ? Stage::FfnInput : read, row, width), column_of(weight, width, column)};
   };
   switch (stage) {
     case Stage::Residual:
@@ -94,10 +93,10 @@ std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, s
     case Stage::X:
       if (!shape.has_residual) return {};
       return {shape.norms_sum ? cell_of(Stage::Residual, row, column) : row_of(Stage::Residual, row, shape.d_model)};
-    case Stage::AttentionSum:
-      return {cell_of(Stage::Residual, row, column), cell_of(added, row, column)};
     case Stage::Attended:
       if (shape.norms_sum) return {row_of(Stage::AttentionSum, row, width)};
+      [[fallthrough]];
+    case Stage::AttentionSum:
       return {cell_of(Stage::Residual, row, column), cell_of(added, row, column)};
     case Stage::FfnInput:
       return {row_of(read, row, width)};
@@ -109,12 +108,11 @@ std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, s
       if (shape.has_gate) return {cell_of(Stage::FfnGate, row, column), cell_of(Stage::FfnHidden, row, column)};
       return {cell_of(Stage::FfnHidden, row, column)};
     case Stage::FfnOutput:
-      return {row_of(Stage::FfnActive, row, shape.d_ff),
-              {.stage = StepMatrix::Other::FfnWeight, .row = 0, .rows = shape.d_ff, .column = column, .columns = 1}};
-    case Stage::FfnSum:
-      return {cell_of(Stage::Attended, row, column), cell_of(Stage::FfnOutput, row, column)};
+      return {row_of(Stage::FfnActive, row, shape.d_ff), column_of(StepMatrix::Other::FfnWeight, shape.d_ff, column)};
     case Stage::Next:
       if (shape.norms_ffn_sum) return {row_of(Stage::FfnSum, row, width)};
+      [[fallthrough]];
+    case Stage::FfnSum:
       return {cell_of(Stage::Attended, row, column), cell_of(Stage::FfnOutput, row, column)};
     case Stage::Q:
       return projected_from(geometry, Stage::X, StepMatrix::Other::QueryWeight, row, column);
@@ -131,8 +129,7 @@ std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, s
     case Stage::Weights:
       return {row_of(Stage::Masked, row, shape.keys)};
     case Stage::Heads:
-      return {row_of(Stage::Weights, row, shape.keys),
-              {.stage = Stage::V, .row = 0, .rows = shape.keys, .column = column, .columns = 1}};
+      return {row_of(Stage::Weights, row, shape.keys), column_of(Stage::V, shape.keys, column)};
     case Stage::Merged: {
       const MergedOrigin origin = origin_of_merged(geometry, row, column);
       if (origin.head != geometry.head) return {};
@@ -141,8 +138,7 @@ std::vector<MatrixPart> sources_of(const BlockGeometry& geometry, Stage stage, s
     case Stage::Output: {
       std::vector<MatrixPart> parts = {row_of(Stage::Merged, row, shape.d_merged)};
       if (geometry.has_weights) {
-        parts.push_back(
-            {.stage = StepMatrix::Other::OutputWeight, .row = 0, .rows = shape.d_merged, .column = column, .columns = 1});
+        parts.push_back(column_of(StepMatrix::Other::OutputWeight, shape.d_merged, column));
       }
       return parts;
     }

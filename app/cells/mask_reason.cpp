@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "app/state/mask_json.h"
+
 namespace headlight::app {
 
 std::string mask_reason(const attention::MaskSpec& mask, const CellInMap& where) {
@@ -36,10 +38,9 @@ std::string mask_summary(const attention::MaskSpec& mask, bool has_padding) {
   if (mask.rule.window > 0) parts.push_back(fmt::format("window {}", mask.rule.window));
   if (mask.rule.prefix > 0) parts.push_back(fmt::format("prefix {}", mask.rule.prefix));
   if (mask.rule.key_padding && has_padding) parts.emplace_back("padding");
-  if (mask.documents) parts.emplace_back("documents");
-  if (mask.matrix) parts.emplace_back("matrix");
-  if (mask.mask_expression) parts.emplace_back("expression");
-  if (!mask.painted.empty()) parts.emplace_back("paint");
+  for (const MaskPart& part : mask_parts()) {
+    if (part.is_set(mask) && *part.short_name != '\0') parts.emplace_back(part.short_name);
+  }
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

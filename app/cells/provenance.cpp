@@ -2,6 +2,7 @@
 
 #include "app/analyses/head_metric_text.h"
 #include "app/analyses/head_metrics.h"
+#include "app/cells/cell_sources.h"
 #include "app/cells/other_numbers.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/quantity.h"
@@ -9,72 +10,19 @@
 #include "app/state/state_names.h"
 #include "capture/capture_file.h"
 #include "core/tensor.h"
+#include "model/head_weight.h"
 
 namespace headlight::app {
 namespace {
 
 using attention::Stage;
+using model::Projection;
 
-/// Which operation of the engine makes a stage.
-std::string_view operation_of(Stage stage) {
-  constexpr std::array<std::string_view, attention::kStages> kOperations = {
-      "nothing: it is the layer's input, which the pass keeps",
-      "norm of the residual stream where the layer has one (norm), else the state itself",
-      "linear layer, then norm and rotation (RoPE) where the layer has them",
-      "linear layer, then norm and rotation (RoPE) where the layer has them",
-      "linear layer",
-      "dot product, evaluated when it is shown (attention cells)",
-      "dot product times the scale, with soft cap and position bias where the layer has them (attention cells)",
-      "scaled score, or the fill where the mask denies (attention cells)",
-      "exp(score \u2212 m) / l with the row's m and l, which the pass keeps (attention cells)",
-      "sum of values by their weights (attention), times the head's gain",
-      "heads side by side: an address, no arithmetic",
-      "linear layer",
-      "an addition, computed again when it is shown",
-      "an addition, with the layer's norms, computed again when it is shown (linear layer, norm)",
-      "norm, computed again when it is shown",
-      "linear layer, computed again when it is shown",
-      "linear layer, computed again when it is shown",
-      "activation, of gated layers times the hidden layer, computed again when it is shown (linear layer)",
-      "linear layer, computed again when it is shown",
-      "an addition, computed again when it is shown",
-      "an addition, with the layer's norms, computed again when it is shown (linear layer, norm)",
-  };
-  return kOperations[static_cast<std::size_t>(stage)];
-}
-
-std::string_view inputs_of(Stage stage) {
-  constexpr std::array<std::string_view, attention::kStages> kInputs = {
-      "the token's vector and what all layers before have added to it",
-      "the token's row of the residual stream",
-      "the token's row of X",
-      "the token's row of X, or of the memory in cross-attention",
-      "the token's row of X, or of the memory in cross-attention",
-      "the query's row of Q and the key's row of K",
-      "the query's row of Q and the key's row of K",
-      "the same, the mask, and the fill",
-      "the query's row of Q, the rows of K that it sees, and the mask",
-      "the query's row of weights and all rows of V",
-      "the rows of all heads' outputs",
-      "the token's row of the merged heads",
-      "the same cell of the residual stream and of the attention's output",
-      "the token's row of the residual stream and of the attention's output",
-      "the token's row of the residual stream after attention, or before it in parallel layers",
-      "the token's row of the feed-forward's input",
-      "the token's row of the feed-forward's input",
-      "the same cell of the hidden layer, and of the gate where there is one",
-      "the token's row of the activated hidden layer",
-      "the same cell of the residual stream after attention and of the feed-forward's output",
-      "the token's row of the residual stream after attention and of the feed-forward's output",
-  };
-  return kInputs[static_cast<std::size_t>(stage)];
-}
-
-class Teller {
+class ProvenanceBuilder {
  public:
-  Teller(const EngineResult& result, const NumberRef& number) : result_(result), number_(number) {}
+  ProvenanceBuilder(const EngineResult& result, const NumberRef& number) : result_(result), number_(number) {}
 
-  Provenance tell() {
+  Provenance build() {
     const std::optional<QuantityId> id = find_quantity(number_.of);
     const OtherNumber* other = find_other_number(number_.of);
     const auto shape = result_.shapes.find(number_.block);
@@ -84,23 +32,19 @@ class Teller {
     shape_ = shape->second;
     layer_ = &result_.network->layer(number_.block);
     for (const auto& [name, text] : number_.notes) add(name, text);
-    if (result_.capture) {
-      if (id) tell_captured(quantity(*id));
-      if (number_.of == kHeadMetricNumber) tell_metric(*other);
-      if (other && other->finding != Finding::None) tell_finding(*other);
-      return std::move(told_);
-    }
+    const bool is_captured = result_.capture != nullptr, is_metric = number_.of == kHeadMetricNumber;
     if (id) {
-      tell_quantity(quantity(*id));
-    } else if (number_.of == kHeadMetricNumber) {
+      is_captured ? tell_captured(quantity(*id)) : tell_quantity(quantity(*id));
+    } else if (is_metric) {
       tell_metric(*other);
-      add_weights(Stage::Weights, false);
     } else if (other->finding != Finding::None) {
       tell_finding(*other);
-      add_finding_weights(*other);
-    } else {
+    } else if (!is_captured) {
       tell_other(*other);
     }
+    if (is_captured) return std::move(told_);
+    if (is_metric) add_weights(Stage::Weights, false);
+    if (other && other->finding != Finding::None) add_finding_weights(*other);
     add("precision", precision_text(result_, first_weight_));
     add("run", fmt::format("forward pass {} on {}", result_.run, result_.device));
     return std::move(told_);
@@ -113,21 +57,24 @@ class Teller {
   void name_place(bool has_head) {
     std::string text = fmt::format("layer {}", number_.block.layer.value);
     if (has_head) text += fmt::format(", head {}", number_.head);
-    if (has_head && shape_.kv_heads != shape_.heads) text += fmt::format(" (KV head {})", kv_head());
+    if (has_head && shape_.kv_heads != shape_.heads) text += fmt::format(" (KV head {})", kv_head_of(shape_, number_.head));
     text += fmt::format(", {}", kind_name(result_, number_.block.kind));
     if (shape_.batch > 1) text += fmt::format(", line {}", number_.batch + 1);
     add("of", text);
   }
 
+  /// "query 4 “the”".
+  std::string named(std::string_view axis, const model::TokenBatch& tokens, std::uint32_t index) const {
+    const std::string* text = token_text(tokens, number_.batch, index);
+    return fmt::format("{} {}{}", axis, index, text != nullptr ? fmt::format(" \u201C{}\u201D", *text) : "");
+  }
   std::string index_text(Axis axis, std::uint32_t index) const {
     if (axis == Axis::Feature) return fmt::format("component {}", index);
     if (!result_.input) return fmt::format("token {}", index);
     const bool is_key = axis == Axis::Key || axis == Axis::KeyToken;
     const model::TokenBatch& tokens =
         is_key ? result_.input->keys(number_.block.kind) : result_.input->queries(number_.block.kind);
-    const bool is_known = number_.batch < tokens.texts.size() && index < tokens.texts[number_.batch].size();
-    const std::string name = is_known ? fmt::format(" \u201C{}\u201D", tokens.texts[number_.batch][index]) : "";
-    return fmt::format("{} {}{}", to_string(axis), index, name);
+    return named(to_string(axis), tokens, index);
   }
 
   /// Of a capture: the file's own number, or what follows from its queries and keys.
@@ -180,13 +127,13 @@ class Teller {
     }
     if (mask && !is_mean && attention::is_map(base.stage) && base.stage != Stage::Scores) add_paint(*mask, pattern);
     if (mask && mask->mask_expression && base.stage >= Stage::Masked) add("mask expression", mask->mask_expression.text());
-    std::string computed(operation_of(base.stage));
+    const StageOrigin& origin = origin_of(base.stage);
+    std::string computed(origin.computed);
     if (is_norm) computed += "; times the length of v\u00b7W_O, in double on the host, once for each key";
     if (is_mean) computed += "; the mean over heads is added up in double on the host";
     if (shown.base && !shown.is_of_baseline) computed += "; the baseline's number is subtracted";
     add("computed by", computed);
-    add("from",
-        is_norm ? std::string(inputs_of(base.stage)) + ", the key's row of V, and W_O" : std::string(inputs_of(base.stage)));
+    add("from", std::string(origin.from) + (is_norm ? ", the key's row of V, and W_O" : ""));
     const float gain = gain_of_head();
     if (gain != 1.0F && (base.stage == Stage::Heads || is_norm)) add("head's gain", fmt::format("{:.4g}", gain));
     if (pattern)
@@ -239,8 +186,6 @@ class Teller {
                                        number_.pool, number_.column_pool()));
   }
 
-  std::uint32_t kv_head() const { return number_.head / std::max(shape_.heads / std::max(shape_.kv_heads, 1U), 1U); }
-
   void add_linear(const char* name, const model::Linear& linear, std::uint32_t first, std::uint32_t count) {
     if (first_weight_ == nullptr) first_weight_ = &linear.weight;
     add(name, weight_origin(result_, linear.weight, first, count));
@@ -255,22 +200,29 @@ class Teller {
     if (attention::is_of_stream(stage)) return add_stream_weights(stage);
     if (!layer_->weights) return add("weight", "none: Q, K and V are given");
     const model::AttentionWeights& weights = *layer_->weights;
-    const bool is_map = attention::is_map(stage);
-    const std::uint32_t d_k = shape_.d_k, d_v = shape_.d_v;
-    const auto part = [&](std::uint32_t head, std::uint32_t width) {
-      const bool is_component = !is_map && !layer_->config.rotary && number_.column < width;
-      return is_component ? std::pair(head * width + number_.column, 1U) : std::pair(head * width, width);
-    };
+    const bool is_map = attention::is_map(stage), is_of_cell = !is_map && !layer_->config.rotary;
     if (stage == Stage::X) add_norm("norm", layer_->norms.before);
-    if (stage == Stage::Q || is_map) add_part("weight W_Q", weights.query, part(number_.head, d_k));
-    if (stage == Stage::K || is_map) add_part("weight W_K", weights.key, part(kv_head(), d_k));
+    if (stage == Stage::Q || is_map) add_projection("weight W_Q", Projection::Query, is_of_cell);
+    if (stage == Stage::K || is_map) add_projection("weight W_K", Projection::Key, is_of_cell);
     if (stage == Stage::V || is_norm || stage == Stage::Heads) {
-      add_part("weight W_V", weights.value, is_norm ? std::pair(kv_head() * d_v, d_v) : part(kv_head(), d_v));
+      add_projection("weight W_V", Projection::Value, is_of_cell && !is_norm);
     }
     if (stage == Stage::Q) add_norm("norm of queries", weights.query_norm);
     if (stage == Stage::K) add_norm("norm of keys", weights.key_norm);
     if (stage == Stage::Output && weights.output) add_linear("weight W_O", *weights.output, number_.column, 1);
-    if (is_norm && weights.output) add_part("weight W_O", *weights.output, {0, weights.output->out()});
+    if (is_norm) add_output();
+  }
+
+  /// The head's columns of W_Q, W_K or W_V, or the one of the cell's component.
+  void add_projection(const char* name, Projection projection, bool is_of_cell) {
+    const model::HeadWeight weight = model::head_weight(*layer_, projection, number_.head);
+    const bool is_one = is_of_cell && number_.column < weight.count;
+    add_linear(name, *weight.linear, weight.first + (is_one ? number_.column : 0), is_one ? 1 : weight.count);
+  }
+
+  void add_output() {
+    const auto& output = layer_->weights->output;
+    if (output) add_linear("weight W_O", *output, 0, output->out());
   }
   void add_stream_weights(Stage stage) {
     if (stage == Stage::Attended) add_norm("norm", layer_->norms.after);
@@ -281,10 +233,6 @@ class Teller {
     if (stage == Stage::FfnHidden && ffn) add_linear("weight W_1", ffn->in, number_.column, 1);
     if (stage == Stage::FfnOutput && ffn) add_linear("weight W_2", ffn->out, number_.column, 1);
   }
-  void add_part(const char* name, const model::Linear& linear, std::pair<std::uint32_t, std::uint32_t> part) {
-    add_linear(name, linear, part.first, part.second);
-  }
-
   /// A metric of the head, whose definition the view's tooltips have.
   void tell_metric(const OtherNumber& other) {
     name_place(true);
@@ -292,8 +240,7 @@ class Teller {
     add("metric", std::string(enum_name<evaluation::HeadMetric>(kHeadMetricNames, metric)));
     add("computed by", std::string(other.computed));
     add("from", std::string(other.from));
-    const Analysed* answer = result_.analysed(
-        {.analysis = &kHeadMetricAnalysis, .block = {.kind = number_.block.kind, .layer = {}}, .batch = number_.batch});
+    const Analysed* answer = result_.analysed(HeadMetricsQuestion{.kind = number_.block.kind, .batch = number_.batch});
     const auto* found = answer ? answer->as<HeadMetricsFound>() : nullptr;
     if (found == nullptr) return;
     const bool is_whole = found->measured_queries >= found->queries;
@@ -304,9 +251,7 @@ class Teller {
   /// "token 4 “the”", of the sequence whose tokens are predicted.
   std::string position_text() const {
     const model::TokenBatch& tokens = result_.input->target ? *result_.input->target : result_.input->source;
-    const bool is_known = number_.batch < tokens.texts.size() && number_.row < tokens.texts[number_.batch].size();
-    return fmt::format("token {}{}", number_.row,
-                       is_known ? fmt::format(" \u201C{}\u201D", tokens.texts[number_.batch][number_.row]) : "");
+    return named("token", tokens, number_.row);
   }
 
   void tell_finding(const OtherNumber& other) {
@@ -337,18 +282,17 @@ class Teller {
       if (layer_->feed_forward) add_linear("weight", layer_->feed_forward->out, 0, layer_->feed_forward->out.out());
       return;
     }
-    // Of an edge the values of all heads, of a circuit those of this one.
-    const bool is_one = other.has_head;
-    const std::uint32_t d_k = shape_.d_k, d_v = shape_.d_v;
-    const auto rows = [&](std::uint32_t head, std::uint32_t heads, std::uint32_t width) {
-      return is_one ? std::pair(head * width, width) : std::pair(0U, heads * width);
-    };
     if (other.id == kComposition) {
-      add_part("weight W_Q", weights.query, rows(number_.head, shape_.heads, d_k));
-      add_part("weight W_K", weights.key, rows(kv_head(), shape_.kv_heads, d_k));
+      add_projection("weight W_Q", Projection::Query, false);
+      add_projection("weight W_K", Projection::Key, false);
     }
-    add_part("weight W_V", weights.value, rows(kv_head(), shape_.kv_heads, d_v));
-    if (weights.output) add_part("weight W_O", *weights.output, {0, weights.output->out()});
+    // Of an edge the values of all heads, of a circuit those of this one.
+    if (other.has_head) {
+      add_projection("weight W_V", Projection::Value, false);
+    } else {
+      add_linear("weight W_V", weights.value, 0, weights.value.out());
+    }
+    add_output();
   }
 
   /// The predicted token's row of the unembedding, or all of them, and the norm in front of it.
@@ -381,9 +325,7 @@ class Teller {
 
   void add_other_weights(const OtherNumber& other) {
     if (other.id.starts_with("logit")) {
-      const model::AttentionWeights* weights = layer_ && layer_->weights ? &*layer_->weights : nullptr;
-      if (other.id == kLogitHead && weights && weights->output)
-        add_linear("weight W_O", *weights->output, 0, weights->output->out());
+      if (other.id == kLogitHead && layer_->weights) add_output();
       return add_unembedding();
     }
     if (const auto& ffn = layer_->feed_forward) {
@@ -393,11 +335,11 @@ class Teller {
     }
     if (!layer_->weights) return;
     const model::AttentionWeights& weights = *layer_->weights;
-    const std::uint32_t column = number_.column;  // of X·W: a row of the weight as it is stored in [out, in]
-    if (other.id == kQueryWeight) add_linear("weight", weights.query, number_.head * shape_.d_k + column, 1);
-    if (other.id == kKeyWeight) add_linear("weight", weights.key, kv_head() * shape_.d_k + column, 1);
-    if (other.id == kValueWeight) add_linear("weight", weights.value, kv_head() * shape_.d_v + column, 1);
-    if (other.id == kOutputWeight && weights.output) add_linear("weight", *weights.output, column, 1);
+    // Columns of X·W: rows of the weight as it is stored in [out, in].
+    if (other.id == kQueryWeight) add_projection("weight", Projection::Query, true);
+    if (other.id == kKeyWeight) add_projection("weight", Projection::Key, true);
+    if (other.id == kValueWeight) add_projection("weight", Projection::Value, true);
+    if (other.id == kOutputWeight && weights.output) add_linear("weight", *weights.output, number_.column, 1);
   }
 
   const EngineResult& result_;
@@ -410,7 +352,9 @@ class Teller {
 
 }  // namespace
 
-Provenance provenance_of(const EngineResult& result, const NumberRef& number) { return Teller(result, number).tell(); }
+Provenance provenance_of(const EngineResult& result, const NumberRef& number) {
+  return ProvenanceBuilder(result, number).build();
+}
 
 std::string write_provenance(const Provenance& provenance, const std::string& value) {
   std::string text = provenance.title;

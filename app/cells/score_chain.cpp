@@ -1,5 +1,8 @@
 #include "app/cells/score_chain.h"
 
+#include <tuple>
+#include <utility>
+
 #include "app/cells/stage_text.h"
 #include "export/csv.h"
 #include "view/number_format.h"
@@ -11,19 +14,14 @@ using attention::Stage;
 
 constexpr std::size_t kMaxProducts = 3;
 
-/// "− 0.250" or "+ 0.250".
-std::string signed_term(double value) {
-  return fmt::format("{} {}", value < 0.0 ? "−" : "+", write_number(std::abs(value)));
-}
-
 /// Adds lines one after the other; each takes the value of the one before.
 class ChainWriter {
  public:
   ChainWriter(const CellQuestion& question, ScoreChain& chain) : question_(question), chain_(chain) {}
 
   void add_sum() {
-    ChainLine line{.name = "sum of the products", .formula = {}, .numbers = {}, .value = {}, .note = {}};
-    line.formula = fmt::format("q{}·k{} = Σᵢ qᵢ·kᵢ", subscript(question_.row), subscript(question_.column));
+    ChainLine line{.name = "sum of the products",
+                   .formula = fmt::format("q{}·k{} = Σᵢ qᵢ·kᵢ", subscript(question_.row), subscript(question_.column))};
     if (!chain_.products.empty()) {
       double sum = 0.0;
       for (const Product& product : chain_.products) sum += product.value();
@@ -34,115 +32,84 @@ class ChainWriter {
   }
 
   void add_scale(const model::Scale& scale, std::uint32_t d_k) {
-    ChainLine line{.name = "scale", .formula = {}, .numbers = {}, .value = {}, .note = {}};
-    const std::string before = value_ ? write_number(*value_) : "";
-    switch (scale.kind) {
-      case model::Scale::Kind::InverseSqrtKey:
-        line.formula = "sum / √dₖ";
-        if (value_) line.numbers = fmt::format("{} / √{}", before, d_k);
-        break;
-      case model::Scale::Kind::Value:
-        line.formula = "scale · sum";
-        if (value_) line.numbers = fmt::format("{} · {}", write_number(double{scale.value}), in_parentheses(before));
-        break;
-      case model::Scale::Kind::None:
-        line.formula = "sum";
-        line.note = "This attention doesn't scale its scores.";
-        break;
-    }
+    using Kind = model::Scale::Kind;
     // In double, as 1/√d_k rounded to float32 is off by up to 6e-8 of the score.
-    const double factor = scale.kind == model::Scale::Kind::InverseSqrtKey ? 1.0 / std::sqrt(static_cast<double>(d_k))
-                                                                           : double{scale.factor(d_k)};
-    if (value_) line.value = *value_ * factor;
-    add(std::move(line));
+    const bool is_root = scale.kind == Kind::InverseSqrtKey, is_none = scale.kind == Kind::None;
+    const double factor = is_root ? 1.0 / std::sqrt(static_cast<double>(d_k)) : double{scale.factor(d_k)};
+    then("scale",
+         is_root   ? "sum / √dₖ"
+         : is_none ? "sum"
+                   : "scale · sum",
+         is_none ? "This attention doesn't scale its scores." : "", [&](double sum) {
+           const std::string numbers = is_root   ? fmt::format("{} / √{}", write_number(sum), d_k)
+                                       : is_none ? std::string()
+                                                 : write_number(double{scale.value}) + " · " + write_factor(sum);
+           return std::pair(numbers, sum * factor);
+         });
   }
 
   void add_softcap(double cap) {
-    const std::string written = write_number(cap);
-    ChainLine line{.name = "soft cap", .formula = "cap · tanh(scaled / cap)", .numbers = {}, .value = {}, .note = {}};
-    if (value_) {
-      line.numbers = fmt::format("{} · tanh({} / {})", written, write_number(*value_), written);
-      line.value = cap * std::tanh(*value_ / cap);
-    }
-    add(std::move(line));
+    then("soft cap", "cap · tanh(scaled / cap)", {}, [&](double scaled) {
+      const std::string written = write_number(cap);
+      return std::pair(fmt::format("{} · tanh({} / {})", written, write_number(scaled), written),
+                       cap * std::tanh(scaled / cap));
+    });
   }
 
   void add_bias(double bias, bool is_slope) {
     const std::int64_t distance = std::int64_t{question_.column} - std::int64_t{question_.row};
-    ChainLine line{.name = "position bias",
-                   .formula = is_slope ? "score + slope · (key − query)" : "score + bias(key − query)",
-                   .numbers = {},
-                   .value = {},
-                   .note = {}};
-    line.note = fmt::format("{} of head {} at distance {}{}.", is_slope ? "ALiBi" : "The learned bias",
-                            question_.geometry.head, distance < 0 ? "−" : "", std::abs(distance));
-    if (value_) {
-      line.numbers = fmt::format("{} {}", write_number(*value_), signed_term(bias));
-      line.value = *value_ + bias;
-    }
-    add(std::move(line));
+    add_to_score("position bias", is_slope ? "score + slope · (key − query)" : "score + bias(key − query)",
+                 fmt::format("{} of head {} at distance {}{}.", is_slope ? "ALiBi" : "The learned bias",
+                             question_.geometry.head, distance < 0 ? "−" : "", std::abs(distance)),
+                 bias);
   }
 
   void add_expression() {
     ChainLine line{.name = "score expression",
                    .formula = question_.score_expression,
-                   .numbers = {},
-                   .value = {},
                    .note = "What was typed, with the line above as score."};
     if (value_ && question_.expressed) line.value = question_.expressed(*value_);
     add(std::move(line));
   }
 
   void add_painted_bias() {
-    ChainLine line{.name = "painted bias",
-                   .formula = "score + bias",
-                   .numbers = {},
-                   .value = {},
-                   .note = "What the brush put onto this cell."};
-    if (value_) {
-      line.numbers = fmt::format("{} {}", write_number(*value_), signed_term(question_.painted_bias));
-      line.value = *value_ + question_.painted_bias;
-    }
-    add(std::move(line));
+    add_to_score("painted bias", "score + bias", "What the brush put onto this cell.", question_.painted_bias);
   }
 
   void add_painted_weight(double weight) {
-    ChainLine line{.name = "painted pattern", .formula = "ln(painted weight)", .numbers = {}, .value = {}, .note = {}};
-    line.note = weight > 0.0 ? "The row's pattern was painted: its scores don't count."
-                             : "The row's pattern was painted, without this key.";
-    if (weight > 0.0) line.numbers = fmt::format("ln {}", write_number(weight));
-    line.value = weight > 0.0 ? std::log(weight) : 0.0;
-    add(std::move(line));
+    const bool is_painted = weight > 0.0;
+    add({.name = "painted pattern",
+         .formula = "ln(painted weight)",
+         .numbers = is_painted ? fmt::format("ln {}", write_number(weight)) : "",
+         .value = is_painted ? std::log(weight) : 0.0,
+         .note = is_painted ? "The row's pattern was painted: its scores don't count."
+                            : "The row's pattern was painted, without this key."});
   }
 
   void add_mask() {
-    const bool is_masked = !question_.mask_reason.empty();
-    ChainLine line{.name = "mask", .formula = is_masked ? "fill" : "score", .numbers = {}, .value = value_, .note = {}};
-    if (is_masked) {
-      line.value = double{attention::fill_value(question_.fill)};
-      line.note = fmt::format("Masked by {}: the score becomes {}.", question_.mask_reason, fill_text(question_.fill));
-    } else {
-      line.note = "The query may see this key: the score stays.";
+    if (question_.mask_reason.empty()) {
+      return add(
+          {.name = "mask", .formula = "score", .value = value_, .note = "The query may see this key: the score stays."});
     }
-    add(std::move(line));
+    add({.name = "mask",
+         .formula = "fill",
+         .value = double{attention::fill_value(question_.fill)},
+         .note = fmt::format("Masked by {}: the score becomes {}.", question_.mask_reason, fill_text(question_.fill))});
   }
 
   void add_softmax(const std::optional<NumberSource::Softmax>& softmax) {
     const bool has_weights = softmax && softmax->sum > 0.0F;
-    ChainLine largest{.name = "m", .formula = "maxⱼ score", .numbers = {}, .value = {}, .note = {}};
-    largest.note = "The largest score of the query's row.";
-    ChainLine sum{.name = "l", .formula = "Σⱼ exp(score − m)", .numbers = {}, .value = {}, .note = {}};
-    sum.note = "What the row's exponentials add up to.";
-    ChainLine weight{.name = "weight", .formula = "exp(score − m) / l", .numbers = {}, .value = {}, .note = {}};
-    const std::optional<double> score = value_;
+    ChainLine largest{.name = "m", .formula = "maxⱼ score", .note = "The largest score of the query's row."};
+    ChainLine sum{.name = "l", .formula = "Σⱼ exp(score − m)", .note = "What the row's exponentials add up to."};
+    ChainLine weight{.name = "weight", .formula = "exp(score − m) / l"};
     if (softmax) {
       largest.value = double{softmax->max};
       sum.value = double{softmax->sum};
     }
-    if (has_weights && score) {
-      weight.numbers = fmt::format("exp({} {}) / {}", write_number(*score), signed_term(-double{softmax->max}),
+    if (has_weights && value_) {
+      weight.numbers = fmt::format("exp({}{}) / {}", write_number(*value_), write_added(-double{softmax->max}),
                                    write_number(double{softmax->sum}));
-      weight.value = std::exp(*score - double{softmax->max}) / double{softmax->sum};
+      weight.value = std::exp(*value_ - double{softmax->max}) / double{softmax->sum};
     } else if (softmax && !has_weights) {
       weight.value = 0.0;
       weight.note = "This query sees no key, so its row has no weights; they are shown as 0.";
@@ -155,13 +122,9 @@ class ChainWriter {
   }
 
   void add_dropout(float factor) {
-    ChainLine line{
-        .name = "dropout", .formula = "weight · factor", .numbers = {}, .value = {}, .note = dropout_note(factor)};
-    if (value_) {
-      line.numbers = fmt::format("{} · {}", write_number(*value_), write_number(double{factor}));
-      line.value = *value_ * double{factor};
-    }
-    add(std::move(line));
+    then("dropout", "weight · factor", dropout_note(factor), [&](double weight) {
+      return std::pair(write_number(weight) + " · " + write_number(double{factor}), weight * double{factor});
+    });
   }
 
   std::optional<double> value() const { return value_; }
@@ -171,8 +134,18 @@ class ChainWriter {
     value_ = line.value;
     chain_.lines.push_back(std::move(line));
   }
-  static std::string in_parentheses(const std::string& number) {
-    return number.starts_with("−") ? fmt::format("({})", number) : number;
+
+  /// A line that follows from the one before it; `next` makes its numbers and its value from that one's.
+  template <typename Next>
+  void then(std::string name, std::string formula, std::string note, const Next& next) {
+    ChainLine line{.name = std::move(name), .formula = std::move(formula), .note = std::move(note)};
+    if (value_) std::tie(line.numbers, line.value) = next(*value_);
+    add(std::move(line));
+  }
+
+  void add_to_score(std::string name, std::string formula, std::string note, double bias) {
+    then(std::move(name), std::move(formula), std::move(note),
+         [&](double score) { return std::pair(write_number(score) + write_added(bias), score + bias); });
   }
 
   const CellQuestion& question_;

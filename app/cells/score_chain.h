@@ -13,11 +13,11 @@ namespace headlight::app {
 
 /// One line of the way from the products qᵢ · kᵢ to the weight.
 struct ChainLine {
-  std::string name;             ///< "scale"
-  std::string formula;          ///< "scores[2,5] / √dₖ"
-  std::string numbers;          ///< "1.250 / √64"; empty while a number is being computed
-  std::optional<double> value;  ///< the line's result, from the lines before it in double precision
-  std::string note;             ///< in words: why a key is masked; may be empty
+  std::string name;                  ///< "scale"
+  std::string formula;               ///< "scores[2,5] / √dₖ"
+  std::string numbers = {};          ///< "1.250 / √64"; empty while a number is being computed
+  std::optional<double> value = {};  ///< the line's result, from the lines before it in double precision
+  std::string note = {};             ///< in words: why a key is masked; may be empty
 };
 
 /// A query's and a key's score, from its parts.

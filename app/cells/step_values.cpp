@@ -1,41 +1,11 @@
 #include "app/cells/step_values.h"
 
 #include "inference/embed.h"
-#include "model/head_weight.h"
 
 namespace headlight::app {
 namespace {
 
 using Other = StepMatrix::Other;
-
-/// The linear layer behind a weight matrix, and which of its outputs are the matrix' columns.
-struct Columns {
-  const model::Linear* linear = nullptr;
-  std::uint32_t first = 0, count = 0;
-};
-
-Columns columns_of(StepMatrix matrix, const StepLayer& layer) {
-  if (!layer.layer) return {};
-  const auto whole = [](const model::Linear& linear) {
-    return Columns{.linear = &linear, .first = 0, .count = linear.out()};
-  };
-  if (const auto& ffn = layer.layer->feed_forward) {
-    if (matrix == Other::GateWeight && ffn->gate) return whole(*ffn->gate);
-    if (matrix == Other::HiddenWeight) return whole(ffn->in);
-    if (matrix == Other::FfnWeight) return whole(ffn->out);
-  }
-  const auto of_head = [&](model::Projection projection) {
-    const model::HeadWeight weight = model::head_weight(*layer.layer, projection, layer.head);
-    if (layer.has_all_heads && weight.linear != nullptr) return whole(*weight.linear);
-    return Columns{.linear = weight.linear, .first = weight.first, .count = weight.count};
-  };
-  if (matrix == Other::QueryWeight) return of_head(model::Projection::Query);
-  if (matrix == Other::KeyWeight) return of_head(model::Projection::Key);
-  if (matrix == Other::ValueWeight) return of_head(model::Projection::Value);
-  const bool has_output = layer.layer->weights && layer.layer->weights->output;
-  if (matrix == Other::OutputWeight && has_output) return whole(*layer.layer->weights->output);
-  return {};
-}
 
 std::vector<float> memory_window(const Frame& frame, const MatrixWindow& window) {
   std::vector<float> values;
@@ -64,9 +34,9 @@ bool has_part(const model::Embedding& embedding, inference::EmbeddingPart part) 
   return is_sum && (part == inference::EmbeddingPart::Tokens || embedding.norm.has_value());
 }
 
-std::vector<float> embedding_window(const StepLayer& layer, std::uint32_t item, inference::EmbeddingPart part,
+std::vector<float> embedding_window(const HeadSubject& subject, std::uint32_t item, inference::EmbeddingPart part,
                                     const MatrixWindow& window) {
-  const Tensor rows = inference::embed_part(*layer.embedding, *layer.tokens, item, {window.row, window.rows}, part);
+  const Tensor rows = inference::embed_part(*subject.embedding, *subject.tokens, item, {window.row, window.rows}, part);
   const std::uint32_t width = rows.axis(1);
   std::vector<float> values;
   for (std::uint32_t row = 0; row < window.rows; ++row) {
@@ -77,14 +47,14 @@ std::vector<float> embedding_window(const StepLayer& layer, std::uint32_t item, 
 }
 
 /// The heads' columns in the window, asked for as tiles; empty while one isn't known. `version`: of what they are.
-std::vector<float> joined_window(Frame& frame, const JoinedHeads& joined, const StepLayer& layer, const MatrixWindow& window,
-                                 std::uint64_t& version) {
+std::vector<float> joined_window(Frame& frame, const JoinedHeads& joined, const HeadSubject& subject,
+                                 const MatrixWindow& window, std::uint64_t& version) {
   std::vector<float> values(std::size_t{window.rows} * window.columns);
-  const std::uint32_t group = std::max(layer.shape.heads / std::max(joined.heads, 1U), 1U);
+  const std::uint32_t group = std::max(subject.geometry.shape.heads / std::max(joined.heads, 1U), 1U);
   bool is_known = true;
   for (std::uint32_t head = window.column / joined.width; head * joined.width < window.column + window.columns; ++head) {
     const EngineTile* known = frame.ask(TileQuery{.quantity = joined.stage,
-                                                  .block = layer.block,
+                                                  .block = subject.block,
                                                   .batch = frame.state.selection.batch,
                                                   .head = head * group,
                                                   .row = window.row,
@@ -109,6 +79,28 @@ std::vector<float> joined_window(Frame& frame, const JoinedHeads& joined, const 
 
 }  // namespace
 
+model::HeadWeight weight_columns(StepMatrix matrix, const HeadSubject& subject) {
+  if (!subject.layer) return {};
+  const auto whole = [](const model::Linear& linear) {
+    return model::HeadWeight{.linear = &linear, .first = 0, .count = linear.out()};
+  };
+  if (const auto& ffn = subject.layer->feed_forward) {
+    if (matrix == Other::GateWeight && ffn->gate) return whole(*ffn->gate);
+    if (matrix == Other::HiddenWeight) return whole(ffn->in);
+    if (matrix == Other::FfnWeight) return whole(ffn->out);
+  }
+  const auto of_head = [&](model::Projection projection) {
+    const model::HeadWeight weight = model::head_weight(*subject.layer, projection, subject.geometry.head);
+    return subject.has_all_heads && weight.linear != nullptr ? whole(*weight.linear) : weight;
+  };
+  if (matrix == Other::QueryWeight) return of_head(model::Projection::Query);
+  if (matrix == Other::KeyWeight) return of_head(model::Projection::Key);
+  if (matrix == Other::ValueWeight) return of_head(model::Projection::Value);
+  const bool has_output = subject.layer->weights && subject.layer->weights->output;
+  if (matrix == Other::OutputWeight && has_output) return whole(*subject.layer->weights->output);
+  return {};
+}
+
 JoinedHeads joined_heads(StepMatrix matrix, const inference::BlockShape& shape) {
   using attention::Stage;
   if (matrix == Other::AllQueries) return {.stage = Stage::Q, .heads = shape.heads, .width = shape.d_k};
@@ -118,21 +110,21 @@ JoinedHeads joined_heads(StepMatrix matrix, const inference::BlockShape& shape) 
   return {};
 }
 
-std::optional<MatrixSize> size_of(StepMatrix matrix, const StepLayer& layer) {
+std::optional<MatrixSize> size_of(StepMatrix matrix, const HeadSubject& subject) {
   if (matrix == Other::Memory) {
-    if (!layer.layer || !layer.layer->weights) return std::nullopt;
-    return MatrixSize{.rows = layer.shape.keys, .columns = layer.layer->weights->key.in()};
+    if (!subject.layer || !subject.layer->weights) return std::nullopt;
+    return MatrixSize{.rows = subject.geometry.shape.keys, .columns = subject.layer->weights->key.in()};
   }
   if (const auto part = embedding_part(matrix)) {
-    if (!layer.embedding || !has_part(*layer.embedding, *part)) return std::nullopt;
-    return MatrixSize{.rows = layer.tokens->length, .columns = layer.embedding->table.axis(1)};
+    if (!subject.embedding || !has_part(*subject.embedding, *part)) return std::nullopt;
+    return MatrixSize{.rows = subject.tokens->length, .columns = subject.embedding->table.axis(1)};
   }
-  if (const JoinedHeads joined = joined_heads(matrix, layer.shape); joined.heads > 0) {
-    const auto extent = layer.shape.extent(joined.stage);
+  if (const JoinedHeads joined = joined_heads(matrix, subject.geometry.shape); joined.heads > 0) {
+    const auto extent = subject.geometry.shape.extent(joined.stage);
     if (!extent) return std::nullopt;
     return MatrixSize{.rows = extent->rows, .columns = joined.heads * joined.width};
   }
-  const Columns columns = columns_of(matrix, layer);
+  const model::HeadWeight columns = weight_columns(matrix, subject);
   if (!columns.linear) return std::nullopt;
   return MatrixSize{.rows = columns.linear->in(), .columns = columns.count};
 }
@@ -146,33 +138,39 @@ std::span<const float> memory_row(const Frame& frame, std::uint32_t row) {
   return std::span(memory->values).subspan((std::size_t{batch} * memory->axis(1) + row) * width, width);
 }
 
-const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const StepLayer& layer,
+const model::Rotary* HeadSubject::rotary(const Frame& frame) const {
+  if (!layer || !layer->config.rotary || !frame.result.network || !frame.result.network->layers) return nullptr;
+  const std::vector<model::Rotary>& rotaries = frame.result.network->layers->rotaries;
+  return *layer->config.rotary < rotaries.size() ? &rotaries[*layer->config.rotary] : nullptr;
+}
+
+const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const HeadSubject& subject,
                                           const MatrixWindow& window) {
-  const std::optional<MatrixSize> size = size_of(matrix, layer);
+  const std::optional<MatrixSize> size = size_of(matrix, subject);
   const bool is_inside = size && window.row + window.rows <= size->rows && window.column + window.columns <= size->columns;
   if (!is_inside) return nullptr;  // another network may have a smaller one than that for which the window was chosen
   const bool is_memory = matrix == Other::Memory;
   if (is_memory) frame.ask(MemoryQuery());
   const std::optional<inference::EmbeddingPart> part = embedding_part(matrix);
-  const JoinedHeads joined = joined_heads(matrix, layer.shape);
+  const JoinedHeads joined = joined_heads(matrix, subject.geometry.shape);
   std::uint64_t version = is_memory || part ? frame.result.run : 0;
   std::vector<float> values;
   if (joined.heads > 0) {
-    values = joined_window(frame, joined, layer, window, version);
+    values = joined_window(frame, joined, subject, window, version);
     if (values.empty()) return nullptr;
   }
-  const void* source = is_memory ? static_cast<const void*>(frame.result.memory.get()) : layer.layer;
+  const void* source = is_memory ? static_cast<const void*>(frame.result.memory.get()) : subject.layer;
   const std::uint32_t batch = frame.state.selection.batch;
-  const Key key{source, version, batch, layer.head, layer.has_all_heads, window};
+  const Key key{source, version, batch, subject.geometry.head, subject.has_all_heads, window};
   const std::pair place{matrix, window.column};
   const auto found = entries_.find(place);
   if (found != entries_.end() && found->second.key == key) return &found->second.known;
   if (is_memory) {
     values = memory_window(frame, window);
   } else if (part) {
-    values = embedding_window(layer, batch, *part, window);
+    values = embedding_window(subject, batch, *part, window);
   } else if (joined.heads == 0) {
-    const Columns columns = columns_of(matrix, layer);
+    const model::HeadWeight columns = weight_columns(matrix, subject);
     values = model::read_weight(*columns.linear, window.row, window.rows, columns.first + window.column, window.columns);
   }
   if (values.empty()) return nullptr;

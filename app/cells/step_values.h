@@ -2,22 +2,26 @@
 
 #include <tuple>
 
+#include "app/cells/cell_sources.h"
 #include "app/cells/step_matrix.h"
 #include "app/frame.h"
 #include "attention/stage.h"
+#include "model/head_weight.h"
 #include "model/network.h"
 
 namespace headlight::app {
 
-/// The selected head's attention layer as the steps show it.
-struct StepLayer {
-  const model::AttentionLayer* layer = nullptr;  ///< null while there is no network
-  std::uint32_t head = 0;
-  model::BlockRef block = {};
-  inference::BlockShape shape = {};
-  bool has_all_heads = false;                   ///< weights are those of all heads
+/// The selected head's attention, its layer (null while there is no network) and its geometry.
+struct HeadSubject {
+  model::BlockRef block;
+  const model::AttentionLayer* layer = nullptr;
+  BlockGeometry geometry;
+
+  bool has_all_heads = false;                   ///< Steps: weights of all heads
   const model::Embedding* embedding = nullptr;  ///< of layer 0, where its vectors come from a table; else null
   const model::TokenBatch* tokens = nullptr;    ///< whose vectors they are
+  /// RoPE of queries and keys; null where the layer has none.
+  const model::Rotary* rotary(const Frame& frame) const;
 };
 
 /// A matrix of all heads: the stage whose matrices it puts side by side, their number and width. 0 heads: it is none.
@@ -27,11 +31,14 @@ struct JoinedHeads {
 };
 JoinedHeads joined_heads(StepMatrix matrix, const inference::BlockShape& shape);
 
+/// The linear layer of a weight matrix, and which of its outputs are the matrix' columns; without a layer for any other.
+model::HeadWeight weight_columns(StepMatrix matrix, const HeadSubject& subject);
+
 /// Rows and columns of a matrix that isn't a stage; nullopt where the layer has none.
 struct MatrixSize {
   std::uint32_t rows = 0, columns = 0;
 };
-std::optional<MatrixSize> size_of(StepMatrix matrix, const StepLayer& layer);
+std::optional<MatrixSize> size_of(StepMatrix matrix, const HeadSubject& subject);
 
 /// A window of a matrix.
 struct MatrixWindow {
@@ -51,7 +58,7 @@ class StepValues {
     std::uint64_t revision = 0;  ///< changes with the values
   };
   /// Null while the memory isn't known, which it then requests, and for a window that the matrix doesn't have.
-  const Known* find(Frame& frame, StepMatrix matrix, const StepLayer& layer, const MatrixWindow& window);
+  const Known* find(Frame& frame, StepMatrix matrix, const HeadSubject& subject, const MatrixWindow& window);
 
  private:
   using Key = std::tuple<const void*, std::uint64_t, std::uint32_t, std::uint32_t, bool, MatrixWindow>;

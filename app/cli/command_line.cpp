@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,7 @@
 namespace headlight::app {
 namespace {
 
+constexpr std::string_view kProgram = "headlight";
 constexpr int kFailed = 1;
 constexpr int kWrongUsage = 2;
 constexpr int kOddNumbers = 3;
@@ -89,6 +92,7 @@ void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>
                                                    (arguments.size() == 2 && arguments.back() == "--version"));
   if (asks_version) arguments = {"--version"};
   const std::string first = arguments.empty() ? std::string() : arguments.front();
+  if (first == "bench") throw UsageError("'bench' is a program of its own: see headlight-bench --help");
   if (first == "--help" || first == "-h" || first == "--version") return;
   if (std::find(names.begin(), names.end(), first) != names.end()) return;
   if (first.empty() || first.starts_with("-") || names_file(first)) {
@@ -101,7 +105,7 @@ void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>
 }
 
 void describe(CLI::App& app) {
-  app.name("headlight");
+  app.name(std::string(kProgram));
   app.description(
       "Headlight - a microscope for multi-head attention\n\n"
       "Type a sentence and see every head of a transformer attend to it, computed on any Vulkan device.\n\n"
@@ -127,8 +131,8 @@ void expect_written() {
   if (!is_written) throw Error("standard output can't be written; is its disk full or its reader gone?");
 }
 
-void complain(std::string_view message) {
-  std::cerr << "headlight: " << one_line(message.substr(0, message.find('\n'))) << '\n';
+void complain(std::string_view program, std::string_view message) {
+  std::cerr << program << ": " << one_line(message.substr(0, message.find('\n'))) << '\n';
 }
 
 /// Runs the command. A text that stretched positions would take is refused with the flag that stretches them, where the
@@ -142,7 +146,7 @@ int run(const Subcommand& command) {
     // Of logits without a number no token can be chosen: what was written until then is done.
     const bool is_writer = std::ranges::find(kWriters, command.app->get_name()) != std::end(kWriters);
     if (is_writer && !inference::noted_run_warning().empty()) {
-      complain(error.what());
+      complain(kProgram, error.what());
       return 0;
     }
     const bool may_stretch =
@@ -152,31 +156,37 @@ int run(const Subcommand& command) {
   }
 }
 
-int parse_and_run(std::vector<std::string> arguments) {
-  CLI::App app;
-  describe(app);
-  const std::vector<Subcommand> commands = {
-      add_view_command(app),      add_screenshot_command(app), add_export_command(app),       add_run_command(app),
-      add_info_command(app),      add_models_command(app),     add_tokenize_command(app),     add_detokenize_command(app),
-      add_translate_command(app), add_generate_command(app),   add_evaluate_command(app),     add_devices_command(app),
-      add_survey_command(app),    add_bench_command(app),      add_check_lesson_command(app), add_worksheet_command(app),
-      add_manual_command(app),
-  };
-  for (const Subcommand& command : commands) take_over(*command.app);
-  complete(arguments, commands);
+/// Reads the arguments. The exit status if they ask for help or the version, which is printed.
+std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
+  const std::string where = fmt::format("(see {} --help)", app.get_name());
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(arguments);
+    return {};
   } catch (const CLI::CallForHelp& call) {
     return app.exit(call);
   } catch (const CLI::CallForVersion& call) {
     return app.exit(call);
   } catch (const CLI::ArgumentMismatch& error) {
     const std::string message = error.what();
-    throw UsageError("{} needs a value (see headlight --help)", message.substr(0, message.find(':')));
+    throw UsageError("{} needs a value {}", message.substr(0, message.find(':')), where);
   } catch (const CLI::ParseError& error) {
-    throw UsageError("{} (see headlight --help)", first_line(error.what()));
+    throw UsageError("{} {}", first_line(error.what()), where);
   }
+}
+
+int parse_and_run(std::vector<std::string> arguments) {
+  CLI::App app;
+  describe(app);
+  const std::vector<Subcommand> commands = {
+      add_view_command(app),      add_screenshot_command(app),   add_export_command(app),    add_run_command(app),
+      add_info_command(app),      add_models_command(app),       add_tokenize_command(app),  add_detokenize_command(app),
+      add_translate_command(app), add_generate_command(app),     add_evaluate_command(app),  add_devices_command(app),
+      add_survey_command(app),    add_check_lesson_command(app), add_worksheet_command(app), add_manual_command(app),
+  };
+  for (const Subcommand& command : commands) take_over(*command.app);
+  complete(arguments, commands);
+  if (const std::optional<int> status = parse(app, std::move(arguments))) return *status;
   for (const Subcommand& command : commands) {
     if (!command.app->parsed()) continue;
     refuse_leftovers(*command.app, "headlight " + command.app->get_name());
@@ -191,24 +201,43 @@ int parse_and_run(std::vector<std::string> arguments) {
   return 0;
 }
 
-}  // namespace
-
-int run_command_line(int argc, char** argv) {
+/// Whatever is thrown becomes one line on standard error and an exit status.
+int report_errors(std::string_view program, const std::function<int()>& run) {
   int status = kFailed;
   try {
-    status = parse_and_run({argv + 1, argv + argc});
+    status = run();
     expect_written();
   } catch (const UsageError& error) {
-    complain(error.what());
+    complain(program, error.what());
     status = kWrongUsage;
   } catch (const std::bad_alloc&) {
-    complain("out of memory; choose a shorter text or a smaller model");
+    complain(program, "out of memory; choose a shorter text or a smaller model");
     status = kFailed;
   } catch (const std::exception& error) {
-    complain(error.what());
+    complain(program, error.what());
     status = kFailed;
   }
   return status;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  return report_errors(kProgram, [&] { return parse_and_run({argv + 1, argv + argc}); });
+}
+
+int run_single_command(const SingleCommand& program, int argc, char** argv) {
+  return report_errors(program.name, [&] {
+    CLI::App app(program.description, program.name);
+    app.set_version_flag("--version", program.name + " " HEADLIGHT_VERSION, "print the version and exit");
+    app.footer(program.footer);
+    const std::function<int()> run = program.add(app);
+    const Subcommand manual = add_manual_command(app);
+    take_over(app);
+    if (const std::optional<int> status = parse(app, {argv + 1, argv + argc})) return *status;
+    refuse_leftovers(app, program.name);
+    return manual.app->parsed() ? manual.run() : run();
+  });
 }
 
 }  // namespace headlight::app

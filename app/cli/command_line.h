@@ -1,9 +1,25 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
+namespace CLI {  // NOLINT(readability-identifier-naming): its name in CLI11
+class App;
+}
+
 namespace headlight::app {
 
 /// Called by main(): reads the command line, runs the command, and reports every error as one line on standard error that
 /// begins with "headlight: ". Returns 0, 1 when something failed, 2 when the command line is wrong.
 int run_command_line(int argc, char** argv);
+
+/// A program of one command, which beside it has only `manual`.
+struct SingleCommand {
+  std::string name, description, footer;
+  /// Adds its flags; returns the command's action once they are read, whose result is the exit status.
+  std::function<std::function<int()>(CLI::App&)> add;
+};
+/// The same of such a program; its errors begin with its name.
+int run_single_command(const SingleCommand& program, int argc, char** argv);
 
 }  // namespace headlight::app

@@ -110,7 +110,7 @@ std::string bash_completion(const CommandText& program) {
     words += fmt::format("    \"{}\") words=\"{}\" ;;\n", command.name, words_behind(command));
   });
   return fmt::format(
-      "# bash completion of headlight; written by `headlight manual`\n"
+      "# bash completion of {0}; written by `{0} manual`\n"
       "_headlight_words() {{\n"
       "  COMPREPLY=($(compgen -W \"$1\" -- \"$current\"))\n"
       "}}\n"
@@ -124,36 +124,36 @@ std::string bash_completion(const CommandText& program) {
       "  COMPREPLY=($(compgen -P \"$before\" -W \"$1\" -- \"${{current##*,}}\"))\n"
       "  compopt -o nospace\n"
       "}}\n"
-      "_headlight() {{\n"
+      "{1}() {{\n"
       "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
-      "  local command=headlight words='' i\n"
+      "  local command={0} words='' i\n"
       "  COMPREPLY=()\n"
       "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
-      "    case \"$command ${{COMP_WORDS[i]}}\" in\n{}"
+      "    case \"$command ${{COMP_WORDS[i]}}\" in\n{2}"
       "    esac\n"
       "  done\n"
-      "  case \"$command $previous\" in\n{}"
+      "  case \"$command $previous\" in\n{3}"
       "  esac\n"
-      "  case \"$command\" in\n{}"
+      "  case \"$command\" in\n{4}"
       "  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
       "  if [[ $current != -* ]]; then compopt -o default; fi\n"
       "}}\n"
-      "complete -F _headlight headlight\n",
-      commands, values, words);
+      "complete -F {1} {0}\n",
+      program.name, function_name(program), commands, values, words);
 }
 
 std::string zsh_completion(const CommandText& program) {
   std::string functions;
   for_each_command(program, [&](const CommandText& command) { functions = zsh_function(command) + functions; });
-  return "#compdef headlight\n# zsh completion of headlight; written by `headlight manual`\n\n"
-         "_headlight_words_or_files() {\n  _alternative 'words:word:('\"$*\"')' 'files:file:_files'\n}\n\n" +
-         functions + "_headlight \"$@\"\n";
+  return fmt::format("#compdef {0}\n# zsh completion of {0}; written by `{0} manual`\n\n", program.name) +
+         "_headlight_words_or_files() {\n  _alternative 'words:word:('\"$*\"')' 'files:file:_files'\n}\n\n" + functions +
+         function_name(program) + " \"$@\"\n";
 }
 
 std::string fish_completion(const CommandText& program) {
   std::string text =
-      "# fish completion of headlight; written by `headlight manual`\n"
+      fmt::format("# fish completion of {0}; written by `{0} manual`\n", program.name) +
       "function __headlight_list\n"
       "    set -l before (commandline -ct | string replace -r '^--[^=]*=' '' | string replace -r '[^,]*$' '')\n"
       "    printf '%s\\n' \"$before\"$argv\n"
@@ -166,7 +166,7 @@ std::string fish_completion(const CommandText& program) {
     std::string outside = is_program ? "not __fish_seen_subcommand_from" + inside : seen;
     if (!is_program && !inside.empty()) outside += "; and not __fish_seen_subcommand_from" + inside;
     for (const CommandText& inner : command.commands) {
-      text += fmt::format("complete -c headlight -n '{}' -f -a {} -d '{}'\n", outside, inner.word(),
+      text += fmt::format("complete -c {} -n '{}' -f -a {} -d '{}'\n", program.name, outside, inner.word(),
                           within_quotes(inner.summary(), "\\"));
     }
     for (const ShownFlag& flag : command.flags) {
@@ -180,7 +180,7 @@ std::string fish_completion(const CommandText& program) {
                                 : choices.empty()  ? files
                                 : flag.is_list     ? fmt::format("{} -a '(__headlight_list {})'", files, choices)
                                                    : fmt::format("{} -a '{}'", files, choices);
-      text += fmt::format("complete -c headlight -n '{}'{}{} -d '{}'\n", is_program ? outside : seen, names, value,
+      text += fmt::format("complete -c {} -n '{}'{}{} -d '{}'\n", program.name, is_program ? outside : seen, names, value,
                           within_quotes(short_help(flag.help), "\\"));
     }
   });

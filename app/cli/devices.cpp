@@ -30,7 +30,7 @@ std::string kernels(const gpu::DeviceInfo& device) {
   const std::optional<ops::Tuning> measured = ops::load_tuning(device, tuning_file());
   const ops::Tuning tuning = measured.value_or(ops::default_tuning(device));
   const std::string_view origin = measured                   ? "measured"
-                                  : ops::can_measure(device) ? "a guess until `headlight bench` or the idle window measures"
+                                  : ops::can_measure(device) ? "a guess until `headlight-bench` or the idle window measures"
                                                              : "a guess: without timestamps nothing is measured";
   return fmt::format("linear {} (few rows) and {}, attention {} ({})", to_string(tuning.few_rows),
                      to_string(tuning.many_rows), to_string(tuning.attention), origin);

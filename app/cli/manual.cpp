@@ -40,14 +40,15 @@ std::size_t write_pages(const CommandText& command, const std::filesystem::path&
 /// The folders are those below /usr/share.
 int write_manual(const CommandText& program, const std::filesystem::path& share) {
   struct Place {
-    const char *shell, *folder, *name;
+    const char *shell, *folder;
+    std::string name;
   };
-  constexpr Place kPlaces[] = {{"bash", "bash-completion/completions", "headlight"},
-                               {"zsh", "zsh/vendor-completions", "_headlight"},
-                               {"fish", "fish/vendor_completions.d", "headlight.fish"}};
+  const Place places[] = {{"bash", "bash-completion/completions", program.name},
+                          {"zsh", "zsh/vendor-completions", "_" + program.name},
+                          {"fish", "fish/vendor_completions.d", program.name + ".fish"}};
   make_directories(share / "man" / "man1");
   const std::size_t pages = write_pages(program, share / "man" / "man1");
-  for (const Place& place : kPlaces) {
+  for (const Place& place : places) {
     make_directories(share / place.folder);
     write_file_atomically(share / place.folder / place.name, completion_of(program, place.shell));
   }

@@ -80,7 +80,7 @@ int run_session(const RunFlags& flags) {
   const std::optional<SessionRecord> saved = load_record(path);
 
   const auto models = std::make_shared<ModelCache>();
-  const AnalysisQuery sample{.analysis = &kRunSample};
+  const AnalysisQuery sample = RunSampleQuestion();
   const EngineResult result = compute(run_inputs(state), sample, flags.device, models);
   const Analysed* found = result.analysed(sample);
   const RunSample* numbers = found ? found->as<RunSample>() : nullptr;

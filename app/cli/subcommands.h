@@ -28,15 +28,13 @@ Subcommand add_translate_command(CLI::App& app);
 Subcommand add_generate_command(CLI::App& app);
 /// headlight devices: every Vulkan device of the machine, and the features that it lacks.
 Subcommand add_devices_command(CLI::App& app);
-/// headlight bench: the time of each operation and of a whole pass on a device.
-Subcommand add_bench_command(CLI::App& app);
 /// headlight survey: what every head does over a whole corpus.
 Subcommand add_survey_command(CLI::App& app);
 /// headlight check-lesson: what is odd about a lesson's file.
 Subcommand add_check_lesson_command(CLI::App& app);
 /// headlight worksheet: a lesson for paper.
 Subcommand add_worksheet_command(CLI::App& app);
-/// headlight manual: manual pages and completions for shells.
+/// headlight manual, of each program: manual pages and completions for shells.
 Subcommand add_manual_command(CLI::App& app);
 /// headlight evaluate bleu|perplexity|heads: scores of a model over whole files.
 Subcommand add_evaluate_command(CLI::App& app);

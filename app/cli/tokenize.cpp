@@ -3,6 +3,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@
 #include "core/json.h"
 #include "core/line_reader.h"
 #include "inference/language_model.h"
+#include "text/utf8_repair.h"
+#include "text/word_vocabulary.h"
 
 namespace headlight::app {
 namespace {
@@ -26,11 +29,12 @@ constexpr const char* kText = "Text";
 
 struct TextFlags {
   std::string model;
-  std::vector<std::string> lines;  ///< given on the command line; none: standard input's
-  bool is_target = false;          ///< for an encoder-decoder's target
-  bool adds_special = true;        ///< tokenize
-  bool skips_special = true;       ///< detokenize
-  bool writes_json = false;        ///< detokenize
+  std::vector<std::string> lines;                ///< given on the command line; none: standard input's
+  bool is_target = false;                        ///< for an encoder-decoder's target
+  bool adds_special = true;                      ///< tokenize
+  bool skips_special = true;                     ///< detokenize
+  bool writes_json = false;                      ///< detokenize
+  std::optional<text::WordLanguage> words = {};  ///< tokenize: by the rules of a language
 };
 
 /// Calls `answer` for every given line, else for every line of standard input, and writes its result, immediately
@@ -76,7 +80,45 @@ std::string tokens_json(const std::vector<text::Token>& tokens) {
   return to_text(line, -1);
 }
 
+std::string words_json(const std::vector<text::VocabularyWord>& words) {
+  nlohmann::ordered_json ids = nlohmann::ordered_json::array(), texts = ids, offsets = ids;
+  for (const text::VocabularyWord& word : words) {
+    ids.push_back(word.id);
+    texts.push_back(word.text);
+    offsets.push_back({word.bytes.begin, word.bytes.end});
+  }
+  return to_text(
+      nlohmann::ordered_json{{"ids", std::move(ids)}, {"words", std::move(texts)}, {"offsets", std::move(offsets)}}, -1);
+}
+
+std::string words_json(const std::string& line, text::WordLanguage language) {
+  const text::RepairedUtf8 repaired(line);
+  nlohmann::ordered_json texts = nlohmann::ordered_json::array(), offsets = texts;
+  for (const text::ByteRange& range : text::split_words(repaired.text(), language)) {
+    texts.push_back(repaired.text().substr(range.begin, range.end - range.begin));
+    const text::ByteRange typed = repaired.original(range);
+    offsets.push_back({typed.begin, typed.end});
+  }
+  return to_text(nlohmann::ordered_json{{"words", std::move(texts)}, {"offsets", std::move(offsets)}}, -1);
+}
+
+/// With a model: the ids of the words in its vocabulary of whole words.
+int run_words(const TextFlags& flags) {
+  if (flags.model.empty()) {
+    answer_lines(flags.lines, [&](const std::string& line) { return words_json(line, *flags.words); });
+    return 0;
+  }
+  const auto vocabularies = text::read_word_vocabularies(flags.model);
+  if (!vocabularies) throw Error("{}: the folder has no notebook_words.json with the words of its training", flags.model);
+  const text::WordVocabulary& side =
+      vocabularies->source.language() == *flags.words ? vocabularies->source : vocabularies->target;
+  if (side.language() != *flags.words) throw Error("{}: neither of its word lists is of this language", flags.model);
+  answer_lines(flags.lines, [&](const std::string& line) { return words_json(side.encode(line)); });
+  return 0;
+}
+
 int run_tokenize(const TextFlags& flags) {
+  if (flags.words) return run_words(flags);
   const text::Tokenizer tokenizer = open(flags);
   answer_lines(flags.lines,
                [&](const std::string& line) { return tokens_json(tokenizer.encode(line, flags.adds_special)); });
@@ -117,7 +159,8 @@ Subcommand add_tokenize_command(CLI::App& app) {
       "[...],\n"
       "\"offsets\": [[first byte, byte after the last], ...]}. Tokens are the vocabulary's strings; offsets count "
       "bytes\n"
-      "of the line, and are equal for tokens that cover none of it. Needs the tokenizer's files only, not the weights.");
+      "of the line, and are equal for tokens that cover none of it. Needs the tokenizer's files only, not the weights.\n"
+      "With --words \"words\" in place of \"tokens\", and \"ids\" only with a model that has a list of whole words.");
   const auto flags = std::make_shared<TextFlags>();
   add_tokenizer_flag(*command, flags.get());
   add_repeatable_flag(*command, "--text", "TEXT",
@@ -129,12 +172,20 @@ Subcommand add_tokenize_command(CLI::App& app) {
                           }
                         }
                       });
+  add_flag(*command, "--words", "de|en",
+           "whole words of this language, as spaCy's rules split them; with --model multi30k-de-en those of notebook 002, "
+           "lower-cased, where <unk> is a word that its training text has less than twice",
+           kText, [flags = flags.get()](const std::string& name) {
+             flags->words = text::parse_word_language(name);
+             if (!flags->words) throw UsageError(fmt::format("--words: expected de or en, found '{}'", name));
+           });
   add_plain_flag(*command, "--no-special", "without the tokens that the model expects around a text ([CLS], <s>, ...)",
                  kText, [flags = flags.get()] { flags->adds_special = false; });
   set_footer(*command,
              "A line ends at its line feed, which belongs to no token. Broken UTF-8 counts as U+FFFD.\n\n"
              "Examples:\n"
              "  headlight tokenize --model captions-gpt2 --text \"the cat sat\"\n"
+             "  headlight tokenize --words de --model multi30k-de-en --text \"Ein Hund im T-Shirt.\"\n"
              "  headlight tokenize --model openai-community/gpt2 --no-special < sentences.txt > tokens.jsonl");
   return {.app = command, .run = [flags] { return run_tokenize(*flags); }};
 }

@@ -108,8 +108,8 @@ Subcommand add_view_command(CLI::App& app) {
       "captions-gpt2; then it continues where it was closed. Flags change what they name and leave the rest.");
   const auto flags = std::make_shared<ViewFlags>();
   add_argument(*command, "file", "[FILE]",
-               "what to open, told by what it is: a model's folder, .gguf or .safetensors file; a capture (.npz, "
-               ".safetensors); a session (.json), or a figure that carries one; a lesson (.json); else a text",
+               "what to open, told by what it is: a model's folder, .gguf, .safetensors or .bin file; a capture "
+               "(.npz, .safetensors); a session (.json), or a figure that carries one; a lesson (.json); else a text",
                "Text", flags->file);
   flags->model.add_to(*command, "--score-scale", fmt::format("what was open last, {} at the first start", kCaptionWriter));
   flags->shown.add_to(*command);

@@ -2,10 +2,8 @@
 #include <fmt/ranges.h>
 
 #include "app/dialogs/export_dialog.h"
+#include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/names.h"
-#include "app/exports/plan.h"
-#include "app/exports/size.h"
 #include "app/shell/desktop.h"
 #include "app/state/opened_file.h"
 #include "app/widgets/controls.h"
@@ -79,18 +77,26 @@ void draw_gap(const Frame& frame) {
 
 void draw_label(Frame& frame, const char* text) { write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text); }
 
-/// "3 files · 1.2 M numbers · about 4.6 MiB"; without the size where there is nothing to write.
-std::string size_in_words(const ExportOptions& options, std::size_t files, const EngineResult& result) {
-  std::string text = fmt::format("{} file{}", files, files == 1 ? "" : "s");
-  if (files == 0 || !result.network || !result.input) return text;
+/// What the choices write.
+struct Announced {
+  std::vector<std::string> names = {};
+  std::string size = "0 files";  ///< "3 files · 1.2 M numbers · about 4.6 MiB", or why nothing can be written
+};
+Announced announce(const ExportOptions& options, const EngineResult& result) {
+  Announced told;
+  if (!result.network || !result.input) return told;
   try {
     const RunShapes run{.blocks = result.blocks, .shapes = result.shapes};
-    const std::vector<ExportBlocks> plan = select_blocks(run, *result.network, options);
-    const ExportSize size = export_size(options, plan, *result.network, *result.input);
-    return text + fmt::format(" \u00B7 {} numbers \u00B7 about {}", short_count(size.numbers), short_bytes(size.bytes));
-  } catch (const Error&) {
-    return text;  // the export will say why
+    const std::vector<ExportBlocks> blocks = select_blocks(run, *result.network, options);
+    const ExportPlan plan = plan_export(options, blocks, *result.network, *result.input);
+    told.names = plan.names(options);
+    if (told.names.empty()) return told;
+    told.size = fmt::format("{} file{} \u00B7 {} numbers \u00B7 about {}", told.names.size(),
+                            told.names.size() == 1 ? "" : "s", short_count(plan.numbers), short_bytes(plan.bytes()));
+  } catch (const Error& error) {
+    told.size = error.what();
   }
+  return told;
 }
 
 }  // namespace
@@ -179,11 +185,9 @@ void ExportDialog::draw_folder(Frame& frame) {
 }
 
 void ExportDialog::draw_names(Frame& frame) {
-  const ExportOptions wanted = options(frame.state, frame.transient, frame.result);
-  const std::vector<std::string> names =
-      export_names(wanted, frame.result.blocks, frame.result.shapes, frame.result.network.get());
+  const auto [names, size] = announce(options(frame.state, frame.transient, frame.result), frame.result);
   draw_gap(frame);
-  draw_label(frame, size_in_words(wanted, names.size(), frame.result).c_str());
+  draw_label(frame, size.c_str());
   mark_last_item(frame, "export.size");
   if (frame.ui.size().y < kRoomForAll) {
     const std::span<const std::string> first(names.data(), std::min(names.size(), kNamesInTooltip));

@@ -127,7 +127,8 @@ void ModelBrowser::browse() {
 }
 
 void ModelBrowser::draw_path(Frame& frame, ModelBrowserChoice& choice) {
-  draw_small(frame, "A folder as Hugging Face writes it, a .gguf or .safetensors file, or organisation/name from the cache",
+  draw_small(frame,
+             "A folder as Hugging Face writes it, a .gguf, .safetensors or .bin file, or organisation/name from the cache",
              frame.ui.theme().text_dim);
   const ImGuiStyle& style = ImGui::GetStyle();
   const float buttons = ImGui::CalcTextSize("BrowseOpen").x + 4.0F * style.FramePadding.x;

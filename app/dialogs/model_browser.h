@@ -44,7 +44,7 @@ class ModelBrowser {
   bool is_open_ = false;
   std::string typed_;
   std::string trouble_;
-  FolderList files_{{".gguf", ".safetensors"}};
+  FolderList files_{{".gguf", ".safetensors", ".bin", ".pt", ".pth"}};
   std::vector<std::filesystem::path> recent_folders_;  ///< of recent models
   shell::FieldFocus focus_ = shell::FieldFocus::None;  ///< of the path's field, in the next frame
 };

@@ -73,10 +73,8 @@ bool EarlyRun::answer(std::span<const Query> queries) {
   const EvaluationSubject subject = subject_of({.run = *run_});
   for (const TileQuery& query : tiles_.missing(wanted)) {
     const QueryPriority priority = queue.is_empty() ? QueryPriority::Selected : QueryPriority::OnScreen;
-    queue.ask(query, priority, queue.progress().total, [&] {
-      return make_tile_task(quantity(query.quantity).begin(query, subject),
-                            [this, query](attention::Tile made) { tiles_.add(query, std::move(made)); });
-    });
+    queue.ask(query, priority, queue.progress().total,
+              [&] { return tiles_.add_evaluated(query, quantity(query.quantity).evaluate(query, subject)); });
   }
   if (queue.is_empty()) return false;
   queue.answer_some({.run = *run_}, {.cells = kMostEarlyCells});

@@ -1,5 +1,6 @@
 #include "app/engine/engine_worker.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <utility>
@@ -221,14 +222,13 @@ void EngineWorker::evaluate_some() {
   if (translation_) translate_some();
   if (run_ && !queue_.is_empty()) {
     const std::size_t cells = std::exchange(is_first_chunk_, false) ? kFirstChunkCells : kChunkCells;
+    const std::size_t vocabulary = run_->has_logits() ? result_.network->layers->unembedding->linear.out() : 1;
+    const std::size_t states = std::max<std::size_t>(kChunkLogits / vocabulary, 1);
     try {
-      queue_.answer_some(
-          {.run = *run_, .reference = compared_.run().get(), .reference_itself = compared_.itself().get()},
-          {.cells = cells, .logits = kChunkLogits},
-          [this](Evaluation::Of of, const inference::Interventions& changes) { return changed_run(of, changes); },
-          [this](Evaluation::Of of, std::uint32_t line, std::span<const inference::Interventions> passes, std::size_t most) {
-            return changed_passes(of, line, passes, most);
-          });
+      queue_.answer_some({.run = *run_, .reference = compared_.run().get(), .reference_itself = compared_.itself().get()},
+                         {.cells = cells, .states = states},
+                         [this](WhichRun of, std::uint32_t line, std::span<const inference::Interventions> passes,
+                                std::size_t most) { return changed_passes(of, line, passes, most); });
     } catch (const std::exception& error) {
       if (kind_of(error) != ErrorKind::Cancelled) fail(error);  // a newer request waits, and collects anew
     }

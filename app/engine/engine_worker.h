@@ -99,20 +99,20 @@ class EngineWorker {
   void compare();
   /// What was found of the run that is compared with, which is another one now.
   void forget_comparisons();
-  /// The newest run, or the reference, with these interventions behind its own; kept until others are asked for, or the
-  /// queue is empty. An Error of kind Cancelled where a newer request doesn't want it.
-  std::shared_ptr<const inference::Run> changed_run(Evaluation::Of of, const inference::Interventions& changes);
-  /// The first of several such passes, as many as are fastest together; kept likewise.
-  ChangedPasses changed_passes(Evaluation::Of of, std::uint32_t line, std::span<const inference::Interventions> passes,
+  /// The first of several passes, each of the newest run or the baseline with one of these lists of interventions after its
+  /// own; as many as are fastest together. Kept until others are asked for, or the queue is empty. An Error of kind
+  /// Cancelled where a newer request doesn't want it.
+  ChangedPasses changed_passes(WhichRun of, std::uint32_t line, std::span<const inference::Interventions> passes,
                                std::size_t most);
+  std::shared_ptr<const inference::Run> run_alone(WhichRun of, const inference::Interventions& changes);
   /// Calls compute() as a pass that may be cancelled.
   template <typename Compute>
   std::shared_ptr<const inference::Run> compute_changes(const Compute& compute);
   /// Null where they can't be one pass.
-  std::shared_ptr<const inference::Run> run_copies(Evaluation::Of of, std::uint32_t line,
+  std::shared_ptr<const inference::Run> run_copies(WhichRun of, std::uint32_t line,
                                                    std::span<const inference::Interventions> passes);
   /// The newest run, or the reference.
-  std::shared_ptr<const inference::Run> run_of(Evaluation::Of of) const;
+  std::shared_ptr<const inference::Run> run_of(WhichRun of) const;
   /// What an analysis of the newest run, or of the reference, knows from its beginning.
   AnalysisSubject analysis_subject(bool is_of_reference);
   /// Puts those of the request's queries into the queue that aren't answered, and takes out what is no longer asked.
@@ -126,13 +126,14 @@ class EngineWorker {
   KnownParts known_parts(const TileQuery& query) const;
   /// Makes a tile from its parts, where all of them are known. Returns whether it has.
   bool reduce_tile(const TileQuery& query);
-  std::unique_ptr<QueryTask> tile_task(const TileQuery& query, const EvaluationSubject& subject);
+  Evaluation evaluation_of(const TileQuery& query, const EvaluationSubject& subject) const;
   std::vector<PredictionQuery> missing_predictions();
   bool misses_memory() const;
   std::vector<AnalysisQuery> missing_analyses();
-  void keep_prediction(const PredictionQuery& query, std::span<const float> logits);
-  void keep_memory(Tensor encoder_output);
-  void keep_analysis(const AnalysisQuery& query, Analysed answer);
+  QueryTask predict_at(PredictionQuery query);
+  QueryTask read_memory();
+  /// Puts what an analysis finds into the result, and whatever Error it throws.
+  QueryTask analyse(AnalysisQuery query, AnalysisSubject subject);
   /// Frees the run and closes the device.
   void close();
   /// Tells the error; a lost device is opened again instead, and the request repeated there.
@@ -148,7 +149,7 @@ class EngineWorker {
   std::function<void(EngineResult)> show_early_;
   std::function<std::vector<Query>()> newer_queries_;
   double least_rest_ms_;
-  bool computes_changes_ = false;   ///< the pass of changed_run() is under way
+  bool computes_changes_ = false;   ///< a pass of changed_passes() is under way
   std::unique_ptr<Runner> runner_;  ///< outlives run_ and kept_
   std::string device_error_;
   std::string device_;        ///< as requested
@@ -167,9 +168,8 @@ class EngineWorker {
   std::uint64_t kept_count_ = 0;  ///< in all
   ComparedRun compared_;
   struct {
-    Evaluation::Of of = Evaluation::Of::Run;
-    inference::Interventions changes = {};
-    std::vector<inference::Interventions> passes = {};  ///< what was asked for, where it was several
+    WhichRun of = WhichRun::Newest;
+    std::vector<inference::Interventions> passes = {};  ///< that were asked for
     std::size_t count = 1;                              ///< of these, that are in the run
     std::shared_ptr<const inference::Run> run = {};     ///< none: nothing was asked of a changed pass
   } changed_;

@@ -19,7 +19,7 @@ ModelCache::Stamps ModelCache::stamps_of(const fs::path& model) {
     return files;
   }
   // What a model's folder is read from; one of downloads has other files.
-  constexpr std::array kKinds = {".json", ".safetensors", ".gguf", ".model", ".txt", ".spm"};
+  constexpr std::array kKinds = {".json", ".safetensors", ".bin", ".gguf", ".model", ".txt", ".spm"};
   for (fs::directory_iterator entry(model, ignored), end; !ignored && entry != end; entry.increment(ignored)) {
     if (std::ranges::find(kKinds, entry->path().extension()) != kKinds.end()) add(entry->path());
   }

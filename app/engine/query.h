@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <variant>
 
-#include "app/analyses/analysis.h"
+#include "app/analyses/analysis_query.h"
 #include "app/engine/predictions.h"
 #include "app/quantities/tile_query.h"
 

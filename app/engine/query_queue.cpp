@@ -10,12 +10,19 @@
 namespace headlight::app {
 
 void QueryQueue::ask(const Query& query, QueryPriority priority, std::size_t position,
-                     const std::function<std::unique_ptr<QueryTask>()>& make_task) {
+                     const std::function<QueryTask()>& make_task) {
   if (waiting_.empty()) done_ = 0;
-  const auto [entry, is_new] = waiting_.try_emplace(query);
-  entry->second.priority = priority;
-  entry->second.position = position;
-  if (is_new) entry->second.task = make_task();
+  if (const auto known = waiting_.find(query); known != waiting_.end()) {
+    known->second.priority = priority;
+    known->second.position = position;
+    return;
+  }
+  QueryTask task = make_task();
+  if (task.is_done()) {  // some are answered without reading
+    ++done_;
+    return;
+  }
+  waiting_.emplace(query, Waiting{.priority = priority, .position = position, .task = std::move(task)});
 }
 
 void QueryQueue::cancel(const std::function<bool(const Query&)>& is_unwanted) {
@@ -34,138 +41,124 @@ std::vector<QueryQueue::Waitings::iterator> QueryQueue::in_order() {
   return order;
 }
 
-void QueryQueue::answer_some(const Runs& runs, const QueryTask::Cost& budget, const ChangedRun& changed_run,
-                             const ComputePasses& compute_passes) {
+Reads QueryQueue::next_reads(const QueryBudget& budget, std::vector<Part>& batch) {
   const std::vector<Waitings::iterator> order = in_order();
-  if (order.empty()) return;
-  QueryTask::Cost all;
+  const auto cells_of = [](const Reads& reads) {
+    std::size_t cells = 0;
+    for (const attention::TileRequest& tile : reads.tiles) cells += tile.cells();
+    return cells;
+  };
+  QueryBudget all, cost;
   for (const Waitings::iterator entry : order) {
-    const QueryTask::Cost cost = entry->second.task->cost();
-    all.cells += cost.cells;
-    all.logits += cost.logits;
+    all.cells += cells_of(entry->second.task.reads());
+    all.states += entry->second.task.reads().logits.size();
   }
-  const bool fits = all.cells <= budget.cells && all.logits <= budget.logits;
+  const bool fits = all.cells <= budget.cells && all.states <= budget.states;
+  Reads together;
+  for (const Waitings::iterator entry : order) {
+    const QueryPriority priority = entry->second.priority, first = order.front()->second.priority;
+    const bool is_next = priority == first || (fits && priority != QueryPriority::Background);
+    Reads& own = entry->second.task.reads();
+    const bool has_room = cost.cells < budget.cells && cost.states + own.logits.size() <= budget.states;
+    const bool is_of_same_run = own.of == together.of && own.passes.empty();
+    if (!batch.empty() && (!is_next || !has_room || !is_of_same_run || !together.passes.empty())) break;
+    batch.push_back(
+        {.waiting = entry, .tiles = own.tiles.size(), .states = own.logits.size(), .residuals = own.residuals.size()});
+    cost.cells += cells_of(own);
+    cost.states += own.logits.size();
+    if (batch.size() == 1) {
+      together = std::move(own);
+      continue;
+    }
+    std::ranges::copy(own.tiles, std::back_inserter(together.tiles));
+    std::ranges::copy(own.logits, std::back_inserter(together.logits));
+    std::ranges::copy(own.residuals, std::back_inserter(together.residuals));
+  }
+  return together;
+}
+
+const inference::Run& QueryQueue::asked(const Runs& runs, WhichRun of) {
+  const inference::Run* run = of == WhichRun::Newest     ? &runs.run
+                              : of == WhichRun::Baseline ? runs.reference
+                                                         : runs.reference_itself;
+  if (run == nullptr) throw Error("there is no run to compare with");
+  return *run;
+}
+
+void QueryQueue::answer_some(const Runs& runs, const QueryBudget& budget, const ComputePasses& compute_passes) {
+  if (waiting_.empty()) return;
   try {
     std::vector<Part> batch;
-    QueryStep step;
-    QueryTask::Cost cost;
-    for (const Waitings::iterator entry : order) {
-      const QueryPriority priority = entry->second.priority, first = order.front()->second.priority;
-      const bool is_next = priority == first || (fits && priority != QueryPriority::Background);
-      const QueryTask::Cost own = entry->second.task->cost();
-      const bool has_room = cost.cells < budget.cells && cost.logits + own.logits <= budget.logits;
-      if (!batch.empty() && (!is_next || !has_room)) break;
-      QueryStep part = entry->second.task->next(budget.cells);
-      if (!batch.empty() && !part.is_of_same_run(step)) break;
-      batch.push_back({.waiting = entry,
-                       .tiles = part.tiles.size(),
-                       .states = part.states.size(),
-                       .residuals = part.residuals.size(),
-                       .reads_encoder_output = part.reads_encoder_output});
-      step.of = part.of;
-      step.changes = std::move(part.changes);
-      step.passes = std::move(part.passes);
-      for (const attention::TileRequest& tile : part.tiles) cost.cells += tile.cells();
-      cost.logits += own.logits;
-      std::ranges::move(part.tiles, std::back_inserter(step.tiles));
-      std::ranges::move(part.states, std::back_inserter(step.states));
-      std::ranges::move(part.residuals, std::back_inserter(step.residuals));
-      step.reads_encoder_output = step.reads_encoder_output || part.reads_encoder_output;
-    }
-    if (step.passes.empty()) {
-      answer(runs, batch, step, changed_run);
-    } else {
-      const auto one_by_one = [&](Evaluation::Of of, std::uint32_t, std::span<const inference::Interventions> passes,
-                                  std::size_t) { return ChangedPasses{.run = changed_run(of, passes.front())}; };
-      if (!compute_passes && !changed_run) throw Error("there is nothing that computes a changed pass");
-      // Half of the budget: what is read of the passes is added up in one go.
-      const std::size_t of_logits = budget.logits / 2 / std::max<std::size_t>(cost.logits, 1);
-      const std::size_t of_cells = budget.cells / 2 / std::max<std::size_t>(cost.cells, 1);
-      const std::size_t most = std::max<std::size_t>(std::min(of_logits, of_cells), 1);
-      const bool has_run = step.of == Evaluation::Of::Run || runs.reference != nullptr;
-      if (!has_run) throw Error("there is no run to compare with");
-      answer_passes(batch, step, most, compute_passes ? compute_passes : ComputePasses(one_by_one));
-    }
+    const Reads reads = next_reads(budget, batch);
+    const inference::Run& run = asked(runs, reads.of);
+    if (reads.passes.empty()) return answer(run, batch, reads);
+    if (!compute_passes) throw Error("there is nothing that computes a changed pass");
+    // Half of the budget: what is read of the passes is added up in one go.
+    std::size_t cells = 0;
+    for (const attention::TileRequest& tile : reads.tiles) cells += tile.cells();
+    const std::size_t of_states = budget.states / 2 / std::max<std::size_t>(reads.logits.size(), 1);
+    const std::size_t of_cells = budget.cells / 2 / std::max<std::size_t>(cells, 1);
+    const std::size_t most = std::max<std::size_t>(std::min(of_states, of_cells), 1);
+    answer_passes(batch.front().waiting, reads, most, compute_passes);
   } catch (...) {
     clear();
     throw;
   }
 }
 
-void QueryQueue::fail(std::vector<Part>& batch, const std::string& why) {
-  for (const Part& part : batch) {
-    part.waiting->second.task->fail(why);
-    waiting_.erase(part.waiting);
-    ++done_;
-  }
+void QueryQueue::end_step(Waitings::iterator entry) {
+  if (!entry->second.task.is_done()) return;
+  waiting_.erase(entry);
+  ++done_;
 }
 
-void QueryQueue::answer_passes(std::vector<Part>& batch, QueryStep& step, std::size_t most, const ComputePasses& compute) {
+void QueryQueue::answer_passes(Waitings::iterator asking, const Reads& reads, std::size_t most,
+                               const ComputePasses& compute) {
   ChangedPasses passes;
-  const std::uint32_t line = step.states.empty() ? step.tiles.front().batch : step.states.front().batch;
+  const std::uint32_t line = reads.logits.empty() ? reads.tiles.front().batch : reads.logits.front().batch;
   try {
-    passes = compute(step.of, line, step.passes, most);
+    passes = compute(reads.of, line, reads.passes, most);
   } catch (const Error& error) {
     if (error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::Cancelled) throw;
-    return fail(batch, error.what());
+    asking->second.task.refuse(std::current_exception());
+    return end_step(asking);
   }
   std::vector<inference::StateRef> states;
   std::vector<attention::TileRequest> tiles;
   for (std::uint32_t pass = 0; pass < passes.count; ++pass) {
     const std::uint32_t item = passes.count > 1 ? pass : line;  // each pass is an item of the run
-    for (inference::StateRef state : step.states) {
+    for (inference::StateRef state : reads.logits) {
       state.batch = item;
       states.push_back(state);
     }
-    for (attention::TileRequest tile : step.tiles) {
+    for (attention::TileRequest tile : reads.tiles) {
       tile.batch = item;
       tiles.push_back(tile);
     }
   }
   inference::Run::Answers answers = passes.run->answer({.tiles = tiles, .states = states});
-  const Waitings::iterator waiting = batch.front().waiting;
-  waiting->second.task->take({.tiles = answers.tiles, .logits = answers.logits.values, .passes = passes.count});
-  if (!waiting->second.task->is_done()) return;
-  waiting_.erase(waiting);
-  ++done_;
+  asking->second.task.take({.tiles = std::move(answers.tiles), .logits = answers.logits.values, .passes = passes.count});
+  end_step(asking);
 }
 
-void QueryQueue::answer(const Runs& runs, std::vector<Part>& batch, const QueryStep& step, const ChangedRun& changed_run) {
-  const inference::Run* asked = step.of == Evaluation::Of::Run         ? &runs.run
-                                : step.of == Evaluation::Of::Reference ? runs.reference
-                                                                       : runs.reference_itself;
-  if (asked == nullptr) throw Error("there is no run to compare with");
-  std::shared_ptr<const inference::Run> changed;
-  if (!step.changes.empty()) {
-    if (!changed_run) throw Error("there is nothing that computes a changed pass");
-    try {
-      changed = changed_run(step.of, step.changes);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::Cancelled) throw;
-      return fail(batch, error.what());
-    }
-  }
-  const inference::Run& run = changed ? *changed : *asked;
+void QueryQueue::answer(const inference::Run& run, const std::vector<Part>& batch, const Reads& reads) {
   inference::Run::Answers answers;
-  if (!step.tiles.empty() || !step.states.empty() || !step.residuals.empty()) {
-    answers = run.answer({.tiles = step.tiles, .states = step.states, .residuals = step.residuals});
+  if (!reads.tiles.empty() || !reads.logits.empty() || !reads.residuals.empty()) {
+    answers = run.answer({.tiles = reads.tiles, .states = reads.logits, .residuals = reads.residuals});
   }
-  const std::size_t width = step.states.empty() ? 0 : answers.logits.values.size() / step.states.size();
-  std::span<attention::Tile> tiles = answers.tiles;
+  const std::size_t width = reads.logits.empty() ? 0 : answers.logits.values.size() / reads.logits.size();
   std::span<const float> logits = answers.logits.values;
-  std::span<const Tensor> residuals = answers.residuals;
+  auto tiles = std::make_move_iterator(answers.tiles.begin());
+  auto residuals = std::make_move_iterator(answers.residuals.begin());
   for (const Part& part : batch) {
-    QueryTask& task = *part.waiting->second.task;
-    task.take({.tiles = tiles.first(part.tiles),
-               .logits = logits.first(part.states * width),
-               .encoder_output = part.reads_encoder_output ? runs.run.encoder_output() : Tensor(),
-               .residuals = residuals.first(part.residuals)});
-    tiles = tiles.subspan(part.tiles);
+    const auto end_tiles = tiles + static_cast<std::ptrdiff_t>(part.tiles);
+    const auto end_residuals = residuals + static_cast<std::ptrdiff_t>(part.residuals);
+    part.waiting->second.task.take(
+        {.tiles = {tiles, end_tiles}, .logits = logits.first(part.states * width), .residuals = {residuals, end_residuals}});
+    tiles = end_tiles;
+    residuals = end_residuals;
     logits = logits.subspan(part.states * width);
-    residuals = residuals.subspan(part.residuals);
-    if (!task.is_done()) continue;
-    waiting_.erase(part.waiting);
-    ++done_;
+    end_step(part.waiting);
   }
 }
 

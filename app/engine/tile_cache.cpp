@@ -108,6 +108,11 @@ std::vector<TileQuery> TileCache::missing(std::span<const TileQuery> queries) {
   return result;
 }
 
+Task<void> TileCache::add_evaluated(TileQuery query, Evaluation evaluation) {
+  attention::Tile tile = co_await std::move(evaluation);
+  add(query, std::move(tile));
+}
+
 void TileCache::add(const TileQuery& query, attention::Tile tile) {
   if (const auto old = tiles_.find(query); old != tiles_.end()) bytes_ -= bytes_of(old->second);
   EngineTile& known = tiles_[query] = make_engine_tile(std::move(tile), run_, version_of(query, versions_));

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/engine/tile_facts.h"
-#include "app/quantities/tile_query.h"
+#include "app/quantities/evaluation.h"
 #include "app/state/state.h"
 #include "attention/stage.h"
 
@@ -45,6 +45,8 @@ class TileCache {
   std::vector<TileQuery> missing(std::span<const TileQuery> queries);
 
   void add(const TileQuery& query, attention::Tile tile);
+  /// Adds it once it is evaluated.
+  Task<void> add_evaluated(TileQuery query, Evaluation evaluation);
 
   const EngineTiles& tiles() const { return tiles_; }
   std::size_t bytes() const { return bytes_; }

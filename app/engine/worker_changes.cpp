@@ -10,9 +10,9 @@
 
 namespace headlight::app {
 
-std::shared_ptr<const inference::Run> EngineWorker::run_of(Evaluation::Of of) const {
-  if (of == Evaluation::Of::Run) return run_;
-  return of == Evaluation::Of::Reference ? compared_.run() : compared_.itself();
+std::shared_ptr<const inference::Run> EngineWorker::run_of(WhichRun of) const {
+  if (of == WhichRun::Newest) return run_;
+  return of == WhichRun::Baseline ? compared_.run() : compared_.itself();
 }
 
 template <typename Compute>
@@ -28,9 +28,7 @@ std::shared_ptr<const inference::Run> EngineWorker::compute_changes(const Comput
   }
 }
 
-std::shared_ptr<const inference::Run> EngineWorker::changed_run(Evaluation::Of of, const inference::Interventions& changes) {
-  if (changed_.run && changed_.of == of && changed_.passes.empty() && changed_.changes == changes) return changed_.run;
-  changed_ = {};
+std::shared_ptr<const inference::Run> EngineWorker::run_alone(WhichRun of, const inference::Interventions& changes) {
   const auto aligned = std::dynamic_pointer_cast<const inference::AlignedRun>(run_of(of));
   // A second handle: the run on screen, and the one that it is compared with, stay as they are.
   std::shared_ptr<const inference::Run> base = aligned ? compared_.itself() : run_of(of);
@@ -39,12 +37,10 @@ std::shared_ptr<const inference::Run> EngineWorker::changed_run(Evaluation::Of o
   pass.interventions.insert(pass.interventions.end(), own.begin(), own.end());
   std::shared_ptr<const inference::Run> run =
       compute_changes([&] { return runner_->run(std::move(pass), std::move(base)); });
-  if (aligned) run = aligned->of_changed(std::move(run));
-  changed_ = {.of = of, .changes = changes, .run = std::move(run)};
-  return changed_.run;
+  return aligned ? aligned->of_changed(std::move(run)) : run;
 }
 
-std::shared_ptr<const inference::Run> EngineWorker::run_copies(Evaluation::Of of, std::uint32_t line,
+std::shared_ptr<const inference::Run> EngineWorker::run_copies(WhichRun of, std::uint32_t line,
                                                                std::span<const inference::Interventions> passes) {
   const auto aligned = std::dynamic_pointer_cast<const inference::AlignedRun>(run_of(of));
   if (!aligned) return compute_changes([&] { return runner_->run_copies(*run_of(of), line, passes); });
@@ -55,8 +51,8 @@ std::shared_ptr<const inference::Run> EngineWorker::run_copies(Evaluation::Of of
   return run ? aligned->of_changed(std::move(run), line) : nullptr;
 }
 
-ChangedPasses EngineWorker::changed_passes(Evaluation::Of of, std::uint32_t line,
-                                           std::span<const inference::Interventions> passes, std::size_t most) {
+ChangedPasses EngineWorker::changed_passes(WhichRun of, std::uint32_t line, std::span<const inference::Interventions> passes,
+                                           std::size_t most) {
   const bool is_known = changed_.run && changed_.of == of && std::ranges::equal(changed_.passes, passes);
   if (is_known) return {.run = changed_.run, .count = changed_.count};
   changed_ = {};
@@ -74,11 +70,11 @@ ChangedPasses EngineWorker::changed_passes(Evaluation::Of of, std::uint32_t line
       copies_.limit(count /= 2);
     }
   }
-  if (!run) run = changed_run(of, passes.front());
+  if (!run) run = run_alone(of, passes.front());
   const std::size_t layers = result_.network->layers->encoder.size() + result_.network->layers->decoder.size();
   const std::size_t computed = layers - std::min<std::size_t>(run->timing().reused_layers, layers);
   copies_.measured(count, run->timing().wall_ms, computed);
-  changed_ = {.of = of, .changes = {}, .passes = {passes.begin(), passes.end()}, .count = count, .run = std::move(run)};
+  changed_ = {.of = of, .passes = {passes.begin(), passes.end()}, .count = count, .run = std::move(run)};
   return {.run = changed_.run, .count = count};
 }
 

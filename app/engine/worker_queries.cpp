@@ -91,11 +91,10 @@ bool EngineWorker::reduce_tile(const TileQuery& query) {
   return true;
 }
 
-std::unique_ptr<QueryTask> EngineWorker::tile_task(const TileQuery& query, const EvaluationSubject& subject) {
-  const auto keep = [this, query](attention::Tile made) { tiles_.add(query, std::move(made)); };
+Evaluation EngineWorker::evaluation_of(const TileQuery& query, const EvaluationSubject& subject) const {
   KnownParts parts = known_parts(query);
-  if (parts.known.empty()) return make_tile_task(quantity(query.quantity).begin(query, subject), keep);
-  return make_tile_task(begin_from_parts(query, subject, std::move(parts.known), parts.missing), keep);
+  if (parts.known.empty()) return quantity(query.quantity).evaluate(query, subject);
+  return tile_from_parts(query, subject, std::move(parts.known), std::move(parts.missing));
 }
 
 std::vector<PredictionQuery> EngineWorker::missing_predictions() {
@@ -129,7 +128,7 @@ std::vector<AnalysisQuery> EngineWorker::missing_analyses() {
   std::map<AnalysisQuery, Analysed> kept;
   for (const Query& query : request_->queries) {
     const AnalysisQuery* wanted = std::get_if<AnalysisQuery>(&query);
-    if (!wanted || ((wanted->analysis->compares || wanted->is_of_reference) && !compared_.run())) continue;
+    if (!wanted || ((wanted->compares() || wanted->is_of_reference) && !compared_.run())) continue;
     const auto known = result_.analyses.find(*wanted);
     if (known != result_.analyses.end()) kept.insert(*known);
     // What was found of the reference stays right while it is the same (forget_comparisons()).
@@ -147,12 +146,11 @@ void EngineWorker::forget_comparisons() {
     const PredictionQuery* prediction = std::get_if<PredictionQuery>(&query);
     const AnalysisQuery* analysis = std::get_if<AnalysisQuery>(&query);
     return (tile && quantity(tile->quantity).base) || (prediction && prediction->is_of_reference) ||
-           (analysis && (analysis->analysis->compares || analysis->is_of_reference));
+           (analysis && (analysis->compares() || analysis->is_of_reference));
   });
-  if (changed_.of != Evaluation::Of::Run) changed_ = {};
+  if (changed_.of != WhichRun::Newest) changed_ = {};
   std::erase_if(result_.predictions, [](const auto& known) { return known.first.is_of_reference; });
-  std::erase_if(result_.analyses,
-                [](const auto& known) { return known.first.analysis->compares || known.first.is_of_reference; });
+  std::erase_if(result_.analyses, [](const auto& known) { return known.first.compares() || known.first.is_of_reference; });
 }
 
 AnalysisSubject EngineWorker::analysis_subject(bool is_of_reference) {
@@ -188,47 +186,58 @@ void EngineWorker::collect() {
   const EvaluationSubject evaluated = subject_of({.run = *run_, .reference = compared_.run().get(), .norms = norms_});
   for (const TileQuery& tile : tiles) {
     const QueryPriority priority = position == 0 ? QueryPriority::Selected : QueryPriority::OnScreen;
-    queue_.ask(tile, priority, position++, [&] { return tile_task(tile, evaluated); });
+    queue_.ask(tile, priority, position++, [&] { return tiles_.add_evaluated(tile, evaluation_of(tile, evaluated)); });
   }
   for (const PredictionQuery& query : predictions) {
-    const std::size_t vocabulary = result_.network->layers->unembedding->linear.out();
-    queue_.ask(query, QueryPriority::Selected, ++position, [&] {
-      return make_prediction_task(query, vocabulary,
-                                  [this, query](std::span<const float> logits) { keep_prediction(query, logits); });
-    });
+    queue_.ask(query, QueryPriority::Selected, ++position, [&] { return predict_at(query); });
   }
   if (wanted.contains(MemoryQuery())) {
-    queue_.ask(MemoryQuery(), QueryPriority::Selected, ++position,
-               [&] { return make_memory_task([this](Tensor output) { keep_memory(std::move(output)); }); });
+    queue_.ask(MemoryQuery(), QueryPriority::Selected, ++position, [&] { return read_memory(); });
   }
   for (const AnalysisQuery& query : analyses) {
-    queue_.ask(query, QueryPriority::Background, ++position, [&] {
-      const AnalysisSubject subject = analysis_subject(query.is_of_reference);
-      const std::size_t vocabulary = subject.has_logits ? subject.network->layers->unembedding->linear.out() : 0;
-      return make_analysis_task(query, subject, vocabulary,
-                                [this, query](Analysed answer) { keep_analysis(query, std::move(answer)); });
-    });
+    queue_.ask(query, QueryPriority::Background, ++position,
+               [&] { return analyse(query, analysis_subject(query.is_of_reference)); });
   }
 }
 
-void EngineWorker::keep_prediction(const PredictionQuery& query, std::span<const float> logits) {
-  result_.predictions.insert_or_assign(query, predict(logits, query.keeps_logits, result_.run));
+QueryTask EngineWorker::predict_at(PredictionQuery query) {
+  Reads reads{.of = query.is_of_reference ? WhichRun::BaselineItself : WhichRun::Newest};
+  reads.logits.push_back(query.state());
+  const Answers read = co_await std::move(reads);
+  result_.predictions.insert_or_assign(query, predict(read.logits, query.keeps_logits, result_.run));
 }
 
-void EngineWorker::keep_analysis(const AnalysisQuery& query, Analysed answer) {
-  answer.run = result_.run;
-  // What the previous run's analysis found stays on screen until there is something of this run.
-  if (!answer.result && !answer.is_done) return;
-  result_.analyses.insert_or_assign(query, std::move(answer));
-}
-
-void EngineWorker::keep_memory(Tensor encoder_output) {
+QueryTask EngineWorker::read_memory() {
+  co_await read_nothing();
+  Tensor output = run_->encoder_output();
   // Without an encoder the memory is the source's token vectors, as they go to the device.
   const model::TokenBatch& source = result_.input->source;
-  if (encoder_output.is_empty()) {
-    encoder_output = inference::embed(result_.network->source_embedding.get(), source, {.first = 0, .count = source.length});
+  if (output.is_empty()) {
+    output = inference::embed(result_.network->source_embedding.get(), source, {.first = 0, .count = source.length});
   }
-  if (!encoder_output.is_empty()) result_.memory = std::make_shared<const Tensor>(std::move(encoder_output));
+  if (!output.is_empty()) result_.memory = std::make_shared<const Tensor>(std::move(output));
+}
+
+QueryTask EngineWorker::analyse(AnalysisQuery query, AnalysisSubject subject) {
+  Analysed answer;
+  try {
+    auto task = analyse_any(query, std::move(subject));
+    while (!task.is_done()) {
+      Reads reads = std::move(task.reads());
+      task.take(co_await std::move(reads));
+      const auto told = task.result();
+      // What the previous run's analysis found stays on screen until there is something of this run.
+      if (!told || *told == answer.result || task.is_done()) continue;
+      answer = {.result = *told, .run = result_.run};
+      result_.analyses.insert_or_assign(query, answer);
+    }
+    answer.result = *task.result();
+  } catch (const Error& error) {
+    answer = {.error = error.what()};
+  }
+  answer.is_done = true;
+  answer.run = result_.run;
+  result_.analyses.insert_or_assign(query, std::move(answer));
 }
 
 }  // namespace headlight::app

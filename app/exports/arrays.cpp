@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/exports/numbers.h"
 #include "app/quantities/evaluation.h"
 #include "app/quantities/head_norms.h"
 #include "app/quantities/shown_map.h"
@@ -14,10 +15,6 @@ namespace {
 /// Logits that are read at once: 64 MiB.
 constexpr std::uint32_t kLogitsAtOnce = 1U << 24;
 
-void append_numbers(std::span<const float> values, std::string& bytes) {
-  bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
-}
-
 /// Of the array with all matrices of a quantity.
 std::vector<std::string> axis_names(const Quantity& written) {
   std::vector<std::string> axes = {"layer", "batch"};
@@ -26,15 +23,6 @@ std::vector<std::string> axis_names(const Quantity& written) {
   axes.emplace_back(to_string(written.rows == Axis::KeyToken ? Axis::Token : written.rows));
   axes.emplace_back(to_string(written.columns));
   return axes;
-}
-
-/// An array that is read when it is written, all at once.
-NumberArray whole_array(std::string name, Shape shape, std::vector<std::string> axes, std::function<Tensor()> read) {
-  return {
-      .array = {.name = std::move(name),
-                .shape = std::move(shape),
-                .read = [read = std::move(read)](std::size_t, std::string& bytes) { append_numbers(read().values, bytes); }},
-      .axes = std::move(axes)};
 }
 
 /// What `read` reads of the run, less what it reads of the reference where there is one.
@@ -60,21 +48,15 @@ void add_ids(const model::TokenBatch& tokens, const std::string& name, std::vect
 
 NumberArray stage_array(const Runs& runs, const ExportBlocks& blocks, attention::Stage stage, std::string name) {
   const Quantity& written = quantity(quantity_of(blocks, stage));
-  const std::vector<std::uint32_t> heads = heads_of(blocks, stage);
   const auto [rows, columns] = extent_of(blocks, stage);
   Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count};
-  if (written.scope == Scope::Head) shape.push_back(static_cast<std::uint32_t>(heads.size()));
+  if (written.scope == Scope::Head) shape.push_back(static_cast<std::uint32_t>(heads_of(blocks, stage).size()));
   shape.push_back(rows);
   shape.push_back(columns);
   std::vector<TileQuery> strips;
-  for (const model::BlockRef block : blocks.layers) {
-    for (std::uint32_t batch = 0; batch < blocks.batch.count; ++batch) {
-      for (const std::uint32_t head : heads) {
-        for (const TileQuery& part : selected_parts(blocks, block, stage, blocks.batch.first + batch, head)) {
-          std::ranges::copy(strips_of(part), std::back_inserter(strips));
-        }
-      }
-    }
+  for (const MatrixRef& matrix : matrices_of(blocks, stage)) {
+    for (const TileQuery& part : selected_parts(blocks, matrix.block, stage, matrix.batch, matrix.head))
+      std::ranges::copy(strips_of(part), std::back_inserter(strips));
   }
   std::vector<std::size_t> ends;  // of the strips that are evaluated together
   while (ends.empty() || ends.back() < strips.size()) ends.push_back(end_of_group(strips, ends.empty() ? 0 : ends.back()));
@@ -85,7 +67,7 @@ NumberArray stage_array(const Runs& runs, const ExportBlocks& blocks, attention:
     const std::size_t first = part == 0 ? 0 : ends.at(part - 1);
     const std::span<const TileQuery> together = std::span(strips).subspan(first, ends.at(part) - first);
     for (const attention::Tile& strip : evaluate({.run = run, .reference = reference, .norms = norms}, together))
-      append_numbers(strip.values, bytes);
+      exporting::append_numbers(strip.values, bytes);
   };
   return {.array = {.name = std::move(name), .shape = std::move(shape), .parts = count, .read = read},
           .axes = axis_names(written)};
@@ -105,11 +87,12 @@ NumberArray hidden_array(const Runs& runs, inference::Stack stack, std::string n
   const model::TokenBatch& tokens = is_encoder ? input.source : *input.target;
   const auto states = static_cast<std::uint32_t>(1 + (is_encoder ? layers.encoder.size() : layers.decoder.size()));
   const std::uint32_t width = run.shape(run.blocks().front()).d_model;
-  return whole_array(std::move(name), {states, tokens.batch, tokens.length, width}, {"layer", "batch", "token", "feature"},
-                     [&run, reference = runs.reference, stack] {
-                       return difference_of({.run = run, .reference = reference},
-                                            [&](const inference::Run& of) { return of.hidden(stack); });
-                     });
+  const auto read = [&run, reference = runs.reference, stack](std::size_t /*part*/, std::string& bytes) {
+    const auto of_run = [&](const inference::Run& of) { return of.hidden(stack); };
+    exporting::append_numbers(difference_of({.run = run, .reference = reference}, of_run).values, bytes);
+  };
+  return {.array = {.name = std::move(name), .shape = {states, tokens.batch, tokens.length, width}, .read = read},
+          .axes = {"layer", "batch", "token", "feature"}};
 }
 
 NumberArray logits_array(const Runs& runs, const model::Network& network, const model::ModelInput& input, std::string name) {
@@ -127,7 +110,7 @@ NumberArray logits_array(const Runs& runs, const model::Network& network, const 
                         .token = static_cast<std::uint32_t>(token % length),
                         .layer = static_cast<std::uint32_t>(layers)});
     }
-    append_numbers(
+    exporting::append_numbers(
         difference_of({.run = run, .reference = reference}, [&](const inference::Run& of) { return of.logits(states); })
             .values,
         bytes);

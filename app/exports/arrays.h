@@ -6,7 +6,6 @@
 
 #include "app/exports/plan.h"
 #include "export/file_array.h"
-#include "export/run_json.h"
 #include "inference/run.h"
 #include "model/network.h"
 

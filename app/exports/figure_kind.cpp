@@ -47,17 +47,14 @@ std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const Fi
 }
 
 std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage) {
-  std::vector<std::uint32_t> heads = heads_of(blocks, stage);
+  const std::vector<std::uint32_t> heads = heads_of(blocks, stage);
   if (&kind == &kHeadsFigure && heads.size() < 2) return {};  // it would show what the head's own figure shows
-  if (kind.scope != FigureScope::Head) heads.resize(1);
-  std::vector<MatrixRef> figures;
-  for (const model::BlockRef block : blocks.layers) {
-    for (std::uint32_t item = 0; item < blocks.batch.count; ++item) {
-      for (const std::uint32_t head : heads)
-        figures.push_back({.block = block, .batch = blocks.batch.first + item, .head = head, .stage = stage});
-    }
-    if (kind.scope == FigureScope::Attention) break;
-  }
+  std::vector<MatrixRef> figures = matrices_of(blocks, stage);
+  std::erase_if(figures, [&](const MatrixRef& matrix) {
+    const bool is_first_head = matrix.head == heads.front(), is_first_layer = matrix.block == blocks.layers.front();
+    return (kind.scope != FigureScope::Head && !is_first_head) ||
+           (kind.scope == FigureScope::Attention && !is_first_layer);
+  });
   return figures;
 }
 

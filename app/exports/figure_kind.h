@@ -5,9 +5,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/exports/figure_numbers.h"
+#include "app/exports/figures.h"
 #include "app/exports/job.h"
 #include "app/exports/numbers.h"
 #include "app/exports/plan.h"
@@ -81,6 +83,11 @@ std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks);
 /// numbers aren't all known yet. Throws Error in one line where it can't be drawn.
 std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const FigureSubject& subject,
                                                 FigureNumbers& numbers);
+template <typename Figure>
+void begin_figure(Figure& figure, const FigureSubject& subject, const FigureKind& kind, std::string title) {
+  begin_figure(figure, subject.options, subject.blocks, subject.matrix, kind, std::move(title));
+}
+
 /// The figures of a stage, by layer, batch item and head.
 std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage);
 /// The name of its file.

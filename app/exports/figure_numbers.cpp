@@ -43,20 +43,18 @@ bool RunNumbers::answer() {
 std::shared_ptr<const AnalysisResult> RunNumbers::analysis(const AnalysisQuery& query) {
   std::shared_ptr<const AnalysisResult>& result = analysed_[query];
   if (result) return result;
-  constexpr std::size_t kCellsAtOnce = std::size_t{1} << 21;
-  const std::unique_ptr<AnalysisTask> task = query.analysis->begin(query, subject_);
-  while (!task->is_done()) {
-    const AnalysisTask::Reads reads = task->next(kCellsAtOnce);
-    if (!reads.logits.empty() || !reads.residuals.empty() || !reads.changes.empty() || !reads.passes.empty() ||
-        reads.is_of_reference) {
-      throw Error("{} read more than tiles of one run: no figure has them", query.analysis->title);
+  auto task = analyse_any(query, subject_);
+  while (!task.is_done()) {
+    const Reads& reads = task.reads();
+    if (!reads.logits.empty() || !reads.residuals.empty() || !reads.passes.empty() || reads.of != WhichRun::Newest) {
+      throw Error("this analysis reads more than tiles of one run: no figure has it");
     }
     tell(0.0);
     std::vector<attention::Tile> tiles = runs_.run.evaluate(reads.tiles);
     for (const attention::TileRequest& request : reads.tiles) read_ += static_cast<double>(request.cells());
-    task->take({.tiles = tiles, .logits = {}, .residuals = {}});
+    task.take({.tiles = std::move(tiles)});
   }
-  return result = task->result();
+  return result = *task.result();
 }
 
 std::shared_ptr<const Prediction> RunNumbers::prediction(const PredictionQuery& query) {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "app/analyses/analysis.h"
+#include "app/analyses/analysis_query.h"
 #include "app/engine/predictions.h"
 #include "app/exports/numbers.h"
 #include "app/quantities/evaluation.h"

@@ -1,7 +1,10 @@
 #include "app/exports/figure_record.h"
 
 #include <array>
+#include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -22,16 +25,21 @@ using nlohmann::json;
 constexpr std::array<EnumName<exporting::FigureFont>, 2> kFonts = {
     {{exporting::FigureFont::Sans, "sans"}, {exporting::FigureFont::Serif, "serif"}}};
 
-struct PartName {
-  const char* name;
-  bool FigureParts::*part;
-};
-constexpr std::array kParts = {PartName{"title", &FigureParts::title},          PartName{"settings", &FigureParts::settings},
-                               PartName{"labels", &FigureParts::labels},        PartName{"bar", &FigureParts::bar},
-                               PartName{"legend", &FigureParts::legend},        PartName{"numbers", &FigureParts::numbers},
-                               PartName{"word_marks", &FigureParts::word_marks}};
+template <typename Of>
+using Switch = std::pair<const char*, bool Of::*>;
+constexpr std::array<Switch<FigureParts>, 7> kParts = {{{"title", &FigureParts::title},
+                                                        {"settings", &FigureParts::settings},
+                                                        {"labels", &FigureParts::labels},
+                                                        {"bar", &FigureParts::bar},
+                                                        {"legend", &FigureParts::legend},
+                                                        {"numbers", &FigureParts::numbers},
+                                                        {"word_marks", &FigureParts::word_marks}}};
+constexpr std::array<Switch<ExportOptions>, 4> kFlags = {{{"per_row", &ExportOptions::is_row_normalized},
+                                                          {"dark", &ExportOptions::is_dark},
+                                                          {"transparent", &ExportOptions::is_transparent},
+                                                          {"norms", &ExportOptions::weighs_values}}};
 
-constexpr std::uint64_t kMostRanges = 1U << 16, kMostIndex = 1U << 24;
+constexpr std::uint32_t kMostRanges = 1U << 16, kMostIndex = 1U << 24;
 
 json ranges_of(const IndexSet& set) {
   json list = json::array();
@@ -39,116 +47,80 @@ json ranges_of(const IndexSet& set) {
   return list;
 }
 
-[[noreturn]] void refuse_member(const char* key, const json& found) {
-  throw Error("figure.{}: found {}, which no figure of this Headlight has", key, shown(found));
+std::uint32_t index_member(const JsonReader& figure, const char* key) {
+  const json* found = figure.find(key);
+  return JsonReader::integer(figure.path(key), found ? *found : json(), std::uint32_t{0}, kMostIndex);
 }
 
-/// The member `key` as `Value`; `fallback` where it is missing.
-template <typename Value>
-Value member(const json& figure, const char* key, Value fallback) {
-  const auto found = figure.find(key);
-  if (found == figure.end() || found->is_null()) return fallback;
-  try {
-    return found->template get<Value>();
-  } catch (const json::exception&) {
-    refuse_member(key, *found);
-  }
-}
-
-std::uint32_t index_member(const json& figure, const char* key) {
-  const auto found = figure.find(key);
-  if (found == figure.end() || !found->is_number_unsigned() || found->get<std::uint64_t>() > kMostIndex) {
-    refuse_member(key, found == figure.end() ? json() : *found);
-  }
-  return found->get<std::uint32_t>();
-}
-
-std::optional<IndexSet> set_member(const json& figure, const char* key) {
-  const auto found = figure.find(key);
-  if (found == figure.end() || found->is_null()) return std::nullopt;
-  if (!found->is_array() || found->empty() || found->size() > kMostRanges) refuse_member(key, *found);
+std::optional<IndexSet> set_member(const JsonReader& figure, const char* key) {
+  const json* found = figure.find(key);
+  if (found == nullptr || found->is_null()) return std::nullopt;
+  constexpr const char* kExpected = "ranges [[first, end], …]";
+  if (!found->is_array() || found->empty() || found->size() > kMostRanges) figure.fail(key, kExpected, *found);
   IndexSet set;
   for (const json& range : *found) {
-    const bool is_range = range.is_array() && range.size() == 2 && range[0].is_number_unsigned() &&
-                          range[1].is_number_unsigned() && range[0] < range[1] && range[1] <= kMostIndex;
-    if (!is_range) refuse_member(key, *found);
-    set.add({.first = range[0].get<std::uint32_t>(), .end = range[1].get<std::uint32_t>()});
+    if (!range.is_array() || range.size() != 2) figure.fail(key, kExpected, *found);
+    const auto end = JsonReader::integer(figure.path(key), range[1], std::uint32_t{1}, kMostIndex);
+    set.add({.first = JsonReader::integer(figure.path(key), range[0], std::uint32_t{0}, end - 1), .end = end});
   }
   return set;
 }
 
-template <typename Enum, std::size_t count>
-Enum enum_member(const json& figure, const char* key, const std::array<EnumName<Enum>, count>& names, Enum fallback) {
-  const std::string text = member(figure, key, std::string(enum_name<Enum>(names, fallback)));
-  for (const auto& [value, name] : names) {
-    if (text == name) return value;
-  }
-  refuse_member(key, json(text));
-}
-
-attention::Stage stage_member(const json& figure) {
-  const std::string text = member(figure, "stage", std::string());
-  for (std::size_t stage = 0; stage < attention::kStages; ++stage) {
-    const auto known = static_cast<attention::Stage>(stage);
-    if (text == attention::to_string(known)) return known;
-  }
-  refuse_member("stage", json(text));
+attention::Stage stage_member(const JsonReader& figure) {
+  std::vector<std::string_view> names;
+  for (std::size_t stage = 0; stage < attention::kStages; ++stage)
+    names.push_back(attention::to_string(static_cast<attention::Stage>(stage)));
+  const std::optional<std::size_t> stage = figure.read_choice("stage", names);
+  if (!stage) throw Error("{} is missing: a figure is of a stage", figure.path("stage"));
+  return static_cast<attention::Stage>(*stage);
 }
 
 /// Figures of earlier versions say only whether they are a sheet.
-const FigureKind& view_member(const json& figure) {
-  const std::string id = member(figure, "view", std::string(member(figure, "sheet", false) ? "heads" : "head"));
+const FigureKind& view_member(const JsonReader& figure) {
+  bool is_sheet = false;
+  figure.read("sheet", is_sheet);
+  std::string id = is_sheet ? "heads" : "head";
+  figure.read("view", id);
   const FigureKind* kind = find_figure_kind(id);
-  if (kind == nullptr) refuse_member("view", json(id));
+  if (kind == nullptr) figure.fail("view", "a kind of figure", id);
   return *kind;
 }
 
-/// A number of a style inside its limits; NaN isn't.
-float number_member(const json& figure, const char* key, float fallback, float low, float high) {
-  const float number = member(figure, key, fallback);
-  if (!(number == fallback || (number >= low && number <= high))) refuse_member(key, json(number));
-  return number;
-}
-
-void describe_style(const ExportOptions& options, attention::Stage stage, json& figure) {
-  figure["title"] = options.title;
-  figure["size_mm"] = options.map_edge_mm;
-  figure["dpi"] = options.dpi;
-  figure["color_map"] = options.color_map;
-  figure["per_row"] = options.is_row_normalized;
-  figure["spread"] = enum_name<view::ScaleSpread>(kSpreads, options.color_spread);
-  if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end()) {
-    figure["limits"] = {limits->second.low, limits->second.high};
+void read_style(const JsonReader& figure, attention::Stage stage, ExportOptions& options) {
+  figure.read("title", options.title);
+  if (const json* size = figure.find("size_mm"); size && *size != 0.0F)
+    figure.read("size_mm", options.map_edge_mm, kLeastMapEdge_mm, kMostMapEdge_mm);
+  figure.read("dpi", options.dpi, kLeastDpi, kMostDpi);
+  figure.read("color_map", options.color_map);
+  if (!view::parse_color_map(options.color_map)) figure.fail("color_map", "colours", options.color_map);
+  figure.read_enum<view::ScaleSpread>("spread", options.color_spread, kSpreads);
+  if (const json* limits = figure.find("limits")) {
+    const bool are_two = limits->is_array() && limits->size() == 2 && (*limits)[0].is_number() && (*limits)[1].is_number();
+    if (!are_two || !((*limits)[0].get<float>() < (*limits)[1].get<float>())) figure.fail("limits", "[low, high]", *limits);
+    options.color_limits[stage] = {.low = (*limits)[0].get<float>(), .high = (*limits)[1].get<float>()};
   }
-  figure["dark"] = options.is_dark;
-  figure["transparent"] = options.is_transparent;
-  figure["font"] = enum_name<exporting::FigureFont>(kFonts, options.font);
-  for (const PartName& part : kParts) figure["parts"][part.name] = options.parts.*part.part;
-}
-
-void read_style(const json& figure, attention::Stage stage, ExportOptions& options) {
-  options.title = member(figure, "title", options.title);
-  options.map_edge_mm = number_member(figure, "size_mm", 0.0F, kLeastMapEdge_mm, kMostMapEdge_mm);
-  options.dpi = member(figure, "dpi", options.dpi);
-  if (options.dpi < kLeastDpi || options.dpi > kMostDpi) refuse_member("dpi", json(options.dpi));
-  options.color_map = member(figure, "color_map", options.color_map);
-  if (!view::parse_color_map(options.color_map)) refuse_member("color_map", json(options.color_map));
-  options.is_row_normalized = member(figure, "per_row", false);
-  options.color_spread = enum_member(figure, "spread", kSpreads, view::ScaleSpread::Linear);
-  if (figure.contains("limits")) {
-    const auto limits = member(figure, "limits", std::vector<float>());
-    if (limits.size() != 2 || !(limits[0] < limits[1])) refuse_member("limits", figure.at("limits"));
-    options.color_limits[stage] = {.low = limits[0], .high = limits[1]};
-  }
-  options.is_dark = member(figure, "dark", false);
-  options.is_transparent = member(figure, "transparent", false);
-  options.font = enum_member(figure, "font", kFonts, exporting::FigureFont::Sans);
-  const json parts = member(figure, "parts", json::object());
-  if (!parts.is_object()) refuse_member("parts", parts);
-  for (const PartName& part : kParts) options.parts.*part.part = member(parts, part.name, true);
+  for (const auto& [name, flag] : kFlags) figure.read(name, options.*flag);
+  figure.read_enum<exporting::FigureFont>("font", options.font, kFonts);
+  const json* parts = figure.find("parts");
+  if (parts == nullptr) return;
+  const JsonReader reader(*parts, figure.path("parts"));
+  for (const auto& [name, part] : kParts) reader.read(name, options.parts.*part);
 }
 
 }  // namespace
+
+json describe_style(const ExportOptions& options) {
+  json style = {{"title", options.title},
+                {"size_mm", options.map_edge_mm},
+                {"dpi", options.dpi},
+                {"color_map", options.color_map},
+                {"spread", enum_name<view::ScaleSpread>(kSpreads, options.color_spread)},
+                {"font", enum_name<exporting::FigureFont>(kFonts, options.font)},
+                {"rows", enum_name<RowNames>(kRowNames, options.row_names)}};
+  for (const auto& [name, flag] : kFlags) style[name] = options.*flag;
+  for (const auto& [name, part] : kParts) style["parts"][name] = options.parts.*part;
+  return style;
+}
 
 std::string figure_session(const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix,
                            const FigureKind& kind) {
@@ -159,8 +131,6 @@ std::string figure_session(const ExportOptions& options, const ExportBlocks& blo
                  {"attention", enum_name<model::BlockKind>(kKinds, matrix.block.kind)},
                  {"batch", matrix.batch},
                  {"mean", enum_name<HeadMean>(kMeans, blocks.mean)},
-                 {"norms", blocks.weighs_values},
-                 {"rows", enum_name<RowNames>(kRowNames, options.row_names)},
                  // A pair has the other run as well, whatever else is written.
                  {"difference", blocks.is_difference || &kind == &kPairFigure}};
   if (kind.scope != FigureScope::Attention) {
@@ -185,21 +155,26 @@ std::string figure_session(const ExportOptions& options, const ExportBlocks& blo
     rows.add({.first = range.first, .end = range.first + range.count});
   figure["queries"] = ranges_of(rows);
   figure["keys"] = ranges_of(IndexRange{.first = keys.first, .end = keys.first + keys.count});
-  describe_style(options, matrix.stage, figure);
+  figure.update(describe_style(options));
+  if (const auto limits = options.color_limits.find(matrix.stage); limits != options.color_limits.end()) {
+    figure["limits"] = {limits->second.low, limits->second.high};
+  }
   return R"({"headlight": 1, "version": 1, "state": )" + options.session + R"(, "figure": )" + to_text(figure, -1) + "}";
 }
 
-ExportOptions options_of_figure(const json& figure, const SharedValue<BaselineRun>& baseline) {
-  if (!figure.is_object()) refuse_member("figure", figure);
+ExportOptions options_of_figure(const json& member, const SharedValue<BaselineRun>& baseline) {
+  const JsonReader figure(member, "figure");
   ExportOptions options;
-  if (member(figure, "difference", false)) {
+  bool is_difference = false;
+  figure.read("difference", is_difference);
+  if (is_difference) {
     if (!baseline) throw Error("the figure shows a difference, but its session has no baseline");
     options.reference = *baseline;
   }
   const attention::Stage stage = stage_member(figure);
   options.stages = {stage};
-  options.kind = enum_member(figure, "attention", kKinds, model::BlockKind::EncoderSelf);
-  options.mean = enum_member(figure, "mean", kMeans, HeadMean::None);
+  figure.read_enum<model::BlockKind>("attention", options.kind.emplace(model::BlockKind::EncoderSelf), kKinds);
+  figure.read_enum<HeadMean>("mean", options.mean, kMeans);
   options.views = {&view_member(figure)};
   if (options.views.front()->scope == FigureScope::Attention) {
     options.layers = set_member(figure, "layers");
@@ -207,12 +182,11 @@ ExportOptions options_of_figure(const json& figure, const SharedValue<BaselineRu
     options.layers = index_member(figure, "layer");
   }
   options.batch = index_member(figure, "batch");
-  options.heads = options.mean == HeadMean::None ? set_member(figure, "heads") : std::nullopt;
-  options.weighs_values = member(figure, "norms", false);
-  options.row_names = enum_member(figure, "rows", kRowNames, RowNames::Read);
+  if (options.mean == HeadMean::None) options.heads = set_member(figure, "heads");
+  figure.read_enum<RowNames>("rows", options.row_names, kRowNames);
   options.queries = set_member(figure, "queries");
   if (const std::optional<IndexSet> keys = set_member(figure, "keys")) {
-    if (keys->ranges().size() != 1) refuse_member("keys", figure.at("keys"));
+    if (keys->ranges().size() != 1) figure.fail("keys", "one range", member.at("keys"));
     options.keys = keys->ranges().front();
   }
   read_style(figure, stage, options);

@@ -10,6 +10,9 @@
 
 namespace headlight::app {
 
+/// How figures look: an object, a member for each option.
+nlohmann::json describe_style(const ExportOptions& options);
+
 /// A session file's text with the member "figure": what the figure shows, and how. Empty where the options have no session.
 std::string figure_session(const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix,
                            const FigureKind& kind);

@@ -7,9 +7,9 @@
 
 #include "app/engine/written_rows.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
 #include "app/exports/patch_thumbnails.h"
 #include "app/quantities/shown_map.h"
+#include "app/state/mask_json.h"
 #include "app/state/model_changes.h"
 #include "app/state/usage.h"
 #include "core/error.h"
@@ -77,12 +77,9 @@ std::string changes_on_screen(const State& state, const EngineResult& result) {
 
 std::string mask_in_words(const attention::MaskSpec& mask) {
   std::string text = "mask " + attention::to_string(mask.rule);
-  if (mask.matrix) text += ", matrix";
-  if (!mask.painted.empty()) text += ", painted cells";
-  if (!mask.biases.empty()) text += ", painted biases";
-  if (mask.documents) text += ", documents";
-  if (mask.mask_expression) text += ", mask expression";
-  if (mask.score_expression) text += ", score expression";
+  for (const MaskPart& part : mask_parts()) {
+    if (part.is_set(mask)) text += fmt::format(", {}", part.name);
+  }
   text += mask.rule.key_padding ? ", padding masked" : ", padding visible";
   return text + ", fill " + std::string(attention::to_string(mask.fill));
 }
@@ -120,11 +117,15 @@ double figure_cells(const ExportBlocks& blocks, Stage stage) {
   return static_cast<double>(rows) * columns * heads_behind(blocks) * (blocks.is_difference ? 2.0 : 1.0);
 }
 
+view::ColorMap color_map_of(const ExportOptions& options) {
+  const Result<view::ColorMap> map = view::parse_color_map(options.color_map);
+  if (!map) throw Error(map.error());
+  return *map;
+}
+
 exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, const ExportOptions& options) {
-  const Result<view::ColorMap> color_map = view::parse_color_map(options.color_map);
-  if (!color_map) throw Error(color_map.error());
   exporting::FigureStyle style;
-  style.color_map = *color_map;
+  style.color_map = color_map_of(options);
   style.scale = options.is_row_normalized ? view::ScaleKind::PerRow : view::ScaleKind::Maximum;
   style.spread = options.color_spread;
   const bool is_norm = stage == Stage::Weights && options.weighs_values;
@@ -210,19 +211,13 @@ exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::Mo
   const Quantity& shown = quantity(quantity_of(blocks, matrix.stage));
   FigureAxes axes = figure_axes(input, blocks, matrix, options, capture);
   exporting::HeatmapFigure figure;
-  figure.title = options.title;
-  if (figure.title.empty()) {
-    figure.title =
-        fmt::format("{} · {}", shown.figure_title, figure_place(blocks, matrix, attention::is_per_head(matrix.stage)));
-  }
-  figure.subtitle = settings_in_words(blocks, options);
+  const std::string place = figure_place(blocks, matrix, attention::is_per_head(matrix.stage));
+  begin_figure(figure, options, blocks, matrix, kHeadFigure, fmt::format("{} · {}", shown.figure_title, place));
   figure.map = std::move(map);
   figure.rows = std::move(axes.rows);
   figure.columns = std::move(axes.columns);
   figure.value_title = shown.value_title;
   figure.marks_empty_rows = matrix.stage == Stage::Weights && !blocks.is_difference;
-  figure.style = figure_style(blocks, matrix.stage, options);
-  figure.session = figure_session(options, blocks, matrix, kHeadFigure);
   return figure;
 }
 
@@ -241,9 +236,8 @@ std::optional<exporting::ContactSheet> heads_figure(FigureNumbers& numbers, cons
                                                     const MatrixRef& first, const ExportOptions& options) {
   const Quantity& shown = quantity(quantity_of(blocks, first.stage));
   exporting::ContactSheet sheet;
-  sheet.title = options.title;
-  if (sheet.title.empty()) sheet.title = fmt::format("{} · {}", shown.figure_title, figure_place(blocks, first, false));
-  sheet.subtitle = settings_in_words(blocks, options);
+  begin_figure(sheet, options, blocks, first, kHeadsFigure,
+               fmt::format("{} · {}", shown.figure_title, figure_place(blocks, first, false)));
   const std::vector<std::uint32_t> heads = heads_of(blocks, first.stage);
   numbers.expect(figure_cells(blocks, first.stage) * static_cast<double>(heads.size()));
   for (const std::uint32_t head : heads) {
@@ -256,8 +250,6 @@ std::optional<exporting::ContactSheet> heads_figure(FigureNumbers& numbers, cons
   sheet.row_title = to_string(shown.rows);
   sheet.column_title = to_string(shown.columns);
   sheet.value_title = shown.value_title;
-  sheet.style = figure_style(blocks, first.stage, options);
-  sheet.session = figure_session(options, blocks, first, kHeadsFigure);
   return sheet;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <ranges>
 #include <thread>
 #include <utility>
 
@@ -14,29 +15,32 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::array<std::string_view, kExportFormats> kFormats = {"png",   "svg", "csv",         "npy",  "json",
-                                                                   "tiles", "npz", "safetensors", "html", "pdf"};
+struct Format {
+  std::string_view name;
+  FormatKind kind;
+};
+constexpr std::array<Format, kExportFormats> kFormats = {{{"png", FormatKind::Figure},
+                                                          {"svg", FormatKind::Figure},
+                                                          {"csv", FormatKind::Matrix},
+                                                          {"npy", FormatKind::Array},
+                                                          {"json", FormatKind::Matrix},
+                                                          {"tiles", FormatKind::Matrix},
+                                                          {"npz", FormatKind::AllArrays},
+                                                          {"safetensors", FormatKind::AllArrays},
+                                                          {"html", FormatKind::Page},
+                                                          {"pdf", FormatKind::Figure}}};
 
 }  // namespace
 
-std::string_view to_string(ExportFormat format) { return kFormats[static_cast<std::size_t>(format)]; }
+std::string_view to_string(ExportFormat format) { return kFormats[static_cast<std::size_t>(format)].name; }
 
-bool is_container(ExportFormat format) {
-  return format == ExportFormat::Npz || format == ExportFormat::Safetensors || format == ExportFormat::Html;
-}
-
-bool is_figure(ExportFormat format) {
-  return format == ExportFormat::Png || format == ExportFormat::Svg || format == ExportFormat::Pdf;
-}
-
-bool holds_arrays(ExportFormat format) {
-  return format == ExportFormat::Npy || format == ExportFormat::Npz || format == ExportFormat::Safetensors;
-}
+FormatKind kind_of(ExportFormat format) { return kFormats[static_cast<std::size_t>(format)].kind; }
 
 Result<ExportFormat> parse_format(std::string_view text) {
-  const auto found = std::ranges::find(kFormats, text);
+  const auto found = std::ranges::find(kFormats, text, &Format::name);
   if (found != kFormats.end()) return static_cast<ExportFormat>(found - kFormats.begin());
-  return Failure{fmt::format("there is no format '{}'; choose among {}", text, fmt::join(kFormats, ", "))};
+  return Failure{fmt::format("there is no format '{}'; choose among {}", text,
+                             fmt::join(kFormats | std::views::transform(&Format::name), ", "))};
 }
 
 FigureChoice figure_choice(const State& state) {

@@ -25,11 +25,16 @@ namespace headlight::app {
 enum class ExportFormat : std::uint8_t { Png, Svg, Csv, Npy, Json, Tiles, Npz, Safetensors, Html, Pdf };
 inline constexpr std::size_t kExportFormats = 10;
 std::string_view to_string(ExportFormat format);
+
+/// What a file of a format is: a figure, a matrix, an array, all arrays (with hidden states and logits among them), a page.
+enum class FormatKind : std::uint8_t { Figure, Matrix, Array, AllArrays, Page };
+FormatKind kind_of(ExportFormat format);
 /// Does one file hold everything?
-bool is_container(ExportFormat format);
-bool is_figure(ExportFormat format);
-/// Does it hold arrays, with hidden states and logits among them?
-bool holds_arrays(ExportFormat format);
+inline bool is_container(ExportFormat format) { return kind_of(format) >= FormatKind::AllArrays; }
+inline bool is_figure(ExportFormat format) { return kind_of(format) == FormatKind::Figure; }
+inline bool holds_arrays(ExportFormat format) {
+  return kind_of(format) == FormatKind::Array || kind_of(format) == FormatKind::AllArrays;
+}
 Result<ExportFormat> parse_format(std::string_view text);
 
 /// Limits of a figure's size and resolution.

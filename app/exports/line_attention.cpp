@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "app/engine/computed_run.h"
 #include "app/engine/run_source.h"
 #include "app/exports/figures.h"
@@ -22,20 +20,6 @@ namespace headlight::app {
 namespace {
 
 using exporting::Json;
-
-/// Mean over the heads of the last layer's cross-attention: their figures differ in nothing else.
-exporting::HeatmapFigure mean_figure(const inference::Run& run, const model::ModelInput& input, const ExportBlocks& blocks,
-                                     const ExportOptions& options) {
-  MatrixRef matrix{.block = blocks.layers.back()};
-  exporting::HeatmapFigure figure = matrix_figure({.run = run}, input, blocks, matrix, options);
-  for (matrix.head = 1; matrix.head < blocks.shape.heads; ++matrix.head) {
-    const exporting::FigureMap head = matrix_figure({.run = run}, input, blocks, matrix, options).map;
-    for (std::size_t i = 0; i < head.values.size(); ++i) figure.map.values[i] += head.values[i];
-  }
-  for (float& value : figure.map.values) value /= static_cast<float>(blocks.shape.heads);
-  figure.title = fmt::format("attention weights · cross, layer {}, mean of the heads", matrix.block.layer.value);
-  return figure;
-}
 
 Json tokens_json(const model::TokenBatch& tokens) {
   Json list = Json::array();
@@ -72,8 +56,7 @@ void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& mod
   export_run(runner, run, source, options);
   const bool has_target = source.input->target.has_value();
   if (has_target) options.kind = model::BlockKind::Cross;
-  const std::vector<ExportBlocks> selected = select_blocks(*run, *source.network, options);
-  const ExportBlocks& blocks = selected.front();
+  ExportBlocks blocks = select_blocks(*run, *source.network, options).front();
   const exporting::FileNaming naming{.layers = blocks.all_layers, .heads = blocks.shape.heads, .has_kinds = has_target};
   for (const model::BlockRef layer : blocks.layers) {
     const std::string name = naming.contact_sheet(layer, 0, attention::Stage::Weights, "png");
@@ -82,8 +65,10 @@ void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& mod
     write_file_atomically(directory / name, exporting::encode(*sheet, exporting::DrawingFormat::Png));
   }
   if (!has_target) return;
-  write_file_atomically(directory / "alignment.png",
-                        exporting::encode(mean_figure(*run, *source.input, blocks, options), exporting::DrawingFormat::Png));
+  blocks.mean = HeadMean::Layer;
+  const exporting::HeatmapFigure mean =
+      matrix_figure({.run = *run}, *source.input, blocks, {.block = blocks.layers.back()}, options);
+  write_file_atomically(directory / "alignment.png", exporting::encode(mean, exporting::DrawingFormat::Png));
   write_alignment(*run, source, directory / "alignment.json");
 }
 

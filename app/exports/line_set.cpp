@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include "view/number_format.h"
+
 namespace headlight::app {
 namespace {
 
@@ -37,19 +41,9 @@ Part part_of(const attention::TileRequest& request, const std::optional<LockedTo
 }  // namespace
 
 bool is_in_part(PairPart part, std::uint8_t query_sentence, std::uint8_t key_sentence) {
-  switch (part) {
-    case PairPart::All:
-      return true;
-    case PairPart::FirstToFirst:
-      return query_sentence == 0 && key_sentence == 0;
-    case PairPart::FirstToSecond:
-      return query_sentence == 0 && key_sentence == 1;
-    case PairPart::SecondToFirst:
-      return query_sentence == 1 && key_sentence == 0;
-    case PairPart::SecondToSecond:
-      return query_sentence == 1 && key_sentence == 1;
-  }
-  return true;
+  if (part == PairPart::All) return true;
+  const auto pair = static_cast<unsigned>(part) - static_cast<unsigned>(PairPart::FirstToFirst);  // two bits
+  return query_sentence == pair / 2 && key_sentence == pair % 2;
 }
 
 std::vector<std::uint8_t> sentences_of(const inference::Prompt* prompt, const model::TokenBatch& tokens, bool is_source,
@@ -112,6 +106,20 @@ std::vector<std::vector<WeightLine>> lines_by_end(std::span<const WeightLine> li
     if (some.size() > most) some.resize(most);
   }
   return by_end;
+}
+
+std::string lines_in_words(const exporting::LinesFigure& figure, std::size_t found, float threshold,
+                           const std::optional<LockedToken>& token) {
+  std::string text = fmt::format("{} from {} on", figure.is_difference ? "changes, red more and blue less," : "weights",
+                                 view::format_exact(threshold));
+  if (token) {
+    const bool is_query = token->side == MapSide::Query;
+    const std::vector<std::string>& tokens = is_query ? figure.queries : figure.keys;
+    text += fmt::format(", of {} {} \u201C{}\u201D", is_query ? "query" : "key", token->token,
+                        token->token < tokens.size() ? tokens[token->token] : std::string());
+  }
+  if (found > figure.lines.size()) text += fmt::format(", the {} largest of {}", figure.lines.size(), found);
+  return text;
 }
 
 }  // namespace headlight::app

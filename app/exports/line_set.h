@@ -4,21 +4,18 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "app/state/state.h"
 #include "attention/stage.h"
+#include "export/lines_figure.h"
 #include "inference/prompt.h"
 
 namespace headlight::app {
 
 /// A weight, or the difference of two, drawn as a line from its query to its key.
-struct WeightLine {
-  std::uint32_t query = 0, key = 0, head = 0;
-  float weight = 0.0F;
-
-  bool operator==(const WeightLine&) const = default;
-};
+using WeightLine = exporting::LinesFigure::Line;
 
 /// Which weights are drawn.
 struct LineFilter {
@@ -53,5 +50,10 @@ bool is_in_part(PairPart part, std::uint8_t query_sentence, std::uint8_t key_sen
 /// [tokens of the other side][at most `most`].
 std::vector<std::vector<WeightLine>> lines_by_end(std::span<const WeightLine> lines, LockedToken token, std::uint32_t ends,
                                                   std::size_t most);
+
+/// Which weights have lines, for a figure whose tokens and lines are known: "weights from 0.05 on, of query 3 “cat”, the
+/// 8000 largest of 9000". `token`: of which alone there are lines.
+std::string lines_in_words(const exporting::LinesFigure& figure, std::size_t found, float threshold,
+                           const std::optional<LockedToken>& token);
 
 }  // namespace headlight::app

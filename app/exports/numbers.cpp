@@ -1,4 +1,4 @@
-#include "app/exports/numbers.h"
+#include "app/exports/export_plan.h"
 
 #include <algorithm>
 #include <array>
@@ -22,13 +22,13 @@ void keep(std::vector<std::string>& names, std::span<const AxisRange> ranges) {
 }
 
 /// Evaluates a matrix in strips, with the index of each strip's first row among the rows that are written.
-void read_rows(const Runs& runs, const ExportBlocks& blocks, const MatrixRef& matrix, const Checkpoint& checkpoint,
+void read_rows(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
                const std::function<void(const attention::Tile& strip, std::uint32_t first)>& use) {
   const std::uint32_t rows = extent_of(blocks, matrix.stage).rows;
   std::uint32_t first = 0;
   for (const TileQuery& part : selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head)) {
-    read_strips(runs, part, [&](const attention::Tile& strip) {
-      checkpoint(static_cast<double>(first) / static_cast<double>(std::max(rows, 1U)));
+    read_strips(work.runs(), part, [&](const attention::Tile& strip) {
+      work.checkpoint(static_cast<double>(first) / static_cast<double>(std::max(rows, 1U)));
       use(strip, first);
       first += strip.request.rows;
     });
@@ -36,6 +36,17 @@ void read_rows(const Runs& runs, const ExportBlocks& blocks, const MatrixRef& ma
 }
 
 }  // namespace
+
+std::vector<MatrixRef> matrices_of(const ExportBlocks& blocks, Stage stage) {
+  std::vector<MatrixRef> matrices;
+  for (const model::BlockRef block : blocks.layers) {
+    for (std::uint32_t item = 0; item < blocks.batch.count; ++item) {
+      for (const std::uint32_t head : heads_of(blocks, stage))
+        matrices.push_back({.block = block, .batch = blocks.batch.first + item, .head = head, .stage = stage});
+    }
+  }
+  return matrices;
+}
 
 MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix) {
   const Quantity& written = quantity(quantity_of(blocks, matrix.stage));
@@ -57,13 +68,13 @@ MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& block
   return axes;
 }
 
-void write_matrix_csv(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
-                      const std::filesystem::path& path, const Checkpoint& checkpoint) {
-  const MatrixAxes axes = matrix_axes(input, blocks, matrix);
+void write_matrix_csv(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
+                      const std::filesystem::path& path) {
+  const MatrixAxes axes = matrix_axes(*work.source.input, blocks, matrix);
   AtomicFile file(path);
   exporting::CsvWriter writer(exporting::sink_of(file), axes.row_name + "/" + axes.column_name, axes.columns);
   const std::size_t columns = axes.columns.size();
-  read_rows(runs, blocks, matrix, checkpoint, [&](const attention::Tile& strip, std::uint32_t first) {
+  read_rows(work, blocks, matrix, [&](const attention::Tile& strip, std::uint32_t first) {
     const std::span<const float> values = strip.values;
     for (std::uint32_t row = 0; row < strip.request.rows; ++row) {
       writer.append_row(axes.rows.at(first + row), values.subspan(row * columns, columns));
@@ -72,9 +83,9 @@ void write_matrix_csv(const Runs& runs, const model::ModelInput& input, const Ex
   file.finish();
 }
 
-void write_matrix_json(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
-                       const std::filesystem::path& path, const Checkpoint& checkpoint) {
-  const MatrixAxes axes = matrix_axes(input, blocks, matrix);
+void write_matrix_json(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
+                       const std::filesystem::path& path) {
+  const MatrixAxes axes = matrix_axes(*work.source.input, blocks, matrix);
   const Quantity& written = quantity(quantity_of(blocks, matrix.stage));
   exporting::Json head = {
       {"stage", blocks.weighs_values || blocks.is_difference ? written.id : std::string(attention::to_string(matrix.stage))},
@@ -92,7 +103,7 @@ void write_matrix_json(const Runs& runs, const model::ModelInput& input, const E
   const inference::BlockShape::Extent extent = extent_of(blocks, matrix.stage);
   AtomicFile file(path);
   exporting::JsonTensorWriter writer(exporting::sink_of(file), head, Shape{extent.rows, extent.columns});
-  read_rows(runs, blocks, matrix, checkpoint,
+  read_rows(work, blocks, matrix,
             [&](const attention::Tile& strip, std::uint32_t /*first*/) { writer.append(strip.values); });
   writer.finish();
   file.finish();

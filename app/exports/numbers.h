@@ -21,16 +21,14 @@ struct MatrixRef {
   attention::Stage stage = attention::Stage::Weights;
 };
 
+/// What is written of a stage, by layer, batch item and head.
+std::vector<MatrixRef> matrices_of(const ExportBlocks& blocks, attention::Stage stage);
+
 /// The labels of a matrix: tokens, or the indices of features.
 struct MatrixAxes {
   std::string row_name, column_name;  ///< "query", "key", "token", "feature"
   std::vector<std::string> rows, columns;
 };
 MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix);
-
-void write_matrix_csv(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
-                      const std::filesystem::path& path, const Checkpoint& checkpoint);
-void write_matrix_json(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
-                       const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 }  // namespace headlight::app

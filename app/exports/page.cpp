@@ -1,4 +1,4 @@
-#include "app/exports/page.h"
+#include "app/exports/export_plan.h"
 
 #include <algorithm>
 #include <numeric>
@@ -120,23 +120,22 @@ bool has_saved_weights(const capture::CaptureFile* capture) {
 
 }  // namespace
 
-std::string write_attention_page(const inference::Run& run, const model::ModelInput& input,
-                                 const capture::CaptureFile* capture, const std::vector<ExportBlocks>& plan,
-                                 const ExportOptions& options, const PageOrigin& origin, const std::filesystem::path& path,
-                                 const Checkpoint& checkpoint) {
-  const Result<view::ColorMap> color_map = view::parse_color_map(options.color_map);
-  if (!color_map) throw Error(color_map.error());
+void write_attention_page(ExportWork& work, const std::filesystem::path& path) {
+  const ExportOptions& options = work.options;
+  const model::ModelInput& input = *work.source.input;
+  const capture::CaptureFile* capture = work.source.capture.get();
   exporting::AttentionPage page;
   page.title =
-      options.title.empty() ? std::string(quantity(quantity_of(plan.front(), Stage::Weights)).figure_title) : options.title;
-  page.subtitle = settings_in_words(plan.front(), options);
-  if (!origin.changes.empty()) page.subtitle += "; " + origin.changes;
-  page.made = fmt::format("Headlight {}, {}", HEADLIGHT_VERSION,
-                          has_saved_weights(capture) ? "weights as they were saved" : "computed on " + origin.device);
-  page.color_map = *color_map;
+      options.title.empty() ? quantity(quantity_of(work.blocks.front(), Stage::Weights)).figure_title : options.title;
+  page.subtitle = settings_in_words(work.blocks.front(), options);
+  if (const std::string changes = work.changes(); !changes.empty()) page.subtitle += "; " + changes;
+  page.made =
+      fmt::format("Headlight {}, {}", HEADLIGHT_VERSION,
+                  has_saved_weights(capture) ? "weights as they were saved" : "computed on " + work.runner.device_name());
+  page.color_map = color_map_of(options);
   page.theme = options.is_dark ? exporting::PageTheme::Dark : exporting::PageTheme::Auto;
-  PageReader reader(run, input, checkpoint);
-  for (const ExportBlocks& blocks : plan) {
+  PageReader reader(*work.run, input, work.checkpoint);
+  for (const ExportBlocks& blocks : work.blocks) {
     for (std::uint32_t item = 0; item < blocks.batch.count; ++item) {
       exporting::PageSet set = reader.read(blocks, blocks.batch.first + item);
       if (set.values.empty()) continue;
@@ -151,9 +150,10 @@ std::string write_attention_page(const inference::Run& run, const model::ModelIn
   if (page.sets.empty()) throw Error("the page has nothing to show: the chosen queries and keys are padding");
   const std::string text = encode_page(page);
   write_file_atomically(path, text);
-  if (text.size() <= exporting::kLargeBytes) return {};
-  return fmt::format("{} has {} MB, which browsers open slowly; choose fewer layers, heads or queries",
-                     path.filename().string(), text.size() / 1'000'000);
+  if (text.size() > exporting::kLargeBytes) {
+    work.notes.push_back(fmt::format("{} has {} MB, which browsers open slowly; choose fewer layers, heads or queries",
+                                     path.filename().string(), text.size() / 1'000'000));
+  }
 }
 
 }  // namespace headlight::app

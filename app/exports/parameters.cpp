@@ -16,77 +16,61 @@ namespace headlight::app {
 namespace {
 
 using model::AttentionLayer;
-using model::Linear;
+using model::AttentionWeights;
+using model::BranchNorms;
+using model::FeedForward;
 using model::Norm;
 using model::Parameter;
 
-const Parameter* weight_of(const Linear* linear) { return linear ? &linear->weight : nullptr; }
-const Parameter* bias_of(const Linear* linear) { return linear && linear->has_bias() ? &linear->bias : nullptr; }
-const Parameter* weight_of(const std::optional<Norm>& norm) { return norm ? &norm->weight : nullptr; }
-const Parameter* bias_of(const std::optional<Norm>& norm) { return norm && !norm->bias.is_empty() ? &norm->bias : nullptr; }
-
-const Linear* query(const AttentionLayer& layer) { return layer.weights ? &layer.weights->query : nullptr; }
-const Linear* key(const AttentionLayer& layer) { return layer.weights ? &layer.weights->key : nullptr; }
-const Linear* value(const AttentionLayer& layer) { return layer.weights ? &layer.weights->value : nullptr; }
-const Linear* output(const AttentionLayer& layer) {
-  return layer.weights && layer.weights->output ? &*layer.weights->output : nullptr;
+/// A linear layer or a norm of a layer, null where it has none: its weight and its bias.
+struct Parameters {
+  const Parameter* weight = nullptr;
+  const Parameter* bias = nullptr;
+};
+template <typename Of>
+Parameters parameters_of(const Of& of) {
+  return {.weight = &of.weight, .bias = of.bias.is_empty() ? nullptr : &of.bias};
 }
-const Linear* ffn_in(const AttentionLayer& layer) { return layer.feed_forward ? &layer.feed_forward->in : nullptr; }
-const Linear* ffn_gate(const AttentionLayer& layer) {
-  return layer.feed_forward && layer.feed_forward->gate ? &*layer.feed_forward->gate : nullptr;
-}
-const Linear* ffn_out(const AttentionLayer& layer) { return layer.feed_forward ? &layer.feed_forward->out : nullptr; }
-const std::optional<Norm>& no_norm() {
-  static const std::optional<Norm> kNone;
-  return kNone;
-}
-const std::optional<Norm>& query_norm(const AttentionLayer& layer) {
-  return layer.weights ? layer.weights->query_norm : no_norm();
-}
-const std::optional<Norm>& key_norm(const AttentionLayer& layer) {
-  return layer.weights ? layer.weights->key_norm : no_norm();
+template <typename Of>
+Parameters parameters_of(const std::optional<Of>& of) {
+  return of ? parameters_of(*of) : Parameters();
 }
 
-/// A weight that every layer may have. Rows of w_q, w_k and w_v are [head][d].
-struct LayerParameter {
-  const char* name;
-  const Parameter* (*find)(const AttentionLayer&);
+/// What a layer's attention or feed-forward has at this member.
+template <auto whole, auto member>
+Parameters of_layer(const AttentionLayer& layer) {
+  return layer.*whole ? parameters_of((*(layer.*whole)).*member) : Parameters();
+}
+template <auto norms, auto member>
+Parameters of_norm(const AttentionLayer& layer) {
+  return parameters_of((layer.*norms).*member);
+}
+
+/// What every layer may have. Rows of w_q, w_k and w_v are [head][d].
+struct LayerPart {
+  std::string_view weight, bias;  ///< their names; empty: it has none that is written
+  Parameters (*find)(const AttentionLayer&);
 };
 
-constexpr std::array kLayerParameters = {
-    LayerParameter{"w_q", [](const AttentionLayer& layer) { return weight_of(query(layer)); }},
-    LayerParameter{"w_k", [](const AttentionLayer& layer) { return weight_of(key(layer)); }},
-    LayerParameter{"w_v", [](const AttentionLayer& layer) { return weight_of(value(layer)); }},
-    LayerParameter{"w_o", [](const AttentionLayer& layer) { return weight_of(output(layer)); }},
-    LayerParameter{"b_q", [](const AttentionLayer& layer) { return bias_of(query(layer)); }},
-    LayerParameter{"b_k", [](const AttentionLayer& layer) { return bias_of(key(layer)); }},
-    LayerParameter{"b_v", [](const AttentionLayer& layer) { return bias_of(value(layer)); }},
-    LayerParameter{"b_o", [](const AttentionLayer& layer) { return bias_of(output(layer)); }},
-    LayerParameter{"ffn_in_weight", [](const AttentionLayer& layer) { return weight_of(ffn_in(layer)); }},
-    LayerParameter{"ffn_in_bias", [](const AttentionLayer& layer) { return bias_of(ffn_in(layer)); }},
-    LayerParameter{"ffn_gate_weight", [](const AttentionLayer& layer) { return weight_of(ffn_gate(layer)); }},
-    LayerParameter{"ffn_gate_bias", [](const AttentionLayer& layer) { return bias_of(ffn_gate(layer)); }},
-    LayerParameter{"ffn_out_weight", [](const AttentionLayer& layer) { return weight_of(ffn_out(layer)); }},
-    LayerParameter{"ffn_out_bias", [](const AttentionLayer& layer) { return bias_of(ffn_out(layer)); }},
-    LayerParameter{"norm_q", [](const AttentionLayer& layer) { return weight_of(query_norm(layer)); }},
-    LayerParameter{"norm_k", [](const AttentionLayer& layer) { return weight_of(key_norm(layer)); }},
-    LayerParameter{"norm_before_attention", [](const AttentionLayer& layer) { return weight_of(layer.norms.before); }},
-    LayerParameter{"norm_before_attention_bias", [](const AttentionLayer& layer) { return bias_of(layer.norms.before); }},
-    LayerParameter{"norm_inside_attention", [](const AttentionLayer& layer) { return weight_of(layer.norms.inside); }},
-    LayerParameter{"norm_inside_attention_bias", [](const AttentionLayer& layer) { return bias_of(layer.norms.inside); }},
-    LayerParameter{"norm_after_attention", [](const AttentionLayer& layer) { return weight_of(layer.norms.after); }},
-    LayerParameter{"norm_after_attention_bias", [](const AttentionLayer& layer) { return bias_of(layer.norms.after); }},
-    LayerParameter{"norm_before_ffn",
-                   [](const AttentionLayer& layer) { return weight_of(layer.feed_forward_norms.before); }},
-    LayerParameter{"norm_before_ffn_bias",
-                   [](const AttentionLayer& layer) { return bias_of(layer.feed_forward_norms.before); }},
-    LayerParameter{"norm_inside_ffn",
-                   [](const AttentionLayer& layer) { return weight_of(layer.feed_forward_norms.inside); }},
-    LayerParameter{"norm_inside_ffn_bias",
-                   [](const AttentionLayer& layer) { return bias_of(layer.feed_forward_norms.inside); }},
-    LayerParameter{"norm_after_ffn", [](const AttentionLayer& layer) { return weight_of(layer.feed_forward_norms.after); }},
-    LayerParameter{"norm_after_ffn_bias",
-                   [](const AttentionLayer& layer) { return bias_of(layer.feed_forward_norms.after); }}};
+constexpr auto kAttention = &AttentionLayer::weights;
+constexpr auto kFfn = &AttentionLayer::feed_forward;
+constexpr auto kAttentionNorms = &AttentionLayer::norms, kFfnNorms = &AttentionLayer::feed_forward_norms;
+constexpr std::array kLayerParts = {
+    LayerPart{"w_q", "b_q", of_layer<kAttention, &AttentionWeights::query>},
+    LayerPart{"w_k", "b_k", of_layer<kAttention, &AttentionWeights::key>},
+    LayerPart{"w_v", "b_v", of_layer<kAttention, &AttentionWeights::value>},
+    LayerPart{"w_o", "b_o", of_layer<kAttention, &AttentionWeights::output>},
+    LayerPart{"ffn_in_weight", "ffn_in_bias", of_layer<kFfn, &FeedForward::in>},
+    LayerPart{"ffn_gate_weight", "ffn_gate_bias", of_layer<kFfn, &FeedForward::gate>},
+    LayerPart{"ffn_out_weight", "ffn_out_bias", of_layer<kFfn, &FeedForward::out>},
+    LayerPart{"norm_q", "", of_layer<kAttention, &AttentionWeights::query_norm>},
+    LayerPart{"norm_k", "", of_layer<kAttention, &AttentionWeights::key_norm>},
+    LayerPart{"norm_before_attention", "norm_before_attention_bias", of_norm<kAttentionNorms, &BranchNorms::before>},
+    LayerPart{"norm_inside_attention", "norm_inside_attention_bias", of_norm<kAttentionNorms, &BranchNorms::inside>},
+    LayerPart{"norm_after_attention", "norm_after_attention_bias", of_norm<kAttentionNorms, &BranchNorms::after>},
+    LayerPart{"norm_before_ffn", "norm_before_ffn_bias", of_norm<kFfnNorms, &BranchNorms::before>},
+    LayerPart{"norm_inside_ffn", "norm_inside_ffn_bias", of_norm<kFfnNorms, &BranchNorms::inside>},
+    LayerPart{"norm_after_ffn", "norm_after_ffn_bias", of_norm<kFfnNorms, &BranchNorms::after>}};
 
 /// Of the whole network, by the stack that the attention belongs to.
 constexpr std::array<const char*, 4> kWholeParameters = {"norm_final", "norm_final_bias", "embedding", "positions"};
@@ -124,7 +108,7 @@ Parameter whole_parameter(std::string_view name, const model::Network& network, 
   const bool is_encoder = kind == model::BlockKind::EncoderSelf;
   const std::optional<Norm>& norm = is_encoder ? network.layers->encoder_norm : network.layers->decoder_norm;
   if (name.starts_with("norm_final")) {
-    const Parameter* found = name == "norm_final" ? weight_of(norm) : bias_of(norm);
+    const Parameter* found = name == "norm_final" ? parameters_of(norm).weight : parameters_of(norm).bias;
     return found == nullptr ? Parameter() : *found;
   }
   const model::Embedding* embedding = (is_encoder ? network.source_embedding : network.target_embedding).get();
@@ -135,7 +119,10 @@ Parameter whole_parameter(std::string_view name, const model::Network& network, 
 
 std::vector<std::string> parameter_names() {
   std::vector<std::string> names;
-  for (const LayerParameter& one : kLayerParameters) names.emplace_back(one.name);
+  for (const LayerPart& part : kLayerParts) {
+    names.emplace_back(part.weight);
+    if (!part.bias.empty()) names.emplace_back(part.bias);
+  }
   names.insert(names.end(), kWholeParameters.begin(), kWholeParameters.end());
   return names;
 }
@@ -156,8 +143,9 @@ std::vector<WrittenParameter> written_parameters(const std::vector<std::string>&
   for (const ExportBlocks& of_kind : blocks) {
     for (const std::string& name : names) {
       WrittenParameter written{.name = of_kind.prefix + name, .axes = {}, .layers = {}, .values = {}};
-      const auto layer_parameter = std::ranges::find(kLayerParameters, name, &LayerParameter::name);
-      if (layer_parameter == kLayerParameters.end()) {
+      const auto* part =
+          std::ranges::find_if(kLayerParts, [&](const LayerPart& one) { return name == one.weight || name == one.bias; });
+      if (part == kLayerParts.end()) {
         // Both attentions of a decoder belong to one stack.
         const bool is_listed = of_kind.kind == model::BlockKind::Cross && network.layers->decoder.front().self;
         if (is_listed) continue;
@@ -165,7 +153,8 @@ std::vector<WrittenParameter> written_parameters(const std::vector<std::string>&
         if (!found.is_empty()) written.values.push_back(found);
       } else {
         for (const model::BlockRef block : of_kind.layers) {
-          const Parameter* found = layer_parameter->find(network.layer(block));
+          const auto [weight, bias] = part->find(network.layer(block));
+          const Parameter* found = name == part->weight ? weight : bias;
           if (found == nullptr) continue;
           written.layers.push_back(block.layer.value);
           written.values.push_back(*found);
@@ -199,12 +188,9 @@ NumberArray parameter_array(const WrittenParameter& parameter) {
   return {.array = {.name = parameter.name,
                     .shape = std::move(shape),
                     .parts = parameter.values.size(),
-                    .read =
-                        [values = parameter.values](std::size_t part, std::string& bytes) {
-                          const Tensor tensor = values.at(part).tensor();
-                          bytes.append(reinterpret_cast<const char*>(tensor.values.data()),
-                                       tensor.values.size() * sizeof(float));
-                        }},
+                    .read = [values = parameter.values](
+                                std::size_t part,
+                                std::string& bytes) { exporting::append_numbers(values.at(part).tensor().values, bytes); }},
           .axes = std::move(axes)};
 }
 

@@ -2,27 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-
-#include "view/color_map.h"
-
 namespace headlight::app {
 namespace {
 
 /// Pixels of a thumbnail's edge: two for each unit of the largest that figures draw.
 constexpr std::uint32_t kMostThumbnailEdge = 48;
-
-/// The mean of the image's pixels [left, right) × [top, bottom).
-std::uint32_t mean_of(const exporting::Pixels& image, std::uint32_t left, std::uint32_t right, std::uint32_t top,
-                      std::uint32_t bottom) {
-  glm::uvec3 sum{0};
-  for (std::uint32_t y = top; y < bottom; ++y) {
-    for (std::uint32_t x = left; x < right; ++x) {
-      sum += glm::uvec3(view::unpack(image.rgba[std::size_t{y} * image.width + x]));
-    }
-  }
-  const std::uint32_t count = (right - left) * (bottom - top);
-  return view::pack(view::Rgb((sum + count / 2) / count));
-}
 
 exporting::Pixels thumbnail(const exporting::Pixels& image, const capture::PatchGrid& grid,
                             capture::PatchGrid::Place place) {
@@ -41,8 +25,8 @@ exporting::Pixels thumbnail(const exporting::Pixels& image, const capture::Patch
   pixels.rgba.reserve(std::size_t{shown} * shown);
   for (std::uint32_t y = 0; y < shown; ++y) {
     for (std::uint32_t x = 0; x < shown; ++x) {
-      pixels.rgba.push_back(mean_of(image, left + bound(x, shown, edge), left + bound(x + 1, shown, edge),
-                                    top + bound(y, shown, edge), top + bound(y + 1, shown, edge)));
+      pixels.rgba.push_back(files::mean_of(image, left + bound(x, shown, edge), left + bound(x + 1, shown, edge),
+                                           top + bound(y, shown, edge), top + bound(y + 1, shown, edge)));
     }
   }
   return pixels;

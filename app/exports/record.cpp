@@ -1,21 +1,47 @@
 #include "app/exports/record.h"
 
 #include <algorithm>
+#include <utility>
 
+#include <nlohmann/json.hpp>
+
+#include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
+#include "app/exports/figure_record.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/field_values.h"
+#include "app/state/mask_json.h"
 #include "app/state/model_changes.h"
 #include "app/state/portable_state.h"
 #include "app/state/state_json.h"
 #include "app/state/state_names.h"
-#include "export/json.h"
+#include "core/json.h"
 #include "inference/notebooks.h"
 
 namespace headlight::app {
 namespace {
 
 using exporting::Json;
+
+/// {"length": n, "lengths": […], "texts": [[…]], "ids": [[…]]}: a list for each batch item, padding as "<pad>" and null;
+/// with padding on the left "starts", the index of each item's first token.
+Json describe_tokens(const model::TokenBatch& tokens) {
+  Json description = {{"length", tokens.length}, {"lengths", tokens.lengths}};
+  if (!tokens.starts.empty()) description["starts"] = tokens.starts;
+  description["texts"] = tokens.texts;
+  if (tokens.ids.size() != std::size_t{tokens.batch} * tokens.length) return description;
+  Json lines = Json::array();
+  for (std::uint32_t item = 0; item < tokens.batch; ++item) {
+    Json ids = Json::array();
+    for (std::uint32_t token = 0; token < tokens.length; ++token) {
+      const std::uint32_t id = tokens.ids[std::size_t{item} * tokens.length + token];
+      ids.push_back(id == model::kPaddingId ? Json(nullptr) : Json(id));
+    }
+    lines.push_back(std::move(ids));
+  }
+  description["ids"] = std::move(lines);
+  return description;
+}
 
 Json describe_language_model(const inference::LanguageModel& model, const Model& choice) {
   Json about = {{"name", model.description.name},
@@ -82,9 +108,10 @@ Json describe_source(const RunInputs& inputs, const inference::LanguageModel* la
 }
 
 /// The source, and its sizes.
-Json describe_model(const RunRecord& record) {
-  Json model = describe_source(record.options.inputs, record.language_model, record.network, record.options.directory);
-  for (const ExportBlocks& blocks : record.blocks) {
+Json describe_model(const ExportWork& work) {
+  const RunSource::Source& source = work.source;
+  Json model = describe_source(work.options.inputs, source.model.get(), *source.network, work.options.directory);
+  for (const ExportBlocks& blocks : work.blocks) {
     const inference::BlockShape& shape = blocks.shape;
     Json& attention = model["attention"][std::string(model::to_string(blocks.kind))];
     attention = {
@@ -115,20 +142,28 @@ Json describe_selection(const ExportOptions& options) {
           {"norms", options.weighs_values}};
 }
 
+/// The masks of the kinds of attention that are written. A capture's weights were masked, if at all, before they were saved.
+Json describe_masks(const RunInputs& inputs, const std::vector<ExportBlocks>& written) {
+  Json masks = Json::object();
+  if (is_capture(inputs.source)) return masks;
+  for (const ExportBlocks& blocks : written)
+    masks[std::string(model::to_string(blocks.kind))] = Json(to_json(inputs.masks[blocks.kind]));
+  return masks;
+}
+
+void describe_input(const model::ModelInput& input, Json& about) {
+  about["tokens"] = describe_tokens(input.source);
+  if (input.target) about["target_tokens"] = describe_tokens(*input.target);
+}
+
 /// The run that is subtracted: what it is called, its source, tokens and masks.
-Json describe_reference(const RunRecord& record) {
-  const BaselineRun& baseline = *record.options.reference;
-  const model::ModelInput& input = *record.reference->input;
+Json describe_reference(const ExportWork& work) {
+  const BaselineRun& baseline = *work.options.reference;
+  const RunSource::Source& source = work.reference->source;
   Json about = {{"name", baseline.name},
-                {"model", describe_source(baseline.inputs, record.reference->model.get(), *record.reference->network,
-                                          record.options.directory)},
-                {"tokens", exporting::describe_tokens(input.source)}};
-  if (input.target) about["target_tokens"] = exporting::describe_tokens(*input.target);
-  if (is_capture(baseline.inputs.source)) return about;
-  for (const ExportBlocks& blocks : record.blocks) {
-    about["masks"][std::string(model::to_string(blocks.kind))] =
-        exporting::describe_mask(baseline.inputs.masks[blocks.kind]);
-  }
+                {"model", describe_source(baseline.inputs, source.model.get(), *source.network, work.options.directory)}};
+  describe_input(*source.input, about);
+  if (!is_capture(baseline.inputs.source)) about["masks"] = describe_masks(baseline.inputs, work.blocks);
   return about;
 }
 
@@ -143,41 +178,24 @@ Json describe_figures(const ExportOptions& options) {
   return view;
 }
 
-/// -1 stands for none.
-Json describe_heads(const HeadChoices& heads) {
-  const auto number = [](const std::optional<evaluation::HeadMetric>& metric) {
-    return metric ? static_cast<int>(*metric) : -1;
-  };
-  Json pinned = Json::array();
-  for (const HeadRef& head : heads.pinned) {
-    pinned.push_back({static_cast<int>(head.block.kind), head.block.layer.value, head.head});
-  }
-  return {number(heads.order), number(heads.filter), heads.least,      heads.lowest_first,
-          heads.only_pinned,   heads.shows_badges,   std::move(pinned)};
+/// What figures show besides numbers, as far as it isn't as usual, in the words of sessions.
+Json describe_choice(const FigureChoice& choice) {
+  const State usual;
+  State chosen;
+  chosen.view.lines = choice.lines;
+  chosen.view.locked = choice.token;
+  chosen.heads = choice.heads;
+  chosen.generation.sampling = choice.sampling;
+  Json differences = Json(nlohmann::json::diff(to_json(usual), to_json(chosen)));
+  if (choice.pinned) differences.push_back({{"pinned", {model::to_string(choice.pinned->kind), choice.pinned->row}}});
+  return differences;
 }
-
-Json describe_predictions(const FigureChoice& choice) {
-  const inference::SamplingSettings& sampling = choice.sampling;
-  Json description = {static_cast<int>(sampling.method), sampling.temperature, sampling.top_k, sampling.top_p};
-  if (choice.pinned) {
-    description.push_back(static_cast<int>(choice.pinned->kind));
-    description.push_back(choice.pinned->row);
-  }
-  return description;
-}
-
-bool has_figures(const ExportOptions& options) { return std::ranges::any_of(options.formats, is_figure); }
 
 }  // namespace
 
 Json describe_settings(const ExportOptions& options) {
   Json views = Json::array();
   for (const FigureKind* kind : figure_kinds_of(options)) views.push_back(kind->id);
-  const FigureChoice& choice = options.choice;
-  const std::vector<std::uint32_t> token =
-      choice.token ? std::vector{static_cast<std::uint32_t>(choice.token->side), choice.token->token}
-                   : std::vector<std::uint32_t>();
-  const exporting::FigureParts& parts = options.parts;
   Json formats = Json::array(), stages = Json::array();
   for (const ExportFormat format : options.formats) formats.push_back(to_string(format));
   for (const attention::Stage stage : options.stages) stages.push_back(attention::to_string(stage));
@@ -189,46 +207,25 @@ Json describe_settings(const ExportOptions& options) {
           {"logits", options.logits},
           {"selection", describe_selection(options)},
           {"figures", describe_figures(options)},
-          {"title", options.title},
-          {"map_edge_mm", options.map_edge_mm},
-          {"dpi", options.dpi},
+          {"style", Json(describe_style(options))},
           {"views", std::move(views)},
-          {"lines", {choice.lines.threshold, static_cast<int>(choice.lines.pair_part), choice.lines.hidden_heads}},
-          {"token", token},
-          {"heads", describe_heads(choice.heads)},
-          {"predictions", describe_predictions(choice)},
-          {"transparent", options.is_transparent},
-          {"font", static_cast<int>(options.font)},
-          {"parts", {parts.title, parts.settings, parts.labels, parts.bar, parts.legend, parts.numbers, parts.word_marks}},
-          {"row_names", options.row_names == RowNames::Written ? "written" : "read"}};
+          {"choice", describe_choice(options.choice)}};
 }
 
-std::string encode_run_record(const RunRecord& record) {
-  const ExportOptions& options = record.options;
-  exporting::RunDescription run;
-  run.program = "headlight " HEADLIGHT_VERSION;
-  run.device = record.device;
-  run.model = describe_model(record);
-  run.input = &record.input;
-  // A capture's weights were masked, if at all, before they were saved.
-  const bool has_masks = !is_capture(options.inputs.source);
-  for (const ExportBlocks& blocks : record.blocks) {
-    if (has_masks) run.kinds.push_back(blocks.kind);
-  }
-  run.masks = options.inputs.masks;
-  run.selection = describe_selection(options);
-  run.selection["notes"] = record.notes;
-  if (has_figures(options)) run.view = describe_figures(options);
-  run.stages = record.stages;
-  if (record.reference != nullptr) {
-    Json other = describe_reference(record);
-    if (writes_difference(options)) {
-      run.reference = std::move(other);
-    } else {
-      run.selection["beside"] = std::move(other);  // in pairs
-    }
-  }
-  return exporting::encode_run_json(run);
+std::string encode_run_record(const ExportWork& work, const Json& arrays) {
+  const ExportOptions& options = work.options;
+  Json document = {{"program", "headlight " HEADLIGHT_VERSION}};
+  if (const std::string device = work.runner.device_name(); !device.empty()) document["device"] = device;
+  document["model"] = describe_model(work);
+  describe_input(*work.source.input, document);
+  document["masks"] = describe_masks(options.inputs, work.blocks);
+  if (work.reference != nullptr && writes_difference(options)) document["minus"] = describe_reference(work);
+  document["selection"] = describe_selection(options);
+  document["selection"]["notes"] = work.notes;
+  if (work.reference != nullptr && !writes_difference(options)) document["selection"]["beside"] = describe_reference(work);
+  if (std::ranges::any_of(options.formats, is_figure)) document["view"] = describe_figures(options);
+  document["stages"] = arrays;
+  return to_text(document) + "\n";
 }
 
 }  // namespace headlight::app

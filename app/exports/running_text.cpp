@@ -66,10 +66,9 @@ std::vector<RunningToken> running_tokens(std::span<const std::string> labels, st
   std::vector<RunningToken> running;
   for (TokenPlace& place : token_places(labels, tokens, start)) {
     const bool ends_line = place.text.ends_with(kNewline);
-    std::string text = text::without_parts(place.text);
-    const bool is_piece = text != place.text;
-    place.text = std::move(text);
-    running.push_back({.place = std::move(place), .ends_line = ends_line, .is_piece = is_piece});
+    std::string part = std::exchange(place.text, text::without_parts(place.text));
+    if (part == place.text) part.clear();
+    running.push_back({.place = std::move(place), .ends_line = ends_line, .part = std::move(part)});
   }
   return running;
 }
@@ -79,7 +78,7 @@ TextLines lay_out_text(std::span<const RunningToken> tokens, std::span<const flo
   Lines lines(measures, result);
   const auto width_of = [&](std::size_t token) {
     // A part of a character that is written already: wide enough to be pointed at and shaded, and no gap in the word.
-    if (tokens[token].is_piece && tokens[token].place.text.empty()) return std::min(kPieceWidth, measures.width);
+    if (!tokens[token].part.empty() && tokens[token].place.text.empty()) return std::min(kPieceWidth, measures.width);
     return std::min(std::ceil(widths[token]) + 2.0F * measures.padding, measures.width);
   };
   for (std::size_t begin = 0; begin < tokens.size();) {

@@ -15,7 +15,9 @@ namespace headlight::app {
 struct RunningToken {
   TokenPlace place;
   bool ends_line = false;  ///< it ends with a newline
-  bool is_piece = false;   ///< of a character that several tokens make: the first one shows it, the others are empty
+  /// Its label where it is a part of a character, "語¦" or "¦語"; empty for others. `place.text` has the whole character in
+  /// the first part, and nothing in the others.
+  std::string part = {};
 
   bool operator==(const RunningToken&) const = default;
 };

@@ -148,13 +148,17 @@ std::string shade_text(float weight, bool is_difference) {
 exporting::TextFigure text_figure(const ShadedText& shown) {
   const bool is_cross = !shown.keys.empty(), is_row = shown.chosen.side == MapSide::Query;
   const std::vector<RunningToken>& chosen = is_cross && !is_row ? shown.keys : shown.queries;
-  std::string name = shown.chosen.token < chosen.size() ? chosen[shown.chosen.token].place.text : "";
+  std::string name;
+  if (shown.chosen.token < chosen.size()) {
+    const RunningToken& token = chosen[shown.chosen.token];
+    name = token.part.empty() ? token.place.text : token.part;
+  }
   const std::optional<PatchImage>& chosen_image = is_cross && !is_row ? shown.key_image : shown.query_image;
   if (const auto place = chosen_image ? chosen_image->grid.place(shown.chosen.token) : std::nullopt) {
     name = fmt::format("patch row {}, column {}", place->row, place->column);
   }
   exporting::TextFigure figure{
-      .title = shown.title, .subtitle = shown.settings, .style = shown.style, .session = shown.session};
+      .title = shown.title, .subtitle = shown.subtitle, .style = shown.style, .session = shown.session};
   if (!figure.subtitle.empty()) figure.subtitle += "; ";
   const std::string largest = view::format_number(largest_shade(shown), kMostFigureDigits);
   figure.subtitle +=

@@ -15,7 +15,7 @@ namespace headlight::app {
 /// A text shaded by what one of its tokens attends to, or by what attends to it.
 struct ShadedText {
   std::string title;
-  std::string settings = {};          ///< in front of what is shown; may be empty
+  std::string subtitle = {};          ///< in front of what is shown: settings; may be empty
   std::vector<RunningToken> queries;  ///< [token]
   std::vector<RunningToken> keys;     ///< of attention between two texts; empty: the queries are the keys
   std::optional<PatchImage> query_image = {}, key_image = {};  ///< whose patches the tokens of a side are

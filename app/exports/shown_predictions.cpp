@@ -1,22 +1,30 @@
 #include "app/exports/shown_predictions.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 
 namespace headlight::app {
 
-void add_bars(ShownPredictions& shown, std::span<const inference::Candidate> candidates,
-              const inference::Distribution& distribution) {
-  shown.bars.clear();
-  shown.rest = 1.0;
+void set_bars(exporting::PredictionsFigure& figure, std::span<const inference::Candidate> candidates,
+              const inference::Distribution& distribution, const inference::LanguageModel* model) {
+  figure.bars.clear();
+  figure.rest = 1.0;
   for (const inference::Candidate& candidate : candidates.first(std::min(candidates.size(), kMostFigureBars))) {
     const double chance = distribution.chances.at(candidate.id), probability = distribution.probabilities.at(candidate.id);
     const bool is_cut = chance <= 0.0 && probability > 0.0;
-    shown.bars.push_back({.id = candidate.id, .share = is_cut ? probability : chance, .is_cut = is_cut});
-    shown.rest = std::max(shown.rest - chance, 0.0);
+    figure.bars.push_back(
+        {.token = predicted_label(model, candidate.id), .share = is_cut ? probability : chance, .is_cut = is_cut});
+    figure.rest = std::max(figure.rest - chance, 0.0);
   }
+}
+
+void add_layer(exporting::PredictionsFigure& figure, std::uint32_t passed, std::uint32_t layers,
+               std::span<const inference::Candidate> candidates, const inference::LanguageModel* model) {
+  exporting::PredictionsFigure::Layer& row = figure.layers.emplace_back();
+  row.name = layer_label(passed, layers);
+  for (const inference::Candidate& candidate : candidates.first(std::min(candidates.size(), kFigureReadings)))
+    row.readings.push_back({.token = predicted_label(model, candidate.id), .probability = candidate.probability});
 }
 
 std::string layer_label(std::uint32_t passed, std::uint32_t layers) {
@@ -45,27 +53,6 @@ std::string distribution_in_words(const inference::Distribution& distribution, c
     text += fmt::format(" \u00B7 {} can be drawn", distribution.drawable);
   }
   return text;
-}
-
-exporting::PredictionsFigure predictions_figure(ShownPredictions shown, const inference::LanguageModel* model) {
-  exporting::PredictionsFigure figure{.title = std::move(shown.title),
-                                      .subtitle = std::move(shown.subtitle),
-                                      .bars = {},
-                                      .rest = shown.rest,
-                                      .layers = {},
-                                      .style = shown.style,
-                                      .session = std::move(shown.session)};
-  for (const ShownPredictions::Bar& bar : shown.bars) {
-    figure.bars.push_back({.token = predicted_label(model, bar.id), .share = bar.share, .is_cut = bar.is_cut});
-  }
-  for (const ShownPredictions::Layer& layer : shown.layers) {
-    exporting::PredictionsFigure::Layer& row =
-        figure.layers.emplace_back(exporting::PredictionsFigure::Layer{layer_label(layer.layer, shown.all_layers), {}});
-    for (const inference::Candidate& candidate : layer.candidates) {
-      row.readings.push_back({.token = predicted_label(model, candidate.id), .probability = candidate.probability});
-    }
-  }
-  return figure;
 }
 
 }  // namespace headlight::app

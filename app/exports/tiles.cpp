@@ -1,15 +1,16 @@
-#include "app/exports/tiles.h"
+#include "app/exports/export_plan.h"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "app/exports/figures.h"
 #include "app/quantities/evaluation.h"
 #include "core/atomic_file.h"
-#include "core/error.h"
 #include "core/json.h"
-#include "export/pixels_png.h"
+#include "export/heatmap_painter.h"
+#include "files/pixels.h"
 #include "view/color_map.h"
-#include "view/not_finite.h"
 #include "view/value_scale.h"
 
 namespace headlight::app {
@@ -17,17 +18,10 @@ namespace {
 
 using attention::Stage;
 
-constexpr std::uint32_t kMaskedLight = 0xFFEBEBEB, kMaskedDark = 0xFF2C2826;  // R | G << 8 | B << 16 | A << 24
+constexpr view::Rgb kMaskedLight{0xEB, 0xEB, 0xEB}, kMaskedDark{0x26, 0x28, 0x2C};
 
 /// Have its numbers both signs? Else they are weights or norms.
 bool is_signed(const TileQuery& matrix) { return quantity(matrix.quantity).colors == ColorKind::Diverging; }
-
-std::span<const std::uint32_t> colors_of(bool has_both_signs, const ExportOptions& options) {
-  if (has_both_signs) return view::table(view::ColorMap::BlueRed);
-  const Result<view::ColorMap> map = view::parse_color_map(options.color_map);
-  if (!map) throw Error(map.error());
-  return view::table(*map);
-}
 
 /// The largest finite value, or of signed stages the largest magnitude; masked scores without masked cells. 1 where there is
 /// none. The whole map passes through.
@@ -76,38 +70,32 @@ view::ValueLimits limits_of(const Runs& runs, const TileQuery& matrix, Stage sta
   return {.low = reach > 0.0F ? -reach : -1.0F, .high = reach > 0.0F ? reach : 1.0F};
 }
 
-/// Colours the cells of a tile, and says whether any of them has a value to show.
-bool paint(const attention::Tile& tile, bool has_both_signs, const view::ValueLimits& limits, const ExportOptions& options,
-           exporting::Pixels& pixels) {
+/// The tile's colours; nullopt: it has no value to show.
+std::optional<exporting::Pixels> paint(const attention::Tile& tile, bool has_both_signs, const view::ValueLimits& limits,
+                                       const ExportOptions& options) {
   const Stage stage = tile.request.stage;
-  const std::span<const std::uint32_t> colors = colors_of(has_both_signs, options);
-  const bool comes_after_mask = stage == Stage::Masked || stage == Stage::Weights;
-  const view::ScaleSpread spread = has_both_signs ? view::ScaleSpread::Linear : options.color_spread;
-  pixels = {.width = tile.request.columns, .height = tile.request.rows, .rgba = {}};
-  pixels.rgba.reserve(tile.values.size());
+  exporting::FigureMap map = exporting::make_map(tile);
+  if (stage != Stage::Masked && stage != Stage::Weights) map.masked.clear();  // it comes before the mask
   bool has_any = false;
-  for (std::size_t i = 0; i < tile.values.size(); ++i) {
-    const float value = tile.values[i];
-    const bool is_masked = comes_after_mask && !tile.masked.empty() && tile.masked[i] != 0;
-    const bool is_blank = is_masked && (value == 0.0F || !(value > view::kFillBelow));
-    has_any = has_any || !is_blank;
-    if (is_blank) {
-      pixels.rgba.push_back(options.is_dark ? kMaskedDark : kMaskedLight);
-    } else if (!std::isfinite(value)) {
-      pixels.rgba.push_back(view::kNotFinitePacked);
-    } else {
-      const float position = view::position_in(limits, spread, value);
-      const auto last = static_cast<float>(colors.size() - 1);
-      pixels.rgba.push_back(colors[static_cast<std::size_t>(std::lround(position * last))]);
-    }
+  for (std::uint32_t row = 0; row < map.rows && !has_any; ++row) {
+    for (std::uint32_t column = 0; column < map.columns && !has_any; ++column) has_any = !map.is_blank(row, column);
   }
-  return has_any;
+  if (!has_any) return std::nullopt;
+  const view::ValueScale scale{.kind = view::ScaleKind::Maximum,
+                               .low = limits.low,
+                               .high = limits.high,
+                               .spread = has_both_signs ? view::ScaleSpread::Linear : options.color_spread};
+  return exporting::color_values(map, scale, has_both_signs ? view::ColorMap::BlueRed : color_map_of(options),
+                                 options.is_dark ? kMaskedDark : kMaskedLight);
 }
 
 }  // namespace
 
-void write_matrix_tiles(const Runs& runs, const ExportBlocks& blocks, const MatrixRef& matrix, const ExportOptions& options,
-                        const std::filesystem::path& folder, const Checkpoint& checkpoint) {
+void write_matrix_tiles(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
+                        const std::filesystem::path& folder) {
+  const Runs runs = work.runs();
+  const ExportOptions& options = work.options;
+  const Checkpoint& checkpoint = work.checkpoint;
   const TileQuery whole = selected_matrix(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head);
   const double begin = looks_for_limits(whole, matrix.stage, options) ? 0.5 : 0.0;  // of the file's work
   const view::ValueLimits limits =
@@ -135,12 +123,12 @@ void write_matrix_tiles(const Runs& runs, const ExportBlocks& blocks, const Matr
       part.rows = rows;
       part.column += column;
       part.columns = std::min(kExportTileEdge, whole.columns - column);
-      exporting::Pixels pixels;
       const attention::Tile cells = evaluate({.run = runs.run, .reference = runs.reference, .norms = norms}, part,
                                              [&](std::size_t /*cells*/) { tell(); });
-      if (!paint(cells, is_signed(whole), limits, options, pixels)) continue;
+      const std::optional<exporting::Pixels> pixels = paint(cells, is_signed(whole), limits, options);
+      if (!pixels) continue;
       const std::string name = fmt::format("y{:03}_x{:03}.png", row / kExportTileEdge, column / kExportTileEdge);
-      write_file_atomically(folder / name, exporting::encode_png(pixels));
+      write_file_atomically(folder / name, exporting::encode_png(*pixels));
       index["tiles"].push_back({{"file", name}, {"y", row}, {"x", column}});
     }
   }

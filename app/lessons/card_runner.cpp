@@ -67,7 +67,7 @@ std::vector<std::string> check_lesson(const Lesson& lesson, EngineOptions option
     if (!tile || tile->values.size() != card.numbers->values.size()) {
       remark("the run has no such matrix as \"numbers\" names");
     } else if (!agree(*card.numbers, tile->values)) {
-      remark(verdict_of(*card.numbers, tile->values, true));
+      remark(verdict_of(*card.numbers, tile->values, {}));
     }
   }
   return remarks;

@@ -63,6 +63,7 @@ struct LessonCard {
   std::string title;
   std::vector<std::string> paragraphs;
   nlohmann::json opens = nlohmann::json::object();  ///< the state's fields that it sets, as in a session file
+  std::optional<std::string> second_text = {};      ///< what the card's text is compared with; empty: nothing
   std::string task;                                 ///< what to do, or a question; empty: only to read
   std::vector<LessonCondition> done = {};           ///< all of them complete the task
   std::vector<std::string> reveal = {};             ///< paragraphs that are shown once it is completed

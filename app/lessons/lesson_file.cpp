@@ -10,9 +10,9 @@
 #include "app/state/json_reader.h"
 #include "app/state/state_json.h"
 #include "app/state/state_names.h"
-#include "capture/image_file.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "files/image_file.h"
 
 namespace headlight::app {
 namespace {
@@ -277,15 +277,15 @@ std::shared_ptr<const exporting::Pixels> read_image(const JsonReader& reader, co
   const bool is_beside = !name.has_root_path() && std::ranges::find(name, fs::path("..")) == name.end();
   if (!is_beside)
     throw Error("{}: expected the name of a file beside the lesson's, found '{}'", reader.path("image"), name.string());
-  return std::make_shared<const exporting::Pixels>(capture::read_image_file(folder / name));
+  return std::make_shared<const exporting::Pixels>(files::read_image_file(folder / name));
 }
 
 /// `state`: as the cards before have left it; becomes the card's. `folder`: of the file.
 LessonCard read_card(const json& value, const std::string& path, const fs::path& folder, State& state) {
   const JsonReader reader(value, path);
   refuse_unknown(reader, value,
-                 {"title", "text", "opens", "task", "done", "reveal", "numbers", "image", "control", "matrix", "indices",
-                  "conceals", "notes"});
+                 {"title", "text", "opens", "second_text", "task", "done", "reveal", "numbers", "image", "control", "matrix",
+                  "indices", "conceals", "notes"});
   LessonCard card;
   card.title = text_of(reader, "title");
   card.paragraphs = texts_of(reader, "text");
@@ -296,10 +296,14 @@ LessonCard read_card(const json& value, const std::string& path, const fs::path&
     card.opens = *opens;
     find_model_beside(card.opens, folder);
   }
+  if (reader.find("second_text")) reader.read("second_text", card.second_text.emplace());
   try {
     open_card(card, state);
   } catch (const Error& error) {
     throw Error("{}: {}", reader.path("opens"), error.what());
+  }
+  if (card.second_text && !card.second_text->empty() && (is_notebook(state.source) || is_capture(state.source))) {
+    throw Error("{}: what the card opens has no text of its own to compare", reader.path("second_text"));
   }
   reader.read("task", card.task);
   if (const json* conditions = list_of(reader, "done")) {

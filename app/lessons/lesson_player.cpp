@@ -4,8 +4,13 @@
 #include <exception>
 #include <set>
 #include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/models/bundled_models.h"
+#include "app/state/comparison.h"
 #include "app/state/state_json.h"
 #include "core/error.h"
 
@@ -54,6 +59,27 @@ bool comes_before(const fs::path& a, const fs::path& b) {
   return std::pair(number(a), a) < std::pair(number(b), b);
 }
 
+/// Sets the card's settings.
+void open_settings(const LessonCard& card, State& state) {
+  if (card.opens.empty()) return;
+  State opened = state;
+  begin_source(opened, card.opens);
+  json patch = card.opens;
+  patch.erase("preset");
+  if (const auto model = patch.find("model"); model != patch.end() && model->is_object()) model->erase("path");
+  json merged = to_json(opened);
+  merged.merge_patch(patch);
+  // The masks of the card that opens a model are those of its training.
+  if (names_model(card.opens) && !card.opens.contains("model_masks")) merged["model_masks"] = merged["masks"];
+  const Result<State> read = state_from_json(merged);
+  if (!read) throw Error("{}", read.error());
+  State next = *read;
+  // What a file doesn't have: texts of sources that aren't shown.
+  if (!std::holds_alternative<Playground>(next.source)) next.kept.playground = opened.kept.playground;
+  if (!is_model(next.source)) next.kept.model = opened.kept.model;
+  state = std::move(next);
+}
+
 }  // namespace
 
 std::string preferred_language() {
@@ -99,23 +125,14 @@ std::vector<fs::path> lesson_folders() {
 }
 
 void open_card(const LessonCard& card, State& state) {
-  if (card.opens.empty()) return;
-  State opened = state;
-  begin_source(opened, card.opens);
-  json patch = card.opens;
-  patch.erase("preset");
-  if (const auto model = patch.find("model"); model != patch.end() && model->is_object()) model->erase("path");
-  json merged = to_json(opened);
-  merged.merge_patch(patch);
-  // The masks of the card that opens a model are those of its training.
-  if (names_model(card.opens) && !card.opens.contains("model_masks")) merged["model_masks"] = merged["masks"];
-  const Result<State> read = state_from_json(merged);
-  if (!read) throw Error("{}", read.error());
-  State next = *read;
-  // What a file doesn't have: texts of sources that aren't shown.
-  if (!std::holds_alternative<Playground>(next.source)) next.kept.playground = opened.kept.playground;
-  if (!is_model(next.source)) next.kept.model = opened.kept.model;
-  state = std::move(next);
+  open_settings(card, state);
+  if (!card.second_text) {
+    follow_second_text(state);
+  } else if (card.second_text->empty()) {
+    stop_comparing(state);
+  } else {
+    compare_with_text(state, *card.second_text);
+  }
 }
 
 bool ConditionStanding::is_answered_wrong() const {
@@ -179,6 +196,9 @@ std::string LessonPlayer::show_card(std::size_t card, State& state) {
     // A card that opens little builds on those before it.
     State opened = state;
     const std::vector<LessonCard>& cards = played().cards;
+    const bool is_compared_by_card =
+        std::ranges::any_of(cards, [](const LessonCard& any) { return any.second_text.has_value(); });
+    if (is_compared_by_card) stop_comparing(opened);  // going back, the later card's text isn't compared
     for (std::size_t i = 0; i <= card; ++i) open_card(cards[i], opened);
     state = std::move(opened);
   } catch (const std::exception& error) {
@@ -207,6 +227,23 @@ Aim LessonPlayer::aim() const {
           .matrix = card().matrix,
           .shows_indices = card().shows_indices,
           .conceals = card().conceals && !is_card_done_};
+}
+
+std::string LessonPlayer::departure(const State& state) const {
+  const RunInputs now = run_inputs(state), &opened = opened_inputs_;
+  const std::pair<bool, const char*> parts[] = {
+      {now.dropout.is_on() && !(now.dropout == opened.dropout),
+       opened.dropout.is_on() ? "dropout draws other numbers than the card's" : "dropout is on"},
+      {!now.dropout.is_on() && opened.dropout.is_on(), "dropout is off"},
+      {!(now.source == opened.source), "the model or its text isn't the card's any more"},
+      {!(now.masks == opened.masks), "the mask isn't the card's any more"},
+      {now.gains != opened.gains || now.patterns != opened.patterns || now.changes != opened.changes,
+       "heads or activations were changed"}};
+  std::vector<const char*> reasons;
+  for (const auto& [applies, reason] : parts) {
+    if (applies) reasons.push_back(reason);
+  }
+  return fmt::format("{}", fmt::join(reasons, ", and "));
 }
 
 bool LessonPlayer::explains_indices() const {

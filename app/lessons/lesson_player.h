@@ -64,8 +64,9 @@ class LessonPlayer {
   void answer(std::size_t condition, nlohmann::json value);
   /// What the open card points at; nothing without one.
   Aim aim() const;
-  /// Does the state compute what the card has opened, so that printed numbers are of the same model, mask and text?
-  bool computes_card(const State& state) const { return opened_inputs_ == run_inputs(state); }
+  /// Why the state computes something else than the card has opened, as a sentence's end: "dropout is on". Empty where it
+  /// computes the same, so that printed numbers are of the same model, mask and text.
+  std::string departure(const State& state) const;
   /// Goes up each time a card is opened.
   std::uint64_t openings() const { return openings_; }
   /// Is it the first card of the lesson that counts rows and columns?

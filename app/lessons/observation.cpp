@@ -80,9 +80,7 @@ json observe_largest_key(const LessonSubject& subject, const LessonRun& run) {
 json observe_metric(const LessonSubject& subject, const LessonRun& run) {
   if (!is_run_of_state(run)) return {};
   const HeadRef head = head_of(subject, run.state);
-  const AnalysisQuery query{.analysis = &kHeadMetricAnalysis,
-                            .block = {.kind = head.block.kind},
-                            .batch = subject.batch.value_or(run.state.selection.batch)};
+  const HeadMetricsQuestion query{.kind = head.block.kind, .batch = subject.batch.value_or(run.state.selection.batch)};
   run.queries.emplace_back(query);
   const Analysed* analysed = run.result.analysed(query);
   const auto* found = analysed && analysed->run == run.result.run ? analysed->as<HeadMetricsFound>() : nullptr;

@@ -35,7 +35,7 @@ bool agree(const PrintedNumbers& numbers, std::span<const float> computed) {
   return farthest_number(numbers, computed).difference <= numbers.tolerance();
 }
 
-std::string verdict_of(const PrintedNumbers& numbers, std::span<const float> computed, bool computes_card) {
+std::string verdict_of(const PrintedNumbers& numbers, std::span<const float> computed, std::string_view departure) {
   const auto [index, difference] = farthest_number(numbers, computed);
   if (difference <= numbers.tolerance()) {
     const bool is_rounding = !numbers.within && difference > 0.5 * std::pow(10.0, -numbers.decimals);
@@ -44,11 +44,9 @@ std::string verdict_of(const PrintedNumbers& numbers, std::span<const float> com
         "decimals.{}",
         difference, numbers.decimals, is_rounding ? " This device computes in float32, which has some seven digits." : "");
   }
-  if (!computes_card) {
-    return fmt::format(
-        "The printed numbers and Headlight's differ by {:.3g}: the model, its mask or its text isn't the "
-        "card's any more. Again brings it back.",
-        difference);
+  if (!departure.empty()) {
+    return fmt::format("The printed numbers and Headlight's differ by {:.3g}: {}. Again opens the card as it was.",
+                       difference, departure);
   }
   const auto columns = std::size_t{numbers.query.columns};
   return fmt::format(

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "app/lessons/lesson.h"
 
 namespace headlight::app {
@@ -7,8 +9,8 @@ namespace headlight::app {
 /// Do the run's numbers agree with the printed ones? NaN never does. `computed`: as many.
 bool agree(const PrintedNumbers& numbers, std::span<const float> computed);
 
-/// One sentence: do they agree, where don't they, and why. `computes_card`: the run is of the model, mask and text that the
-/// card opens, so that a number that differs is the file's.
-std::string verdict_of(const PrintedNumbers& numbers, std::span<const float> computed, bool computes_card);
+/// One sentence: do they agree, where don't they, and why. `departure`: LessonPlayer::departure(); empty: a number that
+/// differs is the file's.
+std::string verdict_of(const PrintedNumbers& numbers, std::span<const float> computed, std::string_view departure);
 
 }  // namespace headlight::app

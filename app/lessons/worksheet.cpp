@@ -2,7 +2,6 @@
 
 #include "app/lessons/card_runner.h"
 #include "export/drawing.h"
-#include "export/text_layout.h"
 #include "export/text_metrics.h"
 
 namespace headlight::app {
@@ -98,7 +97,7 @@ class Paper {
         for (const Mark& mark : marks) mark(canvas);
       });
     }
-    return exporting::encode_pages({kWidth, kHeight}, {.title = title_}, pages);
+    return exporting::draw_pdf({kWidth, kHeight}, {.title = title_}, pages);
   }
 
  private:

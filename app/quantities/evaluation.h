@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/quantities/head_norms.h"
+#include "app/quantities/task.h"
 #include "app/quantities/tile_query.h"
 #include "attention/stage.h"
 #include "inference/counterparts.h"
@@ -30,33 +31,44 @@ struct EvaluationSubject {
   Side run = {};
   Side reference = {};  ///< without a network where there is none
   std::shared_ptr<HeadNormsCache> norms = {};
+  WhichRun of = WhichRun::Newest;                 ///< `run`, whose tiles are read
+  std::size_t most_cells = std::size_t{1} << 20;  ///< of one step, about; at least one row of squares, or one head's strip
 };
 
-/// A tile of a quantity while it is made from tiles of runs, some at a time: the caller of next() decides how long the
-/// device works at once, and which other tiles are evaluated in the same submission.
-class Evaluation {
- public:
-  /// Of which run something is asked: the newest, or the one that it is compared with; by the newest run's token positions,
-  /// or by its own.
-  enum class Of : std::uint8_t { Run, Reference, ReferenceItself };
-  /// Tiles of one run.
-  struct Step {
-    Of of = Of::Run;
-    std::vector<attention::TileRequest> requests;
-  };
-
-  virtual ~Evaluation() = default;
-  /// What is needed next: at least one tile, of about `most_cells` cells in all. Not once it is done.
-  virtual Step next(std::size_t most_cells) = 0;
-  /// Takes the answers to the last step, in its order.
-  virtual void take(std::vector<attention::Tile> tiles) = 0;
-  virtual bool is_done() const = 0;
-  /// Once, when it is done. Its request is the query's rectangle of the quantity's stage.
-  virtual attention::Tile result() = 0;
-};
+/// A tile of a quantity while it is made from tiles of runs. Its request is the query's rectangle of the quantity's stage.
+using Evaluation = Task<attention::Tile>;
 
 /// Evaluation of a tile that a run has as it is.
-std::unique_ptr<Evaluation> begin_stage(const TileQuery& query, const EvaluationSubject& subject);
+Evaluation stage_tile(const TileQuery& query, const EvaluationSubject& subject);
+
+/// Evaluation of run − reference, of the base of the query's quantity. Where the base pools by the maximum, both runs'
+/// exact cells are compared, and a square shows its difference that is farthest from 0; other stages pool by the mean, and
+/// so the difference of both means is the mean difference.
+///
+/// A cell is masked where it is masked in both runs. Where its query or key has no counterpart in the reference's text
+/// (EvaluationSubject::Side::pairs), it is NaN and masked; before the mask those cells alone are masked. Of a cell that
+/// only one of them masks, the difference of
+/// masked scores has the fill in it and may be infinite. There are no row statistics: row_max and row_sum are empty.
+Evaluation difference_tile(const TileQuery& query, const EvaluationSubject& subject);
+
+/// Evaluation of the base of the query's quantity, of the reference alone.
+Evaluation baseline_tile(const TileQuery& query, const EvaluationSubject& subject);
+
+/// Evaluation of the exact mean of several heads' weights, kMeanOfLayer or kMeanOfKind: strips of whole rows come from the
+/// device head by head and are added up in double precision on the host; pooling comes
+/// last. A head whose row sees no key counts as zeros.
+///
+/// The tile's row_sum is 1 / the largest mean weight of the whole row, as for one head; row_max is 0. A cell is masked where
+/// it is masked in all heads.
+Evaluation head_mean_tile(const TileQuery& query, const EvaluationSubject& subject);
+
+/// Evaluation of kNorms, kNormsOfLayer and kNormsOfKind: of one head or as the mean of several
+///   norm(i, j) = |gain| · weight(i, j) · ‖v_j W_O‖
+/// with the product of the factors by which interventions scale the head's output; vectors that they add to it belong to no
+/// key. Weights and values come from the device, the norms of v_j W_O from HeadNormsCache. Every cell is computed before
+/// cells are pooled, so a square shows the largest or the mean of its norms, exactly. There are no row statistics: row_max
+/// and row_sum are empty.
+Evaluation norms_tile(const TileQuery& query, const EvaluationSubject& subject);
 
 /// What quantities are evaluated of.
 struct Runs {
@@ -82,5 +94,8 @@ std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuer
 std::size_t end_of_group(std::span<const TileQuery> queries, std::size_t first);
 
 BlockShapes shapes_of(const inference::Run& run);
+
+/// The subject whose run is the reference.
+EvaluationSubject reference_of(const EvaluationSubject& subject);
 
 }  // namespace headlight::app

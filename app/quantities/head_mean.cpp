@@ -1,10 +1,9 @@
-#include "app/quantities/head_mean.h"
+#include "app/quantities/evaluation.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -40,160 +39,120 @@ struct SummedHead {
   std::shared_ptr<HeadNorms> norms = {};  ///< null: the weights themselves count
 };
 
-/// The mean over sources of their weights, or of weights times norms.
-class MeanOfHeads final : public Evaluation {
- public:
-  MeanOfHeads(const TileQuery& query, const EvaluationSubject& subject, std::vector<SummedHead> sources);
+/// Rows of a mean while it is summed up.
+struct Strip {
+  std::uint32_t row = 0, rows = 0;        ///< of the matrix
+  std::uint32_t column = 0, columns = 0;  ///< means of weights need whole rows for their statistics
+  std::vector<double> sums;               ///< [rows, columns]
+  std::vector<std::uint8_t> masked;       ///< [rows, columns], 1: in all heads so far
 
-  Step next(std::size_t most_cells) override;
-  void take(std::vector<attention::Tile> tiles) override;
-  bool is_done() const override { return row_ >= tile_.request.row + tile_.request.rows; }
-  attention::Tile result() override { return std::move(tile_); }
-
- private:
-  struct MissingValues {
-    const SummedHead* source = nullptr;
-    HeadNorms::Piece piece;
-  };
-  std::optional<MissingValues> missing_values() const;
-  void begin_strip();
+  Strip(const attention::TileRequest& whole, std::uint32_t first_row, std::uint32_t first_column, std::uint32_t width);
   void add(const SummedHead& source, const attention::Tile& head);
-  void add_row_statistics();
-  void end_strip();
-
-  attention::Tile tile_;
-  std::vector<SummedHead> sources_;
-  std::map<model::BlockRef, std::uint32_t> widths_;  ///< d_v
-  bool has_norms_ = false;
-  std::uint32_t column_ = 0, columns_ = 0;  ///< of strips: means of weights need whole rows for their statistics
-  std::uint32_t row_ = 0;                   ///< first row of the strip that is being added up
-  std::uint32_t rows_ = 0;                  ///< of the strip
-  std::size_t added_ = 0;                   ///< sources that are in the sums
-  std::vector<double> sums_;                ///< [rows, columns]
-  std::vector<std::uint8_t> masked_;        ///< [rows, columns], 1: in all heads so far
+  void add_row_statistics(double heads, attention::Tile& tile) const;
+  /// Pools the means, which are sums of so many heads.
+  void end(double heads, attention::Tile& tile) const;
 };
 
-MeanOfHeads::MeanOfHeads(const TileQuery& query, const EvaluationSubject& subject, std::vector<SummedHead> sources)
-    : sources_(std::move(sources)) {
-  tile_.request = stage_request(query);
-  if (sources_.empty()) throw Error("there is no head to take the mean of");
-  for (const SummedHead& source : sources_) widths_[source.block] = subject.shapes.at(source.block).d_v;
-  has_norms_ = sources_.front().norms != nullptr;
-  column_ = has_norms_ ? query.column : 0;
-  columns_ = has_norms_ ? query.columns : subject.shapes.at(query.block).keys;
-  row_ = query.row;
-  begin_strip();
+Strip::Strip(const attention::TileRequest& whole, std::uint32_t first_row, std::uint32_t first_column, std::uint32_t width)
+    : row(first_row), column(first_column), columns(width) {
+  const std::uint32_t pools = std::max(kMeanStripCells / std::max(columns, 1U) / whole.pool, 1U);
+  rows = std::min(pools * whole.pool, whole.row + whole.rows - row);
+  sums.assign(std::size_t{rows} * columns, 0.0);
+  masked.assign(sums.size(), 1);
 }
 
-void MeanOfHeads::begin_strip() {
-  const attention::TileRequest& request = tile_.request;
-  const std::uint32_t pools = std::max(kMeanStripCells / std::max(columns_, 1U) / request.pool, 1U);
-  rows_ = std::min(pools * request.pool, request.row + request.rows - row_);
-  added_ = 0;
-  sums_.assign(std::size_t{rows_} * columns_, 0.0);
-  masked_.assign(sums_.size(), 1);
-}
-
-std::optional<MeanOfHeads::MissingValues> MeanOfHeads::missing_values() const {
-  for (const SummedHead& source : sources_) {
-    if (!source.norms) continue;
-    const auto piece = source.norms->missing(column_, column_ + columns_);
-    if (piece) return MissingValues{.source = &source, .piece = *piece};
-  }
-  return std::nullopt;
-}
-
-Evaluation::Step MeanOfHeads::next(std::size_t most_cells) {
-  Step step;
-  const attention::TileRequest any{.batch = tile_.request.batch, .pool = 1};
-  if (const auto missing = missing_values()) {
-    attention::TileRequest values = any;
-    values.block = missing->source->block;
-    values.head = missing->source->head;
-    values.stage = attention::Stage::V;
-    values.row = missing->piece.first;
-    values.rows = missing->piece.count;
-    values.columns = widths_.at(values.block);
-    step.requests.push_back(values);
-    return step;
-  }
-  const std::size_t count =
-      std::clamp<std::size_t>(most_cells / std::max<std::size_t>(sums_.size(), 1), 1, sources_.size() - added_);
-  for (const SummedHead& source : std::span(sources_).subspan(added_, count)) {
-    attention::TileRequest weights = any;
-    weights.block = source.block;
-    weights.head = source.head;
-    weights.stage = attention::Stage::Weights;
-    weights.row = row_;
-    weights.rows = rows_;
-    weights.column = column_;
-    weights.columns = columns_;
-    step.requests.push_back(weights);
-  }
-  return step;
-}
-
-void MeanOfHeads::take(std::vector<attention::Tile> tiles) {
-  if (tiles.front().request.stage == attention::Stage::V) {
-    const attention::TileRequest& read = tiles.front().request;
-    const auto source = std::ranges::find_if(
-        sources_, [&](const SummedHead& one) { return one.block == read.block && one.head == read.head; });
-    return source->norms->take({.first = read.row, .count = read.rows}, tiles.front().values);
-  }
-  for (const attention::Tile& head : tiles) add(sources_[added_++], head);
-  if (added_ < sources_.size()) return;
-  end_strip();
-  row_ += rows_;
-  if (!is_done()) begin_strip();
-}
-
-void MeanOfHeads::add(const SummedHead& source, const attention::Tile& head) {
-  for (std::uint32_t row = 0; row < rows_; ++row) {
-    for (std::uint32_t column = 0; column < columns_; ++column) {
-      const std::size_t cell = std::size_t{row} * columns_ + column;
+void Strip::add(const SummedHead& source, const attention::Tile& head) {
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    for (std::uint32_t c = 0; c < columns; ++c) {
+      const std::size_t cell = std::size_t{r} * columns + c;
       const double weight = double{head.values[cell]};
-      const double factor =
-          source.norms && weight != 0.0 ? source.gain * source.norms->norm(row_ + row, column_ + column) : 1.0;
-      sums_[cell] += weight * factor;
-      if (head.masked.empty() || head.masked[cell] == 0) masked_[cell] = 0;
+      const double factor = source.norms && weight != 0.0 ? source.gain * source.norms->norm(row + r, column + c) : 1.0;
+      sums[cell] += weight * factor;
+      if (head.masked.empty() || head.masked[cell] == 0) masked[cell] = 0;
     }
   }
 }
 
-void MeanOfHeads::add_row_statistics() {
-  const auto heads = static_cast<double>(sources_.size());
-  for (std::uint32_t row = 0; row < rows_; ++row) {
-    const auto begin = sums_.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * columns_);
-    const double largest = *std::max_element(begin, begin + columns_) / heads;
-    tile_.row_max.push_back(0.0F);
-    tile_.row_sum.push_back(largest > 0.0 ? static_cast<float>(1.0 / largest) : 0.0F);
+void Strip::add_row_statistics(double heads, attention::Tile& tile) const {
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    const auto begin = sums.begin() + static_cast<std::ptrdiff_t>(std::size_t{r} * columns);
+    const double largest = *std::max_element(begin, begin + columns) / heads;
+    tile.row_max.push_back(0.0F);
+    tile.row_sum.push_back(largest > 0.0 ? static_cast<float>(1.0 / largest) : 0.0F);
   }
 }
 
-void MeanOfHeads::end_strip() {
-  const attention::TileRequest& request = tile_.request;
-  const auto heads = static_cast<double>(sources_.size());
-  if (!has_norms_) add_row_statistics();
-  const std::uint32_t first_column = request.column - column_, end_column = first_column + request.columns;
-  for (std::uint32_t row = 0; row < rows_; row += request.pool) {
-    for (std::uint32_t column = first_column; column < end_column; column += request.column_pool()) {
+void Strip::end(double heads, attention::Tile& tile) const {
+  const attention::TileRequest& request = tile.request;
+  const std::uint32_t first_column = request.column - column, end_column = first_column + request.columns;
+  for (std::uint32_t top = 0; top < rows; top += request.pool) {
+    for (std::uint32_t left = first_column; left < end_column; left += request.column_pool()) {
       double largest = 0.0, sum = 0.0;
       std::uint32_t cells = 0;
       bool is_masked = true;
-      for (std::uint32_t r = row; r < std::min(row + request.pool, rows_); ++r) {
-        for (std::uint32_t c = column; c < std::min(column + request.column_pool(), end_column); ++c) {
-          const std::size_t cell = std::size_t{r} * columns_ + c;
-          if (!(sums_[cell] <= largest) && !std::isnan(largest)) largest = sums_[cell];  // a NaN stays
-          sum += sums_[cell];
+      for (std::uint32_t r = top; r < std::min(top + request.pool, rows); ++r) {
+        for (std::uint32_t c = left; c < std::min(left + request.column_pool(), end_column); ++c) {
+          const std::size_t cell = std::size_t{r} * columns + c;
+          if (!(sums[cell] <= largest) && !std::isnan(largest)) largest = sums[cell];  // a NaN stays
+          sum += sums[cell];
           ++cells;
-          is_masked = is_masked && masked_[cell] != 0;
+          is_masked = is_masked && masked[cell] != 0;
         }
       }
       const double value = request.pooling == attention::Pooling::Mean ? sum / cells : largest;
-      tile_.values.push_back(static_cast<float>(value / heads));
-      tile_.masked.push_back(is_masked ? 1 : 0);
+      tile.values.push_back(static_cast<float>(value / heads));
+      tile.masked.push_back(is_masked ? 1 : 0);
     }
   }
+}
+
+/// The mean over sources of their weights, or of weights times norms.
+Evaluation mean_of(TileQuery query, EvaluationSubject subject, std::vector<SummedHead> sources) {
+  if (sources.empty()) throw Error("there is no head to take the mean of");
+  attention::Tile tile;
+  tile.request = stage_request(query);
+  const bool has_norms = sources.front().norms != nullptr;
+  const std::uint32_t column = has_norms ? query.column : 0;
+  const std::uint32_t columns = has_norms ? query.columns : subject.shapes.at(query.block).keys;
+  for (const SummedHead& source : sources) {
+    const auto missing = [&] { return source.norms ? source.norms->missing(column, column + columns) : std::nullopt; };
+    while (const auto piece = missing()) {
+      Reads reads{.of = subject.of};
+      reads.tiles.push_back({.block = source.block,
+                             .batch = query.batch,
+                             .head = source.head,
+                             .stage = attention::Stage::V,
+                             .row = piece->first,
+                             .rows = piece->count,
+                             .columns = subject.shapes.at(source.block).d_v});
+      const Answers read = co_await std::move(reads);
+      source.norms->take(*piece, read.tiles.front().values);
+    }
+  }
+  const auto heads = static_cast<double>(sources.size());
+  for (std::uint32_t row = query.row; row < query.row + query.rows;) {
+    Strip strip(tile.request, row, column, columns);
+    const std::size_t at_once = std::max<std::size_t>(subject.most_cells / std::max<std::size_t>(strip.sums.size(), 1), 1);
+    for (std::size_t first = 0; first < sources.size();) {
+      Reads reads{.of = subject.of};
+      for (std::size_t at = first; at < std::min(first + at_once, sources.size()); ++at) {
+        reads.tiles.push_back({.block = sources[at].block,
+                               .batch = query.batch,
+                               .head = sources[at].head,
+                               .stage = attention::Stage::Weights,
+                               .row = row,
+                               .rows = strip.rows,
+                               .column = column,
+                               .columns = columns});
+      }
+      const Answers read = co_await std::move(reads);
+      for (const attention::Tile& head : read.tiles) strip.add(sources[first++], head);
+    }
+    if (!has_norms) strip.add_row_statistics(heads, tile);
+    strip.end(heads, tile);
+    row += strip.rows;
+  }
+  co_return tile;
 }
 
 /// The heads that the quantity is the mean of: all of the query's kind or block, or the query's own.
@@ -210,11 +169,11 @@ std::vector<SummedHead> sources_of(const TileQuery& query, const BlockShapes& sh
 
 }  // namespace
 
-std::unique_ptr<Evaluation> begin_head_mean(const TileQuery& query, const EvaluationSubject& subject) {
-  return std::make_unique<MeanOfHeads>(query, subject, sources_of(query, subject.shapes));
+Evaluation head_mean_tile(const TileQuery& query, const EvaluationSubject& subject) {
+  return mean_of(query, subject, sources_of(query, subject.shapes));
 }
 
-std::unique_ptr<Evaluation> begin_norms(const TileQuery& query, const EvaluationSubject& subject) {
+Evaluation norms_tile(const TileQuery& query, const EvaluationSubject& subject) {
   const EvaluationSubject::Side& run = subject.run;
   if (!run.network) throw Error("{} need a run", quantity(query.quantity).title);
   std::vector<SummedHead> sources = sources_of(query, subject.shapes);
@@ -223,7 +182,7 @@ std::unique_ptr<Evaluation> begin_norms(const TileQuery& query, const Evaluation
     source.norms = subject.norms->find(run.network, source.block, query.batch, source.head, run.versions.at(source.block),
                                        subject.shapes.at(source.block));
   }
-  return std::make_unique<MeanOfHeads>(query, subject, std::move(sources));
+  return mean_of(query, subject, std::move(sources));
 }
 
 }  // namespace headlight::app

@@ -94,36 +94,6 @@ class Division {
   TileParts parts_;
 };
 
-/// Evaluates the missing parts of a tile, one after another.
-class PartsEvaluation final : public Evaluation {
- public:
-  PartsEvaluation(const TileQuery& query, const EvaluationSubject& subject,
-                  std::vector<std::shared_ptr<const attention::Tile>> known, const std::vector<TileQuery>& missing)
-      : query_(query), parts_(std::move(known)) {
-    for (const TileQuery& part : missing) rest_.push_back(quantity(part.quantity).begin(part, subject));
-  }
-
-  Step next(std::size_t most_cells) override { return rest_[at_]->next(most_cells); }
-  void take(std::vector<attention::Tile> tiles) override {
-    rest_[at_]->take(std::move(tiles));
-    if (rest_[at_]->is_done()) parts_.push_back(std::make_shared<const attention::Tile>(rest_[at_++]->result()));
-  }
-  bool is_done() const override { return at_ == rest_.size(); }
-  attention::Tile result() override {
-    std::vector<const attention::Tile*> parts;
-    for (const auto& part : parts_) parts.push_back(part.get());
-    std::ranges::sort(parts, {},
-                      [](const attention::Tile* part) { return std::pair(part->request.row, part->request.column); });
-    return reduce(query_, parts);
-  }
-
- private:
-  TileQuery query_;
-  std::vector<std::shared_ptr<const attention::Tile>> parts_;
-  std::vector<std::unique_ptr<Evaluation>> rest_;
-  std::size_t at_ = 0;
-};
-
 }  // namespace
 
 TileQuery tile_query(const TileQuery& map, std::uint32_t rows, std::uint32_t columns, const MapTile& tile) {
@@ -206,10 +176,17 @@ attention::Tile reduce(const TileQuery& query, const std::vector<const attention
   return tile;
 }
 
-std::unique_ptr<Evaluation> begin_from_parts(const TileQuery& query, const EvaluationSubject& subject,
-                                             std::vector<std::shared_ptr<const attention::Tile>> known,
-                                             const std::vector<TileQuery>& missing) {
-  return std::make_unique<PartsEvaluation>(query, subject, std::move(known), missing);
+Evaluation tile_from_parts(TileQuery query, EvaluationSubject subject,
+                           std::vector<std::shared_ptr<const attention::Tile>> known, std::vector<TileQuery> missing) {
+  for (const TileQuery& part : missing) {
+    attention::Tile tile = co_await quantity(part.quantity).evaluate(part, subject);
+    known.push_back(std::make_shared<const attention::Tile>(std::move(tile)));
+  }
+  std::vector<const attention::Tile*> parts;
+  for (const auto& part : known) parts.push_back(part.get());
+  std::ranges::sort(parts, {},
+                    [](const attention::Tile* part) { return std::pair(part->request.row, part->request.column); });
+  co_return reduce(query, parts);
 }
 
 }  // namespace headlight::app

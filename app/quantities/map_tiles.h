@@ -47,8 +47,7 @@ TileParts parts_of(const TileQuery& query, std::uint32_t rows, std::uint32_t col
 attention::Tile reduce(const TileQuery& query, const std::vector<const attention::Tile*>& parts);
 
 /// Evaluation of a tile of which some parts are known: the `missing` ones are evaluated, and all of them reduced.
-std::unique_ptr<Evaluation> begin_from_parts(const TileQuery& query, const EvaluationSubject& subject,
-                                             std::vector<std::shared_ptr<const attention::Tile>> known,
-                                             const std::vector<TileQuery>& missing);
+Evaluation tile_from_parts(TileQuery query, EvaluationSubject subject,
+                           std::vector<std::shared_ptr<const attention::Tile>> known, std::vector<TileQuery> missing);
 
 }  // namespace headlight::app

@@ -3,7 +3,6 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,7 +15,8 @@
 
 namespace headlight::app {
 
-class Evaluation;
+template <typename Result>
+class Task;
 struct EvaluationSubject;
 struct TileQuery;
 
@@ -31,9 +31,8 @@ enum class Axis : std::uint8_t {
 
 /// How values become colours.
 enum class ColorKind : std::uint8_t {
-  Sequential,   ///< from 0 up
-  Diverging,    ///< both signs alike, 0 in the middle
-  Categorical,  ///< numbers of classes
+  Sequential,  ///< from 0 up
+  Diverging,   ///< both signs alike, 0 in the middle
 };
 
 /// Whose colour a matrix has in the interface.
@@ -94,8 +93,7 @@ struct Quantity {
   std::optional<QuantityId> base = {};  ///< of a difference of two runs, or of the baseline alone: of what
   bool is_of_baseline = false;          ///< the baseline's numbers of `base`, instead of a difference
   std::string (*formula)(const FormulaSubject& subject) = nullptr;
-  /// Begins to evaluate a tile of it.
-  std::unique_ptr<Evaluation> (*begin)(const TileQuery& query, const EvaluationSubject& subject) = nullptr;
+  Task<attention::Tile> (*evaluate)(const TileQuery& query, const EvaluationSubject& subject) = nullptr;  ///< a tile of it
 
   /// [rows, columns] of one matrix; nullopt where the block has none.
   std::optional<inference::BlockShape::Extent> shape(const inference::BlockShape& block) const {

@@ -1,12 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "app/quantities/difference.h"
 #include "app/quantities/evaluation.h"
 #include "app/quantities/formulas.h"
-#include "app/quantities/head_mean.h"
 #include "app/quantities/quantity.h"
 
 namespace headlight::app {
@@ -14,174 +13,67 @@ namespace {
 
 using attention::Stage;
 
+/// What is particular to each stage, in their order.
+struct StageLine {
+  const char *title, *symbol, *figure_title, *value_title, *unit;
+  Axis rows;
+  const char* width;
+  Role role;
+  std::string (*formula)(const FormulaSubject& subject);
+};
+constexpr std::array<StageLine, attention::kStages> kStageLines = {{
+    {"residual stream", "x", "residual stream x", "residual stream", "", Axis::Token, "d_{model}", Role::Input,
+     formulas::residual},
+    {"input", "X", "input X", "input", "", Axis::Token, "d_{model}", Role::Input, formulas::x},
+    {"queries", "Q", "queries Q", "query vector", "", Axis::Token, "d_k", Role::Query, formulas::q},
+    {"keys", "K", "keys K", "key vector", "", Axis::KeyToken, "d_k", Role::Key, formulas::k},
+    {"values", "V", "values V", "value vector", "", Axis::KeyToken, "d_v", Role::Value, formulas::v},
+    {"scores", "S", "raw scores Q·Kᵀ", "score q · k", "score", Axis::Query, "", Role::Output, formulas::scores},
+    {"scaled scores", "scaled", "scaled scores", "scaled score", "score", Axis::Query, "", Role::Output, formulas::scaled},
+    {"masked scores", "masked", "masked scores", "masked score", "score", Axis::Query, "", Role::Output, formulas::masked},
+    {"attention weights", "A", "attention weights", "attention weight", "weight", Axis::Query, "", Role::Output,
+     formulas::weights},
+    {"head output", "H", "head's output", "head output", "", Axis::Token, "d_v", Role::Output, formulas::heads},
+    {"merged heads", "M", "merged heads", "merged heads", "", Axis::Token, "h·d_v", Role::Output, formulas::merged},
+    {"output", "Y", "output", "output", "", Axis::Token, "d_{model}", Role::Output, formulas::output},
+    {"residual + attention", "r", "residual + attention r", "residual + attention", "", Axis::Token, "d_{model}",
+     Role::Input, formulas::attention_sum},
+    {"after attention", "y", "residual stream after attention y", "residual stream", "", Axis::Token, "d_{model}",
+     Role::Input, formulas::attended},
+    {"feed-forward input", "n", "feed-forward input n", "feed-forward input", "", Axis::Token, "d_{model}", Role::Input,
+     formulas::ffn_input},
+    {"gate", "g", "gate before its activation g", "gate", "", Axis::Token, "d_{ff}", Role::Output, formulas::ffn_gate},
+    {"hidden layer", "h", "hidden layer before its activation h", "hidden layer", "", Axis::Token, "d_{ff}", Role::Output,
+     formulas::ffn_hidden},
+    {"activated", "a", "hidden layer after its activation a", "activated hidden layer", "", Axis::Token, "d_{ff}",
+     Role::Output, formulas::ffn_active},
+    {"feed-forward output", "m", "feed-forward output m", "feed-forward output", "", Axis::Token, "d_{model}", Role::Output,
+     formulas::ffn_output},
+    {"residual + feed-forward", "s", "residual + feed-forward s", "residual + feed-forward", "", Axis::Token, "d_{model}",
+     Role::Input, formulas::ffn_sum},
+    {"next layer's input", "x'", "next layer's input x'", "residual stream", "", Axis::Token, "d_{model}", Role::Input,
+     formulas::next},
+}};
+
 std::vector<Quantity> stages() {
-  std::vector<Quantity> lines = {
-      {.title = "residual stream",
-       .symbol = "x",
-       .figure_title = "residual stream x",
-       .value_title = "residual stream",
-       .rows = Axis::Token,
-       .width = "d_{model}",
-       .role = Role::Input,
-       .formula = formulas::residual},
-      {.title = "input",
-       .symbol = "X",
-       .figure_title = "input X",
-       .value_title = "input",
-       .rows = Axis::Token,
-       .width = "d_{model}",
-       .role = Role::Input,
-       .formula = formulas::x},
-      {.title = "queries",
-       .symbol = "Q",
-       .figure_title = "queries Q",
-       .value_title = "query vector",
-       .rows = Axis::Token,
-       .width = "d_k",
-       .role = Role::Query,
-       .formula = formulas::q},
-      {.title = "keys",
-       .symbol = "K",
-       .figure_title = "keys K",
-       .value_title = "key vector",
-       .rows = Axis::KeyToken,
-       .width = "d_k",
-       .role = Role::Key,
-       .formula = formulas::k},
-      {.title = "values",
-       .symbol = "V",
-       .figure_title = "values V",
-       .value_title = "value vector",
-       .rows = Axis::KeyToken,
-       .width = "d_v",
-       .role = Role::Value,
-       .formula = formulas::v},
-      {.title = "scores",
-       .symbol = "S",
-       .figure_title = "raw scores Q·Kᵀ",
-       .value_title = "score q · k",
-       .unit = "score",
-       .formula = formulas::scores},
-      {.title = "scaled scores",
-       .symbol = "scaled",
-       .figure_title = "scaled scores",
-       .value_title = "scaled score",
-       .unit = "score",
-       .formula = formulas::scaled},
-      {.title = "masked scores",
-       .symbol = "masked",
-       .figure_title = "masked scores",
-       .value_title = "masked score",
-       .unit = "score",
-       .formula = formulas::masked},
-      {.title = "attention weights",
-       .symbol = "A",
-       .figure_title = "attention weights",
-       .value_title = "attention weight",
-       .unit = "weight",
-       .colors = ColorKind::Sequential,
-       .formula = formulas::weights},
-      {.title = "head output",
-       .symbol = "H",
-       .figure_title = "head's output",
-       .value_title = "head output",
-       .rows = Axis::Token,
-       .width = "d_v",
-       .formula = formulas::heads},
-      {.title = "merged heads",
-       .symbol = "M",
-       .figure_title = "merged heads",
-       .value_title = "merged heads",
-       .rows = Axis::Token,
-       .width = "h·d_v",
-       .formula = formulas::merged},
-      {.title = "output",
-       .symbol = "Y",
-       .figure_title = "output",
-       .value_title = "output",
-       .rows = Axis::Token,
-       .width = "d_{model}",
-       .formula = formulas::output},
-      {.title = "residual + attention",
-       .symbol = "r",
-       .figure_title = "residual + attention r",
-       .value_title = "residual + attention",
-       .rows = Axis::Token,
-       .width = "d_{model}",
-       .role = Role::Input,
-       .formula = formulas::attention_sum},
-      {.title = "after attention",
-       .symbol = "y",
-       .figure_title = "residual stream after attention y",
-       .value_title = "residual stream",
-       .rows = Axis::Token,
-       .width = "d_{model}",
-       .role = Role::Input,
-       .formula = formulas::attended},
-      {.title = "feed-forward input",
-       .symbol = "n",
-       .figure_title = "feed-forward input n",
-       .value_title = "feed-forward input",
-       .rows = Axis::Token,
-       .width = "d_{model}",
-       .role = Role::Input,
-       .formula = formulas::ffn_input},
-      {.title = "gate",
-       .symbol = "g",
-       .figure_title = "gate before its activation g",
-       .value_title = "gate",
-       .rows = Axis::Token,
-       .width = "d_{ff}",
-       .role = Role::Output,
-       .formula = formulas::ffn_gate},
-      {.title = "hidden layer",
-       .symbol = "h",
-       .figure_title = "hidden layer before its activation h",
-       .value_title = "hidden layer",
-       .rows = Axis::Token,
-       .width = "d_{ff}",
-       .role = Role::Output,
-       .formula = formulas::ffn_hidden},
-      {.title = "activated",
-       .symbol = "a",
-       .figure_title = "hidden layer after its activation a",
-       .value_title = "activated hidden layer",
-       .rows = Axis::Token,
-       .width = "d_{ff}",
-       .role = Role::Output,
-       .formula = formulas::ffn_active},
-      {.title = "feed-forward output",
-       .symbol = "m",
-       .figure_title = "feed-forward output m",
-       .value_title = "feed-forward output",
-       .rows = Axis::Token,
-       .width = "d_{model}",
-       .role = Role::Output,
-       .formula = formulas::ffn_output},
-      {.title = "residual + feed-forward",
-       .symbol = "s",
-       .figure_title = "residual + feed-forward s",
-       .value_title = "residual + feed-forward",
-       .rows = Axis::Token,
-       .width = "d_{model}",
-       .role = Role::Input,
-       .formula = formulas::ffn_sum},
-      {.title = "next layer's input",
-       .symbol = "x'",
-       .figure_title = "next layer's input x'",
-       .value_title = "residual stream",
-       .rows = Axis::Token,
-       .width = "d_{model}",
-       .role = Role::Input,
-       .formula = formulas::next},
-  };
-  for (std::size_t index = 0; index < lines.size(); ++index) {
-    Quantity& line = lines[index];
-    line.stage = static_cast<Stage>(index);
+  std::vector<Quantity> lines;
+  for (const StageLine& of : kStageLines) {
+    Quantity& line = lines.emplace_back();
+    line.stage = static_cast<Stage>(lines.size() - 1);
     line.id = attention::to_string(line.stage);
+    line.title = of.title;
+    line.symbol = of.symbol;
+    line.figure_title = of.figure_title;
+    line.value_title = of.value_title;
+    line.unit = of.unit;
+    line.rows = of.rows;
     line.columns = line.is_map() ? Axis::Key : Axis::Feature;
+    line.width = of.width;
+    line.colors = line.stage == Stage::Weights ? ColorKind::Sequential : ColorKind::Diverging;
+    line.role = of.role;
     line.scope = attention::is_per_head(line.stage) ? Scope::Head : Scope::Block;
-    line.begin = begin_stage;
+    line.formula = of.formula;
+    line.evaluate = stage_tile;
   }
   return lines;
 }
@@ -194,7 +86,7 @@ Quantity mean(const Quantity& weights, Scope scope) {
   line.title = is_of_block ? "mean weights of the layer's heads" : "mean weights of all heads";
   line.formula = formulas::mean;
   line.scope = scope;
-  line.begin = begin_head_mean;
+  line.evaluate = head_mean_tile;
   return line;
 }
 
@@ -210,7 +102,7 @@ Quantity norms(const Quantity& weights) {
   line.value_title = "norm of what the key adds";
   line.unit = "norm";
   line.formula = weights.scope == Scope::Head ? formulas::norms : formulas::mean_of_norms;
-  line.begin = begin_norms;
+  line.evaluate = norms_tile;
   return line;
 }
 
@@ -224,7 +116,7 @@ Quantity difference(const Quantity& base, QuantityId id) {
   line.colors = ColorKind::Diverging;
   line.base = id;
   line.formula = [](const FormulaSubject& /*subject*/) { return std::string("this run − the baseline"); };
-  line.begin = begin_difference;
+  line.evaluate = difference_tile;
   return line;
 }
 
@@ -235,7 +127,7 @@ Quantity baseline(const Quantity& base, QuantityId id) {
   line.figure_title = "baseline's " + base.figure_title;
   line.base = id;
   line.is_of_baseline = true;
-  line.begin = begin_baseline;
+  line.evaluate = baseline_tile;
   return line;
 }
 

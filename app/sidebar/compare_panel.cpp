@@ -71,7 +71,7 @@ void draw_head(Frame& frame, const ChangedHead& changed, std::size_t index, doub
 }
 
 void draw_changed_heads(Frame& frame, Form& form) {
-  const Analysed* answer = frame.ask(AnalysisQuery{.analysis = &kChangedHeads, .batch = frame.state.selection.batch});
+  const Analysed* answer = frame.ask(ChangedHeadsQuestion{.batch = frame.state.selection.batch});
   if (!frame.result.input) return;
   const ChangedHeads* found = answer ? answer->as<ChangedHeads>() : nullptr;
   if (!found) return form.note(answer && !answer->error.empty() ? answer->error : "comparing\u2026");

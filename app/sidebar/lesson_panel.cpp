@@ -256,7 +256,7 @@ void draw_card(Frame& frame, const LessonPlayer& player, LessonPanelMemory& memo
   }
   // What is printed would answer what is asked.
   if (card.numbers && (is_done || !card.conceals)) {
-    draw_lesson_numbers(frame, *card.numbers, player.computes_card(frame.state));
+    draw_lesson_numbers(frame, *card.numbers, player.departure(frame.state));
   }
 }
 
@@ -345,7 +345,7 @@ LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const L
   return choice;
 }
 
-void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, bool computes_card) {
+void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, std::string_view departure) {
   if (const inference::NotebookEdits& edits = notebook_edits(frame.state.source); !edits.is_empty()) {
     draw_line(frame,
               fmt::format("The printed numbers are not compared: the notebook was changed ({}).",
@@ -362,7 +362,7 @@ void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, bool compu
   if (tile) computed = tile->values;
   if (tile) {
     const bool agrees = agree(numbers, computed);
-    draw_line(frame, verdict_of(numbers, computed, computes_card), agrees ? theme.accent : theme.warning);
+    draw_line(frame, verdict_of(numbers, computed, departure), agrees ? theme.accent : theme.warning);
     frame.mark(agrees ? "lesson.numbers.agree" : "lesson.numbers.differ", last_item_rect());
   } else {
     draw_line(frame,

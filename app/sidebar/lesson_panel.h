@@ -30,8 +30,8 @@ LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const L
                                LessonPanelMemory& memory);
 
 /// Whether the printed numbers agree with the run's, and both tables, row below row: each row as it was printed and as it is
-/// computed, where digits that differ are coloured. `computes_card`: the run is of the model, mask and text that the card
-/// opens, so that a number that differs is the file's.
-void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, bool computes_card);
+/// computed, where digits that differ are coloured. `departure`: why the run isn't the card's, as LessonPlayer has it;
+/// empty: it is, so that a number that differs is the file's.
+void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, std::string_view departure);
 
 }  // namespace headlight::app

@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/tensor.h"
-#include "export/npy_header.h"
+#include "files/npy.h"
 
 namespace headlight::app {
 namespace {
@@ -82,9 +82,9 @@ std::vector<std::uint8_t> read_numbers(const std::string& type, const std::strin
 }
 
 Cells read_npy(const std::string& content, const std::string& file) {
-  exporting::NpyHeader header;
+  files::NpyHeader header;
   try {
-    header = exporting::read_npy_header(content);
+    header = files::read_npy_header(content);
   } catch (const Error& error) {
     throw Error("{}: {}", file, error.what());
   }

@@ -1,6 +1,9 @@
 #include "app/state/mask_json.h"
 
+#include <array>
+
 #include <map>
+#include <type_traits>
 
 #include "app/state/json_reader.h"
 
@@ -15,7 +18,8 @@ constexpr std::uint32_t kMostDocuments = 1u << 20;  // of one item
 
 json scope_axis(const std::optional<std::uint32_t>& axis) { return axis ? json(*axis) : json(nullptr); }
 
-json matrix_to_json(const attention::BooleanMask& matrix) {
+json write_part(const SharedValue<attention::BooleanMask>& of) {
+  const attention::BooleanMask& matrix = *of;
   json rows = json::array();
   for (std::size_t begin = 0; begin < matrix.keep.size(); begin += matrix.keys) {
     std::string row(matrix.keys, '0');
@@ -25,7 +29,8 @@ json matrix_to_json(const attention::BooleanMask& matrix) {
   return {{"shape", {matrix.batch, matrix.heads, matrix.queries, matrix.keys}}, {"rows", std::move(rows)}};
 }
 
-attention::BooleanMask matrix_from_json(const json& value, const std::string& path) {
+void read_part(const json& value, const std::string& path, SharedValue<attention::BooleanMask>& to) {
+  if (value.is_null()) return;
   constexpr std::uint32_t kLongest = inference::kMaxTokens;
   const JsonReader reader(value, path);
   const json* shape = reader.find("shape");
@@ -50,7 +55,7 @@ attention::BooleanMask matrix_from_json(const json& value, const std::string& pa
     }
     for (const char digit : text) matrix.keep.push_back(digit == '1' ? 1 : 0);
   }
-  return matrix;
+  to = std::move(matrix);
 }
 
 json scope_to_json(const attention::PaintScope& scope) {
@@ -69,7 +74,7 @@ attention::PaintScope scope_from_json(const JsonReader& reader) {
   return scope;
 }
 
-json painted_to_json(const attention::PaintedCells& painted) {
+json write_part(const attention::PaintedCells& painted) {
   json scopes = json::array();
   for (const auto& [scope, cells] : painted) {
     json cell_list = json::array();
@@ -82,7 +87,7 @@ json painted_to_json(const attention::PaintedCells& painted) {
   return scopes;
 }
 
-attention::PaintedCells painted_from_json(const json& scopes, const std::string& path) {
+void read_part(const json& scopes, const std::string& path, attention::PaintedCells& painted) {
   if (!scopes.is_array()) throw Error("{}: expected a list, found {}", path, shown(scopes));
   std::map<attention::PaintScope, std::vector<attention::PaintedCell>> lists;
   for (const json& entry : scopes) {
@@ -99,12 +104,10 @@ attention::PaintedCells painted_from_json(const json& scopes, const std::string&
       lists[scope].emplace_back(at, cell[2].get<bool>());
     }
   }
-  attention::PaintedCells painted;
   for (auto& [scope, cells] : lists) painted.emplace(scope, attention::CellRuns(std::move(cells)));
-  return painted;
 }
 
-json biases_to_json(const attention::PaintedBiases& biases) {
+json write_part(const attention::PaintedBiases& biases) {
   json scopes = json::array();
   for (const auto& [scope, numbers] : biases) {
     scopes.push_back(scope_to_json(scope));
@@ -113,9 +116,8 @@ json biases_to_json(const attention::PaintedBiases& biases) {
   return scopes;
 }
 
-attention::PaintedBiases biases_from_json(const json& scopes, const std::string& path) {
+void read_part(const json& scopes, const std::string& path, attention::PaintedBiases& biases) {
   if (!scopes.is_array()) throw Error("{}: expected a list, found {}", path, shown(scopes));
-  attention::PaintedBiases biases;
   std::size_t left = kMostPaintedNumbers;
   for (const json& entry : scopes) {
     const JsonReader reader(entry, path);
@@ -125,16 +127,15 @@ attention::PaintedBiases biases_from_json(const json& scopes, const std::string&
         numbers_from_json(*runs, reader.path("runs"), -attention::kMostBias, attention::kMostBias, left);
     if (!numbers.empty()) biases.insert_or_assign(scope_from_json(reader), std::move(numbers));
   }
-  return biases;
 }
 
-json documents_to_json(const attention::Documents& documents) {
+json write_part(const SharedValue<attention::Documents>& documents) {
   json items = json::array();
-  for (const auto& [item, begins] : documents) items.push_back({{"batch", item}, {"begins", begins}});
+  for (const auto& [item, begins] : *documents) items.push_back({{"batch", item}, {"begins", begins}});
   return items;
 }
 
-void documents_from_json(const json& items, const std::string& path, attention::MaskSpec& mask) {
+void read_part(const json& items, const std::string& path, SharedValue<attention::Documents>& to) {
   if (!items.is_array()) throw Error("{}: expected a list, found {}", path, shown(items));
   attention::Documents documents;
   for (const json& entry : items) {
@@ -150,21 +151,19 @@ void documents_from_json(const json& items, const std::string& path, attention::
     attention::set_documents(one, item, std::move(begins));
     if (one.documents) documents.insert_or_assign(item, one.documents->at(item));
   }
-  if (!documents.empty()) mask.documents = std::move(documents);
+  if (!documents.empty()) to = std::move(documents);
 }
 
-attention::Expression expression_from_json(const JsonReader& reader, const char* key, attention::ExpressionUse use) {
-  std::string text;
-  reader.read(key, text);
-  auto parsed = attention::parse_expression(text, use);
-  if (const auto* error = std::get_if<attention::ExpressionError>(&parsed))
-    throw Error("{}: {}", reader.path(key), to_string(*error));
-  return std::get<attention::Expression>(std::move(parsed));
+json write_part(const attention::Expression& expression) { return expression.text(); }
+
+void read_part(const json& value, const std::string& path, attention::Expression& expression, attention::ExpressionUse use) {
+  if (!value.is_string()) throw Error("{}: expected a text, found {}", path, shown(value));
+  auto parsed = attention::parse_expression(value.get<std::string>(), use);
+  if (const auto* error = std::get_if<attention::ExpressionError>(&parsed)) throw Error("{}: {}", path, to_string(*error));
+  expression = std::get<attention::Expression>(std::move(parsed));
 }
 
-void read_expressions(const JsonReader& reader, attention::MaskSpec& mask) {
-  mask.mask_expression = expression_from_json(reader, "mask_expression", attention::ExpressionUse::Mask);
-  mask.score_expression = expression_from_json(reader, "score_expression", attention::ExpressionUse::Score);
+void read_sliders(const JsonReader& reader, attention::MaskSpec& mask) {
   const json* values = reader.find("sliders");
   if (values == nullptr) return;
   const JsonReader sliders(*values, reader.path("sliders"));
@@ -176,6 +175,53 @@ void read_expressions(const JsonReader& reader, attention::MaskSpec& mask) {
     }
   }
 }
+
+template <typename Paint>
+bool is_set(const attention::PaintByScope<Paint>& painted) {
+  return !painted.empty();
+}
+template <typename Part>
+bool is_set(const Part& part) {
+  return static_cast<bool>(part);
+}
+
+/// The functions of a part that is this member.
+template <auto member>
+constexpr MaskPart with_member(MaskPart part) {
+  using attention::MaskSpec;
+  using Type = std::remove_cvref_t<decltype(MaskSpec{}.*member)>;
+  part.is_typed = std::is_same_v<Type, attention::Expression>;
+  part.is_set = [](const MaskSpec& mask) { return app::is_set(mask.*member); };
+  part.are_equal = [](const MaskSpec& left, const MaskSpec& right) { return left.*member == right.*member; };
+  if constexpr (requires(const Type& type) { attention::painted_count(type); })
+    part.painted_count = [](const MaskSpec& mask) { return attention::painted_count(mask.*member); };
+  part.write = [](const MaskSpec& mask) { return write_part(mask.*member); };
+  part.read = [](const json& value, const std::string& path, MaskSpec& mask) {
+    if constexpr (requires { read_part(value, path, mask.*member); }) {
+      read_part(value, path, mask.*member);
+    } else {
+      const bool is_mask = &(mask.*member) == &mask.mask_expression;
+      read_part(value, path, mask.*member, is_mask ? attention::ExpressionUse::Mask : attention::ExpressionUse::Score);
+    }
+  };
+  return part;
+}
+
+constexpr std::array kParts = {
+    with_member<&attention::MaskSpec::matrix>(
+        {"matrix", "matrix", "matrix", "mask matrix", "mask matrix removed", "Load mask", "Remove mask matrix"}),
+    with_member<&attention::MaskSpec::painted>(
+        {"painted", "painted cells", "paint", "cell", "paint removed", "Paint cells", "Remove paint"}),
+    with_member<&attention::MaskSpec::biases>(
+        {"biases", "painted biases", "", "bias", "biases removed", "Paint biases", "Remove biases"}),
+    with_member<&attention::MaskSpec::documents>({"documents", "documents", "documents", "documents apart",
+                                                  "documents joined", "Change documents", "Join documents"}),
+    with_member<&attention::MaskSpec::mask_expression>({"mask_expression", "mask expression", "expression",
+                                                        "mask expression", "mask expression removed",
+                                                        "Change mask expression", "Remove mask expression"}),
+    with_member<&attention::MaskSpec::score_expression>({"score_expression", "score expression", "", "score expression",
+                                                         "score expression removed", "Change score expression",
+                                                         "Remove score expression"})};
 
 }  // namespace
 
@@ -208,16 +254,15 @@ attention::NumberRuns numbers_from_json(const json& runs, const std::string& pat
   return attention::NumberRuns(std::move(cells));
 }
 
+std::span<const MaskPart> mask_parts() { return kParts; }
+
 json to_json(const attention::MaskSpec& mask) {
   json value = {{"rule", attention::to_string(mask.rule)},
                 {"key_padding", mask.rule.key_padding},
-                {"fill", attention::to_string(mask.fill)},
-                {"painted", painted_to_json(mask.painted)}};
-  if (!mask.biases.empty()) value["biases"] = biases_to_json(mask.biases);
-  if (mask.documents) value["documents"] = documents_to_json(*mask.documents);
-  if (mask.matrix) value["matrix"] = matrix_to_json(*mask.matrix);
-  if (mask.mask_expression) value["mask_expression"] = mask.mask_expression.text();
-  if (mask.score_expression) value["score_expression"] = mask.score_expression.text();
+                {"fill", attention::to_string(mask.fill)}};
+  for (const MaskPart& part : kParts) {
+    if (part.is_set(mask)) value[part.key] = part.write(mask);
+  }
   if (!mask.sliders.empty()) value["sliders"] = mask.sliders;
   return value;
 }
@@ -237,13 +282,10 @@ attention::MaskSpec mask_from_json(const json& value, const std::string& path) {
   const Result<attention::MaskFill> parsed_fill = attention::parse_fill(fill);
   if (!parsed_fill) throw Error("{}: {}", reader.path("fill"), parsed_fill.error());
   mask.fill = *parsed_fill;
-  if (const json* matrix = reader.find("matrix"); matrix && !matrix->is_null()) {
-    mask.matrix = matrix_from_json(*matrix, reader.path("matrix"));
+  for (const MaskPart& part : kParts) {
+    if (const json* found = reader.find(part.key)) part.read(*found, reader.path(part.key), mask);
   }
-  if (const json* painted = reader.find("painted")) mask.painted = painted_from_json(*painted, reader.path("painted"));
-  if (const json* biases = reader.find("biases")) mask.biases = biases_from_json(*biases, reader.path("biases"));
-  if (const json* documents = reader.find("documents")) documents_from_json(*documents, reader.path("documents"), mask);
-  read_expressions(reader, mask);
+  read_sliders(reader, mask);
   return mask;
 }
 

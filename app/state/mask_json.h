@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,6 +10,25 @@
 #include "inference/playground.h"
 
 namespace headlight::app {
+
+/// A part of a mask besides its rule and fill: matrix, paint, biases, documents, expressions.
+struct MaskPart {
+  const char* key;         ///< in files: "painted"
+  const char* name;        ///< "painted cells"
+  const char* short_name;  ///< where it hides cells: "paint"; else empty
+  const char* change;      ///< in lists of changes: "documents apart"; of what is painted the noun that is counted: "cell"
+  const char* removal;     ///< likewise: "paint removed"
+  const char *undo_change, *undo_removal;
+
+  bool is_typed = false;  ///< changes of it while it is typed are one step of undo
+  bool (*is_set)(const attention::MaskSpec& mask) = nullptr;
+  bool (*are_equal)(const attention::MaskSpec& left, const attention::MaskSpec& right) = nullptr;
+  std::size_t (*painted_count)(const attention::MaskSpec& mask) = nullptr;  ///< null: it isn't painted
+  nlohmann::json (*write)(const attention::MaskSpec& mask) = nullptr;
+  void (*read)(const nlohmann::json& value, const std::string& path, attention::MaskSpec& mask) = nullptr;
+};
+/// In the order in which they are written and named.
+std::span<const MaskPart> mask_parts();
 
 /// {"rule": "causal+window:4", "key_padding": true, "fill": "-inf", "painted": […], "biases": [{…, "runs"}],
 /// "documents": [{"batch", "begins"}], "matrix": {"shape", "rows"},

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "app/state/mask_json.h"
 #include "inference/stretch_positions.h"
 
 namespace headlight::app {
@@ -34,23 +35,14 @@ void compare(const MaskSpec& now, const MaskSpec& trained, std::vector<std::stri
   if (now.rule.window != trained.rule.window) add(limit_text("window", now.rule.window));
   if (now.rule.prefix != trained.rule.prefix) add(limit_text("prefix", now.rule.prefix));
   if (now.fill != trained.fill) add(fill_name(now.fill));
-  if (now.matrix != trained.matrix) add(now.matrix ? "mask matrix" : "mask matrix removed");
-  const auto add_expression = [&](const char* name, bool is_there) {
-    add(is_there ? std::string(name) : fmt::format("{} removed", name));
-  };
-  if (now.mask_expression != trained.mask_expression)
-    add_expression("mask expression", static_cast<bool>(now.mask_expression));
-  if (now.score_expression != trained.score_expression)
-    add_expression("score expression", static_cast<bool>(now.score_expression));
-  if (now.painted != trained.painted) {
-    const std::size_t count = attention::painted_count(now.painted);
-    add(count == 0 ? std::string("paint removed") : counted(count, "cell") + " painted");
+  for (const MaskPart& part : mask_parts()) {
+    if (part.are_equal(now, trained)) continue;
+    if (!part.is_set(now)) {
+      add(part.removal);
+    } else {
+      add(part.painted_count ? counted(part.painted_count(now), part.change) + " painted" : part.change);
+    }
   }
-  if (now.biases != trained.biases) {
-    const std::size_t count = attention::painted_count(now.biases);
-    add(count == 0 ? std::string("biases removed") : counted(count, "bias") + " painted");
-  }
-  if (now.documents != trained.documents) add(now.documents ? "documents apart" : "documents joined");
 }
 
 /// "dropout 0.1 of weights and branches, seed 1".

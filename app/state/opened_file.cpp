@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/line_reader.h"
+#include "model/torch_file.h"
 
 namespace headlight::app {
 namespace {
@@ -56,7 +57,8 @@ void open_text(const std::filesystem::path& path, State& state) {
 
 bool is_model_path(const std::filesystem::path& path) {
   std::error_code failure;
-  return path.extension() == ".gguf" || path.extension() == ".safetensors" || std::filesystem::is_directory(path, failure);
+  return path.extension() == ".gguf" || path.extension() == ".safetensors" || model::is_torch_file(path) ||
+         std::filesystem::is_directory(path, failure);
 }
 
 std::filesystem::path expand_home(const std::string& typed) {

@@ -22,7 +22,7 @@ std::string read_text(const std::filesystem::path& path);
 /// Makes a file's content the state's text. Throws Error in one line, as read_text(), and where there is no text.
 void open_text(const std::filesystem::path& path, State& state);
 
-/// Is it to be opened as a model: a folder, a .gguf or a .safetensors file?
+/// Is it to be opened as a model: a folder, a .gguf or a .safetensors file, or one of PyTorch?
 bool is_model_path(const std::filesystem::path& path);
 
 /// Expands "~" and "~/…" to the home folder, as a shell does. Throws Error when HOME isn't set.

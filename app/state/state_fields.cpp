@@ -31,19 +31,12 @@ auto in_sampling() {
 }
 Change describe_mask_change(const attention::MaskSpec& before, const attention::MaskSpec& after) {
   if (after == attention::MaskSpec{}) return {.label = "Reset masks"};
-  if (before.matrix != after.matrix) return {.label = after.matrix ? "Load mask" : "Remove mask matrix"};
-  if (before.painted != after.painted) return {.label = after.painted.empty() ? "Remove paint" : "Paint cells"};
-  if (before.biases != after.biases) return {.label = after.biases.empty() ? "Remove biases" : "Paint biases"};
-  if (before.documents != after.documents) return {.label = after.documents ? "Change documents" : "Join documents"};
+  for (const MaskPart& part : mask_parts()) {
+    if (part.are_equal(before, after)) continue;
+    if (!part.is_set(after)) return {.label = part.undo_removal};
+    return {.label = part.undo_change, .is_continuous = part.is_typed};
+  }
   if (before.fill != after.fill) return {.label = "Choose fill"};
-  if (before.mask_expression != after.mask_expression) {
-    if (!after.mask_expression) return {.label = "Remove mask expression"};
-    return {.label = "Change mask expression", .is_continuous = true};
-  }
-  if (before.score_expression != after.score_expression) {
-    if (!after.score_expression) return {.label = "Remove score expression"};
-    return {.label = "Change score expression", .is_continuous = true};
-  }
   if (before.sliders != after.sliders) return {.label = "Move slider", .is_continuous = true};
   if (before.rule.causal != after.rule.causal) return {.label = "Switch causal mask"};
   if (before.rule.key_padding != after.rule.key_padding) return {.label = "Switch padding mask"};

@@ -16,7 +16,7 @@ enum class StrongestOf : std::uint8_t { Row, Column, Map };
 struct CellRange {
   attention::Cell first, last;  ///< the upper left and the lower right cell
 
-  bool operator==(const CellRange&) const = default;
+  auto operator<=>(const CellRange&) const = default;
 };
 
 /// The search for tokens of the big heatmap.

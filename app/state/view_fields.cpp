@@ -126,6 +126,7 @@ void add_view(std::vector<Field>& fields) {
   fields.push_back(continuous(number_field("view", "brush_weight", "Choose brush", in_view<&ViewChoices::brush_weight>(),
                                            0.0f, attention::kMostPatternWeight)));
   fields.push_back(switch_field("view", "show_numbers", "Switch numbers", in_view<&ViewChoices::show_numbers>()));
+  fields.push_back(switch_field("view", "whole_words", "Switch whole words", in_view<&ViewChoices::shows_whole_words>()));
   fields.push_back(switch_field("view", "steps_all_heads", "Switch all heads", in_view<&ViewChoices::steps_all_heads>()));
   fields.push_back(choice_field("view", "theme", "Switch theme", in_view<&ViewChoices::theme>(), kThemes,
                                 {.name = "--theme", .help = "colours of the window", .tells_default = false}));

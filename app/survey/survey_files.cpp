@@ -12,7 +12,7 @@
 #include "core/json.h"
 #include "evaluation/corpus_survey.h"
 #include "evaluation/head_maps.h"
-#include "export/npy.h"
+#include "files/npy.h"
 #include "inference/prompt.h"
 
 namespace headlight::app {
@@ -96,9 +96,9 @@ void write_arrays(const std::filesystem::path& directory, const SurveyResults& r
       histogram.values[cell * evaluation::kHistogramBins + bin] = static_cast<float>(found.histogram[bin]);
     }
   });
-  write_file_atomically(directory / "mean.npy", exporting::encode_npy(mean));
-  write_file_atomically(directory / "spread.npy", exporting::encode_npy(spread));
-  write_file_atomically(directory / "histogram.npy", exporting::encode_npy(histogram));
+  write_file_atomically(directory / "mean.npy", files::encode_npy(mean));
+  write_file_atomically(directory / "spread.npy", files::encode_npy(spread));
+  write_file_atomically(directory / "histogram.npy", files::encode_npy(histogram));
 }
 
 std::string description(const SurveyResults& results, const std::filesystem::path& directory) {

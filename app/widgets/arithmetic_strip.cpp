@@ -1,6 +1,7 @@
 #include "app/widgets/arithmetic_strip.h"
 
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -88,7 +89,6 @@ void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& sho
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(16.0F, 10.0F));
   ImGui::BeginChild("arithmetic", ImVec2(0.0F, strip.height), false,
                     ImGuiWindowFlags_AlwaysUseWindowPadding | ImGuiWindowFlags_NoScrollbar);
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 low = ImGui::GetWindowPos();
   const ImVec2 size = ImGui::GetWindowSize();
   if (!strip.arithmetic) {
@@ -98,7 +98,7 @@ void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& sho
         "it.");
   } else {
     const shell::Color role = strip.color;
-    list->AddRectFilled(ImVec2(low.x, low.y + 8.0F), ImVec2(low.x + 4.0F, low.y + size.y - 8.0F), role, 2.0F);
+    fill_rect({low.x, low.y + 8.0F}, {low.x + 4.0F, low.y + size.y - 8.0F}, role, 2.0F);
     write_text(fonts.strong, role, strip.title);
     ImGui::SameLine(0.0F, 12.0F);
     write_text(fonts.body, theme.text_dim, strip.tokens);

@@ -58,9 +58,8 @@ void draw_brush_toggle(Frame& frame) {
   if (ImGui::Button(kLabel)) frame.transient.paints = !is_on;
   ImGui::PopStyleVar();
   ImGui::PopStyleColor(2);
-  mark_last_item(frame, "head.brush");
-  explain_last_item(frame,
-                    "Paint the mask: with the brush a click or a drag on the map masks cells, or shows them again (B)");
+  mark_last_item(frame, "head.brush",
+                 "Paint the mask: with the brush a click or a drag on the map masks cells, or shows them again (B)");
 }
 
 void draw_brush_hint(Frame& frame, float room) {
@@ -79,7 +78,7 @@ void draw_brush(const Frame& frame, glm::vec2 tip) {
   const auto at = [&](float x, float y) { return ImVec2(tip.x + x, tip.y + y); };
   // Twice: a rim in the background colour keeps the brush visible over any cell.
   for (const auto& [rim, color] : {std::pair{2.0F, theme.background}, {0.0F, theme.accent}}) {
-    list->AddLine(at(7.0F, -7.0F), at(19.0F, -19.0F), color, 3.0F + rim);
+    draw_line(to_glm(at(7.0F, -7.0F)), to_glm(at(19.0F, -19.0F)), color, 3.0F + rim);
     list->AddTriangleFilled(at(-rim, rim), at(3.0F - rim, -8.0F - rim), at(8.0F + rim, -3.0F + rim), color);
   }
 }

@@ -5,6 +5,7 @@
 #include "app/state/run_interventions.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "view/color_map.h"
 #include "view/not_finite.h"
 #include "view/number_format.h"
@@ -25,8 +26,7 @@ shell::Color cell_color(const State& state, const MapCell& cell) {
 
 /// How many decimals fit every cell of this size; none: no number fits, or the user wants none.
 std::optional<std::uint32_t> decimals_for(const Frame& frame, glm::vec2 cell) {
-  const ImFont* font = frame.ui.fonts().mono_small;
-  if (!frame.state.view.show_numbers || font_size(font) > cell.y) return std::nullopt;
+  if (!frame.state.view.show_numbers || font_size(frame.ui.fonts().mono_small) > cell.y) return std::nullopt;
   for (const std::uint32_t decimals : {2U, 1U}) {
     if (text_width(frame.ui.fonts().mono_small, view::format_fixed(-8.88F, decimals)) + 2.0F <= cell.x) return decimals;
   }
@@ -63,10 +63,9 @@ void put(ImFont* font, const view::Rect& cell, shell::Color color, const std::st
 }
 
 /// The same on its own background, for hatched cells.
-void put_on_plate(ImDrawList* list, ImFont* font, const view::Rect& cell, const shell::Theme& theme,
-                  const std::string& text) {
+void put_on_plate(ImFont* font, const view::Rect& cell, const shell::Theme& theme, const std::string& text) {
   const glm::vec2 half = text_size(font, text) * 0.5F, edge(3.0F, 0.0F);
-  list->AddRectFilled(cell.center() - half - edge, cell.center() + half + edge, theme.hatch_ground, 2.0F);
+  fill_rect(cell.center() - half - edge, cell.center() + half + edge, theme.hatch_ground, 2.0F);
   put(font, cell, theme.text_dim, text);
 }
 
@@ -103,8 +102,7 @@ void draw_dropped_cells(Frame& frame, const shell::HeatmapImage& image, const at
   const attention::TileRequest& request = tile.request;
   if (request.stage != Stage::Weights || !request.is_exact() || !frame.result.inputs) return;
   const auto plan = weight_dropout(frame.result.inputs->dropout, request.block);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const CellsInSight cells(list, image);
+  const CellsInSight cells(ImGui::GetWindowDrawList(), image);
   if (!plan || std::min(cells.cell.x, cells.cell.y) < kSmallestCell) return;
   for (std::uint32_t row = cells.first.y; row < cells.end.y; ++row) {
     for (std::uint32_t column = cells.first.x; column < cells.end.x; ++column) {
@@ -117,8 +115,8 @@ void draw_dropped_cells(Frame& frame, const shell::HeatmapImage& image, const at
       const glm::vec2 arm(has_number ? 3.5F : std::min(cell.size.x, cell.size.y) * 0.25F);
       const glm::vec2 low = middle - arm, high = middle + arm;
       const shell::Color ink = readable_on(color_of(image, 0.0F));
-      list->AddLine(low, high, ink, 1.5F);
-      list->AddLine(ImVec2(low.x, high.y), ImVec2(high.x, low.y), ink, 1.5F);
+      draw_line(low, high, ink, 1.5F);
+      draw_line({low.x, high.y}, {high.x, low.y}, ink, 1.5F);
     }
   }
 }
@@ -140,8 +138,7 @@ shell::Color color_of(const shell::HeatmapImage& image, float value) {
 void draw_weight_marks(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile) {
   draw_dropped_cells(frame, image, tile);
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const CellsInSight cells(list, image);
+  const CellsInSight cells(ImGui::GetWindowDrawList(), image);
   if (cells.cell.y < font_size(font) + 1.0F) return;
   for (std::uint32_t row = cells.first.y; row < cells.end.y; ++row) {
     if (!is_without_weights(tile, row)) continue;
@@ -149,14 +146,12 @@ void draw_weight_marks(Frame& frame, const shell::HeatmapImage& image, const att
     const float right = std::min(image.area.end().x, cells.high.x);
     const view::Rect band{.origin = {left, cells.rect(row, 0).origin.y}, .size = {right - left, cells.cell.y}};
     const char* text = band.size.x > 80.0F ? "no weights" : "none";
-    if (text_width(font, text) < band.size.x) put_on_plate(list, font, band, frame.ui.theme(), text);
+    if (text_width(font, text) < band.size.x) put_on_plate(font, band, frame.ui.theme(), text);
   }
 }
 
 void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const attention::Tile& tile) {
-  const shell::Theme& theme = frame.ui.theme();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const CellsInSight cells(list, image);
+  const CellsInSight cells(ImGui::GetWindowDrawList(), image);
   ImFont* font = cells.cell.x >= 66.0F ? frame.ui.fonts().mono : frame.ui.fonts().mono_small;
   const std::uint32_t decimals = cells.cell.x >= 56.0F ? 3U : 2U;
   // A large number without its decimals says enough; a small one would be "0".
@@ -175,22 +170,21 @@ void draw_cell_numbers(Frame& frame, const shell::HeatmapImage& image, const att
         const shell::Color ground = std::isfinite(value) ? color_of(image, value * factor) : view::kNotFinitePacked;
         put(font, cell, readable_on(ground), std::isnan(value) ? "NaN" : fitting(value));
       } else if (tile.request.stage == Stage::Masked || (tile.request.stage == Stage::Weights && value >= 0.005F)) {
-        put_on_plate(list, font, cell, theme, fitting(value));
+        put_on_plate(font, cell, frame.ui.theme(), fitting(value));
       }
     }
   }
 }
 
 void draw_map_cell(const Frame& frame, const MapCell& cell) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame.ui.theme();
   const bool has_color = cell.value && std::isfinite(*cell.value);
   const shell::Color ground = has_color ? cell_color(frame.state, cell) : theme.missing;
-  list->AddRectFilled(cell.box.origin, cell.box.end(), ground, 2.0F);
+  fill_rect(cell.box, ground, 2.0F);
   if (cell.value) draw_number(frame, *cell.value, ground, cell.box);
   if (!cell.is_selected && !cell.is_hovered) return;
-  list->AddRect(cell.box.origin - 1.0F, cell.box.end() + 1.0F, cell.is_selected ? theme.accent : theme.text_dim, 2.0F, 0,
-                cell.is_selected ? 2.0F : 1.0F);
+  outline_rect(cell.box.origin - 1.0F, cell.box.end() + 1.0F, cell.is_selected ? theme.accent : theme.text_dim, 2.0F,
+               cell.is_selected ? 2.0F : 1.0F);
 }
 
 }  // namespace headlight::app

@@ -1,17 +1,9 @@
 #include "app/widgets/cell_text.h"
 
+#include "app/cells/stage_text.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
-namespace {
-
-std::string token_of(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t index) {
-  const bool is_known = item < tokens.texts.size() && index < tokens.texts[item].size();
-  return is_known ? tokens.texts[item][index] : std::string();
-}
-
-}  // namespace
-
 std::optional<std::string> cell_text(Frame& frame, attention::Cell cell) {
   if (!frame.result.input) return std::nullopt;
   const Selection& selection = frame.state.selection;
@@ -23,9 +15,13 @@ std::optional<std::string> cell_text(Frame& frame, attention::Cell cell) {
   const bool has_scores = shape == frame.result.shapes.end() || !shape->second.only_weights;
   if (!weight || (has_scores && !scaled)) return std::nullopt;
   const model::ModelInput& input = *frame.result.input;
-  std::string text = fmt::format("layer {}, head {}\nquery {}: {}\nkey {}: {}\nweight {:.7g}", selection.block.layer.value,
-                                 selection.head, cell.query, token_of(input.queries(kind), selection.batch, cell.query),
-                                 cell.key, token_of(input.keys(kind), selection.batch, cell.key), *weight);
+  const auto name = [&](const model::TokenBatch& tokens, std::uint32_t index) {
+    const std::string* text = token_text(tokens, selection.batch, index);
+    return text != nullptr ? *text : std::string();
+  };
+  std::string text =
+      fmt::format("layer {}, head {}\nquery {}: {}\nkey {}: {}\nweight {:.7g}", selection.block.layer.value, selection.head,
+                  cell.query, name(input.queries(kind), cell.query), cell.key, name(input.keys(kind), cell.key), *weight);
   if (has_scores) text += fmt::format("\nscaled score {:.7g}", *scaled);
   return text;
 }

@@ -5,14 +5,14 @@
 namespace headlight::app {
 namespace {
 
-void draw_icon(ImDrawList* list, glm::vec2 middle, FoldSide side, shell::Color color) {
+void draw_icon(glm::vec2 middle, FoldSide side, shell::Color color) {
   constexpr glm::vec2 kSize(16.0F, 12.0F);
   constexpr float kPanel = 6.0F;
   const glm::vec2 low = glm::round(middle - kSize * 0.5F);
   const glm::vec2 high = low + kSize;
   const float panel = side == FoldSide::Left ? low.x : high.x - kPanel;
-  list->AddRectFilled({panel, low.y}, {panel + kPanel, high.y}, color, 2.0F);
-  list->AddRect(low, high, color, 2.0F, 0, 1.2F);
+  fill_rect({panel, low.y}, {panel + kPanel, high.y}, color, 2.0F);
+  outline_rect(low, high, color, 2.0F, 1.2F);
 }
 
 void show_tooltip(Frame& frame, std::string_view text) {
@@ -187,6 +187,21 @@ bool OpenList::entry(const char* label, const std::string& mark, bool is_chosen,
   return is_clicked;
 }
 
+void choose_motion_speed(Frame& frame, const std::string& name, const char* explanation, bool has_still) {
+  BlockChoices& choices = frame.state.block;
+  const bool is_still = has_still && choices.reduces_motion;
+  ImGui::SetNextItemWidth(kMotionSpeedWidth);
+  OpenList list(frame, name, is_still ? "still" : fmt::format("{:g} ×", choices.speed).c_str(), explanation);
+  if (!list) return;
+  if (has_still && list.entry("still", "still", is_still, explanation)) choices.reduces_motion = true;
+  for (const float speed : {0.25F, 0.5F, 1.0F, 2.0F, 4.0F}) {
+    const bool is_chosen = !is_still && choices.speed == speed;
+    if (!list.entry(fmt::format("{:g} ×", speed).c_str(), fmt::format("{:g}", speed), is_chosen, explanation)) continue;
+    choices.speed = speed;
+    if (has_still) choices.reduces_motion = false;
+  }
+}
+
 float button_width(const char* label) {
   return ImGui::CalcTextSize(label, nullptr, true).x + 2.0F * ImGui::GetStyle().FramePadding.x;
 }
@@ -199,6 +214,12 @@ void continue_line(float width, float gap) {
 void continue_line_at_right(float width, float gap) {
   const float at = ImGui::GetContentRegionMax().x - width;
   if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + gap <= at) ImGui::SameLine(at);
+}
+
+void scroll_into_view(float top, float bottom, float air) {
+  const float scroll = ImGui::GetScrollY(), height = ImGui::GetWindowHeight();
+  if (top < scroll) ImGui::SetScrollY(std::max(top - air, 0.0F));
+  if (bottom > scroll + height) ImGui::SetScrollY(bottom - height + air);
 }
 
 void begin_bare_region(const char* name, glm::vec2 size, ImGuiWindowFlags flags) {
@@ -231,9 +252,8 @@ bool draw_fold_button(Frame& frame, const char* name, FoldSide side, glm::vec2 o
   const bool was_clicked = click_area(name, {kFoldButtonEdge, kFoldButtonEdge});
   mark_last_item(frame, name);
   const bool is_hovered = ImGui::IsItemHovered();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  if (is_hovered) list->AddRectFilled(origin, origin + kFoldButtonEdge, theme.hover, 4.0F);
-  draw_icon(list, origin + kFoldButtonEdge * 0.5F, side, is_hovered ? theme.text : theme.text_dim);
+  if (is_hovered) fill_rect(origin, origin + kFoldButtonEdge, theme.hover, 4.0F);
+  draw_icon(origin + kFoldButtonEdge * 0.5F, side, is_hovered ? theme.text : theme.text_dim);
   return was_clicked;
 }
 
@@ -247,12 +267,11 @@ bool draw_rail(Frame& frame, const char* name, FoldSide side, const char* title)
   mark_last_item(frame, name);
   const bool is_hovered = ImGui::IsItemHovered();
   const shell::Color color = is_hovered ? theme.text : theme.text_dim;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  if (is_hovered) list->AddRectFilled(low, {low.x + size.x, low.y + size.y}, theme.hover);
+  if (is_hovered) fill_rect(to_glm(low), {low.x + size.x, low.y + size.y}, theme.hover);
   const float edge = side == FoldSide::Left ? low.x + size.x - 0.5F : low.x + 0.5F;
-  list->AddLine({edge, low.y}, {edge, low.y + size.y}, theme.border);
+  draw_line({edge, low.y}, {edge, low.y + size.y}, theme.border);
   const float middle = low.x + size.x * 0.5F;
-  draw_icon(list, {middle, low.y + kTop + kFoldButtonEdge * 0.5F}, side, color);
+  draw_icon({middle, low.y + kTop + kFoldButtonEdge * 0.5F}, side, color);
   ImFont* font = frame.ui.fonts().small;
   const float length = text_width(font, title);
   const float start = low.y + kTop + kFoldButtonEdge + 10.0F;

@@ -96,6 +96,12 @@ class OpenList {
   bool is_open_;
 };
 
+inline constexpr float kMotionSpeedWidth = 72.0F;
+inline constexpr const char* kNewRowSpeed = "How fast the row of a generated token comes into the map of the view Head.";
+/// A list of speeds of what is shown step by step: Block's walk, and the row of a generated token. `has_still`: it can be
+/// switched off here as well.
+void choose_motion_speed(Frame& frame, const std::string& name, const char* explanation, bool has_still);
+
 /// Left and Right change a slider's or a drag field's value, when it was marked as the last item and has the keyboard. Enter
 /// opens its field where it `is_typed`. Returns whether the value changed.
 template <typename Number>
@@ -115,6 +121,8 @@ float button_width(const char* label);
 void continue_line(float width, float gap);
 /// The same at the right end of the line, at least `gap` behind the last item.
 void continue_line_at_right(float width, float gap);
+/// Scrolls the window as little as shows what is between two y of its content, with `air` above and below.
+void scroll_into_view(float top, float bottom, float air = 0.0F);
 /// A child region without padding, background and navigation: text, lines and maps that scroll. ImGui::EndChild() ends it.
 void begin_bare_region(const char* name, glm::vec2 size = {},
                        ImGuiWindowFlags flags = ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);

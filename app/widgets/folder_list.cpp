@@ -244,10 +244,8 @@ std::optional<fs::path> FolderList::draw(Frame& frame, float height) {
           draw_entries(frame, listed(), height - ImGui::GetFrameHeightWithSpacing() * 2.0F))
     chosen = clicked;
 
-  constexpr float kWidth = 140.0F;
-  if (ImGui::Button("Use this folder", {kWidth, 0.0F})) chosen = folder_;
+  if (draw_button(frame, "folder.use", "Use this folder", nullptr, 140.0F)) chosen = folder_;
   if (is_taken) chosen = here;
-  mark_last_item(frame, "folder.use");
   ImGui::SameLine();
   const bool is_cancelled = draw_button(frame, "folder.back", "Back", nullptr, 96.0F);
   if (chosen) remember_folder(folder_);

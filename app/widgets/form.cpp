@@ -2,8 +2,10 @@
 
 #include <charconv>
 
+#include "app/shell/click_area.h"
 #include "app/shell/wrapped_text.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "app/widgets/tooltips.h"
 
 namespace headlight::app {
@@ -166,8 +168,9 @@ bool Form::toggle(const char* name, const char* label, bool& is_on, std::string_
   }
   const shell::Color ground = is_on ? (is_hovered ? theme.accent_hover : theme.accent) : theme.field;
   const ImVec2 track_end(track.x + kWidth, track.y + kHeight);
-  list->AddRectFilled(track, track_end, faded(ground), kHeight * 0.5F);
-  if (!is_on) list->AddRect(track, track_end, faded(is_hovered ? theme.text_dim : theme.border), kHeight * 0.5F);
+  fill_rect(to_glm(track), to_glm(track_end), faded(ground), kHeight * 0.5F);
+  if (!is_on)
+    outline_rect(to_glm(track), to_glm(track_end), faded(is_hovered ? theme.text_dim : theme.border), kHeight * 0.5F);
   const float knob_x = is_on ? track_end.x - kHeight * 0.5F : track.x + kHeight * 0.5F;
   list->AddCircleFilled({knob_x, track.y + kHeight * 0.5F}, kHeight * 0.5F - 4.0F,
                         faded(is_on ? theme.text_on_accent : theme.text_dim), 24);
@@ -204,8 +207,7 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float height = ImGui::GetFrameHeight();
   const float rounding = ImGui::GetStyle().FrameRounding;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(origin, {origin.x + width, origin.y + height}, theme.field, rounding);
+  fill_rect(to_glm(origin), {origin.x + width, origin.y + height}, theme.field, rounding);
   ImFont* font = frame_.ui.fonts().small;
   const shell::ControlGroup group(frame_.ui.keyboard(), "segments");
   bool has_changed = false;
@@ -226,19 +228,19 @@ bool Form::segments(const char* name, const char* label, std::span<const char* c
       has_changed = true;
     }
     if (is_chosen || is_hovered) {
-      list->AddRectFilled({x0 + 2.0F, origin.y + 2.0F}, {x1 - 2.0F, origin.y + height - 2.0F},
-                          is_chosen ? theme.active : theme.hover, rounding - 1.0F);
+      fill_rect({x0 + 2.0F, origin.y + 2.0F}, {x1 - 2.0F, origin.y + height - 2.0F}, is_chosen ? theme.active : theme.hover,
+                rounding - 1.0F);
     }
     const ImVec2 size = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, choices[i]);
     if (is_chosen) {  // as draw_segmented() does
       const float middle = std::round((x0 + x1) * 0.5F), half = std::round(size.x * 0.5F), bottom = origin.y + height;
-      list->AddRectFilled({middle - half, bottom - 4.0F}, {middle + half, bottom - 2.0F},
-                          is_read_only_ ? theme.text_dim : theme.accent, 1.0F);
+      fill_rect({middle - half, bottom - 4.0F}, {middle + half, bottom - 2.0F},
+                is_read_only_ ? theme.text_dim : theme.accent, 1.0F);
     }
     put_text(font, {std::round((x0 + x1 - size.x) * 0.5F), std::round(origin.y + (height - size.y) * 0.5F)},
              is_chosen ? theme.text : theme.text_dim, choices[i]);
   }
-  list->AddRect(origin, {origin.x + width, origin.y + height}, theme.border, rounding);
+  outline_rect(to_glm(origin), {origin.x + width, origin.y + height}, theme.border, rounding);
   ImGui::PopID();
   return has_changed;
 }
@@ -282,14 +284,12 @@ bool Form::value_with_button(const char* name, const char* label, std::string_vi
   const float taken = button_width(button_label);
   ImGui::SameLine(left + width - taken, 0.0F);
   const ReadOnly read_only(is_read_only_ || !is_enabled);
-  const bool was_clicked = draw_button(frame_, mark_name(name), button_label);
-  return was_clicked;
+  return draw_button(frame_, mark_name(name), button_label);
 }
 
 bool Form::button(const char* name, const char* label, float width) {
   const ReadOnly read_only(is_read_only_);
-  const bool was_clicked = draw_button(frame_, mark_name(name), label, nullptr, width);
-  return was_clicked;
+  return draw_button(frame_, mark_name(name), label, nullptr, width);
 }
 
 bool Form::fold(const char* name, const char* label, bool& is_open, const char* explanation) {
@@ -302,9 +302,8 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
   const Aim& aim = frame_.transient.aim;
   if (aim.scrolls && aim.control.starts_with(prefix_ + ".")) is_open = true;
   const shell::Color ink = ImGui::IsItemHovered() ? theme.text : theme.text_dim;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame_.ui.fonts().body;
-  draw_arrow(list, {origin.x + 5.0F, origin.y + height * 0.5F}, is_open, ink);
+  draw_arrow(ImGui::GetWindowDrawList(), {origin.x + 5.0F, origin.y + height * 0.5F}, is_open, ink);
   put_text(font, {origin.x + 18.0F, origin.y + std::round((height - font_size(font)) * 0.5F)}, ink, label);
   return is_open;
 }
@@ -312,14 +311,16 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
 void Form::note(std::string_view text) {
   const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
   // Broken at spaces alone: Dear ImGui also breaks after a full stop, before the closing quote of a text.
-  ImFont* font = frame_.ui.fonts().small;
-  const auto width_of = [&](std::string_view part) { return text_width(font, std::string(part)); };
+  const auto width_of = [&](std::string_view part) { return text_width(frame_.ui.fonts().small, std::string(part)); };
   const shell::WrappedText wrapped(std::string(text), ImGui::GetContentRegionAvail().x, width_of);
   ImGui::TextUnformatted(wrapped.shown().c_str());
 }
 
 void Form::warning(std::string_view text) {
-  write_wrapped(frame_.ui.fonts().small, frame_.ui.theme().warning, text);
+  const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().warning);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(text.data(), text.data() + text.size());
+  ImGui::PopTextWrapPos();
   frame_.mark(mark_name("warning"), last_item_rect());
 }
 

@@ -17,8 +17,7 @@ std::string grouped(std::uint32_t number) {
 
 ShownMetrics ask_metrics(Frame& frame) {
   const Selection& selection = frame.state.selection;
-  const Analysed* answer = frame.ask(AnalysisQuery{
-      .analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch});
+  const Analysed* answer = frame.ask(HeadMetricsQuestion{.kind = selection.block.kind, .batch = selection.batch});
   if (!answer) return {};
   return {.found = answer->as<HeadMetricsFound>(),
           .error = answer->error,

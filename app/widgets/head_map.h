@@ -37,9 +37,9 @@ float head_map_height(std::size_t layers, std::size_t heads, float width);
 
 /// A head map's numbers, as a figure for a paper. Kept by a view from its last frame.
 struct HeadMapFigure {
-  std::string title, subtitle;
-  std::string value_title;                             ///< at the colour bar
-  std::vector<HeadMapLayer> layers;                    ///< kind of attention by kind
+  std::string title = {}, subtitle = {};
+  std::string value_title = {};                        ///< at the colour bar
+  std::vector<HeadMapLayer> layers = {};               ///< kind of attention by kind
   bool is_signed = true;                               ///< else from 0 on, in the colours of weights
   view::ColorMap color_map = view::ColorMap::Viridis;  ///< then
 };

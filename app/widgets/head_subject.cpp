@@ -2,21 +2,11 @@
 
 #include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
+#include "app/cells/stage_text.h"
 #include "app/state/run_interventions.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
-
-std::uint32_t HeadSubject::kv_head() const {
-  const std::uint32_t kv_heads = std::max(geometry.shape.kv_heads, 1U);
-  return geometry.head / std::max(geometry.shape.heads / kv_heads, 1U);
-}
-
-const model::Rotary* HeadSubject::rotary(const Frame& frame) const {
-  if (!layer || !layer->config.rotary || !frame.result.network || !frame.result.network->layers) return nullptr;
-  const std::vector<model::Rotary>& rotaries = frame.result.network->layers->rotaries;
-  return *layer->config.rotary < rotaries.size() ? &rotaries[*layer->config.rotary] : nullptr;
-}
 
 HeadSubject selected_subject(const Frame& frame) {
   const Selection& selection = frame.state.selection;
@@ -48,15 +38,7 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
   const attention::MaskSpec& mask = shown.spec();
   CellQuestion question{.geometry = subject.geometry,
                         .layer = subject.layer,
-                        .kind = selection.block.kind,
                         .fill = mask.fill,
-                        .mask_reason = {},
-                        .score_expression = {},
-                        .expressed = {},
-                        .is_uniform = false,
-                        .painted_bias = 0.0,
-                        .painted_weight = {},
-                        .dropout_factor = {},
                         .stage = stage,
                         .row = cell.query,
                         .column = cell.key};
@@ -87,9 +69,8 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
 }
 
 std::string token_name(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t index) {
-  const std::uint32_t batch = frame.state.selection.batch;
-  const bool is_known = batch < tokens.texts.size() && index < tokens.texts[batch].size();
-  return is_known ? tokens.texts[batch][index] : std::to_string(index);
+  const std::string* text = token_text(tokens, frame.state.selection.batch, index);
+  return text != nullptr ? *text : std::to_string(index);
 }
 
 }  // namespace headlight::app

@@ -14,11 +14,6 @@ constexpr float kMarginalNumberRoom = 14.0F;
 
 float part_of(float value, float largest) { return largest > 0.0F && value > 0.0F ? std::min(value / largest, 1.0F) : 0.0F; }
 
-void explain(Frame& frame, const view::Rect& bar, const std::string& text) {
-  const Tooltip tooltip(frame, bar);
-  write_wrapped(frame.ui.fonts().small, frame.ui.theme().text, text, 280.0F);
-}
-
 constexpr float kLeastLeft = 64.0F;
 constexpr float kMostLeft = 150.0F;
 constexpr float kMostUp = 104.0F;     // height of rotated labels
@@ -50,12 +45,11 @@ struct PlacedLabels {
 
 PlacedLabels place(const Frame& frame, view::AxisSide side, const AxisTokens& tokens, float cell, float origin, float length,
                    float most) {
-  ImFont* font = frame.ui.fonts().small;
   std::vector<float> widths;
   // Where cells are lower than a line, the labels' widths don't matter: thousands of them needn't be measured.
   if (cell >= line_height(frame)) {
     widths.reserve(tokens.count);
-    for (std::uint32_t i = 0; i < tokens.count; ++i) widths.push_back(text_width(font, tokens.label(i)));
+    for (std::uint32_t i = 0; i < tokens.count; ++i) widths.push_back(text_width(frame.ui.fonts().small, tokens.label(i)));
   }
   PlacedLabels placed;
   placed.labels = view::lay_out_labels({.side = side,
@@ -234,6 +228,11 @@ std::string AxisTokens::label(std::uint32_t index) const {
   return has_indices ? fmt::format("{} {}", index, (*texts)[index]) : (*texts)[index];
 }
 
+AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real,
+                       const char* name) {
+  return {.texts = line_texts(tokens, frame.state.selection.batch), .count = count, .real = real, .name = name};
+}
+
 glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 room) {
   ImFont* font = frame.ui.fonts().small;
   glm::vec2 margins(0.0F);
@@ -278,7 +277,7 @@ void draw_axes(const Frame& frame, const view::Viewport& viewport, glm::vec2 mar
 void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginals& marginals) {
   const shell::Theme& theme = frame.ui.theme();
   const view::Rect cells = viewport.visible();
-  const glm::vec2 pointer = pointer_position();
+  const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
   const bool is_pointed_at = ImGui::IsWindowHovered();
   ImDrawList* list = ImGui::GetWindowDrawList();
   // One pixel between bars where there is room for it.
@@ -291,16 +290,16 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
     const view::Rect cell = viewport.rect_of({.row = row, .column = 0});
     if (cell.end().y < cells.origin.y || cell.origin.y > cells.end().y) continue;
     const float length = std::round(kLongest * part_of(marginals.given[row], 1.0F));
-    list->AddRectFilled({beside.origin.x, cell.origin.y}, {beside.origin.x + length, cell.end().y - air.y}, theme.query);
+    fill_rect({beside.origin.x, cell.origin.y}, {beside.origin.x + length, cell.end().y - air.y}, theme.query);
     const bool is_in_row = pointer.y >= cell.origin.y && pointer.y < cell.end().y;
     if (is_pointed_at && is_in_row && beside.contains(pointer)) {
-      explain(frame, {.origin = {beside.origin.x, cell.origin.y}, .size = {kLongest, cell.size.y}},
-              fmt::format("Query {} gives {} to other tokens of this map: the sum of its row without itself.", row,
-                          view::format_exact(marginals.given[row])));
+      draw_tooltip(frame, {.origin = {beside.origin.x, cell.origin.y}, .size = {kLongest, cell.size.y}},
+                   fmt::format("Query {} gives {} to other tokens of this map: the sum of its row without itself.", row,
+                               view::format_exact(marginals.given[row])));
     }
   }
   list->PopClipRect();
-  list->AddLine({beside.origin.x - 1.0F, beside.origin.y}, {beside.origin.x - 1.0F, beside.end().y}, theme.border);
+  draw_line({beside.origin.x - 1.0F, beside.origin.y}, {beside.origin.x - 1.0F, beside.end().y}, theme.border);
 
   const view::Rect below{.origin = {cells.origin.x, cells.end().y + kMarginalGap}, .size = {cells.size.x, kLongest}};
   frame.mark("head.received", below);
@@ -310,16 +309,16 @@ void draw_marginals(Frame& frame, const view::Viewport& viewport, const Marginal
     const view::Rect cell = viewport.rect_of({.row = 0, .column = column});
     if (cell.end().x < cells.origin.x || cell.origin.x > cells.end().x) continue;
     const float length = std::round((kLongest - kMarginalNumberRoom) * part_of(marginals.received[column], largest));
-    list->AddRectFilled({cell.origin.x, below.origin.y}, {cell.end().x - air.x, below.origin.y + length}, theme.key);
+    fill_rect({cell.origin.x, below.origin.y}, {cell.end().x - air.x, below.origin.y + length}, theme.key);
     const bool is_in_column = pointer.x >= cell.origin.x && pointer.x < cell.end().x;
     if (is_pointed_at && is_in_column && below.contains(pointer)) {
-      explain(frame, {.origin = {cell.origin.x, below.origin.y}, .size = {cell.size.x, kLongest}},
-              fmt::format("Key {} receives {} on average from each query.", column,
-                          view::format_exact(marginals.received[column])));
+      draw_tooltip(frame, {.origin = {cell.origin.x, below.origin.y}, .size = {cell.size.x, kLongest}},
+                   fmt::format("Key {} receives {} on average from each query.", column,
+                               view::format_exact(marginals.received[column])));
     }
   }
   list->PopClipRect();
-  list->AddLine({below.origin.x, below.origin.y - 1.0F}, {below.end().x, below.origin.y - 1.0F}, theme.border);
+  draw_line({below.origin.x, below.origin.y - 1.0F}, {below.end().x, below.origin.y - 1.0F}, theme.border);
   ImFont* font = frame.ui.fonts().mono_small;
   const std::string text = fmt::format("received, at most {}", view::format_number(largest, 6));
   if (text_width(font, text) > below.size.x) return;

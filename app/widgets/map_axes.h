@@ -20,6 +20,10 @@ struct AxisTokens {
   std::string label(std::uint32_t index) const;
 };
 
+/// Of the selected line of a batch.
+AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real,
+                       const char* name);
+
 /// The width left of the cells and the height above them that labels and the axes' names need, UI units. `room`: for labels
 /// and cells together. Doesn't depend on zoom or pointer, so that the map doesn't move.
 glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 room);

@@ -1,6 +1,9 @@
 #include "app/widgets/map_layers.h"
 
 #include "app/quantities/map_tiles.h"
+#include "app/widgets/cell_numbers.h"
+#include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -28,6 +31,21 @@ TileFacts summarise(const std::vector<ShownTile>& tiles, const ShownTile& column
 bool has_range_of_rows(const TileQuery& whole) {
   return quantity(whole.quantity).stage == attention::Stage::Weights && !quantity(whole.quantity).base &&
          (whole.is_exact() || whole.pooling == attention::Pooling::Max);
+}
+
+constexpr std::uint32_t kSnap = 32;  // values
+
+/// Widened to multiples of kSnap values, so that panning by a few cells asks for the same tile again.
+view::Region snapped(view::Region region, std::uint32_t rows, std::uint32_t columns) {
+  const auto widen = [](std::uint32_t& first, std::uint32_t& count, std::uint32_t all, std::uint32_t pool) {
+    const std::uint32_t snap = kSnap * pool;
+    const std::uint32_t end = std::min((first + count + snap - 1) / snap * snap, all);
+    first = first / snap * snap;
+    count = end - first;
+  };
+  widen(region.row, region.rows, rows, region.pool);
+  widen(region.column, region.columns, columns, region.column_pool());
+  return region;
 }
 
 }  // namespace
@@ -76,6 +94,82 @@ MapLayers find_layers(Frame& frame, const MapView& view) {
   }
   layers.whole = std::move(coarse);
   return layers;
+}
+
+TiledMap::TiledMap(Frame& frame, const view::Viewport& viewport, std::uint32_t place,
+                   const std::function<TileQuery(const view::Region&)>& map)
+    : frame_(frame), viewport_(viewport), place_(place) {
+  const float scale = frame.ui.scale();
+  const std::uint32_t rows = viewport.rows(), columns = viewport.columns();
+  const view::Region visible = viewport.visible_region(scale);
+  const TileQuery whole = map(viewport.fitted().visible_region(scale));
+  if (is_large_map(rows, columns)) {
+    layers_ = find_layers(frame, {.visible = map(visible), .whole = whole, .rows = rows, .columns = columns});
+    return;
+  }
+  const auto find = [&](const TileQuery& query) {
+    const ShownTile shown = find_tile(frame, query);
+    return shown.tile ? shown : find_covering_tile(frame.result, query);
+  };
+  sharp_ = find(map(snapped(visible, rows, columns)));  // what is visible is asked for first
+  whole_ = find(whole);
+}
+
+/// Where the tile's cells are. The last value of a pooled tile stands for fewer cells than the others; what it covers too
+/// much is clipped.
+view::Rect TiledMap::area_of(const TileQuery& shown) const {
+  const glm::vec2 cell = viewport_.cell_size();
+  return {.origin = viewport_.matrix().origin + glm::vec2(shown.column, shown.row) * cell,
+          .size = glm::vec2(shown.tile_columns() * shown.column_pool(), shown.tile_rows() * shown.pool) * cell};
+}
+
+bool TiledMap::covers_all(const ShownTile& shown) const {
+  if (!shown.tile) return false;
+  constexpr float kSlack = 1e-3F;  // of a pixel: sums of floats
+  const view::Rect cells = viewport_.visible();
+  const view::Rect area = area_of(shown.query);
+  return glm::all(glm::lessThanEqual(area.origin, cells.origin + kSlack)) &&
+         glm::all(glm::greaterThanEqual(area.end(), cells.end() - kSlack));
+}
+
+void TiledMap::draw(const SetColors& colors) const {
+  if (layers_ || (!covers_all(sharp_) && !covers_all(whole_))) fill_rect(viewport_.visible(), frame_.ui.theme().missing);
+  if (layers_) {
+    for (const ShownTile& tile : layers_->tiles) draw_tile(tile, colors);
+    return;
+  }
+  if (whole_.tile && whole_.tile != sharp_.tile && !covers_all(sharp_)) draw_tile(whole_, colors);
+  if (sharp_.tile) draw_tile(sharp_, colors);
+}
+
+void TiledMap::draw_small(const view::Rect& area, const std::function<view::Rect(const TileQuery&)>& area_of,
+                          const SetColors& colors) const {
+  fill_rect(area, frame_.ui.theme().missing);
+  for (const ShownTile& tile : layers_ ? layers_->whole : std::vector(whole_.tile ? 1 : 0, whole_)) {
+    shell::HeatmapImage image = heatmap_of(tile, place_ + 1, frame_.ui.theme());
+    colors(image, tile);
+    image.area = area_of(tile.query);
+    image.clip = area;
+    image.grid = 0;
+    frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  }
+}
+
+void TiledMap::draw_tile(const ShownTile& shown, const SetColors& colors) const {
+  const view::Rect cells = viewport_.visible();
+  const glm::vec2 cell = viewport_.cell_size();
+  shell::HeatmapImage image = heatmap_of(shown, place_, frame_.ui.theme());
+  colors(image, shown);
+  image.area = area_of(shown.query);
+  image.clip = cells;
+  frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  const bool is_sharp = layers_ || shown.tile == sharp_.tile;
+  if (!shown.query.is_exact() || !is_sharp) return;
+  ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);
+  const bool has_room = cell.x >= kLeastNumberCellWidth && cell.y >= kNumberCellHeight;
+  if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *shown.tile);
+  draw_weight_marks(frame_, image, *shown.tile);
+  ImGui::PopClipRect();
 }
 
 }  // namespace headlight::app

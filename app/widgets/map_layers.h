@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/widgets/shown_tile.h"
+#include "view/viewport.h"
 
 namespace headlight::app {
 
@@ -27,5 +28,39 @@ struct MapLayers {
 /// Asks for the visible tiles, then for the row statistics that give the weights' range, then for the tiles of the whole
 /// map, and returns those that are known.
 MapLayers find_layers(Frame& frame, const MapView& view);
+
+/// A map on screen at its zoom, as far as its tiles are known: large ones as layers, others as the tile of what is visible
+/// over that of the whole map.
+class TiledMap {
+ public:
+  /// `map`: what is asked for a region of it. Asks for what is visible, and for the whole map pooled to the screen, which
+  /// gives the colours' range and stands in until the rest is there. `place` names the map among the window's images.
+  TiledMap(Frame& frame, const view::Viewport& viewport, std::uint32_t place,
+           const std::function<TileQuery(const view::Region&)>& map);
+  /// The whole map where it is known, else what is visible; no tile: nothing is.
+  const ShownTile& known() const { return layers_ ? layers_->summary : whole_.tile ? whole_ : sharp_; }
+  /// Of what is visible; no tile for a large map.
+  const ShownTile& visible() const { return sharp_; }
+  /// All cells, where they are known without pooling; else null.
+  const attention::Tile* exact() const { return whole_.tile && whole_.query.is_exact() ? whole_.tile : nullptr; }
+  /// `colors` sets colours and range of a tile's image. Cells that are large enough have their numbers.
+  using SetColors = std::function<void(shell::HeatmapImage& image, const ShownTile& shown)>;
+  void draw(const SetColors& colors) const;
+  /// The whole map without numbers into a small rectangle. `area_of`: of a tile there.
+  void draw_small(const view::Rect& area, const std::function<view::Rect(const TileQuery&)>& area_of,
+                  const SetColors& colors) const;
+
+ private:
+  /// Does the tile hide everything below it?
+  bool covers_all(const ShownTile& shown) const;
+  view::Rect area_of(const TileQuery& shown) const;
+  void draw_tile(const ShownTile& shown, const SetColors& colors) const;
+
+  Frame& frame_;
+  const view::Viewport& viewport_;
+  std::uint32_t place_;
+  ShownTile sharp_, whole_;
+  std::optional<MapLayers> layers_;  ///< instead of both, of a large map
+};
 
 }  // namespace headlight::app

@@ -1,6 +1,8 @@
 #include "app/widgets/notice.h"
 
+#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -37,9 +39,8 @@ class RemarkLine {
     const ImVec2 low(origin.x + x_, origin.y + kMargin);
     const ImVec2 high(low.x + width, low.y + height);
     const float rounding = height * 0.5F;
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    list->AddRectFilled(low, high, shell::with_alpha(remark.role, 0x30), rounding);
-    list->AddRect(low, high, remark.role, rounding);
+    fill_rect(to_glm(low), to_glm(high), shell::with_alpha(remark.role, 0x30), rounding);
+    outline_rect(to_glm(low), to_glm(high), remark.role, rounding);
     const float text_y = low.y + std::round((height - font_size(font)) * 0.5F);
     put_text(font, {low.x + kInset, text_y}, theme.text, text);
     ImGui::SetCursorScreenPos(low);
@@ -54,9 +55,9 @@ class RemarkLine {
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     const ImVec2 at(high.x - button + kInset, text_y);
-    put_text(font, at, remark.role, remark.button);
+    put_text(font, to_glm(at), remark.role, remark.button);
     const float line_y = at.y + font_size(font);
-    list->AddLine({at.x, line_y}, {high.x - kInset, line_y}, remark.role, is_hovered ? 2.0F : 1.0F);
+    draw_line({at.x, line_y}, {high.x - kInset, line_y}, remark.role, is_hovered ? 2.0F : 1.0F);
     return was_clicked;
   }
 
@@ -80,12 +81,11 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
   const float width = ImGui::GetWindowWidth();
   const float height = ImGui::GetWindowHeight();
   const shell::Color role = notice.is_warning ? theme.warning : theme.accent;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   constexpr float kRounding = 5.0F;
   const ImVec2 end(origin.x + width, origin.y + height);
-  list->AddRectFilled(origin, end, theme.popup, kRounding);
-  list->AddRectFilled(origin, {origin.x + 4.0F, end.y}, role, kRounding, ImDrawFlags_RoundCornersLeft);
-  list->AddRect(origin, end, theme.border, kRounding);
+  fill_rect(to_glm(origin), to_glm(end), theme.popup, kRounding);
+  ImGui::GetWindowDrawList()->AddRectFilled(origin, {origin.x + 4.0F, end.y}, role, kRounding, ImDrawFlags_RoundCornersLeft);
+  outline_rect(to_glm(origin), to_glm(end), theme.border, kRounding);
 
   const float button = button_width("Close");
   ImFont* font = frame.ui.fonts().body;
@@ -153,15 +153,13 @@ void draw_empty_panel(Frame& frame, bool is_computing) {
   const char* title = has_failed ? "Nothing to show yet" : is_computing ? "Preparing the device\u2026" : "";
   const float width = ImGui::GetContentRegionAvail().x;
   const float column = std::min(width - 48.0F, 480.0F);
-  ImFont* font = frame.ui.fonts().title;
   const float left = ImGui::GetCursorPosX() + std::round((width - column) * 0.5F);
   ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.4F)});
   ImGui::PushTextWrapPos(left + column);
-  write_text(font, has_failed ? theme.text : theme.text_dim, title);
+  write_text(frame.ui.fonts().title, has_failed ? theme.text : theme.text_dim, title);
   if (has_failed) {
     ImGui::SetCursorPosX(left);
-    const Ink ink(frame.ui.fonts().body, theme.warning);
-    ImGui::TextUnformatted(error.c_str());
+    write_text(frame.ui.fonts().body, theme.warning, error);
     frame.mark("empty.error", last_item_rect());
   }
   ImGui::PopTextWrapPos();

@@ -2,6 +2,7 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
@@ -37,10 +38,13 @@ std::string value_of(Frame& frame, const NumberRef& number) {
   return known && known->run == frame.result.run ? fmt::format("{:.9g}", known->tile->values.front()) : std::string();
 }
 
-void draw_line(const Frame& frame, const Provenance::Line& line) {
+void draw_origin_line(const Frame& frame, const Provenance::Line& line) {
   write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, line.name);
   ImGui::SameLine(kNameColumn);
-  write_wrapped(frame.ui.fonts().body, frame.ui.theme().text, line.text);
+  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(line.text.c_str());
+  ImGui::PopTextWrapPos();
 }
 
 void draw_content(Frame& frame, const Provenance& provenance, const std::string& value, bool& is_open) {
@@ -51,7 +55,7 @@ void draw_content(Frame& frame, const Provenance& provenance, const std::string&
   if (provenance.lines.empty()) {
     ImGui::TextWrapped("The run on screen has no such number any more: point at another one and press O.");
   }
-  for (const Provenance::Line& line : provenance.lines) draw_line(frame, line);
+  for (const Provenance::Line& line : provenance.lines) draw_origin_line(frame, line);
   ImGui::Spacing();
   if (draw_button(frame, "origin.copy", "Copy", "Copies the number and all lines as text.")) {
     ImGui::SetClipboardText(frame.ui.unshaped(write_provenance(provenance, value)).c_str());

@@ -3,7 +3,7 @@
 #include <imgui.h>
 
 #include "app/shell/heatmap_renderer.h"
-#include "app/shell/imgui_vectors.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -24,10 +24,9 @@ std::uint64_t picture_revision(const Frame& frame) { return frame.result.run << 
 
 void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePlace place, std::uint64_t revision,
                   const view::Rect& area, const std::optional<view::Rect>& clip) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   if (pixels == nullptr) {
     const view::Rect shown = clip.value_or(area);
-    list->AddRectFilled(shown.origin, shown.end(), frame.ui.theme().field);
+    fill_rect(shown, frame.ui.theme().field);
     return;
   }
   shell::HeatmapImage image;
@@ -40,7 +39,7 @@ void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePl
   image.grid = 0;
   image.area = area;
   image.clip = clip;
-  frame.ui.heatmaps().draw(list, image);
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
 }
 
 void draw_patch(const Frame& frame, const PatchImage& image, PicturePlace place, capture::PatchGrid::Place patch,

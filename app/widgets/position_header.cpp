@@ -1,8 +1,10 @@
 #include "app/widgets/position_header.h"
 
+#include "app/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/size_text.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -36,12 +38,6 @@ void choose(Frame& frame, const ChosenLogit& logit, const std::string& name, con
   ImGui::EndCombo();
 }
 
-void draw_arrow(Frame& frame, const std::string& name, const char* side, ImGuiDir direction, bool is_enabled,
-                std::uint32_t token) {
-  const char* help = direction == ImGuiDir_Left ? "The prediction one token earlier." : "The prediction one token later.";
-  if (draw_arrow_button(frame, fmt::format("{}.{}", name, side), direction, help, is_enabled)) choose_position(frame, token);
-}
-
 }  // namespace
 
 void choose_position(Frame& frame, std::uint32_t token) {
@@ -60,18 +56,16 @@ const model::TokenBatch& predicted_tokens(const EngineResult& result) {
 }
 
 std::string predicted_token_text(const EngineResult& result, std::uint32_t batch, std::uint32_t token) {
-  const model::TokenBatch& tokens = predicted_tokens(result);
-  const bool has_text = batch < tokens.texts.size() && token < tokens.texts[batch].size();
-  return has_text ? tokens.texts[batch][token] : std::to_string(token);
+  const std::string* text = token_text(predicted_tokens(result), batch, token);
+  return text != nullptr ? *text : std::to_string(token);
 }
 
 bool draw_position_header(Frame& frame, const std::string& name, const std::string& title,
                           const PredictionPosition& position, const char* copied) {
-  const float button = ImGui::GetFrameHeight();
   const float spacing = ImGui::GetStyle().ItemSpacing.x;
   const float automatic = button_width("Automatic");
   const float copy = copied ? button_width(kCopyCsv) + kCopyGap : 0.0F;
-  const float controls = 2.0F * button + spacing + copy + (position.is_chosen ? automatic + spacing : 0.0F);
+  const float controls = 2.0F * ImGui::GetFrameHeight() + spacing + copy + (position.is_chosen ? automatic + spacing : 0.0F);
   const float right = ImGui::GetContentRegionMax().x - controls;
   draw_view_title(frame, title, right - spacing - ImGui::GetCursorPosX());
   ImGui::SameLine(right);
@@ -81,9 +75,15 @@ bool draw_position_header(Frame& frame, const std::string& name, const std::stri
       frame.state.view.pinned.reset();
     ImGui::SameLine();
   }
-  draw_arrow(frame, name, "previous", ImGuiDir_Left, position.token > position.first, position.token - 1);
+  if (draw_arrow_button(frame, name + ".previous", ImGuiDir_Left, "The prediction one token earlier.",
+                        position.token > position.first)) {
+    choose_position(frame, position.token - 1);
+  }
   ImGui::SameLine();
-  draw_arrow(frame, name, "next", ImGuiDir_Right, position.token + 1 < position.end, position.token + 1);
+  if (draw_arrow_button(frame, name + ".next", ImGuiDir_Right, "The prediction one token later.",
+                        position.token + 1 < position.end)) {
+    choose_position(frame, position.token + 1);
+  }
   const bool copies = copied && draw_copy_button(frame, name + ".copy", copied);
   const std::string token = predicted_token_text(frame.result, position.batch, position.token);
   frame.ui.ensure_glyphs(token);

@@ -1,8 +1,10 @@
 #include "app/widgets/prediction_bars.h"
 
 #include "app/engine/prediction_place.h"
+#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/size_text.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -46,8 +48,7 @@ void put_right(ImFont* font, ImVec2 right, shell::Color color, const std::string
 void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, const view::Rect& box, bool is_hovered) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  if (is_hovered) list->AddRectFilled(box.origin, box.end(), theme.hover, 4.0F);
+  if (is_hovered) fill_rect(box, theme.hover, 4.0F);
   const auto middle = [&](const ImFont* font) { return box.origin.y + std::round((box.size.y - font_size(font)) * 0.5F); };
   const shell::Color ink = row.is_cut() ? theme.text_dim : theme.text;
   put_right(fonts.body, {box.origin.x + columns.label, middle(fonts.body)}, ink,
@@ -58,9 +59,9 @@ void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, co
   const float top = box.origin.y + 5.0F;
   const float bottom = box.end().y - 5.0F;
   const shell::Color fill = row.is_cut() ? theme.border : is_hovered ? theme.accent_hover : theme.accent;
-  list->AddRectFilled({left, top}, {end_of(share), bottom}, fill, 3.0F);
+  fill_rect({left, top}, {end_of(share), bottom}, fill, 3.0F);
   // Around the bar, so that both are visible whichever is longer.
-  if (row.before) list->AddRect({left - 1.0F, top - 2.0F}, {end_of(*row.before), bottom + 2.0F}, theme.text, 3.0F, 0, 1.3F);
+  if (row.before) outline_rect({left - 1.0F, top - 2.0F}, {end_of(*row.before), bottom + 2.0F}, theme.text, 3.0F, 1.3F);
   put_right(fonts.small, {box.origin.x + columns.percent, middle(fonts.small)}, ink, percent_text(share));
   if (row.is_cut()) {
     put_right(fonts.small, {box.origin.x + columns.change, middle(fonts.small)}, theme.text_dim, "cut off");
@@ -74,12 +75,11 @@ void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, co
 void draw_axis(const Frame& frame, const PredictionColumns& columns, ImVec2 origin, float height, bool has_before) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const float left = origin.x + columns.label + kPredictionGap;
   const bool has_room = columns.bar >= 150.0F;
   for (int quarter = 0; quarter <= 4; ++quarter) {
     const float x = std::round(left + columns.bar * static_cast<float>(quarter) / 4.0F) + 0.5F;
-    list->AddLine({x, origin.y}, {x, origin.y + height + 3.0F}, theme.border);
+    draw_line({x, origin.y}, {x, origin.y + height + 3.0F}, theme.border);
     if (!has_room && quarter % 4 != 0) continue;
     const std::string text = quarter == 4 ? "100 %" : std::to_string(quarter * 25);
     const float shift = text_width(font, quarter == 4 ? "100" : text) * 0.5F;
@@ -116,7 +116,6 @@ void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate,
 }
 
 std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const PredictionBars& bars, float height) {
-  const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const float width = ImGui::GetContentRegionAvail().x;
   const auto fitting =
@@ -170,7 +169,7 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
   const float y = origin.y + rows_height + kAxisHeight;
   put_text(fonts.small,
            {origin.x + columns.label + kPredictionGap, y + std::round((kPredictionHeight - font_size(fonts.small)) * 0.5F)},
-           theme.text_dim, rest);
+           frame.ui.theme().text_dim, rest);
   ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy({width, rows_height + kAxisHeight + kPredictionHeight});
   return clicked;

@@ -10,6 +10,7 @@
 #include "app/widgets/form.h"
 #include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
+#include "app/widgets/whole_words.h"
 #include "inference/prompt.h"
 
 namespace headlight::app {
@@ -153,6 +154,7 @@ void draw_prompt_source(Frame& frame, PromptPanelMemory& memory, const std::stri
     if (in_pair) in_text = in_pair;
   }
   if (source) draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, in_text);
+  draw_whole_words(frame, "text.words", state.text(), false);
 }
 
 void draw_prompt_switches(Frame& frame) {
@@ -180,6 +182,12 @@ void draw_prompt_switches(Frame& frame) {
   if (has_lines(state.text())) {
     form.toggle("join_lines", "Lines are one text", state.model().joins_lines, {},
                 "All lines together are one item of the batch, as of a document. Otherwise each line is one.");
+  }
+  if (frame.result.model && frame.result.model->words) {
+    form.toggle(
+        "whole_words", "Whole words", frame.state.view.shows_whole_words, {},
+        "Below the tokens: the words that notebook 002's tokenizer makes of the texts, by spaCy's rules, and <unk> for "
+        "those that its training text has less than twice.");
   }
   form.toggle("special", "Special tokens", state.model().adds_special, {},
               "Those that the model's tokenizer adds, like [CLS] or <s>. Models were trained with them.");

@@ -145,8 +145,8 @@ class RangeInput {
 void draw_grip(const Frame& frame, const view::Rect& area, float position, bool is_chosen) {
   const shell::Theme& theme = frame.ui.theme();
   const float y = std::round(area.origin.y + area.size.y * (1.0F - position));
-  ImGui::GetWindowDrawList()->AddRectFilled({area.origin.x - 4.0F, y - 2.0F}, {area.end().x + 4.0F, y + 2.0F},
-                                            is_chosen ? theme.accent : theme.text_dim, 2.0F);
+  fill_rect({area.origin.x - 4.0F, y - 2.0F}, {area.end().x + 4.0F, y + 2.0F}, is_chosen ? theme.accent : theme.text_dim,
+            2.0F);
 }
 
 }  // namespace
@@ -183,16 +183,14 @@ std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::He
 }
 
 void draw_small_color_bar(const Frame& frame, const view::Rect& bar, const shell::HeatmapImage& image) {
-  const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().mono_small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_gradient(list, bar, image, {.low = image.low, .high = image.high}, false);
+  draw_gradient(ImGui::GetWindowDrawList(), bar, image, {.low = image.low, .high = image.high}, false);
   const auto put = [&](float value, float position) {
     const std::string text = cell_number(value, 2);
     const float width = text_width(font, text);
     // The ends' labels are inside the bar, the middle's is centred.
     const float x = bar.origin.x + (bar.size.x - width) * position;
-    put_text(font, {std::round(x), bar.end().y + 2.0F}, theme.text_dim, text);
+    put_text(font, {std::round(x), bar.end().y + 2.0F}, frame.ui.theme().text_dim, text);
   };
   put(image.spread == view::ScaleSpread::Log ? view::log_floor(image.low, image.high) : image.low, 0.0F);
   put(image.high, 1.0F);
@@ -204,14 +202,13 @@ void draw_color_bar(const Frame& frame, const view::Rect& bar, const shell::Heat
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().mono_small;
   ImFont* words = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  draw_gradient(list, bar, image, axis, true);
-  list->AddRect(bar.origin, bar.end(), theme.border);
+  draw_gradient(ImGui::GetWindowDrawList(), bar, image, axis, true);
+  outline_rect(bar, theme.border);
   put_text(words, {bar.origin.x, bar.origin.y - font_size(words) - 6.0F}, theme.text_dim, caption);
   const std::vector<view::Tick> ticks = view::make_bar_ticks(axis, image.spread, bar.size.y, font_size(font));
   for (const view::Tick& tick : ticks) {
     const float y = bar.origin.y + bar.size.y * (1.0F - view::position_in(axis, image.spread, tick.value));
-    list->AddLine(ImVec2(bar.end().x, y), ImVec2(bar.end().x + 4.0F, y), theme.text_dim);
+    draw_line({bar.end().x, y}, {bar.end().x + 4.0F, y}, theme.text_dim);
     put_text(font, {bar.end().x + 7.0F, std::round(y - font_size(font) * 0.5F)}, theme.text_dim, tick.label);
   }
 }

@@ -106,12 +106,6 @@ std::span<const std::uint32_t> colors_of(QuantityId id, const State& state) {
   return quantity(id).colors == ColorKind::Sequential ? weight_colors(state) : signed_colors();
 }
 
-std::uint32_t pool_for(std::uint32_t rows, std::uint32_t columns, std::uint32_t max_edge) {
-  std::uint32_t pool = 1;
-  while ((std::max(rows, columns) + pool - 1) / pool > std::max(max_edge, 1U)) pool *= 2;
-  return pool;
-}
-
 bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::uint32_t tile_column) {
   return comes_after_mask(tile.request.stage) && tile.is_masked(tile_row, tile_column);
 }
@@ -154,6 +148,19 @@ float shown_concentration(const ShownTile& shown, attention::KeyRange queries, s
   const attention::KeyRange rows(in_tile(queries.begin), in_tile(queries.end));
   const bool is_of_all = rows.begin == 0 && rows.end == request.rows;
   return is_of_all ? shown.facts->concentration : concentration(*shown.tile, rows, max_rows);
+}
+
+shell::HeatmapImage signed_image(const Frame& frame, std::span<const float> values, std::uint32_t rows, float reach) {
+  shell::HeatmapImage image;
+  shell::use_theme(image, frame.ui.theme());
+  image.rows = rows;
+  image.columns = static_cast<std::uint32_t>(values.size() / std::max(rows, 1U));
+  image.values = values;
+  image.revision = 0xcbf29ce484222325ULL;  // FNV-1a
+  for (const float value : values)
+    image.revision = (image.revision ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3ULL;
+  set_difference_colors(image, {.low = -reach, .high = reach}, 0.0F);
+  return image;
 }
 
 void name_image(shell::HeatmapImage& image, const ShownTile& shown_tile, std::uint32_t place) {

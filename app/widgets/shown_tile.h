@@ -3,6 +3,7 @@
 #include "app/frame.h"
 #include "app/shell/heatmap_renderer.h"
 #include "attention/stage.h"
+#include "view/viewport.h"
 
 namespace headlight::app {
 
@@ -38,9 +39,6 @@ std::span<const std::uint32_t> signed_colors();
 /// One of both, by the quantity's kind of colours.
 std::span<const std::uint32_t> colors_of(QuantityId id, const State& state);
 
-/// Smallest power of two by which a matrix must be pooled to have at most `max_edge` values an edge.
-std::uint32_t pool_for(std::uint32_t rows, std::uint32_t columns, std::uint32_t max_edge);
-
 /// Is a cell of the tile masked at its stage? Scores and scaled scores come before the mask.
 bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::uint32_t tile_column);
 
@@ -60,6 +58,9 @@ void set_difference_colors(shell::HeatmapImage& image, const ValueRange& range, 
 /// `max_rows` of these.
 float shown_concentration(const ShownTile& shown, attention::KeyRange queries, std::uint32_t max_rows);
 
+/// Numbers that are no tile's [rows, columns] as an image with 0 in the middle of the colours, whose ends are `reach` away.
+/// Its revision changes with them; key and area are the caller's.
+shell::HeatmapImage signed_image(const Frame& frame, std::span<const float> values, std::uint32_t rows, float reach);
 /// Key and revision for the renderer: the same values keep both, in each `place` of the window.
 void name_image(shell::HeatmapImage& image, const ShownTile& shown_tile, std::uint32_t place);
 

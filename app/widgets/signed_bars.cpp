@@ -1,7 +1,9 @@
 #include "app/widgets/signed_bars.h"
 
+#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -39,9 +41,8 @@ void draw_row(Frame& frame, const SignedBars& bars, std::size_t row, const BarCo
               bool is_hovered) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   if (is_hovered || bars.chosen == row) {
-    list->AddRectFilled(box.origin, box.end(), bars.chosen == row ? theme.active : theme.hover, 3.0F);
+    fill_rect(box, bars.chosen == row ? theme.active : theme.hover, 3.0F);
   }
   const float y = box.origin.y + std::round((box.size.y - font_size(font)) * 0.5F);
   const std::string label = bars.label(row);
@@ -53,7 +54,7 @@ void draw_row(Frame& frame, const SignedBars& bars, std::size_t row, const BarCo
   const float end = zero + static_cast<float>(value * columns.units_per_value);
   const shell::Color color = bars.has_signs ? signed_colors()[value < 0.0 ? 40 : 215] | 0xFF000000U : theme.output;
   if (std::abs(end - zero) >= 0.5F) {
-    list->AddRectFilled({std::min(zero, end), box.origin.y + 4.0F}, {std::max(zero, end), box.end().y - 4.0F}, color, 2.0F);
+    fill_rect({std::min(zero, end), box.origin.y + 4.0F}, {std::max(zero, end), box.end().y - 4.0F}, color, 2.0F);
   }
   const std::string number = bars.has_signs ? signed_text(value) : view::format_fixed(static_cast<float>(value), 3);
   put_text(font, {box.end().x - text_width(font, number) - 2.0F, y}, theme.text, number);
@@ -79,7 +80,7 @@ std::optional<std::size_t> draw_signed_bars(Frame& frame, const SignedBars& bars
   const std::size_t first = row_at(above), end = std::min(row_at(above + ImGui::GetWindowHeight()) + 1, bars.values.size());
   std::optional<std::size_t> clicked;
   const float zero = std::round(origin.x + columns.zero) + 0.5F;
-  ImGui::GetWindowDrawList()->AddLine({zero, origin.y}, {zero, origin.y + height}, frame.ui.theme().border);
+  draw_line({zero, origin.y}, {zero, origin.y + height}, frame.ui.theme().border);
   const shell::ControlGroup group(frame.ui.keyboard(), "bars");
   for (std::size_t row = first; row < end; ++row) {
     const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(row) * kBarRowHeight},

@@ -164,6 +164,26 @@ void put_text(ImFont* font, glm::vec2 at, shell::Color color, std::string_view t
   ImGui::GetWindowDrawList()->AddText(font, font_size(font), at, color, text.data(), text.data() + text.size());
 }
 
+void fill_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding) {
+  ImGui::GetWindowDrawList()->AddRectFilled(low, high, color, rounding);
+}
+
+void fill_rect(const view::Rect& rect, shell::Color color, float rounding) {
+  fill_rect(rect.origin, rect.end(), color, rounding);
+}
+
+void outline_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding, float thickness) {
+  ImGui::GetWindowDrawList()->AddRect(low, high, color, rounding, 0, thickness);
+}
+
+void outline_rect(const view::Rect& rect, shell::Color color, float rounding, float thickness) {
+  outline_rect(rect.origin, rect.end(), color, rounding, thickness);
+}
+
+void draw_line(glm::vec2 from, glm::vec2 to, shell::Color color, float thickness) {
+  ImGui::GetWindowDrawList()->AddLine(from, to, color, thickness);
+}
+
 float text_width(ImFont* font, const std::string& text) {
   return font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.data(), text.data() + text.size()).x;
 }
@@ -214,8 +234,9 @@ glm::vec2 measure_math(const shell::FontSet& fonts, ImFont* base, std::string_vi
   return {Typesetter(fonts, 0).set(formula, base, font_size(base), 0.0F, 0.0F), font_size(base)};
 }
 
-void draw_math(const shell::FontSet& fonts, ImFont* base, glm::vec2 top_left, shell::Color color, std::string_view formula) {
-  Typesetter(fonts, color).set(formula, base, font_size(base), top_left.x, top_left.y);
+float draw_math(const shell::FontSet& fonts, ImFont* base, glm::vec2 top_left, shell::Color color,
+                std::string_view formula) {
+  return Typesetter(fonts, color).set(formula, base, font_size(base), top_left.x, top_left.y) - top_left.x;
 }
 
 void draw_view_title(Frame& frame, const std::string& title, float room) {

@@ -36,6 +36,13 @@ void write_label(ImFont* font, shell::Color color, std::string_view text);
 /// Into the current window's draw list, at a place of the screen: no item.
 void put_text(ImFont* font, glm::vec2 at, shell::Color color, std::string_view text);
 
+// Shapes, likewise.
+void fill_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding = 0.0F);
+void fill_rect(const view::Rect& rect, shell::Color color, float rounding = 0.0F);
+void outline_rect(glm::vec2 low, glm::vec2 high, shell::Color color, float rounding = 0.0F, float thickness = 1.0F);
+void outline_rect(const view::Rect& rect, shell::Color color, float rounding = 0.0F, float thickness = 1.0F);
+void draw_line(glm::vec2 from, glm::vec2 to, shell::Color color, float thickness = 1.0F);
+
 /// Width of a text in a font, UI units.
 float text_width(ImFont* font, const std::string& text);
 
@@ -54,7 +61,8 @@ void draw_turned_text(ImFont* font, glm::vec2 start, glm::vec2 direction, shell:
 /// font.
 /// Width and height, UI units.
 glm::vec2 measure_math(const shell::FontSet& fonts, ImFont* base, std::string_view formula);
-void draw_math(const shell::FontSet& fonts, ImFont* base, glm::vec2 top_left, shell::Color color, std::string_view formula);
+/// Returns the width.
+float draw_math(const shell::FontSet& fonts, ImFont* base, glm::vec2 top_left, shell::Color color, std::string_view formula);
 
 /// What a view shows, in large type at its top: at the same place in every view, and cut where it is wider than `room`, in
 /// UI units; 0: as wide as what is left of the line. Marked as "view.title".

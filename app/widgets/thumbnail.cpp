@@ -3,7 +3,10 @@
 #include "app/analyses/line_tokens.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/quantity.h"
+#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/head_controls.h"
+#include "app/widgets/text.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -80,7 +83,7 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
 }
 
 NumberRef number_under_pointer(const TileQuery& shown, const view::Rect& box) {
-  const glm::vec2 at = glm::clamp((pointer_position() - box.origin) / glm::max(box.size, 1.0F), 0.0F, 1.0F);
+  const glm::vec2 at = glm::clamp((to_glm(ImGui::GetIO().MousePos) - box.origin) / glm::max(box.size, 1.0F), 0.0F, 1.0F);
   const auto first_of = [](float part, std::uint32_t cells, std::uint32_t pool) {
     const auto cell = static_cast<std::uint32_t>(part * static_cast<float>(cells));
     return std::min(cell, std::max(cells, 1U) - 1) / pool * pool;
@@ -104,14 +107,13 @@ std::string sample_in_words(const TileQuery& query) {
 }
 
 void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& box, std::uint32_t place) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Theme& theme = frame.ui.theme();
   const bool is_difference = frame.shows_difference();
   const TileQuery query = frame.compared(request);
   ShownTile shown_tile = find_tile(frame, query);
   if (!shown_tile.tile) shown_tile = find_covering_tile(frame.result, query);
   if (!shown_tile.tile) {
-    list->AddRectFilled(box.origin, box.end(), theme.missing);
+    fill_rect(box, theme.missing);
     return;
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
@@ -124,11 +126,39 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& bo
   image.area = box;
   image.grid = 0;
   if (is_per_row) image.row_scale = shown_tile.facts->row_scales;
-  frame.ui.heatmaps().draw(list, image);
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   // Small weights are nearly black.
   if (theme.kind == shell::ThemeKind::HighContrast) {
-    list->AddRect(box.origin - 1.0F, box.end() + 1.0F, theme.border);
+    outline_rect(box.origin - 1.0F, box.end() + 1.0F, theme.border);
   }
+}
+
+HeadThumbnailEvents draw_head_thumbnail(Frame& frame, const HeadThumbnail& thumbnail) {
+  const shell::Theme& theme = frame.ui.theme();
+  const auto& [head, name, box, caption, place, cover] = thumbnail;
+  Selection& selection = frame.state.selection;
+  HeadThumbnailEvents events{.is_selected = selection.block == head.block && selection.head == head.head,
+                             .shown = thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y))};
+  ImGui::SetCursorScreenPos(box.origin);
+  events.is_clicked = click_area(name.c_str(), {box.size.x, box.size.y + caption});
+  events.is_hovered = ImGui::IsItemHovered();
+  if (events.is_hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Right)) {
+    select_head(selection, head.block, head.head);
+    frame.start_command("menu.head");
+  }
+  frame.mark(name, box);
+  frame.ui.keyboard().offer_last_item();
+  if (events.is_selected) frame.ui.keyboard().prefer_last();
+  draw_thumbnail(frame, events.shown, box, place);
+  draw_lit_cell(frame, head.block, box);
+  if (cover) cover();
+  draw_gain_mark(frame, head.block, head.head, box);
+  if (events.is_selected) {
+    outline_rect(box.origin - 2.5F, box.end() + 2.5F, theme.accent, 3.0F, 2.5F);
+  } else if (events.is_hovered) {
+    outline_rect(box.origin - 1.5F, box.end() + 1.5F, theme.text_dim, 3.0F);
+  }
+  return events;
 }
 
 void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& box) {
@@ -138,7 +168,6 @@ void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& 
   const bool is_on_map = transient.hovered && attention::is_map(transient.hovered_stage);
   const std::optional<std::uint32_t> query = is_on_map ? transient.hovered->query : transient.pointed_query;
   const std::optional<std::uint32_t> key = is_on_map ? transient.hovered->key : transient.pointed_key;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Color color = frame.ui.theme().crosshair;
   // At least a pixel wide, and around the cells, so that their colours stay.
   const auto side = [](float from, float length, std::uint32_t at, std::uint32_t count) {
@@ -149,11 +178,11 @@ void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& 
   const view::Region cells = shown_cells(frame, block);
   if (query && *query - cells.row < cells.rows) {  // an earlier one wraps around
     const auto [low, high] = side(box.origin.y, box.size.y, *query - cells.row, cells.rows);
-    list->AddRect({box.origin.x, low}, {box.end().x, high}, color);
+    outline_rect({box.origin.x, low}, {box.end().x, high}, color);
   }
   if (key && *key - cells.column < cells.columns) {
     const auto [low, high] = side(box.origin.x, box.size.x, *key - cells.column, cells.columns);
-    list->AddRect({low, box.origin.y}, {high, box.end().y}, color);
+    outline_rect({low, box.origin.y}, {high, box.end().y}, color);
   }
 }
 
@@ -179,12 +208,11 @@ bool draw_badge(Frame& frame, const std::string& thumbnail, const view::Rect& bo
   if (shown.empty() || size.x > box.size.x || 2.5F * size.y > box.size.y) return false;
   const shell::Theme& theme = frame.ui.theme();
   const glm::vec2 low(box.origin.x, box.end().y - size.y);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(low, low + size, theme.popup, 2.0F);
+  fill_rect(low, low + size, theme.popup, 2.0F);
   put_text(font, {low.x + kInset, low.y + 1.0F}, theme.text, shown);
   const view::Rect badge{.origin = low, .size = size};
   frame.mark(thumbnail + ".badge", badge);
-  return badge.contains(pointer_position());
+  return badge.contains(to_glm(ImGui::GetIO().MousePos));
 }
 
 void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head, const std::string& sentence) {

@@ -29,6 +29,23 @@ void draw_sample_note(Frame& frame, const char* name, const std::string& sample)
 /// the tile is evaluated. `place` names the use.
 void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& box, std::uint32_t place);
 
+/// A head of a view of all heads, as an item: its map, what is changed of it, and the frame of the selected one.
+struct HeadThumbnail {
+  HeadRef head;
+  std::string name;      ///< of the item
+  view::Rect box;        ///< of the map
+  float caption = 0.0F;  ///< height of what belongs to the item below the map
+  std::uint32_t place = 0;
+  std::function<void()> cover = {};  ///< draws over the map; may be empty
+};
+struct HeadThumbnailEvents {
+  bool is_clicked = false, is_hovered = false;
+  bool is_selected = false;  ///< before the click
+  TileQuery shown;
+};
+/// A right click selects the head and opens its menu.
+HeadThumbnailEvents draw_head_thumbnail(Frame& frame, const HeadThumbnail& thumbnail);
+
 /// The row and the column of the cell under the pointer, wherever in the window it is, on a thumbnail of a head of the
 /// selected kind: of the view's map, of a thumbnail, or of a token's chip.
 void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& box);

@@ -74,14 +74,6 @@ std::optional<float> TileNumbers::value(QuantityId map, std::uint32_t row, std::
   return tile->at(row - tile->request.row, column - tile->request.column);
 }
 
-std::optional<float> TileNumbers::cell(QuantityId id, attention::Cell cell) {
-  const auto size = extent(quantity(id).stage);
-  if (!size || cell.query >= size->rows || cell.key >= size->columns) return std::nullopt;
-  const ShownTile shown = exact_with(region(id, cell.query, 1, cell.key, 1));
-  if (!shown.tile) return std::nullopt;
-  return shown.tile->at(cell.query - shown.tile->request.row, cell.key - shown.tile->request.column);
-}
-
 std::optional<NumberSource::Softmax> TileNumbers::softmax(std::uint32_t row) {
   const auto size = extent(Stage::Weights);
   if (!size || row >= size->rows) return std::nullopt;
@@ -135,15 +127,6 @@ const Analysed* ask_of_baseline(Frame& frame, AnalysisQuery query) {
   if (!frame.shows_difference()) return nullptr;
   query.is_of_reference = true;
   return frame.ask(query);
-}
-
-const Analysed* ask_of_counterpart(Frame& frame, AnalysisQuery query) {
-  static const Analysed kNone{.result = nullptr, .error = "its token has no counterpart in the other text", .is_done = true};
-  if (!frame.shows_difference()) return nullptr;
-  const std::optional<std::uint32_t> token = frame.result.in_reference(query.batch, query.query);
-  if (!token) return &kNone;
-  query.query = *token;
-  return ask_of_baseline(frame, query);
 }
 
 const Analysed* ask_of_same_tokens(Frame& frame, const AnalysisQuery& query) {

@@ -16,10 +16,8 @@ class TileNumbers final : public NumberSource {
 
   Numbers row(attention::Stage stage, std::uint32_t row) override;
   Numbers column(attention::Stage stage, std::uint32_t column) override;
-  /// One cell of any quantity that has a map's rows and columns.
-  std::optional<float> cell(QuantityId id, attention::Cell cell);
   std::optional<float> value(attention::Stage stage, std::uint32_t row, std::uint32_t column) override;
-  /// Of any map of the block.
+  /// Of any quantity that has a stage's rows and columns.
   std::optional<float> value(QuantityId map, std::uint32_t row, std::uint32_t column);
   std::optional<Softmax> softmax(std::uint32_t row) override;
   Numbers memory(std::uint32_t row) override;
@@ -64,8 +62,16 @@ bool head_map_shows_difference(const Frame& frame);
 const Analysed* ask_of_baseline(Frame& frame, AnalysisQuery query);
 /// Of a question that names tokens: an error where the two texts have different numbers of them.
 const Analysed* ask_of_same_tokens(Frame& frame, const AnalysisQuery& query);
-/// Of a question whose `query` is a token of the last stack: about its counterpart. An error where there is none.
-const Analysed* ask_of_counterpart(Frame& frame, AnalysisQuery query);
+/// Of a question whose `position` is a token of the last stack: about its counterpart. An error where there is none.
+template <typename Question>
+const Analysed* ask_of_counterpart(Frame& frame, Question question) {
+  static const Analysed kNone{.result = nullptr, .error = "its token has no counterpart in the other text", .is_done = true};
+  if (!frame.shows_difference()) return nullptr;
+  const std::optional<std::uint32_t> token = frame.result.in_reference(question.batch, question.position);
+  if (!token) return &kNone;
+  question.position = *token;
+  return ask_of_baseline(frame, question);
+}
 
 /// The baseline's answer where both are whole, so that it can be subtracted, or where it is an error; else null.
 const Analysed* subtractable(const Analysed* now, const Analysed* baseline);

@@ -1,6 +1,9 @@
 #include "app/widgets/token_chips.h"
 
+#include "app/cells/stage_text.h"
+#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -14,9 +17,8 @@ constexpr float kDeepestLineShade = 150.0F;  // of 255: the text stays readable
 constexpr float kLineWheelStep = 80.0F;
 
 std::string text_of(const TokenLine& line, std::uint32_t token) {
-  const std::vector<std::vector<std::string>>& texts = line.tokens->texts;
-  const bool is_known = line.item < texts.size() && token < texts[line.item].size();
-  return is_known ? texts[line.item][token] : std::to_string(token);
+  const std::string* text = token_text(*line.tokens, line.item, token);
+  return text != nullptr ? *text : std::to_string(token);
 }
 
 void lay_out(const Frame& frame, const TokenLine& line, TokenLineMemory& memory) {
@@ -38,19 +40,18 @@ void draw_chip(Frame& frame, const TokenLine& line, const view::Rect& chip, std:
                bool is_whole) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const bool is_chosen = token == line.chosen;
   const bool is_padding =
       line.item < line.tokens->lengths.size() &&
       (token < line.tokens->start(line.item) || token - line.tokens->start(line.item) >= line.tokens->lengths[line.item]);
   const shell::Color ground = is_chosen ? line.fill : is_padding ? theme.padding : theme.field;
-  list->AddRectFilled(chip.origin, chip.end(), ground, 4.0F);
+  fill_rect(chip, ground, 4.0F);
   if (!is_chosen && token < line.shades.size() && line.shades[token] > 0.0F) {
     const float shade = std::min(line.shades[token], 1.0F) * kDeepestLineShade;
-    list->AddRectFilled(chip.origin, chip.end(), shell::with_alpha(line.color, static_cast<std::uint32_t>(shade)), 4.0F);
+    fill_rect(chip, shell::with_alpha(line.color, static_cast<std::uint32_t>(shade)), 4.0F);
   }
   const shell::Color border = is_chosen ? line.color : is_hovered ? theme.accent_hover : theme.border;
-  list->AddRect(chip.origin, chip.end(), border, 4.0F, 0, is_chosen ? 1.5F : 1.0F);
+  outline_rect(chip, border, 4.0F, is_chosen ? 1.5F : 1.0F);
   if (!is_whole) return;
   const std::string text = fit_text(font, text_of(line, token), chip.size.x - 2.0F * kLinePadding + 1.0F);
   const glm::vec2 at = chip.origin + glm::vec2(kLinePadding, (chip.size.y - font_size(font)) * 0.5F);
@@ -102,14 +103,6 @@ constexpr float kDeepestChipShade = 140.0F;  // of 255: the text stays readable
 
 const char* const kPaddingText = "pad";
 
-const std::string& token_text(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token) {
-  return tokens.texts[item][token];
-}
-
-bool has_text(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token) {
-  return item < tokens.texts.size() && token < tokens.texts[item].size();
-}
-
 bool is_special(const ChipMarks& marks, const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token) {
   if (!marks.special || item >= marks.special->size() || token < tokens.start(item)) return false;
   const std::vector<text::Token>& line = (*marks.special)[item];
@@ -126,10 +119,10 @@ void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ChipMark
     layout.item_top.push_back(at.y);
     at.x = left;
     for (std::uint32_t token = 0; token < tokens.length; ++token) {
-      if (!has_text(tokens, item, token)) break;
+      if (token_text(tokens, item, token) == nullptr) break;
       const bool is_padding = token < tokens.start(item) || token - tokens.start(item) >= tokens.lengths[item];
       if (is_padding && !marks.shows_padding) continue;
-      const char* text = is_padding ? kPaddingText : token_text(tokens, item, token).c_str();
+      const char* text = is_padding ? kPaddingText : tokens.texts[item][token].c_str();
       const float wanted =
           font.CalcTextSizeA(font_size(&font), FLT_MAX, 0.0F, text).x + 2.0F * (is_padding ? kPadPadding : kChipPadding);
       const float chip = std::min(std::ceil(wanted), width - left);
@@ -169,7 +162,7 @@ ChipColors colors_of(const ChipLayout::Chip& chip, const ChipMarks& marks, bool 
 void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const ChipLayout::Chip& chip, const view::Rect& box) {
   const Tooltip tooltip(frame, box);
   ImGui::PushTextWrapPos(360.0F);
-  ImGui::TextUnformatted(chip.is_padding ? "padding" : token_text(tokens, chip.item, chip.token).c_str());
+  ImGui::TextUnformatted(chip.is_padding ? "padding" : tokens.texts[chip.item][chip.token].c_str());
   ImGui::PopTextWrapPos();
   const std::size_t at = std::size_t{chip.item} * tokens.length + chip.token;
   std::string detail = fmt::format("token {}", chip.token);
@@ -194,14 +187,11 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
   }
 
   ChipEvents events;
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, shell::Color{0});
   ImGui::BeginChild(name.c_str(), {full_width, std::min(layout.height() + 2.0F, kTallest)}, false,
                     ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
   const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, 1.0F);
   const float first_y = ImGui::GetScrollY() - kChipHeight - 1.0F;
   const float last_y = ImGui::GetScrollY() + ImGui::GetWindowHeight();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const bool is_pointed_at = ImGui::IsWindowHovered();
   const shell::ControlGroup group(frame.ui.keyboard(), "chips");
   const glm::vec2 mouse = pointer_position();
@@ -215,20 +205,20 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     const ChipColors colors = colors_of(*chip, marks, is_hovered || is_lit, theme);
     const ImVec2 low = rect.origin, high = rect.end();
     shell::Color ground = colors.ground == 0 ? theme.panel : colors.ground;
-    list->AddRectFilled(low, high, colors.ground, 4.0F);
+    fill_rect(rect, colors.ground, 4.0F);
     if (chip->item == marks.item && chip->token < marks.shades.size()) {
       const float shade = std::clamp(marks.shades[chip->token], 0.0F, 1.0F);
       const shell::Color color = shell::with_alpha(theme.key, static_cast<std::uint32_t>(kDeepestChipShade * shade));
-      list->AddRectFilled(low, high, color, 4.0F);
+      fill_rect(rect, color, 4.0F);
       ground = shell::blended(color, ground);
     }
-    if (colors.border != 0) list->AddRect(low, high, colors.border, 4.0F);
-    const char* text = chip->is_padding ? kPaddingText : token_text(tokens, chip->item, chip->token).c_str();
+    if (colors.border != 0) outline_rect(rect, colors.border, 4.0F);
+    const char* text = chip->is_padding ? kPaddingText : tokens.texts[chip->item][chip->token].c_str();
     const ImVec4 clip(low.x + 2.0F, low.y, high.x - 2.0F, high.y);
-    list->AddText(font, font_size(font),
-                  {low.x + (chip->is_padding ? kPadPadding : kChipPadding),
-                   low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
-                  shell::text_on(ground, colors.text), text, nullptr, 0.0F, &clip);
+    ImGui::GetWindowDrawList()->AddText(font, font_size(font),
+                                        {low.x + (chip->is_padding ? kPadPadding : kChipPadding),
+                                         low.y + std::round((kChipHeight - font_size(font)) * 0.5F)},
+                                        shell::text_on(ground, colors.text), text, nullptr, 0.0F, &clip);
     const std::string chip_name = fmt::format("{}.{}.{}", name, chip->item, chip->token);
     frame.mark(chip_name, rect);
     if (frame.ui.keyboard().offer(ImGui::GetID(chip_name.c_str()), rect))
@@ -238,9 +228,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) events.clicked = events.hovered;
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) events.right_clicked = events.hovered;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    ImGui::PopStyleVar();  // tooltips keep their padding
     draw_chip_tooltip(frame, tokens, *chip, rect);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   }
   for (std::uint32_t item = 0; tokens.batch > 1 && item < tokens.batch; ++item) {
     const float y = layout.item_top[item];
@@ -250,12 +238,10 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
     put_text(font, {origin.x + 6.0F, origin.y + y + std::round((kChipHeight - font_size(font)) * 0.5F)},
              is_selected ? theme.text : theme.text_dim, number);
     const float end = item + 1 < tokens.batch ? layout.item_top[item + 1] - kItemGap : layout.item_top[item + 1];
-    if (is_selected) list->AddRectFilled({origin.x, origin.y + y}, {origin.x + 3.0F, origin.y + end}, theme.accent, 1.5F);
+    if (is_selected) fill_rect({origin.x, origin.y + y}, {origin.x + 3.0F, origin.y + end}, theme.accent, 1.5F);
   }
   ImGui::Dummy({1.0F, layout.height() + 1.0F});
   ImGui::EndChild();
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
   return events;
 }
 
@@ -268,26 +254,20 @@ TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMe
   const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
   const float buttons = 2.0F * kLineHeight + kLineGap;
-  ImFont* font = frame.ui.fonts().strong;
-  put_text(font, {start.x, start.y + 2.0F}, line.color, line.title);
+  put_text(frame.ui.fonts().strong, {start.x, start.y + 2.0F}, line.color, line.title);
 
   ImGui::PushID(line.name);
   ImGui::SetCursorScreenPos(ImVec2(start.x + kTitle, start.y));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::BeginChild(
-      "chips", ImVec2(std::max(width - kTitle - buttons - 8.0F, 1.0F), kTokenLineHeight), false,
+      "chips", {std::max(width - kTitle - buttons - 8.0F, 1.0F), kTokenLineHeight}, false,
       ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  ImGui::PopStyleVar();
   draw_chips(frame, line, memory, events);
   ImGui::EndChild();
 
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(4.0F, 2.0F));
   const auto step = [&](const char* id, ImGuiDir direction, float x, bool is_possible, std::uint32_t to, const char* tip) {
     ImGui::SetCursorScreenPos(ImVec2(x, start.y));
-    ImGui::BeginDisabled(!is_possible);
-    if (ImGui::ArrowButton(id, direction)) events.chosen = to;
-    ImGui::EndDisabled();
-    mark_last_item(frame, fmt::format("{}.{}", line.name, id), tip);
+    if (draw_arrow_button(frame, fmt::format("{}.{}", line.name, id), direction, tip, is_possible)) events.chosen = to;
   };
   const float right = start.x + width - buttons;
   step("previous", ImGuiDir_Left, right, line.chosen > 0, line.chosen - 1, "The token before.");

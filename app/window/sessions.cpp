@@ -56,7 +56,7 @@ void Sessions::use_record(Frame& frame) {
     return;
   }
   if (!desk_.is_current()) return;
-  const Analysed* sampled = frame.ask(AnalysisQuery{.analysis = &kRunSample});
+  const Analysed* sampled = frame.ask(RunSampleQuestion());
   if (!sampled || !sampled->is_done || sampled->run != desk_.result.run) return;
   const RecordUse use = std::exchange(record_use_, RecordUse::None);
   const auto* numbers = sampled->as<RunSample>();

@@ -82,8 +82,8 @@ void draw_verification(Frame& frame, StatusLine& line) {
   const auto shape = frame.result.shapes.find(selected.block);
   if (shape == frame.result.shapes.end() || selected.head >= shape->second.heads || selected.batch >= shape->second.batch)
     return;
-  const Analysed* answer = frame.ask(AnalysisQuery{
-      .analysis = &kHeadVerification, .block = selected.block, .batch = selected.batch, .head = selected.head});
+  const Analysed* answer =
+      frame.ask(VerificationQuestion{.block = selected.block, .batch = selected.batch, .head = selected.head});
   if (answer && !answer->error.empty()) return line.part("not verified", theme.warning, answer->error.c_str());
   const auto* found = answer ? answer->as<HeadVerification>() : nullptr;
   if (!found || !answer->is_done || answer->run != frame.result.run) {

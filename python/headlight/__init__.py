@@ -12,6 +12,9 @@ from ._program import HeadlightError, program
 from ._runs import Run, run
 from ._windows import Window, view
 
+Capture.view = view
+Capture.show = show
+
 __all__ = [
     "Capture",
     "HeadlightError",

@@ -7,60 +7,9 @@ import warnings
 
 import numpy as np
 
+from ._arrays import TYPES, as_array, as_host, as_pixels
 from ._generated import GeneratedLayer, expect_no_beams, is_generated, layers_of
 from ._program import HeadlightError
-
-_TYPES = {"float16": "F16", "float32": "F32", "float64": "F64", "uint8": "U8"}
-
-
-def as_host(value):
-    """A numpy array; of a tensor of PyTorch or JAX without its gradients, of a type that numpy has."""
-    if hasattr(value, "detach"):
-        value = value.detach()
-        if "float16" not in str(value.dtype) or "bfloat16" in str(value.dtype):
-            value = value.float() if "float64" not in str(value.dtype) else value
-        value = value.cpu().numpy()
-    return np.asarray(value)
-
-
-def as_array(value):
-    """A numpy array of a type that a capture has."""
-    array = as_host(value)
-    if array.dtype.name not in _TYPES or array.dtype == np.uint8:  # U8 is of images alone
-        array = array.astype(np.float32)
-    if array.ndim not in (3, 4):
-        raise HeadlightError(
-            f"attention of a layer is [batch, heads, queries, keys] or [heads, queries, keys], not {list(array.shape)}"
-        )
-    return array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
-
-
-def as_pixels(image):
-    """An image [height, width, 3], or a batch of such, of uint8 or of floats 0 to 1: of an array, a tensor (also
-    [3, height, width]), an image of Pillow, or a path that Pillow opens."""
-    if isinstance(image, (str, os.PathLike)):
-        try:
-            from PIL import Image
-        except ImportError:
-            raise HeadlightError(f"{os.fspath(image)}: install Pillow, or give the image as an array") from None
-        with Image.open(image) as opened:
-            image = opened.convert("RGB")
-    elif hasattr(image, "convert"):
-        image = image.convert("RGB")
-    if hasattr(image, "detach"):
-        image = image.detach().float().cpu().numpy() if "uint8" not in str(image.dtype) else image.detach().cpu().numpy()
-    array = np.asarray(image)
-    if array.ndim not in (3, 4) or 3 not in (array.shape[-1], array.shape[-3]):
-        raise HeadlightError(
-            f"an image is [height, width, 3] or [3, height, width], or a batch of such, not {list(array.shape)}; "
-            "several images of different sizes are files (docs/CAPTURES.md)"
-        )
-    if array.shape[-1] != 3:
-        array = np.moveaxis(array, -3, -1)
-    if array.dtype != np.uint8:
-        array = array.astype(np.float32)
-    return np.ascontiguousarray(array)
-
 
 # A class token and registers before the patches of an image.
 _MOST_LEADING = 16
@@ -350,7 +299,7 @@ class Capture:
         header, arrays, offset = {"__metadata__": self.words}, [], 0
         for name, array in self.arrays().items():
             header[name] = {
-                "dtype": _TYPES[array.dtype.name],
+                "dtype": TYPES[array.dtype.name],
                 "shape": list(array.shape),
                 "data_offsets": [offset, offset + array.nbytes],
             }
@@ -361,13 +310,3 @@ class Capture:
         yield len(text).to_bytes(8, "little") + text
         for array in arrays:
             yield memoryview(array).cast("B") if array.size else b""
-
-    def view(self, **options):
-        from ._windows import view
-
-        return view(self, **options)
-
-    def show(self, **options):
-        from ._pages import show
-
-        return show(self, **options)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._arrays import as_array
 from ._program import HeadlightError
 
 
@@ -38,8 +39,6 @@ class GeneratedLayer:
         return (*self._heads, rows, self._keys[0] if self._is_cross else (self.cached or 0) + rows)
 
     def first_pass(self):
-        from ._captures import as_array
-
         return as_array(self._passes[0])
 
     def _count_cached(self):
@@ -60,8 +59,6 @@ class GeneratedLayer:
         return cached if 0 <= cached and cached + sum(rows) <= keys[0] else None
 
     def __array__(self, dtype=None, copy=None):
-        from ._captures import as_array
-
         parts = [as_array(part) for part in self._passes]
         if self._is_cross:
             whole = np.concatenate(parts, axis=2)

@@ -1,5 +1,7 @@
 """The package against the built program, without a display."""
 
+import ast
+import graphlib
 import importlib.util
 import json
 import os
@@ -21,6 +23,16 @@ def attention(seed=0, shape=SHAPE):
     scores = np.random.default_rng(seed).normal(size=shape).astype(np.float32)
     weights = np.exp(scores)
     return weights / weights.sum(-1, keepdims=True)
+
+
+class Modules(unittest.TestCase):
+    def test_no_module_needs_one_that_needs_it(self):
+        needs = {}
+        for path in pathlib.Path(headlight.__file__).parent.glob("_*.py"):
+            nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))  # imports inside of functions too
+            needs[path.stem] = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.level == 1}
+        del needs["__init__"]
+        self.assertIn("_captures", list(graphlib.TopologicalSorter(needs).static_order()))  # raises CycleError
 
 
 class Runs(unittest.TestCase):

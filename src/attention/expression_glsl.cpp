@@ -12,9 +12,8 @@ namespace headlight::attention {
 namespace {
 
 // Words of shaders/lib/expression.glsl, in their order.
-constexpr std::uint32_t kLayer = 0, kLayers = 1, kHeads = 2, kQueries = 3, kKeys = 4, kQueryIds = 5, kKeyIds = 6,
-                        kQueryTypes = 7, kKeyTypes = 8, kQuerySegments = 9, kKeySegments = 10, kPaint = 11, kDocuments = 12,
-                        kDropout = 13, kSliders = 14;
+constexpr std::uint32_t kQueryIds = 5, kKeyIds = 6, kQueryTypes = 7, kKeyTypes = 8, kQuerySegments = 9, kKeySegments = 10,
+                        kSliders = 14;
 
 std::string literal(const ExpressionNode& node) {
   switch (node.type) {
@@ -29,125 +28,6 @@ std::string literal(const ExpressionNode& node) {
   }
   const std::string digits = fmt::format("{:.9g}", node.literal);
   return digits.find_first_of(".e") == std::string::npos ? digits + ".0" : digits;
-}
-
-std::string name(Name name) {
-  const auto word = [](std::uint32_t at) { return fmt::format("int(MASK_WORDS(at + {}u))", at); };
-  const auto of_query = [](std::uint32_t at) {
-    return fmt::format("expression_token(at, {}u, {}u, item, query)", at, kQueries);
-  };
-  const auto of_key = [](std::uint32_t at) { return fmt::format("expression_token(at, {}u, {}u, item, key)", at, kKeys); };
-  switch (name) {
-    case Name::Query:
-      return "int(query)";
-    case Name::Key:
-      return "int(key)";
-    case Name::Layer:
-      return word(kLayer);
-    case Name::Head:
-      return "int(head)";
-    case Name::Layers:
-      return word(kLayers);
-    case Name::Heads:
-      return word(kHeads);
-    case Name::Queries:
-      return word(kQueries);
-    case Name::Keys:
-      return word(kKeys);
-    case Name::QueryId:
-      return of_query(kQueryIds);
-    case Name::KeyId:
-      return of_key(kKeyIds);
-    case Name::QueryType:
-      return of_query(kQueryTypes);
-    case Name::KeyType:
-      return of_key(kKeyTypes);
-    case Name::QuerySegment:
-      return of_query(kQuerySegments);
-    case Name::KeySegment:
-      return of_key(kKeySegments);
-    case Name::Score:
-      break;
-  }
-  return "score";
-}
-
-/// An operation with a, b and c for its arguments.
-std::string_view form(const ExpressionNode& node) {
-  switch (node.operation) {
-    case Operation::Negate:
-      return "-a";
-    case Operation::Not:
-      return "!a";
-    case Operation::Complement:
-      return "~a";
-    case Operation::Add:
-      return "a + b";
-    case Operation::Subtract:
-      return "a - b";
-    case Operation::Multiply:
-      return "a * b";
-    case Operation::Divide:
-      return "expression_divide(a, b)";
-    case Operation::Modulo:
-      return "expression_modulo(a, b)";
-    case Operation::ShiftLeft:
-      return node.type == ValueType::Uint ? "a << (b & 31u)" : "a << (b & 31)";
-    case Operation::ShiftRight:
-      return node.type == ValueType::Uint ? "a >> (b & 31u)" : "a >> (b & 31)";
-    case Operation::BitAnd:
-      return "a & b";
-    case Operation::BitOr:
-      return "a | b";
-    case Operation::BitXor:
-      return "a ^ b";
-    case Operation::And:
-      return "a && b";
-    case Operation::Or:
-      return "a || b";
-    case Operation::Less:
-      return "a < b";
-    case Operation::LessEqual:
-      return "a <= b";
-    case Operation::Equal:
-      return "a == b";
-    case Operation::NotEqual:
-      return "a != b";
-    case Operation::Choose:
-      return "a ? b : c";
-    case Operation::Absolute:
-      return "abs(a)";
-    case Operation::Sign:
-      return "sign(a)";
-    case Operation::Smaller:
-      return "min(a, b)";
-    case Operation::Larger:
-      return "max(a, b)";
-    case Operation::Floor:
-      return "floor(a)";
-    case Operation::Ceiling:
-      return "ceil(a)";
-    case Operation::Exp:
-      return "expression_exp(a)";
-    case Operation::Exp2:
-      return "expression_exp2(a)";
-    case Operation::Log:
-      return "expression_log(a)";
-    case Operation::Log2:
-      return "expression_log2(a)";
-    case Operation::SquareRoot:
-      return "sqrt(max(a, 0.0))";
-    case Operation::Power:
-      return "expression_power(a, b)";
-    case Operation::Sine:
-      return "exact_sin(a)";
-    case Operation::Cosine:
-      return "exact_cos(a)";
-    case Operation::Tanh:
-      return "safe_tanh(a)";
-    default:
-      return "";
-  }
 }
 
 std::string conversion(ValueType to, ValueType from, std::uint16_t argument) {
@@ -197,13 +77,13 @@ class ExpressionWriter {
       case Operation::Literal:
         return literal(node);
       case Operation::Name:
-        return name(static_cast<Name>(node.index));
+        return std::string(expression_names()[node.index].glsl);
       case Operation::Slider:
         return fmt::format("uintBitsToFloat(MASK_WORDS(at + {}u))", kSliders + first_slider + node.index);
       case Operation::Convert:
         return conversion(node.type, nodes[node.arguments[0]].type, node.arguments[0]);
       default:
-        return filled(form(node), node);
+        return filled(form_of(node.operation).glsl, node);
     }
   }
 };
@@ -228,10 +108,8 @@ void append_expression_words(std::vector<std::uint32_t>& words, const Expression
                              const SliderValues& sliders, const ExpressionMap& block, const CellWords& cells) {
   const ExpressionNeeds of_mask = mask.needs(), of_score = score.needs();
   const std::size_t at = words.size();
-  words.insert(words.end(), {block.layer, block.layers, block.heads, block.queries, block.keys, 0, 0, 0, 0, 0, 0, 0, 0, 0});
-  words[at + kPaint] = cells.paint_at;
-  words[at + kDocuments] = cells.documents_at;
-  words[at + kDropout] = cells.dropout_at;
+  words.insert(words.end(), {block.layer, block.layers, block.heads, block.queries, block.keys, 0, 0, 0, 0, 0, 0,
+                             cells.paint_at, cells.documents_at, cells.dropout_at});
   for (const Expression* expression : {&mask, &score}) {
     for (const Slider& slider : expression->sliders()) {
       words.push_back(std::bit_cast<std::uint32_t>(value_of(slider, sliders)));

@@ -37,24 +37,8 @@ constexpr std::array kFunctions{of_numbers("abs", 1, Operation::Absolute),
 }  // namespace
 
 std::string_view to_string(ValueType type) {
-  switch (type) {
-    case ValueType::Bool:
-      return "bool";
-    case ValueType::Int:
-      return "int";
-    case ValueType::Uint:
-      return "uint";
-    case ValueType::Float:
-      break;
-  }
-  return "float";
-}
-
-const std::array<std::string_view, kExpressionNames>& expression_names() {
-  static constexpr std::array<std::string_view, kExpressionNames> kSpelled{
-      "q",    "k",    "layer",  "head",   "n_layers",  "n_heads",   "n_q",  "n_k",
-      "id_q", "id_k", "type_q", "type_k", "segment_q", "segment_k", "score"};
-  return kSpelled;
+  static constexpr std::array<std::string_view, 4> kTypes{"bool", "int", "uint", "float"};
+  return kTypes.at(static_cast<std::size_t>(type));
 }
 
 const ExpressionFunction* find_function(std::string_view name) {

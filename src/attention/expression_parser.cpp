@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "attention/expression_tokens.h"
 #include "attention/expression_tree.h"
 
 namespace headlight::attention {
@@ -244,8 +243,8 @@ class Parser {
       if (text == to_string(to)) return converted(arguments(token, 1).front(), to);
     }
     if (const ExpressionFunction* function = find_function(text)) return call(token, *function);
-    const auto& names = expression_names();
-    if (const auto found = std::ranges::find(names, text); found != names.end()) {
+    const std::span<const ExpressionName> names = expression_names();
+    if (const auto found = std::ranges::find(names, text, &ExpressionName::name); found != names.end()) {
       const auto name = static_cast<Name>(found - names.begin());
       if (name == Name::Score && use_ == ExpressionUse::Mask)
         refuse(token, "a mask can't depend on the score; q, k, head, layer and the tokens are known");
@@ -265,7 +264,8 @@ class Parser {
       refuse(token, fmt::format("'{}' belongs to statements, but this is one expression; a ? b : c chooses", token.text));
     if (is_sign("("))
       refuse(token, fmt::format("there is no function {}; there are {}", quoted(token.text), function_list()));
-    std::vector<std::string_view> names(expression_names().begin(), expression_names().end());
+    std::vector<std::string_view> names;
+    for (const ExpressionName& name : expression_names()) names.push_back(name.name);
     if (use_ == ExpressionUse::Mask) names.pop_back();  // the score
     refuse(token, fmt::format("{} is unknown; there are {}", quoted(token.text), fmt::join(names, ", ")));
   }
@@ -343,8 +343,9 @@ class Parser {
     if (name.kind != Kind::Word) refuse(name, "a slider needs a name first, as in slider(strength, 0, 2)");
     ++at_;
     Slider slider{.name = std::string(name.text)};
-    const auto& names = expression_names();
-    if (std::ranges::find(names, name.text) != names.end() || find_function(name.text) != nullptr || is_reserved(name.text))
+    const std::span<const ExpressionName> names = expression_names();
+    if (std::ranges::find(names, name.text, &ExpressionName::name) != names.end() || find_function(name.text) != nullptr ||
+        is_reserved(name.text))
       refuse(name, fmt::format("'{}' means something else; call the slider another name", name.text));
     if (name.text.size() > kLongestSliderName)
       refuse(name, fmt::format("a slider's name has at most {} letters", kLongestSliderName));

@@ -1,5 +1,3 @@
-#include "attention/expression_tokens.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -8,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "attention/expression_tree.h"
 #include "core/utf8.h"
 
 namespace headlight::attention {

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +18,28 @@ enum class ValueType : std::uint8_t { Bool, Int, Uint, Float };
 /// "bool", "int", "uint", "float".
 std::string_view to_string(ValueType type);
 
-/// Names of the language, in the order of expression_names().
+/// A word, number or sign of an expression.
+struct ExpressionToken {
+  enum class Kind : std::uint8_t { Word, Number, Sign, End };
+  Kind kind = Kind::End;
+  std::string_view text;            ///< as typed; of the end: empty
+  std::uint32_t column = 1;         ///< from 1
+  ValueType type = ValueType::Int;  ///< of a number
+  double number = 0.0;
+};
+
+/// Thrown by the parser's functions and caught by parse_expression().
+struct ExpressionRefusal {
+  ExpressionError error;
+};
+
+/// A word of the text for a message, in quotation marks; of a long one the middle becomes "…".
+std::string quoted(std::string_view word);
+
+/// The tokens of a text, the end included. Throws ExpressionRefusal at what isn't one. Views are of `text`.
+std::vector<ExpressionToken> expression_tokens(std::string_view text);
+
+/// Names of the language.
 enum class Name : std::uint8_t {
   Query,
   Key,
@@ -34,9 +57,18 @@ enum class Name : std::uint8_t {
   KeySegment,
   Score,
 };
-inline constexpr std::size_t kExpressionNames = 15;
-/// "q", "k", "layer", …: as they are typed.
-const std::array<std::string_view, kExpressionNames>& expression_names();
+struct ExpressionCell {
+  const ExpressionMap& map;
+  std::uint32_t query = 0, key = 0;
+  double score = 0.0;
+};
+struct ExpressionName {
+  std::string_view name;  ///< "q", "k", "layer", …: as it is typed
+  std::string_view glsl;
+  double (*value)(const ExpressionCell& cell) = nullptr;
+};
+/// [Name]
+std::span<const ExpressionName> expression_names();
 
 /// Where operands have several types the parser has converted them: both sides of an operation are of one type.
 enum class Operation : std::uint8_t {
@@ -81,6 +113,19 @@ enum class Operation : std::uint8_t {
   Tanh,
 };
 
+/// Numbers of one type; integers and bools are whole numbers in a double, which holds all 32 bits of them.
+struct Operands {
+  ValueType type = ValueType::Float;  ///< of the result
+  double a = 0.0, b = 0.0, c = 0.0;
+};
+struct OperationForm {
+  std::string_view glsl;  ///< with a, b and c for its arguments
+  double (*value)(const Operands& of) = nullptr;
+};
+/// Of those from Negate on.
+const OperationForm& form_of(Operation operation);
+double convert(ValueType to, ValueType from, double value);
+
 /// One operation. Its arguments come before it in the tree.
 struct ExpressionNode {
   Operation operation = Operation::Literal;
@@ -109,10 +154,6 @@ const ExpressionFunction* find_function(std::string_view name);
 /// "abs, ceil, clamp, …": for messages.
 std::string function_list();
 
-/// The limits of a float32 that exp and pow stay within: ln and log2 of its largest and smallest normal numbers.
-inline constexpr double kLeastExponent = -87.0, kMostExponent = 88.0, kLeastExponent2 = -126.0, kMostExponent2 = 127.0;
-inline constexpr double kMostAngle = 1048576.0;     ///< sin and cos beyond are those of this; in lib/sine.glsl, too
-inline constexpr double kLeastLogarithm = 1.2e-38;  ///< what log(0) is the logarithm of
 inline constexpr double kMostScore = 1e30;
 
 }  // namespace headlight::attention

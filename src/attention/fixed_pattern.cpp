@@ -6,23 +6,9 @@
 #include <utility>
 
 namespace headlight::attention {
-namespace {
-
-constexpr std::array<std::pair<FixedPattern, std::string_view>, 5> kPatternNames = {{{FixedPattern::Uniform, "uniform"},
-                                                                                     {FixedPattern::Diagonal, "diagonal"},
-                                                                                     {FixedPattern::Previous, "previous"},
-                                                                                     {FixedPattern::First, "first"},
-                                                                                     {FixedPattern::Painted, "painted"}}};
-
-}  // namespace
-
 std::string_view to_string(FixedPattern pattern) {
-  return std::ranges::find(kPatternNames, pattern, [](const auto& name) { return name.first; })->second;
-}
-
-std::optional<FixedPattern> parse_fixed_pattern(std::string_view text) {
-  const auto found = std::ranges::find(kPatternNames, text, [](const auto& name) { return name.second; });
-  return found == kPatternNames.end() ? std::nullopt : std::optional(found->first);
+  constexpr std::array<std::string_view, 5> kNames = {"uniform", "diagonal", "previous", "first", "painted"};
+  return kNames[static_cast<std::size_t>(pattern) - 1];
 }
 
 bool shows(const ReplacementPattern& pattern, std::uint32_t query, std::uint32_t key, KeyRange keys) {

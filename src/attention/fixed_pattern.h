@@ -22,7 +22,6 @@ enum class FixedPattern : std::uint8_t {
 
 /// "uniform", "diagonal", "previous", "first", "painted".
 std::string_view to_string(FixedPattern pattern);
-std::optional<FixedPattern> parse_fixed_pattern(std::string_view text);
 
 inline constexpr float kMostPatternWeight = 1.0f;  ///< of a painted one, before rows are normalised
 

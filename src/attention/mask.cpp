@@ -1,6 +1,7 @@
 #include "attention/mask.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iterator>
 #include <limits>
@@ -13,6 +14,9 @@
 namespace headlight::attention {
 namespace {
 
+constexpr std::array<std::pair<std::string_view, float>, 3> kFills = {
+    {{"-inf", -std::numeric_limits<float>::infinity()}, {"-1e9", -1e9f}, {"-1e10", -1e10f}}};
+
 /// "4" → 4; nothing for anything but a whole number from 1 on.
 std::optional<std::uint32_t> parse_positive(std::string_view text) {
   std::uint32_t number = 0;
@@ -23,34 +27,13 @@ std::optional<std::uint32_t> parse_positive(std::string_view text) {
 
 }  // namespace
 
-float fill_value(MaskFill fill) {
-  switch (fill) {
-    case MaskFill::NegativeInfinity:
-      return -std::numeric_limits<float>::infinity();
-    case MaskFill::MinusOneBillion:
-      return -1e9f;
-    case MaskFill::MinusTenBillion:
-      return -1e10f;
-  }
-  return 0.0f;
-}
+float fill_value(MaskFill fill) { return kFills[static_cast<std::size_t>(fill)].second; }
 
-std::string_view to_string(MaskFill fill) {
-  switch (fill) {
-    case MaskFill::NegativeInfinity:
-      return "-inf";
-    case MaskFill::MinusOneBillion:
-      return "-1e9";
-    case MaskFill::MinusTenBillion:
-      return "-1e10";
-  }
-  return "";
-}
+std::string_view to_string(MaskFill fill) { return kFills[static_cast<std::size_t>(fill)].first; }
 
 Result<MaskFill> parse_fill(std::string_view text) {
-  for (const MaskFill fill : {MaskFill::NegativeInfinity, MaskFill::MinusOneBillion, MaskFill::MinusTenBillion}) {
-    if (to_string(fill) == text) return fill;
-  }
+  const auto found = std::ranges::find(kFills, text, &std::pair<std::string_view, float>::first);
+  if (found != kFills.end()) return static_cast<MaskFill>(found - kFills.begin());
   return Failure{fmt::format("unknown mask fill '{}': choose -inf, -1e9 or -1e10", text)};
 }
 

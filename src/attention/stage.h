@@ -38,7 +38,6 @@ inline constexpr std::size_t kStages = 21;
 
 /// "x", "q", …, "output": names of files, flags and menus.
 std::string_view to_string(Stage stage);
-Result<Stage> parse_stage(std::string_view text);
 
 /// Is the stage a map over (query, key)? Those are computed on demand and never stored.
 constexpr bool is_map(Stage stage) { return stage >= Stage::Scores && stage <= Stage::Weights; }

@@ -136,7 +136,7 @@ bool is_causal(const CaptureFile& file, model::BlockKind kind) {
 
 const std::optional<PatchGrid>& CaptureFile::patches() const { return images_->grid; }
 
-std::shared_ptr<const exporting::Pixels> CaptureFile::image(std::uint32_t line) const { return images_->of_line(line); }
+std::shared_ptr<const files::Pixels> CaptureFile::image(std::uint32_t line) const { return images_->of_line(line); }
 
 bool is_capture_path(const std::filesystem::path& path) {
   if (path.extension() == ".npz") return true;

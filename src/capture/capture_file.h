@@ -11,7 +11,7 @@
 #include "inference/prompt.h"
 #include "model/network.h"
 
-namespace headlight::exporting {
+namespace headlight::files {
 struct Pixels;
 }
 
@@ -39,7 +39,7 @@ class CaptureFile {
   /// Which of the source's tokens (of an encoder, or of the only stack) are patches of an image; nullopt: they are words.
   const std::optional<PatchGrid>& patches() const;
   /// The image of a line of the batch; null: there is none.
-  std::shared_ptr<const exporting::Pixels> image(std::uint32_t line) const;
+  std::shared_ptr<const files::Pixels> image(std::uint32_t line) const;
   /// What of the file isn't shown or is odd, in one line; may be empty.
   const std::string& note() const { return note_; }
 

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "capture/image_file.h"
 #include "core/error.h"
 #include "core/tensor.h"
+#include "files/image_file.h"
 
 namespace headlight::capture {
 namespace {
@@ -44,10 +44,10 @@ class TensorImages {
     height_ = has_planes_ ? shape[2] : shape[1];
     width_ = has_planes_ ? shape[3] : shape[2];
     if (lines_ == 0) throw Error("{} is {}: it is empty", name_, headlight::to_string(array.shape));
-    expect_image_size(name_, width_, height_);
-    if (std::uint64_t{lines_} * width_ * height_ > kMostImagePixels) {
+    files::expect_image_size(name_, width_, height_);
+    if (std::uint64_t{lines_} * width_ * height_ > files::kMostImagePixels) {
       throw Error("{} has {} images of {} × {} pixels, together more than the {} millions that are read; save fewer", name_,
-                  lines_, width_, height_, kMostImagePixels / 1'000'000);
+                  lines_, width_, height_, files::kMostImagePixels / 1'000'000);
     }
     numbers_ = array.open(std::move(shape));
   }
@@ -56,9 +56,8 @@ class TensorImages {
   /// Numbers that weren't 0 … 1.
   std::uint64_t outside() const { return outside_; }
 
-  exporting::Pixels read(std::uint32_t line) {
-    exporting::Pixels image{
-        .width = width_, .height = height_, .rgba = std::vector(std::size_t{width_} * height_, kBlackPixel)};
+  files::Pixels read(std::uint32_t line) {
+    files::Pixels image{.width = width_, .height = height_, .rgba = std::vector(std::size_t{width_} * height_, kBlackPixel)};
     std::vector<float> numbers(std::size_t{width_} * (has_planes_ ? 1 : 3));
     for (std::uint32_t y = 0; y < height_; ++y) {
       const std::span<std::uint32_t> row = std::span(image.rgba).subspan(std::size_t{y} * width_, width_);
@@ -99,7 +98,8 @@ void read_tensor(const ImageSource& source, CapturedImages& images) {
   TensorImages tensor(*source.pixels);
   expect_lines(tensor.lines(), source.batch);
   for (std::uint32_t line = 0; line < tensor.lines(); ++line) {
-    images.of_lines.push_back(std::make_shared<const exporting::Pixels>(reduced(tensor.read(line), kKeptImageEdge)));
+    images.of_lines.push_back(
+        std::make_shared<const files::Pixels>(files::reduced(tensor.read(line), files::kKeptImageEdge)));
   }
   if (tensor.outside() == 0) return;
   images.note = fmt::format("{} numbers of the image lie outside of 0 … 1: save it as it was before it was normalised",
@@ -111,11 +111,11 @@ void read_files(const ImageSource& source, CapturedImages& images) {
   expect_lines(files.size(), source.batch);
   std::uint64_t kept = 0;
   for (const std::string& name : files) {
-    auto image = std::make_shared<const exporting::Pixels>(read_image_file(image_path(source.capture, name)));
+    auto image = std::make_shared<const files::Pixels>(files::read_image_file(image_path(source.capture, name)));
     kept += image->rgba.size();
-    if (kept > kMostImagePixels) {
+    if (kept > files::kMostImagePixels) {
       throw Error("its {} images have more than the {} million pixels that are shown; save fewer", files.size(),
-                  kMostImagePixels / 1'000'000);
+                  files::kMostImagePixels / 1'000'000);
     }
     images.of_lines.push_back(std::move(image));
   }

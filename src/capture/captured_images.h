@@ -10,19 +10,19 @@
 #include "capture/capture_tokens.h"
 #include "capture/patch_grid.h"
 #include "capture/stored_capture.h"
-#include "export/canvas.h"
+#include "files/pixels.h"
 
 namespace headlight::capture {
 
 /// The image of each line of a capture, whose patches are its tokens.
 struct CapturedImages {
-  std::optional<PatchGrid> grid = {};                                   ///< none: the tokens are no patches
-  std::vector<std::shared_ptr<const exporting::Pixels>> of_lines = {};  ///< [batch] or one for all; empty: none
+  std::optional<PatchGrid> grid = {};                               ///< none: the tokens are no patches
+  std::vector<std::shared_ptr<const files::Pixels>> of_lines = {};  ///< [batch] or one for all; empty: none
   /// In one line what is wrong with them, or odd; empty: nothing.
   std::string note = {};
 
   /// Null: there is none.
-  std::shared_ptr<const exporting::Pixels> of_line(std::uint32_t line) const {
+  std::shared_ptr<const files::Pixels> of_line(std::uint32_t line) const {
     if (of_lines.empty()) return nullptr;
     return of_lines.size() == 1 ? of_lines.front() : line < of_lines.size() ? of_lines[line] : nullptr;
   }

@@ -5,24 +5,13 @@
 #include "text/utf8_repair.h"
 
 namespace headlight::evaluation {
-namespace {
-
-std::string lower_cased(std::string_view valid_utf8) {
-  std::u32string lower;
-  for (const char32_t c : text::to_utf32(valid_utf8)) text::append_lower_case(lower, c);
-  std::string result;
-  for (const char32_t c : lower) text::append_utf8(result, c);
-  return result;
-}
-
-}  // namespace
 
 std::vector<std::string> words_of(std::string_view text) {
   // Python's \w is str.isalnum() and the underscore, without the marks that other engines' \w has; its \s has the four
   // separators of ASCII (U+001C to U+001F) besides White_Space.
   static const text::Regex kWord(R"([\p{L}\p{N}_]+|[^\p{L}\p{N}_\s\x1C-\x1F])");
   const text::RepairedUtf8 repaired(text);
-  const std::string lower = lower_cased(repaired.text());
+  const std::string lower = text::lower_cased(repaired.text());
   std::vector<std::string> words;
   for (const text::ByteRange& range : kWord.find_all(lower)) {
     words.push_back(lower.substr(range.begin, range.end - range.begin));

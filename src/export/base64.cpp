@@ -1,46 +1,21 @@
 #include "export/base64.h"
 
-#include <cstdint>
+#include <memory>
+
+#include <glib.h>
 
 namespace headlight::exporting {
-namespace {
-
-constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-}  // namespace
 
 std::string base64(std::string_view bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const auto byte = [&](std::size_t at) -> std::uint32_t {
-      return at < bytes.size() ? static_cast<unsigned char>(bytes[at]) : 0U;
-    };
-    const std::uint32_t group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
-    for (std::size_t digit = 0; digit < 4; ++digit) {
-      text += i + digit <= bytes.size() ? kAlphabet[(group >> (18 - 6 * digit)) & 63U] : '=';
-    }
-  }
-  return text;
+  const auto* from = reinterpret_cast<const guchar*>(bytes.data());
+  return std::unique_ptr<char, decltype(&g_free)>(g_base64_encode(from, bytes.size()), g_free).get();
 }
 
 std::optional<std::string> from_base64(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  std::string_view digits = text;
-  for (int padding = 0; padding < 2 && digits.ends_with('='); ++padding) digits.remove_suffix(1);
-  std::string bytes;
-  bytes.reserve(text.size() / 4 * 3);
-  std::uint32_t group = 0, bits = 0;
-  for (const char digit : digits) {
-    const std::size_t value = kAlphabet.find(digit);
-    if (value == std::string_view::npos) return std::nullopt;
-    group = group << 6 | static_cast<std::uint32_t>(value);
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes += static_cast<char>(group >> bits & 0xFFU);
-  }
-  return bytes;
+  gsize size = 0;
+  const std::unique_ptr<guchar, decltype(&g_free)> decoded(g_base64_decode(std::string(text).c_str(), &size), g_free);
+  std::string bytes(reinterpret_cast<const char*>(decoded.get()), size);
+  return base64(bytes) == text ? std::optional(std::move(bytes)) : std::nullopt;  // GLib skips what is no digit
 }
 
 }  // namespace headlight::exporting

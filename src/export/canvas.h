@@ -3,13 +3,15 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
+#include "files/pixels.h"
 #include "view/color_map.h"
 #include "view/viewport.h"
 
 namespace headlight::exporting {
 
+using files::encode_png;
+using files::Pixels;
 using view::Rect;
 using view::Rgb;
 
@@ -28,13 +30,7 @@ struct TextStyle {
 /// centred on it.
 inline constexpr float kHalfCapital = 0.36F;
 
-/// An image of one pixel per value, row-major, packed as view::table().
-struct Pixels {
-  std::uint32_t width = 0, height = 0;
-  std::vector<std::uint32_t> rgba;  ///< [height, width]
-};
-
-/// The target that a figure is drawn on: pixels or SVG. y grows downwards; one unit is 1/96 inch on paper.
+/// The target that a figure is drawn on. y grows downwards; one unit is 1/96 inch on paper.
 class Canvas {
  public:
   virtual ~Canvas() = default;

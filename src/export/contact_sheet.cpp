@@ -1,11 +1,14 @@
-#include "export/contact_sheet.h"
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/error.h"
+#include "export/color_bar.h"
+#include "export/figure_frame.h"
+#include "export/heatmap_painter.h"
 
 namespace headlight::exporting {
 namespace {
@@ -40,78 +43,98 @@ float cell_edge(std::uint32_t values, std::size_t across, float chosen) {
   return std::max(panel, kMinPanelHeight) / static_cast<float>(values);
 }
 
+/// Panels row by row in a grid, one colour bar.
+class ContactSheetDrawing final : public FigureDrawing<ContactSheet> {
+ public:
+  /// Throws Error when there is no panel, panels differ in size or values don't fill one.
+  ContactSheetDrawing(ContactSheet shown, std::uint32_t max_values) : FigureDrawing(std::move(shown)) {
+    const ContactSheet& sheet = figure_;
+    if (sheet.panels.empty()) throw Error("a contact sheet needs at least one head");
+    across_ = sheet.across > 0 ? std::min(sheet.across, sheet.panels.size()) : panels_across(sheet.panels.size());
+    const auto share = static_cast<std::uint32_t>(sheet.style.map_edge > 0.0F ? across_ : 1);
+    const auto panel_values = std::max(std::min(max_values / share, static_cast<std::uint32_t>(2.0F * kPanelEdge)), 1U);
+    for (const ContactSheet::Panel& panel : sheet.panels) {
+      check(panel.map);
+      if (panel.map.rows != sheet.panels[0].map.rows || panel.map.columns != sheet.panels[0].map.columns) {
+        throw Error("the maps of a contact sheet must have one size: {} × {} and {} × {} differ", sheet.panels[0].map.rows,
+                    sheet.panels[0].map.columns, panel.map.rows, panel.map.columns);
+      }
+      const view::ValueScale scale = scale_of(panel.map, sheet.style);
+      scale_ = maps_.empty() ? scale : view::join(scale_, scale);
+      maps_.push_back(pooled(panel.map, panel_values));
+    }
+    const FigureMap& first = maps_[0];
+    const float edge = cell_edge(std::max(first.value_rows(), first.value_columns()), across_, sheet.style.map_edge);
+    const glm::vec2 counts(first.value_columns(), first.value_rows());
+    // The few rows of a long map can be told apart.
+    const float longest = edge * std::max(counts.x, counts.y);
+    const glm::vec2 least =
+        glm::max(glm::vec2(0.0F, kMinPanelHeight) / counts, glm::min(glm::vec2(kLeastValue), longest * 0.25F / counts));
+    const glm::vec2 value = glm::max(glm::vec2(edge), least);
+    grid_ = {.area = {.origin = {}, .size = value * glm::vec2(first.value_columns(), first.value_rows())}, .value = value};
+    panel_width_ = grid_.area.size.x;
+    for (const ContactSheet::Panel& panel : sheet.panels) {
+      panel_width_ = std::ceil(std::max(panel_width_, metrics_.width(printable(panel.title), kTextSize)));
+    }
+    const auto columns = static_cast<float>(across_), rows = std::ceil(static_cast<float>(maps_.size()) / columns);
+    const float panels_height = rows * (kPanelTitle + grid_.area.size.y) + (rows - 1) * kPanelGap;
+    bar_.emplace(scale_, sheet.style, sheet.value_title, std::min(panels_height - kPanelTitle, kMaxBar), metrics_);
+    const float panels_right = kMargin + columns * panel_width_ + (columns - 1) * kPanelGap;
+    const FigureParts& parts = sheet.style.parts;
+    const float bar = parts.bar ? kBarGap + bar_->width() : 0.0F;
+    const float content = std::max(panels_right + bar - kMargin, parts.title || parts.settings ? 360.0F : 0.0F);
+    origin_ = {kMargin, std::ceil(lay_out_titles(content))};
+    std::string remark = fmt::format("Rows: {} · columns: {}. {}", printable(sheet.row_title), printable(sheet.column_title),
+                                     pooling_note(first));
+    const auto odd = std::ranges::find_if(maps_, [](const FigureMap& map) { return !odd_cells_note(map).empty(); });
+    if (odd != maps_.end()) remark += (remark.ends_with(' ') ? "" : " ") + odd_cells_note(*odd);
+    const bool is_hatched = std::any_of(maps_.begin(), maps_.end(), has_masked);
+    legend_.emplace(is_hatched && parts.legend ? printable(sheet.masked_title) : "", parts.legend ? remark : "", content,
+                    metrics_);
+
+    size_ = {std::ceil(kMargin + std::max(content, titles_->width()) + kMargin),
+             std::ceil(origin_.y + std::max(panels_height, kPanelTitle + (parts.bar ? bar_->height() : 0.0F)) +
+                       legend_->height() + kMargin)};
+  }
+
+ private:
+  /// Of its map.
+  glm::vec2 panel_corner(std::size_t index) const {
+    const glm::vec2 pitch(panel_width_ + kPanelGap, kPanelTitle + grid_.area.size.y + kPanelGap);
+    return glm::round(origin_ + glm::vec2(index % across_, index / across_) * pitch + glm::vec2(0.0F, kPanelTitle));
+  }
+
+  void draw_content(Canvas& canvas) const override {
+    for (std::size_t i = 0; i < maps_.size(); ++i) {
+      const glm::vec2 corner = panel_corner(i);
+      CellGrid grid = grid_;
+      grid.area.origin = corner;
+      if (figure_.style.parts.labels) {
+        canvas.text({corner.x, corner.y - 6.0F}, printable(figure_.panels[i].title),
+                    {.size = kTextSize, .color = paper_.ink});
+      }
+      paint_cells(canvas, maps_[i], grid, scale_, figure_.style, paper_);
+    }
+    const glm::vec2 last = panel_corner(across_ - 1);
+    if (figure_.style.parts.bar) bar_->draw(canvas, {last.x + panel_width_ + kBarGap, origin_.y + kPanelTitle}, paper_);
+    legend_->draw(canvas, {kMargin, size_.y - kMargin - legend_->height()}, paper_);
+  }
+
+  std::vector<FigureMap> maps_;
+  view::ValueScale scale_;
+  CellGrid grid_;             ///< of one panel, at the origin
+  float panel_width_ = 0.0F;  ///< of the map or its title, whichever is wider
+  std::size_t across_ = 1;
+  glm::vec2 origin_{0.0F};
+  std::optional<ColorBar> bar_;
+  std::optional<Legend> legend_;
+};
+
 }  // namespace
 
-ContactSheetDrawing::ContactSheetDrawing(const ContactSheet& sheet, std::uint32_t max_values)
-    : sheet_(sheet), metrics_(sheet.style.font), paper_(paper_of(sheet.style)) {
-  if (sheet.panels.empty()) throw Error("a contact sheet needs at least one head");
-  across_ = sheet.across > 0 ? std::min(sheet.across, sheet.panels.size()) : panels_across(sheet.panels.size());
-  const auto share = static_cast<std::uint32_t>(sheet.style.map_edge > 0.0F ? across_ : 1);
-  const auto panel_values = std::max(std::min(max_values / share, static_cast<std::uint32_t>(2.0F * kPanelEdge)), 1U);
-  for (const ContactSheet::Panel& panel : sheet.panels) {
-    check(panel.map);
-    if (panel.map.rows != sheet.panels[0].map.rows || panel.map.columns != sheet.panels[0].map.columns) {
-      throw Error("the maps of a contact sheet must have one size: {} × {} and {} × {} differ", sheet.panels[0].map.rows,
-                  sheet.panels[0].map.columns, panel.map.rows, panel.map.columns);
-    }
-    const view::ValueScale scale = scale_of(panel.map, sheet.style);
-    scale_ = maps_.empty() ? scale : view::join(scale_, scale);
-    maps_.push_back(pooled(panel.map, panel_values));
-  }
-  const FigureMap& first = maps_[0];
-  const float edge = cell_edge(std::max(first.value_rows(), first.value_columns()), across_, sheet.style.map_edge);
-  const glm::vec2 counts(first.value_columns(), first.value_rows());
-  // The few rows of a long map can be told apart.
-  const float longest = edge * std::max(counts.x, counts.y);
-  const glm::vec2 least =
-      glm::max(glm::vec2(0.0F, kMinPanelHeight) / counts, glm::min(glm::vec2(kLeastValue), longest * 0.25F / counts));
-  const glm::vec2 value = glm::max(glm::vec2(edge), least);
-  grid_ = {.area = {.origin = {}, .size = value * glm::vec2(first.value_columns(), first.value_rows())}, .value = value};
-  panel_width_ = grid_.area.size.x;
-  for (const ContactSheet::Panel& panel : sheet.panels) {
-    panel_width_ = std::ceil(std::max(panel_width_, metrics_.width(printable(panel.title), kTextSize)));
-  }
-  const auto columns = static_cast<float>(across_), rows = std::ceil(static_cast<float>(maps_.size()) / columns);
-  const float panels_height = rows * (kPanelTitle + grid_.area.size.y) + (rows - 1) * kPanelGap;
-  bar_.emplace(scale_, sheet.style, sheet.value_title, std::min(panels_height - kPanelTitle, kMaxBar), metrics_);
-  const float panels_right = kMargin + columns * panel_width_ + (columns - 1) * kPanelGap;
-  const FigureParts& parts = sheet.style.parts;
-  const float bar = parts.bar ? kBarGap + bar_->width() : 0.0F;
-  const float content = std::max(panels_right + bar - kMargin, parts.title || parts.settings ? 360.0F : 0.0F);
-  title_.emplace(parts.title ? sheet.title : "", parts.settings ? sheet.subtitle : "", content, metrics_);
-  std::string remark = fmt::format("Rows: {} · columns: {}. {}", printable(sheet.row_title), printable(sheet.column_title),
-                                   pooling_note(first));
-  const auto odd = std::ranges::find_if(maps_, [](const FigureMap& map) { return !odd_cells_note(map).empty(); });
-  if (odd != maps_.end()) remark += (remark.ends_with(' ') ? "" : " ") + odd_cells_note(*odd);
-  const bool is_hatched = std::any_of(maps_.begin(), maps_.end(), has_masked);
-  legend_.emplace(is_hatched && parts.legend ? printable(sheet.masked_title) : "", parts.legend ? remark : "", content,
-                  metrics_);
-
-  origin_ = {kMargin, std::ceil(kMargin + title_->height())};
-  width_ = std::ceil(kMargin + std::max(content, title_->width()) + kMargin);
-  height_ = std::ceil(origin_.y + std::max(panels_height, kPanelTitle + (parts.bar ? bar_->height() : 0.0F)) +
-                      legend_->height() + kMargin);
-}
-
-glm::vec2 ContactSheetDrawing::panel_corner(std::size_t index) const {
-  const glm::vec2 pitch(panel_width_ + kPanelGap, kPanelTitle + grid_.area.size.y + kPanelGap);
-  return glm::round(origin_ + glm::vec2(index % across_, index / across_) * pitch + glm::vec2(0.0F, kPanelTitle));
-}
-
-void ContactSheetDrawing::draw(Canvas& canvas) const {
-  title_->draw(canvas, {kMargin, kMargin}, paper_);
-  for (std::size_t i = 0; i < maps_.size(); ++i) {
-    const glm::vec2 corner = panel_corner(i);
-    CellGrid grid = grid_;
-    grid.area.origin = corner;
-    if (sheet_.style.parts.labels) {
-      canvas.text({corner.x, corner.y - 6.0F}, printable(sheet_.panels[i].title), {.size = kTextSize, .color = paper_.ink});
-    }
-    paint_cells(canvas, maps_[i], grid, scale_, sheet_.style, paper_);
-  }
-  const glm::vec2 last = panel_corner(across_ - 1);
-  if (sheet_.style.parts.bar) bar_->draw(canvas, {last.x + panel_width_ + kBarGap, origin_.y + kPanelTitle}, paper_);
-  legend_->draw(canvas, {kMargin, height_ - kMargin - legend_->height()}, paper_);
+std::unique_ptr<Drawing> make_drawing(ContactSheet sheet, DrawingFormat format) {
+  const std::uint32_t values = max_values(sheet.style, format);
+  return std::make_unique<ContactSheetDrawing>(std::move(sheet), values);
 }
 
 }  // namespace headlight::exporting

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <system_error>
 
-#include "core/error.h"
 #include "export/float_text.h"
 
 namespace headlight::exporting {
@@ -24,16 +23,6 @@ bool is_computed(std::string_view text) {
   const std::string_view digits = text.substr(text.front() == '+' ? 1 : 0);
   const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   return failure != std::errc() || end != digits.data() + digits.size() || !std::isfinite(number);
-}
-
-void write_rows(const Sink& sink, std::string_view corner, std::span<const std::string> rows,
-                std::span<const std::string> columns, std::span<const float> values) {
-  if (values.size() != rows.size() * columns.size()) {
-    throw Error("a CSV of {} rows and {} columns got {} values", rows.size(), columns.size(), values.size());
-  }
-  CsvWriter writer(sink, corner, columns);
-  for (std::size_t row = 0; row < rows.size(); ++row)
-    writer.append_row(rows[row], values.subspan(row * columns.size(), columns.size()));
 }
 
 }  // namespace
@@ -79,20 +68,6 @@ std::vector<std::string> index_names(std::uint32_t count) {
   std::vector<std::string> names(count);
   for (std::uint32_t i = 0; i < count; ++i) names[i] = std::to_string(i);
   return names;
-}
-
-std::string encode_csv(std::string_view corner, std::span<const std::string> rows, std::span<const std::string> columns,
-                       std::span<const float> values) {
-  std::string text;
-  write_rows([&](std::string_view bytes) { text += bytes; }, corner, rows, columns, values);
-  return text;
-}
-
-void write_csv(const std::filesystem::path& path, std::string_view corner, std::span<const std::string> rows,
-               std::span<const std::string> columns, std::span<const float> values) {
-  AtomicFile file(path);
-  write_rows(sink_of(file), corner, rows, columns, values);
-  file.finish();
 }
 
 }  // namespace headlight::exporting

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,11 +33,5 @@ class CsvWriter {
 
 /// The names of an axis without tokens: "0", "1", ….
 std::vector<std::string> index_names(std::uint32_t count);
-
-/// values: [rows, columns]. Throws Error when they don't fill the names' rows and columns.
-std::string encode_csv(std::string_view corner, std::span<const std::string> rows, std::span<const std::string> columns,
-                       std::span<const float> values);
-void write_csv(const std::filesystem::path& path, std::string_view corner, std::span<const std::string> rows,
-               std::span<const std::string> columns, std::span<const float> values);
 
 }  // namespace headlight::exporting

@@ -12,7 +12,6 @@
 #include "export/color_bar.h"
 #include "export/figure_frame.h"
 #include "export/heatmap_painter.h"
-#include "export/text_layout.h"
 #include "export/text_metrics.h"
 #include "view/number_format.h"
 
@@ -55,16 +54,11 @@ float write_formula(Canvas& canvas, const TextMetrics& metrics, std::string_view
   return at.x;
 }
 
-class DiagramDrawing final : public Drawing {
+class DiagramDrawing final : public FigureDrawing<DiagramFigure> {
  public:
   explicit DiagramDrawing(DiagramFigure shown)
-      : figure_(std::move(shown)),
-        metrics_(figure_.style.font),
-        paper_(paper_of(figure_.style)),
-        titles_(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
-                figure_.area.x, metrics_),
-        origin_(kMargin, kMargin + titles_.height()),
-        size_(figure_.area + glm::vec2(2.0F * kMargin, 2.0F * kMargin + titles_.height())) {
+      : FigureDrawing(std::move(shown)), origin_(kMargin, lay_out_titles(figure_.area.x)) {
+    size_ = origin_ + figure_.area + kMargin;
     if (!(size_.x <= kLargestDiagram && size_.y <= kLargestDiagram)) throw Error("the diagram is too large for a figure");
     for (DiagramFigure::Node& node : figure_.nodes) {
       check(node.map);
@@ -74,11 +68,7 @@ class DiagramDrawing final : public Drawing {
     }
   }
 
-  glm::vec2 size() const override { return size_; }
-  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
-
-  void draw(Canvas& canvas) const override {
-    titles_.draw(canvas, {kMargin, kMargin}, paper_);
+  void draw_content(Canvas& canvas) const override {
     for (const DiagramFigure::Arrow& arrow : figure_.arrows) draw_arrow(canvas, arrow);
     for (std::size_t i = 0; i < figure_.nodes.size(); ++i) draw_node(canvas, figure_.nodes[i], scales_[i]);
   }
@@ -120,11 +110,7 @@ class DiagramDrawing final : public Drawing {
                 {.size = kRangeSize, .color = paper_.muted, .align = TextAlign::End});
   }
 
-  DiagramFigure figure_;
-  TextMetrics metrics_;
-  Paper paper_;
-  TitleBlock titles_;
-  glm::vec2 origin_, size_;
+  glm::vec2 origin_;
   std::vector<view::ValueScale> scales_;  ///< of each node that has numbers
 };
 

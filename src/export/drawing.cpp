@@ -1,16 +1,13 @@
-#include "export/drawing.h"
 
 #include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
-#include "export/cairo_canvas.h"
+#include "export/drawing.h"
 #include "export/figure_frame.h"
-#include "export/figure_session.h"
-#include "export/pdf_canvas.h"
-#include "export/svg_canvas.h"
-#include "export/text_layout.h"
+#include "export/text_metrics.h"
+#include "files/cairo_surface.h"
 
 namespace headlight::exporting {
 namespace {
@@ -53,7 +50,7 @@ std::unique_ptr<Drawing> with_note(std::unique_ptr<Drawing> drawing, std::string
 }
 
 double largest_edge(DrawingFormat format) {
-  if (format == DrawingFormat::Png) return kLargestImage;
+  if (format == DrawingFormat::Png) return files::kLargestImage;
   return format == DrawingFormat::Pdf ? kMostPoints / kPointsPerUnit : std::numeric_limits<double>::infinity();
 }
 
@@ -64,38 +61,14 @@ std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path) {
   return std::nullopt;
 }
 
-std::string encode(glm::vec2 size, const DrawingOutput& output, DrawingFormat format,
-                   const std::function<void(Canvas& canvas)>& draw) {
-  if (format == DrawingFormat::Svg) {
-    SvgCanvas canvas(size.x, size.y, output);
-    draw(canvas);
-    return canvas.finish();
-  }
-  if (format == DrawingFormat::Pdf) {
-    PdfCanvas canvas(size.x, size.y, output);
-    draw(canvas);
-    return canvas.finish();
-  }
-  CairoCanvas canvas(size.x, size.y, output.png_scale, output.ground, output.font);
-  draw(canvas);
-  constexpr double kUnitsAnInch = 96.0;
-  std::string png = png_with_resolution(canvas.encode_png(), output.png_scale * kUnitsAnInch);
-  if (!output.description.empty()) png = png_with_text(std::move(png), "Description", output.description);
-  return output.session.empty() ? png : png_with_session(std::move(png), output.session);
+std::string encode(glm::vec2 size, const DrawingOutput& output, DrawingFormat format, const Draw& draw) {
+  if (format == DrawingFormat::Svg) return draw_svg(size, output, draw);
+  if (format == DrawingFormat::Pdf) return draw_pdf(size, output, std::span(&draw, 1));
+  return draw_png(size, output, draw);
 }
 
 std::string encode(const Drawing& drawing, DrawingFormat format) {
   return encode(drawing.size(), drawing.output(), format, [&](Canvas& canvas) { drawing.draw(canvas); });
-}
-
-std::string encode_pages(glm::vec2 size, const DrawingOutput& output,
-                         const std::vector<std::function<void(Canvas& canvas)>>& pages) {
-  PdfCanvas canvas(size.x, size.y, output);
-  for (std::size_t i = 0; i < pages.size(); ++i) {
-    if (i > 0) canvas.begin_page();
-    pages[i](canvas);
-  }
-  return canvas.finish();
 }
 
 }  // namespace headlight::exporting

@@ -5,8 +5,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "export/canvas.h"
 #include "export/figure_parts.h"
@@ -50,15 +50,20 @@ double largest_edge(DrawingFormat format);
 /// By the ending of a file's name; nullopt for any other.
 std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path);
 
-/// The bytes of a file: of an SVG with text as text, of a PDF of one page with its fonts, of a PNG.
-/// Throws Error in one line when the figure is too large for a format.
-std::string encode(const Drawing& drawing, DrawingFormat format);
-/// The same of whatever draws itself in `size` units.
-std::string encode(glm::vec2 size, const DrawingOutput& output, DrawingFormat format,
-                   const std::function<void(Canvas& canvas)>& draw);
+using Draw = std::function<void(Canvas& canvas)>;
 
-/// A PDF of several pages of one size, each of which draws itself.
-std::string encode_pages(glm::vec2 size, const DrawingOutput& output,
-                         const std::vector<std::function<void(Canvas& canvas)>>& pages);
+/// What `draw` draws in `size` units of 1/96 inch, as the bytes of a file. All throw Error in one line where it is too large
+/// for the format, or memory is exhausted.
+std::string draw_png(glm::vec2 size, const DrawingOutput& output, const Draw& draw);
+/// Lines stay lines, text is selectable and has its fonts embedded.
+std::string draw_pdf(glm::vec2 size, const DrawingOutput& output, std::span<const Draw> pages);
+/// SVG 1.1 with text as text and cells as rectangles, so that labels can be selected, searched and edited.
+std::string draw_svg(glm::vec2 size, const DrawingOutput& output, const Draw& draw);
+
+inline constexpr double kPointsPerUnit = 72.0 / 96.0;
+inline constexpr double kMostPoints = 14'400.0;  ///< along a side of a PDF's page, by the format
+
+std::string encode(glm::vec2 size, const DrawingOutput& output, DrawingFormat format, const Draw& draw);
+std::string encode(const Drawing& drawing, DrawingFormat format);
 
 }  // namespace headlight::exporting

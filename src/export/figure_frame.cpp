@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "export/text_layout.h"
+#include "export/text_metrics.h"
 
 namespace headlight::exporting {
 namespace {
 
 constexpr float kSwatch = 12.0F;
 constexpr float kLegendGap = 12.0F;
+constexpr float kColorSwatch = 10.0F, kColorGap = 5.0F, kColorLine = 18.0F;
 constexpr float kTitleLine = 1.3F * kTitleSize;
 constexpr float kTextLine = 1.4F * kTextSize;
 
@@ -92,6 +93,24 @@ void Legend::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const 
   for (const std::string& line : remark_) {
     canvas.text({top_left.x, y + kTextSize + 1.0F}, line, {.size = kTextSize, .color = paper.muted});
     y += kTextLine;
+  }
+}
+
+ColorLegend::ColorLegend(std::vector<Entry> entries, float width, const TextMetrics& metrics)
+    : entries_(std::move(entries)) {
+  for (const Entry& entry : entries_) step_ = std::max(step_, metrics.width(entry.name, kTextSize));
+  step_ += kColorSwatch + kColorGap + kLegendGap;
+  across_ = static_cast<std::size_t>(std::max(std::floor(width / step_), 1.0F));
+}
+
+float ColorLegend::height() const { return kColorLine * static_cast<float>((entries_.size() + across_ - 1) / across_); }
+
+void ColorLegend::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const glm::vec2 at = top_left + glm::vec2(i % across_, i / across_) * glm::vec2(step_, kColorLine);
+    canvas.fill({.origin = at, .size = glm::vec2(kColorSwatch)}, entries_[i].color);
+    canvas.text(at + glm::vec2(kColorSwatch + kColorGap, kColorSwatch * 0.5F + kHalfCapital * kTextSize), entries_[i].name,
+                {.size = kTextSize, .color = paper.ink});
   }
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "export/canvas.h"
@@ -27,6 +29,10 @@ struct Paper {
 };
 Paper paper_of(const FigureStyle& style);
 
+/// Values that a map has on an edge in a file of the format: of a PNG no more than pixels. Throws Error where the style's
+/// scale is out of range.
+std::uint32_t max_values(const FigureStyle& style, DrawingFormat format);
+
 /// What a file of a figure says and shows besides its drawing. `session`: metadata; may be empty.
 DrawingOutput output_of(const FigureStyle& style, const std::string& title, const std::string& session);
 
@@ -43,6 +49,25 @@ class TitleBlock {
   std::vector<std::string> title_;
   std::vector<std::string> subtitle_;
   float width_ = 0.0F;
+};
+
+/// Colours with their names, from left to right in lines.
+class ColorLegend {
+ public:
+  struct Entry {
+    Rgb color{};
+    std::string name;
+  };
+  ColorLegend() = default;
+  ColorLegend(std::vector<Entry> entries, float width, const TextMetrics& metrics);
+
+  float height() const;  ///< 0 without entries
+  void draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const;
+
+ private:
+  std::vector<Entry> entries_;
+  float step_ = 0.0F;  ///< from one entry to the next
+  std::size_t across_ = 1;
 };
 
 /// "Each point is the largest of 3 × 3 cells.", to append to a subtitle; "" without pooling.
@@ -65,5 +90,36 @@ class Legend {
 bool has_masked(const FigureMap& map);
 /// What the colour of cells that are NaN or infinite means; "" where there are none.
 std::string odd_cells_note(const FigureMap& map);
+
+/// A figure with its title and settings above everything else. Where it is made, it lays itself out and sets its size.
+template <typename Figure>
+class FigureDrawing : public Drawing {
+ public:
+  glm::vec2 size() const final { return size_; }
+  DrawingOutput output() const final { return output_of(figure_.style, figure_.title, figure_.session); }
+  void draw(Canvas& canvas) const final {
+    titles_->draw(canvas, glm::vec2(kMargin), paper_);
+    draw_content(canvas);
+  }
+
+ protected:
+  explicit FigureDrawing(Figure figure)
+      : figure_(std::move(figure)), metrics_(figure_.style.font), paper_(paper_of(figure_.style)) {}
+
+  virtual void draw_content(Canvas& canvas) const = 0;
+
+  /// Wraps title and settings to a width. Returns where what is below them begins.
+  float lay_out_titles(float width) {
+    const FigureParts& parts = figure_.style.parts;
+    titles_.emplace(parts.title ? figure_.title : "", parts.settings ? figure_.subtitle : "", width, metrics_);
+    return kMargin + titles_->height();
+  }
+
+  Figure figure_;
+  TextMetrics metrics_;
+  Paper paper_;
+  std::optional<TitleBlock> titles_;
+  glm::vec2 size_{0.0F};
+};
 
 }  // namespace headlight::exporting

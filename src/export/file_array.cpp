@@ -6,35 +6,19 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/utf8.h"
 #include "export/json.h"
-#include "export/npy.h"
+#include "export/markup.h"
+#include "files/npy.h"
 
 namespace headlight::exporting {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "values are written as in memory");
-
-constexpr char32_t kReplacement = U'\uFFFD';
-
-std::u32string utf32(std::string_view text) {
-  std::u32string points;
-  for (std::size_t at = 0; at < text.size();) {
-    const Utf8Sequence sequence = utf8_sequence(text, at);
-    char32_t point = kReplacement;
-    if (sequence.is_valid) {
-      const auto byte = [&](std::size_t i) { return char32_t{static_cast<unsigned char>(text[at + i])}; };
-      point = sequence.length == 1 ? byte(0) : byte(0) & (0xFFU >> (sequence.length + 1));
-      for (std::size_t i = 1; i < sequence.length; ++i) point = point << 6 | (byte(i) & 0x3FU);
-    }
-    points += point;
-    at += sequence.length;
-  }
-  return points;
-}
 
 /// An array whose bytes are in memory.
 FileArray array_in_memory(FileArray array, std::string bytes) {
@@ -44,40 +28,17 @@ FileArray array_in_memory(FileArray array, std::string bytes) {
   return array;
 }
 
-/// Appends arrays to a file, and tells how much of all their bytes is written.
-class ArrayAppender {
- public:
-  ArrayAppender(AtomicFile& file, std::uint64_t total, const WriteObserver& observe)
-      : file_(file), total_(total), observe_(observe) {}
-
-  void append(const FileArray& array) {
-    std::uint64_t found = 0;
-    for (std::size_t part = 0; part < array.parts; ++part) {
-      if (observe_) observe_(static_cast<double>(done_ + found) / static_cast<double>(std::max<std::uint64_t>(total_, 1)));
-      bytes_.clear();
-      array.read(part, bytes_);
-      file_.append(bytes_);
-      found += bytes_.size();
-    }
-    if (found != array.byte_count()) {
-      throw Error("{} got {} bytes, its shape needs {}", array.name, found, array.byte_count());
-    }
-    done_ += found;
-  }
-
- private:
-  AtomicFile& file_;
-  std::uint64_t total_ = 0, done_ = 0;
-  const WriteObserver& observe_;
-  std::string bytes_;
-};
-
 const char* safetensors_type(const FileArray& array) {
   if (array.type == ArrayType::Text) throw Error("{} holds texts, and .safetensors has numbers only", array.name);
   return array.type == ArrayType::F32 ? "F32" : "I64";
 }
 
 }  // namespace
+
+std::string FileArray::npy_header() const {
+  if (type == ArrayType::Text) return files::npy_header(fmt::format("<U{}", text_length), shape);
+  return files::npy_header(type == ArrayType::F32 ? "<f4" : "<i8", shape);
+}
 
 std::size_t FileArray::value_size() const {
   if (type == ArrayType::Text) return std::size_t{4} * text_length;
@@ -86,10 +47,28 @@ std::size_t FileArray::value_size() const {
 
 std::uint64_t FileArray::byte_count() const { return std::uint64_t{element_count(shape)} * value_size(); }
 
+std::optional<std::string_view> ArrayReader::next() {
+  if (part_ < array_->parts) {
+    if (*observe_)
+      (*observe_)(static_cast<double>(before_ + found_) / static_cast<double>(std::max<std::uint64_t>(total_, 1)));
+    bytes_.clear();
+    array_->read(part_++, bytes_);
+    found_ += bytes_.size();
+    return bytes_;
+  }
+  if (found_ == array_->byte_count()) return std::nullopt;
+  throw Error("{} got {} bytes, its shape needs {}", array_->name, found_, array_->byte_count());
+}
+
+void append_numbers(std::span<const float> values, std::string& bytes) {
+  bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
+
 void write_npy(const std::filesystem::path& path, const FileArray& array, const WriteObserver& observe) {
   AtomicFile file(path);
-  file.append(npy_header(array));
-  ArrayAppender(file, array.byte_count(), observe).append(array);
+  file.append(array.npy_header());
+  ArrayReader reader(array, 0, array.byte_count(), observe);
+  while (const auto part = reader.next()) file.append(*part);
   file.finish();
 }
 
@@ -116,15 +95,19 @@ void write_safetensors(const std::filesystem::path& path, std::span<const FileAr
   AtomicFile file(path);
   file.append(size);
   file.append(text);
-  ArrayAppender appender(file, end, observe);
-  for (const FileArray* array : order) appender.append(*array);
+  std::uint64_t before = 0;
+  for (const FileArray* array : order) {
+    ArrayReader reader(*array, before, end, observe);
+    while (const auto part = reader.next()) file.append(*part);
+    before += array->byte_count();
+  }
   file.finish();
 }
 
 FileArray array_of(std::string name, Tensor tensor) {
   FileArray array{.name = std::move(name), .shape = tensor.shape, .read = {}};
   array.read = [tensor = std::make_shared<const Tensor>(std::move(tensor))](std::size_t, std::string& to) {
-    to.append(reinterpret_cast<const char*>(tensor->values.data()), tensor->values.size() * sizeof(float));
+    append_numbers(tensor->values, to);
   };
   return array;
 }
@@ -134,7 +117,7 @@ FileArray array_of(std::string name, const std::vector<std::vector<std::string>>
   std::size_t columns = 0, longest = 1;
   for (const std::vector<std::string>& row : texts) {
     std::vector<std::u32string>& line = points.emplace_back();
-    for (const std::string& text : row) longest = std::max(longest, line.emplace_back(utf32(text)).size());
+    for (const std::string& text : row) longest = std::max(longest, line.emplace_back(code_points(text)).size());
     columns = std::max(columns, row.size());
   }
   std::u32string all;

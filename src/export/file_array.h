@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/tensor.h"
@@ -28,10 +30,30 @@ struct FileArray {
 
   std::size_t value_size() const;
   std::uint64_t byte_count() const;
+  std::string npy_header() const;
 };
 
 /// Called between the parts of a file with the share of its bytes that is written, 0 … 1; throws to cancel.
 using WriteObserver = std::function<void(double share)>;
+
+/// Reads an array's bytes, part by part.
+class ArrayReader {
+ public:
+  /// Of a file with `total` bytes of arrays, `before` of them of earlier ones.
+  ArrayReader(const FileArray& array, std::uint64_t before, std::uint64_t total, const WriteObserver& observe)
+      : array_(&array), before_(before), total_(total), observe_(&observe) {}
+
+  /// The next part, valid until the next call; nullopt after the last one. Throws Error where the parts aren't as many bytes
+  /// as the shape needs.
+  std::optional<std::string_view> next();
+
+ private:
+  const FileArray* array_;
+  std::uint64_t before_, total_, found_ = 0;
+  const WriteObserver* observe_;
+  std::size_t part_ = 0;
+  std::string bytes_;
+};
 
 /// Each file is moved to its path when it is complete and on the disk. All throw Error in one line when it can't be written,
 /// and when the parts of an array aren't as many bytes as its shape needs.
@@ -42,6 +64,9 @@ void write_npz(const std::filesystem::path& path, std::span<const FileArray> arr
 /// No array may be of texts: the format has numbers only. `metadata`: "__metadata__".
 void write_safetensors(const std::filesystem::path& path, std::span<const FileArray> arrays,
                        const std::map<std::string, std::string>& metadata, const WriteObserver& observe);
+
+/// Appends numbers as they are in memory.
+void append_numbers(std::span<const float> values, std::string& bytes);
 
 /// A float tensor that is in memory.
 FileArray array_of(std::string name, Tensor tensor);

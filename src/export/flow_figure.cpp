@@ -22,44 +22,35 @@ constexpr float kLeastFlowColumn = 34.0F, kMostFlowColumn = 96.0F;
 constexpr float kFlowGap = 8.0F;
 constexpr float kNode = 5.0F;  // the edge of its square
 constexpr float kThinnest = 0.6F, kThickest = 5.0F;
-constexpr float kLegendLine = 18.0F, kFlowSwatch = 10.0F;
 constexpr std::size_t kMostFlowTokens = 400, kMostFlowLayers = 200;
 
-class FlowDrawing final : public Drawing {
+class FlowDrawing final : public FigureDrawing<FlowFigure> {
  public:
   explicit FlowDrawing(FlowFigure shown)
-      : figure_(std::move(shown)),
-        paper_(paper_of(figure_.style)),
+      : FigureDrawing(std::move(shown)),
         gutter_(metrics_.width(fmt::format("layer {}", figure_.layers), kTextSize) + kFlowGap),
         column_(column_width()),
         width_(std::max(2.0F * kMargin + gutter_ + column_ * static_cast<float>(figure_.tokens.size()), kLeastWidth)),
-        titles_(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
-                width_ - 2.0F * kMargin, metrics_) {
+        legend_top_(lay_out_titles(width_ - 2.0F * kMargin)) {
     if (figure_.tokens.size() > kMostFlowTokens || figure_.layers > kMostFlowLayers) {
       throw Error("a figure of a flow has at most {} tokens and {} layers, not {} and {}", kMostFlowTokens, kMostFlowLayers,
                   figure_.tokens.size(), figure_.layers);
     }
+    std::set<std::uint32_t> heads;
     for (const FlowFigure::Edge& edge : figure_.edges) {
       const std::size_t tokens = figure_.tokens.size();
       if (edge.layer >= figure_.layers || edge.from >= tokens || edge.to >= tokens) {
         throw Error("an edge of layer {} joins tokens {} and {}, which the figure lacks", edge.layer, edge.from, edge.to);
       }
-      if (edge.head && figure_.style.parts.legend && !figure_.reach) heads_.insert(*edge.head);
+      if (edge.head) heads.insert(*edge.head);
     }
-    legend_top_ = kMargin + titles_.height();
-    legend_across_ = static_cast<std::size_t>(std::max(std::floor((width_ - 2.0F * kMargin) / legend_width()), 1.0F));
-    const std::size_t changes = figure_.reach && figure_.style.parts.legend ? 1 : 0;
-    const std::size_t lines = changes + (heads_.size() + legend_across_ - 1) / legend_across_;
-    first_y_ = legend_top_ + static_cast<float>(lines) * kLegendLine + kFlowGap + kNode;
-    height_ = first_y_ + static_cast<float>(figure_.layers) * kFlowRow + kFlowGap + 2.0F * kTextSize + kMargin;
+    if (figure_.style.parts.legend) legend_ = ColorLegend(legend_of(heads), width_ - 2.0F * kMargin, metrics_);
+    first_y_ = legend_top_ + legend_.height() + kFlowGap + kNode;
+    size_ = {width_, first_y_ + static_cast<float>(figure_.layers) * kFlowRow + kFlowGap + 2.0F * kTextSize + kMargin};
   }
 
-  glm::vec2 size() const override { return {width_, height_}; }
-  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
-
-  void draw(Canvas& canvas) const override {
-    titles_.draw(canvas, {kMargin, kMargin}, paper_);
-    draw_legend(canvas);
+  void draw_content(Canvas& canvas) const override {
+    legend_.draw(canvas, {kMargin, legend_top_}, paper_);
     draw_layers(canvas);
     std::set<std::pair<std::uint32_t, std::uint32_t>> nodes;
     for (const FlowFigure::Edge& edge : figure_.edges) {
@@ -83,7 +74,6 @@ class FlowDrawing final : public Drawing {
     for (const std::string& token : figure_.tokens) widest = std::max(widest, metrics_.width(printable(token), kTextSize));
     return std::clamp(std::ceil(widest) + kFlowGap, kLeastFlowColumn, kMostFlowColumn);
   }
-  float legend_width() const { return kFlowSwatch + metrics_.width("head 000", kTextSize) + 3.0F * kFlowGap; }
 
   /// The state after so many layers.
   glm::vec2 at(std::uint32_t layer, std::uint32_t token) const {
@@ -104,31 +94,17 @@ class FlowDrawing final : public Drawing {
     return edge.head ? view::head_color(*edge.head) : paper_.ink;
   }
 
-  /// "−12 points", "no change", "+12 points" beside their colours.
-  void draw_change_legend(Canvas& canvas) const {
-    const float reach = *figure_.reach;
-    glm::vec2 at(kMargin, legend_top_);
-    for (const float change : {-reach, 0.0F, reach}) {
-      const std::string text = change == 0.0F ? "no change" : fmt::format("{:+.1f} points", 100.0F * change);
-      canvas.fill({.origin = at, .size = {kFlowSwatch, kFlowSwatch}}, change_color(change));
-      canvas.text(at + glm::vec2(kFlowSwatch + kFlowGap * 0.5F, kFlowSwatch * 0.5F + kHalfCapital * kTextSize), text,
-                  {.size = kTextSize, .color = paper_.ink});
-      at.x += kFlowSwatch + metrics_.width(text, kTextSize) + 3.0F * kFlowGap;
+  /// "−12 points", "no change", "+12 points", or the heads, beside their colours.
+  std::vector<ColorLegend::Entry> legend_of(const std::set<std::uint32_t>& heads) const {
+    std::vector<ColorLegend::Entry> entries;
+    if (!figure_.reach) {
+      for (const std::uint32_t head : heads) entries.push_back({view::head_color(head), fmt::format("head {}", head)});
+      return entries;
     }
-  }
-
-  void draw_legend(Canvas& canvas) const {
-    if (figure_.reach && figure_.style.parts.legend) return draw_change_legend(canvas);
-    std::size_t i = 0;
-    for (const std::uint32_t head : heads_) {
-      const float x = kMargin + static_cast<float>(i % legend_across_) * legend_width();
-      const std::size_t line = i / legend_across_;
-      const float y = legend_top_ + static_cast<float>(line) * kLegendLine;
-      canvas.fill({.origin = {x, y}, .size = {kFlowSwatch, kFlowSwatch}}, view::head_color(head));
-      canvas.text({x + kFlowSwatch + kFlowGap * 0.5F, y + kFlowSwatch * 0.5F + kHalfCapital * kTextSize},
-                  fmt::format("head {}", head), {.size = kTextSize, .color = paper_.ink});
-      ++i;
-    }
+    for (const float change : {-*figure_.reach, 0.0F, *figure_.reach})
+      entries.push_back(
+          {change_color(change), change == 0.0F ? "no change" : fmt::format("{:+.1f} points", 100.0F * change)});
+    return entries;
   }
 
   void draw_layers(Canvas& canvas) const {
@@ -147,14 +123,9 @@ class FlowDrawing final : public Drawing {
     }
   }
 
-  FlowFigure figure_;
-  TextMetrics metrics_;
-  Paper paper_;
-  float gutter_, column_, width_;
-  TitleBlock titles_;
-  std::set<std::uint32_t> heads_;  ///< of the legend
-  std::size_t legend_across_ = 1;
-  float legend_top_ = 0.0F, first_y_ = 0.0F, height_ = 0.0F;
+  float gutter_, column_, width_, legend_top_;
+  ColorLegend legend_;
+  float first_y_ = 0.0F;
 };
 
 }  // namespace

@@ -1,9 +1,11 @@
 #include "export/heatmap_figure.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace headlight::exporting {
 namespace {
@@ -91,8 +93,8 @@ std::string label_text(const FigureAxis& axis, const view::AxisLabels& labels, c
 
 }  // namespace
 
-HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_values)
-    : figure_(figure), metrics_(figure.style.font), paper_(paper_of(figure.style)) {
+HeatmapDrawing::HeatmapDrawing(HeatmapFigure shown, std::uint32_t max_values) : FigureDrawing(std::move(shown)) {
+  HeatmapFigure& figure = figure_;
   check(figure.map);
   map_ = pooled(figure.map, max_values);
   scale_ = scale_of(map_, figure.style);
@@ -112,16 +114,14 @@ HeatmapDrawing::HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_va
   const float map_right = grid_.area.end().x + std::max(bar, overhang(column_labels_, grid_.area.size.x));
   const bool has_title = parts.title || parts.settings;
   const float content = std::max(map_right - kMargin, has_title ? kMinTitleWidth : 0.0F);
-  const std::string settings = parts.settings ? figure.subtitle : "", note = parts.settings ? pooling_note(map_) : "";
-  title_.emplace(parts.title ? figure.title : "",
-                 note.empty() || settings.empty() ? settings + note : settings + "\n" + note, content, metrics_);
+  const std::string note = pooling_note(map_);
+  figure.subtitle += note.empty() || figure.subtitle.empty() ? note : "\n" + note;
+  const float top = lay_out_titles(content);
   const bool has_legend = parts.legend && has_masked(map_);
   legend_.emplace(has_legend ? printable(figure.masked_title) : "", parts.legend ? remark() : "", content, metrics_);
-  grid_.area.origin.y =
-      std::ceil(kMargin + title_->height() + axis_title + column_labels_.extent + thumbnail_room(column_thumbnails_));
-  width_ = std::ceil(std::max(map_right, kMargin + title_->width()) + kMargin);
-  height_ = std::ceil(grid_.area.origin.y +
-                      std::max(grid_.area.size.y + legend_->height(), parts.bar ? bar_->height() : 0.0F) + kMargin);
+  grid_.area.origin.y = std::ceil(top + axis_title + column_labels_.extent + thumbnail_room(column_thumbnails_));
+  const float below = std::max(grid_.area.size.y + legend_->height(), parts.bar ? bar_->height() : 0.0F);
+  size_ = glm::ceil(glm::vec2(std::max(map_right, kMargin + titles_->width()), grid_.area.origin.y + below) + kMargin);
 }
 
 void HeatmapDrawing::lay_out_labels(glm::vec2 cell) {
@@ -158,8 +158,7 @@ std::string HeatmapDrawing::remark() const {
                      index_list(empty_rows_));
 }
 
-void HeatmapDrawing::draw(Canvas& canvas) const {
-  title_->draw(canvas, {kMargin, kMargin}, paper_);
+void HeatmapDrawing::draw_content(Canvas& canvas) const {
   paint_cells(canvas, map_, grid_, scale_, figure_.style, paper_);
   if (numbers_) paint_numbers(canvas, map_, grid_, *numbers_, scale_, figure_.style, paper_);
   if (has_row_notes()) draw_empty_rows(canvas);
@@ -222,6 +221,11 @@ void HeatmapDrawing::draw_empty_rows(Canvas& canvas) const {
     canvas.text({middle.x, middle.y + kHalfCapital * size}, kNote,
                 {.size = size, .is_italic = true, .color = paper_.muted, .align = TextAlign::Middle});
   }
+}
+
+std::unique_ptr<Drawing> make_drawing(HeatmapFigure figure, DrawingFormat format) {
+  const std::uint32_t values = max_values(figure.style, format);
+  return std::make_unique<HeatmapDrawing>(std::move(figure), values);
 }
 
 }  // namespace headlight::exporting

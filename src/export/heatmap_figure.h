@@ -14,18 +14,16 @@
 namespace headlight::exporting {
 
 /// The layout of a HeatmapFigure, ready to be drawn on any canvas.
-class HeatmapDrawing {
+class HeatmapDrawing final : public FigureDrawing<HeatmapFigure> {
  public:
-  /// Pools the map to `max_values` on an edge. Throws Error when values don't fill the map. Keeps a reference to `figure`.
-  HeatmapDrawing(const HeatmapFigure& figure, std::uint32_t max_values);
+  /// Pools the map to `max_values` on an edge. Throws Error when values don't fill the map.
+  HeatmapDrawing(HeatmapFigure figure, std::uint32_t max_values);
 
-  float width() const { return width_; }
-  float height() const { return height_; }
   /// The grid of the values.
   const CellGrid& grid() const { return grid_; }
-  void draw(Canvas& canvas) const;
 
  private:
+  void draw_content(Canvas& canvas) const override;
   void lay_out_labels(glm::vec2 cell);
   /// The edge of an axis' thumbnails, whose labels are laid out; 0: there are none, or no room.
   static float thumbnail_edge(const FigureAxis& axis, const view::AxisLabels& labels, float cell);
@@ -36,11 +34,8 @@ class HeatmapDrawing {
   std::string remark() const;  ///< the legend's line about rows without weights
   bool has_row_notes() const;  ///< is there room in a row for "no weights"?
 
-  const HeatmapFigure& figure_;
-  TextMetrics metrics_;
-  FigureMap map_;
+  FigureMap map_;  ///< as it is drawn
   view::ValueScale scale_;
-  Paper paper_;
   CellGrid grid_;
   view::AxisLabels row_labels_;
   view::AxisLabels column_labels_;
@@ -48,10 +43,7 @@ class HeatmapDrawing {
   std::optional<CellNumbers> numbers_;
   std::vector<std::uint32_t> empty_rows_;
   std::optional<ColorBar> bar_;
-  std::optional<TitleBlock> title_;
   std::optional<Legend> legend_;
-  float width_ = 0.0F;
-  float height_ = 0.0F;
 };
 
 }  // namespace headlight::exporting

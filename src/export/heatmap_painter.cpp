@@ -77,32 +77,35 @@ void fill_runs(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const
   }
 }
 
-Pixels to_pixels(const FigureMap& map, const CellGrid& grid, bool has_stripes, const view::ValueScale& scale,
-                 const FigureStyle& style, const Paper& paper) {
+/// Of so many pieces that the image itself has the stripes.
+void add_stripes(const FigureMap& map, const CellGrid& grid, Rgb stripe, Pixels& pixels) {
   const auto period = static_cast<std::uint32_t>(std::max(3.0F, std::round(kHatchPeriod / grid.value.x)));
-  const auto stripe_width = static_cast<std::uint32_t>(std::max(1.0F, std::round(kHatchWidth / grid.value.x)));
-  const std::span<const std::uint32_t, 256> table = view::table(style.color_map);
+  const auto width = static_cast<std::uint32_t>(std::max(1.0F, std::round(kHatchWidth / grid.value.x)));
+  for (std::uint32_t row = 0; row < pixels.height; ++row) {
+    for (std::uint32_t column = 0; column < pixels.width; ++column) {
+      const bool is_striped = map.is_masked(row, column) && (row + column) % period < width;
+      if (is_striped) pixels.rgba[std::size_t{row} * pixels.width + column] = view::pack(stripe);
+    }
+  }
+}
+
+}  // namespace
+
+Pixels color_values(const FigureMap& map, const view::ValueScale& scale, view::ColorMap colors, Rgb blank) {
+  const std::span<const std::uint32_t, 256> table = view::table(colors);
   Pixels pixels{map.value_columns(), map.value_rows(), {}};
   pixels.rgba.reserve(map.values.size());
   for (std::uint32_t row = 0; row < pixels.height; ++row) {
     const float top = row_top(map, row, scale);
     for (std::uint32_t column = 0; column < pixels.width; ++column) {
-      if (has_stripes && map.is_masked(row, column) && (row + column) % period < stripe_width) {
-        pixels.rgba.push_back(view::pack(paper.stripe));
-      } else if (map.is_blank(row, column)) {
-        pixels.rgba.push_back(view::pack(paper.blank));
-      } else if (is_odd(map, row, column)) {
-        pixels.rgba.push_back(view::kNotFinitePacked);
-      } else {
-        pixels.rgba.push_back(
-            table[static_cast<std::size_t>(std::lround(scale.position(map.at(row, column), top) * 255.0F))]);
-      }
+      const auto step = static_cast<std::size_t>(std::lround(scale.position(map.at(row, column), top) * 255.0F));
+      pixels.rgba.push_back(map.is_blank(row, column)  ? view::pack(blank)
+                            : is_odd(map, row, column) ? view::kNotFinitePacked
+                                                       : table[step]);
     }
   }
   return pixels;
 }
-
-}  // namespace
 
 void paint_cells(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const view::ValueScale& scale,
                  const FigureStyle& style, const Paper& paper) {
@@ -112,7 +115,9 @@ void paint_cells(Canvas& canvas, const FigureMap& map, const CellGrid& grid, con
   if (is_vector) {
     fill_runs(canvas, map, grid, scale, style, paper);
   } else {
-    canvas.image(grid.area, to_pixels(map, grid, !has_few_pieces, scale, style, paper));
+    Pixels pixels = color_values(map, scale, style.color_map, paper.blank);
+    if (!has_few_pieces) add_stripes(map, grid, paper.stripe, pixels);
+    canvas.image(grid.area, pixels);
   }
   if (has_few_pieces) canvas.hatch(masked, paper.stripe);
   canvas.frame(grid.area, paper.outline, 0.75F);

@@ -19,6 +19,9 @@ struct CellGrid {
   }
 };
 
+/// A pixel for each value; of blank cells `blank`.
+Pixels color_values(const FigureMap& map, const view::ValueScale& scale, view::ColorMap colors, Rgb blank);
+
 /// Colours, stripes and outline. Up to 64 × 64 values are rectangles, more an image.
 void paint_cells(Canvas& canvas, const FigureMap& map, const CellGrid& grid, const view::ValueScale& scale,
                  const FigureStyle& style, const Paper& paper);

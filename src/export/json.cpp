@@ -60,20 +60,4 @@ void JsonTensorWriter::finish() {
   sink_(text_);
 }
 
-std::string encode_json(const Json& head, const Tensor& tensor) {
-  std::string text;
-  JsonTensorWriter writer([&](std::string_view bytes) { text += bytes; }, head, tensor.shape);
-  writer.append(tensor.values);
-  writer.finish();
-  return text;
-}
-
-void write_json(const std::filesystem::path& path, const Json& head, const Tensor& tensor) {
-  AtomicFile file(path);
-  JsonTensorWriter writer(sink_of(file), head, tensor.shape);
-  writer.append(tensor.values);
-  writer.finish();
-  file.finish();
-}
-
 }  // namespace headlight::exporting

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <span>
 #include <string>
 
@@ -33,8 +32,5 @@ class JsonTensorWriter {
   std::size_t appended_ = 0;
   std::string text_;
 };
-
-std::string encode_json(const Json& head, const Tensor& tensor);
-void write_json(const std::filesystem::path& path, const Json& head, const Tensor& tensor);
 
 }  // namespace headlight::exporting

@@ -22,26 +22,16 @@ constexpr float kBetween = 320.0F, kLeastBetween = 60.0F;  // of the lines
 constexpr float kMostLabel = 180.0F;
 constexpr float kGap = 6.0F;  // between a label and its lines
 constexpr float kLineWidth = 1.6F;
-constexpr float kHeadSwatch = 10.0F;
-constexpr float kSwatchGap = 5.0F;
-constexpr float kLegendStep = 18.0F;
 constexpr std::size_t kMostTokensPerSide = 2000;
 
-class LinesDrawing final : public Drawing {
+class LinesDrawing final : public FigureDrawing<LinesFigure> {
  public:
   explicit LinesDrawing(LinesFigure shown)
-      : figure_(std::move(shown)),
-        metrics_(figure_.style.font),
-        paper_(paper_of(figure_.style)),
+      : FigureDrawing(std::move(shown)),
         query_width_(widest(figure_.queries, figure_.query_title)),
         key_width_(widest(figure_.keys, figure_.key_title)),
-        width_(std::max(2.0F * kMargin + query_width_ + key_width_ + 2.0F * kGap + kLeastBetween,
-                        figure_.style.map_edge > 0.0F
-                            ? figure_.style.map_edge
-                            : 2.0F * kMargin + query_width_ + key_width_ + 2.0F * kGap + kBetween)),
-        titles_(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
-                width_ - 2.0F * kMargin, metrics_) {
-    if (!figure_.style.parts.legend) figure_.heads.clear();
+        width_(width()),
+        legend_top_(lay_out_titles(width_ - 2.0F * kMargin)) {
     const LinesFigure& figure = figure_;
     const std::size_t tokens = std::max(figure.queries.size(), figure.keys.size());
     check_lines(figure.queries.size(), figure.keys.size());
@@ -50,21 +40,17 @@ class LinesDrawing final : public Drawing {
         throw Error("a line joins query {} and key {}, which the figure lacks", line.query, line.key);
       }
     }
-    legend_top_ = kMargin + titles_.height();
-    const float across = std::max(std::floor((width_ - 2.0F * kMargin) / legend_width()), 1.0F);
-    legend_across_ = static_cast<std::size_t>(across);
-    const std::size_t legend_rows = (figure.heads.size() + legend_across_ - 1) / legend_across_;
-    names_y_ = legend_top_ + static_cast<float>(legend_rows) * kLegendStep + (legend_rows > 0 ? kGap : 0.0F);
+    std::vector<ColorLegend::Entry> heads;
+    for (const std::uint32_t head : figure.heads)
+      heads.push_back({figure.is_difference ? paper_.muted : view::head_color(head), fmt::format("head {}", head)});
+    if (figure.style.parts.legend) legend_ = ColorLegend(std::move(heads), width_ - 2.0F * kMargin, metrics_);
+    names_y_ = legend_top_ + legend_.height() + (legend_.height() > 0.0F ? kGap : 0.0F);
     first_y_ = names_y_ + (figure.style.parts.labels ? kPitch : 0.0F);
-    height_ = first_y_ + static_cast<float>(tokens) * kPitch + kMargin;
+    size_ = {width_, first_y_ + static_cast<float>(tokens) * kPitch + kMargin};
   }
 
-  glm::vec2 size() const override { return {width_, height_}; }
-  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
-
-  void draw(Canvas& canvas) const override {
-    titles_.draw(canvas, {kMargin, kMargin}, paper_);
-    draw_legend(canvas);
+  void draw_content(Canvas& canvas) const override {
+    legend_.draw(canvas, {kMargin, legend_top_}, paper_);
     for (const LinesFigure::Line& line : figure_.lines) {
       canvas.line({query_x() + kGap, y_of(line.query)}, {key_x() - kGap, y_of(line.key)},
                   figure_.is_difference ? mixed(paper_.ground, sign_color(line.weight), sign_opacity(line.weight))
@@ -84,23 +70,14 @@ class LinesDrawing final : public Drawing {
     return std::min(std::ceil(width), kMostLabel);
   }
 
+  /// The chosen one, or with room for the lines.
+  float width() const {
+    const float labels = 2.0F * kMargin + query_width_ + key_width_ + 2.0F * kGap, chosen = figure_.style.map_edge;
+    return std::max(labels + kLeastBetween, chosen > 0.0F ? chosen : labels + kBetween);
+  }
   float query_x() const { return kMargin + query_width_; }
   float key_x() const { return width_ - kMargin - key_width_; }
   float y_of(std::uint32_t token) const { return first_y_ + (static_cast<float>(token) + 0.5F) * kPitch; }
-  float legend_width() const { return kHeadSwatch + kSwatchGap + metrics_.width("head 000", kTextSize) + 2.0F * kGap; }
-
-  void draw_legend(Canvas& canvas) const {
-    for (std::size_t i = 0; i < figure_.heads.size(); ++i) {
-      const float x = kMargin + static_cast<float>(i % legend_across_) * legend_width();
-      const std::size_t row = i / legend_across_;
-      const float y = legend_top_ + static_cast<float>(row) * kLegendStep;
-      const view::Rgb swatch = figure_.is_difference ? paper_.muted : view::head_color(figure_.heads[i]);
-      canvas.fill({.origin = {x, y}, .size = {kHeadSwatch, kHeadSwatch}}, swatch);
-      canvas.text({x + kHeadSwatch + kSwatchGap, y + kHeadSwatch * 0.5F + kHalfCapital * kTextSize},
-                  fmt::format("head {}", figure_.heads[i]), {.size = kTextSize, .color = paper_.ink});
-    }
-  }
-
   void draw_column(Canvas& canvas, const std::vector<std::string>& tokens, const std::string& title, float x,
                    TextAlign align, float width) const {
     const float down = kHalfCapital * kTextSize;
@@ -112,13 +89,9 @@ class LinesDrawing final : public Drawing {
     }
   }
 
-  LinesFigure figure_;
-  TextMetrics metrics_;
-  Paper paper_;
-  float query_width_, key_width_, width_;
-  TitleBlock titles_;
-  float legend_top_ = 0.0F, names_y_ = 0.0F, first_y_ = 0.0F, height_ = 0.0F;
-  std::size_t legend_across_ = 1;
+  float query_width_, key_width_, width_, legend_top_;
+  ColorLegend legend_;
+  float names_y_ = 0.0F, first_y_ = 0.0F;
 };
 
 }  // namespace

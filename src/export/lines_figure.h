@@ -16,6 +16,8 @@ struct LinesFigure {
   struct Line {
     std::uint32_t query = 0, key = 0, head = 0;
     float weight = 0.0F;  ///< 0 … 1; of a difference −1 … 1
+
+    bool operator==(const Line&) const = default;
   };
 
   std::string title;

@@ -37,6 +37,12 @@ void for_each_character(std::string_view text, const Use& use) {
 
 }  // namespace
 
+std::u32string code_points(std::string_view text) {
+  std::u32string points;
+  for_each_character(text, [&](std::string_view /*bytes*/, std::uint32_t code) { points += static_cast<char32_t>(code); });
+  return points;
+}
+
 std::string markup_text(std::string_view text) {
   std::string markup;
   for_each_character(text, [&](std::string_view bytes, std::uint32_t code) {

@@ -5,6 +5,9 @@
 
 namespace headlight::exporting {
 
+/// A text as UTF-32; bytes that aren't UTF-8 become U+FFFD.
+std::u32string code_points(std::string_view text);
+
 /// A text as the content of an element or a quoted attribute, in XML and in HTML: what those formats use for themselves is
 /// an entity, and what no such file may hold (control characters but newline and tab, code points that are no characters,
 /// invalid UTF-8) is U+FFFD.

@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "core/staged_path.h"
 #include "export/file_array.h"
-#include "export/npy.h"
 
 namespace headlight::exporting {
 namespace {
@@ -18,7 +17,7 @@ namespace {
 class EntrySource {
  public:
   EntrySource(const FileArray& array, std::uint64_t before, std::uint64_t total, const WriteObserver& observe)
-      : array_(array), before_(before), total_(total), observe_(observe), header_(npy_header(array)) {}
+      : array_(array), first_(array, before, total, observe), reader_(first_), header_(array.npy_header()) {}
 
   std::uint64_t size() const { return header_.size() + array_.byte_count(); }
   const std::exception_ptr& failure() const { return failure_; }
@@ -61,44 +60,31 @@ class EntrySource {
   }
 
   void begin() {
-    bytes_ = header_;
-    at_ = 0;
-    part_ = 0;
-    found_ = 0;
+    reader_ = first_;
+    unread_ = header_;
   }
 
   /// The library is C: no exception may pass through it.
   zip_int64_t read(char* to, zip_uint64_t most) {
     try {
-      while (at_ == bytes_.size()) {
-        if (part_ == array_.parts) return end();
-        if (observe_) observe_(static_cast<double>(before_ + found_) / static_cast<double>(total_));
-        bytes_.clear();
-        at_ = 0;
-        array_.read(part_++, bytes_);
-        found_ += bytes_.size();
+      while (unread_.empty()) {
+        const auto part = reader_.next();
+        if (!part) return 0;
+        unread_ = *part;
       }
     } catch (...) {
       failure_ = std::current_exception();
       return -1;
     }
-    const std::size_t some = std::min<zip_uint64_t>(most, bytes_.size() - at_);
-    std::memcpy(to, bytes_.data() + at_, some);
-    at_ += some;
+    const std::size_t some = unread_.copy(to, most);
+    unread_.remove_prefix(some);
     return static_cast<zip_int64_t>(some);
   }
 
-  zip_int64_t end() const {
-    if (found_ == array_.byte_count()) return 0;
-    throw Error("{} got {} bytes, its shape needs {}", array_.name, found_, array_.byte_count());
-  }
-
   const FileArray& array_;
-  std::uint64_t before_, total_;
-  const WriteObserver& observe_;
-  std::string header_, bytes_;
-  std::size_t at_ = 0, part_ = 0;
-  std::uint64_t found_ = 0;
+  ArrayReader first_, reader_;  ///< before its first part; and where the library is
+  std::string header_;
+  std::string_view unread_;
   std::exception_ptr failure_;
 };
 

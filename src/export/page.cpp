@@ -15,7 +15,6 @@
 #include "export/json.h"
 #include "export/markup.h"
 #include "export/page_template.h"
-#include "export/pixels_png.h"
 #include "view/head_palette.h"
 
 namespace headlight::exporting {

@@ -44,32 +44,26 @@ class ShiftedCanvas final : public Canvas {
   glm::vec2 by_;
 };
 
-class PanelsDrawing final : public Drawing {
+class PanelsDrawing final : public FigureDrawing<PanelsFigure> {
  public:
-  explicit PanelsDrawing(PanelsFigure figure)
-      : figure_(std::move(figure)), metrics_(figure_.style.font), paper_(paper_of(figure_.style)) {
+  explicit PanelsDrawing(PanelsFigure figure) : FigureDrawing(std::move(figure)) {
     if (figure_.panels.empty()) throw Error("a figure of several maps needs at least one");
     for (HeatmapFigure& panel : figure_.panels) {
       panel.style.is_dark = figure_.style.is_dark;
       panel.style.is_transparent = figure_.style.is_transparent;
       panel.style.font = figure_.style.font;
-      drawings_.push_back(std::make_unique<HeatmapDrawing>(panel, kMostValues));
+      drawings_.push_back(std::make_unique<HeatmapDrawing>(std::move(panel), kMostValues));
     }
     const glm::vec2 panels = place_panels();
-    const FigureParts& parts = figure_.style.parts;
-    title_.emplace(parts.title ? figure_.title : "", parts.settings ? figure_.subtitle : "",
-                   std::max(panels.x - 2.0F * kMargin, 200.0F), metrics_);
-    const float top = title_->height() > 0.0F ? kMargin + title_->height() - 8.0F : 0.0F;
+    const float below = lay_out_titles(std::max(panels.x - 2.0F * kMargin, 200.0F));
+    const float top = below > kMargin ? below - 8.0F : 0.0F;
     for (glm::vec2& corner : corners_) corner.y += top;
-    size_ = {std::ceil(std::max(panels.x, title_->width() + 2.0F * kMargin)), std::ceil(top + panels.y)};
+    size_ = {std::ceil(std::max(panels.x, titles_->width() + 2.0F * kMargin)), std::ceil(top + panels.y)};
     if (size_.x > kLargestPage || size_.y > kLargestPage)
       throw Error("the maps are too many for one figure; export them singly");
   }
 
-  glm::vec2 size() const override { return size_; }
-  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
-  void draw(Canvas& canvas) const override {
-    title_->draw(canvas, {kMargin, kMargin}, paper_);
+  void draw_content(Canvas& canvas) const override {
     for (std::size_t i = 0; i < drawings_.size(); ++i) {
       ShiftedCanvas shifted(canvas, corners_[i]);
       drawings_[i]->draw(shifted);
@@ -92,22 +86,17 @@ class PanelsDrawing final : public Drawing {
     for (const std::size_t count : row_counts()) {
       glm::vec2 row(0.0F);
       for (std::size_t i = 0; i < count; ++i) {
-        const HeatmapDrawing& panel = *drawings_.at(corners_.size());
+        const Drawing& panel = *drawings_.at(corners_.size());
         corners_.emplace_back(row.x, all.y);
-        row = {row.x + panel.width(), std::max(row.y, panel.height())};
+        row = {row.x + panel.size().x, std::max(row.y, panel.size().y)};
       }
       all = {std::max(all.x, row.x), all.y + row.y};
     }
     return all;
   }
 
-  PanelsFigure figure_;  ///< drawings refer to its panels
-  TextMetrics metrics_;
-  Paper paper_;
-  std::vector<std::unique_ptr<HeatmapDrawing>> drawings_;
+  std::vector<std::unique_ptr<Drawing>> drawings_;
   std::vector<glm::vec2> corners_;
-  std::optional<TitleBlock> title_;
-  glm::vec2 size_{0.0F};
 };
 
 }  // namespace

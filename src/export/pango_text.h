@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "export/figure_parts.h"
+#include "files/cairo_surface.h"
 
 namespace headlight::exporting {
 
@@ -14,20 +15,11 @@ struct UnrefObject {
 struct FreeFont {
   void operator()(PangoFontDescription* font) const { pango_font_description_free(font); }
 };
-struct DestroyContext {
-  void operator()(cairo_t* cairo) const { cairo_destroy(cairo); }
-};
-struct DestroySurface {
-  void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
-};
-struct DestroyPattern {
-  void operator()(cairo_pattern_t* pattern) const { cairo_pattern_destroy(pattern); }
-};
 using Layout = std::unique_ptr<PangoLayout, UnrefObject>;
 using Font = std::unique_ptr<PangoFontDescription, FreeFont>;
-using CairoContext = std::unique_ptr<cairo_t, DestroyContext>;
-using Surface = std::unique_ptr<cairo_surface_t, DestroySurface>;
-using Pattern = std::unique_ptr<cairo_pattern_t, DestroyPattern>;
+using files::CairoContext;
+using files::Pattern;
+using files::Surface;
 
 /// A layout with fractional glyph positions and without hinting, so that text has the same width at every scale.
 /// Throws Error when the system has no font at all.

@@ -29,15 +29,12 @@ std::string share_text(double share) {
   return fmt::format("{:.{}f} %", percent, percent >= 99.95 ? 0 : percent >= 9.995 ? 1 : percent >= 0.9995 ? 2 : 3);
 }
 
-class PredictionsDrawing final : public Drawing {
+class PredictionsDrawing final : public FigureDrawing<PredictionsFigure> {
  public:
   explicit PredictionsDrawing(PredictionsFigure shown)
-      : figure_(std::move(shown)),
-        metrics_(figure_.style.font),
-        paper_(paper_of(figure_.style)),
+      : FigureDrawing(std::move(shown)),
         width_(figure_.style.map_edge > 0.0F ? std::max(figure_.style.map_edge, kLeastPredictionsWidth) : kPredictionsWidth),
-        titles_(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
-                width_ - 2.0F * kMargin, metrics_) {
+        top_(lay_out_titles(width_ - 2.0F * kMargin)) {
     if (figure_.bars.empty()) throw Error("a figure of predictions needs at least one token");
     if (figure_.bars.size() > kMostBars || figure_.layers.size() > kMostLayers) {
       throw Error("a figure of predictions has at most {} tokens and {} layers, not {} and {}", kMostBars, kMostLayers,
@@ -52,17 +49,12 @@ class PredictionsDrawing final : public Drawing {
       name_width_ = std::max(name_width_, metrics_.width(layer.name, kTextSize));
       cells_ = std::max(cells_, layer.readings.size());
     }
-    top_ = kMargin + titles_.height();
     lens_top_ = top_ + kBarRow * static_cast<float>(figure_.bars.size()) + kAxisRow + kRestRow;
     const float lens = figure_.layers.empty() ? 0.0F : kLensTitle + kLensRow * static_cast<float>(figure_.layers.size());
-    height_ = lens_top_ + lens + kMargin;
+    size_ = {width_, lens_top_ + lens + kMargin};
   }
 
-  glm::vec2 size() const override { return {width_, height_}; }
-  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
-
-  void draw(Canvas& canvas) const override {
-    titles_.draw(canvas, {kMargin, kMargin}, paper_);
+  void draw_content(Canvas& canvas) const override {
     draw_axis(canvas);
     for (std::size_t i = 0; i < figure_.bars.size(); ++i) draw_bar(canvas, i);
     const float y = lens_top_ - kRestRow * 0.5F + kHalfCapital * kTextSize;
@@ -135,14 +127,10 @@ class PredictionsDrawing final : public Drawing {
     canvas.text({box.end().x - kLensInset, baseline}, number, {.size = kTextSize, .color = ink, .align = TextAlign::End});
   }
 
-  PredictionsFigure figure_;
-  TextMetrics metrics_;
-  Paper paper_;
-  float width_;
-  TitleBlock titles_;
+  float width_, top_;
   float token_width_ = 0.0F, name_width_ = 0.0F;
   std::size_t cells_ = 1;  ///< of a layer's row
-  float top_ = 0.0F, lens_top_ = 0.0F, height_ = 0.0F;
+  float lens_top_ = 0.0F;
 };
 
 }  // namespace

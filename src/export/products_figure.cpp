@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "export/figure_frame.h"
+#include "export/heatmap_painter.h"
 #include "export/text_metrics.h"
 #include "view/ellipsis.h"
 #include "view/number_format.h"
@@ -23,15 +24,10 @@ constexpr float kLeastProduct = 4.0F, kMostProduct = 22.0F;
 constexpr float kScoreWidth = 74.0F, kWeightWidth = 120.0F, kWeightNumber = 46.0F;
 constexpr float kScaleWidth = 120.0F, kScaleHeight = 8.0F, kScaleRoom = 34.0F;
 constexpr std::size_t kMostProductColumns = 1'024;
-constexpr std::size_t kMostDrawnCells = 4'096;  // of more cells the map is an image
 
-/// The place of a product on the colours, 0.5 at 0.
-Rgb product_color(float value, float reach) { return view::color(view::ColorMap::BlueRed, 0.5F + 0.5F * value / reach); }
-
-class ProductsDrawing final : public Drawing {
+class ProductsDrawing final : public FigureDrawing<ProductsFigure> {
  public:
-  explicit ProductsDrawing(ProductsFigure shown)
-      : figure_(std::move(shown)), metrics_(figure_.style.font), paper_(paper_of(figure_.style)) {
+  explicit ProductsDrawing(ProductsFigure shown) : FigureDrawing(std::move(shown)) {
     const std::size_t columns = figure_.components.size();
     if (columns == 0 || figure_.rows.empty()) throw Error("a figure of products needs at least one key and one component");
     if (columns > kMostProductColumns || figure_.rows.size() > kMostProductRows) {
@@ -42,20 +38,17 @@ class ProductsDrawing final : public Drawing {
       if (row.products.size() != columns) throw Error("a figure of products needs all {} products of a key", columns);
       for (const float product : row.products) {
         if (std::isfinite(product)) reach_ = std::max(reach_, std::abs(product));
+        map_.values.push_back(product);
       }
     }
+    map_.rows = static_cast<std::uint32_t>(figure_.rows.size());
+    map_.columns = static_cast<std::uint32_t>(columns);
     column_ = std::clamp(std::floor(kProductMap / static_cast<float>(columns)), kLeastProduct, kMostProduct);
-    titles_.emplace(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
-                    right() - kMargin, metrics_);
-    top_ = kMargin + titles_->height();
+    top_ = lay_out_titles(right() - kMargin);
     size_ = {right() + kMargin, top_ + kKeyHead + kKeyRow * static_cast<float>(figure_.rows.size()) + kScaleRoom + kMargin};
   }
 
-  glm::vec2 size() const override { return size_; }
-  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
-
-  void draw(Canvas& canvas) const override {
-    titles_->draw(canvas, {kMargin, kMargin}, paper_);
+  void draw_content(Canvas& canvas) const override {
     draw_head(canvas);
     draw_map(canvas);
     for (std::size_t row = 0; row < figure_.rows.size(); ++row) draw_row(canvas, row);
@@ -88,27 +81,13 @@ class ProductsDrawing final : public Drawing {
   }
 
   void draw_map(Canvas& canvas) const {
-    const std::size_t columns = figure_.components.size();
-    const Rect area{.origin = {map_x(), row_y(0)}, .size = {map_width(), kKeyRow * static_cast<float>(figure_.rows.size())}};
-    if (columns * figure_.rows.size() > kMostDrawnCells) {
-      Pixels pixels{.width = static_cast<std::uint32_t>(columns),
-                    .height = static_cast<std::uint32_t>(figure_.rows.size()),
-                    .rgba = {}};
-      for (const ProductsFigure::Row& row : figure_.rows) {
-        for (const float product : row.products) pixels.rgba.push_back(view::pack(cell_color(product)));
-      }
-      canvas.image(area, pixels);
-    } else {
-      for (std::size_t row = 0; row < figure_.rows.size(); ++row) {
-        for (std::size_t i = 0; i < columns; ++i) {
-          canvas.fill({.origin = {map_x() + static_cast<float>(i) * column_, row_y(row)}, .size = {column_, kKeyRow}},
-                      cell_color(figure_.rows[row].products[i]));
-        }
-      }
-    }
-    canvas.frame(area, paper_.outline, 0.5F);
+    const CellGrid grid{
+        .area = {.origin = {map_x(), row_y(0)}, .size = {map_width(), kKeyRow * static_cast<float>(figure_.rows.size())}},
+        .value = {column_, kKeyRow}};
+    FigureStyle style = figure_.style;
+    style.color_map = view::ColorMap::BlueRed;
+    paint_cells(canvas, map_, grid, {.kind = view::ScaleKind::Symmetric, .low = -reach_, .high = reach_}, style, paper_);
   }
-  Rgb cell_color(float product) const { return std::isfinite(product) ? product_color(product, reach_) : paper_.blank; }
 
   void draw_row(Canvas& canvas, std::size_t index) const {
     const ProductsFigure::Row& row = figure_.rows[index];
@@ -147,14 +126,10 @@ class ProductsDrawing final : public Drawing {
     canvas.text({map_x() + kScaleWidth, baseline}, view::format_number(reach_, 6), style);
   }
 
-  ProductsFigure figure_;
-  TextMetrics metrics_;
-  Paper paper_;
+  FigureMap map_;
   float reach_ = 1e-12F;  ///< the largest magnitude of a product
   float column_ = 0.0F;   ///< of a component
-  std::optional<TitleBlock> titles_;
   float top_ = 0.0F;
-  glm::vec2 size_{0.0F};
 };
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 #include "export/figure_frame.h"
-#include "export/text_layout.h"
 #include "export/text_metrics.h"
 #include "view/contrast.h"
 #include "view/number_format.h"
@@ -28,10 +27,9 @@ struct WrappedLine {
   float height = 0.0F;
 };
 
-class ScoreDrawing final : public Drawing {
+class ScoreDrawing final : public FigureDrawing<ScoreFigure> {
  public:
-  explicit ScoreDrawing(ScoreFigure shown)
-      : figure_(std::move(shown)), metrics_(figure_.style.font), paper_(paper_of(figure_.style)) {
+  explicit ScoreDrawing(ScoreFigure shown) : FigureDrawing(std::move(shown)) {
     const std::size_t components = figure_.components.size();
     if (components == 0) throw Error("a figure of a score needs at least one component");
     if (components > kMostComponents || figure_.vectors.size() > kMostVectors) {
@@ -50,9 +48,7 @@ class ScoreDrawing final : public Drawing {
     }
     if (!(high_ - low_ > 1e-12)) high_ = low_ + 1e-12;
     const float table = chain_x() - kChainGap - kMargin;
-    titles_.emplace(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
-                    figure_.lines.empty() ? table : table + kChainGap + kChainWidth, metrics_);
-    top_ = kMargin + titles_->height();
+    top_ = lay_out_titles(figure_.lines.empty() ? table : table + kChainGap + kChainWidth);
     float chain = 0.0F;
     for (const ScoreFigure::Line& line : figure_.lines) {
       WrappedLine& wrapped = wrapped_.emplace_back();
@@ -66,11 +62,7 @@ class ScoreDrawing final : public Drawing {
              top_ + std::max(rows, chain) + kMargin};
   }
 
-  glm::vec2 size() const override { return size_; }
-  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
-
-  void draw(Canvas& canvas) const override {
-    titles_->draw(canvas, {kMargin, kMargin}, paper_);
+  void draw_content(Canvas& canvas) const override {
     draw_head(canvas);
     for (std::size_t i = 0; i < figure_.components.size(); ++i) draw_component(canvas, i);
     float y = top_;
@@ -140,15 +132,10 @@ class ScoreDrawing final : public Drawing {
     canvas.line({chain_x(), below}, {chain_x() + kChainWidth, below}, paper_.outline, 0.5F);
   }
 
-  ScoreFigure figure_;
-  TextMetrics metrics_;
-  Paper paper_;
   std::vector<float> reaches_;  ///< of each vector: its largest magnitude
   double low_ = 0.0, high_ = 0.0;
   std::vector<WrappedLine> wrapped_;
-  std::optional<TitleBlock> titles_;
   float top_ = 0.0F;
-  glm::vec2 size_{0.0F};
 };
 
 }  // namespace

@@ -17,31 +17,22 @@ constexpr float kDeepestShade = 0.66F;  // the text stays readable
 constexpr float kPadding = 2.0F;
 constexpr std::size_t kMostTextTokens = 20'000;
 
-class TextDrawing final : public Drawing {
+class TextDrawing final : public FigureDrawing<TextFigure> {
  public:
-  explicit TextDrawing(TextFigure figure)
-      : figure_(std::move(figure)),
-        metrics_(figure_.style.font),
-        paper_(paper_of(figure_.style)),
-        titles_(figure_.style.parts.title ? figure_.title : "", figure_.style.parts.settings ? figure_.subtitle : "",
-                figure_.width, metrics_) {
+  explicit TextDrawing(TextFigure figure) : FigureDrawing(std::move(figure)), top_(lay_out_titles(figure_.width)) {
     std::size_t tokens = 0;
-    height_ = kMargin + titles_.height();
+    float height = top_;
     for (const TextFigure::Block& block : figure_.blocks) {
       tokens += block.tokens.size();
-      height_ += caption_height(block) + block.height + kBlockGap;
+      height += caption_height(block) + block.height + kBlockGap;
     }
-    height_ += kMargin - kBlockGap;
+    size_ = {figure_.width + 2.0F * kMargin, std::max(height + kMargin - kBlockGap, 2.0F * kMargin)};
     if (tokens > kMostTextTokens)
       throw Error("a figure of running text has at most {} tokens, not {}", kMostTextTokens, tokens);
   }
 
-  glm::vec2 size() const override { return {figure_.width + 2.0F * kMargin, std::max(height_, 2.0F * kMargin)}; }
-  DrawingOutput output() const override { return output_of(figure_.style, figure_.title, figure_.session); }
-
-  void draw(Canvas& canvas) const override {
-    titles_.draw(canvas, {kMargin, kMargin}, paper_);
-    glm::vec2 at{kMargin, kMargin + titles_.height()};
+  void draw_content(Canvas& canvas) const override {
+    glm::vec2 at{kMargin, top_};
     for (const TextFigure::Block& block : figure_.blocks) {
       if (has_caption(block)) {
         canvas.text({at.x, at.y + kTextSize}, block.caption, {.size = kTextSize, .is_bold = true, .color = block.color});
@@ -78,11 +69,7 @@ class TextDrawing final : public Drawing {
     }
   }
 
-  TextFigure figure_;
-  TextMetrics metrics_;
-  Paper paper_;
-  TitleBlock titles_;
-  float height_ = 0.0F;
+  float top_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "export/figure_parts.h"
 #include "view/ellipsis.h"
@@ -36,5 +37,8 @@ constexpr float line_height(float size) { return 1.25F * size; }
 
 /// A token as printed: valid UTF-8 (invalid bytes become U+FFFD), control characters as Control Pictures ("␊").
 std::string printable(std::string_view token);
+
+/// Lines of at most `width`, broken at spaces and at the text's own newlines; a word that is wider than a line is shortened.
+std::vector<std::string> wrap(std::string_view text, float width, const view::MeasureText& measure);
 
 }  // namespace headlight::exporting

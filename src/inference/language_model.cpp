@@ -51,6 +51,7 @@ std::shared_ptr<const LanguageModel> open_model(const fs::path& name) {
     model->tokenizer.reset();
     model->tokenizer_problem = error.what();  // the network can be shown nevertheless: ids do for it
   }
+  model->words = text::read_word_vocabularies(model->path);
   loaded.network.separators = separators(*model);
   model->network = std::make_shared<const model::Network>(std::move(loaded.network));
   return model;
@@ -77,6 +78,10 @@ fs::path find_model(const fs::path& name) {
   const std::vector<model::FoundModel> cached = model::find_models(cache);
   const auto found = std::ranges::find(cached, name.string(), &model::FoundModel::name);
   if (found != cached.end()) return found->path;
+  if (const std::string text = name.string(); text.find('@') != std::string::npos) {
+    const std::size_t at = text.rfind('@');
+    return find_model(model::find_revision(cache, text.substr(0, at), text.substr(at + 1)));
+  }
   throw Error("{}: there is no such file or folder, and {} has no model of this name", name.string(), cache.string());
 }
 

@@ -9,6 +9,7 @@
 #include "model/load_network.h"
 #include "model/network.h"
 #include "text/tokenizer.h"
+#include "text/word_vocabulary.h"
 
 namespace headlight::inference {
 
@@ -23,6 +24,7 @@ struct LanguageModel {
   std::shared_ptr<const text::Tokenizer> target_tokenizer;
   std::string tokenizer_problem;  ///< why there is no tokenizer, in one line
   attention::MaskSet masks;
+  std::shared_ptr<const text::WordVocabularies> words;  ///< whole words of its training text, beside its pieces; may be null
 
   /// Of the tokens that the model predicts: the target's of an encoder–decoder; null where there is none.
   const text::Tokenizer* predicted_tokenizer() const { return target_tokenizer ? target_tokenizer.get() : tokenizer.get(); }

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "inference/language_model.h"
 #include "model/gguf.h"
+#include "model/lora.h"
 
 namespace headlight::inference {
 namespace {
@@ -24,12 +25,12 @@ bool has_tokenizer_files(const fs::path& folder) {
   return false;
 }
 
-/// The folder's only .gguf file, empty when it has none or several.
+/// The folder's only .gguf file, or the first part of it; empty when it has none or several.
 fs::path only_gguf(const fs::path& folder) {
   fs::path found;
   std::error_code failure;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, failure)) {
-    if (entry.path().extension() != ".gguf") continue;
+    if (entry.path().extension() != ".gguf" || model::first_gguf_part(entry.path()) != entry.path()) continue;
     if (!found.empty()) return {};
     found = entry.path();
   }
@@ -102,9 +103,10 @@ text::Tokenizer open_tokenizer(const fs::path& name) {
   const bool is_folder = fs::is_directory(path);
   if (!is_folder && !fs::is_regular_file(path)) throw Error("can't open {}: it is not a file", path.string());
   if (!is_folder && model::GgufFile::is_gguf(path)) {
-    return text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(path)));
+    return text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(model::first_gguf_part(path))));
   }
-  const fs::path folder = folder_of(path);
+  fs::path folder = folder_of(path);
+  if (model::has_adapter(folder) && !has_tokenizer_files(folder)) folder = model::base_of_adapter(folder);
   const fs::path gguf = has_tokenizer_files(folder) ? fs::path() : only_gguf(folder);
   if (!gguf.empty()) return text::Tokenizer::from_gguf(vocabulary_of(model::GgufFile(gguf)));
   return text::Tokenizer::load(folder);

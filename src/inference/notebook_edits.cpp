@@ -53,14 +53,16 @@ class EditPlaces {
       add("k", parts.input.qkv->key);
       add("v", parts.input.qkv->value);
     }
-    const bool is_single = parts.layers.encoder.size() == 1 && parts.layers.decoder.empty();
+    const auto prefix = [&](model::BlockKind kind, std::size_t layer) {
+      return block_prefix(parts.layers, {.kind = kind, .layer = LayerIndex{static_cast<std::uint32_t>(layer)}});
+    };
     for (std::size_t i = 0; i < parts.layers.encoder.size(); ++i)
-      add_layer(is_single ? "" : fmt::format("encoder.{}.", i), parts.layers.encoder[i]);
+      add_layer(prefix(model::BlockKind::EncoderSelf, i), parts.layers.encoder[i]);
     add_embedding("target_", parts.target);
     for (std::size_t i = 0; i < parts.layers.decoder.size(); ++i) {
       model::DecoderLayer& layer = parts.layers.decoder[i];
-      if (layer.self) add_layer(fmt::format("decoder.{}.self.", i), *layer.self);
-      add_layer(fmt::format("decoder.{}.cross.", i), layer.cross);
+      if (layer.self) add_layer(prefix(model::BlockKind::DecoderSelf, i), *layer.self);
+      add_layer(prefix(model::BlockKind::Cross, i), layer.cross);
     }
     if (parts.layers.unembedding) add("unembedding", "unembedding_bias", parts.layers.unembedding->linear);
   }
@@ -113,7 +115,7 @@ Shape without_leading_ones(const Shape& shape) {
 }
 
 /// "[2,1]" of a row-major index.
-std::string cell_name(const Shape& shape, std::uint32_t index) {
+std::string indices_text(const Shape& shape, std::uint32_t index) {
   std::vector<std::uint32_t> indices(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     indices[axis] = index % shape[axis];
@@ -174,7 +176,7 @@ void add_words(const std::string& name, const MatrixEdit& edit, std::vector<std:
     words.push_back(is_whole ? title + " pasted" : fmt::format("{} numbers of {} typed", edit.cells.size(), title));
     return;
   }
-  for (const auto& [index, value] : edit.cells) words.push_back(title + cell_name(edit.shape, index) + " typed");
+  for (const auto& [index, value] : edit.cells) words.push_back(title + indices_text(edit.shape, index) + " typed");
 }
 
 }  // namespace
@@ -189,6 +191,17 @@ std::vector<NotebookMatrix> notebook_matrices(const model::Network& network, con
     matrices.push_back({.name = place.name, .tensor = std::move(numbers)});
   }
   return matrices;
+}
+
+std::string block_prefix(const model::Layers& layers, model::BlockRef block) {
+  if (block.kind != model::BlockKind::EncoderSelf)
+    return fmt::format("decoder.{}.{}.", block.layer.value, block.kind == model::BlockKind::Cross ? "cross" : "self");
+  const bool is_single = layers.encoder.size() == 1 && layers.decoder.empty();
+  return is_single ? std::string() : fmt::format("encoder.{}.", block.layer.value);
+}
+
+std::string cell_name(std::string_view matrix, const Shape& shape, std::span<const std::uint32_t> indices) {
+  return fmt::format("{}[{}]", matrix, fmt::join(indices.last(without_leading_ones(shape).size()), ","));
 }
 
 void apply_matrices(const std::map<std::string, MatrixEdit>& matrices, Notebook& notebook) {

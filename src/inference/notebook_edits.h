@@ -54,6 +54,11 @@ inline constexpr std::size_t kMaxNotebookSentence = 4'096;  ///< bytes
 
 /// All matrices of a notebook's network and input, in the order of the computation.
 std::vector<NotebookMatrix> notebook_matrices(const model::Network& network, const model::ModelInput& input);
+/// What the names of a block's weights begin with: "decoder.1.cross."; empty in a network of one layer.
+std::string block_prefix(const model::Layers& layers, model::BlockRef block);
+/// A cell's name, as set_by_name() takes it: "v[2,1]". `shape`, with leading axes of size 1, and `indices` are of the whole
+/// tensor.
+std::string cell_name(std::string_view matrix, const Shape& shape, std::span<const std::uint32_t> indices);
 /// Puts the edit's cells into network and input. Throws Error in one line where the notebook has no such matrix, or one of
 /// another shape.
 void apply_matrices(const std::map<std::string, MatrixEdit>& matrices, Notebook& notebook);

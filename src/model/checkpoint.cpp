@@ -21,6 +21,7 @@ Checkpoint::Checkpoint(const std::filesystem::path& path) {
   contents->path = path;
   contents->folder = is_folder ? path : path.parent_path();
   contents->files = is_folder ? open_checkpoint_folder(path) : open_checkpoint_file(path);
+  if (!contents->files.base.empty()) contents->folder = contents->files.base;
   is_asked_.resize(contents->files.tensors.all().size());
   contents_ = std::move(contents);
 }
@@ -84,6 +85,16 @@ Parameter Checkpoint::find(std::string_view name) { return take(at(name)); }
 
 Parameter Checkpoint::find_if_present(std::string_view name, std::initializer_list<std::uint32_t> expected) {
   return has(name) ? find(name, expected) : Parameter();
+}
+
+Checkpoint Checkpoint::without_prefix(std::string_view prefix) const {
+  std::vector<StoredTensor> tensors = contents_->files.tensors.all();
+  for (StoredTensor& tensor : tensors) tensor.name.erase(0, prefix.size());
+  auto contents = std::make_shared<Contents>(*contents_);
+  contents->files.tensors = TensorTable(std::move(tensors));  // in the same order
+  Checkpoint renamed = *this;
+  renamed.contents_ = std::move(contents);
+  return renamed;
 }
 
 void Checkpoint::ignore(std::string_view name) {

@@ -14,17 +14,18 @@
 
 namespace headlight::model {
 
-/// A model on disk: a folder as Hugging Face writes it (model.safetensors, or model.safetensors.index.json and
-/// its shards), or a single file. Opening maps the files and reads their headers, no weights. Copies are cheap and share the
+/// A model on disk: a folder as Hugging Face writes it (model.safetensors or pytorch_model.bin, or their index.json and
+/// shards), or a single file. Opening maps the files and reads their headers, no weights. Copies are cheap and share the
 /// files; each records for itself which tensors its callers asked for.
 class Checkpoint {
  public:
-  /// A folder, or one .safetensors or .gguf file. Throws Error saying what is missing or wrong.
+  /// A folder, or one .safetensors, .bin, .pt, .pth, .ckpt or .gguf file. Throws Error saying what is missing or wrong.
   explicit Checkpoint(const std::filesystem::path& path);
 
   /// The path that was opened.
   const std::filesystem::path& path() const;
-  /// The folder of config.json and the tokenizer's files: the folder itself, or the file's folder.
+  /// The folder of config.json and the tokenizer's files: the folder itself, the file's folder, or that of an
+  /// adapter's model.
   const std::filesystem::path& folder() const;
   /// The files that hold tensors, sorted.
   const std::vector<std::filesystem::path>& files() const;
@@ -33,7 +34,7 @@ class Checkpoint {
   /// Numbers in all tensors.
   std::uint64_t element_count() const;
 
-  /// Of a GGUF file: its metadata, which replaces config.json and tokenizer files. nullptr for safetensors.
+  /// Of a GGUF file: its metadata, which replaces config.json and tokenizer files. nullptr for others.
   const GgufFile* gguf() const;
 
   /// The text of config.json. Throws Error when there is none.
@@ -57,6 +58,8 @@ class Checkpoint {
   Parameter find(std::string_view name);
   /// An empty parameter when there is no such tensor.
   Parameter find_if_present(std::string_view name, std::initializer_list<std::uint32_t> expected);
+  /// The same tensors, whose names all begin with `prefix`, under their names without it.
+  Checkpoint without_prefix(std::string_view prefix) const;
   /// Marks a tensor, if it exists, as asked for: models store some that Headlight doesn't need.
   void ignore(std::string_view name);
   /// Names of the tensors that no caller has asked for yet, sorted.

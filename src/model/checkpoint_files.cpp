@@ -10,20 +10,20 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "model/lora.h"
 #include "model/safetensors.h"
+#include "model/torch_file.h"
 
 namespace headlight::model {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kConvert =
-    "Headlight reads safetensors: open the model in Python and call save_pretrained(folder), which writes them";
 constexpr std::string_view kAdapter =
-    "a LoRA adapter without its base model: merge the two in Python (PEFT's merge_and_unload), then call "
-    "save_pretrained(folder)";
+    "a LoRA adapter without its adapter_config.json, which names the model that it changes: download the whole folder";
 constexpr std::string_view kOriginal =
-    "Headlight reads safetensors and GGUF: download the model in one of them, or convert it in Python with transformers";
+    "Headlight reads safetensors, PyTorch's files and GGUF: download the model in one of them, or convert it in Python with "
+    "transformers";
 
 bool is_file(const fs::path& path) {
   std::error_code ignored;
@@ -60,19 +60,15 @@ std::map<std::string, std::string> read_index(const fs::path& path) {
 }
 
 /// The tensors under the names of the model itself: torch.compile, FSDP and activation checkpointing put a component into
-/// names, DataParallel begins all with "module.". Names that would then be there twice stay as they are.
+/// names. Names that would then be there twice stay as they are.
 TensorTable without_wrappers(const TensorTable& table) {
   constexpr std::array<std::string_view, 3> kWrappers{"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."};
-  constexpr std::string_view kParallel = "module.";
   std::vector<StoredTensor> tensors = table.all();
   for (StoredTensor& tensor : tensors) {
     for (const std::string_view wrapper : kWrappers) {
       for (std::size_t at = 0; (at = tensor.name.find(wrapper, at)) != std::string::npos;)
         tensor.name.erase(at, wrapper.size());
     }
-  }
-  if (std::ranges::all_of(tensors, [&](const StoredTensor& tensor) { return tensor.name.starts_with(kParallel); })) {
-    for (StoredTensor& tensor : tensors) tensor.name.erase(0, kParallel.size());
   }
   std::set<std::string_view> names;
   const bool is_unique =
@@ -95,8 +91,8 @@ CheckpointFiles open_shards(const fs::path& index) {
   std::vector<StoredTensor> tensors;
   for (const std::string& shard : shards) {
     files.paths.push_back(folder / shard);
-    const SafetensorsFile file(folder / shard);
-    for (const StoredTensor& tensor : file.tensors().all()) {
+    const TensorTable table = read_tensors(folder / shard);
+    for (const StoredTensor& tensor : table.all()) {
       const auto found = shard_of.find(tensor.name);
       if (found == shard_of.end() || found->second == shard) tensors.push_back(tensor);
     }
@@ -112,16 +108,41 @@ CheckpointFiles open_shards(const fs::path& index) {
   return files;
 }
 
+/// A GGUF file with all its parts: the first one has the metadata.
+CheckpointFiles open_gguf(const fs::path& path) {
+  const fs::path first = first_gguf_part(path);
+  CheckpointFiles files{.paths = {}, .tensors = {}, .gguf = GgufFile(is_file(first) ? first : path)};
+  const std::int64_t parts = files.gguf->integer_or("split.count", 1);
+  std::vector<StoredTensor> tensors;
+  for (std::int64_t part = 1; part <= std::max<std::int64_t>(parts, 1); ++part) {
+    files.paths.push_back(parts > 1 ? gguf_part(first, part, parts) : files.gguf->path());
+    if (!is_file(files.paths.back())) {
+      throw Error("{}: {} is missing, one of the {} parts of the model: download it, too", first.parent_path().string(),
+                  files.paths.back().filename().string(), parts);
+    }
+    const GgufFile file(files.paths.back());
+    if (const std::int64_t number = file.integer_or("split.no", part - 1); number != part - 1) {
+      throw Error("{} says that it is part {} of the model, but its name says {}: download the model again",
+                  file.path().string(), number + 1, part);
+    }
+    tensors.insert(tensors.end(), file.tensors().all().begin(), file.tensors().all().end());
+  }
+  files.tensors = TensorTable(std::move(tensors));
+  if (const auto expected = files.gguf->integer_or("split.tensors.count", -1);
+      expected >= 0 && std::cmp_not_equal(expected, files.tensors.all().size())) {
+    throw Error("{} and its parts have {} tensors, not {}: download the model again", first.string(),
+                files.tensors.all().size(), expected);
+  }
+  return files;
+}
+
 /// Says which other format of a model a folder holds, by its typical files.
 std::string describe_folder(const fs::path& folder) {
   struct Other {
     std::string_view file, what;
   };
-  constexpr std::array<Other, 16> kOthers{{
-      {"adapter_config.json", kAdapter},
+  constexpr std::array<Other, 13> kOthers{{
       {"adapter_model.safetensors", kAdapter},
-      {"pytorch_model.bin", kConvert},
-      {"pytorch_model.bin.index.json", kConvert},
       {"model.onnx", kOriginal},
       {"onnx/model.onnx", kOriginal},
       {"tf_model.h5", kOriginal},
@@ -139,6 +160,26 @@ std::string describe_folder(const fs::path& folder) {
   if (found == kOthers.end()) return "";
   if (found->what == kAdapter) return fmt::format("{} holds {}", folder.string(), kAdapter);
   return fmt::format("{} holds its weights as {} only: {}", folder.string(), found->file, found->what);
+}
+
+/// Whole files or shards, in the order in which transformers looks for them; none when there are none.
+std::optional<CheckpointFiles> open_weights(const fs::path& folder) {
+  for (const std::string_view name : {"model.safetensors", "pytorch_model.bin"}) {
+    const fs::path file = folder / name, index = folder / fmt::format("{}.index.json", name);
+    if (is_file(file)) return open_checkpoint_file(file);
+    if (is_file(index)) return open_shards(index);
+  }
+  return std::nullopt;
+}
+
+CheckpointFiles open_adapter(const fs::path& folder) {
+  const fs::path base = base_of_adapter(folder);
+  std::optional<CheckpointFiles> files = open_weights(base);
+  if (!files) throw Error("{}: its model {} has neither safetensors nor PyTorch's files", folder.string(), base.string());
+  files->tensors = with_adapter(files->tensors, folder);
+  files->paths.push_back(folder / "adapter_model.safetensors");
+  files->base = base;
+  return *std::move(files);
 }
 
 /// "checkpoint-500": of the folders that transformers' Trainer writes into its output folder, the one of the latest step;
@@ -163,28 +204,22 @@ std::string newest_training_checkpoint(const fs::path& folder) {
 
 }  // namespace
 
+TensorTable read_tensors(const fs::path& path) {
+  if (GgufFile::is_gguf(path)) return GgufFile(path).tensors();
+  return is_torch_file(path) ? read_torch_file(path) : SafetensorsFile(path).tensors();
+}
+
 CheckpointFiles open_checkpoint_file(const fs::path& path) {
-  const std::string extension = path.extension().string();
-  if (extension == ".bin" || extension == ".pt" || extension == ".pth") {
-    throw Error("{} is PyTorch's own format: {}", path.string(), kConvert);
-  }
-  if (GgufFile::is_gguf(path) || extension == ".gguf") {
-    GgufFile gguf(path);
-    TensorTable tensors = gguf.tensors();
-    return {.paths = {path}, .tensors = std::move(tensors), .gguf = std::move(gguf)};
-  }
-  return {.paths = {path}, .tensors = without_wrappers(SafetensorsFile(path).tensors())};
+  if (GgufFile::is_gguf(path) || path.extension() == ".gguf") return open_gguf(path);
+  return {.paths = {path}, .tensors = without_wrappers(read_tensors(path))};
 }
 
 CheckpointFiles open_checkpoint_folder(const fs::path& folder) {
-  if (is_file(folder / "model.safetensors")) return open_checkpoint_file(folder / "model.safetensors");
-  if (is_file(folder / "model.safetensors.index.json")) return open_shards(folder / "model.safetensors.index.json");
-  const std::vector<fs::path> gguf_files = files_with(".gguf", folder);
+  if (auto files = open_weights(folder)) return *std::move(files);
+  if (has_adapter(folder)) return open_adapter(folder);
+  std::vector<fs::path> gguf_files = files_with(".gguf", folder);
+  std::erase_if(gguf_files, [](const fs::path& file) { return first_gguf_part(file) != file; });
   if (gguf_files.size() == 1) return open_checkpoint_file(gguf_files.front());
-  // The first part of a split file says that it is one, and what to do.
-  if (gguf_files.size() > 1 && gguf_files.front().stem().string().find("-00001-of-") != std::string::npos) {
-    return open_checkpoint_file(gguf_files.front());
-  }
   if (gguf_files.size() > 1) {
     throw Error("{} holds {} GGUF files: open one of them, for example {}", folder.string(), gguf_files.size(),
                 gguf_files.front().filename().string());

@@ -12,8 +12,5 @@ namespace headlight::model {
 /// first byte, which need not be aligned. Of F32, F16 and BF16 only. At memory speed where the processor has AVX2.
 void rows_to_columns(ElementType type, std::span<const std::byte* const> rows, std::size_t width, float* to,
                      std::size_t stride);
-/// The same as binary16, rounded to nearest even; F16 keeps its bits.
-void rows_to_columns(ElementType type, std::span<const std::byte* const> rows, std::size_t width, std::uint16_t* to,
-                     std::size_t stride);
 
 }  // namespace headlight::model

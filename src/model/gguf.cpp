@@ -7,7 +7,7 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
-#include "model/gguf_cursor.h"
+#include "model/file_cursor.h"
 #include "model/gguf_types.h"
 
 namespace headlight::model {
@@ -18,7 +18,7 @@ constexpr std::uint64_t kMostElements = std::uint64_t{1} << 22;  // of a list th
 constexpr std::uint64_t kMostTensors = std::uint64_t{1} << 20;
 using Values = std::map<std::string, GgufValue, std::less<>>;
 
-std::uint32_t read_version(GgufCursor& cursor, const std::filesystem::path& path) {
+std::uint32_t read_version(FileCursor& cursor, const std::filesystem::path& path) {
   if (cursor.remaining() < kMagic.size() || std::memcmp(cursor.take(kMagic.size(), "").data(), kMagic.data(), 4) != 0) {
     cursor.fail("it doesn't begin with 'GGUF'");
   }
@@ -33,14 +33,19 @@ std::uint32_t read_version(GgufCursor& cursor, const std::filesystem::path& path
   return version;
 }
 
-GgufType read_type(GgufCursor& cursor, std::string_view what) {
+/// A length of 64 bits and as many characters.
+std::string_view text(FileCursor& cursor, std::string_view what) {
+  return cursor.text(cursor.number<std::uint64_t>(what), what);
+}
+
+GgufType read_type(FileCursor& cursor, std::string_view what) {
   const auto type = cursor.number<std::uint32_t>(what);
   if (type >= kGgufTypes) cursor.fail("{} has the unknown type {}", what, type);
   return static_cast<GgufType>(type);
 }
 
 /// Moves past `count` values of a type; skips nested lists, which no known key has, up to this depth.
-void skip_values(GgufCursor& cursor, GgufType type, std::uint64_t count, std::string_view what, int depth) {
+void skip_values(FileCursor& cursor, GgufType type, std::uint64_t count, std::string_view what, int depth) {
   constexpr int kDeepest = 4;
   if (const std::uint32_t bytes = value_bytes(type); bytes != 0) {
     if (count > cursor.remaining() / bytes) cursor.fail("it ends inside {}, a list of {} values", what, count);
@@ -50,7 +55,7 @@ void skip_values(GgufCursor& cursor, GgufType type, std::uint64_t count, std::st
   if (count > kMostElements) cursor.fail("{} is a list of {} values, more than {}", what, count, kMostElements);
   for (std::uint64_t i = 0; i < count; ++i) {
     if (type == GgufType::String) {
-      cursor.text(what);
+      text(cursor, what);
       continue;
     }
     if (depth == kDeepest) cursor.fail("{} holds lists more than {} deep", what, kDeepest);
@@ -60,10 +65,10 @@ void skip_values(GgufCursor& cursor, GgufType type, std::uint64_t count, std::st
   }
 }
 
-Values read_values(GgufCursor& cursor, std::uint64_t count, std::span<const std::byte> file) {
+Values read_values(FileCursor& cursor, std::uint64_t count, std::span<const std::byte> file) {
   Values values;
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::string key(cursor.text("a key"));
+    const std::string key(text(cursor, "a key"));
     const std::string what = fmt::format("the value of '{}'", printable(key));
     GgufValue value{.type = read_type(cursor, what), .is_list = false, .count = 1, .bytes = {}};
     if (value.type == GgufType::Array) {
@@ -85,11 +90,11 @@ struct PlacedTensor {
   std::uint64_t offset = 0, bytes = 0;
 };
 
-PlacedTensor read_tensor(GgufCursor& cursor, const std::shared_ptr<const MappedFile>& file) {
+PlacedTensor read_tensor(FileCursor& cursor, const std::shared_ptr<const MappedFile>& file) {
   constexpr std::uint32_t kMostAxes = 4;
   PlacedTensor placed;
   StoredTensor& tensor = placed.tensor;
-  tensor.name = cursor.text("a tensor's name");
+  tensor.name = text(cursor, "a tensor's name");
   tensor.file = file;
   const std::string label = printable(tensor.name);
   const std::string what = fmt::format("the description of tensor '{}'", label);
@@ -102,8 +107,8 @@ PlacedTensor read_tensor(GgufCursor& cursor, const std::shared_ptr<const MappedF
     tensor.shape[i] = static_cast<std::uint32_t>(axis);
   }
   const auto id = cursor.number<std::uint32_t>(what);
-  const GgmlType* type = ggml_type(id);
-  if (type == nullptr) cursor.fail("tensor '{}' has the unknown ggml type {}", label, id);
+  const std::optional<GgmlType> type = ggml_type(id);
+  if (!type) cursor.fail("tensor '{}' has the unknown ggml type {}", label, id);
   tensor.type = type->name;
   tensor.element_type = type->element_type;
   placed.offset = cursor.number<std::uint64_t>(what);
@@ -118,7 +123,7 @@ PlacedTensor read_tensor(GgufCursor& cursor, const std::shared_ptr<const MappedF
 }
 
 /// Bytes that tensors are aligned to.
-std::uint64_t read_alignment(const GgufCursor& cursor, const Values& values) {
+std::uint64_t read_alignment(const FileCursor& cursor, const Values& values) {
   constexpr std::int64_t kDefault = 32, kMost = 1 << 20;
   const auto found = values.find("general.alignment");
   if (found == values.end()) return kDefault;
@@ -130,7 +135,7 @@ std::uint64_t read_alignment(const GgufCursor& cursor, const Values& values) {
   return static_cast<std::uint64_t>(alignment->front());
 }
 
-std::vector<StoredTensor> place(const GgufCursor& cursor, std::vector<PlacedTensor> placed, std::uint64_t alignment,
+std::vector<StoredTensor> place(const FileCursor& cursor, std::vector<PlacedTensor> placed, std::uint64_t alignment,
                                 std::span<const std::byte> file) {
   const std::uint64_t begin = (cursor.position() + alignment - 1) / alignment * alignment;
   const std::uint64_t size = begin < file.size() ? file.size() - begin : 0;
@@ -156,17 +161,32 @@ bool GgufFile::is_gguf(const std::filesystem::path& path) {
   return std::filesystem::is_regular_file(path, ignored) && read_beginning(path, kMagic.size()) == kMagic;
 }
 
+std::filesystem::path first_gguf_part(const std::filesystem::path& path) {
+  // "-00002-of-00003.gguf"
+  constexpr std::size_t kSuffix = 20, kDigits = 5;
+  std::string name = path.filename().string();
+  if (name.size() <= kSuffix || !name.ends_with(".gguf")) return path;
+  std::string suffix = name.substr(name.size() - kSuffix);
+  std::ranges::replace_if(
+      suffix, [](char c) { return c >= '0' && c <= '9'; }, '0');
+  if (suffix != "-00000-of-00000.gguf") return path;
+  return path.parent_path() / name.replace(name.size() - kSuffix + 1, kDigits, "00001");
+}
+
+std::filesystem::path gguf_part(const std::filesystem::path& first, std::int64_t part, std::int64_t parts) {
+  constexpr std::string_view kFirst = "00001-of-00000.gguf";
+  std::string name = first.filename().string();
+  name.resize(name.size() - std::min(name.size(), kFirst.size()));
+  return first.parent_path() / fmt::format("{}{:05}-of-{:05}.gguf", name, part, parts);
+}
+
 GgufFile::GgufFile(const std::filesystem::path& path) : file_(std::make_shared<const MappedFile>(path)) {
-  GgufCursor cursor(*file_);
+  FileCursor cursor(*file_, file_->bytes(), {.kind = "GGUF file", .advice = "download it again"});
   version_ = read_version(cursor, path);
   const auto tensor_count = cursor.number<std::uint64_t>("its number of tensors");
   const auto value_count = cursor.number<std::uint64_t>("its number of keys");
   if (tensor_count > kMostTensors) cursor.fail("it says that it has {} tensors, more than {}", tensor_count, kMostTensors);
   values_ = read_values(cursor, value_count, file_->bytes());
-  if (const std::int64_t parts = integer_or("split.count", 1); parts > 1) {
-    throw Error("{} is one of {} parts: join them with `llama-gguf-split --merge` and open the result", path.string(),
-                parts);
-  }
   std::vector<PlacedTensor> placed;
   for (std::uint64_t i = 0; i < tensor_count; ++i) placed.push_back(read_tensor(cursor, file_));
   std::vector<StoredTensor> tensors = place(cursor, std::move(placed), read_alignment(cursor, values_), file_->bytes());

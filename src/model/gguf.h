@@ -13,7 +13,7 @@
 
 namespace headlight::model {
 
-/// One .gguf file of version 2 or 3, mapped: metadata, tensor descriptions, the numbers
+/// One .gguf file of version 2 or 3, or a part of one, mapped: metadata, tensor descriptions, the numbers
 /// (format: docs/gguf.md of github.com/ggml-org/ggml). Copies are cheap and share the file.
 class GgufFile {
  public:
@@ -65,5 +65,10 @@ class GgufFile {
   std::map<std::string, GgufValue, std::less<>> values_;
   TensorTable tensors_;
 };
+
+/// Of "model-00002-of-00003.gguf" the path of the first part of the model, of any other path itself.
+std::filesystem::path first_gguf_part(const std::filesystem::path& path);
+/// Part 1, 2, …, of so many, of a model whose first part is known.
+std::filesystem::path gguf_part(const std::filesystem::path& first, std::int64_t part, std::int64_t parts);
 
 }  // namespace headlight::model

@@ -10,13 +10,12 @@ namespace headlight::model {
 
 /// How ggml stores numbers: blocks of `numbers` in `bytes`.
 struct GgmlType {
-  std::uint32_t id;  ///< as in the file
   std::string_view name;
   std::uint32_t numbers, bytes;
   std::optional<ElementType> element_type;  ///< none: Headlight doesn't decode it
 };
 
-/// nullptr for an id unknown to this table of ggml's types.
-const GgmlType* ggml_type(std::uint32_t id);
+/// By its number in files; none for one that ggml doesn't have.
+std::optional<GgmlType> ggml_type(std::uint32_t id);
 
 }  // namespace headlight::model

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include "core/atomic_file.h"
+#include "core/error.h"
+#include "model/gguf.h"
 
 namespace headlight::model {
 namespace {
@@ -62,15 +64,19 @@ std::string repository_name(std::string folder) {
   return folder;
 }
 
+/// The snapshot that the cache knows by the name of a branch or tag; empty when there is none.
+fs::path snapshot_of(const fs::path& repository, const fs::path& name) {
+  const fs::path reference = repository / "refs" / name;
+  if (!file_bytes(reference)) return {};
+  std::string revision = read_beginning(reference, kLongestRevision);
+  revision.resize(std::min(revision.find_first_of(" \t\r\n"), revision.size()));
+  const fs::path named = repository / "snapshots" / fs::path(revision).filename();
+  return !revision.empty() && is_folder(named) ? named : fs::path();
+}
+
 /// The snapshot that the cache calls "main", else the newest; empty when there is none.
 fs::path snapshot(const fs::path& repository) {
-  std::string revision;
-  if (const fs::path main = repository / "refs" / "main"; file_bytes(main)) {
-    revision = read_beginning(main, kLongestRevision);
-    revision.resize(std::min(revision.find_first_of(" \t\r\n"), revision.size()));
-  }
-  const fs::path named = repository / "snapshots" / fs::path(revision).filename();
-  if (!revision.empty() && is_folder(named)) return named;
+  if (fs::path main = snapshot_of(repository, "main"); !main.empty()) return main;
   fs::path newest;
   fs::file_time_type newest_time = fs::file_time_type::min();
   for (const fs::path& candidate : entries(repository / "snapshots")) {
@@ -85,23 +91,28 @@ fs::path snapshot(const fs::path& repository) {
 
 /// The model whose files are in `folder` itself, and every GGUF file there as a model of its own.
 void add_models(const std::string& name, const fs::path& folder, bool is_repository, std::vector<FoundModel>& found) {
-  std::uint64_t bytes = 0;
-  bool has_weights = false;
+  std::uint64_t bytes = 0, torch_bytes = 0;
   for (const fs::path& file : entries(folder)) {
     const bool is_gguf = file.extension() == ".gguf";
-    if (!is_gguf && file.extension() != ".safetensors") continue;
+    const bool is_torch = file.extension() == ".bin" && file.filename().string().starts_with("pytorch_model");
+    if (!is_gguf && !is_torch && file.extension() != ".safetensors") continue;
     const std::optional<std::uint64_t> size = file_bytes(file);
     if (!size) continue;
-    if (is_gguf) {
+    const fs::path first = is_gguf ? first_gguf_part(file) : file;
+    if (first != file && !found.empty() && found.back().path == first) {
+      found.back().bytes += *size;  // a further part
+    } else if (is_gguf) {
       const std::string file_name = file.filename().string();
       found.push_back(
           {.name = is_repository ? fmt::format("{}/{}", name, file_name) : file_name, .path = file, .bytes = *size});
     } else {
-      has_weights = true;
-      bytes += *size;
+      (is_torch ? torch_bytes : bytes) += *size;
     }
   }
-  if (has_weights && file_bytes(folder / "config.json")) found.push_back({.name = name, .path = folder, .bytes = bytes});
+  // Many repositories have the same weights in both formats.
+  if (bytes == 0) bytes = torch_bytes;
+  const bool is_model = file_bytes(folder / "config.json") || file_bytes(folder / "adapter_config.json");
+  if (bytes != 0 && is_model) found.push_back({.name = name, .path = folder, .bytes = bytes});
 }
 
 }  // namespace
@@ -135,6 +146,24 @@ std::vector<FoundModel> find_models(const fs::path& folder) {
   }
   std::ranges::sort(found, {}, [](const FoundModel& model) { return std::tie(model.name, model.path); });
   return found;
+}
+
+fs::path find_revision(const fs::path& cache, std::string_view name, std::string_view revision) {
+  std::string folder(kRepository);
+  for (const char letter : name) folder += letter == '/' ? std::string("--") : std::string(1, letter);
+  const fs::path repository = cache / folder;
+  if (fs::path named = snapshot_of(repository, revision); !named.empty()) return named;
+  std::vector<fs::path> fitting;
+  std::string known;
+  for (const fs::path& one : entries(repository / "snapshots")) {
+    const std::string commit = one.filename().string();
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", commit);
+    if (!revision.empty() && commit.starts_with(revision) && is_folder(one)) fitting.push_back(one);
+  }
+  if (fitting.size() == 1) return fitting.front();
+  throw Error("{}@{}: {} has {} of this name: {}", name, revision, repository.string(),
+              fitting.empty() ? "no revision" : "several revisions",
+              known.empty() ? "download it" : fmt::format("choose one of {}", known));
 }
 
 }  // namespace headlight::model

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headlight::model {
@@ -23,9 +24,14 @@ std::filesystem::path hub_cache_folder();
 /// "openai-community/gpt2" for …/models--openai-community--gpt2/snapshots/607a30d…, else the last part of the path.
 std::string model_name(const std::filesystem::path& path);
 
+/// The folder of a model in the cache at a revision: a branch, a tag, or a commit, of which the beginning is enough. Throws
+/// Error naming the revisions that are there.
+std::filesystem::path find_revision(const std::filesystem::path& cache, std::string_view name, std::string_view revision);
+
 /// The models in a folder, sorted by name: of a Hugging Face cache each model's revision "main" (else
-/// the newest); of any other folder itself and the folders and .gguf files in it. A model is a folder with config.json and
-/// .safetensors files, or a .gguf file. Unreadable entries and broken links are skipped.
+/// the newest); of any other folder itself and the folders and .gguf files in it. A model is a folder with config.json (or
+/// an adapter's) and .safetensors or pytorch_model*.bin files, or a .gguf file. Unreadable entries and broken links are
+/// skipped.
 std::vector<FoundModel> find_models(const std::filesystem::path& folder);
 
 }  // namespace headlight::model

@@ -153,8 +153,7 @@ void Parameter::read(std::uint32_t first, std::uint32_t count, std::span<float> 
   if (source.file != nullptr) source.file->expect_intact();
 }
 
-template <typename To>
-void Parameter::write_columns(std::uint32_t first, std::uint32_t count, To* to, std::size_t stride) const {
+void Parameter::read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const {
   assert(first + count <= row_count() && count <= stride);
   const Source& source = *source_;
   if (is_transposed_) {
@@ -215,14 +214,6 @@ StoredColumns Parameter::stored_columns(std::uint32_t first, std::uint32_t count
     decode(source.type, stored.get(), count, room.data() + std::size_t{c} * count);
   }
   return {room.data(), count};
-}
-
-void Parameter::read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const {
-  write_columns(first, count, to, stride);
-}
-
-void Parameter::read_columns_half(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride) const {
-  write_columns(first, count, to, stride);
 }
 
 Tensor Parameter::tensor() const {

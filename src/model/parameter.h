@@ -53,8 +53,6 @@ class Parameter {
   void read(std::uint32_t first, std::uint32_t count, std::span<float> to) const;
   /// The same rows as columns: number i of row first + r goes to `to[i · stride + r]`.
   void read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const;
-  /// The same as binary16, rounded to nearest even; numbers that are stored as binary16 keep their bits.
-  void read_columns_half(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride) const;
   /// Is the view transposed, so that its columns are rows of the stored weight, or parts of them?
   bool has_stored_columns() const { return is_transposed_ && !order_; }
   /// Of such a view: columns [first_column, first_column + columns) of rows [first, first + count). Numbers that are stored
@@ -78,8 +76,6 @@ class Parameter {
 
  private:
   struct Source;
-  template <typename To>
-  void write_columns(std::uint32_t first, std::uint32_t count, To* to, std::size_t stride) const;
   template <typename Use>
   void for_each_run(std::uint32_t first, std::uint32_t count, const Use& use) const;
   std::uint32_t row_count() const { return shape_.empty() ? 1 : shape_[0]; }

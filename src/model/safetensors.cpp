@@ -15,33 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct DataType {
-  std::string_view name;
-  std::uint32_t bits;
-  std::optional<ElementType> element_type;
-};
-constexpr std::array<DataType, 21> kDataTypes{DataType{"F32", 32, ElementType::F32},
-                                              DataType{"F16", 16, ElementType::F16},
-                                              DataType{"BF16", 16, ElementType::BF16},
-                                              DataType{"F64", 64, {}},
-                                              DataType{"I64", 64, {}},
-                                              DataType{"I32", 32, {}},
-                                              DataType{"I16", 16, {}},
-                                              DataType{"I8", 8, {}},
-                                              DataType{"U64", 64, {}},
-                                              DataType{"U32", 32, {}},
-                                              DataType{"U16", 16, {}},
-                                              DataType{"U8", 8, {}},
-                                              DataType{"BOOL", 8, {}},
-                                              DataType{"F8_E4M3", 8, {}},
-                                              DataType{"F8_E5M2", 8, {}},
-                                              DataType{"F8_E8M0", 8, {}},
-                                              DataType{"F6_E2M3", 6, {}},
-                                              DataType{"F6_E3M2", 6, {}},
-                                              DataType{"F4", 4, {}},
-                                              DataType{"C64", 64, {}},
-                                              DataType{"F8_E4M3FNUZ", 8, {}}};
-
 /// Reads one header; every error names the file.
 class HeaderReader {
  public:
@@ -100,10 +73,8 @@ class HeaderReader {
       return entry.at(key);
     };
     const Json& type_name = part("dtype");
-    const auto type = std::ranges::find_if(kDataTypes, [&](const DataType& known) {
-      return type_name.is_string() && known.name == type_name.get_ref<const std::string&>();
-    });
-    if (type == kDataTypes.end()) fail("tensor '{}' has the unknown dtype {}", label, shown(type_name));
+    const DataType* type = type_name.is_string() ? find_data_type(type_name.get_ref<const std::string&>()) : nullptr;
+    if (type == nullptr) fail("tensor '{}' has the unknown dtype {}", label, shown(type_name));
 
     Shape shape = read_shape(label, part("shape"));
     const Json& offsets = part("data_offsets");

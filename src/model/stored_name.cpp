@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "core/error.h"
-#include "model/gguf.h"
+#include "model/checkpoint_files.h"
 #include "model/mapped_addresses.h"
-#include "model/safetensors.h"
 
 namespace headlight::model {
 namespace {
@@ -15,6 +14,7 @@ namespace {
 template <typename Use>
 void find_at(const TensorTable& tensors, std::size_t offset, const Use& use) {
   for (const StoredTensor& tensor : tensors.all()) {
+    if (tensor.copy) continue;
     const auto begin = static_cast<std::size_t>(tensor.bytes.data() - tensor.file->bytes().data());
     if (offset >= begin && offset < begin + tensor.bytes.size()) return use(tensor);
   }
@@ -23,11 +23,7 @@ void find_at(const TensorTable& tensors, std::size_t offset, const Use& use) {
 template <typename Use>
 void find_in_file(const MappedAddress& mapped, const Use& use) {
   try {
-    if (GgufFile::is_gguf(mapped.path)) {
-      find_at(GgufFile(mapped.path).tensors(), mapped.offset, use);
-    } else {
-      find_at(SafetensorsFile(mapped.path).tensors(), mapped.offset, use);
-    }
+    find_at(read_tensors(mapped.path), mapped.offset, use);
   } catch (const Error&) {
     return;  // the file has changed since it was mapped
   }

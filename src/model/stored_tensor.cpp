@@ -10,6 +10,28 @@
 namespace headlight::model {
 namespace {
 
+constexpr std::array<DataType, 21> kDataTypes{DataType{"F32", 32, ElementType::F32},
+                                              DataType{"F16", 16, ElementType::F16},
+                                              DataType{"BF16", 16, ElementType::BF16},
+                                              DataType{"F64", 64, {}},
+                                              DataType{"I64", 64, {}},
+                                              DataType{"I32", 32, {}},
+                                              DataType{"I16", 16, {}},
+                                              DataType{"I8", 8, {}},
+                                              DataType{"U64", 64, {}},
+                                              DataType{"U32", 32, {}},
+                                              DataType{"U16", 16, {}},
+                                              DataType{"U8", 8, {}},
+                                              DataType{"BOOL", 8, {}},
+                                              DataType{"F8_E4M3", 8, {}},
+                                              DataType{"F8_E5M2", 8, {}},
+                                              DataType{"F8_E8M0", 8, {}},
+                                              DataType{"F6_E2M3", 6, {}},
+                                              DataType{"F6_E3M2", 6, {}},
+                                              DataType{"F4", 4, {}},
+                                              DataType{"C64", 64, {}},
+                                              DataType{"F8_E4M3FNUZ", 8, {}}};
+
 template <typename T>
 std::vector<std::int64_t> integers_of(std::span<const std::byte> bytes) {
   std::vector<std::int64_t> result(bytes.size() / sizeof(T));
@@ -36,10 +58,15 @@ ElementType weight_type(const StoredTensor& tensor) {
   if (tensor.element_type) return *tensor.element_type;
   throw Error("{}: tensor '{}' is stored as {}, which can't be read as weights: choose a file in F32, F16 or BF16{}",
               tensor.file->path().string(), printable(tensor.name), tensor.type,
-              tensor.file->path().extension() == ".gguf" ? ", or a GGUF file in Q8_0, Q4_0, Q4_K or Q6_K" : "");
+              tensor.file->path().extension() == ".gguf" ? " or any of GGUF's quantised types" : "");
 }
 
 }  // namespace
+
+const DataType* find_data_type(std::string_view name) {
+  const auto found = std::ranges::find(kDataTypes, name, &DataType::name);
+  return found == kDataTypes.end() ? nullptr : &*found;
+}
 
 Parameter StoredTensor::parameter() const {
   const ElementType weights = weight_type(*this);
@@ -52,6 +79,7 @@ Parameter StoredTensor::parameter() const {
     throw Error("{}: tensor '{}' of shape {} can't be {}, which stores {} numbers of a row together", file->path().string(),
                 printable(name), headlight::to_string(shape), type, block_numbers(weights));
   }
+  if (copy) return {shape, weights, bytes, std::shared_ptr<const void>(copy)};
   return {shape, weights, bytes, file};
 }
 

@@ -16,7 +16,16 @@
 
 namespace headlight::model {
 
-/// One tensor of a file as the file describes it. Its bytes are in `file`, which it keeps alive.
+/// How safetensors files name types of numbers.
+struct DataType {
+  std::string_view name;  ///< "BF16"
+  std::uint32_t bits;
+  std::optional<ElementType> element_type;
+};
+/// nullptr for an unknown name.
+const DataType* find_data_type(std::string_view name);
+
+/// One tensor of a file as the file describes it. Its bytes are in `file`, which it keeps alive, or in memory of its own.
 struct StoredTensor {
   std::string name;
   std::string type;                         ///< as named in the file: "F32", "I64", "Q5_1"
@@ -24,6 +33,8 @@ struct StoredTensor {
   Shape shape;                              ///< outermost axis first
   std::span<const std::byte> bytes;
   std::shared_ptr<const MappedFile> file;
+  std::shared_ptr<const std::vector<std::byte>> copy =
+      {};  ///< the bytes, where the file has them compressed or not in a row
 
   /// The tensor as a weight, nothing copied. Throws Error naming tensor and file when it has more than two axes or a type
   /// that weights can't have.

@@ -124,4 +124,12 @@ void append_lower_case(std::u32string& text, char32_t c) {
   }
 }
 
+std::string lower_cased(std::string_view valid_utf8) {
+  std::u32string lower;
+  for (const char32_t c : to_utf32(valid_utf8)) append_lower_case(lower, c);
+  std::string result;
+  for (const char32_t c : lower) append_utf8(result, c);
+  return result;
+}
+
 }  // namespace headlight::text

@@ -33,5 +33,6 @@ bool is_word_character(char32_t code_point);
 
 /// Appends the full lower case of one character, regardless of its context (İ gives two).
 void append_lower_case(std::u32string& text, char32_t code_point);
+std::string lower_cased(std::string_view valid_utf8);
 
 }  // namespace headlight::text

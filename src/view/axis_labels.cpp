@@ -62,17 +62,7 @@ float extent(const AxisLabelSpec& spec, LabelAngle angle, float widest) {
 
 }  // namespace
 
-float degrees(LabelAngle angle) {
-  switch (angle) {
-    case LabelAngle::Horizontal:
-      return 0.0F;
-    case LabelAngle::Diagonal:
-      return 45.0F;
-    case LabelAngle::Vertical:
-      return 90.0F;
-  }
-  return 0.0F;
-}
+float degrees(LabelAngle angle) { return 45.0F * static_cast<float>(angle); }
 
 AxisLabels lay_out_labels(const AxisLabelSpec& spec) {
   AxisLabels result;

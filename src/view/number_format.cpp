@@ -32,12 +32,6 @@ std::string with_sign(float value, const std::string& magnitude) {
   return std::signbit(value) && !is_zero ? std::string(kMinus) + magnitude : magnitude;
 }
 
-// Three digits: 1.23, 12.3, 123.
-std::string three_digits(double value) {
-  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-  return fmt::format("{:.{}f}", value, decimals);
-}
-
 }  // namespace
 
 std::string format_fixed(float value, std::uint32_t decimals) {
@@ -74,39 +68,6 @@ std::string format_exact(float value) {
   const float magnitude = std::abs(value);
   if (magnitude < 1e-4F || magnitude >= 1e7F) return format_scientific(value, magnitude < 1.0F ? 6 : 3);
   return with_sign(value, fmt::format("{:.7g}", magnitude));
-}
-
-std::string format_count(std::uint64_t count) {
-  if (count < 1000) return fmt::format("{}", count);
-  double value = static_cast<double>(count);
-  constexpr std::array<std::string_view, 4> kUnits = {"k", "M", "G", "T"};
-  std::size_t unit = 0;
-  value /= 1000.0;
-  while (value >= 999.95 && unit + 1 < kUnits.size()) {
-    value /= 1000.0;
-    ++unit;
-  }
-  return fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
-std::string format_bytes(std::uint64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  double value = static_cast<double>(bytes) / 1024.0;
-  constexpr std::array<std::string_view, 4> kUnits = {"KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  while (value >= 1023.95 && unit + 1 < kUnits.size()) {
-    value /= 1024.0;
-    ++unit;
-  }
-  return fmt::format("{:.1f} {}", value, kUnits[unit]);
-}
-
-std::string format_duration(double milliseconds) {
-  if (milliseconds < 0.9995) return three_digits(milliseconds * 1000.0) + " µs";
-  if (milliseconds < 999.5) return three_digits(milliseconds) + " ms";
-  if (milliseconds < 59'500.0) return three_digits(milliseconds / 1000.0) + " s";
-  const auto seconds = static_cast<std::uint64_t>(std::llround(milliseconds / 1000.0));
-  return fmt::format("{} min {} s", seconds / 60, seconds % 60);
 }
 
 }  // namespace headlight::view

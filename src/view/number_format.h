@@ -21,13 +21,4 @@ std::string format_number(float value, std::uint32_t max_characters);
 /// Up to seven significant digits, about float32's precision: tooltips and written-out arithmetic.
 std::string format_exact(float value);
 
-/// "950", "12.3 k", "1.2 M", "7.0 G".
-std::string format_count(std::uint64_t count);
-
-/// "512 B", "1.5 KiB", "96.0 MiB".
-std::string format_bytes(std::uint64_t bytes);
-
-/// "0.8 µs", "12.3 ms", "4.56 s", "2 min 5 s".
-std::string format_duration(double milliseconds);
-
 }  // namespace headlight::view

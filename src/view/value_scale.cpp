@@ -58,6 +58,36 @@ RoundTicks round_ticks(float low, float high, std::uint32_t max_count) {
   return round;
 }
 
+// Powers of ten, ascending; where there are fewer than two of them, their multiples by 2 and 5 too.
+std::vector<Tick> log_ticks(float low, float high, std::uint32_t max_count) {
+  std::vector<Tick> ticks;
+  const double floor = static_cast<double>(log_floor(low, high));
+  if (!(static_cast<double>(high) > floor) || !std::isfinite(high)) return ticks;
+  constexpr double kSlack = 1.0 + 1e-6;
+  const int first = static_cast<int>(std::ceil(std::log10(floor / kSlack)));
+  const int last = static_cast<int>(std::floor(std::log10(static_cast<double>(high) * kSlack)));
+  const auto add = [&](double factor, int power) {
+    const double value = factor * std::pow(10.0, power);
+    if (value * kSlack < floor || value > static_cast<double>(high) * kSlack) return;
+    const auto shown = static_cast<float>(value);
+    const bool is_scientific = power < -4 || power > 4;
+    ticks.push_back({.value = std::clamp(shown, static_cast<float>(floor), high),
+                     .label = is_scientific ? format_scientific(shown, 0)
+                                            : format_fixed(shown, static_cast<std::uint32_t>(std::max(-power, 0)))});
+  };
+  const int most = static_cast<int>(std::max(max_count, 2U));
+  if (last - first < 1) {
+    for (int power = first - 1; power <= last; ++power) {
+      for (const double factor : {1.0, 2.0, 5.0}) add(factor, power);
+    }
+    if (static_cast<int>(ticks.size()) > most) ticks.resize(static_cast<std::size_t>(most));
+    return ticks;
+  }
+  const int step = (last - first + most) / most;
+  for (int power = last - (last - first) / step * step; power <= last; power += step) add(1.0, power);
+  return ticks;
+}
+
 }  // namespace
 
 float ValueScale::position(float value, float row_maximum) const {
@@ -114,45 +144,12 @@ float row_maximum(std::span<const float> row) {
   return largest;
 }
 
-std::vector<Tick> make_ticks(float low, float high, std::uint32_t max_count) {
-  return round_ticks(low, high, max_count).ticks;
-}
-
-std::vector<Tick> make_log_ticks(float low, float high, std::uint32_t max_count) {
-  std::vector<Tick> ticks;
-  const double floor = static_cast<double>(log_floor(low, high));
-  if (!(static_cast<double>(high) > floor) || !std::isfinite(high)) return ticks;
-  constexpr double kSlack = 1.0 + 1e-6;
-  const int first = static_cast<int>(std::ceil(std::log10(floor / kSlack)));
-  const int last = static_cast<int>(std::floor(std::log10(static_cast<double>(high) * kSlack)));
-  const auto add = [&](double factor, int power) {
-    const double value = factor * std::pow(10.0, power);
-    if (value * kSlack < floor || value > static_cast<double>(high) * kSlack) return;
-    const auto shown = static_cast<float>(value);
-    const bool is_scientific = power < -4 || power > 4;
-    ticks.push_back({.value = std::clamp(shown, static_cast<float>(floor), high),
-                     .label = is_scientific ? format_scientific(shown, 0)
-                                            : format_fixed(shown, static_cast<std::uint32_t>(std::max(-power, 0)))});
-  };
-  const int most = static_cast<int>(std::max(max_count, 2U));
-  if (last - first < 1) {
-    for (int power = first - 1; power <= last; ++power) {
-      for (const double factor : {1.0, 2.0, 5.0}) add(factor, power);
-    }
-    if (static_cast<int>(ticks.size()) > most) ticks.resize(static_cast<std::size_t>(most));
-    return ticks;
-  }
-  const int step = (last - first + most) / most;
-  for (int power = last - (last - first) / step * step; power <= last; power += step) add(1.0, power);
-  return ticks;
-}
-
 std::vector<Tick> make_bar_ticks(ValueLimits limits, ScaleSpread spread, float length, float label_height) {
   constexpr float kMost = 11.0F;
   const auto count = static_cast<std::uint32_t>(std::clamp(length / (4.0F * label_height) + 1.0F, 2.0F, kMost));
   RoundTicks round;
   if (spread == ScaleSpread::Log) {
-    round.ticks = make_log_ticks(limits.low, limits.high, count);
+    round.ticks = log_ticks(limits.low, limits.high, count);
     limits.low = log_floor(limits.low, limits.high);
   } else {
     round = round_ticks(limits.low, limits.high, count);

@@ -64,17 +64,9 @@ struct Tick {
   std::string label;
 };
 
-/// Round values (steps of 1, 2 or 5 times a power of ten) inside low … high, at most `max_count` (at least 2), ascending,
-/// all with the same number of decimals.
-std::vector<Tick> make_ticks(float low, float high, std::uint32_t max_count);
-
-/// Powers of ten inside log_floor(low, high) … high, ascending, at most `max_count` (at least 2); where there are fewer than
-/// two of them, their multiples by 2 and 5 too.
-std::vector<Tick> make_log_ticks(float low, float high, std::uint32_t max_count);
-
-/// The ticks of a colour bar of this `length` whose labels need `label_height` each along it: make_ticks() or
-/// make_log_ticks(), about one every four labels' height, and always one at either end; a round one that would touch
-/// an end's label is dropped.
+/// The ticks of a colour bar of this `length` whose labels need `label_height` each along it, ascending: round
+/// values (steps of 1, 2 or 5 times a power of ten, all with the same decimals) or powers of ten from log_floor() on, about
+/// one every four labels' height, and always one at either end; a round one that would touch an end's label is dropped.
 std::vector<Tick> make_bar_ticks(ValueLimits limits, ScaleSpread spread, float length, float label_height);
 
 }  // namespace headlight::view

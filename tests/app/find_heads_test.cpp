@@ -57,12 +57,6 @@ HeadRef best_of(const HeadRanking& ranking) {
   return best;
 }
 
-/// Writes a PNG to look at into $HEADLIGHT_TEST_OUT, if that is set.
-void keep(UiDriver& ui, const std::string& name) {
-  const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
-  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
-}
-
 }  // namespace
 
 TEST_SUITE("cpu") {
@@ -146,7 +140,6 @@ TEST_SUITE("gpu") {
     ui.wait(5.0);
     click(1, 0);  // taken away
     CHECK(ui.state().heads.typed_pattern == "q - k == 1 && q >= 2 || q == 3 && k == 0");
-    keep(ui, "drawn");
     ui.press(Key::Z, shell::kControl);
     CHECK(ui.state().heads.typed_pattern == "q - k == 1 || q == 3 && k == 0");
     ui.click("heads.draw");
@@ -170,7 +163,6 @@ TEST_SUITE("gpu") {
       CAPTURE(name);
       CHECK(ui.sees(name));
     }
-    keep(ui, "from_to");
     check_tips(ui);
     ui.click("heads.from_to.row.0");
     CHECK(selected(ui) == best);
@@ -201,7 +193,6 @@ TEST_SUITE("gpu") {
     const Selection selection = ui.state().selection;
     CHECK(found_by<HeadRanking>(ui, pattern_query(selection, HeadPattern::PreviousToken, "")).heads.size() == 12);
     REQUIRE(ui.sees("heads.match.row.0"));
-    keep(ui, "pattern");
     ui.click("heads.chance");
     CHECK(ui.state().heads.subtracts_chance);
     CHECK(ui.sees("heads.match.row.0"));
@@ -244,7 +235,6 @@ TEST_SUITE("gpu") {
     const HeadSimilarity found = found_by<HeadSimilarity>(ui, similarity_query(ui.state().selection));
     REQUIRE(found.heads.size() == 12);
     REQUIRE(ui.sees("heads.similar.map"));
-    keep(ui, "similarity");
     ui.click("heads.similar.order.1");
     CHECK_FALSE(ui.state().heads.groups_similar);
     ui.click_within("heads.similar.map", 0.05F, 2.5F / 12.0F);
@@ -275,7 +265,6 @@ TEST_SUITE("gpu") {
     CHECK(found.is_complete());
     REQUIRE(found.heads.size() == 6);  // of the other layer
     REQUIRE(ui.sees("heads.composed.encoder.0.0"));
-    keep(ui, "composition");
     check_tips(ui);
     ui.click("heads.composed.row.0");
     const auto best =
@@ -287,8 +276,7 @@ TEST_SUITE("gpu") {
       CHECK(ui.sees("heads.composed.row.0"));
       check_tips(ui);
     }
-    CHECK(found_by<OvCopying>(ui, {.analysis = &kOvCopying}).heads.size() == 12);
-    keep(ui, "copying");
+    CHECK(found_by<OvCopying>(ui, OvCopyingQuestion()).heads.size() == 12);
     ui.click("heads.copy");
     CHECK(std::string(ImGui::GetClipboardText()).starts_with("kind,layer,head,copying\nencoder,"));
   }

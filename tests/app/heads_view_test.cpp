@@ -34,8 +34,7 @@ State repeating_text() {
 
 const HeadMetricsFound& metrics_of(const UiDriver& ui) {
   const Selection& selection = ui.state().selection;
-  const Analysed* answer = ui.result().analysed(
-      {.analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch});
+  const Analysed* answer = ui.result().analysed(HeadMetricsQuestion{.kind = selection.block.kind, .batch = selection.batch});
   REQUIRE(answer);
   REQUIRE(answer->as<HeadMetricsFound>());
   return *answer->as<HeadMetricsFound>();
@@ -44,12 +43,6 @@ const HeadMetricsFound& metrics_of(const UiDriver& ui) {
 HeadRef selected(const UiDriver& ui) { return {ui.state().selection.block, ui.state().selection.head}; }
 
 std::string row_of(const HeadRef& head) { return fmt::format("heads.row.{}.{}", head.block.layer.value, head.head); }
-
-/// Writes a PNG to look at into $HEADLIGHT_TEST_OUT, if that is set.
-void keep(UiDriver& ui, const std::string& name) {
-  const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
-  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
-}
 
 /// Only the second query has a choice, so that every head rests on the first token most of the time.
 State resting_on_the_first(const std::string& text, std::uint32_t tokens) {
@@ -74,7 +67,6 @@ TEST_SUITE("gpu") {
       for (std::uint32_t head = 0; head < 4; ++head) CHECK(ui.sees(row_of({{.layer = {layer}}, head})));
     }
     CHECK(ui.sees("heads.sentence"));
-    keep(ui, "heads");
     ui.click("heads.row.2.1");
     CHECK(selected(ui) == HeadRef{{.layer = {2}}, 1});
     CHECK(ui.state().view.tab == "heads");
@@ -178,7 +170,6 @@ TEST_SUITE("gpu") {
     CHECK(metrics_of(ui).find(best)->value(HeadMetric::Sink).value() >= 0.7);
     const std::string badge = fmt::format("grid.encoder.0.{}.badge", best.head);
     CHECK(ui.sees(badge));
-    keep(ui, "badges");
     ui.press(Key::P, shell::kControl);
     ui.type("Badges of heads");
     ui.press(Key::Enter);

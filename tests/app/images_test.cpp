@@ -8,6 +8,7 @@
 #include "app/ui_driver.h"
 #include "imgui.h"
 #include "support/block_colors.h"
+#include "support/skip.h"
 
 namespace images_test {
 
@@ -66,8 +67,7 @@ void check_told_apart(const BlockColors& left, const BlockColors& right) {
 TEST_SUITE("gpu") {
   TEST_CASE("the window looks as stored: views, themes and colour maps") {
     if (std::string_view(IMGUI_VERSION).find("1.86") != 0) {
-      MESSAGE("skipped: stored with Dear ImGui 1.86, this is " IMGUI_VERSION ", which spaces its widgets otherwise");
-      return;
+      return test::skip("stored with Dear ImGui 1.86, this is " IMGUI_VERSION ", which spaces its widgets otherwise");
     }
     State state = playground();
     check_stored("head", window_of(state));
@@ -79,6 +79,29 @@ TEST_SUITE("gpu") {
     state.view = {};
     state.view.tab = "steps";
     check_stored("steps", window_of(state));
+  }
+
+  TEST_CASE("cells of the map are as bright as their weights, with any version of Dear ImGui") {
+    UiDriver ui(playground());
+    ui.resize(1280, 800);
+    const shell::PixelImage image = ui.ui().read_pixels();
+    const attention::Tile& tile = weights(ui);
+    const view::Rect map = ui.rect("head.map");
+    std::vector<std::pair<float, int>> cells;  // weight, brightness
+    for (std::uint32_t query = 0; query < tile.request.rows; ++query) {
+      for (std::uint32_t key = 0; key <= query; ++key) {
+        const glm::vec2 middle = map.origin + map.size * (glm::vec2(key, query) + glm::vec2(0.12F)) /
+                                                  glm::vec2(tile.request.columns, tile.request.rows);
+        const std::uint32_t rgba = image.at(static_cast<std::uint32_t>(middle.x), static_cast<std::uint32_t>(middle.y));
+        const auto channel = [&](std::uint32_t shift) { return static_cast<int>(rgba >> shift & 0xFFU); };
+        cells.emplace_back(tile.at(query, key), 3 * channel(0) + 6 * channel(8) + channel(16));
+      }
+    }
+    std::ranges::sort(cells);
+    REQUIRE(cells.size() == 45);
+    CHECK(cells.back().second > cells.front().second + 500);
+    for (std::size_t i = 1; i < cells.size(); ++i)
+      CHECK(cells[i].second >= cells[i - 1].second - 10);  // one step of a channel
   }
 
   TEST_CASE("what is missing, of another colour or elsewhere is told apart") {

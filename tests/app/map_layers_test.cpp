@@ -177,7 +177,7 @@ TEST_CASE("a minimap appears where a map of many cells is zoomed in, and moves i
   stage.feed(shell::drag(small.origin + inside, {small.end().x - inside.x, small.origin.y + inside.y}));
   CHECK(stage.transient.pan.x > 20.0F);
   CHECK_FALSE(stage.transient.hovered);  // the cell below it isn't pointed at
-  stage.keep("head_minimap");
+  stage.settle();
   stage.feed(shell::tap(Key::Digit0));
   CHECK_FALSE(stage.items.contains("head.minimap"));
 }

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "app/panel_stage.h"
-#include "app/views/head/head_header.h"
+#include "app/views/head/head_parts.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/head_subject.h"
 #include "app/widgets/range_bar.h"
@@ -141,7 +141,7 @@ TEST_CASE("a fixed range is typed, stays for other heads, layers and texts, and 
   type("head.range.high", "0.25");
   type("head.range.low", "0.125");
   CHECK(limits.at(Stage::Weights) == view::ValueLimits{.low = 0.125F, .high = 0.25F});
-  stage.keep("range-fixed");
+  stage.settle();
   // What no bar can show changes nothing.
   for (const char* text : {"0.1", "-1", "7", "nan"}) type("head.range.high", text);
   CHECK(limits.at(Stage::Weights) == view::ValueLimits{.low = 0.125F, .high = 0.25F});
@@ -202,7 +202,7 @@ TEST_CASE("the header's controls are on two lines and never overlap, in windows 
       const float second_line = stage.rect("head.about").origin.y;
       CHECK(stage.rect("head.gain").origin.y < second_line);
       CHECK(stage.rect("head.map").origin.y < second_line + 150.0F);
-      stage.keep("head-header-" + std::to_string(width));
+      stage.settle();
     }
   }
 }
@@ -241,7 +241,7 @@ TEST_CASE("the colours of a long text fit by themselves and say so, a click show
   stage.state.text() = words(200);
   stage.state.playground().settings.layers = 1;
   stage.settle();
-  stage.keep("range-fitted");
+  stage.settle();
   auto& limits = stage.state.view.color_limits;
   CHECK(limits.empty());
   const attention::Tile* whole = stage.result.tile({.rows = 200, .columns = 200});
@@ -254,7 +254,7 @@ TEST_CASE("the colours of a long text fit by themselves and say so, a click show
   stage.feed(shell::click_at(in(stage.rect("head.fit_range"), 0.5F, 0.5F)));
   REQUIRE(limits.contains(Stage::Weights));
   CHECK(limits.at(Stage::Weights) == view::ValueLimits{.low = 0.0F, .high = 1.0F});
-  stage.keep("range-all");
+  stage.settle();
   // The fixed range hides this map, and the click gives it up.
   REQUIRE(stage.items.contains("head.fit_range"));
   stage.feed(shell::click_at(in(stage.rect("head.fit_range"), 0.5F, 0.5F)));
@@ -297,7 +297,7 @@ TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it"
   image.spread = view::ScaleSpread::Log;
   CHECK(shell::largest_difference(logarithmic, color_of(image, 0.00503F)) <= 3);
   CHECK(shell::largest_difference(logarithmic, linear) > 40);
-  stage.keep("range-log");
+  stage.settle();
 }
 
 TEST_CASE("a mean over heads has its title, no gain, weights or norms, and a thumbnail ends it") {
@@ -313,7 +313,7 @@ TEST_CASE("a mean over heads has its title, no gain, weights or norms, and a thu
   CHECK(std::ranges::any_of(stage.tile_queries, [](const TileQuery& query) { return query.quantity == kMeanOfLayer; }));
   const view::Rect map = stage.rect("head.map");
   stage.feed({shell::MouseMove{map.center()}});
-  stage.keep("mean-of-layer");
+  stage.settle();
   // There is no mask that a brush could paint: a click pins.
   stage.transient.paints = true;
   stage.feed(shell::click_at(map.center()));
@@ -350,10 +350,10 @@ TEST_CASE("the steps begin with the parts of token vectors; all heads side by si
               .queries = stage.queries};
   const HeadSubject subject = selected_subject(frame);
   const auto values = [&](StepMatrix matrix) {
-    const auto size = size_of(matrix, subject.step_layer());
+    const auto size = size_of(matrix, subject);
     REQUIRE(size);
     const StepValues::Known* known =
-        stage.steps.values.find(frame, matrix, subject.step_layer(), {.rows = size->rows, .columns = size->columns});
+        stage.steps.values.find(frame, matrix, subject, {.rows = size->rows, .columns = size->columns});
     REQUIRE(known);
     return known->tile.values;
   };
@@ -380,7 +380,7 @@ TEST_CASE("the steps have the weights between their matrices, and large ones scr
   stage.settle();
   for (const char* name : {"steps.w_q", "steps.w_k", "steps.w_v", "steps.w_o"}) CHECK(stage.items.contains(name));
   CHECK_FALSE(stage.items.contains("steps.memory"));
-  stage.keep("steps-weights");
+  stage.settle();
   // Once a cell was clicked, the wheel over the cells moves their first row, a drag of the bar far more; a cell's number is
   // the weight's.
   const glm::vec2 cells = in(stage.rect("steps.w_q"), 0.5F, 0.5F);
@@ -394,14 +394,13 @@ TEST_CASE("the steps have the weights between their matrices, and large ones scr
   const glm::vec2 from = in(bar, 0.5F, 0.1F);
   stage.feed(shell::drag(from, {from.x, bar.end().y}));
   CHECK(stage.steps.scrolls.at(weight).row.value_or(0) > 200);
+  Frame frame{.ui = stage.shell.ui,
+              .state = stage.state,
+              .transient = stage.transient,
+              .result = stage.result,
+              .queries = stage.queries};
   const StepValues::Known* known =
-      stage.steps.values.find(*std::make_unique<Frame>(Frame{.ui = stage.shell.ui,
-                                                             .state = stage.state,
-                                                             .transient = stage.transient,
-                                                             .result = stage.result,
-                                                             .queries = stage.queries}),
-                              weight, {.layer = &stage.result.network->layer({}), .shape = stage.result.shapes.at({})},
-                              {.row = 250, .rows = 1, .column = 3, .columns = 1});
+      stage.steps.values.find(frame, weight, selected_subject(frame), {.row = 250, .rows = 1, .column = 3, .columns = 1});
   REQUIRE(known);
   std::vector<float> row(256);
   stage.result.network->layer({}).weights->query.weight.read(3, 1, row);
@@ -428,7 +427,7 @@ TEST_CASE("a clicked cell stays explained, its terms open in a list, and the who
   stage.feed(shell::click_at(all));
   CHECK(stage.steps.shows_all_terms);
   CHECK(stage.items.contains("arithmetic.term.0"));
-  stage.keep("steps-terms");
+  stage.settle();
   stage.feed(shell::click_at(cell));
   CHECK_FALSE(stage.steps.held);
 }

@@ -139,7 +139,7 @@ TEST_CASE("a tile reduced from those below is what a device would pool, by the l
       REQUIRE(reduced.values.size() == expected.values.size());
       double difference = 0.0;
       for (std::size_t i = 0; i < expected.values.size(); ++i) {
-        difference = std::max(difference, std::abs(double{reduced.values[i]} - double{expected.values[i]}));
+        test::widen(difference, reduced.values[i], expected.values[i]);
       }
       CAPTURE(tile.level);
       if (pooling == Pooling::Max && stage == Stage::Weights) CHECK(difference == 0.0);
@@ -215,14 +215,13 @@ TEST_CASE("a tile from finer tiles of any level and the rest is what a device wo
     for (const TileQuery& part : parts.known) {
       tiles.push_back(std::make_shared<const attention::Tile>(matrix.tile(stage_request(part))));
     }
-    const auto evaluation = begin_from_parts(query, {.shapes = shapes()}, tiles, parts.missing);
-    while (!evaluation->is_done()) {
-      const Evaluation::Step step = evaluation->next(1);
+    Evaluation evaluation = tile_from_parts(query, {.shapes = shapes(), .most_cells = 1}, tiles, parts.missing);
+    while (!evaluation.is_done()) {
       std::vector<attention::Tile> answers;
-      for (const attention::TileRequest& request : step.requests) answers.push_back(matrix.tile(request));
-      evaluation->take(std::move(answers));
+      for (const attention::TileRequest& request : evaluation.reads().tiles) answers.push_back(matrix.tile(request));
+      evaluation.take({.tiles = std::move(answers)});
     }
-    const attention::Tile found = evaluation->result(), expected = matrix.tile(stage_request(query));
+    const attention::Tile found = evaluation.answer(), expected = matrix.tile(stage_request(query));
     CHECK(found.request == expected.request);
     CHECK(found.masked == expected.masked);
     CHECK(found.row_max == expected.row_max);
@@ -285,21 +284,19 @@ TEST_CASE("a tile of many cells is evaluated in pieces, and is the same") {
     query.rows = kRows - query.row - random.below(3);
     query.column = random.below(7);
     query.columns = kWide - query.column;
-    const std::unique_ptr<Evaluation> whole = begin_stage(query, {.shapes = shapes()});
-    const std::unique_ptr<Evaluation> pieces = begin_stage(query, {.shapes = shapes()});
-    const auto answer = [&](Evaluation& evaluation, std::size_t most_cells) {
+    Evaluation whole = stage_tile(query, {.shapes = shapes(), .most_cells = std::size_t{1} << 30});
+    Evaluation pieces = stage_tile(query, {.shapes = shapes()});
+    const auto answer = [&](Evaluation& evaluation) {
       int steps = 0;
       for (; !evaluation.is_done(); ++steps) {
-        const Evaluation::Step step = evaluation.next(most_cells);
-        REQUIRE(step.requests.size() == 1);
-        CHECK(evaluation.next(most_cells).requests == step.requests);  // the same until it is answered
-        evaluation.take({matrix.tile(step.requests.front())});
+        REQUIRE(evaluation.reads().tiles.size() == 1);
+        evaluation.take({.tiles = {matrix.tile(evaluation.reads().tiles.front())}});
       }
       return steps;
     };
-    CHECK(answer(*whole, std::size_t{1} << 30) == 1);
-    CHECK(answer(*pieces, 1) > 1);
-    const attention::Tile expected = whole->result(), found = pieces->result();
+    CHECK(answer(whole) == 1);
+    CHECK(answer(pieces) > 1);
+    const attention::Tile expected = whole.answer(), found = pieces.answer();
     CAPTURE(query.pool);
     CHECK(found.request == expected.request);
     CHECK(found.values == expected.values);

@@ -34,12 +34,6 @@ HeadRef head_of(std::uint32_t layer, std::uint32_t head) { return {{.layer = {la
 HeadRef selected(const UiDriver& ui) { return {ui.state().selection.block, ui.state().selection.head}; }
 std::string map_of(const HeadRef& head) { return fmt::format("model.map.{}.{}", head.block.layer.value, head.head); }
 
-/// Writes a PNG to look at into $HEADLIGHT_TEST_OUT, if that is set.
-void keep(UiDriver& ui, const std::string& name) {
-  const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
-  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
-}
-
 /// The colours of a thumbnail's middle column, from top to bottom.
 std::vector<std::uint32_t> column_of(UiDriver& ui, const view::Rect& box) {
   const shell::PixelImage image = ui.ui().read_pixels();
@@ -61,7 +55,6 @@ TEST_SUITE("gpu") {
         CHECK(ui.rect(map_of(head_of(layer, head))).size.x >= 64.0F);
       }
     }
-    keep(ui, "model");
     ui.click(map_of(head_of(1, 2)));
     CHECK(selected(ui) == head_of(1, 2));
     ui.press(Key::Right);
@@ -84,7 +77,7 @@ TEST_SUITE("gpu") {
       return first.y < second.y || (first.y == second.y && first.x < second.x);
     };
     const auto check_order = [&] {
-      const Analysed* answer = ui.result().analysed({.analysis = &kHeadMetricAnalysis});
+      const Analysed* answer = ui.result().analysed(HeadMetricsQuestion());
       REQUIRE(answer);
       const std::vector<HeadRef> heads =
           listed_heads(ui.result().shapes, model::BlockKind::EncoderSelf, ui.state().heads, answer->as<HeadMetricsFound>());
@@ -112,7 +105,6 @@ TEST_SUITE("gpu") {
     CHECK(std::equal(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(whole.size() / 3), covered.begin()));
     CHECK(covered.back() != whole.back());
     CHECK(covered.back() == covered[covered.size() - covered.size() / 4]);  // one colour
-    keep(ui, "model-film");
     for (int i = 0; i < 5; ++i) ui.press(Key::Period);
     CHECK(column_of(ui, box) == whole);
   }

@@ -113,11 +113,6 @@ struct PanelStage {
     settle();
   }
 
-  void keep(const std::string& name) {
-    settle();
-    shell::Stage::keep(shell.ui.read_pixels(), name);
-  }
-
   view::Rect rect(const std::string& name) const {
     const auto found = items.find(name);
     REQUIRE_MESSAGE(found != items.end(), "no item " << name);

@@ -278,30 +278,29 @@ TEST_CASE("thousands of tokens and of heads cost a frame little, and each thumbn
     }
     MESSAGE("panels with ", thumbnails, " thumbnail tiles: ", best_ms, " ms");
 #if defined(NDEBUG) && !HEADLIGHT_HAS_ADDRESS_SANITIZER
-    CHECK(best_ms < 4.0);  // observed 0.7 by layer, 1.3 by concentration, where tiles of all 3,072 heads are asked for
+    // Observed 0.7 by layer, 1.3 by concentration, where tiles of all 3,072 heads are asked for.
+    CHECK(best_ms < (order == GridOrder::ByLayer ? 2.0 : 3.5));
 #endif
   }
 }
 
-// settle() checks that nothing is larger than its region, the stage that Vulkan has no complaint. The images are for
-// people: set HEADLIGHT_TEST_OUT to a folder.
+// settle() checks that nothing is larger than its region, the stage that Vulkan has no complaint.
 TEST_CASE("every kind of run fits the panels, light and dark, at one and two pixels a unit") {
   PanelStage stage;
-  const auto both = [&](const std::string& name) {
+  const auto both = [&] {
     for (const Theme theme : {Theme::Dark, Theme::Light}) {
       stage.state.view.theme = theme;
-      const char* const suffix = theme == Theme::Dark ? "-dark" : "-light";
       stage.state.view.tab = "head";
-      stage.keep(fmt::format("{}-head{}", name, suffix));
+      stage.settle();
       stage.state.view.tab = "steps";
-      stage.keep(fmt::format("{}-steps{}", name, suffix));
+      stage.settle();
     }
     stage.state.view.tab = "head";
   };
-  both("default");
+  both();
   stage.shell.scale = 2.0F;
   stage.shell.size = {2560, 1760};
-  both("default-2x");
+  both();
   stage.shell.scale = 1.0F;
   stage.shell.size = {1280, 880};
   stage.state.view.tab = "head";
@@ -312,13 +311,13 @@ TEST_CASE("every kind of run fits the panels, light and dark, at one and two pix
   stage.settle();
   view::Rect map = stage.rect("head.map");
   stage.feed({shell::MouseMove{{map.origin.x + map.size.x * 0.6F, map.origin.y + map.size.y * 0.3F}}});
-  stage.keep("hover-head");
+  stage.settle();
   stage.state.view.heatmap_stage = attention::Stage::Masked;
-  stage.keep("hover-masked");
+  stage.settle();
   stage.state.view.heatmap_stage = attention::Stage::Weights;
   const view::Rect thumbnail = stage.rect("grid.encoder.0.3");
   stage.feed({shell::MouseMove{{thumbnail.origin.x + 5.0F, thumbnail.origin.y + 5.0F}}});
-  stage.keep("hover-grid");
+  stage.settle();
   stage.state.view.tab = "steps";
   stage.state.selection.batch = 0;
   stage.settle();
@@ -327,30 +326,30 @@ TEST_CASE("every kind of run fits the panels, light and dark, at one and two pix
     stage.settle();
     const view::Rect cells = stage.rect(std::string("steps.") + name);
     stage.feed({shell::MouseMove{{cells.origin.x + cells.size.x * 0.3F, cells.origin.y + cells.size.y * 0.6F}}});
-    stage.keep(std::string("hover-steps-") + name);
+    stage.settle();
   }
   stage.shell.size = {1280, 880};
   stage.feed({shell::MouseMove{{1.0F, 1.0F}}});
   stage.state = State{};
   stage.state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
   select_preset(stage.state, "notebook-004");
-  both("004");
+  both();
   select_preset(stage.state, "notebook-002");
-  both("002");
+  both();
   select_preset(stage.state, "notebook-003");
-  both("003");
+  both();
   select_preset(stage.state, "");
   stage.state.text() = words(60);
-  both("60");
+  both();
   stage.state.text() = words(400);
   stage.state.playground().settings.layers = 1;
-  both("400");
+  both();
   stage.state.text() = "alone";
-  both("1");
+  both();
   stage.state.text() = "Life is short";
   stage.state.playground().key_text = "eat dessert first and then sleep until tomorrow noon";
   stage.state.playground().cross = true;
-  both("cross");
+  both();
 }
 
 TEST_SUITE_END();

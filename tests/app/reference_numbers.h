@@ -82,7 +82,6 @@ struct ReferenceScene {
                       .merge = asked.layer->config.merge,
                       .is_self = block.kind != model::BlockKind::Cross,
                       .head = head};
-    asked.kind = block.kind;
     asked.fill = masks[block.kind].fill;
     return asked;
   }

@@ -52,9 +52,9 @@ TEST_SUITE("cpu") {
     const std::vector<text::Token> bytes = {token_at(0, 1), token_at(1, 2), token_at(2, 3), token_at(3, 7)};
     const std::vector<RunningToken> pieces = running_tokens(std::vector<std::string>{"न¦", "¦न¦", "¦नम¦", "¦मx"}, bytes, 0);
     CHECK(read_aloud(pieces) == "नमx");
-    CHECK(pieces[1].is_piece);
+    CHECK(pieces[1].part == "¦न¦");
     CHECK(pieces[1].place.text.empty());
-    CHECK_FALSE(running_tokens(std::vector<std::string>{"1/2"}, bytes, 0)[0].is_piece);
+    CHECK(running_tokens(std::vector<std::string>{"1/2"}, bytes, 0)[0].part.empty());
     const std::vector<RunningToken> padded = running_tokens(std::vector<std::string>{"<pad>", "one"}, pair, 1);
     REQUIRE(padded.size() == 2);
     CHECK(padded[1].place.text == "one");
@@ -135,6 +135,18 @@ TEST_SUITE("cpu") {
     REQUIRE(signs.blocks[0].numbers.size() == 2);
     CHECK(signs.subtitle.find("red is more, blue less") != std::string::npos);
     CHECK(shade_text(0.25F, true) == "+0.250");
+  }
+
+  TEST_CASE("a figure names a chosen part of a character as its label does") {
+    const std::vector<text::Token> bytes = {token_at(0, 1), token_at(1, 2), token_at(2, 3)};
+    ShadedText shown{.title = "Layer 1",
+                     .queries = running_tokens(std::vector<std::string>{"语¦", "¦语", "x"}, bytes, 0),
+                     .keys = {},
+                     .weights = {0.5F, 0.25F, 0.0F}};
+    for (const auto& [token, name] : {std::pair{0U, "“语¦” (token 0)"}, {1U, "“¦语” (token 1)"}, {2U, "“x” (token 2)"}}) {
+      shown.chosen = {MapSide::Query, token};
+      CHECK(text_figure(shown).subtitle.find(name) != std::string::npos);
+    }
   }
 
   TEST_CASE("the largest numbers of a line have room first, and no two overlap") {

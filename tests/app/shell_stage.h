@@ -1,8 +1,6 @@
 #pragma once
 
 #include <array>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -12,7 +10,6 @@
 #include "app/shell/render_device.h"
 #include "app/shell/ui.h"
 #include "imgui.h"
-#include "stb_image_write.h"
 
 namespace headlight::shell {
 
@@ -47,14 +44,6 @@ struct Stage {
   PixelImage draw(const std::function<void()>& content) {
     settle(content);
     return ui.read_pixels();
-  }
-
-  /// For people: a PNG in $HEADLIGHT_TEST_OUT, if that is set.
-  static void keep(const PixelImage& image, const std::string& name) {
-    const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
-    if (folder == nullptr) return;
-    const std::string path = (std::filesystem::path(folder) / (name + ".png")).string();
-    stbi_write_png(path.c_str(), static_cast<int>(image.size.x), static_cast<int>(image.size.y), 4, image.rgba.data(), 0);
   }
 };
 

@@ -58,7 +58,8 @@ class UiDriver {
   void feed(std::vector<shell::InputEvent> events);
 
  private:
-  shell::RenderDevice device_;
+  shell::RenderDevice& device_;
+  std::size_t messages_before_;  ///< of the validation layer, in earlier windows
   shell::Ui ui_;
   glm::uvec2 size_{1600, 1000};
   float scale_ = 1.0F;

@@ -26,12 +26,6 @@ using shell::Key;
 
 namespace {
 
-/// Writes a PNG to look at into $HEADLIGHT_TEST_OUT, if that is set.
-void keep(UiDriver& ui, const std::string& name) {
-  const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
-  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
-}
-
 /// Is there a current tile of the selected map's weights with so many rows and columns?
 bool has_map_of(const UiDriver& ui, std::uint32_t rows, std::uint32_t columns) {
   return std::ranges::any_of(ui.result().tiles, [&](const auto& tile) {
@@ -55,14 +49,12 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().error == "");
     CHECK(ui.result().input->source.batch == 1);
     CHECK(ui.state().model().joins_lines);
-    keep(ui, "lines-one-text");
     REQUIRE(ui.sees("text.make_batch"));
     check_tips(ui);
     ui.wait(2.0);
     ui.click("text.make_batch");
     CHECK(ui.result().input->source.batch == 3);
     CHECK_FALSE(ui.sees("text.make_batch"));
-    keep(ui, "lines-batch");
     ui.wait(2.0);
     // A batch whose lines are edited stays one.
     ui.click("text.edit");
@@ -111,13 +103,11 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees(fmt::format("chips.source.0.{}", own - 1)));
     CHECK_FALSE(ui.sees(fmt::format("chips.source.0.{}", own)));
     CHECK(ui.sees(fmt::format("chips.source.1.{}", tokens.length - 1)));
-    keep(ui, "batch-own-tokens");
     ui.press(Key::PageDown);
     CHECK(has_map_of(ui, tokens.length, tokens.length));
     ui.press(Key::PageUp);
     ui.press(Key::P);  // weights go to padding then
     CHECK(has_map_of(ui, own, tokens.length));
-    keep(ui, "batch-with-padding");
   }
 
   TEST_CASE("padding before a line is left out as that after it is") {
@@ -135,7 +125,6 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().view.pinned == attention::Cell{.query = first + own - 1, .key = first + own - 1});
     CHECK_FALSE(ui.sees(fmt::format("chips.source.0.{}", first - 1)));
     CHECK(ui.sees(fmt::format("chips.source.0.{}", first)));
-    keep(ui, "batch-left");
     ui.press(Key::Escape);
     ui.move_to("grid.encoder.0.0");
     CHECK(ui.result().error == "");
@@ -151,7 +140,6 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().error.find("positions") != std::string::npos);
     CHECK(ui.sees("stale.error"));
     CHECK(ui.sees("head.map"));
-    keep(ui, "stale-refused");
     ui.fill_in("text.edit", "the cat");
     CHECK_FALSE(ui.sees("stale.error"));
   }
@@ -166,7 +154,6 @@ TEST_SUITE("gpu") {
     ui.ui().feed(shell::click_at(ui.rect("text.edit").center()));
     ui.ui().feed(shell::TextInput{"on "});
     REQUIRE(ui.frames_until([&] { return ui.sees("stale.progress"); }));
-    keep(ui, "stale-computing");
     log->is_pass_held = false;
     log->is_pass_held.notify_all();
     ui.settle();

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "app/quantities/difference.h"
+#include "app/quantities/evaluation.h"
 #include "app/state/session_file.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"

@@ -34,12 +34,6 @@ const attention::Tile* difference(const UiDriver& ui) {
   return nullptr;
 }
 
-/// Writes a PNG to look at into $HEADLIGHT_TEST_OUT, if that is set.
-void keep(UiDriver& ui, const std::string& name) {
-  const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
-  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
-}
-
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -61,7 +55,6 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().undo().undo_label() == "Edit second text");
     REQUIRE(difference(ui));
     CHECK(difference(ui)->request.rows == tokens);
-    keep(ui, "second_text");
     // A causal model: what comes later changes nothing before it. All of the shorter text has counterparts.
     for (const float value : difference(ui)->values) CHECK(std::abs(value) <= 1e-6F);
     ui.click("text.second.exchange");
@@ -74,7 +67,6 @@ TEST_SUITE("gpu") {
       ui.wait(1.0);
       CAPTURE(ui.state().view.tab);
       CHECK(ui.result().error == "");
-      keep(ui, "second_text_" + ui.state().view.tab);
     }
     ui.click("text.second.close");
     CHECK_FALSE(ui.state().compare.baseline.has_value());
@@ -159,7 +151,6 @@ TEST_SUITE("gpu") {
       CHECK(asks(difference_of(attention::Stage::Weights), is_text ? 1 : tokens));
       check_tips(ui);
       ui.move_to(is_text ? "text.token.2" : "lines.query.2");
-      keep(ui, std::string("differences_") + tab);
       ui.press(Key::D);
       CHECK(asks(attention::Stage::Weights, is_text ? 1 : tokens));
       ui.press(Key::D);

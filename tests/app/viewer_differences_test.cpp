@@ -25,7 +25,6 @@
 #include "app/views/flow/flow_layout.h"
 #include "app/views/heads/head_table.h"
 #include "app/views/logits/explained_logit.h"
-#include "app/views/what_if/knockout_list.h"
 #include "app/window/offscreen_viewer.h"
 #include "core/atomic_file.h"
 #include "support/retrained_model.h"
@@ -42,17 +41,11 @@ using shell::Key;
 
 namespace {
 
-/// Writes a PNG to look at into $HEADLIGHT_TEST_OUT, if that is set.
-void keep(UiDriver& ui, const std::string& name) {
-  const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
-  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
-}
-
 /// What was found of the present run or of the baseline; null: nothing was asked.
-template <typename Found>
-const Found* found_of(const UiDriver& ui, const Analysis& analysis, bool is_baseline) {
+template <typename Question, typename Found>
+const Found* found_of(const UiDriver& ui, bool is_baseline) {
   for (const std::pair<const AnalysisQuery, Analysed>& known : ui.result().analyses) {
-    const bool is_it = known.first.analysis == &analysis && known.first.is_of_reference == is_baseline;
+    const bool is_it = std::holds_alternative<Question>(known.first.question) && known.first.is_of_reference == is_baseline;
     if (is_it) return known.second.as<Found>();
   }
   return nullptr;
@@ -98,8 +91,8 @@ TEST_SUITE("gpu") {
     keep_and_paint(ui);
     ui.click("tab.heads");
     CHECK(ui.sees("heads.compared"));
-    const auto* now = found_of<HeadMetricsFound>(ui, kHeadMetricAnalysis, false);
-    const auto* baseline = found_of<HeadMetricsFound>(ui, kHeadMetricAnalysis, true);
+    const auto* now = found_of<HeadMetricsQuestion, HeadMetricsFound>(ui, false);
+    const auto* baseline = found_of<HeadMetricsQuestion, HeadMetricsFound>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
     const auto metric = static_cast<std::size_t>(HeadMetric::Concentration);
@@ -116,7 +109,6 @@ TEST_SUITE("gpu") {
     std::ranges::sort(rows);
     CHECK(rows.front().second > 0.0);
     CHECK(std::ranges::is_sorted(rows, std::greater(), [](const auto& row) { return row.second; }));
-    keep(ui, "differences_heads");
     const auto csv = cells_of(clipboard_of(ui, "heads.copy"));
     REQUIRE(csv.size() == now->heads.size() + 1);
     const std::size_t column = 3 + 3 * metric;
@@ -135,16 +127,16 @@ TEST_SUITE("gpu") {
     UiDriver ui(sentence());
     keep_and_paint(ui);
     ui.click("tab.heads");
-    const auto check_mode = [&](int mode, const Analysis& analysis, std::size_t score, std::size_t baseline_score) {
+    const auto check_mode = [&]<typename Question>(int mode, const Question&, std::size_t score,
+                                                   std::size_t baseline_score) {
       CAPTURE(mode);
       ui.click(fmt::format("heads.mode.{}", mode));
       CHECK(ui.sees("heads.compared"));
-      const auto* now = found_of<HeadRanking>(ui, analysis, false);
-      const auto* baseline = found_of<HeadRanking>(ui, analysis, true);
+      const auto* now = found_of<Question, HeadRanking>(ui, false);
+      const auto* baseline = found_of<Question, HeadRanking>(ui, true);
       REQUIRE(now);
       REQUIRE(baseline);
       check_tips(ui);
-      keep(ui, fmt::format("differences_heads_{}", mode));
       const auto csv = cells_of(clipboard_of(ui, "heads.copy"));
       REQUIRE(csv.size() == now->heads.size() + 1);
       CHECK(csv[0].back().ends_with("change"));
@@ -168,8 +160,8 @@ TEST_SUITE("gpu") {
       CHECK(clipboard_of(ui, "heads.copy").find("baseline") == std::string::npos);
       ui.press(Key::D);
     };
-    check_mode(2, kPatternRanking, 3, 6);
-    check_mode(1, kFromTo, 3, 4);
+    check_mode(2, PatternQuestion(), 3, 6);
+    check_mode(1, FromToQuestion(), 3, 4);
   }
 
   TEST_CASE("similar heads: how much more or less two of them differ than in the baseline") {
@@ -178,14 +170,13 @@ TEST_SUITE("gpu") {
     ui.click("tab.heads");
     ui.click("heads.mode.3");
     CHECK(ui.sees("heads.compared"));
-    const auto* now = found_of<HeadSimilarity>(ui, kHeadSimilarity, false);
-    const auto* baseline = found_of<HeadSimilarity>(ui, kHeadSimilarity, true);
+    const auto* now = found_of<SimilarityQuestion, HeadSimilarity>(ui, false);
+    const auto* baseline = found_of<SimilarityQuestion, HeadSimilarity>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
     ui.click("heads.similar.order.1");  // rows by layer and head
     ui.move_to("heads.similar.map");
     check_tips(ui);
-    keep(ui, "differences_heads_3");
     const auto csv = cells_of(clipboard_of(ui, "heads.copy"));
     REQUIRE(csv.size() == now->heads.size() + 1);
     CHECK(csv[0][0] == "head (change)");
@@ -215,7 +206,6 @@ TEST_SUITE("gpu") {
       CHECK(ui.sees("heads.composed.row.0"));
       CHECK(clipboard_of(ui, "heads.copy").find("baseline") == std::string::npos);
     }
-    keep(ui, "differences_heads_4");
     ui.window().open_model(test::retrained(test::copy_of_golden("gpt2", folder.path() / "other")).string());
     ui.settle();
     REQUIRE(ui.result().reference_error == "");
@@ -235,7 +225,6 @@ TEST_SUITE("gpu") {
       CHECK(largest > 1e-4);
       CHECK(ui.sees("heads.compared"));
     }
-    keep(ui, "differences_heads_weights");
   }
 
   TEST_CASE("Neuron tells what a pair\u2019s score and weight changed by") {
@@ -252,7 +241,6 @@ TEST_SUITE("gpu") {
     };
     CHECK(std::isfinite(change(attention::Stage::Scores)));
     CHECK(std::isfinite(change(attention::Stage::Weights)));
-    keep(ui, "differences_neuron");
     ui.press(Key::D);
     CHECK_FALSE(ui.sees("neuron.compared"));
   }
@@ -263,7 +251,6 @@ TEST_SUITE("gpu") {
     ui.click("tab.block");
     ui.press(Key::Down);  // the second layer, whose input differs
     CHECK(ui.sees("block.compared"));
-    keep(ui, "differences_block");
     ui.press(Key::D);
     CHECK_FALSE(ui.sees("block.compared"));
   }
@@ -273,8 +260,8 @@ TEST_SUITE("gpu") {
     keep_and_paint(ui);
     ui.click("tab.logits");
     CHECK(ui.sees("logits.compared"));
-    const auto* now = found_of<LogitAttribution>(ui, kLogitAttribution, false);
-    const auto* baseline = found_of<LogitAttribution>(ui, kLogitAttribution, true);
+    const auto* now = found_of<LogitQuestion, LogitAttribution>(ui, false);
+    const auto* baseline = found_of<LogitQuestion, LogitAttribution>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
     const ExplainedLogit explained{.now = *now, .baseline = comparable(*now, baseline)};
@@ -285,7 +272,6 @@ TEST_SUITE("gpu") {
     CHECK(std::abs(change.sum() - change.logit) <= 1e-4 * std::max(1.0, std::abs(now->logit)));
     check_tips(ui);
     ui.move_to("logits.head.1.2");
-    keep(ui, "differences_logits");
     const auto csv = cells_of(clipboard_of(ui, "logits.copy"));
     CHECK(csv[0].back() == "change");
     bool has_head = false, has_source = false;
@@ -309,14 +295,13 @@ TEST_SUITE("gpu") {
     ui.press(Key::W);
     REQUIRE(ui.state().view.tab == "knockouts");
     CHECK(ui.sees("what_if.compared"));
-    const auto* now = found_of<HeadKnockouts>(ui, kHeadKnockouts, false);
-    const auto* baseline = found_of<HeadKnockouts>(ui, kHeadKnockouts, true);
+    const auto* now = found_of<KnockoutsQuestion, HeadKnockouts>(ui, false);
+    const auto* baseline = found_of<KnockoutsQuestion, HeadKnockouts>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
     CHECK(baseline->is_complete());
     CHECK(now->present.logit != baseline->present.logit);
     check_tips(ui);
-    keep(ui, "differences_knockouts");
     CHECK(clipboard_of(ui, "what_if.copy")
               .starts_with("kind,layer,head,logit,logit_change,baseline_logit_change,probability,probability_change,"
                            "baseline_probability_change\n"));
@@ -338,8 +323,8 @@ TEST_SUITE("gpu") {
     ui.press(Key::D, kControl);
     CHECK_FALSE(ui.sees("what_if.no_baseline"));
     CHECK(ui.sees("what_if.head.0.0"));
-    REQUIRE(found_of<HeadKnockouts>(ui, kReferenceAblations, false));
-    CHECK(found_of<HeadKnockouts>(ui, kReferenceAblations, false)->is_complete());
+    REQUIRE(found_of<KnockoutsQuestion, HeadKnockouts>(ui, false));
+    CHECK(found_of<KnockoutsQuestion, HeadKnockouts>(ui, false)->is_complete());
     check_tips(ui);
     ui.fill_in("text.edit", "the cat sat on the red mat");
     CHECK_FALSE(ui.sees("what_if.no_baseline"));  // of the tokens that both texts have
@@ -360,8 +345,8 @@ TEST_SUITE("gpu") {
     }
     ui.click("tab.flow");
     CHECK(ui.sees("flow.compared"));
-    const auto* now = found_of<TokenFlowFound>(ui, kFlowRoutes, false);
-    const auto* baseline = found_of<TokenFlowFound>(ui, kFlowRoutes, true);
+    const auto* now = found_of<FlowQuestion, TokenFlowFound>(ui, false);
+    const auto* baseline = found_of<FlowQuestion, TokenFlowFound>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
     const auto threshold = static_cast<double>(*ui.state().flow.threshold);
@@ -373,7 +358,6 @@ TEST_SUITE("gpu") {
         *std::ranges::max_element(layout.edges, {}, [&](const auto& edge) { return std::abs(change(edge)); });
     CHECK(ui.sees(fmt::format("flow.change.{}.{}.{}", most.layer, most.from, most.to)));
     check_tips(ui);
-    keep(ui, "differences_flow");
     const std::string csv = clipboard_of(ui, "flow.copy");
     CHECK(csv.starts_with("layer,from,to,kind,share,heads,baseline,change\n"));
     CHECK(csv.find(fmt::format(",{:.9g},{:.9g}\n", *layout.baseline_share(most), change(most))) != std::string::npos);
@@ -394,7 +378,6 @@ TEST_SUITE("gpu") {
       ui.click("tab." + view);
       CHECK(ui.sees((view == "knockouts" ? "what_if" : view) + ".compared"));
       CHECK(std::ranges::none_of(ui.result().analyses, [](const auto& known) { return known.first.is_of_reference; }));
-      keep(ui, "differences_refused_" + view);
     }
   }
 
@@ -407,7 +390,6 @@ TEST_SUITE("gpu") {
     for (const std::string view : {"heads", "logits", "knockouts", "flow", "block"}) {
       CAPTURE(view);
       ui.click("tab." + view);
-      keep(ui, "differences_light_" + view);
       const std::filesystem::path path = folder.path() / (view + ".svg");
       ui.press(Key::S, kControlShift);
       ui.fill_in("screenshot.path", path.string());
@@ -415,10 +397,6 @@ TEST_SUITE("gpu") {
       REQUIRE_FALSE(ui.window().notice().is_warning);
       ui.click("notice.close");
       CHECK(read_file(path).find("now \u2212 baseline") != std::string::npos);
-      if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT")) {
-        std::filesystem::copy_file(path, std::filesystem::path(kept) / ("differences_" + view + ".svg"),
-                                   std::filesystem::copy_options::overwrite_existing);
-      }
     }
   }
 }

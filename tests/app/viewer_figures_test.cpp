@@ -40,13 +40,9 @@ TEST_SUITE("gpu") {
     CHECK(preview.size.x > 700.0F);
     CHECK(preview.size.y > 600.0F);
     ui.settle();
-    const shell::PixelImage small = ui.ui().read_pixels();
-    if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT")) write_png(fs::path(kept) / "export_preview_view.png", small);
     ui.click("export.back");
     ui.click("export.format.svg");
     ui.fill_in("export.folder", (folder.path() / "out").string());
-    if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT"))
-      write_png(fs::path(kept) / "export_dialog_views.png", ui.ui().read_pixels());
     ui.click("export.start");
     for (const char* name : {"grid.svg", "layer-00_lines.svg", "layer-00_batch-0_head-00_text.svg",
                              "layer-00_batch-0_head-00_steps.svg", "metrics.svg", "grid.png"}) {
@@ -109,8 +105,6 @@ TEST_SUITE("gpu") {
     ui.click("export.view.Heads");
     ui.click("export.look");
     ui.settle();
-    if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT"))
-      write_png(fs::path(kept) / "export_preview_pair.png", ui.ui().read_pixels());
   }
 
   TEST_CASE("of two runs side by side each map has its own run's tokens, on screen, in the view's figure and in a pair") {
@@ -127,8 +121,6 @@ TEST_SUITE("gpu") {
     ui.press(Key::J);
     ui.click("side_by_side.right.1");
     REQUIRE(ui.sees("side_by_side.other"));
-    if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT"))
-      write_png(fs::path(kept) / "side_by_side_tokens.png", ui.ui().read_pixels());
     ui.window().write_figure(folder.path() / "view.svg");
     ui.press(Key::E, kControl);
     ui.click("export.view.Pair");

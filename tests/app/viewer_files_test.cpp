@@ -6,13 +6,13 @@
 #include <fstream>
 #include <set>
 
-#include "app/exports/names.h"
+#include "app/exports/export_plan.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
 #include "app/window/offscreen_viewer.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
-#include "export/npy.h"
+#include "files/npy.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_files_test {
@@ -48,6 +48,14 @@ glm::uvec2 png_size(const fs::path& path) {
 
 void write(const fs::path& path, const std::string& content) { std::ofstream(path, std::ios::binary) << content; }
 
+/// What an export of a window's run announces.
+std::set<std::string> announced_names(const ExportOptions& options, const EngineResult& result) {
+  const RunShapes run{.blocks = result.blocks, .shapes = result.shapes};
+  const std::vector<ExportBlocks> blocks = select_blocks(run, *result.network, options);
+  const std::vector<std::string> names = plan_export(options, blocks, *result.network, *result.input).names(options);
+  return {names.begin(), names.end()};
+}
+
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -79,8 +87,7 @@ TEST_SUITE("gpu") {
       ExportOptions options;
       options.stages = {attention::Stage::Q, attention::Stage::Weights};
       options.formats = {ExportFormat::Png, ExportFormat::Csv, ExportFormat::Npy, ExportFormat::Json};
-      const std::vector<std::string> announced = export_names(options, ui.result().blocks, ui.result().shapes);
-      CHECK(names == std::set<std::string>(announced.begin(), announced.end()));
+      CHECK(names == announced_names(options, ui.result()));
     }
     CHECK_FALSE(ui.window().export_dialog().is_running());
     ui.press(Key::Escape);
@@ -102,7 +109,7 @@ TEST_SUITE("gpu") {
     const auto shape_of = [&](const std::string& name) {
       ui.fill_in("export.folder", (folder.path() / name).string());
       ui.click("export.start");
-      return exporting::decode_npy(read_file(folder.path() / name / "weights.npy")).shape;
+      return files::decode_npy(read_file(folder.path() / name / "weights.npy")).shape;
     };
     CHECK(shape_of("whole") == Shape{1, 1, 1, 40, 40});
     ui.click("export.region.2");
@@ -194,9 +201,7 @@ TEST_SUITE("gpu") {
     static_cast<ExportContents&>(options) = {.stages = {}, .hidden = true, .logits = true};
     options.formats = {ExportFormat::Npy};
     options.inputs = run_inputs(ui.state());
-    const std::vector<std::string> announced =
-        export_names(options, ui.result().blocks, ui.result().shapes, ui.result().network.get());
-    CHECK(std::set<std::string>(announced.begin(), announced.end()) == expected);
+    CHECK(announced_names(options, ui.result()) == expected);
     ui.click("export.start");
     CHECK(files_in(folder.path() / "out") == expected);
   }
@@ -402,9 +407,6 @@ TEST_SUITE("gpu") {
         CAPTURE(part);
         CHECK(svg.find(part) != std::string::npos);
       }
-      if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT")) {
-        write_file_atomically(fs::path(kept) / ("figure_" + tab + ".svg"), svg);
-      }
     }
   }
 
@@ -418,17 +420,12 @@ TEST_SUITE("gpu") {
     REQUIRE(ui.sees("export.preview"));
     CHECK_FALSE(ui.sees("export.start"));
     const auto image = [&] { return ui.ui().read_pixels(); };
-    const auto keep = [&](const std::string& name) {
-      if (const char* kept = std::getenv("HEADLIGHT_TEST_OUT")) write_png(fs::path(kept) / (name + ".png"), image());
-    };
     ui.settle();
-    keep("export_preview");
     const shell::PixelImage before = image();
     ui.click("export.part.labels");
     ui.click("export.part.bar");
     ui.click("export.ground.1");
     ui.settle();
-    keep("export_preview_bare");
     CHECK(image().rgba != before.rgba);
     ui.click("export.back");
     ui.click("export.format.svg");
@@ -442,7 +439,6 @@ TEST_SUITE("gpu") {
     CHECK(svg.find(">three<") == std::string::npos);
     CHECK(svg.find(">attention weight<") == std::string::npos);
     CHECK(svg.find("<metadata>headlight-session:") != std::string::npos);
-    keep("export_dialog");
   }
 
   TEST_CASE("a figure that is opened brings its text back, and is no place to save to") {

@@ -32,14 +32,13 @@ using shell::Key;
 namespace {
 
 /// The first answer of an analysis that is on screen.
-template <typename Found>
-const Found& found_by(const UiDriver& ui, const Analysis& analysis) {
+template <typename Found, typename Question>
+const Found& found_by(const UiDriver& ui) {
   for (const auto& [query, answer] : ui.result().analyses) {
-    const Found* found =
-        query.analysis == &analysis && answer.is_done ? dynamic_cast<const Found*>(answer.result.get()) : nullptr;
-    if (found) return *found;
+    const bool is_it = std::holds_alternative<Question>(query.question) && answer.is_done;
+    if (const Found* found = is_it ? answer.template as<Found>() : nullptr) return *found;
   }
-  throw Error("nothing was found by {}", analysis.id);
+  throw Error("nothing was found");
 }
 
 /// What is told of the number under the pointer, which is there already.
@@ -135,8 +134,8 @@ TEST_SUITE("gpu") {
   TEST_CASE("logits: each bar is asked about, not the last one") {
     UiDriver ui(sentence());
     show(ui, Key::L);
-    const LogitAttribution& parts = found_by<LogitAttribution>(ui, kLogitAttribution);
-    const LogitSources& sources = found_by<LogitSources>(ui, kLogitSources);
+    const LogitAttribution& parts = found_by<LogitAttribution, LogitQuestion>(ui);
+    const LogitSources& sources = found_by<LogitSources, LogitSourcesQuestion>(ui);
     CHECK(has_number(told(ui, "logits.part.0"), parts.embedding));
     CHECK(has_number(told(ui, "logits.part.2"), parts.layers[0].mlp));
     CHECK(has_number(told(ui, "logits.head.1.2"), parts.layers[1].heads[2]));
@@ -162,7 +161,7 @@ TEST_SUITE("gpu") {
       return std::pair(text, edge->share);
     };
     {
-      const TokenFlowFound& found = found_by<TokenFlowFound>(ui, kFlowRoutes);
+      const TokenFlowFound& found = found_by<TokenFlowFound, FlowQuestion>(ui);
       const auto [text, share] =
           told_of_edge(attribution::routes(found.shares, found.start, 0.05), "share of an information-flow route");
       CHECK(has_number(text, share));
@@ -175,11 +174,11 @@ TEST_SUITE("gpu") {
     ui.click("flow.method.1");
     {
       const auto [text, share] =
-          told_of_edge(found_by<TokenFlowFound>(ui, kAttentionRollout).edges, "part of attention rollout in one layer");
+          told_of_edge(found_by<TokenFlowFound, FlowQuestion>(ui).edges, "part of attention rollout in one layer");
       CHECK(has_number(text, share));
     }
     ui.click("flow.method.2");
-    const TokenFlowFound& flow = found_by<TokenFlowFound>(ui, kAttentionFlow);
+    const TokenFlowFound& flow = found_by<TokenFlowFound, FlowQuestion>(ui);
     const auto [text, share] = told_of_edge(flow.edges, "part of attention flow in one layer");
     CHECK(has_number(text, share));
     ui.move_to("flow.summary");
@@ -198,8 +197,8 @@ TEST_SUITE("gpu") {
       const KnockoutMeasure chosen = ui.state().what_if.measure;
       const Analysed* answer = nullptr;
       for (const auto& [query, each] : ui.result().analyses) {
-        const bool is_loss = query.options[0] == static_cast<std::uint32_t>(KnockoutMeasure::Loss);
-        if (query.analysis == &kHeadKnockouts && is_loss == (chosen == KnockoutMeasure::Loss)) answer = &each;
+        const auto* asked = std::get_if<KnockoutsQuestion>(&query.question);
+        if (asked && asked->measures_loss == (chosen == KnockoutMeasure::Loss)) answer = &each;
       }
       REQUIRE(answer);
       const HeadKnockouts* found = answer->as<HeadKnockouts>();
@@ -225,7 +224,7 @@ TEST_SUITE("gpu") {
     ui.fill_in("text.edit", "the mat sat on the cat");
     ui.press(Key::A);
     {
-      const PatchEffects& found = found_by<PatchEffects>(ui, kActivationPatching);
+      const PatchEffects& found = found_by<PatchEffects, PatchingQuestion>(ui);
       const std::string cell = told(ui, "patching.cell.1.3");
       CHECK(cell.starts_with("effect of a patch = "));
       CHECK(has_number(cell, found.recovery_at(1, 3, PatchMeasure::Logit).value()));
@@ -234,7 +233,7 @@ TEST_SUITE("gpu") {
       CHECK(has_number(told(ui, "patching.row.0"), strongest_patches(found, PatchMeasure::Logit, 1).front().recovery));
     }
     ui.click("patching.map.3");
-    const PatchEffects& heads = found_by<PatchEffects>(ui, kActivationPatching);
+    const PatchEffects& heads = found_by<PatchEffects, PatchingQuestion>(ui);
     const std::string head = told(ui, "patching.head.0.4");
     CHECK(has_number(head, heads.recovery_at(0, 4, PatchMeasure::Logit).value()));
     CHECK(says(head, "\nchanged: output of head 4\nat: all tokens\n"));
@@ -242,7 +241,7 @@ TEST_SUITE("gpu") {
     ui.click("patching.input.0");  // else paths of the heads and inputs that were tried are known, too
     const std::string path = told(ui, "patching.head.0.1");
     CHECK(path.starts_with("effect of a path between heads = "));
-    CHECK(has_number(path, found_by<PatchEffects>(ui, kPathPatching).recovery_at(0, 1, PatchMeasure::Logit).value()));
+    CHECK(has_number(path, found_by<PatchEffects, PathQuestion>(ui).recovery_at(0, 1, PatchMeasure::Logit).value()));
   }
 
   TEST_CASE("heads: from this to that, and by a pattern") {
@@ -254,7 +253,8 @@ TEST_SUITE("gpu") {
       UiDriver ui(state);
       show(ui, Key::Digit7);
       const bool is_pattern = mode == HeadsMode::Pattern;
-      const HeadRanking& found = found_by<HeadRanking>(ui, is_pattern ? kPatternRanking : kFromTo);
+      const HeadRanking& found =
+          is_pattern ? found_by<HeadRanking, PatternQuestion>(ui) : found_by<HeadRanking, FromToQuestion>(ui);
       const double mass = found.match({.block = encoder_block(1), .head = 2}).value().mass;
       const std::string name = is_pattern ? "heads.match" : "heads.from_to";
       CHECK(has_number(told(ui, name + ".encoder.1.2"), mass));
@@ -270,7 +270,7 @@ TEST_SUITE("gpu") {
     state.heads.groups_similar = false;
     UiDriver ui(state);
     show(ui, Key::Digit7);
-    const HeadSimilarity& alike = found_by<HeadSimilarity>(ui, kHeadSimilarity);
+    const HeadSimilarity& alike = found_by<HeadSimilarity, SimilarityQuestion>(ui);
     const view::Rect map = ui.rect("heads.similar.map");
     ui.feed({shell::MouseMove{map.origin + map.size * glm::vec2(5.5F / 12.0F, 2.5F / 12.0F)}});
     const std::string pair = told_here(ui);
@@ -284,13 +284,13 @@ TEST_SUITE("gpu") {
     state.heads.mode = HeadsMode::Composition;
     UiDriver ui(state);
     show(ui, Key::Digit7);
-    const HeadCompositions& composed = found_by<HeadCompositions>(ui, kHeadCompositions);
+    const HeadCompositions& composed = found_by<HeadCompositions, CompositionQuestion>(ui);
     const auto& other = composed.heads.front();
     const std::string score = told(ui, fmt::format("heads.composed.encoder.{}.{}", other.block.layer.value, other.head));
     CHECK(has_number(score, other.scores[0].value()));
     CHECK(says(score, "weight W_Q: "));
     ui.click("heads.circuit.3");
-    const OvCopying& copying = found_by<OvCopying>(ui, kOvCopying);
+    const OvCopying& copying = found_by<OvCopying, OvCopyingQuestion>(ui);
     const std::string copied = told(ui, "heads.composed.encoder.1.3");
     CHECK(has_number(copied, copying.heads.at({.block = encoder_block(1), .head = 3}).value()));
   }

@@ -88,12 +88,6 @@ bool is_reached(const std::string& name, const std::vector<std::string>& stops) 
       stops, [&](const std::string& stop) { return stop == name || (list != name && list_of(stop) == list); });
 }
 
-/// Writes a PNG to look at into $HEADLIGHT_TEST_OUT, if that is set.
-void keep(UiDriver& ui, const std::string& name) {
-  const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
-  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
-}
-
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -123,7 +117,6 @@ TEST_SUITE("gpu") {
       const bool is_disabled = name == "mask.reset";  // there is nothing to reset
       CHECK((is_disabled || is_reached(name, stops)));
     }
-    keep(ui, "keyboard-first");
   }
 
   TEST_CASE("Space switches the causal mask, Shift+Tab goes back, and Esc gives the arrows back to the map") {
@@ -159,7 +152,6 @@ TEST_SUITE("gpu") {
     CHECK(is_at(ui, "head.range.0"));
     ui.press(Key::Down);
     CHECK(is_at(ui, "head.range.1"));
-    keep(ui, "keyboard-list");
     ui.press(Key::Enter);
     CHECK_FALSE(ui.sees("head.range.0"));
     CHECK(is_at(ui, "head.range"));
@@ -194,7 +186,6 @@ TEST_SUITE("gpu") {
     CHECK(is_at(ui, "mask.window"));
     walk_to(ui, "tab.head");
     ui.press(Key::Right);
-    keep(ui, "keyboard-tab");
     ui.press(Key::Enter);
     CHECK(ui.state().view.tab != State{}.view.tab);
     CHECK(ui.state().selection == selected);
@@ -206,7 +197,6 @@ TEST_SUITE("gpu") {
     CHECK(ui.ui().is_typing());
     ui.type(" four");
     CHECK(ui.state().text() == "one two three four");
-    keep(ui, "keyboard-text");
     ui.press(Key::Tab);
     CHECK_FALSE(ui.ui().is_typing());
     CHECK(has_outline(ui));
@@ -237,7 +227,6 @@ TEST_SUITE("gpu") {
     }
     CHECK(std::ranges::find(stops, "export.close") != stops.end());
     CHECK(std::ranges::find(stops, "export.start") != stops.end());
-    keep(ui, "keyboard-dialog");
     walk_to(ui, "export.close");
     ui.press(Key::Enter);
     CHECK_FALSE(ui.window().export_dialog().is_open());
@@ -281,7 +270,6 @@ TEST_SUITE("gpu") {
     ui.press(Key::Right);
     ui.press(Key::Down);
     CHECK(is_at(ui, "grid.encoder.0.3"));  // below the second of a line of two
-    keep(ui, "keyboard-grid");
     ui.press(Key::Enter);
     CHECK(ui.state().selection.head == 3);
     CHECK(ui.ui().keyboard().is_active());
@@ -343,7 +331,6 @@ TEST_SUITE("gpu") {
     walk_to(ui, "heads.row.0.0");
     ui.press(Key::Left);
     REQUIRE(is_at(ui, "heads.pin.0.0"));
-    keep(ui, "keyboard-pin");
     ui.press(Key::Space);
     CHECK(ui.state().heads.pinned.size() == 1);
     ui.press(Key::Right);
@@ -364,7 +351,6 @@ TEST_SUITE("gpu") {
       const std::uint64_t before = ui.ui().pixels_drawn();
       ui.press(Key::Tab);
       CHECK(ui.ui().pixels_drawn() > before);
-      keep(ui, std::string("keyboard-theme-") + std::to_string(static_cast<int>(theme)));
     }
   }
 }

@@ -2,10 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
@@ -14,12 +11,8 @@
 
 #include <fmt/format.h>
 
-#include "app/lessons/printed_numbers.h"
 #include "app/quantities/evaluation.h"
 #include "app/ui_driver.h"
-#include "core/atomic_file.h"
-#include "export/pixels_png.h"
-#include "support/temporary_directory.h"
 
 namespace viewer_lessons_test {
 
@@ -286,124 +279,6 @@ TEST_SUITE("gpu") {
     CHECK(matrices > 5);
   }
 
-  TEST_CASE("what a card asks isn't shown before it is answered, and then with the reason") {
-    UiDriver ui;
-    start(ui, "3-notebook-001");
-    ui.press(Key::Period, kControl);
-    REQUIRE(ui.window().lessons().card().conceals);
-    CHECK_FALSE(ui.sees("lesson.numbers.agree"));
-    CHECK_FALSE(ui.sees("grid.encoder.0.0"));
-    ui.feed({shell::MouseMove{ui.rect("head.map").center()}});
-    ui.wait(2.0);
-    ui.settle();
-    CHECK_FALSE(ui.sees("tooltip"));
-    ui.fill_in("lesson.number.0", "0,5");
-    ui.click("lesson.check.0");
-    CHECK(ui.sees("lesson.hint"));
-    ui.fill_in("lesson.number.0", "half");
-    ui.click("lesson.check.0");  // no number: the answer stays
-    CHECK(ui.sees("lesson.hint"));
-    ui.fill_in("lesson.number.0", " 1 ");
-    ui.click("lesson.check.0");
-    CHECK(ui.sees("lesson.task.done"));
-    CHECK(ui.sees("lesson.numbers.agree"));
-    CHECK(ui.sees("grid.encoder.0.0"));
-  }
-
-  TEST_CASE("a lesson's file: opened by path or dropped, read again when it changes, in its languages, with notes") {
-    const TemporaryDirectory folder;
-    const std::filesystem::path path = folder.path() / "mine.json";
-    const std::string before = R"({"headlight_lesson": 1, "title": "\u6CE8\u610F", "summary": "S", "minutes": 1, "cards": [
-      {"title": "\u6CE8\u610F\u529B", "text": ["**Bold** and $QK^T$, \u4E00\u4E8C\u4E09."], "opens": {"preset": "notebook-003"},
-       "notes": "Ask the class.", "de": {"title": "Karte"}},
-      {"title": "Two", "text": ["b"], "task": "T", "control": "mask.nothing",
-       "done": [{"loss": {}, "at_most": 1}]}]})";
-    std::ofstream(path) << before;
-    UiDriver ui;
-    std::string notes;
-    ui.window().on_notes([&](const std::string& text) { notes += text; });
-    ui.window().open_files({path.string()});
-    ui.settle();
-    REQUIRE_MESSAGE(ui.window().lessons().lesson(), ui.window().notice().text);
-    CHECK(ui.window().notice().text == "");
-    CHECK(notes.find("Ask the class.") != std::string::npos);
-    CHECK(notes.find("1 of 2") != std::string::npos);
-    ui.click("lesson.language.de");
-    ui.settle();
-    CHECK(ui.window().lessons().card().title == "Karte");
-    ui.click("lesson.language.en");
-    ui.settle();
-    std::string after = before;
-    after.replace(after.find("Bold"), 4, "Fett");
-    std::ofstream(path) << after;
-    std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(2));
-    ui.wait(1.0);
-    ui.settle();
-    CHECK(ui.window().lessons().card().paragraphs.front().starts_with("**Fett**"));
-    ui.press(Key::Period, kControl);
-    CHECK(ui.window().notice().text.find("mask.nothing") != std::string::npos);
-    std::ofstream(path) << "{";
-    std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(4));
-    ui.wait(1.0);
-    ui.settle();
-    CHECK(ui.window().notice().text.find("mine.json") != std::string::npos);
-    CHECK(ui.window().lessons().card().title == "Two");
-    std::ofstream(folder.path() / "bad.json") << R"({"headlight_lesson": 1})";
-    ui.window().open_files({(folder.path() / "bad.json").string()});
-    ui.settle();
-    CHECK(ui.window().notice().text.find("bad.json: title: expected a text") != std::string::npos);
-  }
-
-  TEST_CASE("a card shows the image beside its lesson's file: its colours, in the sidebar's width, with its proportions") {
-    const TemporaryDirectory folder;
-    constexpr std::uint32_t kLeft = 0xFF3020E0U, kRight = 0xFF20C040U;
-    exporting::Pixels pixels{.width = 1000, .height = 300, .rgba = {}};
-    for (std::uint32_t i = 0; i < pixels.width * pixels.height; ++i) {
-      pixels.rgba.push_back(i % pixels.width < pixels.width / 2 ? kLeft : kRight);
-    }
-    write_file_atomically(folder.path() / "halves.png", exporting::encode_png(pixels));
-    const std::filesystem::path path = folder.path() / "mine.json";
-    std::ofstream(path) << R"({"headlight_lesson": 1, "title": "T", "summary": "S", "minutes": 1, "cards": [
-      {"title": "One", "text": ["a"], "image": "halves.png"}, {"title": "Two", "text": ["b"]}]})";
-    UiDriver ui;
-    ui.window().open_files({path.string()});
-    ui.settle();
-    REQUIRE_MESSAGE(ui.sees("lesson.image"), ui.window().notice().text);
-    const view::Rect image = ui.rect("lesson.image");
-    CHECK(image.origin.x + image.size.x <= ui.window().center().origin.x);
-    CHECK(image.size.x > 150.0F);
-    CHECK(std::abs(image.size.y - 4.0F - image.size.x * 0.3F) <= 1.0F);  // a gap of 4 below it
-    const shell::PixelImage screen = ui.ui().read_pixels();
-    const auto color_at = [&](float across) {
-      return screen.at(static_cast<std::uint32_t>(image.origin.x + image.size.x * across),
-                       static_cast<std::uint32_t>(image.origin.y + image.size.y * 0.5F));
-    };
-    CHECK(color_at(0.25F) == kLeft);
-    CHECK(color_at(0.75F) == kRight);
-    ui.press(Key::Period, kControl);
-    CHECK_FALSE(ui.sees("lesson.image"));
-  }
-
-  TEST_CASE("a printed number that is wrong in the file isn't blamed on the model, its mask or its text") {
-    const TemporaryDirectory folder;
-    const std::filesystem::path path = folder.path() / "mine.json";
-    std::ofstream(path) << R"({"headlight_lesson": 1, "title": "T", "summary": "S", "minutes": 1, "cards": [
-      {"title": "One", "text": ["a"], "opens": {"preset": "notebook-003"},
-       "numbers": {"source": "s", "quantity": "weights", "row": 1, "values": [[0.39, 0.71]], "decimals": 2}}]})";
-    UiDriver ui;
-    ui.window().open_files({path.string()});
-    ui.settle();
-    REQUIRE(ui.sees("lesson.numbers.differ"));
-    const PrintedNumbers& numbers = *ui.window().lessons().card().numbers;
-    CHECK(ui.window().lessons().computes_card(ui.state()));
-    const attention::Tile& tile = *ui.result().tile(numbers.query);
-    CHECK(verdict_of(numbers, tile.values, true) ==
-          "Row 1, column 1: printed is 0.71, computed is 0.61. The run is the card's, so the printed number is of something "
-          "else.");
-    ui.press(Key::C);
-    CHECK_FALSE(ui.window().lessons().computes_card(ui.state()));
-  }
-
   TEST_CASE("a presentation keeps the card, which folds, and has a larger map than the window") {
     UiDriver ui;
     ui.resize(1280, 720);
@@ -480,65 +355,6 @@ TEST_SUITE("gpu") {
     ui.press(Key::Period, kControl);
     CHECK(weight(ui, 5, 16) > 0.4F);
     CHECK(weight(ui, 5, 6) > 0.3F);
-  }
-
-  TEST_CASE("whether printed numbers agree is said above their tables, and seen without scrolling") {
-    UiDriver ui;
-    start(ui, "4-notebook-002");
-    while (!ui.window().lessons().card().numbers) ui.press(Key::Period, kControl);
-    ui.resize(1280, 800);
-    ui.frames_until([&] { return ui.sees("lesson.numbers.agree"); });
-    REQUIRE(ui.sees("lesson.numbers.agree"));
-    CHECK(ui.rect("lesson.numbers.agree").end().y < ui.rect("lesson.next").origin.y);
-  }
-
-  TEST_CASE("a card with a wide table comes to rest in a sidebar of every width") {
-    // A table that fits only without a scroll bar, which only the table needs, must not come and go.
-    UiDriver ui;
-    start(ui, "3-notebook-001");
-    for (int i = 0; i < 4; ++i) ui.press(Key::Period, kControl);
-    REQUIRE(ui.window().lessons().card().numbers);
-    REQUIRE(ui.window().lessons().card().numbers->query.columns == 8);
-    for (const std::uint32_t height : {1000U, 800U, 640U}) {
-      ui.resize(1600, height);
-      for (float width = 300.0F; width < 400.0F; width += 4.0F) {
-        CAPTURE(height);
-        CAPTURE(width);
-        const float from = ui.rect("splitter.sidebar").center().x;
-        ui.ui().feed(shell::drag({from, 400.0F}, {width, 400.0F}));
-        REQUIRE_NOTHROW(ui.settle());
-        CHECK(ui.window().settings().panes.sidebar == width);
-      }
-    }
-  }
-
-  TEST_CASE("a lesson can be skipped through, gone back in, opened again, left and found where it was left") {
-    UiDriver ui;
-    const State before = ui.state();
-    start(ui, "5-notebook-003");
-    CHECK(notebook_name(ui.state().source) == "notebook-003");
-    CHECK(ui.sees("lesson.numbers.agree"));
-    ui.press(Key::C);  // the printed numbers are another mask's
-    CHECK(ui.sees("lesson.numbers.differ"));
-    ui.click("lesson.again");
-    CHECK(ui.sees("lesson.numbers.agree"));
-    ui.press(Key::Period, kControl);
-    CHECK(ui.window().lessons().card_index() == 1);
-    CHECK_FALSE(ui.sees("lesson.task.done"));
-    ui.press(Key::Comma, kControl);
-    CHECK(ui.window().lessons().card_index() == 0);
-    ui.press(Key::Period, kControl);
-    ui.click("lesson.close");
-    CHECK_FALSE(ui.sees("lesson.next"));
-    ui.press(Key::F4);
-    ui.click("lesson.start.5-notebook-003");
-    CHECK(ui.window().lessons().card_index() == 1);
-    ui.click("lesson.restart");
-    CHECK(ui.window().lessons().card_index() == 0);
-    ui.click("lesson.back");
-    CHECK(ui.window().lessons().lesson() == nullptr);
-    while (ui.window().undo().can_undo()) ui.press(Key::Z, kControl);
-    CHECK(ui.state() == before);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/ui_driver.h"
+#include "support/sanitizers.h"
 
 namespace viewer_lines_test {
 
@@ -172,7 +173,9 @@ TEST_SUITE("gpu") {
       least_ms = std::min(least_ms, ui.window().build_cpu_ms());
     }
     MESSAGE("a frame's processor time: ", least_ms, " ms");
-    CHECK(least_ms < 16.0);  // observed: 1.5
+#if defined(NDEBUG) && !HEADLIGHT_HAS_ADDRESS_SANITIZER
+    CHECK(least_ms < 5.0);  // observed: 1.5, 2.4 on a busy machine
+#endif
   }
 
   TEST_CASE("lines: only the visible rows of a long text are asked for") {

@@ -31,9 +31,10 @@ namespace {
 bool is_chosen(const State& state) { return state.patching.receiver.layer != kLastLayer; }
 
 /// What the view shows; null: nothing yet.
-const PatchEffects* effects(const UiDriver& ui, const Analysis& analysis = kActivationPatching) {
+template <typename Question = PatchingQuestion>
+const PatchEffects* effects(const UiDriver& ui) {
   for (const auto& [query, answer] : ui.result().analyses) {
-    if (query.analysis == &analysis && answer.is_done) return answer.as<PatchEffects>();
+    if (std::holds_alternative<Question>(query.question) && answer.is_done) return answer.template as<PatchEffects>();
   }
   return nullptr;
 }
@@ -212,8 +213,9 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(is_chosen(ui.state()));  // found, and so found again in another text
     const PatchEffects* heads = nullptr;
     for (const auto& [query, answer] : ui.result().analyses) {
-      const bool is_map = query.analysis == &kActivationPatching && query.tokens == std::array<std::uint32_t, 2>{906, 642};
-      if (is_map && query.options[0] == static_cast<std::uint32_t>(PatchMap::Heads)) heads = answer.as<PatchEffects>();
+      const auto* map = std::get_if<PatchingQuestion>(&query.question);
+      const bool is_of_tokens = map && map->measured.token == 906 && map->measured.other == 642U;
+      if (is_of_tokens && map->map == PatchMap::Heads) heads = answer.as<PatchEffects>();
     }
     REQUIRE(heads);
     // Of the heads after the first layer the one that carries most by itself; by its values: its queries, by which paths
@@ -223,11 +225,12 @@ TEST_SUITE("gpu") {
     CHECK(heads->layers[alone[0].row] == 1);
     double largest = 0.0, of_queries = 0.0;
     for (const auto& [query, answer] : ui.result().analyses) {
-      if (query.analysis != &kPathPatching || !answer.is_done) continue;
-      CHECK(query.head == alone[0].column);
+      const auto* path = std::get_if<PathQuestion>(&query.question);
+      if (!path || !answer.is_done) continue;
+      CHECK(path->receiver.head == alone[0].column);
       const double size = std::abs(strongest_patches(*answer.as<PatchEffects>(), PatchMeasure::Logit, 1)[0].recovery);
       largest = std::max(largest, size);
-      if (query.options[0] == static_cast<std::uint32_t>(PathInput::Query)) of_queries = size;
+      if (path->input == PathInput::Query) of_queries = size;
     }
     CHECK(largest > 0.08);  // 0.0904
     CHECK(of_queries < 0.005);
@@ -276,21 +279,21 @@ TEST_SUITE("gpu") {
     check_tips(ui);
     ui.click("patching.input.0");  // takes the head that was found
     CHECK(ui.state().patching.receiver.layer == 1);
-    REQUIRE(effects(ui, kPathPatching));
-    CHECK(effects(ui, kPathPatching)->is_complete());
-    CHECK(effects(ui, kPathPatching)->layers == std::vector<std::uint32_t>{0});
-    const double past = effects(ui, kPathPatching)->at(0, 2)->logit;
+    REQUIRE(effects<PathQuestion>(ui));
+    CHECK(effects<PathQuestion>(ui)->is_complete());
+    CHECK(effects<PathQuestion>(ui)->layers == std::vector<std::uint32_t>{0});
+    const double past = effects<PathQuestion>(ui)->at(0, 2)->logit;
     ui.wait(5.0);
     ui.click("patching.mlps.0");
     CHECK_FALSE(ui.state().patching.receiver.recomputes_mlps);
-    REQUIRE(effects(ui, kPathPatching));
-    CHECK(effects(ui, kPathPatching)->at(0, 2)->logit != past);
+    REQUIRE(effects<PathQuestion>(ui));
+    CHECK(effects<PathQuestion>(ui)->at(0, 2)->logit != past);
     CHECK(ui.window().undo().undo_label() == "Choose whether paths lead through MLPs");
     for (const char* choice : {"patching.input.1", "patching.input.2", "patching.into.1", "patching.measure.2"}) {
       CAPTURE(choice);
       ui.click(choice);
-      REQUIRE(effects(ui, kPathPatching));
-      CHECK(effects(ui, kPathPatching)->is_complete());
+      REQUIRE(effects<PathQuestion>(ui));
+      CHECK(effects<PathQuestion>(ui)->is_complete());
     }
     CHECK(ui.state().patching.receiver.input == PathInput::Value);
     // The receiver: the one that was found, the one behind it, the selected one, and one that nothing comes before.

@@ -32,6 +32,13 @@ std::optional<std::vector<std::string>> names_of_rows(UiDriver& ui, State state)
   return written_tokens(frame, state.selection.block.kind);
 }
 
+/// From the palette, as where the Generate button isn't on screen; draws no frame after it.
+void generate(UiDriver& ui) {
+  ui.press(Key::P, kControl);
+  ui.type("Generate");
+  ui.ui().feed(shell::tap(Key::Enter));
+}
+
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -153,6 +160,42 @@ TEST_SUITE("gpu") {
     const inference::Candidate& best = prediction->candidates.front();
     const inference::Distribution now = inference::distribution(*prediction->logits, {});
     CHECK(now.chances[best.id] == doctest::Approx(std::exp(double{best.logit}) / sum).epsilon(1e-6));
+  }
+
+  TEST_CASE("the row of a generated token comes into the map of Head, as fast as is chosen there") {
+    State state = predictions_of("the cat");
+    state.generation.tokens = 1;
+    UiDriver ui(state);
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::Digit1);  // Head
+    CHECK_FALSE(ui.sees("head.speed"));
+    const auto frames_of_a_row = [&] {
+      const std::string before = ui.state().text();
+      generate(ui);
+      REQUIRE(ui.frames_until([&] { return ui.sees("head.new_row"); }));
+      int frames = 0;
+      ui.frames_until([&] { return ++frames, !ui.sees("head.new_row"); });
+      ui.settle();
+      CHECK(ui.state().text() != before);
+      return frames;
+    };
+    const int usual = frames_of_a_row();
+    REQUIRE(ui.sees("head.speed"));
+    ui.click("head.speed");
+    ui.click("head.speed.4");
+    CHECK(ui.state().block.speed == 4.0F);
+    CHECK(frames_of_a_row() < usual / 2);
+    ui.click("head.speed");
+    ui.click("head.speed.still");
+    CHECK(ui.state().block.reduces_motion);
+    generate(ui);
+    CHECK_FALSE(ui.frames_until([&] { return ui.sees("head.new_row"); }));
+    // The same choice is beside the button that generates.
+    ui.click("tab.predictions");
+    ui.click("generate.speed");
+    ui.click("generate.speed.2");
+    CHECK(ui.state().block.speed == 2.0F);
+    CHECK_FALSE(ui.state().block.reduces_motion);
   }
 }
 

@@ -21,6 +21,15 @@ State notebook_state(const std::string& name) {
   return state;
 }
 
+/// Opens the field over a cell of a matrix of Steps, of `rows` by `columns`.
+void open_cell(UiDriver& ui, const std::string& matrix, glm::uvec2 cell, glm::uvec2 size) {
+  const glm::vec2 at = (glm::vec2(cell) + 0.5F) / glm::vec2(size);
+  ui.wait(2.0);
+  ui.click_within("steps." + matrix, at.x, at.y);
+  ui.click_within("steps." + matrix, at.x, at.y);
+  REQUIRE(ui.sees("steps.typed"));
+}
+
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -81,6 +90,70 @@ TEST_SUITE("gpu") {
     ui.click("model.own_numbers");
     ui.settle();
     CHECK_FALSE(ui.sees("lesson.numbers.changed"));
+  }
+
+  TEST_CASE("a cell of a notebook's matrix is typed in Steps: a double click, Enter, Esc, undo") {
+    State state = notebook_state("notebook-003");
+    state.view.tab = "steps";
+    UiDriver ui(state);
+    ui.resize(1600, 1800);
+    open_cell(ui, "v", {1, 2}, {4, 6});
+    ui.press(Key::A, kControl);
+    ui.type("7.5");
+    ui.press(Key::Enter);
+    ui.settle();
+    CHECK_FALSE(ui.sees("steps.typed"));
+    CHECK(model_changes(ui.state()) == "V[2,1] typed");
+    CHECK(ui.result().input->qkv->value.values[9] == 7.5F);
+    open_cell(ui, "v", {0, 0}, {4, 6});
+    ui.press(Key::A, kControl);
+    ui.type("3");
+    ui.press(Key::Escape);
+    ui.settle();
+    CHECK_FALSE(ui.sees("steps.typed"));
+    CHECK(model_changes(ui.state()) == "V[2,1] typed");
+    // What is no number is refused, and stays to be mended.
+    open_cell(ui, "q", {3, 5}, {4, 6});
+    ui.press(Key::A, kControl);
+    ui.type("x");
+    ui.press(Key::Enter);
+    ui.settle();
+    CHECK(ui.sees("steps.typed"));
+    ui.press(Key::A, kControl);
+    ui.type("-1");
+    ui.press(Key::Enter);
+    ui.settle();
+    CHECK(model_changes(ui.state()) == "Q[5,3] typed \u00B7 V[2,1] typed");
+    ui.press(Key::Z, kControl);
+    CHECK(model_changes(ui.state()) == "V[2,1] typed");
+    ui.press(Key::Z, kControl);
+    CHECK(model_changes(ui.state()).empty());
+    // What is computed has no field.
+    ui.wait(2.0);
+    ui.click("steps.scores");
+    ui.click("steps.scores");
+    CHECK_FALSE(ui.sees("steps.typed"));
+  }
+
+  TEST_CASE("weights typed in Steps are those of the head on screen, in PyTorch's order") {
+    State state = notebook_state("notebook-001");
+    state.view.tab = "steps";
+    state.selection.head = 2;
+    UiDriver ui(state);
+    ui.resize(1600, 2400);
+    open_cell(ui, "w_k", {1, 3}, {2, 8});  // row 3, column 1 of head 2, whose columns begin at 4
+    ui.press(Key::A, kControl);
+    ui.type("0.25");
+    ui.press(Key::Enter);
+    ui.settle();
+    CHECK(model_changes(ui.state()) == "W_K[5,3] typed");
+    open_cell(ui, "x", {6, 1}, {8, 5});
+    ui.press(Key::A, kControl);
+    ui.type("2");
+    ui.press(Key::Enter);
+    ui.settle();
+    CHECK(model_changes(ui.state()) == "W_K[5,3] typed \u00B7 X[0,1,6] typed");
+    CHECK(ui.result().error.empty());
   }
 
   TEST_CASE("the PyTorch program of what is on screen goes to the clipboard") {

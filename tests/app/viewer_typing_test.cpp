@@ -22,12 +22,6 @@ State with_text(const std::string& text) {
   return state;
 }
 
-/// Writes a PNG to look at into $HEADLIGHT_TEST_OUT, if that is set.
-void keep(UiDriver& ui, const std::string& name) {
-  const char* folder = std::getenv("HEADLIGHT_TEST_OUT");
-  if (folder != nullptr) write_png(std::filesystem::path(folder) / (name + ".png"), ui.ui().read_pixels());
-}
-
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -43,7 +37,6 @@ TEST_SUITE("gpu") {
       CHECK_FALSE(ui.window().undo().can_undo());
       CHECK_FALSE(ui.window().is_painting());
       REQUIRE(ui.sees("typed.add"));
-      keep(ui, "typed-offer");
       ui.press(Key::Enter);
       CHECK(ui.state().text() == "one two three the dog sat on top of a pink couch 27");
       CHECK_FALSE(ui.sees("typed.add"));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The real program in a real window: types, presses keys, looks at the picture, closes, and reads what it remembered.
 # Where openbox is installed, it runs under that window manager: moved, resized, and with files dropped on it.
-# Usage: window_test.sh PATH-OF-HEADLIGHT [PATH-OF-DROP_ON_WINDOW]. Exits with 77 (skipped) where Xvfb or xdotool is missing.
+# Usage: window_test.sh PATH-OF-HEADLIGHT [PATH-OF-DROP_ON_WINDOW]. Skipped where Xvfb or xdotool is missing.
 set -euo pipefail
 source "$(dirname "$0")/../support/display.sh"
 

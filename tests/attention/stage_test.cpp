@@ -2,24 +2,23 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+#include <string_view>
+
 namespace stage_test {
 
 using namespace headlight;
 using namespace headlight::attention;
 
 TEST_SUITE("cpu") {
-  TEST_CASE("every stage has a name that is read back") {
-    for (std::size_t i = 0; i < kStages; ++i) {
-      const auto stage = static_cast<Stage>(i);
-      REQUIRE(parse_stage(to_string(stage)).has_value());
-      CHECK(parse_stage(to_string(stage)).value() == stage);
-    }
+  TEST_CASE("every stage has a name of its own") {
+    std::set<std::string_view> names;
+    for (std::size_t i = 0; i < kStages; ++i) names.insert(to_string(static_cast<Stage>(i)));
+    CHECK(names.size() == kStages);
+    CHECK(!names.contains(""));
     CHECK(to_string(Stage::X) == "x");
     CHECK(to_string(Stage::Weights) == "weights");
     CHECK(to_string(Stage::Output) == "output");
-    CHECK(parse_stage("wieghts").error() ==
-          "unknown stage 'wieghts': choose from residual, x, q, k, v, scores, scaled, masked, weights, heads, merged, "
-          "output, attention_sum, attended, ffn_input, ffn_gate, ffn_hidden, ffn_active, ffn_output, ffn_sum, next");
   }
 
   TEST_CASE("maps are the four between query and key") {

@@ -6,10 +6,9 @@
 
 #include "capture/capture_file.h"
 #include "capture/captures.h"
-#include "capture/image_file.h"
 #include "core/error.h"
-#include "export/canvas.h"
-#include "export/pixels_png.h"
+#include "files/image_file.h"
+#include "files/pixels.h"
 #include "support/error_message.h"
 #include "support/golden.h"
 
@@ -17,6 +16,7 @@ namespace captured_images_test {
 
 using namespace headlight;
 using namespace headlight::capture;
+using namespace headlight::files;
 using namespace headlight::test;
 
 namespace {
@@ -24,7 +24,7 @@ namespace {
 /// Rows and columns as a member of metadata has them.
 constexpr std::string_view kGrid = R"("patches":"[2, 3]")";
 
-exporting::Pixels flat(std::uint32_t width, std::uint32_t height, std::uint32_t rgba = 0xFF10'2030U) {
+files::Pixels flat(std::uint32_t width, std::uint32_t height, std::uint32_t rgba = 0xFF10'2030U) {
   return {.width = width, .height = height, .rgba = std::vector(std::size_t{width} * height, rgba)};
 }
 
@@ -48,7 +48,7 @@ std::string note_of(const std::vector<MadeTensor>& tensors, std::string_view met
 
 /// The largest difference of a channel from what Pillow decodes.
 double worst_channel(const std::string& name) {
-  const exporting::Pixels image = read_image_file(golden_capture(name));
+  const files::Pixels image = read_image_file(golden_capture(name));
   const auto expected = golden("captures/vision_expected.json").at("images").at(name).get<std::vector<int>>();
   REQUIRE(expected.size() == image.rgba.size() * 3);
   int worst = 0;
@@ -196,7 +196,7 @@ TEST_SUITE("cpu") {
       CHECK(refused(folder.path(), signature + size + pixels + chunk("IEND", ""))
                 .find("is no usable PNG file: its pixels are missing or damaged; save it again") != std::string::npos);
     }
-    const std::string whole = exporting::encode_png(flat(40, 30));
+    const std::string whole = files::encode_png(flat(40, 30));
     CHECK(refused(folder.path(), whole.substr(0, whole.size() / 2)).find("is no usable PNG file") != std::string::npos);
     std::string damaged = whole;
     damaged[damaged.size() - 20] = static_cast<char>(damaged[damaged.size() - 20] ^ 0x55);
@@ -209,18 +209,18 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a large image becomes the mean of its squares") {
-    exporting::Pixels image = flat(5, 3, 0xFF00'0000U);
+    files::Pixels image = flat(5, 3, 0xFF00'0000U);
     image.rgba[0] = 0xFF00'00FFU;   // one of the first square's four pixels
     image.rgba[14] = 0xFF64'0000U;  // alone in the last one
-    const exporting::Pixels small = reduced(image, 3);
+    const files::Pixels small = reduced(image, 3);
     CHECK(small.width == 3);
     CHECK(small.height == 2);
     CHECK(small.rgba ==
           std::vector<std::uint32_t>{0xFF00'0040U, 0xFF00'0000U, 0xFF00'0000U, 0xFF00'0000U, 0xFF00'0000U, 0xFF64'0000U});
     CHECK(reduced(image, 5).rgba == image.rgba);
     const TemporaryDirectory folder;
-    write_file_atomically(folder.path() / "large.png", exporting::encode_png(flat(2000, 500)));
-    const exporting::Pixels kept = read_image_file(folder.path() / "large.png");
+    write_file_atomically(folder.path() / "large.png", files::encode_png(flat(2000, 500)));
+    const files::Pixels kept = read_image_file(folder.path() / "large.png");
     CHECK(kept.width == 1000);
     CHECK(kept.rgba == std::vector<std::uint32_t>(std::size_t{1000} * 250, 0xFF10'2030U));
   }

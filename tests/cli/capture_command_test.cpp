@@ -9,10 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "capture/captures.h"
-#include "export/npy.h"
+#include "files/npy.h"
 #include "support/deviation.h"
 #include "support/golden.h"
 #include "support/program.h"
+#include "support/skip.h"
 
 namespace capture_command_test {
 
@@ -40,7 +41,7 @@ TEST_SUITE("gpu") {
     CHECK(outcome.err == "headlight: note: v is left out: it isn't captured\n");
     const nlohmann::json expected = test::golden("captures/queries_expected.json");
     const auto difference = [&](const std::string& stage) {
-      const Tensor tensor = exporting::decode_npy(read_file(fs::path(out) / (stage + ".npy")));
+      const Tensor tensor = files::decode_npy(read_file(fs::path(out) / (stage + ".npy")));
       return test::deviation(tensor.values, test::flatten(expected.at(stage))).max_abs;
     };
     CHECK(difference("weights") < 1e-7);  // 2.7e-8
@@ -148,10 +149,7 @@ TEST_SUITE("gpu") {
     write_file_atomically(file, begin + header);
     std::error_code error;
     fs::resize_file(file, begin.size() + header.size() + kBytes, error);  // without taking the room
-    if (error) {
-      MESSAGE("no file of 10 GB can be made here: ", error.message());
-      return;
-    }
+    if (error) return test::skip("no file of 10 GB can be made here: " + error.message());
     const std::string out = (folder.path() / "out").string();
     const Outcome outcome = run_headlight({"export", "--capture", file.string(), "--queries", "49998-49999", "--keys", "0:3",
                                            "--format", "csv", "--out", out});
@@ -182,7 +180,7 @@ TEST_SUITE("cpu") {
       CHECK(refusal(arguments, 2) ==
             "--capture: its weights are as they were saved; masks and heads are changed in a network (--model)");
     }
-    CHECK(refusal({"view", "--capture", "missing.npz"}, 1).find("missing.npz: it is not a file") != std::string::npos);
+    CHECK(refusal({"view", "--capture", "missing.npz"}, 1).find("missing.npz: No such file or directory") != std::string::npos);
     CHECK(refusal({"view", "--capture", "missing.safetensors"}, 1).find("can't open ") == 0);
     CHECK(refusal({"missing.npz"}, 1) == "missing.npz: there is no such file or folder");
     CHECK(refusal({"view", "--capture", captured("translator.json")}, 1).find("is no capture: it ends in neither") !=

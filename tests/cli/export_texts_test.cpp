@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "export/npy.h"
+#include "files/npy.h"
 #include "model/safetensors.h"
 #include "support/program.h"
 
@@ -25,7 +25,7 @@ struct TextExport {
     write_file_atomically(directory.path() / name, content);
     return (directory.path() / name).string();
   }
-  Tensor npy(const std::string& name) const { return exporting::decode_npy(read_file(out / name)); }
+  Tensor npy(const std::string& name) const { return files::decode_npy(read_file(out / name)); }
 };
 
 const std::vector<std::string> kSmall = {"--d-model", "8", "--heads", "2", "--layers", "1", "--format", "npy"};

@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
-#include "export/npy.h"
+#include "files/npy.h"
 #include "support/golden_model.h"
 #include "support/program.h"
 
@@ -36,7 +36,7 @@ TEST_SUITE("gpu") {
                        "--stages", "weights,logits", "--format", "npy,svg", "--out", first.string()});
     INFO(outcome.err);
     REQUIRE(outcome.status == 0);
-    const Tensor logits = exporting::decode_npy(read_file(first / "logits.npy"));
+    const Tensor logits = files::decode_npy(read_file(first / "logits.npy"));
     const std::size_t vocabulary = logits.shape.back();
     const std::span<const float> last = std::span(logits.values).last(vocabulary);
     double sum = 0.0;

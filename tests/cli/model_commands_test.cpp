@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "export/npy.h"
+#include "files/npy.h"
 #include "inference/notebooks.h"
 #include "support/deviation.h"
 #include "support/golden_model.h"
@@ -53,7 +53,7 @@ struct Exported {
   }
   bool has(const std::string& name) const { return fs::exists(directory.path() / "out" / name); }
   Tensor npy(const std::string& name) const {
-    return exporting::decode_npy(read_file(directory.path() / "out" / (name + ".npy")));
+    return files::decode_npy(read_file(directory.path() / "out" / (name + ".npy")));
   }
   nlohmann::json run_json() const { return nlohmann::json::parse(read_file(directory.path() / "out" / "run.json")); }
 };
@@ -118,7 +118,7 @@ Worst exported_deviation(std::string_view model, const test::GoldenCase& golden,
     flags.insert(flags.end(), {"--padding-side", "left"});
   }
   if (!golden.visible.is_empty()) {
-    write_file_atomically(masks.path() / "visible.npy", exporting::encode_npy(golden.visible));
+    write_file_atomically(masks.path() / "visible.npy", files::encode_npy(golden.visible));
     flags.insert(flags.end(), {"--mask-file", (masks.path() / "visible.npy").string()});
   }
   return deviation(Exported(model, flags), golden);
@@ -397,7 +397,7 @@ TEST_SUITE("gpu") {
           "headlight: warning: " + file +
               ": tensor 'transformer.h.0.attn.c_attn.weight' holds NaN or infinite numbers; the weights are damaged "
               "or badly trained: what follows from them isn't a number\n");
-    const Tensor weights = exporting::decode_npy(read_file(scratch.path() / "out" / "weights.npy"));
+    const Tensor weights = files::decode_npy(read_file(scratch.path() / "out" / "weights.npy"));
     CHECK(std::ranges::count_if(weights.values, [](float weight) { return std::isnan(weight); }) > 0);
 
     const Outcome large = export_with("transformer.h.0.mlp.c_fc.weight", 1e5f, {"--precision", "f16"});

@@ -8,8 +8,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "export/npy.h"
+#include "files/npy.h"
 #include "support/program.h"
+#include "support/skip.h"
 
 namespace page_browser_test {
 
@@ -53,12 +54,10 @@ constexpr const char* kTell = "document.title='TOLD'+JSON.stringify({problems,to
 
 }  // namespace
 
-TEST_SUITE("gpu") {
+// Where there is a browser, which CI doesn't install.
+TEST_SUITE("given") {
   TEST_CASE("a page has no error in a browser, and hovering shows the number that the device computed") {
-    if (!has_browser()) {
-      MESSAGE("chromium isn't installed: the page isn't opened");
-      return;
-    }
+    if (!has_browser()) return test::skip("chromium isn't installed");
     const TemporaryDirectory folder;
     const std::string out = folder.path().string();
     const std::string text = "a </script><script>document.title='out'</script> \"quoted\" & <b>dog</b>";
@@ -66,7 +65,7 @@ TEST_SUITE("gpu") {
                                            "0-2", "--format", "html,npy", "--out", out});
     INFO(outcome.err);
     REQUIRE(outcome.status == 0);
-    const Tensor weights = exporting::decode_npy(read_file(folder.path() / "weights.npy"));
+    const Tensor weights = files::decode_npy(read_file(folder.path() / "weights.npy"));
     const std::uint32_t tokens = weights.axis(3);
     // The middle of every third cell of the last row, in each head; then the keys, views and theme.
     const std::string probe = R"(
@@ -153,10 +152,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("of an image's patches a page shows the image, and thumbnails on the axes and beside the number") {
-    if (!has_browser()) {
-      MESSAGE("chromium isn't installed: the page isn't opened");
-      return;
-    }
+    if (!has_browser()) return test::skip("chromium isn't installed");
     const TemporaryDirectory folder;
     const std::string out = folder.path().string();
     const fs::path capture = fs::path(HEADLIGHT_GOLDEN_DIR) / "captures" / "vision.safetensors";
@@ -164,7 +160,7 @@ TEST_SUITE("gpu") {
         run_headlight({"export", "--capture", capture.string(), "--layer", "1", "--format", "html,npy", "--out", out});
     INFO(outcome.err);
     REQUIRE(outcome.status == 0);
-    const Tensor weights = exporting::decode_npy(read_file(folder.path() / "weights.npy"));
+    const Tensor weights = files::decode_npy(read_file(folder.path() / "weights.npy"));
     // When the image is decoded: the map's axes, the readout, and the image in Text, where the pointer chooses a patch.
     const std::string probe = R"(
       const told = {}, find = (id) => document.getElementById(id);

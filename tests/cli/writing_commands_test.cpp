@@ -4,7 +4,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "export/npy.h"
+#include "files/npy.h"
 #include "inference/decoding.h"
 #include "support/deviation.h"
 #include "support/golden_model.h"
@@ -73,7 +73,7 @@ std::string id_list(const nlohmann::json& tokens) {
 
 /// The same shape, and how far apart the numbers are.
 double difference(const fs::path& left, const fs::path& right) {
-  const Tensor a = exporting::decode_npy(read_file(left)), b = exporting::decode_npy(read_file(right));
+  const Tensor a = files::decode_npy(read_file(left)), b = files::decode_npy(read_file(right));
   REQUIRE(a.shape == b.shape);
   double largest = 0.0;
   for (std::size_t i = 0; i < a.values.size(); ++i) test::widen(largest, a.values[i], b.values[i]);
@@ -225,7 +225,7 @@ TEST_SUITE("gpu") {
       CHECK(alignment["layer"] == 1);
       CHECK(alignment["target"].size() == record["target_tokens"]["ids"][0].size());
       // The map itself says the same: the largest mean of the heads among the source's words, which <eos> follows.
-      const Tensor weights = exporting::decode_npy(read_file(folder / "cross_weights.npy"));
+      const Tensor weights = files::decode_npy(read_file(folder / "cross_weights.npy"));
       const std::uint32_t heads = weights.axis(2), queries = weights.axis(3), keys = weights.axis(4);
       CHECK(alignment["source"].size() == keys);
       for (const nlohmann::json& pair : alignment["alignment"]) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Which device draws a real window: one that can show it on this display; and what the window does after the computer was suspended.
 # Usage: renderer_test.sh PATH-OF-HEADLIGHT FOLDER-OF-THE-PRETENDING-LAYER FOLDER-OF-THE-FAULT-LAYER LIBRARY-THAT-MOVES-THE-CLOCK
-# Exits with 77 (skipped) where Xvfb, xdotool or a driver that can be listed twice is missing.
+# Skipped where Xvfb, xdotool or a driver that can be listed twice is missing.
 set -euo pipefail
 source "$(dirname "$0")/../support/display.sh"
 
@@ -12,8 +12,7 @@ clock=$4
 open_display 1100x800
 manifest=${VK_DRIVER_FILES:-${VK_ICD_FILENAMES:-$(ls /usr/share/vulkan/icd.d/lvp_icd*.json 2>/dev/null | head -n 1)}}
 if [ ! -f "$manifest" ] || ! grep -q '"library_path": *"/' "$manifest"; then
-  echo "skipped: no software driver whose manifest has an absolute path"
-  exit 77
+  skip "no software driver whose manifest has an absolute path"
 fi
 use_layer "$layer" VK_LAYER_HEADLIGHT_pretend
 cp "$manifest" "$folder/first.json"

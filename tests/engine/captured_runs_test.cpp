@@ -6,13 +6,14 @@
 
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/token_flow.h"
-#include "app/quantities/difference.h"
+#include "app/quantities/evaluation.h"
 #include "app/state/comparison.h"
 #include "capture/captured_run.h"
 #include "capture/captures.h"
 #include "core/error.h"
 #include "engine/asked_analysis.h"
 #include "engine/fake_runner.h"
+#include "support/deviation.h"
 
 namespace captured_runs_test {
 
@@ -85,7 +86,7 @@ TEST_SUITE("cpu") {
     for (std::size_t cell = 0; cell < 25; ++cell) {
       double sum = 0.0;
       for (std::uint32_t head = 0; head < 3; ++head) sum += double{numbers_of(path, 1, head)[cell]};
-      worst = std::max(worst, std::abs(sum / 3.0 - double{result.tile(mean)->values[cell]}));
+      test::widen(worst, sum / 3.0, double{result.tile(mean)->values[cell]});
     }
     CHECK(worst < 1e-7);  // 2.0e-8
     REQUIRE(result.tile(coarse));
@@ -122,10 +123,10 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("metrics and rollout are found of a capture; what needs a network is refused in words") {
     CaptureBench bench(golden_capture("self.safetensors"));
-    const AnalysisQuery metrics{.analysis = &kHeadMetricAnalysis, .block = kFirstBlock, .batch = 1};
-    AnalysisQuery rollout{.analysis = &kAttentionRollout, .batch = 1, .query = 3};
-    rollout.options[0] = 500;
-    const AnalysisQuery routes{.analysis = &kFlowRoutes, .batch = 1, .query = 3};
+    const AnalysisQuery metrics = HeadMetricsQuestion{.kind = kFirstBlock.kind, .batch = 1};
+    const AnalysisQuery rollout =
+        FlowQuestion{.method = FlowMethod::Rollout, .batch = 1, .position = 3, .residual_weight = 500};
+    const AnalysisQuery routes = FlowQuestion{.batch = 1, .position = 3};
     const EngineResult result = bench.ask({metrics, rollout, routes});
     REQUIRE(result.analysed(metrics));
     CHECK(found_in<HeadMetricsFound>(*result.analysed(metrics)).heads.size() == 6);
@@ -145,7 +146,7 @@ TEST_SUITE("cpu") {
         .name = "attention.0", .shape = {1, kTokens, kTokens}, .values = {1, 0, 0, 0.25F, 0.75F, 0, 0.5F, 0.3F, 0.2F}};
     const auto metrics_of = [](const std::filesystem::path& path, std::uint32_t batch) {
       CaptureBench bench(path);
-      const AnalysisQuery metrics{.analysis = &kHeadMetricAnalysis, .block = kFirstBlock, .batch = batch};
+      const AnalysisQuery metrics = HeadMetricsQuestion{.kind = kFirstBlock.kind, .batch = batch};
       const EngineResult result = bench.ask({metrics});
       REQUIRE(result.analysed(metrics));
       const auto& head = found_in<HeadMetricsFound>(*result.analysed(metrics)).heads.at({.block = kFirstBlock, .head = 0});
@@ -188,7 +189,7 @@ TEST_SUITE("cpu") {
     MadeTensor made = even("attention.0", {1, 2, 3, 3});
     made.values[5] = std::nanf("");  // of the first head's second query, its last key
     CaptureBench bench(write_capture(folder.path() / "c.safetensors", {made}));
-    const AnalysisQuery metrics{.analysis = &kHeadMetricAnalysis, .block = kFirstBlock};
+    const AnalysisQuery metrics = HeadMetricsQuestion{.kind = kFirstBlock.kind};
     const EngineResult result = bench.ask({metrics});
     REQUIRE(result.analysed(metrics));
     const auto& heads = found_in<HeadMetricsFound>(*result.analysed(metrics)).heads;
@@ -256,7 +257,7 @@ TEST_SUITE("cpu") {
     changed.block = last;
     scores.quantity = difference_of(attention::Stage::Scores);
     baseline.quantity = baseline_of(attention::Stage::Weights);
-    const AnalysisQuery metrics{.analysis = &kHeadMetricAnalysis, .block = kFirstBlock, .is_of_reference = true};
+    const AnalysisQuery metrics(HeadMetricsQuestion{.kind = kFirstBlock.kind}, true);
     live.state.compare.baseline = make_baseline(live.state);
     State captured = live.state;
     select_capture(captured, path.string());

@@ -16,7 +16,7 @@ using namespace headlight::app;
 
 namespace {
 
-const AnalysisQuery kQuery{.analysis = &kChangedHeads};
+const AnalysisQuery kQuery = ChangedHeadsQuestion();
 
 /// The engine's answers while it compares.
 EngineResult answer(AskedAnalysis& asked, const std::optional<RunInputs>& reference, std::vector<Query> queries) {
@@ -151,8 +151,7 @@ TEST_SUITE("cpu") {
     const EngineResult changed = answer(asked, other, {kQuery});
     REQUIRE(changed.analysed(kQuery));
     CHECK_FALSE(found_in<ChangedHeads>(*changed.analysed(kQuery)).heads.empty());
-    AnalysisQuery wrong = kQuery;
-    wrong.batch = 3;
+    const AnalysisQuery wrong = ChangedHeadsQuestion{.batch = 3};
     const EngineResult refused = answer(asked, other, {wrong});
     REQUIRE(refused.analysed(wrong));
     CHECK(refused.analysed(wrong)->error == "this run has 1 lines");

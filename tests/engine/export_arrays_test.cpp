@@ -8,14 +8,14 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/exports/export_plan.h"
 #include "app/exports/job.h"
-#include "app/exports/names.h"
 #include "app/exports/plan.h"
 #include "app/exports/text_index.h"
 #include "core/atomic_file.h"
 #include "engine/fake_runner.h"
 #include "engine/small_export.h"
-#include "export/npy.h"
+#include "files/npy.h"
 #include "model/safetensors.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
@@ -63,7 +63,7 @@ Tensor entry(const fs::path& archive, const char* name) {
   std::string bytes(about.size, '\0');
   const std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> file(zip_fopen(zip.get(), name, 0), zip_fclose);
   REQUIRE(zip_fread(file.get(), bytes.data(), bytes.size()) == static_cast<zip_int64_t>(bytes.size()));
-  return exporting::decode_npy(bytes);
+  return files::decode_npy(bytes);
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ TEST_SUITE("cpu") {
     run_export(exporter.runner, options);
     const model::SafetensorsFile file(exporter.path("numbers.safetensors"));
     for (const char* name : {"q", "weights"}) {
-      const Tensor alone = exporting::decode_npy(read_file(exporter.path(std::string(name) + ".npy")));
+      const Tensor alone = files::decode_npy(read_file(exporter.path(std::string(name) + ".npy")));
       CHECK(stored(file, name).values == alone.values);
       CHECK(stored(file, name).shape == alone.shape);
       CHECK(entry(exporter.path("numbers.npz"), (std::string(name) + ".npy").c_str()).values == alone.values);
@@ -104,7 +104,10 @@ TEST_SUITE("cpu") {
     CHECK(report.files.front() == exporter.path("mine.safetensors"));
     CHECK(fs::exists(exporter.path("mine.safetensors")));
     CHECK_FALSE(fs::exists(exporter.path("run.json")));
-    CHECK(export_names(options, exporter.runner.newest->blocks(), BlockShapes{}).empty());
+    const inference::Run& run = *exporter.runner.newest;
+    const std::vector<ExportBlocks> blocks = select_blocks(run, *run.inputs().network, options);
+    CHECK(plan_export(options, blocks, *run.inputs().network, run.inputs().input).names(options) ==
+          std::vector<std::string>{"mine.safetensors"});
   }
 
   TEST_CASE("lists of layers, heads and queries keep their order and their numbers, in every format") {
@@ -117,7 +120,7 @@ TEST_SUITE("cpu") {
     options.keys = IndexRange{.first = 1, .end = 3};
     options.batch = 0;
     run_export(exporter.runner, options);
-    const Tensor weights = exporting::decode_npy(read_file(exporter.path("weights.npy")));
+    const Tensor weights = files::decode_npy(read_file(exporter.path("weights.npy")));
     REQUIRE(weights.shape == Shape{1, 1, 2, 2, 2});
     for (const std::uint32_t head : {0U, 1U}) {
       for (const std::uint32_t row : {0U, 1U}) {
@@ -144,7 +147,7 @@ TEST_SUITE("cpu") {
     options.batch = 0;
     options.queries = IndexSet(0);
     run_export(exporter.runner, options);
-    const Tensor weights = exporting::decode_npy(read_file(exporter.path("weights.npy")));
+    const Tensor weights = files::decode_npy(read_file(exporter.path("weights.npy")));
     REQUIRE(weights.shape == Shape{2, 1, 3, 2, 3});
     CHECK(weights.at({0, 0, 1, 1, 0}) == exporter.value(1, 2, 0));
     options.queries.reset();

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <string>
 
+#include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/figure_record.h"
 #include "app/exports/job.h"
-#include "app/exports/names.h"
 #include "app/state/comparison.h"
 #include "app/state/session_file.h"
 #include "app/state/state_json.h"
@@ -16,7 +16,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "engine/reference_runner.h"
-#include "export/npy.h"
+#include "files/npy.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 
@@ -51,7 +51,7 @@ struct ComparedExport {
     options.directory = directory.path() / folder;
     return options;
   }
-  Tensor npy(const std::string& name) const { return exporting::decode_npy(read_file(directory.path() / name)); }
+  Tensor npy(const std::string& name) const { return files::decode_npy(read_file(directory.path() / name)); }
 };
 
 }  // namespace

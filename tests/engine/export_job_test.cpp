@@ -12,7 +12,7 @@
 #include "core/atomic_file.h"
 #include "engine/fake_runner.h"
 #include "engine/small_export.h"
-#include "export/npy.h"
+#include "files/npy.h"
 #include "support/temporary_directory.h"
 
 namespace export_job_test {
@@ -88,7 +88,7 @@ TEST_SUITE("cpu") {
       while (!job->is_done()) std::this_thread::yield();
       const Result<ExportReport> result = job->result();
       REQUIRE(result);
-      const Tensor weights = exporting::decode_npy(read_file(directory.path() / "weights.npy"));
+      const Tensor weights = files::decode_npy(read_file(directory.path() / "weights.npy"));
       CHECK(weights.values.front() == 1000.0F);  // of the first run, head 0, row 0, column 0
       CHECK(log->opened == 1);
       CHECK(log->runs == 2);

@@ -8,10 +8,10 @@
 
 #include "app/engine/computed_run.h"
 #include "app/engine/run_source.h"
+#include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/exports/plan.h"
-#include "app/exports/size.h"
 #include "app/state/comparison.h"
 #include "app/state/usage.h"
 #include "core/error.h"
@@ -48,10 +48,15 @@ std::uint64_t bytes_in(const fs::path& folder) {
   return bytes;
 }
 
-ExportSize told_size(const FakeRunner& runner, const ExportOptions& options) {
+struct Told {
+  std::uint64_t numbers = 0, bytes = 0;
+};
+Told told_size(const FakeRunner& runner, const ExportOptions& options) {
   const inference::Run& run = *runner.newest;
   const model::Network& network = *run.inputs().network;
-  return export_size(options, select_blocks(run, network, options), network, run.inputs().input);
+  const std::vector<ExportBlocks> blocks = select_blocks(run, network, options);
+  const ExportPlan plan = plan_export(options, blocks, network, run.inputs().input);
+  return {.numbers = plan.numbers, .bytes = plan.bytes()};
 }
 
 }  // namespace
@@ -78,7 +83,7 @@ TEST_SUITE("cpu") {
     options.queries = IndexRange{.first = 10, .end = 110};
     options.keys = IndexRange{.first = 0, .end = 50};
     run_export(runner, options);
-    const ExportSize size = told_size(runner, options);
+    const Told size = told_size(runner, options);
     CHECK(size.numbers == 100 * 50 + 120 * runner.newest->shape({}).d_k);
     CHECK(size.bytes == bytes_in(folder.path()));
 
@@ -128,8 +133,8 @@ TEST_SUITE("cpu") {
         RunSource sources(std::make_shared<ModelCache>());
         const RunSource::Source& source = sources.build(options.inputs);
         const std::shared_ptr<const inference::Run> run = compute_run(runner, source, options.inputs, nullptr);
-        const double told = static_cast<double>(
-            export_size(options, select_blocks(*run, *source.network, options), *source.network, *source.input).bytes);
+        const std::vector<ExportBlocks> blocks = select_blocks(*run, *source.network, options);
+        const double told = static_cast<double>(plan_export(options, blocks, *source.network, *source.input).bytes());
         run_export(runner, options);
         const double ratio = told / static_cast<double>(bytes_in(folder.path()));
         CAPTURE(ratio);

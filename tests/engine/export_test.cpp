@@ -3,18 +3,19 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
-#include "app/exports/names.h"
 #include "app/exports/numbers.h"
 #include "app/exports/plan.h"
 #include "app/quantities/evaluation.h"
+#include "app/state/mask_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "engine/fake_runner.h"
 #include "engine/reference_runner.h"
 #include "engine/small_export.h"
-#include "export/npy.h"
+#include "files/npy.h"
 #include "support/temporary_directory.h"
 
 namespace export_test {
@@ -32,13 +33,13 @@ struct Exporter {
   FakeRunner runner{"fake", log};
 
   fs::path path(const std::string& name) const { return directory.path() / name; }
-  Tensor npy(const std::string& name) const { return exporting::decode_npy(read_file(path(name))); }
+  Tensor npy(const std::string& name) const { return files::decode_npy(read_file(path(name))); }
   nlohmann::json json(const std::string& name) const { return nlohmann::json::parse(read_file(path(name))); }
   /// Of the last run, what the dialog would have told beforehand.
   std::vector<std::string> told_names(const ExportOptions& options) const {
-    BlockShapes shapes;
-    for (const model::BlockRef block : runner.newest->blocks()) shapes[block] = runner.newest->shape(block);
-    return export_names(options, runner.newest->blocks(), shapes);
+    const inference::Run& run = *runner.newest;
+    const std::vector<ExportBlocks> blocks = select_blocks(run, *run.inputs().network, options);
+    return plan_export(options, blocks, *run.inputs().network, run.inputs().input).names(options);
   }
   std::size_t file_count() const {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory.path()), fs::directory_iterator()));
@@ -408,9 +409,21 @@ TEST_SUITE("cpu") {
   TEST_CASE("run.json tells where the numbers come from") {
     Exporter exporter;
     ExportOptions options = small_options(exporter.directory.path());
-    options.inputs.masks[model::BlockKind::EncoderSelf].rule.causal = true;
+    attention::MaskSpec& mask = options.inputs.masks[model::BlockKind::EncoderSelf];
+    mask.rule.causal = true;
+    mask.fill = attention::MaskFill::MinusOneBillion;
+    mask.painted[{.layer = {}, .batch = {}, .head = 2}].paint({0, 2}, true);
+    mask.biases[{.layer = 1, .batch = {}, .head = {}}].paint({2, 1}, 0.5F);
+    mask.matrix = attention::BooleanMask{1, 1, 3, 3, {1, 0, 1, 1, 1, 1, 1, 1, 0}};
     run_export(exporter.runner, options);
     const nlohmann::json run = exporter.json("run.json");
+    CHECK(mask_from_json(run["masks"]["encoder"], "masks.encoder") == mask);  // as sessions have it
+    CHECK(run["masks"]["encoder"]["matrix"] == nlohmann::json::parse(R"({"shape":[1,1,3,3],"rows":["101","111","110"]})"));
+    CHECK(run["masks"]["encoder"]["painted"] ==
+          nlohmann::json::parse(R"([{"layer":null,"batch":null,"head":2,"cells":[[0,2,true]]}])"));
+    CHECK_FALSE(run["masks"].contains("cross"));
+    CHECK_FALSE(run.contains("target_tokens"));
+    CHECK_FALSE(run.contains("view"));
     CHECK(run["device"] == "fake");
     CHECK(run["model"]["heads"] == 3);
     CHECK(run["model"]["text"] == std::get<Playground>(options.inputs.source).text);
@@ -446,6 +459,7 @@ TEST_SUITE("cpu") {
       CHECK(fs::exists(exporter.path(name)));
     }
     CHECK(exporter.json("run.json")["masks"].size() == 3);
+    CHECK(exporter.json("run.json")["target_tokens"]["length"] == exporter.runner.newest->inputs().input.target->length);
   }
 
   TEST_CASE("notebook 003's merge is written both ways") {

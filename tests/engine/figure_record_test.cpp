@@ -4,10 +4,10 @@
 
 #include "app/engine/computed_run.h"
 #include "app/engine/run_source.h"
+#include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/figure_record.h"
 #include "app/exports/job.h"
-#include "app/exports/names.h"
 #include "app/state/comparison.h"
 #include "app/state/session_file.h"
 #include "app/state/state_json.h"
@@ -206,7 +206,8 @@ TEST_SUITE("cpu") {
     std::vector<std::string> written;
     for (const fs::path& file : export_run(runner, run, source, options).files) written.push_back(file.filename().string());
     std::ranges::sort(written);
-    CHECK(written == export_names(options, run->blocks(), shapes_of(*run)));
+    const std::vector<ExportBlocks> blocks = select_blocks(*run, *source.network, options);
+    CHECK(written == plan_export(options, blocks, *source.network, *source.input).names(options));
   }
 
   TEST_CASE("what no figure says is refused with the member's name") {

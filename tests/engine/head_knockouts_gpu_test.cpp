@@ -108,11 +108,11 @@ float made_up_logit(const HeadRef& head, std::uint32_t state, std::size_t token)
 
 /// Answers a Δ-map's steps with made-up logits, in step number i of as many passes as `counts` says, again from its
 /// beginning on. Returns what was found; `steps`: how many there were.
-HeadKnockouts answer_steps(AnalysisTask& task, std::size_t vocabulary, const std::vector<std::size_t>& counts,
+HeadKnockouts answer_steps(Task<HeadKnockouts> task, std::size_t vocabulary, const std::vector<std::size_t>& counts,
                            std::size_t& steps) {
   for (steps = 0; !task.is_done(); ++steps) {
     REQUIRE(steps < 2'000);
-    const AnalysisTask::Reads reads = task.next(1'000'000);
+    const Reads reads = task.reads();
     const std::size_t offered = std::max<std::size_t>(reads.passes.size(), 1);
     const std::size_t passes = std::min(offered, counts[steps % counts.size()]);
     std::vector<float> logits;
@@ -124,9 +124,9 @@ HeadKnockouts answer_steps(AnalysisTask& task, std::size_t vocabulary, const std
         for (std::size_t token = 0; token < vocabulary; ++token) logits.push_back(made_up_logit(head, state.token, token));
       }
     }
-    task.take({.tiles = {}, .logits = logits, .residuals = {}, .passes = passes});
+    task.take({.logits = logits, .passes = passes});
   }
-  return dynamic_cast<const HeadKnockouts&>(*task.result());
+  return *task.result();
 }
 
 const WhatIfChoices kLoss{.measure = KnockoutMeasure::Loss};
@@ -243,8 +243,7 @@ TEST_SUITE("cpu") {
                                   .has_logits = true};
     const std::size_t vocabulary = source.network->layers->unembedding->linear.out();
     const auto found_by = [&](const std::vector<std::size_t>& counts, std::size_t& steps) {
-      const auto task = kHeadKnockouts.begin(knockout_query(kLoss, 0, 0, 0, {}), subject);
-      return answer_steps(*task, vocabulary, counts, steps);
+      return answer_steps(analyse(knockout_query(kLoss, 0, 0, 0, {}), subject), vocabulary, counts, steps);
     };
     std::size_t steps_alone = 0, steps_of_all = 0;
     const HeadKnockouts alone = found_by({1}, steps_alone);

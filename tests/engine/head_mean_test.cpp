@@ -6,7 +6,7 @@
 
 #include "app/engine/engine_worker.h"
 #include "app/engine/run_source.h"
-#include "app/quantities/head_mean.h"
+#include "app/quantities/evaluation.h"
 #include "engine/reference_runner.h"
 
 namespace head_mean_test {
@@ -33,9 +33,9 @@ struct Run {
   }
 
   attention::Tile mean(const TileQuery& query, std::size_t cells_at_once) {
-    const std::unique_ptr<Evaluation> evaluation = begin_head_mean(query, {.shapes = shapes});
-    while (!evaluation->is_done()) evaluation->take(run->evaluate(evaluation->next(cells_at_once).requests));
-    return evaluation->result();
+    Evaluation evaluation = head_mean_tile(query, {.shapes = shapes, .most_cells = cells_at_once});
+    while (!evaluation.is_done()) evaluation.take({.tiles = run->evaluate(evaluation.reads().tiles)});
+    return evaluation.answer();
   }
 
   State state;

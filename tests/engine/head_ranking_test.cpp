@@ -140,8 +140,7 @@ TEST_SUITE("cpu") {
     for (const std::uint32_t window : {0U, 3U}) {
       CAPTURE(window);
       asked.state.masks[model::BlockKind::EncoderSelf].rule.window = window;
-      const HeadMetricsFound metrics = found_in<HeadMetricsFound>(
-          asked.ask({.analysis = &kHeadMetricAnalysis, .block = {.kind = model::BlockKind::EncoderSelf, .layer = {}}}));
+      const HeadMetricsFound metrics = found_in<HeadMetricsFound>(asked.ask(HeadMetricsQuestion()));
       for (const auto& line : same) {
         const HeadPattern pattern = line.first;
         const evaluation::HeadMetric metric = line.second;
@@ -215,10 +214,10 @@ TEST_SUITE("cpu") {
                                   .input = std::make_shared<const model::ModelInput>(input),
                                   .inputs = nullptr,
                                   .shapes = {{{.kind = model::BlockKind::EncoderSelf, .layer = {0}}, shape}}};
-    const auto task = kPatternRanking.begin(pattern_query(kSelection, HeadPattern::PreviousToken, ""), subject);
+    auto task = analyse(pattern_query(kSelection, HeadPattern::PreviousToken, ""), subject);
     std::size_t rows = 0, told = 0, most = 0;
-    while (!task->is_done()) {
-      const AnalysisTask::Reads reads = task->next(std::size_t{1} << 21);
+    while (!task.is_done()) {
+      const Reads reads = task.reads();
       std::vector<attention::Tile> tiles;
       std::size_t cells = 0;
       for (const attention::TileRequest& request : reads.tiles) {
@@ -228,13 +227,12 @@ TEST_SUITE("cpu") {
         tiles.back().values.assign(std::size_t{request.rows} * request.columns, 1.0F / tokens);
       }
       most = std::max(most, cells);
-      task->take({.tiles = tiles, .logits = {}, .residuals = {}});
-      if (task->result() && !task->is_done()) ++told;
+      task.take({.tiles = std::move(tiles)});
+      if (!task.is_done() && task.result()) ++told;
     }
     CHECK(most <= std::size_t{1} << 17);
     CHECK(told > 0);
-    const auto result = task->result();
-    const auto* found = dynamic_cast<const HeadRanking*>(result.get());
+    const auto found = task.result();
     REQUIRE(found);
     CHECK(found->is_sampled);
     CHECK(rows == std::size_t{found->ranked_queries} * 16);

@@ -66,7 +66,7 @@ TEST_SUITE("cpu") {
           .shapes = {{{.kind = model::BlockKind::EncoderSelf, .layer = {0}},
                       inference::BlockShape{.batch = 1, .heads = heads, .queries = 4, .keys = 4}}}};
       try {
-        kHeadSimilarity.begin(similarity_query(kSelection), subject);
+        (void)analyse(similarity_query(kSelection), subject).is_done();
       } catch (const Error& error) {
         return error.what();
       }
@@ -109,10 +109,10 @@ TEST_SUITE("cpu") {
         .inputs = nullptr,
         .shapes = {{{.kind = model::BlockKind::EncoderSelf, .layer = {0}},
                     inference::BlockShape{.batch = 1, .heads = kHeads, .queries = kTokens, .keys = kTokens}}}};
-    const auto task = kHeadSimilarity.begin(similarity_query(kSelection), subject);
+    auto task = analyse(similarity_query(kSelection), subject);
     std::size_t cells = 0;
-    while (!task->is_done()) {
-      const AnalysisTask::Reads reads = task->next(std::size_t{1} << 21);
+    while (!task.is_done()) {
+      const Reads reads = task.reads();
       std::vector<attention::Tile> tiles;
       std::size_t step = 0;
       for (const attention::TileRequest& request : reads.tiles) {
@@ -127,10 +127,9 @@ TEST_SUITE("cpu") {
       }
       CHECK(step <= std::size_t{1} << 17);
       cells += step;
-      task->take({.tiles = tiles, .logits = {}, .residuals = {}});
+      task.take({.tiles = std::move(tiles)});
     }
-    const auto result = task->result();
-    const auto* found = dynamic_cast<const HeadSimilarity*>(result.get());
+    const auto found = task.result();
     REQUIRE(found);
     CHECK(cells == std::size_t{found->compared_queries} * kTokens * kHeads);
     CHECK(found->compared_queries < kTokens);

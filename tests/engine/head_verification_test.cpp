@@ -23,8 +23,7 @@ using model::BlockKind;
 namespace {
 
 HeadVerification verified(AskedAnalysis& asked, model::BlockRef block, std::uint32_t head, std::uint32_t batch = 0) {
-  return found_in<HeadVerification>(
-      asked.ask({.analysis = &kHeadVerification, .block = block, .batch = batch, .head = head}));
+  return found_in<HeadVerification>(asked.ask(VerificationQuestion{.block = block, .batch = batch, .head = head}));
 }
 
 /// Gives a text as token ids, which models without a tokenizer take too.
@@ -35,7 +34,7 @@ void use_ids(AskedAnalysis& asked) {
 
 /// The largest deviation over all heads of all blocks; NaN where there is one.
 double largest_of_all(AskedAnalysis& asked) {
-  asked.ask({.analysis = &kHeadVerification});  // the shapes of the run
+  asked.ask(VerificationQuestion());  // the shapes of the run
   double largest = 0.0;
   const BlockShapes shapes = asked.result.shapes;
   for (const auto& [block, shape] : shapes) {
@@ -133,7 +132,7 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("a head that the run doesn't have is refused") {
     AskedAnalysis asked("gpt2");
-    const Analysed answer = asked.ask({.analysis = &kHeadVerification, .head = 99});
+    const Analysed answer = asked.ask(VerificationQuestion{.head = 99});
     CHECK(answer.error == "this run has no such head");
   }
 }

@@ -15,34 +15,25 @@
 #include "app/engine/run_source.h"
 #include "app/lessons/card_runner.h"
 #include "app/lessons/observation.h"
-#include "app/lessons/worksheet.h"
 #include "app/quantities/evaluation.h"
 #include "app/state/comparison.h"
 #include "app/state/state_json.h"
 #include "core/error.h"
 #include "engine/reference_runner.h"
-#include "support/error_message.h"
-#include "support/temporary_directory.h"
+#include "engine/small_lesson.h"
 
 namespace lessons_test {
 
 using namespace headlight;
 using namespace headlight::app;
 using nlohmann::json;
+using test::LessonFile;
+using test::small_lesson;
 
 namespace {
 
 /// The lessons that come along.
 LessonList bundled() { return read_lessons({HEADLIGHT_ASSETS_DIR "/lessons"}); }
-
-json small_lesson() {
-  return json::parse(R"({"headlight_lesson": 1, "title": "T", "summary": "S", "minutes": 2, "cards": [
-    {"title": "One", "text": ["a"], "opens": {"preset": "notebook-003"}, "task": "Pin",
-     "done": [{"field": "view.pinned", "equals": [2, 1]}]},
-    {"title": "Two", "text": ["b", "c"], "opens": {"view": {"tab": "steps"}}},
-    {"title": "Three", "text": ["d"], "opens": {"preset": "", "text": "a b c"}, "task": "Type",
-     "done": [{"field": "text", "contains": "d"}]}]})");
-}
 
 /// Words with two capitals, and sizes such as d_k; names of matrices (W_query) and of keys are none.
 std::vector<std::string> abbreviations_in(const std::string& text) {
@@ -74,34 +65,6 @@ bool observe(LessonPlayer& player, const State& state) {
 
 const Observation& observation(std::string_view name) {
   return *std::ranges::find(observations(), name, &Observation::name);
-}
-
-struct LessonFile {
-  explicit LessonFile(const json& lesson) : path(folder.path() / "mine.json") { std::ofstream(path) << lesson.dump(); }
-
-  TemporaryDirectory folder;
-  std::filesystem::path path;
-};
-
-std::string refusal_of(const json& lesson) {
-  const LessonFile file(lesson);
-  const std::string message = test::error_message([&] { read_lesson(file.path); });
-  const std::string name = file.path.string() + ": ";
-  CHECK(message.starts_with(name));
-  return message.substr(std::min(name.size(), message.size()));
-}
-
-/// The small lesson with one member of its first card replaced, or removed where the value is null.
-json with(const char* pointer, const json& value) {
-  json lesson = small_lesson();
-  json& card = lesson["cards"][0];
-  const json::json_pointer at(pointer);
-  if (value.is_null()) {
-    card.erase(at.back());
-  } else {
-    card[at] = value;
-  }
-  return lesson;
 }
 
 }  // namespace
@@ -368,45 +331,6 @@ TEST_SUITE("cpu") {
     CHECK(player.reload(state, trouble));
   }
 
-  TEST_CASE("a lesson is checked: tasks done before they are begun, printed numbers of something else") {
-    json lesson = small_lesson();
-    lesson["cards"][0]["done"] = {{{"field", "view.tab"}, {"equals", "head"}},
-                                  {{"largest_key", {{"row", 2}}}, {"equals", 1}},
-                                  {{"cell", {{"row", 0}, {"column", 0}}}, {"at_least", 0.99}}};
-    lesson["cards"][0]["numbers"] = {
-        {"source", "s"}, {"quantity", "weights"}, {"row", 1}, {"values", {{0.3924, 0.7076}}}, {"decimals", 4}};
-    lesson["cards"][1]["numbers"] = {{"source", "s"}, {"quantity", "weights"}, {"row", 60}, {"values", {{1.0}}}};
-    lesson["cards"][2]["done"].push_back({{"field", "view.tab"}, {"differs", "lines"}});
-    const LessonFile file(lesson);
-    const EngineOptions options{.open = open_reference_runner, .device = {}};
-    CHECK(
-        check_lesson(read_lesson(file.path), options) ==
-        std::vector<std::string>{
-            "mine.json: card 1, \"One\": its task is completed before anything is done",
-            "mine.json: card 1, \"One\": Row 1, column 1: printed is 0.7076, computed is 0.6076. The run is the card's, so "
-            "the printed number is of something else.",
-            "mine.json: card 2, \"Two\": the run has no such matrix as \"numbers\" names",
-            "mine.json: card 3, \"Three\": done[1] holds when the card opens"});
-    const LessonFile plain(small_lesson());
-    CHECK(check_lesson(read_lesson(plain.path), options).empty());
-  }
-
-  TEST_CASE("a lesson on paper: pages with and without answers") {
-    json lesson = small_lesson();
-    lesson["cards"][0]["done"] = {{{"click", "map"}, {"equals", {2, 1}}, {"hint", "h"}}};
-    lesson["cards"][0]["reveal"] = {"Because."};
-    for (int i = 0; i < 6; ++i) lesson["cards"].push_back(lesson["cards"][0]);  // more than a page has room for
-    const LessonFile file(lesson);
-    const EngineOptions options{.open = open_reference_runner, .device = {}};
-    const Lesson read = read_lesson(file.path);
-    const std::string sheet = worksheet_pdf(read, options, false), answers = worksheet_pdf(read, options, true);
-    CHECK(sheet.starts_with("%PDF"));
-    CHECK(answers.starts_with("%PDF"));
-    CHECK(answers.size() > sheet.size());
-    CHECK(sheet.find("/Type /Page % 2") != std::string::npos);  // as cairo numbers them
-    CHECK(worksheet_pdf(read, options, true) == answers);
-  }
-
   TEST_CASE("a lesson is played, left, gone on with and completed") {
     const LessonFile file(small_lesson());
     LessonPlayer player(read_lessons({file.folder.path()}));
@@ -459,70 +383,6 @@ TEST_SUITE("cpu") {
     CHECK(player.aim().control.empty());
     REQUIRE(player.go_on(state, progress) == "");
     CHECK(player.aim().control == "mask.fill");
-  }
-
-  TEST_CASE("files that are no lessons are refused in one line that says what and where") {
-    CHECK(refusal_of(json::object()) == "no Headlight lesson: it has no member \"headlight_lesson\"");
-    CHECK(refusal_of(with("/title", nullptr)) == "cards[0].title: expected a text");
-    CHECK(refusal_of(with("/text", "a")) == "cards[0].text: expected a list, found \"a\"");
-    CHECK(refusal_of(with("/colour", 1)) == "cards[0].colour: no such member");
-    CHECK(refusal_of(with("/opens", {{"masc", 1}})) == "cards[0].opens.masc: there is no such setting");
-    CHECK(refusal_of(with("/opens", {{"view", {{"tob", 1}}}})) == "cards[0].opens.view.tob: there is no such setting");
-    CHECK(refusal_of(with("/opens", {{"preset", "notebook-7"}})).starts_with("cards[0].opens: unknown preset"));
-    CHECK(refusal_of(with("/opens", {{"view", {{"theme", 3}}}})).starts_with("cards[0].opens: view.theme: expected one of"));
-    CHECK(refusal_of(with("/done", nullptr)).starts_with("cards[0]: a task needs \"done\""));
-    CHECK(refusal_of(with("/done/0/field", "view.pined")) == "cards[0].done[0].field: there is no setting 'view.pined'");
-    CHECK(refusal_of(with("/done/0/at_most", 3)).starts_with("cards[0].done[0]: expected one of equals"));
-    CHECK(refusal_of(with("/done/0/loss", json::object())) == "cards[0].done[0]: expected one of field and loss, not both");
-    const auto refusal_of_condition = [](const json& condition) {
-      const std::string refusal = refusal_of(with("/done/0", condition)), place = "cards[0].done[0]";
-      CHECK(refusal.starts_with(place));
-      return refusal.substr(std::min(place.size(), refusal.size()));
-    };
-    CHECK(refusal_of_condition({{"equals", 1}}) ==
-          ": expected one of field, cell, largest_key, metric, probability, loss, choice, number, click");
-    CHECK(refusal_of_condition({{"cell", {{"rwo", 1}}}, {"at_least", 1}}) == ".cell.rwo: no such member");
-    CHECK(
-        refusal_of_condition({{"cell", {{"row", -1}}}, {"at_least", 1}}).starts_with(".cell.row: expected a whole number"));
-    CHECK(refusal_of_condition({{"cell", 1}, {"at_least", 1}}).starts_with(".cell: expected an object"));
-    CHECK(refusal_of_condition({{"cell", {{"quantity", "wights"}}}, {"at_least", 1}}) ==
-          ".cell.quantity: there is no quantity \"wights\"");
-    CHECK(refusal_of_condition({{"cell", json::object()}, {"at_least", "1"}}) ==
-          ": expected a number after at_least or at_most");
-    CHECK(refusal_of_condition({{"metric", json::object()}, {"at_least", 1}})
-              .starts_with(".metric.metric: expected one of prev"));
-    CHECK(refusal_of_condition({{"probability", json::object()}, {"at_least", 1}}) ==
-          ".probability.token: expected a token");
-    CHECK(refusal_of_condition({{"number", "p"}, {"equals", 1}}).starts_with(": a question needs a \"hint\""));
-    CHECK(refusal_of_condition({{"number", "p"}, {"equals", {{"number", "q"}}}, {"hint", "h"}})
-              .starts_with(": an answer is compared with what is observed"));
-    CHECK(refusal_of_condition({{"number", "p"}, {"equals", 1}, {"within", -1}, {"hint", "h"}})
-              .starts_with(".within: expected a number, 0 or more"));
-    CHECK(refusal_of_condition({{"choice", {"a"}}, {"equals", 0}, {"hint", "h"}}) ==
-          ".choice: expected a list of 2 to 8 texts");
-    CHECK(refusal_of_condition({{"choice", {"a", "b"}}, {"equals", 2}, {"hint", "h"}}) ==
-          ": expected the number of the right choice, from 0 to 1");
-    CHECK(refusal_of(with("/image", "/etc/passwd")).starts_with("cards[0].image: expected the name of a file beside"));
-    CHECK(refusal_of(with("/image", "../a.png")).starts_with("cards[0].image: expected the name of a file beside"));
-    CHECK(refusal_of(with("/de", 1)) == "cards[0].de: expected an object with texts, found 1");
-    CHECK(refusal_of(with("/de", {{"titel", "x"}})) ==
-          "cards[0].de.titel: expected as many texts as \"titel\" has beside it");
-    CHECK(refusal_of(with("/de", {{"text", {"x", "y"}}})) ==
-          "cards[0].de.text: expected as many texts as \"text\" has beside it");
-    CHECK(refusal_of(with("/de", {{"opens", {{"text", "x"}}}})).starts_with("cards[0].de.opens: expected as many texts"));
-    const json numbers = {{"source", "s"}, {"quantity", "weights"}, {"values", {{1, 2}, {3}}}};
-    CHECK(refusal_of(with("/numbers", numbers)).starts_with("cards[0].numbers.values: expected rows of equally many"));
-    CHECK(refusal_of(with("/numbers", {{"source", "s"}, {"quantity", "wights"}})) ==
-          "cards[0].numbers.quantity: there is no quantity 'wights'");
-    json many = small_lesson();
-    for (int i = 0; i < 100; ++i) many["cards"].push_back({{"title", "T"}, {"text", {"a"}}});
-    CHECK(refusal_of(many) == "cards: expected a list of 1 to 100 cards");
-    const LessonFile file(json::array());
-    std::ofstream(file.path) << "{";
-    const LessonList list = read_lessons({file.folder.path(), file.folder.path() / "nowhere"});
-    CHECK(list.lessons.empty());
-    REQUIRE(list.problems.size() == 1);
-    CHECK(list.problems.front().find("mine.json") != std::string::npos);
   }
 }
 

@@ -28,8 +28,8 @@ TEST_SUITE("cpu") {
       AskedAnalysis asked(model);
       for (const std::uint32_t other : {0U, 5U}) {
         CAPTURE(other);
-        AnalysisQuery parts{.analysis = &kLogitAttribution, .query = 3, .tokens = {9, other}};
-        parts.options[0] = other == 0 ? 0 : 1;
+        LogitQuestion parts{.position = 3, .token = 9};
+        if (other != 0) parts.other = other;
         const Analysed answer = asked.ask(parts);
         REQUIRE(answer.error == "");
         const auto& found = found_in<LogitAttribution>(answer);
@@ -39,13 +39,10 @@ TEST_SUITE("cpu") {
         for (const attribution::LayerLogits& layer : found.layers) heads += sum_of(layer.heads);
         const double one = found.layers[1].heads[2];
 
-        AnalysisQuery sources = parts;
-        sources.analysis = &kLogitSources;
+        LogitSourcesQuestion sources{parts};
         const Analysed of_all = asked.ask(sources);
         CHECK(sum_of(found_in<LogitSources>(of_all).tokens) == doctest::Approx(heads).epsilon(1e-4));
-        sources.block.layer = LayerIndex{1};
-        sources.head = 2;
-        sources.options[1] = 1;
+        sources.head = HeadRef{.block = encoder_block(1), .head = 2};
         const Analysed of_one = asked.ask(sources);
         const std::vector<double>& tokens = found_in<LogitSources>(of_one).tokens;
         CHECK(sum_of(tokens) == doctest::Approx(one).epsilon(1e-4));
@@ -56,20 +53,16 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("what has no parts and what there isn't is said in words") {
     AskedAnalysis bert("bert");
-    const AnalysisQuery parts{.analysis = &kLogitAttribution, .query = 1, .tokens = {3, 0}};
+    const LogitQuestion parts{.position = 1, .token = 3};
     CHECK(bert.ask(parts).error.find("post-norm") != std::string::npos);
     AskedAnalysis gpt2("gpt2");
-    AnalysisQuery wrong = parts;
-    wrong.query = 10'000;
+    LogitQuestion wrong = parts;
+    wrong.position = 10'000;
     CHECK(gpt2.ask(wrong).error == "this run has no such prediction");
     wrong = parts;
-    wrong.tokens[0] = 1'000'000;
+    wrong.token = 1'000'000;
     CHECK(gpt2.ask(wrong).error == "this run has no such prediction");
-    wrong = parts;
-    wrong.analysis = &kLogitSources;
-    wrong.head = 99;
-    wrong.options[1] = 1;
-    CHECK(gpt2.ask(wrong).error == "this run has no such head");
+    CHECK(gpt2.ask(LogitSourcesQuestion{parts, HeadRef{.block = {}, .head = 99}}).error == "this run has no such head");
   }
 }
 

@@ -187,10 +187,11 @@ TEST_SUITE("cpu") {
   TEST_CASE("numbers of a row of logits: a difference, a probability, a loss") {
     const std::vector<float> logits = {1.0F, 3.0F, 2.0F};
     const double sum = std::exp(1.0) + std::exp(3.0) + std::exp(2.0);
-    CHECK(patched_numbers(logits, 1, 0).logit == 2.0);
-    CHECK(patched_numbers(logits, 1, 1).logit == 3.0);
-    CHECK(patched_numbers(logits, 1, 0).of(PatchMeasure::Probability) == doctest::Approx(std::exp(3.0) / sum));
-    CHECK(patched_numbers(logits, 2, 0).of(PatchMeasure::Loss) == doctest::Approx(std::log(sum) - 2.0));
+    CHECK(patched_numbers(logits, {.token = 1, .other = 0}).logit == 2.0);
+    CHECK(patched_numbers(logits, {.token = 1, .other = 1}).logit == 3.0);
+    CHECK(patched_numbers(logits, {.token = 1, .other = 0}).of(PatchMeasure::Probability) ==
+          doctest::Approx(std::exp(3.0) / sum));
+    CHECK(patched_numbers(logits, {.token = 2, .other = 0}).of(PatchMeasure::Loss) == doctest::Approx(std::log(sum) - 2.0));
   }
 
   TEST_CASE("the strongest patches of either sign come first, those that aren't known not at all") {

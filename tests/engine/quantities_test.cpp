@@ -102,7 +102,7 @@ TEST_CASE("every line of the table is complete, and found by its id") {
     if (is_missing) continue;  // the playground has no feed-forward
     CHECK(line.shape(run->shape(kFirst)).has_value());
     CHECK(space_of(line, run->shape(kFirst), kFirst.kind).starts_with("ℝ^{n×"));
-    REQUIRE((line.begin != nullptr));
+    REQUIRE((line.evaluate != nullptr));
     const attention::Tile tile = evaluate({.run = *run, .reference = run.get()}, whole(QuantityId(index), *run, kSecond));
     CHECK(tile.values.size() == std::size_t{tile.request.rows} * tile.request.columns);
     CHECK(tile.request.stage == line.stage);

@@ -18,7 +18,7 @@ using namespace headlight::app;
 
 namespace {
 
-constexpr QueryTask::Cost kPlenty{.cells = 1'000'000, .logits = 1'000'000};
+constexpr QueryBudget kPlenty{.cells = 1'000'000, .states = 1'000};
 
 /// A run of seven tokens with three heads, and a queue whose answers are noted by name.
 struct Desk {
@@ -36,14 +36,16 @@ struct Desk {
   void ask(const std::string& name, const TileQuery& query, QueryPriority priority, std::size_t position) {
     queue.ask(query, priority, position, [&] {
       ++begun;
-      return make_tile_task(quantity(query.quantity).begin(query, subject_of({.run = *run})),
-                            [this, name](const attention::Tile& tile) {
-                              answered.push_back(name);
-                              last = tile;
-                            });
+      EvaluationSubject subject = subject_of({.run = *run});
+      subject.most_cells = step_cells;
+      return note(name, quantity(query.quantity).evaluate(query, subject));
     });
   }
-  void answer(const QueryTask::Cost& budget) { queue.answer_some({.run = *run}, budget); }
+  QueryTask note(std::string name, Evaluation evaluation) {
+    last = co_await std::move(evaluation);
+    answered.push_back(name);
+  }
+  void answer(const QueryBudget& budget) { queue.answer_some({.run = *run}, budget); }
 
   std::shared_ptr<FakeLog> log = std::make_shared<FakeLog>();
   std::unique_ptr<FakeRun> run;
@@ -51,6 +53,7 @@ struct Desk {
   std::vector<std::string> answered;
   attention::Tile last;
   int begun = 0;
+  std::size_t step_cells = EvaluationSubject().most_cells;
 };
 
 TileQuery of_head(std::uint32_t head) { return {.head = head, .rows = 7, .columns = 7}; }
@@ -58,29 +61,19 @@ TileQuery of_mean() { return {.quantity = kMeanOfLayer, .rows = 7, .columns = 7}
 
 using Names = std::vector<std::string>;
 
-/// Reads one tile of each of some changed passes.
-class ChangedTask final : public QueryTask {
- public:
-  ChangedTask(std::vector<float> gains, std::vector<float>& read, std::string& failure)
-      : gains_(std::move(gains)), read_(read), failure_(failure) {}
-
-  Cost cost() const override { return {.cells = 49}; }
-  QueryStep next(std::size_t /*most_cells*/) override {
-    return {.tiles = {stage_request(of_head(0))}, .changes = {{.scope = {}, .operation = inference::Scale{gains_[next_]}}}};
+/// Reads one tile of each of some changed passes; notes why one couldn't be computed.
+QueryTask read_changed(std::vector<float> gains, std::vector<float>& read, std::string& failure) {
+  try {
+    for (const float gain : gains) {
+      Reads reads{.tiles = {stage_request(of_head(0))}};
+      reads.passes.push_back({{.scope = {}, .operation = inference::Scale{gain}}});
+      const Answers answers = co_await std::move(reads);
+      read.push_back(answers.tiles.front().values.front());
+    }
+  } catch (const Error& error) {
+    failure = error.what();
   }
-  void take(const QueryAnswer& answer) override {
-    read_.push_back(answer.tiles.front().values.front());
-    ++next_;
-  }
-  void fail(const std::string& why) override { failure_ = why; }
-  bool is_done() const override { return next_ == gains_.size(); }
-
- private:
-  std::vector<float> gains_;
-  std::vector<float>& read_;
-  std::string& failure_;
-  std::size_t next_ = 0;
-};
+}
 
 }  // namespace
 
@@ -109,26 +102,27 @@ TEST_SUITE("cpu") {
     desk.ask("b", of_head(1), QueryPriority::OnScreen, 1);
     desk.ask("c", of_head(2), QueryPriority::OnScreen, 2);
     desk.ask("selected", of_head(0), QueryPriority::Selected, 0);
-    desk.answer({.cells = 100, .logits = 0});
+    desk.answer({.cells = 100, .states = 0});
     CHECK(desk.answered == Names{"selected"});  // also where the next one would have room
     CHECK(desk.queue.progress().total == 3);
     CHECK(desk.queue.progress().done == 1);
-    desk.answer({.cells = 49, .logits = 0});
+    desk.answer({.cells = 49, .states = 0});
     CHECK(desk.answered == Names{"selected", "b"});
-    desk.answer({.cells = 1, .logits = 0});  // at least one
+    desk.answer({.cells = 1, .states = 0});  // at least one
     CHECK(desk.answered == Names{"selected", "b", "c"});
   }
 
   TEST_CASE("a query that is asked again goes on where it is, a cancelled one doesn't") {
     Desk desk;
+    desk.step_cells = 49;  // of a mean a head at a time
     desk.ask("mean", of_mean(), QueryPriority::OnScreen, 0);
-    desk.answer({.cells = 49, .logits = 0});  // one of three heads
+    desk.answer({.cells = 49, .states = 0});  // one of three heads
     CHECK(desk.answered.empty());
     desk.ask("mean", of_mean(), QueryPriority::Selected, 3);
     desk.ask("head", of_head(1), QueryPriority::OnScreen, 0);
     CHECK(desk.begun == 2);
     desk.queue.cancel([](const Query& query) { return query == Query(of_head(1)); });
-    while (!desk.queue.is_empty()) desk.answer({.cells = 49, .logits = 0});
+    while (!desk.queue.is_empty()) desk.answer({.cells = 49, .states = 0});
     CHECK(desk.answered == Names{"mean"});
     CHECK(desk.log->tiles == 3);
     CHECK(desk.last.values.front() == doctest::Approx(1100.0F));  // of heads with 1000, 1100 and 1200
@@ -166,18 +160,20 @@ TEST_SUITE("cpu") {
     Desk desk;
     std::vector<float> read, computed;
     std::string failure;
-    const ChangedRun changed_run = [&](Evaluation::Of /*of*/, const inference::Interventions& changes) {
-      const float gain = std::get<inference::Scale>(changes.front().operation).gain;
+    const ComputePasses compute = [&](WhichRun /*of*/, std::uint32_t /*line*/,
+                                      std::span<const inference::Interventions> passes, std::size_t /*most*/) {
+      const float gain = std::get<inference::Scale>(passes.front().front().operation).gain;
       if (gain < 0.0F) throw Error(ErrorKind::OutOfDeviceMemory, "no room");
       if (gain > 1.0F) throw Error(ErrorKind::Cancelled, "newer inputs wait");
       computed.push_back(gain);
-      return std::make_shared<FakeRun>(desk.run->inputs(), 7, desk.log, std::make_shared<FakeDevice>(FakeDevice{"a test"}));
+      return ChangedPasses{.run = std::make_shared<FakeRun>(desk.run->inputs(), 7, desk.log,
+                                                            std::make_shared<FakeDevice>(FakeDevice{"a test"}))};
     };
     const auto ask = [&](std::uint32_t head, std::vector<float> gains) {
       desk.queue.ask(of_head(head), QueryPriority::Background, head,
-                     [&] { return std::make_unique<ChangedTask>(std::move(gains), read, failure); });
+                     [&] { return read_changed(std::move(gains), read, failure); });
     };
-    const auto answer = [&] { desk.queue.answer_some({.run = *desk.run}, kPlenty, changed_run); };
+    const auto answer = [&] { desk.queue.answer_some({.run = *desk.run}, kPlenty, compute); };
     ask(1, {0.0F, 0.5F});
     desk.ask("on screen", of_head(0), QueryPriority::OnScreen, 0);
     answer();

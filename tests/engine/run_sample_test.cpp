@@ -15,7 +15,7 @@ using namespace headlight::app;
 
 namespace {
 
-RunSample sample_of(AskedAnalysis& asked) { return found_in<RunSample>(asked.ask({.analysis = &kRunSample})); }
+RunSample sample_of(AskedAnalysis& asked) { return found_in<RunSample>(asked.ask(RunSampleQuestion())); }
 
 }  // namespace
 

@@ -26,8 +26,7 @@ TEST_SUITE("cpu") {
     for (const std::string model : {"gpt2", "llama"}) {
       CAPTURE(model);
       AskedAnalysis asked(model, "the cat sat on the mat");
-      AnalysisQuery query{.analysis = &kFlowRoutes, .query = kToken};
-      query.options[0] = 40;
+      const FlowQuestion query{.position = kToken, .least = 40};
       const Analysed answer = asked.ask(query);
       REQUIRE(answer.error == "");
       const auto& found = found_in<TokenFlowFound>(answer);
@@ -56,16 +55,15 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("rollout and flow: mass is kept, and both are those of the mean weights") {
     AskedAnalysis asked("gpt2", "the cat sat on the mat");
-    AnalysisQuery query{.analysis = &kAttentionRollout, .query = kToken};
-    query.options[0] = 500;
+    FlowQuestion query{.method = FlowMethod::Rollout, .position = kToken, .residual_weight = 500};
     const Analysed rollout = asked.ask(query);
     const auto& rolled = found_in<TokenFlowFound>(rollout);
     CHECK(std::accumulate(rolled.inputs.begin(), rolled.inputs.end(), 0.0) == doctest::Approx(1.0).epsilon(1e-5));
     for (std::size_t token = kToken + 1; token < rolled.inputs.size(); ++token) CHECK(rolled.inputs[token] == 0.0);
     CHECK_FALSE(rolled.edges.empty());
 
-    query.analysis = &kAttentionFlow;
-    query.options[1] = 1;
+    query.method = FlowMethod::MaximumFlow;
+    query.source = 1;
     const Analysed flow = asked.ask(query);
     const auto& flowing = found_in<TokenFlowFound>(flow);
     REQUIRE(flowing.inputs.size() == rolled.inputs.size());
@@ -74,17 +72,18 @@ TEST_SUITE("cpu") {
     CHECK(into == doctest::Approx(flowing.inputs[1]).epsilon(0.05));  // but for edges that carry less than 0.01
     // No less flows to a token than rollout's paths bring: each carries at most what its edges do.
     for (std::uint32_t token = 0; token <= kToken; ++token) {
-      query.options[1] = token;
+      query.source = token;
       const Analysed to_token = asked.ask(query);
       const auto& found = found_in<TokenFlowFound>(to_token);
       CHECK(found.inputs[token] >= rolled.inputs[token] - 1e-6);
       CHECK(found.inputs[kToken + 1] == 0.0);
     }
     // All of the residual stream: the token alone.
-    query.options = {1000, kToken};
+    query.residual_weight = 1000;
+    query.source = kToken;
     const Analysed alone = asked.ask(query);
     CHECK(found_in<TokenFlowFound>(alone).inputs[kToken] == doctest::Approx(1.0));
-    query.options[1] = 1;
+    query.source = 1;
     const Analysed other = asked.ask(query);
     CHECK(found_in<TokenFlowFound>(other).inputs[1] == 0.0);
   }
@@ -96,7 +95,7 @@ TEST_SUITE("cpu") {
     std::string text;
     for (int i = 0; i < 30; ++i) text += "the cat sat ";  // 90 words
     AskedAnalysis asked("llama", text);
-    AnalysisQuery query{.analysis = &kAttentionFlow, .query = 70, .options = {500, 1}};
+    const FlowQuestion query{.method = FlowMethod::MaximumFlow, .position = 70, .residual_weight = 500, .source = 1};
     const Analysed answer = asked.ask(query);
     REQUIRE(answer.error == "");
     CHECK(found_in<TokenFlowFound>(answer).inputs[1] > 0.0);
@@ -106,8 +105,7 @@ TEST_SUITE("cpu") {
     std::string text;
     for (int i = 0; i < 340; ++i) text += "the cat sat ";  // 1,020 words
     AskedAnalysis asked("llama", text);
-    AnalysisQuery query{.analysis = &kFlowRoutes, .query = 1'000};
-    query.options[0] = 40;
+    const FlowQuestion query{.position = 1'000, .least = 40};
     const Analysed answer = asked.ask(query);
     REQUIRE(answer.error == "");
     const auto& found = found_in<TokenFlowFound>(answer);
@@ -120,14 +118,13 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("what can't be followed is said in words") {
-    AnalysisQuery query{.analysis = &kFlowRoutes, .query = 1};
-    query.options[0] = 40;
+    FlowQuestion query{.position = 1, .least = 40};
     CHECK(AskedAnalysis("bert", "the cat").ask(query).error.find("post-norm") != std::string::npos);
     CHECK(AskedAnalysis("marian", "a b a").ask(query).error.find("an encoder and a decoder") != std::string::npos);
-    query.analysis = &kAttentionRollout;
+    query.method = FlowMethod::Rollout;
     CHECK(AskedAnalysis("bert", "the cat").ask(query).error == "");
     CHECK(AskedAnalysis("marian", "a b a").ask(query).error == "only models with one stack are followed");
-    query.query = 500;
+    query.position = 500;
     CHECK(AskedAnalysis("gpt2", "the cat").ask(query).error == "this run has no such token");
   }
 }

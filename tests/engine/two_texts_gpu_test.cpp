@@ -166,7 +166,7 @@ TEST_CASE("heads change by the weights of tokens that both texts have") {
   // A token behind the last one changes no weight before it.
   Ids longer = kShort;
   longer.push_back(3);
-  const auto found = runs.find<ChangedHeads>(text_of("gpt2", longer), text_of("gpt2", kShort), {.analysis = &kChangedHeads});
+  const auto found = runs.find<ChangedHeads>(text_of("gpt2", longer), text_of("gpt2", kShort), ChangedHeadsQuestion());
   for (const ChangedHead& head : found.heads) CHECK(head.moved <= 1e-6);
 }
 

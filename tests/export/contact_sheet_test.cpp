@@ -1,4 +1,4 @@
-#include "export/contact_sheet.h"
+#include "export/figure.h"
 
 #include <doctest/doctest.h>
 
@@ -57,11 +57,11 @@ TEST_SUITE("cpu") {
       for (const std::uint32_t n : {1U, 301U, 1000U}) {
         if (heads == 64 && n == 1000) continue;
         const ContactSheet sheet = make_sheet(heads, n);
-        const ContactSheetDrawing drawing(sheet, 2000);
-        CHECK(drawing.width() > 100);
-        CHECK(drawing.width() < 1600);
-        CHECK(drawing.height() < 1600);
-        CHECK(DecodedPng(encode(sheet, DrawingFormat::Png)).width == static_cast<int>(drawing.width()) * 2);
+        const glm::vec2 size = make_drawing(sheet, DrawingFormat::Svg)->size();
+        CHECK(size.x > 100);
+        CHECK(size.x < 1600);
+        CHECK(size.y < 1600);
+        CHECK(DecodedPng(encode(sheet, DrawingFormat::Png)).width == static_cast<int>(size.x) * 2);
       }
     }
   }

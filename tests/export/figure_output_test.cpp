@@ -94,7 +94,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("each part can be left out, and the map keeps its cells") {
     HeatmapFigure figure = small_figure();
     const std::string whole = encode(figure, DrawingFormat::Svg);
-    const float width = HeatmapDrawing(figure, 2000).width();
+    const float width = HeatmapDrawing(figure, 2000).size().x;
     for (const char* part : {">Title of it<", ">settings of it<", ">query<", ">the<", ">attention weight<", ">masked<"}) {
       CAPTURE(part);
       CHECK(has(whole, part));
@@ -105,23 +105,23 @@ TEST_SUITE("cpu") {
     CHECK(has(bare, "<title>Title of it</title>"));  // for screen readers
     CHECK_FALSE(has(bare, "<text"));
     const HeatmapDrawing drawing(figure, 2000);
-    CHECK(drawing.width() < width);
-    CHECK(drawing.width() == drawing.grid().area.size.x + 40.0F);
+    CHECK(drawing.size().x < width);
+    CHECK(drawing.size().x == drawing.grid().area.size.x + 40.0F);
   }
 
   TEST_CASE("patches of an image stand between their labels and the cells, on whichever axis they are") {
     HeatmapFigure figure = small_figure();
-    const float width = HeatmapDrawing(figure, 2000).width(), height = HeatmapDrawing(figure, 2000).height();
+    const float width = HeatmapDrawing(figure, 2000).size().x, height = HeatmapDrawing(figure, 2000).size().y;
     constexpr std::uint32_t kRed = 0xFF0000FFU, kBlue = 0xFFFF0000U;
     figure.columns.thumbnails = {{}, {.width = 1, .height = 1, .rgba = {kRed}}};
     const std::string columns = encode(figure, DrawingFormat::Svg);
     CHECK(count_of(columns, "<image") == 1);  // the first token is none
-    CHECK(HeatmapDrawing(figure, 2000).width() == width);
-    CHECK(HeatmapDrawing(figure, 2000).height() == height + 30.0F);
+    CHECK(HeatmapDrawing(figure, 2000).size().x == width);
+    CHECK(HeatmapDrawing(figure, 2000).size().y == height + 30.0F);
     figure.rows.thumbnails = {{.width = 1, .height = 1, .rgba = {kBlue}}, {.width = 1, .height = 1, .rgba = {kBlue}}};
     CHECK(count_of(encode(figure, DrawingFormat::Svg), "<image") == 3);
     const HeatmapDrawing drawing(figure, 2000);
-    CHECK(drawing.width() == width + 30.0F);
+    CHECK(drawing.size().x == width + 30.0F);
     // Pixels of the PNG, two a unit: the middles of both rows' patches and of the second column's.
     const DecodedPng png(encode(figure, DrawingFormat::Png));
     const auto color_at = [&](glm::vec2 unit) {
@@ -167,7 +167,7 @@ TEST_SUITE("cpu") {
     figure.panels[1].title = "Second";
     figure.panels[2].title = "Third";
     const std::unique_ptr<Drawing> drawing = make_drawing(figure);
-    const glm::vec2 one(HeatmapDrawing(figure.panels[0], 512).width(), HeatmapDrawing(figure.panels[0], 512).height());
+    const glm::vec2 one(HeatmapDrawing(figure.panels[0], 512).size().x, HeatmapDrawing(figure.panels[0], 512).size().y);
     CHECK(drawing->size().x >= 2.0F * one.x);
     CHECK(drawing->size().y >= 2.0F * one.y);
     const std::string svg = encode(*drawing, DrawingFormat::Svg);

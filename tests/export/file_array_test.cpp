@@ -14,8 +14,7 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
-#include "export/npy.h"
-#include "export/npy_header.h"
+#include "files/npy.h"
 #include "model/safetensors.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
@@ -24,6 +23,7 @@ namespace file_array_test {
 
 using namespace headlight;
 using namespace headlight::exporting;
+using namespace headlight::files;
 namespace fs = std::filesystem;
 
 namespace {

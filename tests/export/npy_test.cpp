@@ -1,4 +1,4 @@
-#include "export/npy.h"
+#include "files/npy.h"
 
 #include <doctest/doctest.h>
 
@@ -9,21 +9,21 @@
 namespace npy_test {
 
 using namespace headlight;
-using namespace headlight::exporting;
+using namespace headlight::files;
 
 TEST_SUITE("cpu") {
   TEST_CASE("the header is NumPy's, byte for byte") {
-    const std::string header = npy_header(Shape{2, 3});
+    const std::string header = npy_header("<f4", Shape{2, 3});
     // What numpy.save writes for np.zeros((2, 3), np.float32), version 1.0.
     std::string expected("\x93NUMPY\x01\x00\x76\x00", 10);
     expected += "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }";
     expected.append(128 - expected.size() - 1, ' ');
     expected += '\n';
     CHECK(header == expected);
-    CHECK(npy_header(Shape{7}).find("'shape': (7,), }") != std::string::npos);
-    CHECK(npy_header(Shape{}).find("'shape': (), }") != std::string::npos);
+    CHECK(npy_header("<f4", Shape{7}).find("'shape': (7,), }") != std::string::npos);
+    CHECK(npy_header("<f4", Shape{}).find("'shape': (), }") != std::string::npos);
     for (const Shape& shape : {Shape{}, Shape{1}, Shape{4096, 4096}, Shape{6, 2, 64, 4096, 4096}}) {
-      CHECK(npy_header(shape).size() % 64 == 0);
+      CHECK(npy_header("<f4", shape).size() % 64 == 0);
     }
   }
 

@@ -65,7 +65,7 @@ TEST_SUITE("cpu") {
     CHECK_THROWS_AS(make_drawing(ProductsFigure{}), Error);
   }
 
-  TEST_CASE("what isn't finite has no colour and no bar, and its place says so") {
+  TEST_CASE("what isn't finite has no colour of the scale and no bar, and its place says so") {
     ProductsFigure figure = small_products();
     figure.rows[0].products[0] = std::numeric_limits<float>::quiet_NaN();
     figure.rows[0].weight = std::numeric_limits<float>::quiet_NaN();

@@ -6,7 +6,6 @@
 
 #include "export/drawing.h"
 #include "export/figure.h"
-#include "export/text_layout.h"
 #include "export/text_metrics.h"
 #include "support/occurrences.h"
 

@@ -17,6 +17,7 @@
 
 #include "core/atomic_file.h"
 #include "support/program.h"
+#include "support/skip.h"
 
 namespace fault_sweep_test {
 
@@ -155,8 +156,7 @@ TEST_SUITE("gpu") {
     // The loader hides devices of such drivers (MoltenVK) from programs that don't ask for them.
     const std::optional<std::filesystem::path> driver = software_driver();
     if (!driver) {
-      MESSAGE("skipped: no software driver is installed");
-      return;
+      return test::skip("no software driver is installed");
     }
     const TemporaryDirectory folder;
     nlohmann::json manifest = nlohmann::json::parse(read_file(*driver));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The real window on a device whose driver fails during use: the window continues, or the program ends in one line. A device
 # lost in the middle of a session must be replaced. Usage: fault_window_test.sh PATH-OF-HEADLIGHT FOLDER-OF-THE-LAYER [FAULT…]
-# Exits with 77 (skipped) where Xvfb or xdotool is missing.
+# Skipped where Xvfb or xdotool is missing.
 set -euo pipefail
 source "$(dirname "$0")/../support/display.sh"
 

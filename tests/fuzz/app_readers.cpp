@@ -18,7 +18,7 @@
 #include "attention/expression_glsl.h"
 #include "evaluation/corpus_statistics.h"
 #include "export/figure_session.h"
-#include "export/npy_header.h"
+#include "files/npy.h"
 #include "fuzz/readers.h"
 #include "link/link_program.h"
 
@@ -35,7 +35,7 @@ void read_mask(const fs::path& path) {
 }
 
 void read_npy(std::string_view bytes) {
-  expect_error_at_most([&] { (void)exporting::read_npy_header(bytes); });
+  expect_error_at_most([&] { (void)files::read_npy_header(bytes); });
   read_mask(write_scratch("mask.npy", bytes));
 }
 

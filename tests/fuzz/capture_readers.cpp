@@ -4,7 +4,7 @@
 
 #include "capture/attention_of.h"
 #include "capture/capture_file.h"
-#include "capture/image_file.h"
+#include "files/image_file.h"
 #include "fuzz/readers.h"
 
 namespace headlight::fuzz {
@@ -63,7 +63,7 @@ void read_tokens(std::string_view bytes) {
 
 void read_image(std::string_view bytes) {
   const fs::path file = write_scratch("image", bytes);
-  expect_error_at_most([&] { (void)capture::read_image_file(file); });
+  expect_error_at_most([&] { (void)files::read_image_file(file); });
 }
 
 constexpr std::array kCaptureReaders{Reader{"capture", read_capture}, Reader{"npz", read_npz}, Reader{"tokens", read_tokens},

@@ -10,6 +10,7 @@
 #include "model/gguf.h"
 #include "model/load_network.h"
 #include "model/safetensors.h"
+#include "model/torch_file.h"
 
 namespace headlight::fuzz {
 namespace {
@@ -27,8 +28,6 @@ void read_columns(const model::Parameter& weight) {
   const std::uint32_t rows = weight.axis(0);
   std::vector<float> numbers(weight.element_count());
   weight.read_columns(0, rows, numbers.data(), rows);
-  std::vector<std::uint16_t> halves(weight.element_count());
-  weight.read_columns_half(0, rows, halves.data(), rows);
 }
 
 void read_tensors(const model::TensorTable& tensors) {
@@ -42,6 +41,11 @@ void read_tensors(const model::TensorTable& tensors) {
 void read_safetensors(std::string_view bytes) {
   const fs::path path = write_scratch("m.safetensors", bytes);
   expect_error_at_most([&] { read_tensors(model::SafetensorsFile(path).tensors()); });
+}
+
+void read_torch(std::string_view bytes) {
+  const fs::path path = write_scratch("m.bin", bytes);
+  expect_error_at_most([&] { read_tensors(model::read_torch_file(path)); });
 }
 
 void read_index(std::string_view bytes) {
@@ -93,8 +97,8 @@ void read_gguf(std::string_view bytes) {
   expect_error_at_most([&] { (void)inference::open_tokenizer(path).encode("the cat \u00e9\U0001f600 aaa"); });
 }
 
-constexpr std::array kModelReaders{Reader{"safetensors", read_safetensors}, Reader{"index", read_index},
-                                   Reader{"config", read_config}, Reader{"gguf", read_gguf}};
+constexpr std::array kModelReaders{Reader{"safetensors", read_safetensors}, Reader{"torch", read_torch},
+                                   Reader{"index", read_index}, Reader{"config", read_config}, Reader{"gguf", read_gguf}};
 
 }  // namespace
 

@@ -16,7 +16,7 @@ struct Reader {
   void (*read)(std::string_view bytes);
 };
 
-std::span<const Reader> model_readers();    ///< safetensors, index, config, gguf
+std::span<const Reader> model_readers();    ///< safetensors, torch, index, config, gguf
 std::span<const Reader> text_readers();     ///< tokenizer, sentencepiece, folder, vocabulary, regex, lines, tensor
 std::span<const Reader> capture_readers();  ///< capture, npz, tokens, image
 std::span<const Reader>

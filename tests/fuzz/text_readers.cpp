@@ -10,6 +10,8 @@
 #include "fuzz/readers.h"
 #include "text/regex.h"
 #include "text/tokenizer.h"
+#include "text/utf8_repair.h"
+#include "text/word_vocabulary.h"
 
 namespace headlight::fuzz {
 namespace {
@@ -158,10 +160,25 @@ void read_tensor(std::string_view bytes) {
   }
 }
 
+/// As the list of a translator, and as a text: words never overlap, and leave out nothing but single spaces.
+void read_words(std::string_view bytes) {
+  const fs::path folder = empty_folder("words");
+  write_scratch("words/notebook_words.json", bytes);
+  expect_error_at_most([&] { (void)text::read_word_vocabularies(folder)->source.encode(kTexts[0]); });
+  const text::RepairedUtf8 repaired(bytes);
+  for (const text::WordLanguage language : {text::WordLanguage::German, text::WordLanguage::English}) {
+    std::uint32_t at = 0;
+    for (const text::ByteRange& word : text::split_words(repaired.text(), language)) {
+      if (word.end <= word.begin || word.begin < at || word.begin > at + 1) __builtin_trap();
+      at = word.end;
+    }
+  }
+}
+
 constexpr std::array kTextReaders{Reader{"tokenizer", read_tokenizer}, Reader{"sentencepiece", read_sentence_piece},
                                   Reader{"folder", read_folder},       Reader{"vocabulary", read_vocabulary},
                                   Reader{"regex", read_regex},         Reader{"lines", read_lines},
-                                  Reader{"tensor", read_tensor}};
+                                  Reader{"tensor", read_tensor},       Reader{"words", read_words}};
 
 }  // namespace
 

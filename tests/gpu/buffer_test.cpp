@@ -10,6 +10,7 @@
 #include "gpu/transfer.h"
 #include "support/error_message.h"
 #include "support/gpu.h"
+#include "support/skip.h"
 
 namespace buffer_test {
 
@@ -142,7 +143,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "a buffer larger than one allocation may be is refused before allocating") {
     const std::size_t bytes = context.device().max_allocation;
-    if (bytes == 0) return;
+    if (bytes == 0) return test::skip("the device names no largest allocation");
     const std::string message = error_message([&] { Buffer(context, bytes + 1, Memory::Device, "the logits"); });
     CHECK(test::is_one_line(message));
     CHECK(message.find("can't hold the logits") != std::string::npos);

@@ -9,6 +9,7 @@
 #include "gpu/test_kernel.h"
 #include "support/error_message.h"
 #include "support/gpu.h"
+#include "support/skip.h"
 
 namespace host_step_test {
 
@@ -43,7 +44,7 @@ void multiply_on_host(Stream& stream, const Buffer& from, const Buffer& to, floa
 
 TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "a step of the host sees what commands wrote before, and those behind see what it wrote") {
-    if (!context.device().runs_host_steps) return;
+    if (!context.device().runs_host_steps) return test::skip("the device runs no steps of the host");
     const Kernel affine = test::compile_kernel(context, test::kAffine);
     const Buffer a = make_buffer(context), b = make_buffer(context);
     const std::vector<float> ones(kCount, 1.0f);
@@ -74,7 +75,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "a stream of steps of the host alone") {
-    if (!context.device().runs_host_steps) return;
+    if (!context.device().runs_host_steps) return test::skip("the device runs no steps of the host");
     const Buffer a = make_buffer(context);
     std::ranges::fill(numbers(a), 2.0f);
     Stream stream(context);
@@ -87,7 +88,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu,
                     "what a step of the host throws comes out of submit, nothing behind it runs, and the device goes on") {
-    if (!context.device().runs_host_steps) return;
+    if (!context.device().runs_host_steps) return test::skip("the device runs no steps of the host");
     const Kernel affine = test::compile_kernel(context, test::kAffine);
     const Buffer a = make_buffer(context), b = make_buffer(context);
     bool has_run = false;
@@ -118,7 +119,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("steps of the host in work that is split into submissions") {
     test::WatchedContext slow({.max_work = 1000.0});
-    if (!slow->device().runs_host_steps) return;
+    if (!slow->device().runs_host_steps) return test::skip("the device runs no steps of the host");
     const Kernel affine = test::compile_kernel(slow, test::kAffine);
     const Buffer a = make_buffer(slow), b = make_buffer(slow);
     Stream stream(slow);

@@ -15,6 +15,7 @@
 #include "ops/parameters.h"
 #include "support/error_message.h"
 #include "support/gpu.h"
+#include "support/skip.h"
 #include "support/temporary_directory.h"
 
 namespace kernel_test {
@@ -164,7 +165,7 @@ void main() { result[gl_GlobalInvocationID.x] = kIsNegative ? -int(kValue) : int
     const Buffer buffer(context, 256, Memory::Device, "a test");
     Stream stream(context);
     const std::uint32_t most = context.device().max_groups[1];
-    if (most == ~0u) return;
+    if (most == ~0u) return test::skip("the device runs any number of workgroups");
     const std::string message = error_message([&] {
       stream.dispatch(kernel, {buffer, buffer}, test::AffineParameters{}, {1, most + 1, 1});
     });

@@ -14,6 +14,7 @@
 #include "inference/apply_operation.h"
 #include "inference/notebooks.h"
 #include "inference/playground.h"
+#include "support/deviation.h"
 #include "support/gpu.h"
 #include "support/running_session.h"
 #include "support/stages.h"
@@ -179,8 +180,8 @@ TEST_SUITE("gpu") {
             const float factor = plan.factor_of(item, head, query, key);
             if (factor == 0.0f) CHECK(changed.values[at] == 0.0f);
             dropped += factor == 0.0f && plain.values[at] > 0.0f ? 1U : 0U;
-            largest = std::max(largest, std::abs(static_cast<double>(changed.values[at]) -
-                                                 static_cast<double>(plain.values[at]) * static_cast<double>(factor)));
+            test::widen(largest, static_cast<double>(changed.values[at]),
+                        static_cast<double>(plain.values[at]) * static_cast<double>(factor));
           }
         }
       }

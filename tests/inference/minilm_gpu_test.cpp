@@ -10,6 +10,7 @@
 #include "support/deviation.h"
 #include "support/gpu.h"
 #include "support/running_session.h"
+#include "support/skip.h"
 
 namespace minilm_gpu_test {
 
@@ -34,12 +35,12 @@ model::TokenBatch read_tokens(const model::SafetensorsFile& file) {
 
 }  // namespace
 
-TEST_SUITE("gpu") {
+// Of weights that tests/download/minilm.sh has fetched.
+TEST_SUITE("given") {
   TEST_CASE_FIXTURE(test::OnGpu, "MiniLM: maps of every head and the last state are transformers'") {
     const char* folder = std::getenv("HEADLIGHT_MINILM");
     if (folder == nullptr) {
-      MESSAGE("skipped: HEADLIGHT_MINILM doesn't name a folder with all-MiniLM-L6-v2's config.json and model.safetensors");
-      return;
+      return test::skip("HEADLIGHT_MINILM doesn't name a folder with all-MiniLM-L6-v2's config.json and model.safetensors");
     }
     const model::SafetensorsFile golden(std::filesystem::path(HEADLIGHT_GOLDEN_DIR) / "minilm.safetensors");
     const model::LoadedNetwork loaded = model::load_network(std::filesystem::path(folder));

@@ -78,7 +78,9 @@ class Ours {
       const Tensor weight = linear.weight.tensor();
       return {{layer.config.heads, weight.shape[0] / layer.config.heads, weight.shape[1]}, weight.values};
     }
-    return session_.stage({}, *attention::parse_stage(stage));
+    std::size_t index = 0;
+    while (attention::to_string(static_cast<attention::Stage>(index)) != stage) REQUIRE(++index < attention::kStages);
+    return session_.stage({}, static_cast<attention::Stage>(index));
   }
 
   /// [batch, head, query, key]: 1 where the mask shows the cell.

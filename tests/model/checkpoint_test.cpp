@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "model/file_bytes.h"
@@ -153,12 +155,10 @@ TEST_SUITE("cpu") {
       fs::create_directory(folder.path() / name);
     CHECK(complaint(folder.path()) ==
           base + " holds a training's checkpoints: open one of them, for example " + base + "/checkpoint-1000");
-    write(folder.path() / "pytorch_model.bin", "PK");
-    CHECK(complaint(folder.path()).starts_with(base + " holds its weights as pytorch_model.bin only: "));
-    CHECK(complaint(folder.path() / "pytorch_model.bin").starts_with(base + "/pytorch_model.bin is PyTorch's own format: "));
     CHECK(complaint(folder.path() / "none") == "can't open " + base + "/none: No such file or directory");
     fs::create_symlink(folder.path() / "gone", folder.path() / "model.safetensors");
-    CHECK(complaint(folder.path()).starts_with(base + " holds its weights as pytorch_model.bin only: "));
+    write(folder.path() / "tf_model.h5", "content");
+    CHECK(complaint(folder.path()).starts_with(base + " holds its weights as tf_model.h5 only: "));
   }
 
   TEST_CASE("the refusal of another model format names it and says what to do") {
@@ -171,11 +171,10 @@ TEST_SUITE("cpu") {
       CHECK(found.starts_with(folder.path().string() + " holds "));
       return found;
     };
-    for (const char* name : {"adapter_config.json", "adapter_model.safetensors"})
-      CHECK(with(name).find("a LoRA adapter without its base model: merge the two") != std::string::npos);
+    CHECK(with("adapter_model.safetensors").find("a LoRA adapter without its adapter_config.json") != std::string::npos);
     for (const char* name :
          {"model.onnx", "onnx/model.onnx", "tf_model.h5", "flax_model.msgpack", "model.ckpt.index", "openvino_model.xml",
-          "rust_model.ot", "weights.npz", "consolidated.safetensors", "consolidated.00.pth", "pytorch_model.bin.index.json"})
+          "rust_model.ot", "weights.npz", "consolidated.safetensors", "consolidated.00.pth"})
       CHECK(with(name).find(std::string(" holds its weights as ") + name + " only: Headlight reads safetensors") !=
             std::string::npos);
     CHECK(with("README.md").find("holds no model.safetensors") != std::string::npos);
@@ -200,6 +199,30 @@ TEST_SUITE("cpu") {
     CHECK(error_message([&] { (void)checkpoint.config(); }) == base + "/config.json" + what);
   }
 
+  TEST_CASE("a GGUF file in parts is the whole one, whichever part is opened") {
+    const fs::path formats = fs::path(HEADLIGHT_GOLDEN_DIR) / "formats";
+    Checkpoint whole(fs::path(HEADLIGHT_GOLDEN_DIR) / "models" / "gguf" / "llama-q4_0.gguf");
+    const auto part = [](int number) { return fmt::format("llama-q4_0-0000{}-of-00003.gguf", number); };
+    const TemporaryDirectory folder;
+    for (int number = 1; number <= 3; ++number) fs::copy_file(formats / part(number), folder.path() / part(number));
+    for (const fs::path& opened : {folder.path(), folder.path() / part(1), folder.path() / part(3)}) {
+      Checkpoint parts(opened);
+      CHECK(parts.files().size() == 3);
+      CHECK(parts.gguf()->text("general.architecture") == "llama");
+      REQUIRE(parts.names() == whole.names());
+      for (const std::string& name : whole.names()) CHECK(parts.find(name) == whole.find(name));
+    }
+    const std::string base = folder.path().string();
+    fs::rename(folder.path() / part(2), folder.path() / "kept");
+    CHECK(complaint(folder.path()) ==
+          base + ": " + part(2) + " is missing, one of the 3 parts of the model: download it, too");
+    fs::copy_file(folder.path() / part(3), folder.path() / part(2));
+    CHECK(complaint(folder.path()) ==
+          base + "/" + part(2) + " says that it is part 3 of the model, but its name says 2: download the model again");
+    fs::remove(folder.path() / part(1));
+    CHECK(complaint(folder.path() / part(3)).find(part(1) + " is missing") != std::string::npos);
+  }
+
   TEST_CASE("real folders and GGUF files open") {
     const fs::path models = fs::path(HEADLIGHT_GOLDEN_DIR) / "models";
     Checkpoint whole(models / "llama"), sharded(models / "llama-sharded");
@@ -213,14 +236,6 @@ TEST_SUITE("cpu") {
     CHECK(gguf.gguf()->text("general.architecture") == "gpt2");
     CHECK(gguf.folder() == models / "gguf");
     CHECK(error_message([&] { (void)Checkpoint(models / "gguf"); }).find("open one of them") != std::string::npos);
-    const TemporaryDirectory parts;
-    for (const char* name : {"m-00001-of-00002.gguf", "m-00002-of-00002.gguf"}) {
-      FileBytes part = FileBytes().raw("GGUF").number(3u).number(std::uint64_t{0}).number(std::uint64_t{1});
-      write(parts.path() / name, part.text("split.count").number(2u).number(std::uint16_t{2}).bytes());
-    }
-    CHECK(complaint(parts.path()) ==
-          (parts.path() / "m-00001-of-00002.gguf").string() +
-              " is one of 2 parts: join them with `llama-gguf-split --merge` and open the result");
     const TemporaryDirectory folder;
     fs::create_symlink(models / "gguf" / "gpt2.gguf", folder.path() / "only.gguf");
     CHECK(Checkpoint(folder.path()).names() == gguf.names());

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/atomic_file.h"
+#include "support/error_message.h"
 #include "support/temporary_directory.h"
 
 namespace hub_cache_test {
@@ -118,6 +119,47 @@ TEST_SUITE("cpu") {
       CAPTURE(found[i].name);
       CHECK(found[i] == expected[i]);
     }
+  }
+
+  TEST_CASE("a revision is a branch, a tag or the beginning of a commit") {
+    const TemporaryDirectory cache;
+    const fs::path model = cache.path() / "models--o--m", snapshots = model / "snapshots";
+    make_model(snapshots / "abc1", "1");
+    make_model(snapshots / "abd2", "2");
+    write(model / "refs" / "v1.0", "abc1\n");
+    write(model / "refs" / "refs" / "pr" / "2", "abd2");
+    write(model / "refs" / "gone", "eeee");
+    CHECK(find_revision(cache.path(), "o/m", "v1.0") == snapshots / "abc1");
+    CHECK(find_revision(cache.path(), "o/m", "refs/pr/2") == snapshots / "abd2");
+    CHECK(find_revision(cache.path(), "o/m", "abd") == snapshots / "abd2");
+    CHECK(find_revision(cache.path(), "o/m", "abc1") == snapshots / "abc1");
+    const auto complaint = [&](std::string_view name, std::string_view revision) {
+      return test::error_message([&] { (void)find_revision(cache.path(), name, revision); });
+    };
+    CHECK(complaint("o/m", "ab") ==
+          "o/m@ab: " + model.string() + " has several revisions of this name: choose one of abc1, abd2");
+    CHECK(complaint("o/m", "gone") ==
+          "o/m@gone: " + model.string() + " has no revision of this name: choose one of abc1, abd2");
+    CHECK(complaint("o/m", "").find("has no revision") != std::string::npos);
+    CHECK(complaint("o/m", "../../x").find("has no revision") != std::string::npos);
+    CHECK(complaint("o/none", "main").find("has no revision of this name: download it") != std::string::npos);
+  }
+
+  TEST_CASE("PyTorch's files count where a folder has no others, and the parts of a GGUF file are one model") {
+    const TemporaryDirectory folder;
+    write(folder.path() / "m" / "config.json", "{}");
+    write(folder.path() / "m" / "training_args.bin", "12345");
+    CHECK(find_models(folder.path()).empty());
+    write(folder.path() / "m" / "pytorch_model-00001-of-00002.bin", "123");
+    write(folder.path() / "m" / "pytorch_model-00002-of-00002.bin", "4567");
+    for (const char* part : {"q-00001-of-00002.gguf", "q-00002-of-00002.gguf"}) write(folder.path() / part, "GGUF");
+    std::vector<FoundModel> found = find_models(folder.path());
+    REQUIRE(found.size() == 2);
+    CHECK(found[0] == FoundModel{.name = "m", .path = folder.path() / "m", .bytes = 7});
+    CHECK(found[1].path == folder.path() / "q-00001-of-00002.gguf");
+    CHECK(found[1].bytes == 8);
+    write(folder.path() / "m" / "model.safetensors", "12");
+    CHECK(find_models(folder.path()).front().bytes == 2);
   }
 
   TEST_CASE("any folder lists itself and what is in it") {

@@ -347,7 +347,7 @@ TEST_SUITE("cpu") {
                 "headlight.capture() in Python shows its attention"));
   }
 
-  TEST_CASE("names with components of torch.compile, FSDP and DataParallel are those without") {
+  TEST_CASE("names with components of torch.compile and FSDP, and behind a wrapper's prefix, are those without") {
     const auto renamed = [](const auto& change) {
       return complaint_of_file("llama", [&](Safetensors& file) {
         json header;
@@ -362,8 +362,14 @@ TEST_SUITE("cpu") {
             const std::size_t at = name.find("self_attn.");
             return at == std::string::npos ? name : name.substr(0, at) + "_fsdp_wrapped_module." + name.substr(at);
           }).empty());
+    CHECK(renamed([](const std::string& name) { return "module.base_model.model." + name; }).empty());
+    CHECK(renamed([](const std::string& name) { return "model." + name; }).empty());
+    CHECK(renamed([](const std::string& name) { return "model.module.model." + name; }).empty());
     CHECK(
         holds(renamed([](const std::string& name) { return "wrapped." + name; }), "no tensor 'model.embed_tokens.weight'"));
+    // A prefix that not all names have is no wrapper.
+    CHECK(holds(renamed([](const std::string& name) { return name == "lm_head.weight" ? name : "module." + name; }),
+                "no tensor 'model.embed_tokens.weight'"));
   }
 
   TEST_CASE("T5's networks for other tasks are read below their prefix") {

@@ -77,20 +77,16 @@ void check_reads(const Parameter& view, const Number& number) {
   // Two columns more than rows: the gaps must stay unchanged.
   const std::size_t stride = count + 2;
   std::vector<float> columns(width * stride, -7.0f);
-  std::vector<std::uint16_t> halves(width * stride, 0x1234);
   view.read_columns(first, count, columns.data(), stride);
-  view.read_columns_half(first, count, halves.data(), stride);
-  bool same = true, same_halves = true;
+  bool same = true;
   for (std::uint32_t i = 0; i < width; ++i) {
     for (std::uint32_t r = 0; r < stride; ++r) {
       const bool is_inside = r < count;
       const float value = is_inside ? number(first + r, i) : -7.0f;
       same = same && columns[i * stride + r] == value;
-      same_halves = same_halves && halves[i * stride + r] == (is_inside ? to_half(value) : 0x1234);
     }
   }
   CHECK(same);
-  CHECK(same_halves);
 
   if (!view.has_stored_columns()) return;
   const std::uint32_t first_column = width / 4, more = width - first_column;
@@ -152,7 +148,8 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("quantised weights read by columns as by rows") {
     const SafetensorsFile golden(HEADLIGHT_GOLDEN_DIR "/formats/quantised.safetensors");
-    for (const ElementType type : {ElementType::Q8_0, ElementType::Q4_0, ElementType::Q4_K, ElementType::Q6_K}) {
+    for (auto each = static_cast<std::size_t>(ElementType::Q8_0); each < kElementTypes; ++each) {
+      const auto type = static_cast<ElementType>(each);
       CAPTURE(to_string(type));
       const std::string name(to_string(type));
       const StoredTensor* blocks = golden.tensors().find(name + ".blocks");

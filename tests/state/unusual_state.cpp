@@ -91,6 +91,7 @@ State unusual_state() {
       .brush_bias = -0.5f,
       .brush_weight = 0.125f,
       .show_numbers = false,
+      .shows_whole_words = true,
       .steps_all_heads = true,
       .theme = Theme::Light,
       .ui_scale = 1.5f,

@@ -1,18 +1,16 @@
 # Sourced by the tests of real windows: an X server of the test's own, and a folder that goes with it.
+source "$(dirname "${BASH_SOURCE[0]}")/skip.sh"
 # Functions read `program`, the path of headlight, and set
 #   folder   for files of the test; removed at the end
 #   viewer   the process of the running window, empty where there is none
 #   window   its number in the X server, empty where none was opened
 
-# open_display WxH TOOL…: exits with 77 (skipped) where a tool is missing.
+# open_display WxH TOOL…: skips the test where a tool is missing.
 open_display() {
   local size=$1 tool
   shift
   for tool in Xvfb xdotool "$@"; do
-    if ! command -v "$tool" >/dev/null; then
-      echo "skipped: $tool is not installed (Debian: apt install xvfb xdotool imagemagick)"
-      exit 77
-    fi
+    command -v "$tool" >/dev/null || skip "$tool is not installed (Debian: apt install xvfb xdotool imagemagick)"
   done
   folder=$(mktemp -d)
   server=

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # `headlight survey` of a small corpus: alone, with two devices at once, as two and three ranks of MPI, killed and continued.
-# All write the same files, byte for byte. Usage: ranks_test.sh PATH-OF-HEADLIGHT FOLDER-OF-EXAMPLES. What needs mpirun is left
-# out where the program was built without MPI or mpirun is missing.
+# All write the same files, byte for byte. Usage: ranks_test.sh PATH-OF-HEADLIGHT FOLDER-OF-EXAMPLES. What needs mpirun is
+# skipped where the program was built without MPI or mpirun is missing.
 set -euo pipefail
+source "$(dirname "$0")/../support/skip.sh"
 
 program=$1
 examples=$2
@@ -78,17 +79,14 @@ grep -q "5 of 5 shards are measured already" "$folder/piped.err" || fail "standa
 [ -z "$(find "$folder/packed" "$folder/piped" -name 'corpus-*')" ] || fail "a copy of the corpus is left over"
 flags=("${plain[@]}")
 
-if ! command -v mpirun >/dev/null; then
-  echo "without mpirun nothing is tested with ranks (Debian: apt install openmpi-bin)"
-  exit 0
-fi
+command -v mpirun >/dev/null || skip "without mpirun nothing is tested with ranks (Debian: apt install openmpi-bin)"
 ranks() { # ranks NUMBER OUT; more than there are cores, which Open MPI 4 and 5 have to be told by variables of their own
   env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 \
     PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe \
     mpirun -n "$1" "$program" survey "${flags[@]}" --out "$folder/$2" >"$folder/$2.said" 2>"$folder/$2.err"
 }
 if ! ranks 2 two; then
-  grep -q "built without MPI" "$folder/two.err" && echo "the program was built without MPI" && exit 0
+  if grep -q "built without MPI" "$folder/two.err"; then skip "the program was built without MPI"; fi
   fail "two ranks: $(cat "$folder/two.err")"
 fi
 same two

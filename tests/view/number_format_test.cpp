@@ -38,18 +38,6 @@ TEST_SUITE("cpu") {
     CHECK(format_exact(-1.5e-7F) == "−1.500000e-7");
   }
 
-  TEST_CASE("counts, bytes and durations") {
-    CHECK(format_count(999) == "999");
-    CHECK(format_count(1234567) == "1.2 M");
-    CHECK(format_count(999'960) == "1.0 M");
-    CHECK(format_bytes(1536) == "1.5 KiB");
-    CHECK(format_bytes(std::uint64_t{3} << 30) == "3.0 GiB");
-    CHECK(format_duration(0.0123) == "12.3 µs");
-    CHECK(format_duration(12.345) == "12.3 ms");
-    CHECK(format_duration(4561.0) == "4.56 s");
-    CHECK(format_duration(125'000.0) == "2 min 5 s");
-  }
-
   TEST_CASE("texts are shortened between code points") {
     const MeasureText letters = [](std::string_view text) {  // every code point is one wide
       float width = 0;

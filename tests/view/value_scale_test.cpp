@@ -101,47 +101,52 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("logarithmic ticks are powers of ten, or their halves and fifths where there are few") {
-    const std::vector<Tick> decades = make_log_ticks(0.0F, 1.0F, 9);
+    const auto log_bar = [](float low, float high, float length) {
+      return make_bar_ticks({.low = low, .high = high}, ScaleSpread::Log, length, 11.0F);
+    };
+    const std::vector<Tick> decades = log_bar(0.0F, 1.0F, 400.0F);
     REQUIRE(decades.size() == 5);
     CHECK(decades[0].label == "0.0001");
     CHECK(decades[4].label == "1");
-    CHECK(make_log_ticks(0.0F, 1.0F, 3).size() <= 3);
-    CHECK(make_log_ticks(0.0F, 1.0F, 3).back().label == "1");
-    const std::vector<Tick> narrow = make_log_ticks(0.02F, 0.07F, 9);
-    REQUIRE(narrow.size() == 2);
-    CHECK(narrow[0].label == "0.02");
-    CHECK(narrow[1].label == "0.05");
+    CHECK(log_bar(0.0F, 1.0F, 88.0F).size() <= 3);
+    CHECK(log_bar(0.0F, 1.0F, 88.0F).back().label == "1");
+    const std::vector<Tick> narrow = log_bar(0.0195F, 0.0705F, 400.0F);
+    const auto has = [&](const char* label) { return std::ranges::find(narrow, label, &Tick::label) != narrow.end(); };
+    CHECK(has("0.05"));
     const std::vector<Tick> bar = make_bar_ticks({.low = 0.021F, .high = 0.048F}, ScaleSpread::Log, 300.0F, 11.0F);
     REQUIRE(bar.size() >= 2);
     CHECK(bar.front().label == "0.021");
     CHECK(bar.back().label == "0.048");
     for (float high = 1e-5F; high < 2.0F; high *= 1.9F) {
-      for (const std::uint32_t count : {2U, 3U, 5U, 9U}) {
-        const std::vector<Tick> ticks = make_log_ticks(0.0F, high, count);
+      for (const float length : {44.0F, 88.0F, 176.0F, 352.0F}) {
+        const std::vector<Tick> ticks = log_bar(0.0F, high, length);
         CHECK(ticks.size() >= 2);
-        CHECK(ticks.size() <= count);
+        CHECK(static_cast<float>(ticks.size()) <= length / 44.0F + 3.0F);
         for (std::size_t i = 1; i < ticks.size(); ++i) CHECK(ticks[i].value > ticks[i - 1].value);
       }
     }
   }
 
   TEST_CASE("ticks are round, few, inside and ascending") {
-    const std::vector<Tick> unit = make_ticks(0.0F, 1.0F, 6);
+    const auto bar = [](float low, float high, float length) {
+      return make_bar_ticks({.low = low, .high = high}, ScaleSpread::Linear, length, 11.0F);
+    };
+    const std::vector<Tick> unit = bar(0.0F, 1.0F, 220.0F);
     REQUIRE(unit.size() == 6);
     CHECK(unit[1].label == "0.2");
     CHECK(unit[5].label == "1.0");
-    const std::vector<Tick> signed_ticks = make_ticks(-3.7F, 3.7F, 5);
-    REQUIRE(signed_ticks.size() == 3);
-    CHECK(signed_ticks[0].label == "−2");
-    CHECK(signed_ticks[1].label == "0");
+    const std::vector<Tick> signed_ticks = bar(-3.7F, 3.7F, 176.0F);
+    REQUIRE(signed_ticks.size() == 5);  // with one at either end
+    CHECK(signed_ticks[1].label == "−2");
+    CHECK(signed_ticks[2].label == "0");
     for (float high = 1e-6F; high < 1e7F; high *= 1.37F) {
-      for (const std::uint32_t count : {2U, 3U, 5U, 9U}) {
+      for (const float length : {44.0F, 88.0F, 176.0F, 352.0F}) {
         for (const float low : {0.0F, -high}) {
           CAPTURE(high);
-          CAPTURE(count);
-          const std::vector<Tick> ticks = make_ticks(low, high, count);
-          CHECK(ticks.size() >= 1);
-          CHECK(ticks.size() <= count);
+          CAPTURE(length);
+          const std::vector<Tick> ticks = bar(low, high, length);
+          CHECK(ticks.size() >= 2);
+          CHECK(static_cast<float>(ticks.size()) <= length / 44.0F + 3.0F);
           for (std::size_t i = 0; i < ticks.size(); ++i) {
             CHECK(ticks[i].value >= low);
             CHECK(ticks[i].value <= high);
@@ -153,7 +158,7 @@ TEST_SUITE("cpu") {
         }
       }
     }
-    CHECK(make_ticks(1.0F, 1.0F, 5).empty());
+    CHECK(bar(1.0F, 1.0F, 176.0F).empty());
   }
 }
 

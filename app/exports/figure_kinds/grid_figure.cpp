@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
-#include "app/exports/figures.h"
 
 namespace headlight::app {
 namespace {
@@ -19,15 +17,13 @@ std::unique_ptr<exporting::Drawing> draw_grid(const FigureSubject& subject, Figu
   const attention::Stage stage = subject.matrix.stage;
   const Quantity& shown = quantity(quantity_of(blocks, stage));
   exporting::ContactSheet sheet;
-  sheet.title = subject.options.title;
-  if (sheet.title.empty()) {
-    const bool is_whole = blocks.layers.size() == blocks.all_layers && blocks.heads.size() == blocks.shape.heads;
-    sheet.title = fmt::format("{} · {}{}", shown.figure_title,
-                              blocks.prefix.empty() ? "" : fmt::format("{}, ", model::to_string(blocks.kind)),
-                              is_whole ? "all heads" : "selected heads");
-    if (blocks.shape.batch > 1) sheet.title += fmt::format(", batch item {}", subject.matrix.batch);
-  }
-  sheet.subtitle = settings_in_words(blocks, subject.options) + "; a row for each layer, a column for each head";
+  const bool is_whole = blocks.layers.size() == blocks.all_layers && blocks.heads.size() == blocks.shape.heads;
+  begin_figure(sheet, subject, kGridFigure,
+               fmt::format("{} · {}{}{}", shown.figure_title,
+                           blocks.prefix.empty() ? "" : fmt::format("{}, ", model::to_string(blocks.kind)),
+                           is_whole ? "all heads" : "selected heads",
+                           blocks.shape.batch > 1 ? fmt::format(", batch item {}", subject.matrix.batch) : ""));
+  sheet.subtitle += "; a row for each layer, a column for each head";
   numbers.expect(figure_cells(blocks, stage) * static_cast<double>(blocks.layers.size() * blocks.heads.size()));
   for (const model::BlockRef block : blocks.layers) {
     for (const std::uint32_t head : blocks.heads) {
@@ -42,13 +38,11 @@ std::unique_ptr<exporting::Drawing> draw_grid(const FigureSubject& subject, Figu
   sheet.row_title = to_string(shown.rows);
   sheet.column_title = to_string(shown.columns);
   sheet.value_title = shown.value_title;
-  sheet.style = figure_style(blocks, stage, subject.options);
   if (sheet.style.map_edge <= 0.0F) {
     const auto across = static_cast<float>(sheet.across);
     const float panel = std::clamp((kGridWidth + kGap) / across - kGap, kLeastPanel, kLargestPanel);
     sheet.style.map_edge = across * (panel + kGap) - kGap;
   }
-  sheet.session = figure_session(subject.options, blocks, subject.matrix, kGridFigure);
   return exporting::make_drawing(std::move(sheet), subject.format);
 }
 

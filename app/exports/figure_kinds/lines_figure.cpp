@@ -5,9 +5,8 @@
 #include <fmt/format.h>
 
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
 #include "app/exports/figures.h"
-#include "app/exports/line_figure.h"
+#include "app/exports/line_set.h"
 
 namespace headlight::app {
 namespace {
@@ -48,10 +47,9 @@ std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subjec
   FigureAxes axes = figure_axes(subject.input, blocks, matrix, subject.options);
   exporting::check_lines(axes.rows.tokens.size(), axes.columns.tokens.size());
   const Quantity& drawn = quantity(quantity_of(blocks, matrix.stage));
-  ShownLines shown{.title = subject.options.title,
-                   .heads = drawn_heads(subject),
-                   .threshold = choice.threshold,
-                   .is_difference = drawn.base && !drawn.is_of_baseline};
+  exporting::LinesFigure shown;
+  shown.heads = drawn_heads(subject);
+  shown.is_difference = drawn.base && !drawn.is_of_baseline;
   numbers.expect(figure_cells(blocks, matrix.stage) * static_cast<double>(shown.heads.size()));
   std::vector<std::shared_ptr<const attention::Tile>> kept;
   bool is_complete = true;
@@ -70,26 +68,26 @@ std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subjec
   };
   const std::vector<std::uint8_t> query_sentences = sentences(subject.input.queries(blocks.kind));
   const std::vector<std::uint8_t> key_sentences = sentences(subject.input.keys(blocks.kind));
-  shown.token = locked_token(subject);
-  shown.set = select_lines(tiles, {.threshold = choice.threshold,
-                                   .token = shown.token,
-                                   .query_sentences = query_sentences,
-                                   .key_sentences = key_sentences,
-                                   .part = choice.pair_part});
+  const std::optional<LockedToken> token = locked_token(subject);
+  LineSet set = select_lines(tiles, {.threshold = choice.threshold,
+                                     .token = token,
+                                     .query_sentences = query_sentences,
+                                     .key_sentences = key_sentences,
+                                     .part = choice.pair_part});
   const std::vector<std::uint32_t> places = places_of(blocks.queries, blocks.shape.queries);
-  for (WeightLine& line : shown.set.lines) {
+  for (WeightLine& line : set.lines) {
     line.query = places[line.query];
     line.key -= blocks.keys.first;
   }
-  if (shown.title.empty()) shown.title = fmt::format("{} · {}", drawn.figure_title, figure_place(blocks, matrix, false));
-  shown.settings = settings_in_words(blocks, subject.options);
+  shown.lines = std::move(set.lines);
   shown.query_title = std::move(axes.rows.title);
   shown.key_title = std::move(axes.columns.title);
   shown.queries = std::move(axes.rows.tokens);
   shown.keys = std::move(axes.columns.tokens);
-  shown.style = figure_style(blocks, matrix.stage, subject.options);
-  shown.session = figure_session(subject.options, blocks, matrix, kLinesFigure);
-  return exporting::make_drawing(lines_figure(std::move(shown)));
+  begin_figure(shown, subject, kLinesFigure,
+               fmt::format("{} · {}", drawn.figure_title, figure_place(blocks, matrix, false)));
+  shown.subtitle += "; " + lines_in_words(shown, set.found, choice.threshold, token);
+  return exporting::make_drawing(std::move(shown));
 }
 
 }  // namespace

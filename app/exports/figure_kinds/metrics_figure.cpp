@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
-#include "app/exports/figures.h"
 #include "app/exports/metrics_panels.h"
 
 namespace headlight::app {
@@ -14,18 +12,15 @@ std::unique_ptr<exporting::Drawing> draw_metric_maps(const FigureSubject& subjec
   const ExportBlocks& blocks = subject.blocks;
   const std::size_t heads = std::size_t{blocks.all_layers} * blocks.shape.heads;
   numbers.expect(static_cast<double>(blocks.shape.queries) * blocks.shape.keys * static_cast<double>(heads));
-  const auto result = numbers.analysis(
-      {.analysis = &kHeadMetricAnalysis, .block = {.kind = blocks.kind, .layer = {}}, .batch = subject.matrix.batch});
+  const auto result = numbers.analysis(HeadMetricsQuestion{.kind = blocks.kind, .batch = subject.matrix.batch});
   const auto* found = dynamic_cast<const HeadMetricsFound*>(result.get());
   if (found == nullptr || !found->is_complete()) return nullptr;
   MetricsFigure figure{.found = *found, .scoring = subject.options.choice.heads.scoring};
   for (const model::BlockRef block : blocks.layers) figure.layers.push_back(block.layer.value);
   figure.heads = blocks.heads;
-  if (!blocks.prefix.empty()) figure.title += fmt::format(" \u00B7 {}", model::to_string(blocks.kind));
-  if (!subject.options.title.empty()) figure.title = subject.options.title;
-  figure.subtitle = settings_in_words(blocks, subject.options) + "; " + metrics_subtitle(*found);
-  figure.style = figure_style(blocks, subject.matrix.stage, subject.options);
-  figure.session = figure_session(subject.options, blocks, subject.matrix, kMetricsFigure);
+  begin_figure(figure, subject, kMetricsFigure,
+               figure.title + (blocks.prefix.empty() ? "" : fmt::format(" \u00B7 {}", model::to_string(blocks.kind))));
+  figure.subtitle += "; " + metrics_subtitle(*found);
   return exporting::make_drawing(draw_metrics(figure));
 }
 

@@ -5,8 +5,6 @@
 
 #include "app/analyses/head_order.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
-#include "app/exports/figures.h"
 #include "app/exports/model_sheet.h"
 
 namespace headlight::app {
@@ -21,11 +19,10 @@ std::unique_ptr<exporting::Drawing> draw_model(const FigureSubject& subject, Fig
   // The maps, and every map again for the metrics of all heads.
   numbers.expect(figure_cells(blocks, stage) *
                  static_cast<double>(heads + std::size_t{blocks.all_layers} * blocks.shape.heads));
-  const auto result = numbers.analysis(
-      {.analysis = &kHeadMetricAnalysis, .block = {.kind = blocks.kind, .layer = {}}, .batch = subject.matrix.batch});
+  const auto result = numbers.analysis(HeadMetricsQuestion{.kind = blocks.kind, .batch = subject.matrix.batch});
   const auto* found = dynamic_cast<const HeadMetricsFound*>(result.get());
   const bool is_measured = found != nullptr && found->is_complete();
-  ModelSheet sheet{.maps = {}, .found = found, .choices = subject.options.choice.heads, .title = subject.options.title};
+  ModelSheet sheet{.maps = {}, .found = found, .choices = subject.options.choice.heads};
   std::vector<HeadRef> all;
   for (const model::BlockRef block : blocks.layers) {
     for (const std::uint32_t head : blocks.heads) all.push_back({.block = block, .head = head});
@@ -37,15 +34,12 @@ std::unique_ptr<exporting::Drawing> draw_model(const FigureSubject& subject, Fig
     if (map) sheet.maps.push_back({.head = head, .map = std::move(*map)});
   }
   if (!is_measured || sheet.maps.size() < listed.size()) return nullptr;
-  if (sheet.title.empty()) {
-    sheet.title = fmt::format("attention weights · {}heads by what they do",
-                              blocks.prefix.empty() ? "" : fmt::format("{}, ", model::to_string(blocks.kind)));
-    if (blocks.shape.batch > 1) sheet.title += fmt::format(", batch item {}", subject.matrix.batch);
-  }
-  sheet.subtitle = settings_in_words(blocks, subject.options) + order_in_words(sheet.choices);
+  begin_figure(sheet, subject, kModelFigure,
+               fmt::format("attention weights · {}heads by what they do{}",
+                           blocks.prefix.empty() ? "" : fmt::format("{}, ", model::to_string(blocks.kind)),
+                           blocks.shape.batch > 1 ? fmt::format(", batch item {}", subject.matrix.batch) : ""));
+  sheet.subtitle += order_in_words(sheet.choices);
   sheet.value_title = quantity(quantity_of(blocks, stage)).value_title;
-  sheet.style = figure_style(blocks, stage, subject.options);
-  sheet.session = figure_session(subject.options, blocks, subject.matrix, kModelFigure);
   return exporting::make_drawing(model_sheet(std::move(sheet)), subject.format);
 }
 

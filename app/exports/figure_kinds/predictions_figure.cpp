@@ -5,8 +5,6 @@
 
 #include "app/engine/prediction_place.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
-#include "app/exports/figures.h"
 #include "app/exports/shown_predictions.h"
 #include "core/error.h"
 
@@ -31,30 +29,26 @@ std::optional<std::uint32_t> chosen_row(const FigureSubject& subject) {
 std::unique_ptr<exporting::Drawing> draw_predictions(const FigureSubject& subject, FigureNumbers& numbers) {
   const PredictionPosition position = prediction_position(
       {.input = subject.input, .model = subject.model, .batch = subject.matrix.batch, .row = chosen_row(subject)});
-  ShownPredictions shown{.title = subject.options.title, .subtitle = {}, .bars = {}, .layers = {}};
-  if (shown.title.empty()) shown.title = position_in_words(subject.input, position);
-  shown.all_layers = predicting_layers(*subject.network);
+  exporting::PredictionsFigure figure;
+  const std::uint32_t layers = predicting_layers(*subject.network);
   std::shared_ptr<const Prediction> last;
   bool is_complete = true;
-  for (std::uint32_t passed = shown.all_layers + 1; passed-- > 0;) {
-    const bool is_last = passed == shown.all_layers;
+  for (std::uint32_t passed = layers + 1; passed-- > 0;) {
+    const bool is_last = passed == layers;
     std::shared_ptr<const Prediction> read =
         numbers.prediction({.batch = position.batch, .token = position.token, .layer = passed, .keeps_logits = is_last});
     is_complete = is_complete && read != nullptr;
     if (!read) continue;
-    std::vector<inference::Candidate> candidates = read->candidates;
-    candidates.resize(std::min(candidates.size(), kFigureReadings));
-    shown.layers.push_back({.layer = passed, .candidates = std::move(candidates)});
+    add_layer(figure, passed, layers, read->candidates, subject.model);
     if (is_last) last = std::move(read);
   }
   if (!is_complete || last->logits == nullptr) return nullptr;
   const inference::SamplingSettings& sampling = subject.options.choice.sampling;
   const inference::Distribution distribution = inference::distribution(*last->logits, sampling);
-  add_bars(shown, last->candidates, distribution);
-  shown.subtitle = settings_in_words(subject.blocks, subject.options) + "; " + distribution_in_words(distribution, sampling);
-  shown.style = figure_style(subject.blocks, subject.matrix.stage, subject.options);
-  shown.session = figure_session(subject.options, subject.blocks, subject.matrix, kPredictionsFigure);
-  return exporting::make_drawing(predictions_figure(std::move(shown), subject.model));
+  set_bars(figure, last->candidates, distribution, subject.model);
+  begin_figure(figure, subject, kPredictionsFigure, position_in_words(subject.input, position));
+  figure.subtitle += "; " + distribution_in_words(distribution, sampling);
+  return exporting::make_drawing(std::move(figure));
 }
 
 }  // namespace

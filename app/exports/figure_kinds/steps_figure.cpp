@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
-#include "app/exports/figures.h"
 #include "app/exports/steps_panels.h"
 #include "model/head_weight.h"
 
@@ -86,11 +84,7 @@ std::unique_ptr<exporting::Drawing> draw_steps(const FigureSubject& subject, Fig
   }
   if (known < stages.size()) return nullptr;
   exporting::PanelsFigure page;
-  page.title = subject.options.title;
-  if (page.title.empty()) page.title = fmt::format("The steps of {}", figure_place(blocks, subject.matrix, true));
-  page.subtitle = settings_in_words(blocks, subject.options);
-  page.style = figure_style(blocks, Stage::Weights, subject.options);
-  page.session = figure_session(subject.options, blocks, subject.matrix, kStepsFigure);
+  begin_figure(page, subject, kStepsFigure, fmt::format("The steps of {}", figure_place(blocks, subject.matrix, true)));
   return exporting::make_drawing(steps_figure(std::move(panels), std::move(page)));
 }
 

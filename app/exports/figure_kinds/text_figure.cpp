@@ -7,8 +7,7 @@
 #include <fmt/format.h>
 
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
-#include "app/exports/figures.h"
+#include "app/exports/patch_thumbnails.h"
 #include "app/exports/shaded_text.h"
 
 namespace headlight::app {
@@ -50,14 +49,10 @@ std::unique_ptr<exporting::Drawing> draw_text(const FigureSubject& subject, Figu
   const MatrixRef& matrix = subject.matrix;
   const model::TokenBatch& queries = subject.input.queries(blocks.kind);
   const model::TokenBatch& keys = subject.input.keys(blocks.kind);
-  ShadedText shown{.title = subject.options.title, .queries = running_side(subject, queries), .keys = {}, .weights = {}};
+  ShadedText shown{.title = {}, .queries = running_side(subject, queries), .keys = {}, .weights = {}};
   if (&queries != &keys) shown.keys = running_side(subject, keys);
-  const auto image_of = [&](const model::TokenBatch& tokens) {
-    return subject.capture != nullptr && &tokens == &subject.input.source ? patch_image_of(*subject.capture, matrix.batch)
-                                                                          : std::nullopt;
-  };
-  shown.query_image = image_of(queries);
-  shown.key_image = image_of(keys);
+  shown.query_image = patch_image_of(subject.capture, subject.input, queries, matrix.batch);
+  shown.key_image = patch_image_of(subject.capture, subject.input, keys, matrix.batch);
   shown.chosen = shading_token(subject, shown.queries.size());
   const bool is_row = shown.chosen.side == MapSide::Query;
   const std::shared_ptr<const attention::Tile> tile = numbers.tile({.quantity = quantity_of(blocks, matrix.stage),
@@ -72,13 +67,8 @@ std::unique_ptr<exporting::Drawing> draw_text(const FigureSubject& subject, Figu
   shown.weights = tile->values;
   const Quantity& shading = quantity(quantity_of(blocks, matrix.stage));
   shown.is_difference = shading.base && !shading.is_of_baseline;
-  if (shown.title.empty()) {
-    shown.title =
-        fmt::format("{} · {}", quantity(quantity_of(blocks, matrix.stage)).figure_title, figure_place(blocks, matrix, true));
-  }
-  shown.settings = settings_in_words(blocks, subject.options);
-  shown.style = figure_style(blocks, matrix.stage, subject.options);
-  shown.session = figure_session(subject.options, blocks, matrix, kTextFigure);
+  begin_figure(shown, subject, kTextFigure,
+               fmt::format("{} · {}", shading.figure_title, figure_place(blocks, matrix, true)));
   return exporting::make_drawing(text_figure(shown));
 }
 

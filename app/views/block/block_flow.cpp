@@ -1,9 +1,11 @@
 #include "app/views/block/block_flow.h"
 
 #include "app/cells/stage_text.h"
-#include "app/views/block/block_arithmetic.h"
+#include "app/shell/click_area.h"
 #include "app/views/block/block_layout.h"
+#include "app/views/block/block_matrices.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -14,8 +16,8 @@ constexpr float kFlight = 0.65F;  // part of a step in which its inputs move; th
 /// Draws the flow of one frame.
 class Flow {
  public:
-  Flow(Frame& frame, const BlockSource& source, const BlockPlan& plan, const BlockWalk& walk, std::string& hovered)
-      : frame_(frame), source_(source), plan_(plan), walk_(walk), hovered_(hovered), theme_(frame.ui.theme()) {}
+  Flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, const BlockWalk& walk, std::string& hovered)
+      : frame_(frame), subject_(subject), plan_(plan), walk_(walk), hovered_(hovered), theme_(frame.ui.theme()) {}
 
   PointedCell draw(const view::Rect& room) {
     layout_ = lay_out_block(plan_, room);
@@ -33,20 +35,20 @@ class Flow {
   bool is_being_made(std::size_t node) const { return !walk_.is_at_end() && walk_.step() == node; }
 
   void draw_arrow(const PlacedArrow& arrow) {
-    ImDrawList* list = ImGui::GetWindowDrawList();
     const bool is_current = is_being_made(arrow.to);
     const bool is_of_hovered = plan_.nodes[arrow.to].id() == hovered_;
     const shell::Color from = color_of_node(plan_.nodes[arrow.from], theme_);
     const shell::Color color = is_current || is_of_hovered ? theme_.accent : arrow.is_residual ? theme_.text_dim : from;
     const float thickness = is_current || is_of_hovered ? 2.0F : 1.25F;
     for (std::size_t i = 1; i < arrow.points.size(); ++i) {
-      list->AddLine(arrow.points[i - 1], arrow.points[i], color, thickness);
+      draw_line(arrow.points[i - 1], arrow.points[i], color, thickness);
     }
     const glm::vec2 tip = arrow.points.back();
     const glm::vec2 before = arrow.points[arrow.points.size() - 2];
     const glm::vec2 along = before.y == tip.y ? glm::vec2(1.0F, 0.0F) : glm::vec2(0.0F, 1.0F);
     const glm::vec2 across(-along.y, along.x);
-    list->AddTriangleFilled(tip, tip - along * 6.0F - across * 3.5F, tip - along * 6.0F + across * 3.5F, color);
+    ImGui::GetWindowDrawList()->AddTriangleFilled(tip, tip - along * 6.0F - across * 3.5F,
+                                                  tip - along * 6.0F + across * 3.5F, color);
   }
 
   void draw_captions(const PlacedNode& placed, const BlockNode& node, bool is_shown) const {
@@ -56,8 +58,7 @@ class Flow {
     if (!ImGui::IsRectVisible(box.origin, box.end())) return;
     const shell::Color color = is_shown ? color_of_node(node, theme_) : theme_.text_dim;
     list->PushClipRect(box.origin, box.end(), true);
-    draw_math(fonts, fonts.strong, box.origin, color, node.quantity().symbol);
-    const float symbol = measure_math(fonts, fonts.strong, node.quantity().symbol).x + 6.0F;
+    const float symbol = draw_math(fonts, fonts.strong, box.origin, color, node.quantity().symbol) + 6.0F;
     const std::string title = fit_text(fonts.small, std::string(node.name()), box.size.x - symbol);
     put_text(fonts.small, {box.origin.x + symbol, box.origin.y + 3.0F}, theme_.text, title);
     draw_math(fonts, fonts.small, {box.origin.x, box.origin.y + 19.0F}, theme_.text_dim, node.operation);
@@ -69,18 +70,17 @@ class Flow {
     const bool is_shown = is_made(placed.node) || walk_.is_at_end();
     const bool is_current = is_being_made(placed.node);
     draw_captions(placed, node, is_shown || is_current);
-    ImDrawList* list = ImGui::GetWindowDrawList();
     const view::Rect& cells = placed.cells;
     float shown = is_shown ? 1.0F : 0.0F;
     if (is_current) shown = frame_.state.block.reduces_motion ? 1.0F : appearing();
-    list->AddRectFilled(cells.origin, cells.end(), theme_.field);
+    fill_rect(cells, theme_.field);
     const view::Rect clip{.origin = cells.origin, .size = {cells.size.x * shown, cells.size.y}};
     // Asked for in any case, so that it is there when its step comes.
-    draw_node_heatmap(frame_, source_, node, cells,
+    draw_node_heatmap(frame_, subject_, node, cells,
                       shown > 0.0F ? clip : view::Rect{.origin = cells.origin, .size = {0.01F, 0.01F}},
                       kNodePlace + static_cast<std::uint32_t>(placed.node));
-    list->AddRect(cells.origin - 1.0F, cells.end() + 1.0F, is_current ? theme_.accent : theme_.border, 2.0F, 0,
-                  is_current ? 2.0F : 1.0F);
+    outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, is_current ? theme_.accent : theme_.border, 2.0F,
+                 is_current ? 2.0F : 1.0F);
     handle_pointer(placed, node);
   }
 
@@ -90,7 +90,7 @@ class Flow {
     frame_.ui.keyboard().offer_last_item();
     const std::string tip(node.explanation.empty() ? "A click unfolds this matrix; Esc folds it." : node.explanation);
     const bool is_hovered = ImGui::IsItemHovered();
-    const glm::vec2 mouse = pointer_position();
+    const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
     const bool is_on_cells = is_hovered && placed.cells.contains(mouse) && node.rows > 0 && node.columns > 0;
     // Over the cells the strip below says more than a tooltip would.
     if (is_on_cells) {
@@ -122,15 +122,13 @@ class Flow {
     const glm::vec2 cell = placed.cells.size / glm::vec2(node.columns, node.rows);
     const glm::vec2 low = placed.cells.origin + glm::vec2(part.column, part.row) * cell;
     const glm::vec2 size = glm::max(glm::vec2(part.columns, part.rows) * cell, glm::vec2(2.0F));
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    list->AddRect(low - 1.0F, low + size + 1.0F, theme_.background, 0.0F, 0, 3.5F);
-    list->AddRect(low - 1.0F, low + size + 1.0F, color, 0.0F, 0, 1.5F);
+    outline_rect(low - 1.0F, low + size + 1.0F, theme_.background, 0.0F, 3.5F);
+    outline_rect(low - 1.0F, low + size + 1.0F, color, 0.0F, 1.5F);
   }
 
   void outline_sources() const {
     const BlockNode& node = *pointed_.node;
-    const std::vector<MatrixPart> parts =
-        sources_of(source_.subject.geometry, node.stage, pointed_.cell.query, pointed_.cell.key);
+    const std::vector<MatrixPart> parts = sources_of(subject_.geometry, node.stage, pointed_.cell.query, pointed_.cell.key);
     for (const PlacedNode& placed : layout_.nodes) {
       const BlockNode& other = plan_.nodes[placed.node];
       if (&other == &node) {
@@ -164,13 +162,13 @@ class Flow {
                           .size = {width, all.size.y}};
       const view::Rect area{.origin = from.origin + (to.origin - from.origin) * part,
                             .size = from.size + (to.size - from.size) * part};
-      draw_node_heatmap(frame_, source_, node, area, area, kGhostPlace + i);
-      ImGui::GetWindowDrawList()->AddRect(area.origin, area.end(), color_of_node(node, theme_), 2.0F, 0, 2.0F);
+      draw_node_heatmap(frame_, subject_, node, area, area, kGhostPlace + i);
+      outline_rect(area, color_of_node(node, theme_), 2.0F, 2.0F);
     }
   }
 
   Frame& frame_;
-  const BlockSource& source_;
+  const HeadSubject& subject_;
   const BlockPlan& plan_;
   const BlockWalk& walk_;
   std::string& hovered_;
@@ -185,9 +183,9 @@ shell::Color color_of_node(const BlockNode& node, const shell::Theme& theme) {
   return role_color(node.quantity().role, theme);
 }
 
-PointedCell draw_block_flow(Frame& frame, const BlockSource& source, const BlockPlan& plan, const view::Rect& room,
+PointedCell draw_block_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, const view::Rect& room,
                             const BlockWalk& walk, std::string& hovered) {
-  return Flow(frame, source, plan, walk, hovered).draw(room);
+  return Flow(frame, subject, plan, walk, hovered).draw(room);
 }
 
 }  // namespace headlight::app

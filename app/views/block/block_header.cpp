@@ -1,8 +1,10 @@
 #include "app/views/block/block_header.h"
 
 #include "app/cells/stage_text.h"
+#include "app/shell/click_area.h"
 #include "app/views/block/residual_chart.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -23,28 +25,27 @@ float head_edge(std::uint32_t heads, float width) {
 
 /// Of a head: filled where it is selected, else hollow.
 void draw_square(glm::vec2 low, glm::vec2 high, bool is_selected, shell::Color color, shell::Color fill) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(low, high, is_selected ? color : fill, 1.0F);
-  if (!is_selected) list->AddRect(low, high, color, 1.0F);
+  fill_rect(low, high, is_selected ? color : fill, 1.0F);
+  if (!is_selected) outline_rect(low, high, color, 1.0F);
 }
 
 /// One square for each query head over the KV heads that they read, the selected one filled; a click selects.
-void draw_head_row(Frame& frame, const BlockSource& source, glm::vec2 at, float width) {
+void draw_head_row(Frame& frame, const HeadSubject& subject, glm::vec2 at, float width) {
   const shell::Theme& theme = frame.ui.theme();
-  const inference::BlockShape& shape = source.subject.geometry.shape;
+  const inference::BlockShape& shape = subject.geometry.shape;
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
   const float edge = head_edge(shape.heads, width);
   const float square = std::max(edge - 2.0F, 1.0F);
   for (std::uint32_t head = 0; head < shape.heads; ++head) {
     const glm::vec2 low = at + glm::vec2(static_cast<float>(head) * edge, 0.0F);
-    const bool is_selected = head == source.subject.geometry.head;
+    const bool is_selected = head == subject.geometry.head;
     draw_square(low, low + square, is_selected, theme.query, theme.query_fill);
   }
   const std::uint32_t heads_of_one = shape.heads / kv_heads;
   const float shared = edge * static_cast<float>(heads_of_one);
   for (std::uint32_t head = 0; head < kv_heads; ++head) {
     const glm::vec2 low = at + glm::vec2(static_cast<float>(head) * shared, square + 2.0F);
-    const bool is_selected = head == source.subject.kv_head();
+    const bool is_selected = head == kv_head_of(shape, subject.geometry.head);
     const float half = (shared - 2.0F) * 0.5F;
     draw_square(low, {low.x + half, low.y + 5.0F}, is_selected, theme.key, theme.key_fill);
     draw_square({low.x + half, low.y}, {low.x + shared - 2.0F, low.y + 5.0F}, is_selected, theme.value, theme.value_fill);
@@ -53,7 +54,7 @@ void draw_head_row(Frame& frame, const BlockSource& source, glm::vec2 at, float 
   if (click_area("heads", ImVec2(edge * static_cast<float>(shape.heads), square + 8.0F))) {
     const float across = (ImGui::GetIO().MousePos.x - at.x) / edge;
     const auto head = static_cast<std::uint32_t>(std::clamp(across, 0.0F, static_cast<float>(shape.heads - 1)));
-    select_head(frame.state.selection, source.subject.block, head);
+    select_head(frame.state.selection, subject.block, head);
   }
   mark_pointer_item(
       frame, "block.heads",
@@ -77,19 +78,17 @@ float draw_sentence(Frame& frame, glm::vec2 at, float width, bool has_residual) 
 
 }  // namespace
 
-void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t token, bool is_low) {
-  const shell::Theme& theme = frame.ui.theme();
+void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t token, bool is_low) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
   const bool has_chart = !is_low && width >= kLeastChartRoom;
-  const inference::BlockShape& shape = source.subject.geometry.shape;
-  draw_view_title(
-      frame,
-      fmt::format("Layer {} · head {} of {}", source.subject.block.layer.value, source.subject.geometry.head, shape.heads),
-      is_low ? width - kHeaderTools - kHeaderGap : width);
-  const model::AttentionLayer* layer = source.subject.layer;
-  std::string about = kind_name(frame.result, source.subject.block.kind);
+  const inference::BlockShape& shape = subject.geometry.shape;
+  draw_view_title(frame,
+                  fmt::format("Layer {} · head {} of {}", subject.block.layer.value, subject.geometry.head, shape.heads),
+                  is_low ? width - kHeaderTools - kHeaderGap : width);
+  const model::AttentionLayer* layer = subject.layer;
+  std::string about = kind_name(frame.result, subject.block.kind);
   if (layer && !layer->norms.is_empty()) about += layer->norms.after ? " · post-norm" : " · pre-norm";
   if (layer && layer->is_parallel) about += " · MLP parallel to attention";
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
@@ -98,11 +97,11 @@ void draw_block_header(Frame& frame, const BlockSource& source, std::uint32_t to
   const float beside = is_low ? heads : has_chart ? kChartWidth : 0.0F;
   const float text_room = width - (beside > 0.0F ? beside + kHeaderGap : 0.0F);
   if (is_low) ImGui::SetCursorScreenPos(at + glm::vec2(0.0F, kLowAbout));
-  write_text(fonts.small, theme.text_dim, fit_text(fonts.small, about, text_room));
+  write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, about, text_room));
   if (is_low) {
-    draw_head_row(frame, source, at + glm::vec2(width - heads, kLowAbout - 3.0F), kLowHeads);
+    draw_head_row(frame, subject, at + glm::vec2(width - heads, kLowAbout - 3.0F), kLowHeads);
   } else {
-    draw_head_row(frame, source, at + glm::vec2(0.0F, kHeaderHeight - 23.0F), text_room);
+    draw_head_row(frame, subject, at + glm::vec2(0.0F, kHeaderHeight - 23.0F), text_room);
   }
   if (has_chart) {
     draw_residual_chart(frame, {.origin = {at.x + width - kChartWidth, at.y}, .size = {kChartWidth, kHeaderHeight}}, token);

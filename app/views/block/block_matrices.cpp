@@ -1,10 +1,12 @@
 #include "app/views/block/block_matrices.h"
 
+#include "app/cells/step_matrix.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/state/comparison.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
@@ -21,13 +23,8 @@ constexpr float kGutter = 96.0F;
 constexpr float kTicks = 17.0F;
 constexpr std::uint32_t kAligned = 16;  // the asked region changes every so many cells of scrolling
 
-/// Are the matrices drawn as differences? All or none: of a capture and a network's run only weights could be.
-bool shows_differences(const Frame& frame) {
-  return frame.shows_difference() && !compares_capture_with_network(frame.state);
-}
-
 TileQuery compared(const Frame& frame, const TileQuery& query) {
-  return shows_differences(frame) ? frame.compared(query) : query;
+  return compares_matrices(frame) ? frame.compared(query) : query;
 }
 
 TileQuery stage_query(const Frame& frame, const BlockNode& node) {
@@ -35,7 +32,7 @@ TileQuery stage_query(const Frame& frame, const BlockNode& node) {
 }
 
 void color_stage(const Frame& frame, shell::HeatmapImage& image, Stage stage, const ShownTile& shown) {
-  if (stage == Stage::Weights && !shows_differences(frame)) {
+  if (stage == Stage::Weights && !compares_matrices(frame)) {
     set_weight_colors(image, frame.state, shown, false);
   } else {
     set_difference_colors(image, shown.facts->range, 1e-6F);
@@ -62,13 +59,12 @@ view::Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec
 void draw_cells(Frame& frame, const BlockNode& node, const view::Region& region, glm::vec2 origin) {
   const view::Rect area{.origin = origin + glm::vec2(region.column, region.row) * glm::vec2(kCellWidth, kCellHeight),
                         .size = glm::vec2(region.columns, region.rows) * glm::vec2(kCellWidth, kCellHeight)};
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const ShownTile shown = find_tile(frame, compared(frame, tile_of(frame, node.stage, region)));
-  if (!shown.tile) return list->AddRectFilled(area.origin, area.end(), frame.ui.theme().missing);
+  if (!shown.tile) return fill_rect(area, frame.ui.theme().missing);
   shell::HeatmapImage image = heatmap_of(shown, kPlace, frame.ui.theme());
   image.area = area;
   color_stage(frame, image, node.stage, shown);
-  frame.ui.heatmaps().draw(list, image);
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   draw_cell_numbers(frame, image, *shown.tile);
   draw_weight_marks(frame, image, *shown.tile);
 }
@@ -109,16 +105,16 @@ void draw_labels(const Frame& frame, const BlockNode& node, const view::Region& 
 
 }  // namespace
 
-BlockSource read_block(const Frame& frame) {
-  return {.subject = selected_subject(frame), .is_compared = shows_differences(frame)};
+bool compares_matrices(const Frame& frame) {
+  return frame.shows_difference() && !compares_capture_with_network(frame.state);
 }
 
-TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockNode& node, glm::vec2 area) {
+TileQuery node_query(const Frame& frame, const HeadSubject& subject, const BlockNode& node, glm::vec2 area) {
   if (node.stage == Stage::Weights) {
     const float edge = std::max(area.x, area.y);
-    TileQuery query = compared(frame, thumbnail_request(frame, source.subject.block, frame.state.selection.head, edge));
+    TileQuery query = compared(frame, thumbnail_request(frame, subject.block, frame.state.selection.head, edge));
     query.sampled_rows = 0;  // one map is exact at any length
-    const inference::BlockShape& shape = frame.result.shapes.at(source.subject.block);
+    const inference::BlockShape& shape = frame.result.shapes.at(subject.block);
     query.row = query.column = 0;
     query.rows = shape.queries;  // with padding, as the matrices beside it have
     query.columns = shape.keys;
@@ -133,45 +129,41 @@ TileQuery node_query(const Frame& frame, const BlockSource& source, const BlockN
   return query;
 }
 
-bool draw_node_heatmap(Frame& frame, const BlockSource& source, const BlockNode& node, const view::Rect& area,
+bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const view::Rect& area,
                        const view::Rect& clip, std::uint32_t place) {
   const shell::Theme& theme = frame.ui.theme();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   shell::HeatmapImage image;
-  const ShownTile shown = find_tile(frame, node_query(frame, source, node, area.size));
+  const ShownTile shown = find_tile(frame, node_query(frame, subject, node, area.size));
   if (shown.tile) {
     image = heatmap_of(shown, place, theme);
     color_stage(frame, image, node.stage, shown);
   }
   if (image.values.empty()) {
-    list->AddRectFilled(area.origin, area.end(), theme.missing);
+    fill_rect(area, theme.missing);
     return false;
   }
   image.area = area;
   image.clip = clip;
   image.grid_from = 1e6F;
-  frame.ui.heatmaps().draw(list, image);
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   return true;
 }
 
 std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node,
                                              const std::optional<attention::Cell>& marked) {
   if (node.rows == 0 || node.columns == 0) return std::nullopt;
-  const shell::Theme& theme = frame.ui.theme();
   const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
   ImGui::SetCursorScreenPos(corner + glm::vec2(kGutter, kTicks));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::BeginChild("cells", glm::max(room - glm::vec2(kGutter, kTicks), glm::vec2(16.0F)), false,
                     ImGuiWindowFlags_HorizontalScrollbar);
-  ImGui::PopStyleVar();
   const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 scrolled(ImGui::GetScrollX(), ImGui::GetScrollY());
   const view::Region region = region_in_sight(node.rows, node.columns, scrolled, to_glm(ImGui::GetWindowSize()));
   draw_cells(frame, node, region, origin);
   frame.mark("block.cells", window_rect());
   std::optional<attention::Cell> hovered;
-  const glm::vec2 at = (pointer_position() - origin) / glm::vec2(kCellWidth, kCellHeight);
+  const glm::vec2 at = (to_glm(ImGui::GetIO().MousePos) - origin) / glm::vec2(kCellWidth, kCellHeight);
   const bool is_inside =
       at.x >= 0.0F && at.y >= 0.0F && at.x < static_cast<float>(node.columns) && at.y < static_cast<float>(node.rows);
   if (ImGui::IsWindowHovered() && is_inside) {
@@ -180,13 +172,32 @@ std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node
   const std::optional<attention::Cell> outlined = hovered ? hovered : marked;
   if (outlined) {
     const glm::vec2 low = origin + glm::vec2(outlined->key, outlined->query) * glm::vec2(kCellWidth, kCellHeight);
-    ImGui::GetWindowDrawList()->AddRect(low - 1.0F, low + glm::vec2(kCellWidth + 1.0F, kCellHeight + 1.0F), theme.text, 2.0F,
-                                        0, 2.0F);
+    outline_rect(low - 1.0F, low + glm::vec2(kCellWidth + 1.0F, kCellHeight + 1.0F), frame.ui.theme().text, 2.0F, 2.0F);
   }
   ImGui::Dummy(ImVec2(static_cast<float>(node.columns) * kCellWidth, static_cast<float>(node.rows) * kCellHeight));
   ImGui::EndChild();
   draw_labels(frame, node, region, corner, origin, room);
   return hovered;
+}
+
+Arithmetic explain_node(Frame& frame, const HeadSubject& subject, const BlockNode& node, attention::Cell cell) {
+  const Selection& selection = frame.state.selection;
+  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  return explain_cell(question_about(frame, subject, node.stage, cell), numbers);
+}
+
+std::string describe_cell(const Frame& frame, const BlockNode& node, attention::Cell cell) {
+  if (!frame.result.input) return {};
+  const model::BlockKind kind = frame.state.selection.block.kind;
+  const model::TokenBatch& queries = frame.result.input->queries(kind);
+  const model::TokenBatch& keys = frame.result.input->keys(kind);
+  if (attention::is_map(node.stage)) {
+    return fmt::format("query {} “{}” · key {} “{}”", cell.query, token_name(frame, queries, cell.query), cell.key,
+                       token_name(frame, keys, cell.key));
+  }
+  const bool has_key_rows = StepMatrix(node.stage).has_key_rows();
+  return fmt::format("token {} “{}” · component {}", cell.query,
+                     token_name(frame, has_key_rows ? keys : queries, cell.query), cell.key);
 }
 
 }  // namespace headlight::app

@@ -1,22 +1,35 @@
-#include "app/views/block/block_view.h"
+#include "app/views/open_views.h"
+
+#include <cstddef>
 
 #include "app/cells/stage_text.h"
 #include "app/frame.h"
 #include "app/state/comparison.h"
-#include "app/views/block/block_arithmetic.h"
 #include "app/views/block/block_flow.h"
 #include "app/views/block/block_header.h"
 #include "app/views/block/block_layout.h"
+#include "app/views/block/block_matrices.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/diagram_figure.h"
 
 namespace headlight::app {
 namespace {
+
+/// What a figure of a layer is made from: its matrices as the engine's answers, kept from the last frame.
+struct BlockFigure {
+  BlockPlan plan;
+  std::vector<std::shared_ptr<const attention::Tile>> tiles;  ///< [node]; null: not known yet
+  std::vector<view::Rgb> colors;                              ///< [node]
+  bool is_compared = false;
+  std::string title = {}, subtitle = {}, color_map = {};
+  view::Rgb arrow{};  ///< of the residual stream past a branch
+};
 
 constexpr glm::vec2 kDiagram{1'180.0F, 680.0F};  // units
 
@@ -27,27 +40,84 @@ exporting::FigureStyle style_of(const BlockNode& node, const std::string& color_
   return node.stage == attention::Stage::Weights && !is_compared ? style : exporting::diverging(style);
 }
 
-inline constexpr float kWalkControlsHeight = 34.0F;
-
-constexpr std::array kSpeeds = {0.25F, 0.5F, 1.0F, 2.0F, 4.0F};
-
-void choose_speed(Frame& frame) {
-  ImGui::SetNextItemWidth(72.0F);
-  constexpr const char* kHelp = "How fast the steps follow each other.";
-  float& chosen = frame.state.block.speed;
-  OpenList list(frame, "block.speed", fmt::format("{:g} ×", chosen).c_str(), kHelp);
-  if (!list) return;
-  for (const float speed : kSpeeds) {
-    if (list.entry(fmt::format("{:g} ×", speed).c_str(), fmt::format("{:g}", speed), chosen == speed, kHelp)) chosen = speed;
+/// Asks for the layer's matrices as they are drawn in a flow of this size.
+BlockFigure keep_block(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room) {
+  BlockFigure kept{.plan = plan, .tiles = {}, .colors = {}, .is_compared = compares_matrices(frame)};
+  const shell::Theme& theme = shell::theme_of(shell::ThemeKind::Light);  // the paper is white
+  const BlockLayout layout = lay_out_block(plan, {.origin = {0.0F, 0.0F}, .size = room});
+  for (const PlacedNode& placed : layout.nodes) {
+    const BlockNode& node = plan.nodes[placed.node];
+    const EngineTile* known = frame.ask(node_query(frame, subject, node, placed.cells.size));
+    kept.tiles.push_back(known == nullptr ? nullptr : known->tile);
+    kept.colors.push_back(view::unpack(role_color(node.quantity().role, theme)));
   }
+  const inference::BlockShape& shape = subject.geometry.shape;
+  kept.title = fmt::format("Layer {}, head {} of {}", subject.block.layer.value, subject.geometry.head, shape.heads);
+  kept.subtitle = kind_name(frame.result, subject.block.kind) +
+                  std::string("; beside each matrix its size and the values at both ends of its colours");
+  if (compares_matrices(frame)) {
+    kept.subtitle += fmt::format("; {} \u201C{}\u201D", difference_caption(frame.state),
+                                 frame.ui.unshaped(frame.state.compare.baseline->name));
+  }
+  kept.color_map = frame.state.view.color_map;
+  kept.arrow = view::unpack(theme.text_dim);
+  return kept;
 }
+
+/// The layer's data flow with all of its matrices; null while one of them isn't known.
+std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
+  if (kept.plan.nodes.empty()) return nullptr;
+  exporting::DiagramFigure figure{
+      .title = kept.title, .subtitle = kept.subtitle, .area = kDiagram, .nodes = {}, .arrows = {}, .style = {}};
+  const BlockLayout layout = lay_out_block(kept.plan, {.origin = {0.0F, 0.0F}, .size = kDiagram});
+  for (const PlacedNode& placed : layout.nodes) {
+    const BlockNode& node = kept.plan.nodes[placed.node];
+    exporting::DiagramFigure::Node drawn{.box = placed.box,
+                                         .cells = placed.cells,
+                                         .symbol = node.quantity().symbol,
+                                         .title = std::string(node.name()),
+                                         .operation = node.operation,
+                                         .color = kept.colors[placed.node]};
+    const std::shared_ptr<const attention::Tile>& tile = kept.tiles[placed.node];
+    if (!tile) return nullptr;  // computed soon
+    drawn.map = exporting::make_map(*tile);
+    drawn.style = style_of(node, kept.color_map, kept.is_compared);
+    figure.nodes.push_back(std::move(drawn));
+  }
+  float bottom = 0.0F;
+  for (const exporting::DiagramFigure::Node& node : figure.nodes) {
+    bottom = std::max(bottom, node.cells.end().y);
+  }
+  figure.area.y = bottom;
+  for (const PlacedArrow& arrow : layout.arrows) {
+    figure.arrows.push_back({.points = arrow.points, .color = arrow.is_residual ? kept.arrow : kept.colors[arrow.from]});
+  }
+  return exporting::make_drawing(std::move(figure));
+}
+
+/// What the block view keeps from frame to frame.
+struct BlockMemory {
+  BlockWalk walk;
+  bool shows_all_terms = false;
+  std::string hovered;                      ///< id of the matrix under the pointer in the previous frame
+  std::optional<attention::Cell> held;      ///< of the unfolded matrix: its calculation stays when the pointer leaves
+  Selection selection;                      ///< that the held cell is of
+  std::optional<std::size_t> step_in_view;  ///< of the walk, to which the flow was scrolled
+  glm::vec2 room{1'000.0F, 500.0F};         ///< of the whole flow when it was drawn last
+  BlockFigure figure;                       ///< of the last frame
+};
+
+inline constexpr float kWalkControlsHeight = 34.0F;
 
 /// "softmax → attention weights": a formula, cut as text where it has no room.
 void draw_step(Frame& frame, const std::string& step) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const float room = ImGui::GetContentRegionAvail().x;
   const glm::vec2 size = measure_math(fonts, fonts.small, step);
-  if (size.x > room) return write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, step, room));
+  if (size.x > room) {
+    write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, step, room));
+    return;
+  }
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float drop = std::round((ImGui::GetFrameHeight() - font_size(fonts.small)) * 0.5F);
   draw_math(fonts, fonts.small, {at.x, at.y + drop}, frame.ui.theme().text_dim, step);
@@ -65,11 +135,13 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
     walk.play();
   }
   ImGui::SameLine(0.0F, 4.0F);
-  if (draw_arrow_button(frame, "block.back", ImGuiDir_Left, "One step back (comma). Enter unfolds the matrix of a step."))
+  if (draw_arrow_button(frame, "block.back", ImGuiDir_Left, "One step back (comma). Enter unfolds the matrix of a step.")) {
     walk.go(-1);
+  }
   ImGui::SameLine(0.0F, 4.0F);
-  if (draw_arrow_button(frame, "block.on", ImGuiDir_Right, "One step on (full stop). Enter unfolds the matrix of a step."))
+  if (draw_arrow_button(frame, "block.on", ImGuiDir_Right, "One step on (full stop). Enter unfolds the matrix of a step.")) {
     walk.go(1);
+  }
   ImGui::SameLine();
   float position = walk.position();
   ImGui::SetNextItemWidth(is_wide ? 140.0F : 80.0F);
@@ -77,7 +149,7 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
   mark_last_item(frame, "block.position", "Where the walk is; at the right end the whole layer is shown.");
   if (step_by_keys(frame, position, 0.0F, static_cast<float>(walk.steps()), 1.0F, false)) walk.scrub(position);
   ImGui::SameLine();
-  choose_speed(frame);
+  choose_motion_speed(frame, "block.speed", "How fast the steps follow each other.", false);
   ImGui::SameLine();
   check_box(frame, "block.reduce motion", is_wide ? "reduce motion" : "still", frame.state.block.reduces_motion,
             "Steps are shown one after the other, without matrices that move.");
@@ -130,10 +202,10 @@ std::string describe_step(const BlockPlan& plan, std::size_t step) {
   return node.operation.empty() ? node.quantity().title : fmt::format("{} → {}", node.operation, node.quantity().title);
 }
 
-void draw_strip(Frame& frame, const BlockSource& source, const BlockNode* node, attention::Cell cell, float height,
+void draw_strip(Frame& frame, const HeadSubject& subject, const BlockNode* node, attention::Cell cell, float height,
                 BlockMemory& memory) {
   if (!node) return draw_arithmetic_strip(frame, {.height = height}, memory.shows_all_terms);
-  const Arithmetic arithmetic = explain_node(frame, source, *node, cell);
+  const Arithmetic arithmetic = explain_node(frame, subject, *node, cell);
   const NumberRef number = number_of(frame, node->id(), cell, arithmetic.result);
   frame.transient.pointed_number = number;
   draw_arithmetic_strip(frame,
@@ -161,7 +233,7 @@ void draw_unfolded_header(Frame& frame, const BlockNode& node) {
 }
 
 /// One matrix, large, with its numbers.
-void draw_opened(Frame& frame, const BlockSource& source, const BlockNode& node, BlockMemory& memory) {
+void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node, BlockMemory& memory) {
   draw_unfolded_header(frame, node);
   const float strip = kLowStrip;
   ImGui::BeginChild("unfolded", ImVec2(0.0F, -strip - ImGui::GetStyle().ItemSpacing.y), false,
@@ -182,15 +254,15 @@ void draw_opened(Frame& frame, const BlockSource& source, const BlockNode& node,
   }
   ImGui::EndChild();
   const std::optional<attention::Cell> cell = hovered ? hovered : memory.held;
-  draw_strip(frame, source, cell ? &node : nullptr, cell.value_or(attention::Cell{}), strip, memory);
+  draw_strip(frame, subject, cell ? &node : nullptr, cell.value_or(attention::Cell{}), strip, memory);
 }
 
 /// The flow in a region of this size, which scrolls where maps would be too small, and follows the walk then.
-PointedCell draw_flow(Frame& frame, const BlockSource& source, const BlockPlan& plan, glm::vec2 room, BlockMemory& memory) {
+PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room, BlockMemory& memory) {
   const float width = room.x - ImGui::GetStyle().ScrollbarSize;
   const float least = least_block_height(plan, width);
   memory.room = least > room.y ? glm::vec2(width, least) : room;
-  begin_bare_region("flow", room);
+  ImGui::BeginChild("flow", room, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
   const std::optional<std::size_t> step = memory.walk.is_at_end() ? std::nullopt : std::optional(memory.walk.step());
   if (std::exchange(memory.step_in_view, step) != step && step && plan.rows > 1) {
     const float down = static_cast<float>(plan.nodes[*step].row) / static_cast<float>(plan.rows - 1);
@@ -198,7 +270,7 @@ PointedCell draw_flow(Frame& frame, const BlockSource& source, const BlockPlan& 
   }
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const PointedCell pointed =
-      draw_block_flow(frame, source, plan, {.origin = at, .size = memory.room}, memory.walk, memory.hovered);
+      draw_block_flow(frame, subject, plan, {.origin = at, .size = memory.room}, memory.walk, memory.hovered);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(memory.room);
   ImGui::EndChild();
@@ -206,7 +278,7 @@ PointedCell draw_flow(Frame& frame, const BlockSource& source, const BlockPlan& 
 }
 
 /// `corner`: of the view, where a low one has the controls of the walk at the right.
-void draw_whole(Frame& frame, const BlockSource& source, const BlockPlan& plan, bool has_controls_above, glm::vec2 corner,
+void draw_whole(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, bool has_controls_above, glm::vec2 corner,
                 BlockMemory& memory) {
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
@@ -215,15 +287,15 @@ void draw_whole(Frame& frame, const BlockSource& source, const BlockPlan& plan, 
   const float controls = has_controls_above ? 0.0F : kWalkControlsHeight + spacing;
   const float flow_height = std::max(room.y - strip - controls - spacing, 40.0F);
   const PointedCell pointed =
-      draw_flow(frame, source, plan, {room.x, flow_height - (has_controls_above ? 0.0F : 8.0F)}, memory);
+      draw_flow(frame, subject, plan, {room.x, flow_height - (has_controls_above ? 0.0F : 8.0F)}, memory);
   ImGui::SetCursorScreenPos(has_controls_above ? corner + glm::vec2(room.x - kHeaderTools, 0.0F)
                                                : at + glm::vec2(0.0F, flow_height));
   draw_walk_controls(frame, memory.walk, describe_step(plan, memory.walk.step()));
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + room.y - strip));
   if (!pointed.node && frame.state.view.pinned) {
-    return draw_strip(frame, source, plan.find(attention::Stage::Weights), *frame.state.view.pinned, strip, memory);
+    return draw_strip(frame, subject, plan.find(attention::Stage::Weights), *frame.state.view.pinned, strip, memory);
   }
-  draw_strip(frame, source, pointed.node, pointed.cell, strip, memory);
+  draw_strip(frame, subject, pointed.node, pointed.cell, strip, memory);
 }
 
 /// Keys and time.
@@ -238,41 +310,43 @@ void walk_on(Frame& frame, const BlockPlan& plan, BlockMemory& memory) {
   memory.walk.advance(ImGui::GetIO().DeltaTime, frame.state.block.speed);
 }
 
-}  // namespace
-
-bool fold_block(State& state) {
-  if (state.block.opened.empty()) return false;
-  state.block.opened.clear();
-  return true;
-}
-
+/// One layer as data flow, from the residual stream through attention and the MLP back to it, with a heatmap of real numbers
+/// for each matrix. A click unfolds one; the walk shows step by step how they are made.
 void draw_block_panel(Frame& frame, BlockMemory& memory) {
   memory.figure = {};
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;
   if (memory.selection != frame.state.selection) memory.held.reset();
   memory.selection = frame.state.selection;
   const std::uint32_t token = token_of_interest(frame);
-  const BlockSource source = read_block(frame);
-  const BlockPlan plan = plan_block(source.subject.block, source.subject.layer, source.subject.geometry.shape);
+  const HeadSubject subject = selected_subject(frame);
+  const BlockPlan plan = plan_block(subject.block, subject.layer, subject.geometry.shape);
   const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
   const bool is_header_low = has_low_header(to_glm(ImGui::GetContentRegionAvail()));
-  draw_block_header(frame, source, token, is_header_low);
+  draw_block_header(frame, subject, token, is_header_low);
   Analysed told{.result = nullptr, .error = {}, .is_done = true};  // tiles, which are differences already
-  if (frame.shows_difference() && !source.is_compared) {
+  if (frame.shows_difference() && !compares_matrices(frame)) {
     told.error = "one of the two runs is a capture, of which only weights are compared";
   }
   draw_comparison(frame, "block", "each matrix", &told);
   if (plan.nodes.empty()) return;
   const BlockNode* opened = plan.find(frame.state.block.opened);
   if (opened) {
-    draw_opened(frame, source, *opened, memory);
-    memory.figure = keep_block(frame, source, plan, memory.room);
+    draw_opened(frame, subject, *opened, memory);
+    memory.figure = keep_block(frame, subject, plan, memory.room);
     return;
   }
   walk_on(frame, plan, memory);
-  draw_whole(frame, source, plan, is_header_low, corner, memory);
-  memory.figure = keep_block(frame, source, plan, memory.room);
+  draw_whole(frame, subject, plan, is_header_low, corner, memory);
+  memory.figure = keep_block(frame, subject, plan, memory.room);
   if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also where Play was pressed just now
+}
+
+}  // namespace
+
+bool fold_block(State& state) {
+  if (state.block.opened.empty()) return false;
+  state.block.opened.clear();
+  return true;
 }
 
 std::unique_ptr<ViewPanel> open_block_view() {
@@ -282,60 +356,6 @@ std::unique_ptr<ViewPanel> open_block_view() {
     BlockMemory memory_;
   };
   return std::make_unique<BlockView>();
-}
-
-BlockFigure keep_block(Frame& frame, const BlockSource& source, const BlockPlan& plan, glm::vec2 room) {
-  BlockFigure kept{.plan = plan, .tiles = {}, .colors = {}, .is_compared = source.is_compared};
-  const shell::Theme& theme = shell::theme_of(shell::ThemeKind::Light);  // the paper is white
-  const BlockLayout layout = lay_out_block(plan, {.origin = {0.0F, 0.0F}, .size = room});
-  for (const PlacedNode& placed : layout.nodes) {
-    const BlockNode& node = plan.nodes[placed.node];
-    const EngineTile* known = frame.ask(node_query(frame, source, node, placed.cells.size));
-    kept.tiles.push_back(known == nullptr ? nullptr : known->tile);
-    kept.colors.push_back(view::unpack(role_color(node.quantity().role, theme)));
-  }
-  const inference::BlockShape& shape = source.subject.geometry.shape;
-  kept.title =
-      fmt::format("Layer {}, head {} of {}", source.subject.block.layer.value, source.subject.geometry.head, shape.heads);
-  kept.subtitle = kind_name(frame.result, source.subject.block.kind) +
-                  std::string("; beside each matrix its size and the values at both ends of its colours");
-  if (source.is_compared) {
-    kept.subtitle += fmt::format("; {} \u201C{}\u201D", difference_caption(frame.state),
-                                 frame.ui.unshaped(frame.state.compare.baseline->name));
-  }
-  kept.color_map = frame.state.view.color_map;
-  kept.arrow = view::unpack(theme.text_dim);
-  return kept;
-}
-
-std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
-  if (kept.plan.nodes.empty()) return nullptr;
-  exporting::DiagramFigure figure{
-      .title = kept.title, .subtitle = kept.subtitle, .area = kDiagram, .nodes = {}, .arrows = {}, .style = {}};
-  const BlockLayout layout = lay_out_block(kept.plan, {.origin = {0.0F, 0.0F}, .size = kDiagram});
-  for (const PlacedNode& placed : layout.nodes) {
-    const BlockNode& node = kept.plan.nodes[placed.node];
-    exporting::DiagramFigure::Node drawn{.box = placed.box,
-                                         .cells = placed.cells,
-                                         .symbol = node.quantity().symbol,
-                                         .title = std::string(node.name()),
-                                         .operation = node.operation,
-                                         .color = kept.colors[placed.node]};
-    const std::shared_ptr<const attention::Tile>& tile = kept.tiles[placed.node];
-    if (!tile) return nullptr;  // computed soon
-    drawn.map = exporting::make_map(*tile);
-    drawn.style = style_of(node, kept.color_map, kept.is_compared);
-    figure.nodes.push_back(std::move(drawn));
-  }
-  float bottom = 0.0F;
-  for (const exporting::DiagramFigure::Node& node : figure.nodes) {
-    bottom = std::max(bottom, node.cells.end().y);
-  }
-  figure.area.y = bottom;
-  for (const PlacedArrow& arrow : layout.arrows) {
-    figure.arrows.push_back({.points = arrow.points, .color = arrow.is_residual ? kept.arrow : kept.colors[arrow.from]});
-  }
-  return exporting::make_drawing(std::move(figure));
 }
 
 }  // namespace headlight::app

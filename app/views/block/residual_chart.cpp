@@ -2,7 +2,9 @@
 
 #include "app/analyses/residual_sizes.h"
 #include "app/cells/arithmetic.h"
+#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -17,31 +19,20 @@ glm::vec2 point_of(const view::Rect& plot, std::size_t layer, std::size_t layers
 }
 
 void draw_curve(const view::Rect& plot, std::span<const float> values, float most, shell::Color color) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const glm::vec2 at = point_of(plot, i, values.size(), values[i], most);
-    list->AddCircleFilled(at, 2.0F, color);
+    ImGui::GetWindowDrawList()->AddCircleFilled(at, 2.0F, color);
     if (i > 0) {
-      list->AddLine(point_of(plot, i - 1, values.size(), values[i - 1], most), at, color, 1.5F);
+      draw_line(point_of(plot, i - 1, values.size(), values[i - 1], most), at, color, 1.5F);
     }
   }
 }
 
 void show_tooltip(Frame& frame, const ResidualCurve& curve, std::size_t layer, std::uint32_t token) {
-  const Tooltip tooltip(frame, last_item_rect());
-  {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-    const std::string where = layer == 0 ? std::string("token vectors") : fmt::format("behind layer {}", layer - 1);
-    ImGui::TextUnformatted(fmt::format("{}\nmean over tokens: {}\ntoken {}: {}", where,
-                                       write_number(double{curve.mean[layer]}), token,
-                                       write_number(double{curve.token[layer]}))
-                               .c_str());
-  }
-}
-
-void draw_text(const Frame& frame, glm::vec2 at, const std::string& text, shell::Color color) {
-  ImFont* font = frame.ui.fonts().small;
-  put_text(font, at, color, text);
+  const std::string where = layer == 0 ? std::string("token vectors") : fmt::format("behind layer {}", layer - 1);
+  draw_tooltip(frame, last_item_rect(),
+               fmt::format("{}\nmean over tokens: {}\ntoken {}: {}", where, write_number(double{curve.mean[layer]}), token,
+                           write_number(double{curve.token[layer]})));
 }
 
 }  // namespace
@@ -61,23 +52,21 @@ ResidualCurve residual_curve(std::span<const float> lengths, std::uint32_t token
 
 void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t token) {
   const shell::Theme& theme = frame.ui.theme();
+  ImFont* small = frame.ui.fonts().small;
   const Selection& selection = frame.state.selection;
   const bool is_encoder = selection.block.kind == model::BlockKind::EncoderSelf;
-  const AnalysisQuery query{.analysis = &kResidualSizes,
-                            .block = {.kind = is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf},
-                            .batch = selection.batch};
+  const ResidualSizesQuestion query{.kind = is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf,
+                                    .batch = selection.batch};
   const Analysed* known = frame.ask(query);
-  draw_text(frame, area.origin, "size of the residual stream", theme.text_dim);
+  put_text(small, area.origin, theme.text_dim, "size of the residual stream");
   const view::Rect plot{.origin = area.origin + glm::vec2(4.0F, kTitle + 4.0F),
                         .size = area.size - glm::vec2(8.0F, kTitle + 8.0F)};
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(plot.origin - 4.0F, plot.end() + 4.0F, theme.panel, 3.0F);
+  fill_rect(plot.origin - 4.0F, plot.end() + 4.0F, theme.panel, 3.0F);
   frame.mark("block.sizes", plot);
   const ResidualSizes* sizes = known ? known->as<ResidualSizes>() : nullptr;
   if (!sizes) {
     if (known && !known->error.empty()) {
-      ImFont* font = frame.ui.fonts().small;
-      draw_text(frame, plot.origin, fit_text(font, known->error, plot.size.x), theme.text_dim);
+      put_text(small, plot.origin, theme.text_dim, fit_text(small, known->error, plot.size.x));
     }
     return;
   }
@@ -93,7 +82,7 @@ void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t tok
   if (layer + 1 < count) {
     const float left = point_of(plot, layer, count, 0.0F, most).x;
     const float right = point_of(plot, layer + 1, count, 0.0F, most).x;
-    list->AddRectFilled(ImVec2(left, plot.origin.y - 4.0F), ImVec2(right, plot.end().y + 4.0F), theme.active);
+    fill_rect({left, plot.origin.y - 4.0F}, {right, plot.end().y + 4.0F}, theme.active);
   }
   draw_curve(plot, curve.token, most, theme.query);
   draw_curve(plot, curve.mean, most, theme.text);

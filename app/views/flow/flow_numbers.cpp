@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "app/cells/provenance.h"
-#include "app/widgets/tile_numbers.h"
 #include "app/widgets/position_header.h"
+#include "app/widgets/tile_numbers.h"
 #include "export/csv.h"
 #include "export/float_text.h"
 

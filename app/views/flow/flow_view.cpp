@@ -18,11 +18,11 @@
 #include "app/views/flow/flow_numbers.h"
 #include "app/views/flow/flow_threshold.h"
 #include "app/views/flow/node_tooltip.h"
-#include "app/widgets/tile_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/tile_numbers.h"
 #include "attribution/additive_stack.h"
 #include "export/flow_figure.h"
 
@@ -33,16 +33,17 @@ constexpr float kSlider = 150.0F, kThresholdSlider = 190.0F, kGap = 12.0F;
 constexpr float kSearchStart = static_cast<float>(kLeastShares.front()) / 1000.0F;
 
 /// `least`: of routes, the least share that is followed.
-AnalysisQuery question(const State& state, const PredictionPosition& position, std::uint32_t least) {
-  AnalysisQuery query{.analysis = &kFlowRoutes, .batch = position.batch, .query = position.token};
-  query.options[0] = least;
-  if (state.flow.method == FlowMethod::Routes) return query;
-  query.options[0] = static_cast<std::uint32_t>(std::lround(state.flow.residual_weight * 1000.0F));
-  query.analysis = state.flow.method == FlowMethod::Rollout ? &kAttentionRollout : &kAttentionFlow;
-  if (state.flow.method != FlowMethod::MaximumFlow) return query;
+FlowQuestion question(const State& state, const PredictionPosition& position, std::uint32_t least) {
+  FlowQuestion asked{.method = state.flow.method, .batch = position.batch, .position = position.token};
+  if (asked.method == FlowMethod::Routes) {
+    asked.least = least;
+    return asked;
+  }
+  asked.residual_weight = static_cast<std::uint32_t>(std::lround(state.flow.residual_weight * 1000.0F));
+  if (asked.method != FlowMethod::MaximumFlow) return asked;
   const std::uint32_t key = state.view.pinned ? state.view.pinned->key : position.first;
-  query.options[1] = key < position.end ? key : position.first;
-  return query;
+  asked.source = key < position.end ? key : position.first;
+  return asked;
 }
 
 bool is_one_stack(const model::Network& network) {
@@ -76,10 +77,8 @@ const char* about(FlowMethod method) {
 }
 
 void draw_small(Frame& frame, const std::string& text, shell::Color color) {
-  const Ink ink(frame.ui.fonts().small, color);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
+  frame.ui.ensure_glyphs(text);
+  write_wrapped(frame.ui.fonts().small, color, text);
 }
 
 /// `in_force`: the threshold of what is on screen.
@@ -192,7 +191,7 @@ class FlowView final : public ViewPanel {
 
   /// What the graph is drawn from.
   struct Asked {
-    AnalysisQuery query;
+    FlowQuestion query;
     const Analysed* answer = nullptr;
     const TokenFlowFound* found = nullptr;
     const Analysed* baseline = nullptr;  ///< of the baseline, where the two are compared
@@ -265,7 +264,7 @@ class FlowView final : public ViewPanel {
     const TokenFlowFound& found = *asked.found;
     const auto count = [&](float threshold) { return attention_edges(edges_of(flow, found, threshold)); };
     const bool is_route = flow.method == FlowMethod::Routes;
-    const float least = is_route ? static_cast<float>(asked.query.options[0]) / 1000.0F : kLeastFlowThreshold;
+    const float least = is_route ? static_cast<float>(asked.query.least) / 1000.0F : kLeastFlowThreshold;
     threshold_ = flow.threshold ? *flow.threshold : automatic_threshold(least, count);
     const auto* before = dynamic_cast<const TokenFlowFound*>(baseline.get());
     const std::uint32_t batch = asked.query.batch;
@@ -280,24 +279,23 @@ class FlowView final : public ViewPanel {
 
   void draw_graph(Frame& frame, const PredictionPosition& position, const Asked& from) {
     const TokenFlowFound& found = *from.found;
-    const AnalysisQuery& asked = from.query;
+    const FlowQuestion& asked = from.query;
     const auto gone = static_cast<std::size_t>(
         std::ranges::count_if(layout_.edges, [](const attribution::FlowEdge& edge) { return edge.share == 0.0; }));
     std::string summary = fmt::format("{} edges, {} of {} tokens", layout_.edges.size() - gone, layout_.columns.size(),
                                       position.end - position.first);
     if (gone > 0)
       summary += fmt::format("; {} {} of {} alone (dashed)", gone, gone == 1 ? "edge" : "edges", baseline_name(frame.state));
-    if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.options[1] < found.inputs.size()) {
-      summary +=
-          fmt::format("; largest flow to \u201C{}\u201D: {:.3f}",
-                      predicted_token_text(frame.result, position.batch, asked.options[1]), found.inputs[asked.options[1]]);
+    if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.source < found.inputs.size()) {
+      summary += fmt::format("; largest flow to \u201C{}\u201D: {:.3f}",
+                             predicted_token_text(frame.result, position.batch, asked.source), found.inputs[asked.source]);
     }
     draw_small(frame,
                summary + ". Point at a node or an edge; a click opens the edge's head. Arrow keys walk through the graph.",
                frame.ui.theme().text_dim);
     frame.mark("flow.summary", last_item_rect());
-    if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.options[1] < found.inputs.size()) {
-      point_at_flow(frame, position, asked.options[1], found.inputs[asked.options[1]]);
+    if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.source < found.inputs.size()) {
+      point_at_flow(frame, position, asked.source, found.inputs[asked.source]);
     }
     if (!layout_.baseline) draw_flow_legend(frame, layout_);
     std::optional<FlowNode> revealed = move_on(frame) ? chosen_ : std::nullopt;

@@ -1,11 +1,14 @@
 #include "app/views/grid/grid_view.h"
 
 #include "app/analyses/head_metric_text.h"
+#include "app/analyses/head_order.h"
+#include "app/shell/click_area.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_list.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/thumbnail_layout.h"
 
@@ -36,7 +39,8 @@ void draw_lines(Frame& frame, std::uint32_t batch) {
   ImGui::TextUnformatted("Line");
   ImGui::SameLine();
   if (batch <= kMostLines && segmented_width(frame, labels) <= ImGui::GetContentRegionAvail().x) {
-    choose_segment(frame, "grid.line", labels, line);
+    std::size_t chosen = line;
+    if (draw_segmented(frame, "grid.line", labels, chosen)) line = static_cast<std::uint32_t>(chosen);
     return;
   }
   if (draw_arrow_button(frame, "grid.previous_line", ImGuiDir_Left) && line > 0) --line;
@@ -47,10 +51,9 @@ void draw_lines(Frame& frame, std::uint32_t batch) {
 }
 
 void draw_order(Frame& frame) {
-  GridOrder& order = frame.state.view.grid_order;
   std::vector<std::string> labels = {"By layer", "By concentration"};
   if (segmented_width(frame, labels) > ImGui::GetContentRegionAvail().x) labels = {"Layer", "Concentration"};
-  choose_segment(frame, "grid.order", labels, order);
+  choose_segment(frame, "grid.order", labels, frame.state.view.grid_order);
 }
 
 /// Above the thumbnails: how many heads there are, which kind of attention (networks with several), which line of the batch,
@@ -84,19 +87,14 @@ constexpr float kMargins = 30.0F;            // above and below: the selected ma
 constexpr std::uint32_t kSampledRows = 512;  // enough to sort by; the tooltip's number is exact
 constexpr std::uint32_t kThumbnailPlace = 0x71;
 
-struct Head {
-  model::BlockRef block;
-  std::uint32_t head = 0;
-};
-
 /// Heads of the kind in the order chosen, and how they are grouped.
 struct Arrangement {
-  std::vector<Head> heads;
+  std::vector<HeadRef> heads;
   std::uint32_t groups = 1, per_group = 1;
 };
 
 /// The most concentrated first. That needs every head's tile, also those not visible.
-void sort_by_concentration(Frame& frame, std::vector<Head>& heads, float edge) {
+void sort_by_concentration(Frame& frame, std::vector<HeadRef>& heads, float edge) {
   std::vector<std::pair<float, std::size_t>> keys;
   for (std::size_t i = 0; i < heads.size(); ++i) {
     const ShownTile shown = find_tile(frame, thumbnail_request(frame, heads[i].block, heads[i].head, edge));
@@ -105,21 +103,17 @@ void sort_by_concentration(Frame& frame, std::vector<Head>& heads, float edge) {
     keys.emplace_back(std::isnan(known) ? 1.0F : -known, i);  // what isn't a number comes last
   }
   std::ranges::sort(keys);
-  std::vector<Head> sorted;
+  std::vector<HeadRef> sorted;
   for (const auto& [key, index] : keys) sorted.push_back(heads[index]);
   heads = std::move(sorted);
 }
 
 Arrangement arrange(const Frame& frame) {
-  Arrangement arrangement;
-  std::uint32_t layers = 0;
-  for (const auto& [block, shape] : frame.result.shapes) {
-    if (block.kind != frame.state.selection.block.kind) continue;
-    ++layers;
-    arrangement.per_group = std::max(shape.heads, 1U);
-    for (std::uint32_t head = 0; head < shape.heads; ++head) arrangement.heads.push_back({block, head});
-  }
-  arrangement.groups = std::max(layers, 1U);
+  Arrangement arrangement{.heads = heads_of_kind(frame.result.shapes, frame.state.selection.block.kind)};
+  const auto heads = static_cast<std::uint32_t>(arrangement.heads.size());
+  const auto shape = frame.result.shapes.find(frame.state.selection.block);
+  if (shape != frame.result.shapes.end()) arrangement.per_group = std::max(shape->second.heads, 1U);
+  arrangement.groups = std::max(heads / arrangement.per_group, 1U);
   return arrangement;
 }
 
@@ -131,13 +125,10 @@ void follow_selection(const Frame& frame, float top, float bottom) {
   int* last = ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("selected"), now);
   if (*last == now) return;
   *last = now;
-  const float scroll = ImGui::GetScrollY();
-  const float height = ImGui::GetWindowHeight();
-  if (top < scroll) ImGui::SetScrollY(std::max(top - 8.0F, 0.0F));
-  if (bottom > scroll + height) ImGui::SetScrollY(bottom - height + 8.0F);
+  scroll_into_view(top, bottom, 8.0F);
 }
 
-void draw_caption(Frame& frame, const Head& head, const view::Rect& box, bool is_selected, bool names_layer) {
+void draw_caption(Frame& frame, const HeadRef& head, const view::Rect& box, bool is_selected, bool names_layer) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
   const std::string text =
@@ -155,49 +146,27 @@ struct HeadStyle {
 };
 
 /// One head: heatmap, frame, caption, click and tooltip.
-void draw_head(Frame& frame, const Head& head, const view::Rect& box, const HeadStyle& style) {
-  const shell::Theme& theme = frame.ui.theme();
+void draw_head(Frame& frame, const HeadRef& head, const view::Rect& box, const HeadStyle& style) {
   Selection& selection = frame.state.selection;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const std::string name =
       fmt::format("grid.{}.{}.{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
-  ImGui::SetCursorScreenPos(box.origin);
-  if (click_area(name.c_str(), {box.size.x, box.size.y + style.caption})) {
-    select_head(selection, head.block, head.head);
-  }
-  const bool is_hovered = ImGui::IsItemHovered();
-  if (is_hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Right)) {
-    select_head(selection, head.block, head.head);
-    frame.start_command("menu.head");
-  }
-  const bool is_selected = selection.block == head.block && selection.head == head.head;
-  frame.ui.keyboard().offer_last_item();
-  if (is_selected) frame.ui.keyboard().prefer_last();
-  const TileQuery request = thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y));
-  draw_thumbnail(frame, request, box, kThumbnailPlace);
-  draw_lit_cell(frame, head.block, box);
-  draw_gain_mark(frame, head.block, head.head, box);
+  const HeadThumbnailEvents events = draw_head_thumbnail(
+      frame, {.head = head, .name = name, .box = box, .caption = style.caption, .place = kThumbnailPlace});
+  if (events.is_clicked) select_head(selection, head.block, head.head);
   const std::string badge = style.metrics ? badge_text(*style.metrics) : std::string();
   const bool is_on_badge = !badge.empty() && draw_badge(frame, name, box, badge);
-  if (is_selected || is_hovered) {
-    const float margin = is_selected ? 2.5F : 1.5F;
-    list->AddRect(box.origin - margin, box.end() + margin, is_selected ? theme.accent : theme.text_dim, 3.0F, 0,
-                  is_selected ? 2.5F : 1.0F);
-  }
-  if (style.caption > 0.0F) draw_caption(frame, head, box, is_selected, style.names_layer);
-  frame.mark(name, box);
-  if (!is_hovered) return;
-  const HeadRef shown{.block = head.block, .head = head.head};
+  if (style.caption > 0.0F) draw_caption(frame, head, box, events.is_selected, style.names_layer);
+  if (!events.is_hovered) return;
   frame.transient.pointed_number =
-      is_on_badge ? number_of(shown, selection.batch, *strongest_metric(*style.metrics), *style.metrics, {})
-                  : number_under_pointer(frame.compared(request), box);
-  draw_thumbnail_tooltip(frame, head.block, head.head, style.metrics ? head_sentence(shown, *style.metrics) : std::string());
+      is_on_badge ? number_of(head, selection.batch, *strongest_metric(*style.metrics), *style.metrics, {})
+                  : number_under_pointer(frame.compared(events.shown), box);
+  draw_thumbnail_tooltip(frame, head.block, head.head, style.metrics ? head_sentence(head, *style.metrics) : std::string());
 }
 
-void draw_layer_label(Frame& frame, model::BlockRef block, ImVec2 at, float map_height, bool is_selected) {
+/// Beside a line of maps: the layer's name, or "+6" beside its second line of six heads.
+void draw_line_label(const Frame& frame, const std::string& label, ImVec2 at, float map_height, bool is_selected) {
   ImFont* font = frame.ui.fonts().small;
   const float drop = std::max((std::min(map_height, 26.0F) - font_size(font)) * 0.5F, 0.0F);
-  const std::string label = fmt::format("L{}", block.layer.value);
   put_text(font, {at.x, std::round(at.y + drop)}, is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim, label);
 }
 
@@ -219,13 +188,6 @@ void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_
   }
   frame.mark("grid.numbers", {.origin = to_glm(origin), .size = {ImGui::GetContentRegionAvail().x, font_size(font)}});
   ImGui::Dummy({1.0F, font_size(font)});
-}
-
-/// "+6" beside a layer's second line of six heads.
-void draw_line_label(Frame& frame, std::uint32_t first, ImVec2 at, float map_height) {
-  ImFont* font = frame.ui.fonts().small;
-  const float drop = std::max((std::min(map_height, 26.0F) - font_size(font)) * 0.5F, 0.0F);
-  put_text(font, {at.x, std::round(at.y + drop)}, frame.ui.theme().text_dim, fmt::format("+{}", first));
 }
 
 /// The arrangement that fills `room`, with space for a scroll bar only where it needs one.
@@ -260,7 +222,7 @@ ShownMetrics badge_metrics(Frame& frame, const inference::BlockShape& shape) {
 void ask_for_selected_layer(Frame& frame, const Arrangement& arrangement, const ThumbnailLayout& layout,
                             const ThumbnailLayout::Lines& visible, float edge) {
   for (std::size_t i = 0; i < arrangement.heads.size(); ++i) {
-    const Head& head = arrangement.heads[i];
+    const HeadRef& head = arrangement.heads[i];
     const std::size_t group = i / arrangement.per_group, in_group = i % arrangement.per_group;
     const std::size_t line = group * layout.lines_per_group() + in_group / layout.per_line();
     const bool is_visible = line >= visible.first && line < visible.end;
@@ -305,32 +267,29 @@ void draw_thumbnails(Frame& frame) {
     const std::uint32_t first = line % layout.lines_per_group() * layout.per_line();
     const std::uint32_t end = std::min(first + layout.per_line(), per_group);
     for (std::uint32_t index = first; index < end; ++index) {
-      const Head& head = arrangement.heads[std::size_t{group} * per_group + index];
+      const HeadRef& head = arrangement.heads[std::size_t{group} * per_group + index];
       draw_head(frame, head, box_of(group, index),
-                {.caption = layout.caption(),
-                 .names_layer = is_sorted,
-                 .metrics = metrics.of({.block = head.block, .head = head.head})});
+                {.caption = layout.caption(), .names_layer = is_sorted, .metrics = metrics.of(head)});
     }
     const bool is_first_seen = line == lines.first || first == 0;
     if (is_sorted || !is_first_seen) continue;
     // A layer's name stays visible while any of its lines does.
     const float lowest = box_of(group, per_group - 1).origin.y;
     const float y = std::min(std::max(box_of(group, 0).origin.y, ImGui::GetWindowPos().y + top_margin), lowest);
-    const bool is_selected_layer = arrangement.heads[std::size_t{group} * per_group].block == frame.state.selection.block;
-    draw_layer_label(frame, arrangement.heads[std::size_t{group} * per_group].block, {origin.x, y}, layout.map_size().y,
-                     is_selected_layer);
+    const HeadRef& first_of_group = arrangement.heads[std::size_t{group} * per_group];
+    draw_line_label(frame, fmt::format("L{}", first_of_group.block.layer.value), {origin.x, y}, layout.map_size().y,
+                    first_of_group.block == frame.state.selection.block);
     for (std::uint32_t next = layout.per_line(); !layout.has_captions() && next < per_group; next += layout.per_line()) {
       const float line_y = box_of(group, next).origin.y;
-      if (line_y > y + ImGui::GetTextLineHeight()) draw_line_label(frame, next, {origin.x, line_y}, layout.map_size().y);
+      if (line_y <= y + ImGui::GetTextLineHeight()) continue;
+      draw_line_label(frame, fmt::format("+{}", next), {origin.x, line_y}, layout.map_size().y, false);
     }
   }
-  for (std::size_t i = 0; i < arrangement.heads.size(); ++i) {
-    const Head& head = arrangement.heads[i];
-    if (head.block != frame.state.selection.block || head.head != frame.state.selection.head) continue;
-    const auto index = static_cast<std::uint32_t>(i);
-    const float top = layout.box(index / per_group, index % per_group).y;
+  const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
+  const auto at = static_cast<std::uint32_t>(std::ranges::find(arrangement.heads, selected) - arrangement.heads.begin());
+  if (at < arrangement.heads.size()) {
+    const float top = layout.box(at / per_group, at % per_group).y;
     follow_selection(frame, top, top + layout.map_size().y + layout.caption() + top_margin);
-    break;
   }
   ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy(ImVec2(1.0F, layout.height() + 2.0F * top_margin));

@@ -7,6 +7,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
 
@@ -203,7 +204,7 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
     if (const Marginals* marginals = head.marginals(frame)) draw_marginals(frame, viewport, *marginals);
   }
   std::optional<view::CellPosition> hovered;
-  if (ImGui::IsWindowHovered()) hovered = viewport.cell_at(pointer_position());
+  if (ImGui::IsWindowHovered()) hovered = viewport.cell_at(to_glm(ImGui::GetIO().MousePos));
   MarkedLabels marked;
   if (hovered) marked = {.query = hovered->row, .key = hovered->column};
   draw_axes(frame, viewport, margins, rows, columns, marked);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/frame.h"
 #include "app/views/head/grouped_head.h"
 #include "export/drawing.h"
 

@@ -1,4 +1,4 @@
-#include "app/views/head/head_header.h"
+#include "app/views/head/head_parts.h"
 
 #include <array>
 
@@ -15,6 +15,7 @@
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_list.h"
 #include "app/widgets/row_names.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
@@ -154,12 +155,13 @@ HeadAbout about_map(const Frame& frame, const inference::BlockShape& shape) {
 std::vector<std::string> row_labels() { return {"word written", "word read"}; }
 
 /// What is beside the map's formula: what names the rows, where each writes a token; the brush; what is shown; and the
-/// head's gain, where there is no room for it beside the title.
+/// head's gain, where there is no room for it beside the title; the speed of new rows, once the model has written.
 struct Tools {
   bool rows = false, brush = false, shown = false, gain = false;
+  bool speed = false;       ///< of the rows of generated tokens
   bool lists_rows = false;  ///< what names the rows is in the list of what is shown
 
-  bool has_any() const { return rows || brush || shown || gain; }
+  bool has_any() const { return rows || brush || shown || gain || speed; }
   float width(const Frame& frame) const {
     float sum = 0.0F;
     const auto add = [&](float width) { sum += width + (sum > 0.0F ? kToolGap : 0.0F); };
@@ -167,6 +169,7 @@ struct Tools {
     if (brush) add(brush_toggle_width(frame));
     if (shown) add(kShownWidth);
     if (gain) add(gain_control_width(frame));
+    if (speed) add(kMotionSpeedWidth);
     return sum;
   }
 };
@@ -176,7 +179,8 @@ Tools tools_of(const Frame& frame) {
   const Selection& selection = frame.state.selection;
   return {.rows = rows_write_tokens(frame, selection.block.kind) && !is_grouped(frame),
           .brush = selection.mean == HeadMean::None && !is_grouped(frame) && !frame.result.capture,
-          .shown = can_group(frame)};
+          .shown = can_group(frame),
+          .speed = frame.generation && frame.generation->count() > 0 && !is_grouped(frame)};
 }
 
 /// The header's second line: as much of it as there is room for.
@@ -232,8 +236,7 @@ void draw_subtitle(Frame& frame, const Subtitle& line) {
   float width = 1.0F;
   ImGui::SameLine(0.0F, has_formula ? kTextGap : 0.0F);
   if (has_formula) {
-    width = measure_math(fonts, fonts.body, line.formula).x;
-    draw_math(fonts, fonts.body, to_glm(ImGui::GetCursorScreenPos()), frame.ui.theme().output, line.formula);
+    width = draw_math(fonts, fonts.body, to_glm(ImGui::GetCursorScreenPos()), frame.ui.theme().output, line.formula);
   }
   ImGui::Dummy(ImVec2(width, ImGui::GetFrameHeight()));
 }
@@ -298,6 +301,11 @@ void draw_tools(Frame& frame, const Tools& tools) {
   if (tools.gain) {
     next();
     draw_gain_control(frame);
+  }
+  if (tools.speed) {
+    next();
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+    choose_motion_speed(frame, "head.speed", kNewRowSpeed, true);
   }
 }
 

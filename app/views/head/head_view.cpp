@@ -1,22 +1,20 @@
 #include "app/views/head/head_view.h"
 
 #include "app/frame.h"
-#include "app/quantities/shown_map.h"
-#include "app/shell/imgui_vectors.h"
+#include "app/shell/click_area.h"
 #include "app/shell/theme.h"
 #include "app/views/head/head_figure.h"
-#include "app/views/head/head_header.h"
+#include "app/views/head/head_parts.h"
 #include "app/views/head/map_heatmap.h"
 #include "app/views/head/map_input.h"
 #include "app/views/head/map_legend.h"
-#include "app/views/head/map_navigation.h"
-#include "app/views/head/map_tooltip.h"
 #include "app/views/head/minimap.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/viewport.h"
 
@@ -66,8 +64,8 @@ class PaintMarks {
     for (const std::uint32_t begin : found->second) {
       if (begin >= viewport_.rows() || begin >= viewport_.columns()) break;
       const glm::vec2 at = rect_of({.query = begin, .key = begin}).origin;
-      list_->AddLine({matrix.origin.x, at.y}, {matrix.end().x, at.y}, color, 1.5F);
-      list_->AddLine({at.x, matrix.origin.y}, {at.x, matrix.end().y}, color, 1.5F);
+      draw_line({matrix.origin.x, at.y}, {matrix.end().x, at.y}, color, 1.5F);
+      draw_line({at.x, matrix.origin.y}, {at.x, matrix.end().y}, color, 1.5F);
     }
   }
 
@@ -93,15 +91,15 @@ class PaintMarks {
     const float size = std::clamp(std::min(cell.size.x, cell.size.y) * 0.3F, 4.0F, 11.0F);
     const glm::vec2 center{cell.end().x - size * 0.5F - 1.0F, cell.origin.y + size * 0.5F + 1.0F};
     const float half = size * 0.5F, arm = half * 0.65F;
-    list_->AddRectFilled(center - half, center + half, theme.popup, 1.0F);
+    fill_rect(center - half, center + half, theme.popup, 1.0F);
     const shell::Color color = is_plus ? theme.accent : theme.warning;
-    list_->AddLine({center.x - arm, center.y}, {center.x + arm, center.y}, color, 1.5F);
-    if (is_plus) list_->AddLine({center.x, center.y - arm}, {center.x, center.y + arm}, color, 1.5F);
+    draw_line({center.x - arm, center.y}, {center.x + arm, center.y}, color, 1.5F);
+    if (is_plus) draw_line({center.x, center.y - arm}, {center.x, center.y + arm}, color, 1.5F);
   }
 
   void frame_cell(attention::Cell at) {
     const view::Rect cell = rect_of(at);
-    list_->AddRect(cell.origin + 1.0F, cell.end() - 1.0F, frame_.ui.theme().accent, 0.0F, 0, 1.5F);
+    outline_rect(cell.origin + 1.0F, cell.end() - 1.0F, frame_.ui.theme().accent, 0.0F, 1.5F);
   }
 
   const Frame& frame_;
@@ -136,7 +134,7 @@ void handle_side(Frame& frame, const view::Viewport& viewport, MapSide side, con
                         ? "A click locks the row of a query, another one or Esc releases it; a right click masks it."
                         : "A click locks the column of a key, another one or Esc releases it; a right click masks it.");
   if (!is_hovered) return;
-  const std::optional<LockedToken> token = token_at(viewport, side, pointer_position());
+  const std::optional<LockedToken> token = token_at(viewport, side, to_glm(ImGui::GetIO().MousePos));
   if (!token) return;
   ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   std::optional<LockedToken>& locked = frame.state.view.locked;
@@ -152,15 +150,6 @@ void handle_axis_clicks(Frame& frame, const view::Viewport& viewport, glm::vec2 
               {.origin = {cells.origin.x - margins.x, cells.origin.y}, .size = {margins.x, cells.size.y}});
   handle_side(frame, viewport, MapSide::Key,
               {.origin = {cells.origin.x, cells.origin.y - margins.y}, .size = {cells.size.x, margins.y}});
-}
-
-AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real) {
-  const std::uint32_t batch = frame.state.selection.batch;
-  return {.texts = batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr,
-          .count = count,
-          .real = real,
-          .name = "key",
-          .has_indices = frame.transient.aim.shows_indices};
 }
 
 /// Labels of what the pointer is over, on the map or on a token's chip, else of the pinned cell.
@@ -184,15 +173,14 @@ void draw_crosshair(const view::Viewport& viewport, std::optional<std::uint32_t>
   const view::Rect cells = viewport.visible();
   const view::Rect at = viewport.rect_of({.row = query.value_or(0), .column = key.value_or(0)});
   const glm::vec2 more = glm::max(3.0F - at.size, 0.0F) * 0.5F;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   ImGui::PushClipRect(cells.origin - 1.0F, cells.end() + 1.0F, true);
   if (query && *query < viewport.rows()) {
-    list->AddRect({cells.origin.x - 3.0F, at.origin.y - more.y}, {cells.end().x + 3.0F, at.end().y + more.y}, color, 0.0F, 0,
-                  1.5F);
+    outline_rect({cells.origin.x - 3.0F, at.origin.y - more.y}, {cells.end().x + 3.0F, at.end().y + more.y}, color, 0.0F,
+                 1.5F);
   }
   if (key && *key < viewport.columns()) {
-    list->AddRect({at.origin.x - more.x, cells.origin.y - 3.0F}, {at.end().x + more.x, cells.end().y + 3.0F}, color, 0.0F, 0,
-                  1.5F);
+    outline_rect({at.origin.x - more.x, cells.origin.y - 3.0F}, {at.end().x + more.x, cells.end().y + 3.0F}, color, 0.0F,
+                 1.5F);
   }
   ImGui::PopClipRect();
 }
@@ -210,26 +198,24 @@ void draw_choices(const Frame& frame, const view::Viewport& viewport) {
   const view::Rect cells = viewport.visible();
   const view::Rect first = viewport.rect_of({.row = range->first.query, .column = range->first.key});
   const view::Rect last = viewport.rect_of({.row = range->last.query, .column = range->last.key});
-  ImDrawList* list = ImGui::GetWindowDrawList();
   ImGui::PushClipRect(cells.origin - 2.0F, cells.end() + 2.0F, true);
-  list->AddRectFilled(first.origin, last.end(), shell::with_alpha(color, 40));
-  list->AddRect(first.origin, last.end(), color, 0.0F, 0, 2.0F);
+  fill_rect(first.origin, last.end(), shell::with_alpha(color, 40));
+  outline_rect(first.origin, last.end(), color, 0.0F, 2.0F);
   ImGui::PopClipRect();
 }
 
 /// A lesson asks what is in them: lines between the cells and nothing else.
 void draw_blank_cells(const Frame& frame, const view::Viewport& viewport) {
   const view::Rect cells = viewport.visible();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(cells.origin, cells.end(), frame.ui.theme().field);
+  fill_rect(cells, frame.ui.theme().field);
   const view::Region region = viewport.visible_region();
   for (std::uint32_t row = region.row; row <= region.row + region.rows; ++row) {
     const float y = viewport.rect_of({.row = row, .column = region.column}).origin.y;
-    list->AddLine({cells.origin.x, y}, {cells.end().x, y}, frame.ui.theme().border);
+    draw_line({cells.origin.x, y}, {cells.end().x, y}, frame.ui.theme().border);
   }
   for (std::uint32_t column = region.column; column <= region.column + region.columns; ++column) {
     const float x = viewport.rect_of({.row = region.row, .column = column}).origin.x;
-    list->AddLine({x, cells.origin.y}, {x, cells.end().y}, frame.ui.theme().border);
+    draw_line({x, cells.origin.y}, {x, cells.end().y}, frame.ui.theme().border);
   }
 }
 
@@ -288,7 +274,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   }
   if (hovered && !frame.transient.aim.conceals)
     draw_map_tooltip(frame, *hovered, viewport.rect_of({.row = hovered->query, .column = hovered->key}));
-  if (hovered && is_painting(frame)) draw_brush(frame, pointer_position());
+  if (hovered && is_painting(frame)) draw_brush(frame, to_glm(ImGui::GetIO().MousePos));
 }
 
 }  // namespace
@@ -300,15 +286,17 @@ void draw_head_panel(Frame& frame, HeadMemory& memory) {
   const model::BlockKind kind = selection.block.kind;
   draw_head_header(frame);
   const view::Region cells = shown_cells(frame, selection.block);
-  AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), cells.row + cells.rows, query_range(frame, kind));
-  rows.name = rows_write_tokens(frame, kind) ? "reads" : "query";
+  AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), cells.row + cells.rows, query_range(frame, kind),
+                                rows_write_tokens(frame, kind) ? "reads" : "query");
   if (is_grouped(frame)) return draw_grouped_map(frame, memory.grouped, rows.name);  // words are those that are read
   const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
   if (written) {
     rows.texts = &*written;
     rows.name = "writes";
   }
-  AxisTokens keys = axis_tokens(frame, frame.result.input->keys(kind), cells.column + cells.columns, key_range(frame, kind));
+  AxisTokens keys =
+      axis_tokens(frame, frame.result.input->keys(kind), cells.column + cells.columns, key_range(frame, kind), "key");
+  rows.has_indices = keys.has_indices = frame.transient.aim.shows_indices;
   const std::optional<PatchImage> query_image = patch_image(frame, MapSide::Query);
   const std::optional<PatchImage> key_image = patch_image(frame, MapSide::Key);
   if (query_image) rows.patches = &*query_image;

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "app/frame.h"
 #include "app/views/head/minimap.h"
 #include "app/widgets/map_layers.h"
 #include "app/widgets/range_bar.h"
-#include "app/widgets/shown_tile.h"
 #include "view/viewport.h"
 
 namespace headlight::app {
@@ -35,18 +35,12 @@ class MapHeatmap {
   bool shows_weights() const;
   bool is_per_row() const;
   void set_colors(shell::HeatmapImage& image) const;
-  void draw_tile(const ShownTile& shown_tile);
-  view::Rect area_of(const ShownTile& shown_tile) const;
-  /// Does the tile hide everything below it?
-  bool covers_all(const ShownTile& shown) const;
-  /// The whole map where it is known, else what is visible.
-  const ShownTile& known() const { return layers_ ? layers_->summary : whole_.tile ? whole_ : sharp_; }
-  bool is_sharp(const ShownTile& tile) const;
+  TiledMap::SetColors colors() const;
+  const ShownTile& known() const { return tiles_.known(); }
 
   Frame& frame_;
   const view::Viewport& viewport_;
-  ShownTile sharp_, whole_;
-  std::optional<MapLayers> layers_;  ///< instead of both, of a large map
+  TiledMap tiles_;
 };
 
 }  // namespace headlight::app

@@ -1,7 +1,9 @@
 #include "app/views/head/map_legend.h"
 
 #include "app/quantities/shown_map.h"
+#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 #include "view/not_finite.h"
 
@@ -18,15 +20,14 @@ constexpr float kHintLine = 16.0F;
 
 void draw_hatched_sample(const shell::Theme& theme, ImVec2 low) {
   constexpr float kEdge = 14.0F;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const ImVec2 high(low.x + kEdge, low.y + kEdge);
-  list->AddRectFilled(low, high, theme.hatch_ground);
+  fill_rect(to_glm(low), to_glm(high), theme.hatch_ground);
   ImGui::PushClipRect(low, high, true);
   for (float shift = -kEdge; shift < kEdge; shift += 5.0F) {
-    list->AddLine(ImVec2(low.x + shift, high.y), ImVec2(low.x + shift + kEdge, low.y), theme.hatch, 1.5F);
+    draw_line({low.x + shift, high.y}, {low.x + shift + kEdge, low.y}, theme.hatch, 1.5F);
   }
   ImGui::PopClipRect();
-  list->AddRect(low, high, theme.border);
+  outline_rect(to_glm(low), to_glm(high), theme.border);
 }
 
 }  // namespace
@@ -54,7 +55,6 @@ float MapLegend::height() const {
 void MapLegend::draw(glm::vec2 at) {
   const shell::Theme& theme = frame_.ui.theme();
   ImFont* font = frame_.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   if (has_scale_) {
     draw_scale(at);
     at.y += kSwitchHeight;
@@ -71,7 +71,7 @@ void MapLegend::draw(glm::vec2 at) {
     at.y += kSwitchHeight;
   }
   if (has_odd_cells_) {
-    list->AddRectFilled(at, at + 14.0F, view::kNotFinitePacked);
+    fill_rect(at, at + 14.0F, view::kNotFinitePacked);
     put_text(font, {at.x + 20.0F, at.y}, theme.text_dim, "not a");
     put_text(font, {at.x + 20.0F, at.y + 14.0F}, theme.text_dim, "number");
     at.y += kOddHeight;
@@ -85,18 +85,14 @@ void MapLegend::draw(glm::vec2 at) {
 /// How colours follow the weights.
 void MapLegend::draw_scale(glm::vec2 at) {
   const std::array<std::string, 3> labels = {"lin", "√", "log"};
-  auto chosen = static_cast<std::size_t>(frame_.state.view.color_spread);
   ImGui::SetCursorScreenPos(at);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(1.0F, 1.0F));
-  if (draw_segmented(frame_, "head.spread", labels, chosen, kScalePadding)) {
-    frame_.state.view.color_spread = static_cast<view::ScaleSpread>(chosen);
-  }
+  choose_segment(frame_, "head.spread", labels, frame_.state.view.color_spread, kScalePadding);
   ImGui::PopStyleVar();
 }
 
 /// Returns the y below it.
 float MapLegend::draw_hint(glm::vec2 at) {
-  ImFont* font = frame_.ui.fonts().small;
   const shell::Theme& theme = frame_.ui.theme();
   ImGui::SetCursorScreenPos(at);
   const float height = kHintLine * static_cast<float>(hint_lines_.size());
@@ -110,7 +106,7 @@ float MapLegend::draw_hint(glm::vec2 at) {
   if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   for (std::size_t line = 0; line < hint_lines_.size(); ++line) {
     const bool is_link = line + 1 == hint_lines_.size();
-    put_text(font, {at.x, at.y + kHintLine * static_cast<float>(line)},
+    put_text(frame_.ui.fonts().small, {at.x, at.y + kHintLine * static_cast<float>(line)},
              is_link ? (is_hovered ? theme.accent_hover : theme.accent) : theme.text, hint_lines_[line]);
   }
   return at.y + height + 10.0F;

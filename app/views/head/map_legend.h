@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/frame.h"
 #include "app/views/head/map_heatmap.h"
 #include "app/widgets/range_bar.h"
 

@@ -1,9 +1,10 @@
-#include "app/views/head/map_navigation.h"
+#include "app/views/head/head_parts.h"
 
 #include "app/quantities/shown_map.h"
 #include "app/quantities/strongest.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/token_menu.h"
 
 namespace headlight::app {

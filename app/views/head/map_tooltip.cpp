@@ -1,4 +1,4 @@
-#include "app/views/head/map_tooltip.h"
+#include "app/views/head/head_parts.h"
 
 #include "app/cells/arithmetic.h"
 #include "app/cells/mask_reason.h"
@@ -10,6 +10,7 @@
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "capture/capture_file.h"
@@ -53,20 +54,16 @@ void draw_painted_number(const Frame& frame, attention::Cell cell, const attenti
   if (bias != 0.0F) draw_number(frame, "painted", fmt::format("{:+.4g} added to the score", bias), frame.ui.fonts().body);
 }
 
-const std::vector<std::string>* texts_of(const Frame& frame, const model::TokenBatch& tokens) {
-  const std::uint32_t batch = frame.state.selection.batch;
-  return batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr;
-}
-
 /// The row's token, or what is written and what is read there, and the column's.
 void draw_tokens(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   const shell::Theme& theme = frame.ui.theme();
   const model::ModelInput& input = *frame.result.input;
+  const std::uint32_t item = frame.state.selection.batch;
   const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
   if (written) draw_token(frame, "writes", theme.query, &*written, cell.query, MapSide::Query);
-  draw_token(frame, rows_write_tokens(frame, kind) ? "reads" : "query", theme.query, texts_of(frame, input.queries(kind)),
+  draw_token(frame, rows_write_tokens(frame, kind) ? "reads" : "query", theme.query, line_texts(input.queries(kind), item),
              cell.query, MapSide::Query);
-  draw_token(frame, "key", theme.key, texts_of(frame, input.keys(kind)), cell.key, MapSide::Key);
+  draw_token(frame, "key", theme.key, line_texts(input.keys(kind), item), cell.key, MapSide::Key);
 }
 
 std::string number_text(std::optional<float> value) {
@@ -79,8 +76,8 @@ void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, 
                std::optional<float> received) {
   ImFont* mono = frame.ui.fonts().mono;
   if (row.key) {
-    const std::vector<std::string>* keys = texts_of(frame, frame.result.input->keys(kind));
-    const std::string token = keys && *row.key < keys->size() ? fmt::format(" at \u201C{}\u201D", (*keys)[*row.key]) : "";
+    const std::string* text = token_text(frame.result.input->keys(kind), frame.state.selection.batch, *row.key);
+    const std::string token = text != nullptr ? fmt::format(" at \u201C{}\u201D", *text) : "";
     draw_number(frame, "row's largest", fmt::format("{:.3f}{}", row.largest, token), mono);
     draw_number(frame, "row entropy", fmt::format("{:.3f} nats", row.entropy), mono);
   }
@@ -105,7 +102,7 @@ void draw_change(Frame& frame, attention::Cell cell) {
   if (!head_map_shows_difference(frame)) return;
   const TileQuery map = shown_map(frame.state.selection, tile_of(frame, shown_stage(frame.state)), shows_norms(frame.state));
   TileNumbers changes(frame, map.block, map.batch, map.head);
-  const std::optional<float> change = changes.cell(difference_of(map.quantity), cell);
+  const std::optional<float> change = changes.value(difference_of(map.quantity), cell.query, cell.key);
   draw_number(frame, difference_caption(frame.state), number_text(change), frame.ui.fonts().mono);
 }
 

@@ -3,7 +3,9 @@
 #include <glm/common.hpp>
 #include <glm/vector_relational.hpp>
 
+#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -32,7 +34,7 @@ Minimap::Minimap(Frame& frame, const MapRoom& room)
   click_area("minimap", area_.size);
   frame.mark("head.minimap", area_);
   if (!ImGui::IsItemActive()) return;
-  const glm::vec2 part = (pointer_position() - area_.origin) / area_.size;
+  const glm::vec2 part = (to_glm(ImGui::GetIO().MousePos) - area_.origin) / area_.size;
   transient.pan = (glm::clamp(part, 0.0F, 1.0F) - 0.5F) * count_;
   frame.ui.request_redraw(2);
 }
@@ -45,13 +47,12 @@ view::Rect Minimap::area_of(const TileQuery& tile) const {
 
 void Minimap::draw_marks(const view::Viewport& viewport) const {
   const shell::Theme& theme = frame_.ui.theme();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRect(area_.origin - 1.0F, area_.end() + 1.0F, theme.border, 0.0F, 0, 2.0F);
+  outline_rect(area_.origin - 1.0F, area_.end() + 1.0F, theme.border, 0.0F, 2.0F);
   const view::Rect matrix = viewport.shown(), seen = viewport.visible();
   const glm::vec2 scale = area_.size / matrix.size;
   const glm::vec2 low = area_.origin + (seen.origin - matrix.origin) * scale;
   const glm::vec2 size = glm::max(seen.size * scale, glm::vec2(4.0F));  // a small part of a long text is still seen
-  list->AddRect(low, low + size, theme.crosshair, 0.0F, 0, 2.0F);
+  outline_rect(low, low + size, theme.crosshair, 0.0F, 2.0F);
 }
 
 }  // namespace headlight::app

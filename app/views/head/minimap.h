@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/frame.h"
 #include "app/views/head/map_input.h"
 #include "app/widgets/shown_tile.h"
 #include "view/viewport.h"

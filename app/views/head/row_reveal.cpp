@@ -3,7 +3,6 @@
 #include <imgui.h>
 
 #include "app/engine/generation.h"
-#include "app/shell/imgui_vectors.h"
 
 namespace headlight::app {
 
@@ -35,11 +34,10 @@ void RowReveal::draw(Frame& frame, const view::Viewport& viewport) const {
   const std::uint32_t end = is_square ? *row_ + 1 : viewport.columns();
   const view::Rect last = viewport.rect_of({.row = *row_, .column = end - 1});
   const view::Rect start = viewport.rect_of({.row = *row_, .column = 0});
-  ImDrawList* list = ImGui::GetWindowDrawList();
   ImGui::PushClipRect(cells.origin - 2.0F, cells.end() + 2.0F, true);
   const float reached = start.origin.x + part_ * (last.end().x - start.origin.x);
-  list->AddRectFilled({reached, start.origin.y}, last.end(), frame.ui.theme().missing);
-  list->AddRect(start.origin - 1.0F, last.end() + 1.0F, frame.ui.theme().accent, 0.0F, 0, 1.5F);
+  fill_rect({reached, start.origin.y}, last.end(), frame.ui.theme().missing);
+  outline_rect(start.origin - 1.0F, last.end() + 1.0F, frame.ui.theme().accent, 0.0F, 1.5F);
   ImGui::PopClipRect();
   frame.mark("head.new_row", {.origin = start.origin, .size = last.end() - start.origin});
 }

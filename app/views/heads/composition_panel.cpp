@@ -12,10 +12,9 @@
 #include "app/analyses/head_metric_text.h"
 #include "app/cells/provenance.h"
 #include "app/views/heads/find_panel.h"
-#include "app/views/heads/scored_heads.h"
-#include "app/widgets/tile_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
@@ -91,10 +90,11 @@ class CompositionPanel final : public FindPanel {
                             score == CircuitScore::Copying ? "copying" : fmt::format("composition by {}", reader_of(score)));
   }
 
-  std::unique_ptr<exporting::Drawing> figure(const Look& look) const override {
-    const bool is_copying = score_ == CircuitScore::Copying;
-    return make_scored_figure(heads_, is_copying ? "copying" : fmt::format("composition by {}", reader_of(score_)),
-                              is_copying, look);
+  std::unique_ptr<exporting::Drawing> figure(const HeadMapFigure& look) const override {
+    HeadMapFigure figure = look;
+    figure.is_signed = score_ == CircuitScore::Copying;
+    figure.value_title = figure.is_signed ? "copying" : fmt::format("composition by {}", reader_of(score_));
+    return make_scored_figure(heads_, std::move(figure));
   }
 
  private:
@@ -125,17 +125,16 @@ class CompositionPanel final : public FindPanel {
     for (const ComposedHead& composed : found.heads) {
       if (composed.scores[kind]) kinds.insert(composed.block.kind);
     }
+    HeadNumbers numbers;
     for (const auto& [block, shape] : frame.result.shapes) {
       if (!kinds.contains(block.kind)) continue;
-      for (std::uint32_t head = 0; head < shape.heads; ++head) heads_.push_back({.head = {.block = block, .head = head}});
+      for (std::uint32_t head = 0; head < shape.heads; ++head) numbers[{.block = block, .head = head}] = std::nullopt;
     }
-    bool has_any = false;
-    for (const ComposedHead& composed : found.heads) {
-      const HeadRef head{.block = composed.block, .head = composed.head};
-      const auto at = std::ranges::find(heads_, head, &ScoredHead::head);
-      if (at != heads_.end()) at->value = composed.scores[kind];
-      has_any = has_any || composed.scores[kind].has_value();
+    for (const auto& [head, value] : scores_of(found, kind)) {
+      if (const auto at = numbers.find(head); at != numbers.end()) at->second = value;
     }
+    const bool has_any =
+        std::ranges::any_of(found.heads, [&](const ComposedHead& head) { return head.scores[kind].has_value(); });
     const std::string name = head_name(found.head);
     const double width = frame.result.network->layer(found.head.block).weights->query.in();
     std::string text = fmt::format(
@@ -150,23 +149,17 @@ class CompositionPanel final : public FindPanel {
     }
     draw_note(frame, "heads.composed.about", text, frame.ui.theme().text_dim);
     const Analysed* baseline = answer_of_baseline(frame, query, answer);
-    BaselineScores scores;
-    if (const auto* before = baseline ? baseline->as<HeadCompositions>() : nullptr) {
-      for (const ComposedHead& composed : before->heads) {
-        scores.emplace(HeadRef{.block = composed.block, .head = composed.head}, composed.scores[kind]);
-      }
-    }
-    compare(frame, baseline, scores);
+    const auto* before = baseline ? baseline->as<HeadCompositions>() : nullptr;
+    compare(frame, baseline, numbers, before ? scores_of(*before, kind) : HeadNumbers());
     return has_any;
   }
 
   bool find_copying(Frame& frame) {
-    const AnalysisQuery query{.analysis = &kOvCopying};
+    const AnalysisQuery query = OvCopyingQuestion();
     const Analysed* answer = frame.ask(query);
     const auto* known_yet = known<OvCopying>(frame, answer);
     if (!known_yet) return false;
     const OvCopying& found = *known_yet;
-    for (const auto& [head, value] : found.heads) heads_.push_back({.head = head, .value = value});
     std::string text = fmt::format(
         "Re \u03A3\u03BB \u00F7 \u03A3|\u03BB| of the eigenvalues of W_V\u00B7W_O: 1 where a head writes back what it "
         "reads, \u22121 where it writes the opposite, about 0 otherwise. {}",
@@ -175,7 +168,7 @@ class CompositionPanel final : public FindPanel {
     draw_note(frame, "heads.composed.about", text, frame.ui.theme().text_dim);
     const Analysed* baseline = answer_of_baseline(frame, query, answer);
     const auto* before = baseline ? baseline->as<OvCopying>() : nullptr;
-    compare(frame, baseline, before ? before->heads : BaselineScores());
+    compare(frame, baseline, found.heads, before ? before->heads : HeadNumbers());
     return true;
   }
 
@@ -185,20 +178,25 @@ class CompositionPanel final : public FindPanel {
     return is_whole ? subtractable(now, ask_of_baseline(frame, query)) : nullptr;
   }
 
-  /// Subtracts the baseline's numbers, which are others only where it is of other weights.
-  void compare(Frame& frame, const Analysed* baseline, const BaselineScores& scores) {
-    const bool is_same = !scores.empty() && std::ranges::all_of(heads_, [&](const ScoredHead& scored) {
-      const auto before = scores.find(scored.head);
-      return scored.value == (before == scores.end() ? std::nullopt : before->second);
+  static HeadNumbers scores_of(const HeadCompositions& found, std::size_t kind) {
+    HeadNumbers scores;
+    for (const ComposedHead& one : found.heads) scores[{.block = one.block, .head = one.head}] = one.scores[kind];
+    return scores;
+  }
+
+  /// Subtracts the baseline's numbers, which differ only if the weights do.
+  void compare(Frame& frame, const Analysed* baseline, const HeadNumbers& now, const HeadNumbers& before) {
+    const bool is_same = !before.empty() && std::ranges::all_of(now, [&](const auto& scored) {
+      const auto found = before.find(scored.first);
+      return scored.second == (found == before.end() ? std::nullopt : found->second);
     });
-    if (is_same) {
-      return draw_note(frame, "heads.compared",
-                       "These are numbers of weights, the same in the baseline: texts, masks and changed heads don\u2019t "
-                       "change them. Two models differ in them: keep one as baseline, then open the other.",
-                       frame.ui.theme().text_dim);
-    }
-    if (!scores.empty()) subtract_baseline(heads_, scores);
-    draw_comparison(frame, "heads", "each head\u2019s score", baseline);
+    heads_ = score_heads(now, before.empty() || is_same ? nullptr : &before);
+    if (!is_same) return draw_comparison(frame, "heads", "each head\u2019s score", baseline);
+    draw_note(
+        frame, "heads.compared",
+        "These are numbers of weights, the same in the baseline: texts, masks and changed heads don\u2019t change them. "
+        "Two models differ in them: keep one as baseline, then open the other.",
+        frame.ui.theme().text_dim);
   }
 
   static NumberRef number_of(CircuitScore score, const HeadRef& selected, const HeadRef& head) {

@@ -3,9 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "app/frame.h"
-#include "export/drawing.h"
-#include "view/color_map.h"
+#include "app/widgets/head_scores.h"
 
 namespace headlight::app {
 
@@ -30,13 +28,9 @@ class FindPanel {
   /// Does it show heads of all kinds of attention at once? Else of the selected one.
   virtual bool shows_all_kinds() const { return false; }
 
-  /// The words and colours of a figure.
-  struct Look {
-    std::string title = {}, subtitle = {};
-    view::ColorMap color_map = view::ColorMap::Viridis;
-  };
-  /// What was drawn last as a figure for a paper; null: this mode has none, or nothing was drawn.
-  virtual std::unique_ptr<exporting::Drawing> figure(const Look& /*look*/) const { return nullptr; }
+  /// What was drawn last as a figure for a paper, with the words and colours of `look`; null: this mode has none, or nothing
+  /// was drawn.
+  virtual std::unique_ptr<exporting::Drawing> figure(const HeadMapFigure& /*look*/) const { return nullptr; }
 
  protected:
   FindPanel() = default;
@@ -46,8 +40,6 @@ class FindPanel {
 
 /// A few small lines, wrapped, marked by `name`.
 void draw_note(Frame& frame, const char* name, const std::string& text, shell::Color color);
-/// Selects a head, or shows it in the view of one head.
-void go_to_head(Frame& frame, const HeadRef& head, bool opens);
 
 /// The table of metrics.
 std::unique_ptr<FindPanel> open_metrics_panel();

@@ -9,11 +9,10 @@
 #include "app/cells/provenance.h"
 #include "app/state/chosen_token.h"
 #include "app/views/heads/find_panel.h"
-#include "app/views/heads/scored_heads.h"
-#include "app/widgets/tile_numbers.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_subject.h"
 #include "app/widgets/head_tools.h"
+#include "app/widgets/tile_numbers.h"
 #include "app/widgets/token_chips.h"
 #include "view/number_format.h"
 
@@ -62,16 +61,9 @@ class FromToPanel final : public FindPanel {
     const Analysed* answer = frame.ask(from_to_query(frame.state.selection, range));
     const HeadRanking* found = answer ? answer->as<HeadRanking>() : nullptr;
     const Analysed* baseline = subtractable(answer, ask_of_same_tokens(frame, from_to_query(frame.state.selection, range)));
-    heads_.clear();
-    if (found) {
-      for (const auto& [head, match] : found->heads) heads_.push_back({.head = head, .value = mass_of(match)});
-    }
     const auto* before = baseline ? baseline->as<HeadRanking>() : nullptr;
-    if (before) {
-      BaselineScores scores;
-      for (const auto& [head, match] : before->heads) scores.emplace(head, mass_of(match));
-      subtract_baseline(heads_, scores);
-    }
+    const HeadNumbers then = before ? masses_of(*before) : HeadNumbers();
+    heads_ = score_heads(found ? masses_of(*found) : HeadNumbers(), before ? &then : nullptr);
     sort_by_value(heads_);
     move_through_heads(frame, heads_with_value(heads_), 1);
     draw_explanation(frame, range, answer, found, before != nullptr);
@@ -92,13 +84,18 @@ class FromToPanel final : public FindPanel {
   bool is_compared() const override { return has_differences(heads_); }
   std::string csv(const Frame& /*frame*/) const override { return scored_heads_csv(heads_, "weight"); }
 
-  std::unique_ptr<exporting::Drawing> figure(const Look& look) const override {
-    return make_scored_figure(heads_, "weight", false, look);
+  std::unique_ptr<exporting::Drawing> figure(const HeadMapFigure& look) const override {
+    HeadMapFigure figure = look;
+    figure.value_title = "weight";
+    figure.is_signed = false;
+    return make_scored_figure(heads_, std::move(figure));
   }
 
  private:
-  static std::optional<double> mass_of(const std::optional<evaluation::PatternMatch>& match) {
-    return match ? std::optional(match->mass) : std::nullopt;
+  static HeadNumbers masses_of(const HeadRanking& ranking) {
+    HeadNumbers masses;
+    for (const auto& [head, match] : ranking.heads) masses[head] = match ? std::optional(match->mass) : std::nullopt;
+    return masses;
   }
 
   static NumberRef number_of(const Frame& frame, const HeadRef& head, const CellRange& range, const HeadRanking* found) {

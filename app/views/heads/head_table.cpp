@@ -10,10 +10,10 @@
 
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/click_area.h"
-#include "app/widgets/tile_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {

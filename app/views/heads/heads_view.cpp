@@ -91,13 +91,11 @@ class HeadsView final : public ViewPanel {
     metrics_ = baseline_metrics_ = nullptr;
     if (mode_ != HeadsMode::Metrics) return;
     const Selection& selection = frame.state.selection;
-    AnalysisQuery query{
-        .analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch};
+    const HeadMetricsQuestion query{.kind = selection.block.kind, .batch = selection.batch};
     const Analysed* answer = frame.result.analysed(query);
     if (answer == nullptr) return;
     metrics_ = answer->result;
-    query.is_of_reference = true;
-    const Analysed* baseline = frame.shows_difference() ? frame.result.analysed(query) : nullptr;
+    const Analysed* baseline = frame.shows_difference() ? frame.result.analysed({query, true}) : nullptr;
     if (baseline && baseline->is_done) baseline_metrics_ = baseline->result;
     if (baseline_metrics_) compared_ = compared(frame);
     scoring_ = frame.state.heads.scoring;
@@ -143,7 +141,7 @@ class HeadsView final : public ViewPanel {
   HeadsMode mode_ = HeadsMode::Metrics;
   std::unique_ptr<FindPanel> panel_;
   // Of what was drawn last, for the figure.
-  FindPanel::Look look_;
+  HeadMapFigure look_;
   std::shared_ptr<const AnalysisResult> metrics_, baseline_metrics_;  ///< the second where differences are shown
   std::string compared_;
   evaluation::PatternScoring scoring_;

@@ -6,8 +6,8 @@
 
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/head_table.h"
-#include "app/widgets/tile_numbers.h"
 #include "app/widgets/head_tools.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
@@ -48,8 +48,7 @@ class MetricsPanel final : public FindPanel {
  private:
   static AnalysisQuery query(const Frame& frame) {
     const Selection& selection = frame.state.selection;
-    return {
-        .analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch};
+    return HeadMetricsQuestion{.kind = selection.block.kind, .batch = selection.batch};
   }
   /// Null while there is none.
   static const HeadMetricsFound* found_in(const Frame& frame) {

@@ -13,12 +13,11 @@
 #include "app/cells/provenance.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/pattern_pad.h"
-#include "app/views/heads/scored_heads.h"
-#include "app/widgets/tile_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/signed_bars.h"
+#include "app/widgets/tile_numbers.h"
 #include "attention/expression.h"
 
 namespace headlight::app {
@@ -128,9 +127,12 @@ class PatternPanel final : public FindPanel {
     return csv + '\n';
   }
 
-  std::unique_ptr<exporting::Drawing> figure(const Look& look) const override {
+  std::unique_ptr<exporting::Drawing> figure(const HeadMapFigure& look) const override {
     const auto is_below = [](const ScoredHead& head) { return head.value.value_or(0.0) < 0.0; };
-    return make_scored_figure(heads_, "match", std::ranges::any_of(heads_, is_below), look);
+    HeadMapFigure figure = look;
+    figure.value_title = "match";
+    figure.is_signed = std::ranges::any_of(heads_, is_below);
+    return make_scored_figure(heads_, std::move(figure));
   }
 
  private:
@@ -198,14 +200,13 @@ class PatternPanel final : public FindPanel {
     const auto score = [&](const evaluation::PatternMatch& match) {
       return match.mass - (subtracts(choices) ? match.chance : 0.0);
     };
-    for (const auto& [head, match] : found_->heads) {
-      heads_.push_back({.head = head, .value = match ? std::optional(score(*match)) : std::nullopt});
-    }
-    if (is_compared_) {
-      BaselineScores scores;
-      for (const auto& [head, match] : baseline_matches_) scores.emplace(head, score(match));
-      subtract_baseline(heads_, scores);
-    }
+    const auto scores_of = [&](const HeadRanking& ranking) {
+      HeadNumbers scores;
+      for (const auto& [head, match] : ranking.heads) scores[head] = match ? std::optional(score(*match)) : std::nullopt;
+      return scores;
+    };
+    const HeadNumbers before = is_compared_ ? scores_of(*baseline) : HeadNumbers();
+    heads_ = score_heads(scores_of(*found_), is_compared_ ? &before : nullptr);
     sort_by_value(heads_);
   }
 

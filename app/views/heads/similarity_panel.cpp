@@ -13,12 +13,12 @@
 #include "app/state/comparison.h"
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/similarity_map.h"
-#include "app/widgets/tile_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
+#include "app/widgets/tile_numbers.h"
 #include "export/figure.h"
 
 namespace headlight::app {
@@ -77,7 +77,7 @@ class SimilarityPanel final : public FindPanel {
 
   bool has_numbers(const Frame& /*frame*/) const override { return has_numbers_; }
   bool is_compared() const override { return has_numbers_ && map_.shown().baseline != nullptr; }
-  std::unique_ptr<exporting::Drawing> figure(const Look& look) const override {
+  std::unique_ptr<exporting::Drawing> figure(const HeadMapFigure& look) const override {
     const SimilarHeads shown = map_.shown();
     const HeadSimilarity* found = shown.now;
     if (!has_numbers_ || found == nullptr || map_.order().empty()) return nullptr;
@@ -114,8 +114,7 @@ class SimilarityPanel final : public FindPanel {
   }
 
  private:
-  static void point_at(Frame& frame, const SimilarHeads& heads, std::uint32_t head, std::uint32_t other) {
-    const HeadSimilarity& found = *heads.now;
+  static NumberRef number_of(const Frame& frame, const HeadSimilarity& found, std::uint32_t head, std::uint32_t other) {
     NumberRef number{.of = std::string(kHeadDifference),
                      .block = found.heads[head].block,
                      .batch = frame.state.selection.batch,
@@ -125,8 +124,12 @@ class SimilarityPanel final : public FindPanel {
     if (found.compared_queries < found.queries) {
       number.notes.emplace_back(kSampledNote, fmt::format("{} of {} queries", found.compared_queries, found.queries));
     }
-    if (heads.baseline)
-      add_baseline(number, double{found.between(head, other)}, double{heads.baseline->between(head, other)});
+    return number;
+  }
+
+  static void point_at(Frame& frame, const SimilarHeads& heads, std::uint32_t head, std::uint32_t other) {
+    NumberRef number = number_of(frame, *heads.now, head, other);
+    if (heads.baseline) add_baseline(number, *number.value, double{heads.baseline->between(head, other)});
     frame.transient.pointed_number = std::move(number);
   }
 
@@ -151,34 +154,24 @@ class SimilarityPanel final : public FindPanel {
       const std::string name = head_name(found.heads[selected]);
       ImGui::TextUnformatted((compares ? fmt::format("Most changed against {}", name) : "Nearest to " + name).c_str());
     }
-    std::vector<std::uint32_t> others;
+    HeadNumbers now, before;
     for (std::uint32_t head = 0; head < found.heads.size(); ++head) {
-      if (head != selected && std::isfinite(heads.between(selected, head))) others.push_back(head);
+      if (head == selected || !std::isfinite(heads.between(selected, head))) continue;
+      now[found.heads[head]] = double{found.between(selected, head)};
+      if (compares) before[found.heads[head]] = double{heads.baseline->between(selected, head)};
     }
-    std::ranges::stable_sort(others, {}, [&](std::uint32_t head) {
-      const float value = heads.between(selected, head);
-      return compares ? -std::abs(value) : value;
-    });
-    std::vector<double> values;
-    for (const std::uint32_t head : others) values.push_back(double{heads.between(selected, head)});
-    ImGui::BeginChild("list", {0.0F, 0.0F});
-    const std::optional<std::size_t> clicked = draw_signed_bars(
-        frame, {.name = "heads.similar.row",
-                .values = values,
-                .label = [&](std::size_t row) { return head_name(found.heads[others[row]]); },
-                .about =
-                    [&](std::size_t row) {
-                      const std::string change =
-                          compares ? fmt::format(", {} {:+.4f}", difference_caption(frame.state), values[row]) : "";
-                      return fmt::format("{:.4f} bits from {}{}. Click: selects {}. Double click: opens it.",
-                                         found.between(selected, others[row]), head_name(found.heads[selected]), change,
-                                         head_name(found.heads[others[row]]));
-                    },
-                .open = [&](std::size_t row) { go_to_head(frame, found.heads[others[row]], true); },
-                .point = [&](std::size_t row) { point_at(frame, heads, others[row], selected); },
-                .has_signs = compares});
-    if (clicked) go_to_head(frame, found.heads[others[*clicked]], false);
-    ImGui::EndChild();
+    std::vector<ScoredHead> others = score_heads(now, compares ? &before : nullptr);
+    if (compares) sort_by_value(others);
+    if (!compares) std::ranges::stable_sort(others, {}, &ScoredHead::value);
+    const auto about = [&](const HeadRef& head, double value) {
+      return fmt::format("{:.4f} bits from {}. Click: selects {}. Double click: opens it.", value,
+                         head_name(found.heads[selected]), head_name(head));
+    };
+    const auto number = [&](const HeadRef& head) {
+      return number_of(frame, found, static_cast<std::uint32_t>(std::ranges::find(found.heads, head) - found.heads.begin()),
+                       selected);
+    };
+    draw_score_list(frame, {.name = "heads.similar", .heads = others, .about = about, .number = number});
   }
 
   SimilarityMap map_;

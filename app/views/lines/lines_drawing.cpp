@@ -1,7 +1,11 @@
 #include "app/views/lines/lines_drawing.h"
 
+#include "app/exports/line_set.h"
 #include "app/exports/shaded_text.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/row_names.h"
+#include "app/widgets/text.h"
+#include "app/widgets/thumbnail.h"
 #include "export/lines_figure.h"
 #include "view/color_map.h"
 #include "view/head_palette.h"
@@ -58,17 +62,15 @@ class SidePainter {
 
   void draw_label(std::uint32_t token, const view::Rect& rect) const {
     const LockedToken self{.side = side_, .token = token};
-    const ImVec2 low = rect.origin;
-    const ImVec2 high = rect.end();
     const shell::Color role = side_ == MapSide::Query ? theme_.query : theme_.key;
     if (drawn_.token == self || drawn_.hovered == self) {
-      list_->AddRectFilled(low, high, side_ == MapSide::Query ? theme_.query_fill : theme_.key_fill, 4.0F);
+      fill_rect(rect, side_ == MapSide::Query ? theme_.query_fill : theme_.key_fill, 4.0F);
     } else if (token < weights_.size() && !weights_[token].empty()) {
       const float weight = weights_[token].front().weight, strongest = std::min(std::abs(weight), 1.0F);
       const shell::Color color = drawn_.is_difference ? color_of_sign(weight) : role;
-      list_->AddRectFilled(low, high, shell::with_alpha(color, static_cast<std::uint32_t>(kDeepestShade * strongest)), 4.0F);
+      fill_rect(rect, shell::with_alpha(color, static_cast<std::uint32_t>(kDeepestShade * strongest)), 4.0F);
     }
-    if (drawn_.locked == self) list_->AddRect(low, high, theme_.accent, 4.0F, 0, 1.5F);
+    if (drawn_.locked == self) outline_rect(rect, theme_.accent, 4.0F, 1.5F);
     ImFont* font = frame_.ui.fonts().small;
     constexpr float kLabelPadding = 8.0F;
     const std::string text = fit_text(font, tokens_.labels[token], rect.size.x - 2.0F * kLabelPadding);
@@ -89,8 +91,7 @@ class SidePainter {
     const float y = label.center().y;
     const float first_x = x;
     for (const WeightLine& line : weights_[token]) {
-      list_->AddRectFilled({x, y - kSquare * 0.5F}, {x + kSquare, y + kSquare * 0.5F},
-                           color_of_head(theme_, line.head, 1.0F), 1.0F);
+      fill_rect({x, y - kSquare * 0.5F}, {x + kSquare, y + kSquare * 0.5F}, color_of_head(theme_, line.head, 1.0F), 1.0F);
       put_text(font, {x + kSquare + 3.0F, std::round(y - font_size(font) * 0.5F)}, theme_.text,
                shade_text(line.weight, drawn_.is_difference));
       x += outwards;
@@ -110,6 +111,20 @@ class SidePainter {
   std::vector<std::vector<WeightLine>> weights_;
 };
 
+LineSide side_of(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real) {
+  const std::uint32_t batch = frame.state.selection.batch;
+  const bool is_source = &tokens == &frame.result.input->source;
+  LineSide side{.labels = {}, .real = real, .sentences = sentences_of(frame.result.prompt.get(), tokens, is_source, batch)};
+  if (batch < tokens.texts.size()) side.labels = tokens.texts[batch];
+  for (auto i = static_cast<std::uint32_t>(side.labels.size()); i < count; ++i) side.labels.push_back(fmt::format("{}", i));
+  side.labels.resize(count);
+  return side;
+}
+
+void measure(const Frame& frame, LineSide& side) {
+  for (const std::string& label : side.labels) side.width = std::max(side.width, text_width(frame.ui.fonts().small, label));
+}
+
 }  // namespace
 
 float printed_width(const Frame& frame, std::size_t count) {
@@ -118,14 +133,13 @@ float printed_width(const Frame& frame, std::size_t count) {
 }
 
 void draw_lines(Frame& frame, const DrawnLines& drawn) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const LineLayout& layout = drawn.layout;
   const auto draw = [&](const WeightLine& line, float weight, float thickness) {
     const glm::vec2 from = drawn.origin + glm::vec2(layout.query_x(), layout.y_of(line.query));
     const glm::vec2 to = drawn.origin + glm::vec2(layout.key_x(), layout.y_of(line.key));
     const shell::Color color =
         drawn.is_difference ? color_of_sign(weight) : color_of_head(frame.ui.theme(), line.head, weight);
-    list->AddLine(from, to, color, thickness);
+    draw_line(from, to, color, thickness);
   };
   for (const WeightLine& line : drawn.set.lines) {
     if (layout.is_visible(line)) draw(line, line.weight, kThickness);
@@ -133,6 +147,24 @@ void draw_lines(Frame& frame, const DrawnLines& drawn) {
   if (drawn.pointed != nullptr) draw(*drawn.pointed, std::copysign(1.0F, drawn.pointed->weight), 1.5F * kThickness);
   SidePainter(frame, drawn, MapSide::Query).draw();
   SidePainter(frame, drawn, MapSide::Key).draw();
+}
+
+LineSides line_sides(Frame& frame) {
+  const model::BlockKind kind = frame.state.selection.block.kind;
+  const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
+  const model::ModelInput& input = *frame.result.input;
+  LineSides sides{.queries = side_of(frame, input.queries(kind), shape.queries, query_range(frame, kind)),
+                  .keys = side_of(frame, input.keys(kind), shape.keys, key_range(frame, kind))};
+  sides.queries.name = rows_write_tokens(frame, kind) ? "reads" : "query";
+  sides.keys.name = "key";
+  if (std::optional<std::vector<std::string>> written = written_tokens(frame, kind)) {
+    written->resize(shape.queries);
+    sides.queries.labels = std::move(*written);
+    sides.queries.name = "writes";
+  }
+  measure(frame, sides.queries);
+  measure(frame, sides.keys);
+  return sides;
 }
 
 }  // namespace headlight::app

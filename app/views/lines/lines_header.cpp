@@ -1,8 +1,10 @@
 #include "app/views/lines/lines_header.h"
 
 #include "app/cells/stage_text.h"
+#include "app/shell/click_area.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/head_palette.h"
 
@@ -31,8 +33,9 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   continue_line(text_width(fonts.small, about), kGap);
   draw_title_note(frame, about);
-  write_wrapped(
-      fonts.small, frame.ui.theme().text_dim,
+  const Ink ink(fonts.small, frame.ui.theme().text_dim);
+  ImGui::PushTextWrapPos(0.0F);
+  ImGui::TextUnformatted(
       frame.shows_difference()
           ? fmt::format(
                 "Each line is the change of a weight, {}, from the query at the left to the key at the right: red where "
@@ -40,12 +43,14 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
                 difference_caption(frame.state))
                 .c_str()
           : "Each line is a weight, from the query at the left to the key at the right: the larger it is, the more opaque.");
+  ImGui::PopTextWrapPos();
 }
 
 void draw_threshold(Frame& frame) {
-  write_label(frame.ui.fonts().small, frame.ui.theme().text, frame.shows_difference() ? "from change" : "from weight");
-  ImGui::SameLine(0.0F, 8.0F);
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextUnformatted(frame.shows_difference() ? "from change" : "from weight");
+  ImGui::SameLine(0.0F, 8.0F);
   ImGui::SetNextItemWidth(kSliderWidth);
   ImGui::SliderFloat("##threshold", &frame.state.view.lines.threshold, kLeastLineWeight, kMostLineWeight, "%.4f",
                      ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
@@ -98,7 +103,7 @@ class Legend {
     // "selected", "all" and "none" are as wide as seven chips at most.
     const float rows = std::ceil((static_cast<float>(heads_) + 7.0F) / across);
     const float height = std::min(rows, kMostChipRows) * (kChipHeight + kChipGap);
-    begin_bare_region("legend", {0.0F, height});
+    ImGui::BeginChild("legend", {0.0F, height}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
     origin_ = at_ = to_glm(ImGui::GetCursorScreenPos());
     end_x_ = origin_.x + width;
     const shell::ControlGroup group(frame_.ui.keyboard(), "heads");
@@ -153,18 +158,16 @@ class Legend {
     const bool is_shown = shows_head(choices_, head, selected_);
     const bool is_selected = frame_.state.selection.head == head && frame_.state.selection.mean == HeadMean::None;
     const shell::Color packed = shell::mark_on(theme.field, view::pack(view::head_color(head)), theme.text);
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    const ImVec2 low = rect.origin;
-    const ImVec2 high = rect.end();
-    list->AddRectFilled(low, high, is_hovered ? theme.hover : is_shown ? theme.field : theme.background, 4.0F);
-    list->AddRect(low, high, is_selected ? theme.accent : theme.border, 4.0F);
-    const ImVec2 swatch(low.x + 6.0F, low.y + (kChipHeight - kSwatch) * 0.5F);
-    const ImVec2 swatch_end(swatch.x + kSwatch, swatch.y + kSwatch);
+    const glm::vec2 low = rect.origin;
+    fill_rect(rect, is_hovered ? theme.hover : is_shown ? theme.field : theme.background, 4.0F);
+    outline_rect(rect, is_selected ? theme.accent : theme.border, 4.0F);
+    const glm::vec2 swatch(low.x + 6.0F, low.y + (kChipHeight - kSwatch) * 0.5F);
+    const glm::vec2 swatch_end = swatch + kSwatch;
     // Filled or hollow: the colour alone doesn't say whether the head is shown.
     if (is_shown) {
-      list->AddRectFilled(swatch, swatch_end, packed, 2.0F);
+      fill_rect(swatch, swatch_end, packed, 2.0F);
     } else {
-      list->AddRect(swatch, swatch_end, packed, 2.0F);
+      outline_rect(swatch, swatch_end, packed, 2.0F);
     }
     put_text(font_, {swatch_end.x + 5.0F, low.y + std::round((kChipHeight - font_size(font_)) * 0.5F)},
              is_shown ? theme.text : theme.text_dim, fmt::format("{}", head));

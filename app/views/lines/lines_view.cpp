@@ -1,13 +1,14 @@
-#include "app/views/lines/lines_view.h"
+#include "app/views/open_views.h"
 
 #include "app/cells/stage_text.h"
-#include "app/exports/line_figure.h"
+#include "app/exports/line_set.h"
 #include "app/views/lines/line_layout.h"
 #include "app/views/lines/lines_drawing.h"
 #include "app/views/lines/lines_header.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/row_names.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
 
@@ -40,6 +41,7 @@ struct SidesOf {
   bool operator==(const SidesOf&) const = default;
 };
 
+/// The heads of a layer as lines between two columns of tokens.
 class LinesView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -52,23 +54,23 @@ class LinesView final : public ViewPanel {
     const std::optional<std::uint32_t> hovered_head = draw_lines_header(frame, has_pair, set_);
     frame.transient.hovered.reset();
     draw_names(frame, sides);
-    begin_bare_region("lines");
+    ImGui::BeginChild("lines", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
     draw_area(frame, sides, has_pair, hovered_head);
     ImGui::EndChild();
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
-    return exporting::make_drawing(lines_figure({.title = title_,
-                                                 .query_title = std::string(sides_.queries.name),
-                                                 .key_title = std::string(sides_.keys.name),
-                                                 .queries = figure_labels(sides_.queries),
-                                                 .keys = figure_labels(sides_.keys),
-                                                 .set = set_,
-                                                 .heads = heads_,
-                                                 .threshold = inputs_.threshold,
-                                                 .is_difference = inputs_.is_difference,
-                                                 .token = inputs_.token,
-                                                 .style = {}}));
+    exporting::LinesFigure figure{.title = title_,
+                                  .subtitle = {},
+                                  .query_title = std::string(sides_.queries.name),
+                                  .key_title = std::string(sides_.keys.name),
+                                  .queries = figure_labels(sides_.queries),
+                                  .keys = figure_labels(sides_.keys),
+                                  .lines = set_.lines,
+                                  .heads = heads_,
+                                  .is_difference = inputs_.is_difference};
+    figure.subtitle = lines_in_words(figure, set_.found, inputs_.threshold, inputs_.token);
+    return exporting::make_drawing(std::move(figure));
   }
 
  private:
@@ -173,7 +175,7 @@ class LinesView final : public ViewPanel {
   /// Locks the token that is clicked, and releases it when it is clicked again. Returns the one under the pointer.
   std::optional<LockedToken> handle_pointer(Frame& frame, const LineLayout& layout, glm::vec2 origin) {
     if (!ImGui::IsWindowHovered()) return std::nullopt;
-    const std::optional<LockedToken> hovered = layout.token_at(pointer_position() - origin);
+    const std::optional<LockedToken> hovered = layout.token_at(to_glm(ImGui::GetIO().MousePos) - origin);
     if (!hovered) return std::nullopt;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     auto& pointed = hovered->side == MapSide::Query ? frame.transient.pointed_query : frame.transient.pointed_key;
@@ -193,14 +195,13 @@ class LinesView final : public ViewPanel {
                                   std::optional<LockedToken> hovered, glm::vec2 origin) const {
     if (!ImGui::IsWindowHovered()) return nullptr;
     const std::vector<WeightLine>& lines = set_.lines;
-    const std::optional<std::size_t> found = layout.line_at(lines, pointer_position() - origin);
+    const std::optional<std::size_t> found = layout.line_at(lines, to_glm(ImGui::GetIO().MousePos) - origin);
     const bool is_of_token = hovered && inputs_.token == hovered && !lines.empty();  // the lines are its own
     const WeightLine* line = found ? &lines[*found] : is_of_token ? &lines.back() : nullptr;
     if (line == nullptr) return nullptr;
-    NumberRef number = number_of(frame, attention::to_string(attention::Stage::Weights),
-                                 {.query = line->query, .key = line->key}, line->weight);
+    NumberRef& number = frame.transient.pointed_number.emplace(number_of(
+        frame, attention::to_string(attention::Stage::Weights), {.query = line->query, .key = line->key}, line->weight));
     number.head = line->head;
-    frame.transient.pointed_number = std::move(number);
     if (!found) return nullptr;
     frame.transient.hovered = attention::Cell{.query = line->query, .key = line->key};
     frame.transient.hovered_stage = attention::Stage::Weights;

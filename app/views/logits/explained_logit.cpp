@@ -6,22 +6,15 @@
 #include "export/csv.h"
 
 namespace headlight::app {
-AnalysisQuery parts_of(const ChosenLogit& logit) {
-  return {.analysis = &kLogitAttribution,
-          .batch = logit.position.batch,
-          .query = logit.position.token,
-          .tokens = {logit.token, logit.other.value_or(0)},
-          .options = {logit.other ? 1U : 0U, 0}};
+LogitQuestion parts_of(const ChosenLogit& logit) {
+  return {.batch = logit.position.batch, .position = logit.position.token, .token = logit.token, .other = logit.other};
 }
 
-AnalysisQuery sources_of(const ChosenLogit& logit, const State& state) {
-  AnalysisQuery query = parts_of(logit);
-  query.analysis = &kLogitSources;
-  if (state.logits.sums_heads) return query;
-  query.block = state.selection.block;
-  query.head = state.selection.head;
-  query.options[1] = 1;
-  return query;
+LogitSourcesQuestion sources_of(const ChosenLogit& logit, const State& state) {
+  LogitSourcesQuestion question{parts_of(logit)};
+  const HeadRef selected{.block = state.selection.block, .head = state.selection.head};
+  if (!state.logits.sums_heads) question.head = selected;
+  return question;
 }
 
 NumberRef number_of(const Frame& frame, const ChosenLogit& logit, std::string_view of, double value) {

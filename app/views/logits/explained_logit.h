@@ -12,8 +12,8 @@
 namespace headlight::app {
 
 /// The questions for its parts, and for its source tokens as the state says.
-AnalysisQuery parts_of(const ChosenLogit& logit);
-AnalysisQuery sources_of(const ChosenLogit& logit, const State& state);
+LogitQuestion parts_of(const ChosenLogit& logit);
+LogitSourcesQuestion sources_of(const ChosenLogit& logit, const State& state);
 
 /// A number of this logit as the origin dialog asks about it. `of`: one of provenance.h.
 NumberRef number_of(const Frame& frame, const ChosenLogit& logit, std::string_view of, double value);

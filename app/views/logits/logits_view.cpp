@@ -13,13 +13,13 @@
 #include "app/cells/provenance.h"
 #include "app/state/comparison.h"
 #include "app/views/logits/explained_logit.h"
-#include "app/widgets/tile_numbers.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/head_map.h"
+#include "app/widgets/head_scores.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
@@ -29,10 +29,8 @@ constexpr float kLeastColumns = 600.0F;  // narrower: one column
 constexpr float kMostHeadsShare = 0.5F;  // of the right column's height
 
 void draw_small(Frame& frame, const std::string& text, shell::Color color) {
-  const Ink ink(frame.ui.fonts().small, color);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
+  frame.ui.ensure_glyphs(text);
+  write_wrapped(frame.ui.fonts().small, color, text);
 }
 
 void draw_heading(Frame& frame, const char* text) {
@@ -164,49 +162,53 @@ void copy_numbers(const Frame& frame, const ChosenLogit& logit, const ExplainedL
       logit_csv(found, logit.position.batch < texts.size() ? texts[logit.position.batch] : none).c_str());
 }
 
+HeadNumbers heads_of(const LogitAttribution& found) {
+  HeadNumbers numbers;
+  for (std::uint32_t layer = 0; layer < found.layers.size(); ++layer) {
+    const std::vector<double>& heads = found.layers[layer].heads;
+    for (std::uint32_t head = 0; head < heads.size(); ++head) {
+      numbers[{.block = encoder_block(layer), .head = head}] = heads[head];
+    }
+  }
+  return numbers;
+}
+
 /// Returns what the map shows.
-std::vector<HeadMapLayer> draw_heads(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found,
-                                     float most_height) {
+std::vector<ScoredHead> draw_heads(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found, float most_height) {
   draw_heading(frame, "By head");
-  const LogitAttribution shown = found.shown();
-  std::size_t columns = 0;
-  for (const auto& layer : shown.layers) columns = std::max(columns, layer.heads.size());
-  const float all = head_map_height(shown.layers.size(), columns, ImGui::GetContentRegionAvail().x) + 4.0F;
-  ImGui::BeginChild("heads", {0.0F, std::min(all, most_height)}, false);
-  std::vector<HeadMapLayer> layers;
-  for (std::uint32_t layer = 0; layer < shown.layers.size(); ++layer) {
-    const std::vector<double>& heads = shown.layers[layer].heads;
-    layers.push_back({.block = {.kind = model::BlockKind::EncoderSelf, .layer = LayerIndex{layer}},
-                      .values = {heads.begin(), heads.end()}});
-  }
-  const auto now_of = [&](const HeadRef& head) { return found.now.layers[head.block.layer.value].heads[head.head]; };
-  const auto baseline_of_head = [&](const HeadRef& head) {
-    return found.baseline ? std::optional(found.baseline->layers[head.block.layer.value].heads[head.head]) : std::nullopt;
-  };
-  const auto about = [&](const HeadRef& head, double) {
+  const HeadNumbers before = found.baseline ? heads_of(*found.baseline) : HeadNumbers();
+  std::vector<ScoredHead> heads = score_heads(heads_of(found.now), found.baseline ? &before : nullptr);
+  const auto about = [](const HeadRef& head, double value) {
     return fmt::format("Layer {}, head {}: {}. Click: its source tokens. Double click: its map.", head.block.layer.value,
-                       head.head, change_text(now_of(head), baseline_of_head(head)));
+                       head.head, signed_text(value));
   };
-  const HeadMapClick click = draw_head_map(frame, {.name = "logits.head", .layers = layers, .about = about});
-  if (click.hovered) {
-    const HeadRef& head = *click.hovered;
-    NumberRef number = number_of(frame, logit, kLogitHead, now_of(head));
-    number.block = head.block;
-    number.head = head.head;
-    add_baseline(number, now_of(head), baseline_of_head(head));
-    frame.transient.pointed_number = number;
-  }
-  if (click.head) {
-    select_head(frame.state.selection, click.head->block, click.head->head);
+  const auto number = [&](const HeadRef& head) {
+    NumberRef asked = number_of(frame, logit, kLogitHead, 0.0);
+    asked.block = head.block;
+    asked.head = head.head;
+    return asked;
+  };
+  const auto click = [&](const HeadRef& head, bool is_double) {
+    select_head(frame.state.selection, head.block, head.head);
     frame.state.logits.sums_heads = false;
-    if (click.is_double) frame.state.view.tab = kHeadView;
-  }
+    if (is_double) frame.state.view.tab = kHeadView;
+  };
+  const ScoredHeads scored{.name = "logits",
+                           .cells = "logits.head",
+                           .heads = heads,
+                           .about = about,
+                           .has_signs = true,
+                           .number = number,
+                           .click = click};
+  const float all = score_maps_height(scored, ImGui::GetContentRegionAvail().x);
+  ImGui::BeginChild("heads", {0.0F, std::min(all, most_height)}, false);
+  draw_score_maps(frame, scored);
   ImGui::EndChild();
-  return layers;
+  return heads;
 }
 
 /// Returns what the map of heads shows.
-std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
+std::vector<ScoredHead> draw_columns(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const bool has_columns = room.x >= kLeastColumns;
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.46F) : room.x;
@@ -216,18 +218,18 @@ std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, c
   ImGui::EndChild();
   if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
   ImGui::BeginChild("details", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  std::vector<HeadMapLayer> layers =
+  std::vector<ScoredHead> heads =
       draw_heads(frame, logit, found, std::floor(ImGui::GetContentRegionAvail().y * kMostHeadsShare));
   ImGui::Spacing();
   draw_sources(frame, logit, found);
   ImGui::EndChild();
-  return layers;
+  return heads;
 }
 
 class LogitsView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    figure_.layers.clear();
+    heads_.clear();
     const EngineResult& result = frame.result;
     if (!result.input || !result.network) return;
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
@@ -265,21 +267,24 @@ class LogitsView final : public ViewPanel {
     draw_comparison(frame, "logits", "each part", baseline_parts);
     draw_sum(frame, *logit, explained);
     ImGui::Spacing();
-    figure_.layers = draw_columns(frame, *logit, explained);
-    const std::string compared = explained.baseline ? fmt::format(", {}", difference_caption(frame.state)) : "";
-    figure_.title = fmt::format("What each head gives to the {}{}", logit_title(frame, *logit), compared);
+    heads_ = draw_columns(frame, *logit, explained);
+    compared_ = difference_caption(frame.state);
+    figure_.title = fmt::format("What each head gives to the {}{}", logit_title(frame, *logit),
+                                explained.baseline ? ", " + compared_ : "");
     figure_.subtitle =
         "Direct logit attribution: a head's output through W_O, times the final norm's scale and the token's "
         "row of the unembedding.";
-    figure_.value_title = "part of the logit" + compared;
+    figure_.value_title = "part of the logit";
   }
 
-  std::unique_ptr<exporting::Drawing> figure() const override { return make_head_map_figure(figure_); }
+  std::unique_ptr<exporting::Drawing> figure() const override { return make_scored_figure(heads_, figure_, compared_); }
 
  private:
-  LogitSources counterparts_;  ///< of the baseline, by this run's tokens
-  HeadMapFigure figure_;       ///< of the last frame
-  bool copies_ = false;        ///< as soon as the numbers are there
+  LogitSources counterparts_;      ///< of the baseline, by this run's tokens
+  std::vector<ScoredHead> heads_;  ///< of the last frame
+  HeadMapFigure figure_;           ///< its words
+  std::string compared_;           ///< what differences are
+  bool copies_ = false;            ///< as soon as the numbers are there
 };
 
 }  // namespace

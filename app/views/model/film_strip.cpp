@@ -1,6 +1,8 @@
 #include "app/views/model/film_strip.h"
 
+#include "app/cells/stage_text.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -43,14 +45,6 @@ bool draw_slider(Frame& frame, const char* name, const char* label, std::uint32_
   return is_moved;
 }
 
-std::string token_text(const Frame& frame, std::uint32_t token) {
-  if (!frame.result.input) return {};
-  const model::TokenBatch& tokens = frame.result.input->queries(frame.state.selection.block.kind);
-  const std::uint32_t item = frame.state.selection.batch;
-  if (item >= tokens.texts.size() || token >= tokens.texts[item].size()) return {};
-  return tokens.texts[item][token];
-}
-
 }  // namespace
 
 float FilmStrip::height(float room) {
@@ -64,7 +58,8 @@ void FilmStrip::follow_text(const Frame& frame) {
 
 void FilmStrip::handle_keys(Frame& frame) {
   follow_text(frame);
-  if (has_popup()) return;
+  const bool has_popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
+  if (has_popup) return;
   const std::uint32_t last = selected_shape(frame).queries - 1;
   if (frame.ui.is_pressed(shell::Key::Comma)) token_ = std::max(token_.value_or(last), 1U) - 1;
   if (frame.ui.is_pressed(shell::Key::Period)) token_ = std::min(token_.value_or(last) + 1, last);
@@ -74,7 +69,10 @@ void FilmStrip::handle_keys(Frame& frame) {
 void FilmStrip::draw_token_slider(Frame& frame, float width) {
   const std::uint32_t count = selected_shape(frame).queries;
   std::uint32_t token = token_.value_or(count - 1);
-  const std::string text = token_text(frame, token);
+  const std::string* known = frame.result.input ? token_text(frame.result.input->queries(frame.state.selection.block.kind),
+                                                             frame.state.selection.batch, token)
+                                                : nullptr;
+  const std::string text = known != nullptr ? *known : "";
   frame.ui.ensure_glyphs(text);
   const std::string shown = token_ ? fmt::format("up to token {} of {}  \u201C{}\u201D", token, count, frame.ui.shaped(text))
                                    : fmt::format("all {} tokens", count);
@@ -138,9 +136,8 @@ void FilmStrip::cover(Frame& frame, model::BlockRef block, const view::Rect& box
   const float y = box.origin.y + std::round(box.size.y * static_cast<float>(rows) / static_cast<float>(cells.rows));
   if (y >= box.end().y) return;
   const shell::Theme& theme = frame.ui.theme();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({box.origin.x, y}, box.end(), theme.field);
-  list->AddLine({box.origin.x, y}, {box.end().x, y}, theme.query, 1.5F);
+  fill_rect({box.origin.x, y}, box.end(), theme.field);
+  draw_line({box.origin.x, y}, {box.end().x, y}, theme.query, 1.5F);
 }
 
 }  // namespace headlight::app

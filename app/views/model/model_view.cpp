@@ -1,4 +1,4 @@
-#include "app/views/model/model_view.h"
+#include "app/views/open_views.h"
 
 #include <glm/geometric.hpp>
 
@@ -6,12 +6,12 @@
 #include "app/cells/stage_text.h"
 #include "app/exports/model_sheet.h"
 #include "app/quantities/quantity.h"
+#include "app/shell/click_area.h"
 #include "app/state/comparison.h"
 #include "app/views/model/film_strip.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -66,6 +66,8 @@ struct Lines {
   glm::vec2 origin(std::size_t head) const { return {static_cast<float>(places[head]) * (map.x + kGap), tops[head]}; }
 };
 
+/// Every head of every layer as a thumbnail large enough to read, in the order and through the filter of any metric, above a
+/// film strip.
 class ModelView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -115,8 +117,8 @@ class ModelView final : public ViewPanel {
     }
     const State& state = frame.state;
     const Selection& selection = state.selection;
-    const Analysed* measured = frame.result.analysed(
-        {.analysis = &kHeadMetricAnalysis, .block = {.kind = selection.block.kind, .layer = {}}, .batch = selection.batch});
+    const Analysed* measured =
+        frame.result.analysed(HeadMetricsQuestion{.kind = selection.block.kind, .batch = selection.batch});
     metrics_ = measured == nullptr ? nullptr : measured->result;
     kept_ = {.maps = {}, .choices = state.heads, .title = "Heads by what they do", .subtitle = {}, .value_title = {}};
     kept_.subtitle = kind_name(frame.result, selection.block.kind) + order_in_words(state.heads);
@@ -143,17 +145,15 @@ class ModelView final : public ViewPanel {
       ImGui::SameLine(0.0F, 12.0F);
       draw_sample_note(frame, "model.sample", sample_);
     }
-    const float arrow = ImGui::GetFrameHeight();
-    const float width = kOrder + arrow + kSize + 2.0F * ImGui::GetStyle().ItemSpacing.x;
+    const float width = kOrder + ImGui::GetFrameHeight() + kSize + 2.0F * ImGui::GetStyle().ItemSpacing.x;
     const float at = ImGui::GetContentRegionMax().x - width;
     if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + 12.0F <= at) ImGui::SameLine(at);
     ImGui::SetNextItemWidth(kOrder);
     choose_metric(frame, "model.order", "by layer", choices.order, "The order of the heads: by layer, or by a metric.");
     ImGui::SameLine();
-    ImGui::BeginDisabled(!choices.order);
-    if (ImGui::ArrowButton("##turn", choices.lowest_first ? ImGuiDir_Up : ImGuiDir_Down)) choices.lowest_first ^= true;
-    ImGui::EndDisabled();
-    mark_last_item(frame, "model.turn", "Turns the order round: the highest or the lowest first.");
+    choices.lowest_first ^=
+        draw_arrow_button(frame, "model.turn", choices.lowest_first ? ImGuiDir_Up : ImGuiDir_Down,
+                          "Turns the order round: the highest or the lowest first.", choices.order.has_value());
     ImGui::SameLine();
     ImGui::SetNextItemWidth(kSize);
     ImGui::SliderFloat("##size", &edge_, kLeastEdge, kMostEdge, "size %.0f", ImGuiSliderFlags_AlwaysClamp);
@@ -190,53 +190,33 @@ class ModelView final : public ViewPanel {
     if (!std::exchange(reveals_, false) && !is_moved) return;
     const auto at = static_cast<std::size_t>(std::ranges::find(heads, selected) - heads.begin());
     if (at >= heads.size()) return;
-    const float top = lines.tops[at], bottom = top + lines.map.y + kCaption + 6.0F;
-    if (top < ImGui::GetScrollY()) ImGui::SetScrollY(top);
-    if (bottom > ImGui::GetScrollY() + ImGui::GetWindowHeight()) ImGui::SetScrollY(bottom - ImGui::GetWindowHeight());
+    scroll_into_view(lines.tops[at], lines.tops[at] + lines.map.y + kCaption + 6.0F);
   }
 
   void draw_head(Frame& frame, const HeadRef& head, const view::Rect& box, const evaluation::HeadMetrics* metrics) {
-    const shell::Theme& theme = frame.ui.theme();
-    const Selection& selection = frame.state.selection;
-    ImDrawList* list = ImGui::GetWindowDrawList();
-    const std::string name = fmt::format("model.map.{}.{}", head.block.layer.value, head.head);
-    ImGui::SetCursorScreenPos(box.origin);
-    const bool is_clicked = click_area(name.c_str(), {box.size.x, box.size.y + kCaption});
-    const bool is_hovered = ImGui::IsItemHovered();
-    if (is_hovered && ImGui::IsMouseClicked(ImGuiMouseButton_Right)) {
-      select_head(frame.state.selection, head.block, head.head);
-      frame.start_command("menu.head");
-    }
-    frame.mark(name, box);
-    const bool is_selected = selection.block == head.block && selection.head == head.head;
-    frame.ui.keyboard().offer_last_item();
-    if (is_selected) frame.ui.keyboard().prefer_last();
-    const TileQuery request = thumbnail_request(frame, head.block, head.head, std::max(box.size.x, box.size.y));
-    draw_thumbnail(frame, request, box, kModelPlace);
-    draw_lit_cell(frame, head.block, box);
-    film_.cover(frame, head.block, box);
-    draw_gain_mark(frame, head.block, head.head, box);
-    if (is_selected || is_hovered) {
-      const float margin = is_selected ? 2.5F : 1.5F;
-      list->AddRect(box.origin - margin, box.end() + margin, is_selected ? theme.accent : theme.text_dim, 3.0F, 0,
-                    is_selected ? 2.5F : 1.0F);
-    }
-    draw_caption(frame, head, box, metrics, is_selected);
-    const bool is_pin = draw_pin(frame, head, box, is_clicked, is_hovered);
-    if (is_clicked && !is_pin) {
+    const HeadThumbnailEvents events =
+        draw_head_thumbnail(frame, {.head = head,
+                                    .name = fmt::format("model.map.{}.{}", head.block.layer.value, head.head),
+                                    .box = box,
+                                    .caption = kCaption,
+                                    .place = kModelPlace,
+                                    .cover = [&] { film_.cover(frame, head.block, box); }});
+    draw_caption(frame, head, box, metrics, events.is_selected);
+    const bool is_pin = draw_pin(frame, head, box, events.is_clicked, events.is_hovered);
+    if (events.is_clicked && !is_pin) {
       select_head(frame.state.selection, head.block, head.head);
       selected_ = head;  // stays where it is, for a double click
     }
-    if (is_hovered) {
+    if (events.is_hovered) {
       hovered_ = head;
       const bool is_on_caption = ImGui::GetIO().MousePos.y > box.end().y;
       frame.transient.pointed_number =
-          is_on_caption ? captioned_number(frame, head, metrics) : number_under_pointer(frame.compared(request), box);
+          is_on_caption ? captioned_number(frame, head, metrics) : number_under_pointer(frame.compared(events.shown), box);
       if (!is_on_caption) pointed_ = cell_of(frame.transient.pointed_number);
     }
-    const bool is_double = is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
+    const bool is_double = events.is_hovered && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left);
     // A key has no double click: the selected head is opened.
-    const bool is_pressed_again = is_clicked && is_selected && frame.ui.keyboard().is_active();
+    const bool is_pressed_again = events.is_clicked && events.is_selected && frame.ui.keyboard().is_active();
     if (!is_pin && (is_double || is_pressed_again)) open_head(frame, head);
   }
 
@@ -268,8 +248,7 @@ class ModelView final : public ViewPanel {
     if (!is_pinned_head && !is_hovered) return false;
     const shell::Theme& theme = frame.ui.theme();
     const glm::vec2 center(box.end().x - kPin - 3.0F, box.origin.y + kPin + 3.0F);
-    const glm::vec2 pointer = pointer_position();
-    const bool is_on_pin = is_hovered && glm::distance(pointer, center) <= kPin + 2.0F;
+    const bool is_on_pin = is_hovered && glm::distance(to_glm(ImGui::GetIO().MousePos), center) <= kPin + 2.0F;
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddCircleFilled(center, kPin, theme.popup);
     if (is_pinned_head) {

@@ -1,10 +1,10 @@
 #include "app/views/neuron/key_rows.h"
 
-#include <bit>
-
+#include "app/shell/click_area.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/csv.h"
 #include "export/float_text.h"
@@ -43,12 +43,6 @@ std::vector<float> query_vector(const NeuronPair& pair) {
   return query;
 }
 
-std::uint64_t revision_of(std::span<const float> values, std::uint64_t seed) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL ^ seed;  // FNV-1a
-  for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3ULL;
-  return hash;
-}
-
 /// Draws the visible part of the map.
 class KeyRows {
  public:
@@ -57,11 +51,8 @@ class KeyRows {
 
   KeyRowsEvents draw() {
     draw_head();
-    const ImVec2 tooltip_padding = ImGui::GetStyle().WindowPadding;
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
     ImGui::BeginChild("keys", ImVec2(0.0F, 0.0F), false);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, tooltip_padding);
     origin_ = to_glm(ImGui::GetCursorScreenPos());
     width_ = ImGui::GetContentRegionAvail().x;
     scroll_to_chosen();
@@ -73,9 +64,8 @@ class KeyRows {
     draw_rows();
     ImGui::SetCursorScreenPos(origin_);
     ImGui::Dummy(ImVec2(1.0F, kRowHeight * static_cast<float>(shape_.keys)));
-    ImGui::PopStyleVar();
     ImGui::EndChild();
-    ImGui::PopStyleVar(2);
+    ImGui::PopStyleVar();
     return events_;
   }
 
@@ -110,7 +100,6 @@ class KeyRows {
 
   void draw_products() {
     const view::Rect area = map_area();
-    ImDrawList* list = ImGui::GetWindowDrawList();
     const std::vector<float> query = query_vector(pair_);
     memory_.products.assign(std::size_t{end_ - first_} * shape_.d_k, std::nanf(""));
     float reach = 1e-12F;
@@ -130,22 +119,14 @@ class KeyRows {
     }
     frame_.mark("neuron.keys", area);
     if (!has_all || end_ == first_) {
-      list->AddRectFilled(area.origin, area.end(), frame_.ui.theme().missing);
+      fill_rect(area, frame_.ui.theme().missing);
       return;
     }
-    shell::HeatmapImage image;
-    shell::use_theme(image, frame_.ui.theme());
+    shell::HeatmapImage image = signed_image(frame_, memory_.products, end_ - first_, reach);
     image.key = kPlace;
-    image.rows = end_ - first_;
-    image.columns = shape_.d_k;
-    image.values = memory_.products;
-    image.revision = revision_of(memory_.products, first_);
-    image.color_map = signed_colors();
-    image.low = -reach;
-    image.high = reach;
     image.area = area;
     image.grid_from = 1e6F;
-    frame_.ui.heatmaps().draw(list, image);
+    frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   }
 
   void draw_rows() {
@@ -174,9 +155,8 @@ class KeyRows {
   void draw_label(const view::Rect& row, std::uint32_t key, bool is_masked) {
     const shell::Theme& theme = frame_.ui.theme();
     const shell::FontSet& fonts = frame_.ui.fonts();
-    ImDrawList* list = ImGui::GetWindowDrawList();
     if (key == pair_.cell.key) {
-      list->AddRect(row.origin + 0.5F, row.end() - 0.5F, theme.key, 2.0F, 0, 1.5F);
+      outline_rect(row.origin + 0.5F, row.end() - 0.5F, theme.key, 2.0F, 1.5F);
     }
     const std::string index = fmt::format("{}", key);
     put_text(fonts.mono_small, {row.origin.x + 6.0F, row.origin.y + 2.0F}, theme.key, index);
@@ -189,7 +169,6 @@ class KeyRows {
   void draw_numbers(const view::Rect& row, std::optional<float> score, std::optional<float> weight, bool is_masked) {
     const shell::Theme& theme = frame_.ui.theme();
     ImFont* font = frame_.ui.fonts().mono_small;
-    ImDrawList* list = ImGui::GetWindowDrawList();
     const float right = row.end().x;
     const auto put = [&](float end, const std::string& text, shell::Color color) {
       put_text(font, {std::round(end - text_width(font, text)), row.origin.y + 3.0F}, color, text);
@@ -197,8 +176,8 @@ class KeyRows {
     put(right - kNumbersWidth + 66.0F, score ? write_number(double{*score}) : "…", theme.text_dim);
     if (!weight) return put(right - 4.0F, "…", theme.text_dim);
     const float bar = std::clamp(*weight, 0.0F, 1.0F) * 78.0F;
-    list->AddRectFilled(ImVec2(right - 80.0F, row.origin.y + 3.0F), ImVec2(right - 80.0F + bar, row.end().y - 3.0F),
-                        shell::with_alpha(theme.output, 110), 2.0F);
+    fill_rect({right - 80.0F, row.origin.y + 3.0F}, {right - 80.0F + bar, row.end().y - 3.0F},
+              shell::with_alpha(theme.output, 110), 2.0F);
     const bool tells_mask = is_masked && *weight == 0.0F;
     put(right - 4.0F, tells_mask ? "masked" : cell_number(*weight, 3), tells_mask ? theme.text_dim : theme.text);
   }

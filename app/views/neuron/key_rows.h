@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/frame.h"
 #include "app/views/neuron/neuron_pair.h"
 
 namespace headlight::app {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/cells/score_chain.h"
+#include "app/frame.h"
 #include "app/widgets/head_subject.h"
 #include "attention/mask.h"
 

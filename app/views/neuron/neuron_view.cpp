@@ -1,13 +1,19 @@
-#include "app/views/neuron/neuron_view.h"
+#include "app/views/open_views.h"
 
+#include "app/cells/score_chain.h"
 #include "app/cells/stage_text.h"
+#include "app/frame.h"
 #include "app/state/comparison.h"
+#include "app/views/neuron/key_rows.h"
+#include "app/views/neuron/neuron_pair.h"
 #include "app/views/neuron/product_table.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/signed_bars.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
+#include "app/widgets/token_chips.h"
 #include "core/error.h"
 #include "export/products_figure.h"
 #include "export/score_figure.h"
@@ -23,6 +29,134 @@ exporting::ScoreFigure::Vector vector_of(const NeuronPair& pair, const char* tit
   for (const std::size_t component : pair.order) vector.values.push_back(values[component]);
   return vector;
 }
+
+/// What a figure of a pair needs besides its numbers: kept from the last frame.
+struct NeuronLook {
+  std::string title, subtitle;
+  std::string keys_title, keys_subtitle;  ///< of the figure of all keys
+  view::Rgb query{}, key{}, output{};     ///< the roles' colours
+};
+
+NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
+  const Selection& selection = frame.state.selection;
+  const shell::Theme& theme = shell::theme_of(shell::ThemeKind::Light);  // the paper is white
+  return {.title = fmt::format("Layer {}, head {}: query {} \u201C{}\u201D and key {} \u201C{}\u201D",
+                               selection.block.layer.value, selection.head, pair.cell.query,
+                               frame.ui.unshaped(pair.query_name), pair.cell.key, frame.ui.unshaped(pair.key_name)),
+          .subtitle = fmt::format("{}, d_k = {}. {}", kind_name(frame.result, selection.block.kind),
+                                  pair.chain.products.size(), compare_with_device(pair.chain, pair.is_captured)),
+          .keys_title = fmt::format("Layer {}, head {}: query {} \u201C{}\u201D and all keys", selection.block.layer.value,
+                                    selection.head, pair.cell.query, frame.ui.unshaped(pair.query_name)),
+          .keys_subtitle = fmt::format("{}, d_k = {}; each score as it enters the mask",
+                                       kind_name(frame.result, selection.block.kind), pair.chain.products.size()),
+          .query = view::unpack(theme.query),
+          .key = view::unpack(theme.key),
+          .output = view::unpack(theme.output)};
+}
+
+/// The pair's components with their products, in its order, and the chain from their sum to the weight.
+std::unique_ptr<exporting::Drawing> make_neuron_figure(const NeuronPair& pair, const NeuronLook& look) {
+  std::vector<float> query, key;
+  for (const Product& product : pair.chain.products) {
+    query.push_back(product.left);
+    key.push_back(product.right);
+  }
+  exporting::ScoreFigure figure{.title = look.title,
+                                .subtitle = look.subtitle,
+                                .components = {},
+                                .vectors = {},
+                                .products = {},
+                                .product_title = "product q\u00B7k",
+                                .lines = {},
+                                .output_color = look.output,
+                                .style = {}};
+  for (const std::size_t component : pair.order) {
+    figure.components.push_back(fmt::format("{}", component));
+    figure.products.push_back(pair.chain.products[component].value());
+  }
+  const bool is_rotated = !pair.query_before.empty();
+  if (is_rotated) figure.vectors.push_back(vector_of(pair, "q before", look.query, pair.query_before));
+  figure.vectors.push_back(vector_of(pair, is_rotated ? "q, RoPE" : "q", look.query, query));
+  if (is_rotated) figure.vectors.push_back(vector_of(pair, "k before", look.key, pair.key_before));
+  figure.vectors.push_back(vector_of(pair, is_rotated ? "k, RoPE" : "k", look.key, key));
+  for (const ChainLine& line : pair.chain.lines) {
+    std::string calculation = line.formula;
+    if (!line.numbers.empty()) calculation += " = " + line.numbers;
+    figure.lines.push_back({.name = line.name,
+                            .value = line.value ? view::format_exact(static_cast<float>(*line.value)) : std::string(),
+                            .calculation = std::move(calculation),
+                            .note = line.note,
+                            .is_result = line.name == "weight"});
+  }
+  return exporting::make_drawing(std::move(figure));
+}
+
+/// One query and all keys: kept from the last frame that showed them.
+struct NeuronKeys {
+  std::shared_ptr<const attention::Tile> keys, scores, weights;  ///< K, and a row of each map; null while not known
+  std::vector<std::string> names;                                ///< [key] tokens; empty: too many for a figure
+};
+
+/// Asks for all keys, as many as a figure has room for.
+NeuronKeys keep_keys(Frame& frame, const HeadSubject& subject, const NeuronPair& pair) {
+  const inference::BlockShape& shape = subject.geometry.shape;
+  NeuronKeys kept;
+  if (!frame.result.input || shape.keys > exporting::kMostProductRows) return kept;
+  const model::TokenBatch& tokens = frame.result.input->keys(subject.block.kind);
+  for (std::uint32_t key = 0; key < shape.keys; ++key)
+    kept.names.push_back(frame.ui.unshaped(token_name(frame, tokens, key)));
+  const auto ask = [&](attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t columns) {
+    const EngineTile* known = frame.ask(tile_of(frame, stage, {.row = row, .rows = rows, .columns = columns}));
+    return known != nullptr && known->run == frame.result.run ? known->tile : nullptr;
+  };
+  kept.keys = ask(attention::Stage::K, 0, shape.keys, shape.d_k);
+  kept.scores = ask(attention::Stage::Scaled, pair.cell.query, 1, shape.keys);
+  kept.weights = ask(attention::Stage::Weights, pair.cell.query, 1, shape.keys);
+  return kept;
+}
+
+/// The products of the pair's query with every key, components in the pair's order. Null: they aren't all known yet. Throws
+/// Error where there are more keys than a figure has room for.
+std::unique_ptr<exporting::Drawing> make_keys_figure(const NeuronPair& pair, const NeuronKeys& shown,
+                                                     const NeuronLook& look) {
+  if (shown.names.empty()) {
+    throw Error("a figure has room for the products of {} keys, and this text has more: choose \"one key\"",
+                exporting::kMostProductRows);
+  }
+  if (!shown.keys || !shown.scores || !shown.weights || shown.keys->request.columns != pair.order.size()) return nullptr;
+  exporting::ProductsFigure figure{.title = look.keys_title,
+                                   .subtitle = look.keys_subtitle,
+                                   .components = {},
+                                   .rows = {},
+                                   .key_color = look.key,
+                                   .output_color = look.output,
+                                   .style = {}};
+  for (const std::size_t component : pair.order) figure.components.push_back(fmt::format("{}", component));
+  for (std::uint32_t key = 0; key < shown.names.size(); ++key) {
+    exporting::ProductsFigure::Row& row = figure.rows.emplace_back();
+    row.index = fmt::format("{}", key);
+    row.name = shown.names[key];
+    for (const std::size_t component : pair.order) {
+      const auto column = static_cast<std::uint32_t>(component);
+      row.products.push_back(pair.chain.products[component].left * shown.keys->at(key, column));
+    }
+    row.score = shown.scores->at(0, key);
+    row.weight = shown.weights->at(0, key);
+    row.is_masked = shown.weights->is_masked(0, key);
+  }
+  return exporting::make_drawing(std::move(figure));
+}
+
+/// What the neuron view keeps from frame to frame.
+struct NeuronMemory {
+  TokenLineMemory queries, keys;
+  KeyRowsMemory key_rows;
+  NeuronPair shown;                      ///< the last pair whose numbers were known, shown until the next one's are
+  Selection selection;                   ///< of `shown`
+  std::optional<std::uint32_t> hovered;  ///< component under the pointer, in the strips or in the table
+  std::optional<std::uint32_t> pointed;  ///< key whose chip or row was under the pointer in the previous frame
+  bool copies = false;                   ///< the table goes to the clipboard as soon as its numbers are known
+};
 
 constexpr float kChainWidth = 300.0F;
 constexpr float kLeastTable = 330.0F;      // narrower: the chain goes below the table
@@ -69,7 +203,8 @@ std::string about(const Frame& frame, const HeadSubject& subject) {
   std::string text = fmt::format("{} · d_k = {}", kind_name(frame.result, subject.block.kind), shape.d_k);
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
   if (kv_heads < shape.heads) {
-    text += fmt::format(" · k is of KV head {}, which {} heads share", subject.kv_head(), shape.heads / kv_heads);
+    text += fmt::format(" · k is of KV head {}, which {} heads share", kv_head_of(shape, subject.geometry.head),
+                        shape.heads / kv_heads);
   }
   if (subject.rotary(frame)) text += " · RoPE turns q and k by their positions";
   if (subject.layer && subject.layer->weights && subject.layer->weights->query_norm) text += " · q and k are normed";
@@ -219,8 +354,8 @@ bool fits(const NeuronPair& pair, const inference::BlockShape& shape) {
   return pair.chain.products.size() == shape.d_k && pair.cell.query < shape.queries && pair.cell.key < shape.keys;
 }
 
-}  // namespace
-
+/// The selected head's score of one query and one key, product by product, and the way from their sum to the weight; or the
+/// products of one query with every key. The pair is the pinned cell; without one the last token and its strongest key.
 void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;
   const HeadSubject subject = selected_subject(frame);
@@ -243,8 +378,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   frame.transient.hovered_stage = attention::Stage::Weights;
   frame.transient.pointed_number = number_of(frame, attention::to_string(attention::Stage::Weights), cell);
   if (!memory.shown.is_known()) {
-    const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted("The query and the key are being computed.");
+    write_text(frame.ui.fonts().body, frame.ui.theme().text_dim, "The query and the key are being computed.");
     return;
   }
   if (frame.state.neuron.form == NeuronForm::AllKeys) {
@@ -253,6 +387,8 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
     draw_one_key(frame, memory.shown, memory);
   }
 }
+
+}  // namespace
 
 std::unique_ptr<ViewPanel> open_neuron_view() {
   class NeuronView final : public ViewPanel {
@@ -274,106 +410,6 @@ std::unique_ptr<ViewPanel> open_neuron_view() {
     bool shows_keys_ = false;  ///< in the last frame
   };
   return std::make_unique<NeuronView>();
-}
-
-NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
-  const Selection& selection = frame.state.selection;
-  const shell::Theme& theme = shell::theme_of(shell::ThemeKind::Light);  // the paper is white
-  return {.title = fmt::format("Layer {}, head {}: query {} \u201C{}\u201D and key {} \u201C{}\u201D",
-                               selection.block.layer.value, selection.head, pair.cell.query,
-                               frame.ui.unshaped(pair.query_name), pair.cell.key, frame.ui.unshaped(pair.key_name)),
-          .subtitle = fmt::format("{}, d_k = {}. {}", kind_name(frame.result, selection.block.kind),
-                                  pair.chain.products.size(), compare_with_device(pair.chain, pair.is_captured)),
-          .keys_title = fmt::format("Layer {}, head {}: query {} \u201C{}\u201D and all keys", selection.block.layer.value,
-                                    selection.head, pair.cell.query, frame.ui.unshaped(pair.query_name)),
-          .keys_subtitle = fmt::format("{}, d_k = {}; each score as it enters the mask",
-                                       kind_name(frame.result, selection.block.kind), pair.chain.products.size()),
-          .query = view::unpack(theme.query),
-          .key = view::unpack(theme.key),
-          .output = view::unpack(theme.output)};
-}
-
-std::unique_ptr<exporting::Drawing> make_neuron_figure(const NeuronPair& pair, const NeuronLook& look) {
-  std::vector<float> query, key;
-  for (const Product& product : pair.chain.products) {
-    query.push_back(product.left);
-    key.push_back(product.right);
-  }
-  exporting::ScoreFigure figure{.title = look.title,
-                                .subtitle = look.subtitle,
-                                .components = {},
-                                .vectors = {},
-                                .products = {},
-                                .product_title = "product q\u00B7k",
-                                .lines = {},
-                                .output_color = look.output,
-                                .style = {}};
-  for (const std::size_t component : pair.order) {
-    figure.components.push_back(fmt::format("{}", component));
-    figure.products.push_back(pair.chain.products[component].value());
-  }
-  const bool is_rotated = !pair.query_before.empty();
-  if (is_rotated) figure.vectors.push_back(vector_of(pair, "q before", look.query, pair.query_before));
-  figure.vectors.push_back(vector_of(pair, is_rotated ? "q, RoPE" : "q", look.query, query));
-  if (is_rotated) figure.vectors.push_back(vector_of(pair, "k before", look.key, pair.key_before));
-  figure.vectors.push_back(vector_of(pair, is_rotated ? "k, RoPE" : "k", look.key, key));
-  for (const ChainLine& line : pair.chain.lines) {
-    std::string calculation = line.formula;
-    if (!line.numbers.empty()) calculation += " = " + line.numbers;
-    figure.lines.push_back({.name = line.name,
-                            .value = line.value ? view::format_exact(static_cast<float>(*line.value)) : std::string(),
-                            .calculation = std::move(calculation),
-                            .note = line.note,
-                            .is_result = line.name == "weight"});
-  }
-  return exporting::make_drawing(std::move(figure));
-}
-
-NeuronKeys keep_keys(Frame& frame, const HeadSubject& subject, const NeuronPair& pair) {
-  const inference::BlockShape& shape = subject.geometry.shape;
-  NeuronKeys kept;
-  if (!frame.result.input || shape.keys > exporting::kMostProductRows) return kept;
-  const model::TokenBatch& tokens = frame.result.input->keys(subject.block.kind);
-  for (std::uint32_t key = 0; key < shape.keys; ++key)
-    kept.names.push_back(frame.ui.unshaped(token_name(frame, tokens, key)));
-  const auto ask = [&](attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t columns) {
-    const EngineTile* known = frame.ask(tile_of(frame, stage, {.row = row, .rows = rows, .columns = columns}));
-    return known != nullptr && known->run == frame.result.run ? known->tile : nullptr;
-  };
-  kept.keys = ask(attention::Stage::K, 0, shape.keys, shape.d_k);
-  kept.scores = ask(attention::Stage::Scaled, pair.cell.query, 1, shape.keys);
-  kept.weights = ask(attention::Stage::Weights, pair.cell.query, 1, shape.keys);
-  return kept;
-}
-
-std::unique_ptr<exporting::Drawing> make_keys_figure(const NeuronPair& pair, const NeuronKeys& shown,
-                                                     const NeuronLook& look) {
-  if (shown.names.empty()) {
-    throw Error("a figure has room for the products of {} keys, and this text has more: choose \"one key\"",
-                exporting::kMostProductRows);
-  }
-  if (!shown.keys || !shown.scores || !shown.weights || shown.keys->request.columns != pair.order.size()) return nullptr;
-  exporting::ProductsFigure figure{.title = look.keys_title,
-                                   .subtitle = look.keys_subtitle,
-                                   .components = {},
-                                   .rows = {},
-                                   .key_color = look.key,
-                                   .output_color = look.output,
-                                   .style = {}};
-  for (const std::size_t component : pair.order) figure.components.push_back(fmt::format("{}", component));
-  for (std::uint32_t key = 0; key < shown.names.size(); ++key) {
-    exporting::ProductsFigure::Row& row = figure.rows.emplace_back();
-    row.index = fmt::format("{}", key);
-    row.name = shown.names[key];
-    for (const std::size_t component : pair.order) {
-      const auto column = static_cast<std::uint32_t>(component);
-      row.products.push_back(pair.chain.products[component].left * shown.keys->at(key, column));
-    }
-    row.score = shown.scores->at(0, key);
-    row.weight = shown.weights->at(0, key);
-    row.is_masked = shown.weights->is_masked(0, key);
-  }
-  return exporting::make_drawing(std::move(figure));
 }
 
 }  // namespace headlight::app

@@ -1,11 +1,10 @@
 #include "app/views/neuron/product_table.h"
 
-#include <bit>
-
 #include "app/shell/heatmap_renderer.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -18,10 +17,9 @@ shell::Color color_of_line(const shell::Theme& theme, const ChainLine& line) {
 }
 
 /// Name left, result right, formula and numbers below.
-void draw_line(Frame& frame, const ChainLine& line, std::size_t index) {
+void draw_chain_line(Frame& frame, const ChainLine& line, std::size_t index) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
   put_text(fonts.strong, at, color_of_line(theme, line), line.name);
@@ -40,7 +38,7 @@ void draw_line(Frame& frame, const ChainLine& line, std::size_t index) {
     ImGui::TextWrapped("%s", line.note.c_str());
   }
   const float y = ImGui::GetCursorScreenPos().y + kLineGap * 0.5F;
-  list->AddLine(ImVec2(at.x, y), ImVec2(at.x + width, y), theme.border);
+  draw_line({at.x, y}, {at.x + width, y}, theme.border);
   ImGui::Dummy(ImVec2(1.0F, kLineGap));
 }
 
@@ -88,24 +86,8 @@ std::vector<Vector> vectors_of(const Frame& frame, const NeuronPair& pair, bool 
   return vectors;
 }
 
-/// Changes with the values.
-std::uint64_t revision_of(std::span<const float> values) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;  // FNV-1a
-  for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3ULL;
-  return hash;
-}
-
 shell::HeatmapImage image_of(const Frame& frame, const Vector& vector) {
-  shell::HeatmapImage image;
-  shell::use_theme(image, frame.ui.theme());
-  image.rows = 1;
-  image.columns = static_cast<std::uint32_t>(vector.values.size());
-  image.values = vector.values;
-  image.color_map = signed_colors();
-  image.low = -vector.reach;
-  image.high = vector.reach;
-  image.revision = revision_of(vector.values);
-  return image;
+  return signed_image(frame, vector.values, 1, vector.reach);
 }
 
 /// "component 3 · q −0.124 · k 0.552 · product −0.068", and which component RoPE turns it with.
@@ -142,16 +124,14 @@ struct BarRange {
 /// A bar from zero, to the right for positive products, with its number at the right end of the area.
 void draw_bar(const Frame& frame, const view::Rect& area, double value, const BarRange& range) {
   const shell::Theme& theme = frame.ui.theme();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame.ui.fonts().mono_small;
   const float bars = std::max(area.size.x - kNumberWidth, 8.0F);
   const float zero = area.origin.x + range.place(0.0) * bars;
   const float end = area.origin.x + range.place(value) * bars;
   const float top = area.origin.y + 4.0F;
   const float bottom = area.end().y - 4.0F;
-  list->AddRectFilled(ImVec2(std::min(zero, end), top), ImVec2(std::max(zero, end), bottom),
-                      signed_colors()[value < 0.0 ? 48 : 207], 1.5F);
-  list->AddLine(ImVec2(zero, area.origin.y), ImVec2(zero, area.end().y), theme.border);
+  fill_rect({std::min(zero, end), top}, {std::max(zero, end), bottom}, signed_colors()[value < 0.0 ? 48 : 207], 1.5F);
+  draw_line({zero, area.origin.y}, {zero, area.end().y}, theme.border);
   const std::string number = write_number(value);
   put_text(font,
            {std::round(area.end().x - text_width(font, number)),
@@ -161,16 +141,15 @@ void draw_bar(const Frame& frame, const view::Rect& area, double value, const Ba
 
 /// Around cells: colours near the ground's would vanish into it.
 void draw_frame(const view::Rect& cells, shell::Color color, float rounding = 0.0F) {
-  ImGui::GetWindowDrawList()->AddRect(cells.origin - 1.0F, cells.end() + 1.0F, color, rounding);
+  outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, color, rounding);
 }
 
 void draw_number_cell(const Frame& frame, const view::Rect& cell, const Vector& vector, const shell::HeatmapImage& image,
                       std::uint32_t component) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = frame.ui.fonts().mono_small;
   const float value = vector.values[component];
   const shell::Color ground = color_of(image, value);
-  list->AddRectFilled(cell.origin, cell.end(), ground, 2.0F);
+  fill_rect(cell, ground, 2.0F);
   draw_frame(cell, frame.ui.theme().border, 2.0F);
   const std::string number = cell_number(value, 3);
   const glm::vec2 at = cell.origin + (cell.size - glm::vec2(text_width(font, number), font_size(font))) * 0.5F;
@@ -198,26 +177,24 @@ float product_strips_height(const NeuronPair& pair) {
 
 void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std::uint32_t>& hovered) {
   const shell::Theme& theme = frame.ui.theme();
-  ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
   const view::Rect all{.origin = at + glm::vec2(kStripLabel, 0.0F),
                        .size = {std::max(width - kStripLabel - 1.0F, 8.0F), product_strips_height(pair) - kStripGap}};
   std::uint64_t place = kStripPlace;
   for (const Vector& vector : vectors_of(frame, pair, true)) {
-    put_text(font, {at.x, at.y}, vector.color, vector.label);
+    put_text(frame.ui.fonts().small, {at.x, at.y}, vector.color, vector.label);
     shell::HeatmapImage image = image_of(frame, vector);
     image.key = place++;
     image.area = {.origin = {all.origin.x, at.y}, .size = {all.size.x, kStripHeight}};
-    frame.ui.heatmaps().draw(list, image);
+    frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
     draw_frame(image.area, theme.border);
     at.y += kStripHeight + kStripGap;
   }
   const auto components = static_cast<float>(pair.chain.products.size());
   const float cell = all.size.x / components;
   frame.mark("neuron.strips", all);
-  const glm::vec2 mouse = pointer_position();
+  const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
   if (ImGui::IsWindowHovered() && all.contains(mouse)) {
     hovered = static_cast<std::uint32_t>(std::min((mouse.x - all.origin.x) / cell, components - 1.0F));
     show_component_tooltip(
@@ -226,8 +203,7 @@ void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std
   }
   if (hovered && *hovered < pair.chain.products.size()) {
     const float left = all.origin.x + static_cast<float>(*hovered) * cell;
-    list->AddRect(ImVec2(left - 1.0F, all.origin.y - 1.0F), ImVec2(left + cell + 1.0F, all.end().y + 1.0F), theme.text,
-                  2.0F);
+    outline_rect({left - 1.0F, all.origin.y - 1.0F}, {left + cell + 1.0F, all.end().y + 1.0F}, theme.text, 2.0F);
   }
   ImGui::Dummy(ImVec2(width, product_strips_height(pair)));
 }
@@ -243,13 +219,9 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
   const float inner = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
   draw_table_head(frame, vectors, head, inner);
   ImGui::Dummy(ImVec2(1.0F, kProductHeaderHeight - ImGui::GetStyle().ItemSpacing.y));
-  const ImVec2 tooltip_padding = ImGui::GetStyle().WindowPadding;
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
   ImGui::BeginChild("products", ImVec2(0.0F, 0.0F), false);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, tooltip_padding);
-  frame.mark("neuron.products", window_rect());
-  ImDrawList* list = ImGui::GetWindowDrawList();
+  frame.mark("neuron.products", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
   ImFont* digits = frame.ui.fonts().mono_small;
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(pair.order.size()), kProductRowHeight);
@@ -259,12 +231,12 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
       const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
       const view::Rect row{.origin = at, .size = {inner, kProductRowHeight}};
       frame.mark(fmt::format("neuron.product.{}", line), row);
-      const bool is_pointed = ImGui::IsWindowHovered() && row.contains(pointer_position());
+      const bool is_pointed = ImGui::IsWindowHovered() && row.contains(to_glm(ImGui::GetIO().MousePos));
       if (is_pointed) {
         hovered = component;
         show_component_tooltip(frame, pair, component, row);
       }
-      if (hovered == component) list->AddRectFilled(row.origin, row.end(), theme.hover);
+      if (hovered == component) fill_rect(row, theme.hover);
       const std::string index = fmt::format("{}", component);
       put_text(digits, {std::round(at.x + kIndexWidth - 8.0F - text_width(digits, index)), at.y + 3.0F}, theme.text_dim,
                index);
@@ -279,9 +251,8 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
       ImGui::Dummy(ImVec2(1.0F, kProductRowHeight));
     }
   }
-  ImGui::PopStyleVar();
   ImGui::EndChild();
-  ImGui::PopStyleVar(2);
+  ImGui::PopStyleVar();
 }
 
 std::string compare_with_device(const ScoreChain& chain, bool is_captured) {
@@ -296,7 +267,7 @@ std::string compare_with_device(const ScoreChain& chain, bool is_captured) {
 
 void draw_chain(Frame& frame, const ScoreChain& chain) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 1.0F));
-  for (std::size_t i = 0; i < chain.lines.size(); ++i) draw_line(frame, chain.lines[i], i);
+  for (std::size_t i = 0; i < chain.lines.size(); ++i) draw_chain_line(frame, chain.lines[i], i);
   const std::string compared = compare_with_device(chain, frame.result.capture != nullptr);
   if (!compared.empty()) {
     const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);

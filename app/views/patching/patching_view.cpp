@@ -38,11 +38,8 @@ constexpr std::size_t kListed = 200;
 constexpr double kLeastRange = 0.1;  // of the colours: rounding isn't shown as if it mattered
 
 void draw_small(Frame& frame, const std::string& text, shell::Color color) {
-  const Ink ink(frame.ui.fonts().small, color);
   frame.ui.ensure_glyphs(text);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame.ui.fonts().small, color, text);
 }
 
 class PatchingView final : public ViewPanel {
@@ -243,8 +240,8 @@ class PatchingView final : public ViewPanel {
                         : effects_->first + static_cast<std::uint32_t>(cell.column);
     };
     const auto head_of = [&](const PatchCell& cell) { return is_heads() ? static_cast<std::uint32_t>(cell.column) : 0; };
-    const AnalysisQuery query = keeping_query(choices_.map, block_of(from.row), batch, head_of(from), first_of(from),
-                                              is_at_token ? 1 : tokens.lengths[batch]);
+    const KeptActivationQuestion query = keeping_query(choices_.map, block_of(from.row), batch, head_of(from),
+                                                       first_of(from), is_at_token ? 1 : tokens.lengths[batch]);
     if (from == to) return kept_.keep(query, kept_name(from));
     kept_.keep(query, fmt::format("{} at {}", kept_name(from), place(to.row, to.column)),
                KeptChangesPanel::Target{.layer = effects_->layers[to.row], .head = head_of(to), .first = first_of(to)});

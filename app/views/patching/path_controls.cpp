@@ -137,7 +137,7 @@ std::string search_text(const FoundReceiver& search) {
 
 bool is_receiver_chosen(const PathReceiver& receiver) { return receiver.layer != kLastLayer; }
 
-AnalysisQuery paths_query(const Frame& frame, const ChosenLogit& logit, const PathEnd& end) {
+PathQuestion paths_query(const Frame& frame, const ChosenLogit& logit, const PathEnd& end) {
   PatchingChoices choices = frame.state.patching;
   choices.receiver.input = end.input;
   return path_patching_query(choices, end.head, frame.state.selection.block.kind, logit.position.batch, logit.position.token,

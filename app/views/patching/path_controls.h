@@ -33,7 +33,7 @@ struct FoundReceiver {
   std::size_t known = 0, all = 0;  ///< cells of the maps that are measured so far
 };
 /// The question about paths into such an end, of the choices in the state.
-AnalysisQuery paths_query(const Frame& frame, const ChosenLogit& logit, const PathEnd& end);
+PathQuestion paths_query(const Frame& frame, const ChosenLogit& logit, const PathEnd& end);
 bool is_receiver_chosen(const PathReceiver& receiver);
 /// How far the search is, while it goes on.
 std::string search_text(const FoundReceiver& search);

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "app/shell/click_area.h"
-#include "app/widgets/controls.h"
 #include "app/widgets/cell_numbers.h"
+#include "app/widgets/controls.h"
 
 namespace headlight::app {
 namespace {

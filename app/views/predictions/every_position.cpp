@@ -2,12 +2,14 @@
 
 #include "app/cells/provenance.h"
 #include "app/exports/shown_predictions.h"
+#include "app/shell/click_area.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -25,8 +27,7 @@ shell::Color color_of(std::span<const std::uint32_t> colors, double probability)
 /// `reading`: of which position, after how many layers.
 void draw_cell(Frame& frame, const inference::Candidate& candidate, const PredictionQuery& reading, const view::Rect& box) {
   const shell::Color ground = color_of(weight_colors(frame.state), candidate.probability);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(box.origin, box.end(), ground, 3.0F);
+  fill_rect(box, ground, 3.0F);
   ImFont* font = frame.ui.fonts().small;
   const std::string label = candidate_label(frame.result, candidate.id);
   frame.ui.ensure_glyphs(label);
@@ -42,7 +43,7 @@ void draw_cell(Frame& frame, const inference::Candidate& candidate, const Predic
     put_text(font, {box.end().x - kEdge - percent_width, y}, ink, percent);
   }
   if (ImGui::IsMouseHoveringRect(box.origin, box.end()) && ImGui::IsWindowHovered()) {
-    list->AddRect(box.origin, box.end(), frame.ui.theme().crosshair, 3.0F, 0, 1.5F);
+    outline_rect(box, frame.ui.theme().crosshair, 3.0F, 1.5F);
     draw_candidate_tooltip(frame, candidate, box, nullptr);
     frame.transient.pointed_number =
         NumberRef{.of = std::string(kLensProbability),
@@ -113,8 +114,7 @@ class PositionTable {
     mark_last_item(frame_, name, "Shows this position with all its bars and layers.");
     const bool is_shown = token == position_.token;
     if (is_shown || ImGui::IsItemHovered()) {
-      ImGui::GetWindowDrawList()->AddRectFilled(at, {at.x + width, at.y + kPositionRow},
-                                                is_shown ? theme.active : theme.hover, 3.0F);
+      fill_rect(to_glm(at), {at.x + width, at.y + kPositionRow}, is_shown ? theme.active : theme.hover, 3.0F);
     }
     write(at, 0.0F, columns_.token, std::to_string(token - position_.first), theme.text_dim);
     write(at, columns_.token, columns_.first, predicted_token_text(frame_.result, position_.batch, token), theme.text);
@@ -186,7 +186,6 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
   const float cell = (width - kLabelRoom - kGap * static_cast<float>(kCells - 1)) / static_cast<float>(kCells);
   const float first_y = ImGui::GetScrollY() - kRowHeight;
   const float last_y = ImGui::GetScrollY() + ImGui::GetWindowHeight();
-  ImDrawList* list = ImGui::GetWindowDrawList();
   for (std::uint32_t row = 0; row <= layers; ++row) {
     const float top = static_cast<float>(row) * kRowHeight;
     if (top < first_y || top > last_y) continue;
@@ -205,7 +204,7 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
       if (prediction && i < prediction->candidates.size()) {
         draw_cell(frame, prediction->candidates[i], reading, box);
       } else {
-        list->AddRectFilled(box.origin, box.end(), theme.missing, 3.0F);
+        fill_rect(box, theme.missing, 3.0F);
       }
     }
   }

@@ -1,9 +1,10 @@
-#include "app/views/predictions/predictions_view.h"
+#include "app/views/open_views.h"
 
 #include "app/cells/provenance.h"
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"
 #include "app/exports/shown_predictions.h"
+#include "app/frame.h"
 #include "app/state/comparison.h"
 #include "app/views/predictions/every_position.h"
 #include "app/widgets/controls.h"
@@ -12,12 +13,12 @@
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/size_text.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
 
 using inference::SamplingMethod;
-using Kind = PredictionPosition::Kind;
 
 constexpr std::array<const char*, 2> kMethods = {"likeliest", "random"};
 constexpr std::uint32_t kTokenStep = 10;
@@ -81,16 +82,19 @@ void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
     if (form.button("start", "Generate", 120.0F)) frame.start_command("generation.start");
   }
   ImGui::PopStyleColor(4);
+  ImGui::SameLine();
+  choose_motion_speed(frame, "generate.speed", kNewRowSpeed, true);
   std::string remark = frame.generation ? frame.generation->outcome() : std::string();
   if (is_running) remark = fmt::format("{} of {} tokens", frame.generation->count(), choices.tokens);
   if (!remark.empty()) {
     ImGui::SameLine();
     ImGui::AlignTextToFramePadding();
-    const Ink ink(frame.ui.fonts().small, theme.text_dim);
-    ImGui::TextUnformatted(remark.c_str());
+    write_text(frame.ui.fonts().small, theme.text_dim, remark);
     frame.mark("generate.remark", last_item_rect());
   }
 }
+
+using Kind = PredictionPosition::Kind;
 
 constexpr float kColumnGap = 28.0F;
 constexpr float kLeastColumns = 620.0F;  // narrower: the bars alone, the lens below
@@ -133,10 +137,9 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
   text += change(most) < 5e-4 ? " \u00B7 hardly any difference"
                               : fmt::format(" \u00B7 most: \u201C{}\u201D {} \u2192 {}", label,
                                             percent_text(before.chances[most]), percent_text(now.chances[most]));
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-  ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x).c_str());
-  mark_last_item(frame, "prediction.change");
-  explain_last_item(frame, text.c_str());
+  write_text(frame.ui.fonts().small, frame.ui.theme().text,
+             fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x));
+  mark_last_item(frame, "prediction.change", text.c_str());
 }
 
 /// Tokens of the vocabulary that the run predicts.
@@ -182,7 +185,7 @@ NumberRef number_of(const Frame& frame, const PredictionPosition& position, std:
 
 /// Bars, and below them what continues the text.
 void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, const PredictionPosition& position,
-                       ShownPredictions& kept) {
+                       exporting::PredictionsFigure& kept) {
   const bool can_generate = frame.result.model && predicts_next(frame.result);
   const Prediction* prediction = frame.ask(PredictionQuery{.batch = position.batch,
                                                            .token = position.token,
@@ -206,7 +209,7 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
   const float height = ImGui::GetContentRegionAvail().y - controls - 12.0F;
   ImGui::BeginChild("bars", {0.0F, std::max(height, 60.0F)}, false, ImGuiWindowFlags_NoScrollbar);
   if (now) {
-    add_bars(kept, memory.candidates(), *now);
+    set_bars(kept, memory.candidates(), *now, frame.result.model.get());
     kept.subtitle = distribution_in_words(*now, sampling);
     const auto clicked = draw_prediction_bars(
         frame,
@@ -224,28 +227,26 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
 }
 
 /// What the figure shows beside the bars: the layers of the logit lens that are known.
-void keep_layers(Frame& frame, const PredictionPosition& position, ShownPredictions& kept) {
+void keep_layers(Frame& frame, const PredictionPosition& position, exporting::PredictionsFigure& kept) {
   kept.title = position_in_words(*frame.result.input, position);
-  kept.all_layers = predicting_layers(*frame.result.network);
-  for (std::uint32_t passed = kept.all_layers + 1; passed-- > 0;) {
+  const std::uint32_t layers = predicting_layers(*frame.result.network);
+  for (std::uint32_t passed = layers + 1; passed-- > 0;) {
     const Prediction* read = frame.result.prediction(
-        {.batch = position.batch, .token = position.token, .layer = passed, .keeps_logits = passed == kept.all_layers});
-    if (!read) continue;
-    const auto likeliest = std::span(read->candidates).first(std::min(read->candidates.size(), kFigureReadings));
-    kept.layers.push_back({.layer = passed, .candidates = {likeliest.begin(), likeliest.end()}});
+        {.batch = position.batch, .token = position.token, .layer = passed, .keeps_logits = passed == layers});
+    if (read) add_layer(kept, passed, layers, read->candidates, frame.result.model.get());
   }
   if (const auto map = view::parse_color_map(frame.state.view.color_map)) kept.style.color_map = *map;
 }
 
 /// Bars and generation in the left column, the selected head and the logit lens in the right one.
-void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, ShownPredictions& kept, bool& shows_every) {
+void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, exporting::PredictionsFigure& kept,
+                bool& shows_every) {
   if (!frame.result.input || !frame.result.network) return;
   const PredictionPosition position = prediction_position(frame.state, frame.result);
   draw_position_header(frame, "prediction", title_of(frame.result, position.kind), position);
   draw_mask_offer(frame, position);
   const std::vector<std::string> positions = {"this position", "every position"};
-  std::size_t chosen = shows_every ? 1 : 0;
-  if (draw_segmented(frame, "prediction.positions", positions, chosen)) shows_every = chosen == 1;
+  choose_segment(frame, "prediction.positions", positions, shows_every);
   ImGui::Spacing();
   if (shows_every) {
     if (const std::optional<std::uint32_t> clicked = draw_every_position(frame, position)) {
@@ -266,10 +267,9 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
   draw_head_controls(frame);
   ImGui::Spacing();
   write_text(frame.ui.fonts().strong, frame.ui.theme().text, "Logit lens");
-  mark_last_item(frame, "lens.title");
-  explain_last_item(frame,
-                    "The state after a layer goes through the final norm and the unembedding, as if the layers behind it "
-                    "were not there.");
+  mark_last_item(frame, "lens.title",
+                 "The state after a layer goes through the final norm and the unembedding, as if the layers behind it "
+                 "were not there.");
   draw_caption(frame, "The prediction as it would be read after each layer");
   ImGui::Spacing();
   draw_logit_lens(frame, position);
@@ -277,26 +277,26 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
   keep_layers(frame, position, kept);
 }
 
+/// What the model expects at one position of the text: its distribution as bars, as the sampling settings shape it, with
+/// outlines of the distribution before the last change; the selected head's gain; the logit lens; and how to go on. A click
+/// on a candidate puts it into the text.
 class PredictionsView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
     kept_ = {};
-    model_ = frame.result.model;
     draw_panel(frame, typed_, memory_, kept_, shows_every_);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (kept_.bars.empty()) return nullptr;
-    return exporting::make_drawing(predictions_figure(kept_, model_.get()));
+    return exporting::make_drawing(kept_);
   }
 
  private:
   NumberBeingTyped typed_;
   PredictionMemory memory_;
-  bool shows_every_ = false;  ///< the table of all positions
-  // Of the last frame, for the figure.
-  ShownPredictions kept_;
-  std::shared_ptr<const inference::LanguageModel> model_;
+  bool shows_every_ = false;           ///< the table of all positions
+  exporting::PredictionsFigure kept_;  ///< of the last frame
 };
 
 }  // namespace

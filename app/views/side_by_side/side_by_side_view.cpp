@@ -1,16 +1,18 @@
-#include "app/views/side_by_side/side_by_side_view.h"
+#include "app/views/open_views.h"
 
 #include <glm/geometric.hpp>
 
 #include "app/analyses/head_metric_text.h"
 #include "app/exports/figures.h"
 #include "app/quantities/shown_map.h"
+#include "app/shell/click_area.h"
 #include "app/state/comparison.h"
 #include "app/views/side_by_side/sides_choice.h"
-#include "app/views/side_by_side/weight_map.h"
-#include "app/widgets/range_bar.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
+#include "app/widgets/map_layers.h"
+#include "app/widgets/range_bar.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/panels_figure.h"
@@ -68,15 +70,29 @@ Side right_side(const Frame& frame, const HeadRef& head) {
   return {.map = {.block = head.block, .batch = frame.state.selection.batch, .head = head.head}, .title = head_name(head)};
 }
 
+/// Colours and range of weights up to `largest`, or the range that the user has fixed.
+void set_shared_colors(shell::HeatmapImage& image, const State& state, float largest) {
+  set_weight_colors(image, state, {}, false);
+  if (!state.view.color_limits.contains(attention::Stage::Weights) && largest > 0.0F) image.high = largest;
+}
+
 /// A number of a cell that may not be known yet.
 std::string cell_text(const std::optional<float>& value) { return value ? fmt::format("{:.4f}", *value) : "\u2026"; }
 
-AxisTokens tokens_of(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real,
-                     const char* name) {
-  const std::uint32_t batch = frame.state.selection.batch;
-  return {.texts = batch < tokens.texts.size() ? &tokens.texts[batch] : nullptr, .count = count, .real = real, .name = name};
+/// What is asked for a region of one of the maps.
+TileQuery query_of(const Frame& frame, TileQuery map, const view::Region& region) {
+  map.row = region.row;
+  map.rows = std::max(region.rows, 1U);
+  map.column = region.column;
+  map.columns = std::max(region.columns, 1U);
+  map.pool = region.pool;
+  map.pooled_columns = region.pooled_columns;
+  map.pooling = !map.is_exact() ? frame.state.view.pooling : attention::Pooling::Max;
+  return map;
 }
 
+/// Two maps of weights with one pointer, one zoom and one colour scale: the selected head, and beside it another head or the
+/// same one in the baseline.
 class SideBySideView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -146,8 +162,8 @@ class SideBySideView final : public ViewPanel {
       const bool is_baseline =
           side == 1 && frame.state.side_by_side.right == SideMap::Baseline && frame.result.reference_input;
       const model::ModelInput& input = is_baseline ? *frame.result.reference_input : *frame.result.input;
-      queries_.at(side) = tokens_of(frame, input.queries(kind), shape.queries, query_range(frame, kind), "query");
-      keys_.at(side) = tokens_of(frame, input.keys(kind), shape.keys, key_range(frame, kind), "key");
+      queries_.at(side) = axis_tokens(frame, input.queries(kind), shape.queries, query_range(frame, kind), "query");
+      keys_.at(side) = axis_tokens(frame, input.keys(kind), shape.keys, key_range(frame, kind), "key");
     }
     keep(frame, left, right, shape);
     ImGui::Dummy({0.0F, kAbove});
@@ -159,19 +175,30 @@ class SideBySideView final : public ViewPanel {
       handle_pointer(frame, viewport(frame, rooms.areas[side], shape), side, side == 0 ? left.map : right.map);
     const view::Viewport first_port = viewport(frame, rooms.areas[0], shape);
     const view::Viewport second_port = viewport(frame, rooms.areas[1], shape);
-    WeightMap first(frame, left.map, first_port, kLeftPlace), second(frame, right.map, second_port, kRightPlace);
-    const float largest = std::max(first.largest(), second.largest());
-    first.draw(largest);
-    second.draw(largest);
+    const auto map_of = [&](const Side& side, const view::Viewport& port, std::uint32_t place) {
+      return TiledMap(frame, port, place, [&](const view::Region& region) { return query_of(frame, side.map, region); });
+    };
+    const TiledMap first = map_of(left, first_port, kLeftPlace), second = map_of(right, second_port, kRightPlace);
+    float largest = 0.0F;
+    for (const TiledMap* map : {&first, &second}) {
+      if (!map->known().tile) continue;
+      largest = std::max(largest, fitted_range(*map->known().facts, frame.state.view.color_spread).high);
+    }
+    const auto colors = [&](shell::HeatmapImage& image, const ShownTile&) {
+      set_shared_colors(image, frame.state, largest);
+    };
+    first.draw(colors);
+    second.draw(colors);
     draw_frame(frame, first_port, rooms, left, 0);
     draw_frame(frame, second_port, rooms, right, 1);
     frame.mark("side_by_side.left", first_port.visible());
     frame.mark("side_by_side.other", second_port.visible());
     const float end = std::max(rooms.areas[0].end().y, rooms.areas[1].end().y);
-    draw_footer(frame, {.origin = {begin.x, end + kAbove}, .size = {room.x, kFooter}}, first, second);
+    draw_footer(frame, {.origin = {begin.x, end + kAbove}, .size = {room.x, kFooter}}, largest,
+                shared_text(first.exact(), second.exact()));
     if (!frame.transient.hovered) return;
     const auto [query, key] = *frame.transient.hovered;
-    const bool is_right = second_port.visible().contains(pointer_position());
+    const bool is_right = second_port.visible().contains(to_glm(ImGui::GetIO().MousePos));
     draw_tooltip(frame, left, right, {query, key},
                  (is_right ? second_port : first_port).rect_of({.row = query, .column = key}));
   }
@@ -261,17 +288,17 @@ class SideBySideView final : public ViewPanel {
     if (!is_inside) return;
     const view::Rect cell = shown.rect_of({.row = at->query, .column = at->key});
     const view::Rect cells = shown.visible();
-    ImDrawList* list = ImGui::GetWindowDrawList();
     ImGui::PushClipRect(cells.origin - 2.0F, cells.end() + 2.0F, true);
     const shell::Color color = frame.ui.theme().text;
-    list->AddRect({cells.origin.x - 1.0F, cell.origin.y}, {cells.end().x + 1.0F, cell.end().y}, color);
-    list->AddRect({cell.origin.x, cells.origin.y - 1.0F}, {cell.end().x, cells.end().y + 1.0F}, color);
+    outline_rect({cells.origin.x - 1.0F, cell.origin.y}, {cells.end().x + 1.0F, cell.end().y}, color);
+    outline_rect({cell.origin.x, cells.origin.y - 1.0F}, {cell.end().x, cells.end().y + 1.0F}, color);
     ImGui::PopClipRect();
   }
 
   void draw_tooltip(Frame& frame, const Side& left, const Side& right, Cell cell, const view::Rect& box) const {
     const auto number = [&](const Side& side) {
-      return TileNumbers(frame, side.map.block, side.map.batch, side.map.head).cell(side.map.quantity, cell);
+      return TileNumbers(frame, side.map.block, side.map.batch, side.map.head)
+          .value(side.map.quantity, cell.query, cell.key);
     };
     const std::optional<float> a = number(left), b = number(right);
     const auto sentence = [&](std::size_t side) {
@@ -288,20 +315,18 @@ class SideBySideView final : public ViewPanel {
   }
 
   /// What both maps have in common, and the colours of both.
-  void draw_footer(Frame& frame, const view::Rect& area, const WeightMap& left, const WeightMap& right) const {
+  static void draw_footer(Frame& frame, const view::Rect& area, float largest, const std::string& text) {
     const bool has_bar = area.size.x >= kLeastWithBar;
     if (has_bar) {
       const view::Rect bar{.origin = {area.end().x - kBarWidth, area.origin.y + 4.0F}, .size = {kBarWidth, 5.0F}};
-      draw_small_color_bar(frame, bar, left.colors(std::max(left.largest(), right.largest())));
+      shell::HeatmapImage colors;
+      set_shared_colors(colors, frame.state, largest);
+      draw_small_color_bar(frame, bar, colors);
     }
     ImGui::SetCursorScreenPos(area.origin);
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    const std::string text = shared_text(left.exact(), right.exact());
     frame.ui.ensure_glyphs(text);
-    const float left_edge = ImGui::GetCursorPosX();
-    ImGui::PushTextWrapPos(left_edge + area.size.x - (has_bar ? kBarWidth + kMapGap : 0.0F));
-    ImGui::TextUnformatted(text.c_str());
-    ImGui::PopTextWrapPos();
+    write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, text,
+                  ImGui::GetCursorPosX() + area.size.x - (has_bar ? kBarWidth + kMapGap : 0.0F));
     frame.mark("side_by_side.shared", last_item_rect());
   }
 

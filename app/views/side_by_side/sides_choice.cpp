@@ -6,6 +6,7 @@
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -46,8 +47,7 @@ void step_other(Frame& frame, const HeadRef& other, int step) {
 
 bool draw_control(Frame& frame, const char* label, const char* name, const char* explanation) {
   continue_line(button_width(label), kBetween);
-  const bool was_clicked = draw_button(frame, name, label, explanation);
-  return was_clicked;
+  return draw_button(frame, name, label, explanation);
 }
 
 /// Which head is on the right: the one before, the next one, the left one's place.
@@ -102,6 +102,32 @@ void choose_sides(Frame& frame, const HeadRef& other) {
     }
   }
   choose_kind(frame, "side_by_side.kind");
+}
+
+std::optional<SharedWeight> shared_weight(const attention::Tile& left, const attention::Tile& right,
+                                          attention::KeyRange queries) {
+  const std::uint32_t rows = std::min(left.request.tile_rows(), queries.end), columns = left.request.tile_columns();
+  SharedWeight shared;
+  std::uint32_t counted = 0;
+  for (std::uint32_t row = queries.begin; row < rows; ++row) {
+    double both = 0.0, sum_left = 0.0, sum_right = 0.0;
+    for (std::uint32_t column = 0; column < columns; ++column) {
+      const double a = left.at(row, column), b = right.at(row, column);
+      both += std::min(a, b);
+      sum_left += a;
+      sum_right += b;
+    }
+    if (!std::isfinite(sum_left + sum_right) || sum_left + sum_right == 0.0) continue;
+    ++counted;
+    shared.mean += both;
+    if (counted == 1 || both < shared.least) {
+      shared.least = both;
+      shared.least_at = row;
+    }
+  }
+  if (counted == 0) return std::nullopt;
+  shared.mean /= counted;
+  return shared;
 }
 
 }  // namespace headlight::app

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "app/frame.h"
+#include "attention/mask.h"
+#include "attention/stage.h"
 
 namespace headlight::app {
 
@@ -12,5 +14,16 @@ HeadRef other_head(Frame& frame);
 /// A line of controls: what is on the right, and with another head the steps to its neighbours and the exchange of both
 /// sides. `other`: on the right now.
 void choose_sides(Frame& frame, const HeadRef& other);
+
+/// How much two maps of equal shape have in common.
+struct SharedWeight {
+  double mean = 0.0;           ///< over the queries: Σ over keys of the smaller of both weights, 1 where rows are equal
+  double least = 1.0;          ///< the least of a row …
+  std::uint32_t least_at = 0;  ///< … and its query
+};
+/// Of the rows of `queries` that have weights in both maps, or in one of them (which share nothing); nullopt where no row
+/// has.
+std::optional<SharedWeight> shared_weight(const attention::Tile& left, const attention::Tile& right,
+                                          attention::KeyRange queries);
 
 }  // namespace headlight::app

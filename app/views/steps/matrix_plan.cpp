@@ -9,32 +9,31 @@ namespace headlight::app {
 namespace {
 
 using attention::Stage;
-using Other = StepMatrix::Other;
 
-/// Texts of the matrices that are no stage, in the order of StepMatrix::Other.
+/// Texts and roles of the matrices that are no stage, in the order of StepMatrix::Other.
 struct Names {
-  const char* title;
-  const char* symbol;
-  const char* name;
-  const char* space;
+  const char *title, *symbol, *name, *space;
+  const char *rows, *columns;  ///< what they are; "": rows are tokens
+  Role role;
 };
 constexpr Names kNames[] = {
-    {.title = "memory", .symbol = "E", .name = "memory", .space = "ℝ^{n_k×d_{model}}"},
-    {.title = "token vectors", .symbol = "T", .name = "token_vectors", .space = "ℝ^{n×d_{model}}"},
-    {.title = "positions", .symbol = "P", .name = "positions", .space = "ℝ^{n×d_{model}}"},
-    {.title = "token types", .symbol = "S", .name = "token_types", .space = "ℝ^{n×d_{model}}"},
-    {.title = "sum", .symbol = "T + P", .name = "embedding_sum", .space = "ℝ^{n×d_{model}}"},
-    {.title = "of all heads", .symbol = "Q", .name = "all_q", .space = "ℝ^{n×h·d_k}"},
-    {.title = "of all heads", .symbol = "K", .name = "all_k", .space = "ℝ^{n×h_{kv}·d_k}"},
-    {.title = "of all heads", .symbol = "V", .name = "all_v", .space = "ℝ^{n×h_{kv}·d_v}"},
-    {.title = "of all heads", .symbol = "H", .name = "all_heads", .space = "ℝ^{n×h·d_v}"},
-    {.title = "query weights", .symbol = "W_Q", .name = "w_q", .space = "ℝ^{d_{model}×d_k}"},
-    {.title = "key weights", .symbol = "W_K", .name = "w_k", .space = "ℝ^{d_{model}×d_k}"},
-    {.title = "value weights", .symbol = "W_V", .name = "w_v", .space = "ℝ^{d_{model}×d_v}"},
-    {.title = "output weights", .symbol = "W_O", .name = "w_o", .space = "ℝ^{h·d_v×d_{model}}"},
-    {.title = "gate weights", .symbol = "W_G", .name = "w_gate", .space = "ℝ^{d_{model}×d_{ff}}"},
-    {.title = "feed-forward weights", .symbol = "W_1", .name = "w_1", .space = "ℝ^{d_{model}×d_{ff}}"},
-    {.title = "feed-forward weights", .symbol = "W_2", .name = "w_2", .space = "ℝ^{d_{ff}×d_{model}}"}};
+    {"memory", "E", "memory", "ℝ^{n_k×d_{model}}", "", "d_{model}", Role::Input},
+    {"token vectors", "T", "token_vectors", "ℝ^{n×d_{model}}", "", "d_{model}", Role::Input},
+    {"positions", "P", "positions", "ℝ^{n×d_{model}}", "", "d_{model}", Role::Input},
+    {"token types", "S", "token_types", "ℝ^{n×d_{model}}", "", "d_{model}", Role::Input},
+    {"sum", "T + P", "embedding_sum", "ℝ^{n×d_{model}}", "", "d_{model}", Role::Input},
+    {"of all heads", "Q", "all_q", "ℝ^{n×h·d_k}", "", "h·d_k", Role::Query},
+    {"of all heads", "K", "all_k", "ℝ^{n×h_{kv}·d_k}", "", "h·d_k", Role::Key},
+    {"of all heads", "V", "all_v", "ℝ^{n×h_{kv}·d_v}", "", "h·d_v", Role::Value},
+    {"of all heads", "H", "all_heads", "ℝ^{n×h·d_v}", "", "h·d_v", Role::Output},
+    {"query weights", "W_Q", "w_q", "ℝ^{d_{model}×d_k}", "d_{model}", "d_k", Role::Query},
+    {"key weights", "W_K", "w_k", "ℝ^{d_{model}×d_k}", "d_{model}", "d_k", Role::Key},
+    {"value weights", "W_V", "w_v", "ℝ^{d_{model}×d_v}", "d_{model}", "d_v", Role::Value},
+    {"output weights", "W_O", "w_o", "ℝ^{h·d_v×d_{model}}", "h·d_v", "d_{model}", Role::Output},
+    {"gate weights", "W_G", "w_gate", "ℝ^{d_{model}×d_{ff}}", "d_{model}", "d_{ff}", Role::Output},
+    {"feed-forward weights", "W_1", "w_1", "ℝ^{d_{model}×d_{ff}}", "d_{model}", "d_{ff}", Role::Output},
+    {"feed-forward weights", "W_2", "w_2", "ℝ^{d_{ff}×d_{model}}", "d_{ff}", "d_{model}", Role::Output},
+};
 
 const Names& names_of(StepMatrix matrix) { return kNames[static_cast<std::size_t>(matrix.other())]; }
 
@@ -86,14 +85,7 @@ std::string step_name(StepMatrix matrix) {
 }
 
 shell::Color step_color(StepMatrix matrix, const shell::Theme& theme) {
-  if (matrix.is_stage()) return role_color(quantity(matrix.stage()).role, theme);
-  if (matrix == Other::QueryWeight) return theme.query;
-  if (matrix == Other::KeyWeight) return theme.key;
-  if (matrix == Other::ValueWeight) return theme.value;
-  if (matrix == Other::AllQueries) return theme.query;
-  if (matrix == Other::AllKeys) return theme.key;
-  if (matrix == Other::AllValues) return theme.value;
-  return matrix.is_weight() || matrix == Other::AllHeads ? theme.output : theme.text;
+  return role_color(matrix.is_stage() ? quantity(matrix.stage()).role : names_of(matrix).role, theme);
 }
 
 std::string step_space(StepMatrix matrix, const BlockGeometry& geometry) {
@@ -103,21 +95,14 @@ std::string step_space(StepMatrix matrix, const BlockGeometry& geometry) {
 }
 
 const char* step_rows(StepMatrix matrix, const BlockGeometry& geometry) {
-  if (matrix == Other::OutputWeight) return "h·d_v";
-  if (matrix == Other::FfnWeight) return "d_{ff}";
-  if (matrix.is_weight()) return "d_{model}";
+  if (matrix.is_weight()) return names_of(matrix).rows;
   if (matrix.has_key_rows()) return geometry.is_self ? "token" : "key";
   return matrix.is_map() || !geometry.is_self ? "query" : "token";
 }
 
 const char* step_columns(StepMatrix matrix) {
   if (matrix.is_map()) return "key";
-  if (matrix.is_stage()) return quantity(matrix.stage()).width.c_str();
-  if (matrix == Other::AllQueries || matrix == Other::AllKeys) return "h·d_k";
-  if (matrix == Other::AllValues || matrix == Other::AllHeads) return "h·d_v";
-  if (matrix == Other::QueryWeight || matrix == Other::KeyWeight) return "d_k";
-  if (matrix == Other::GateWeight || matrix == Other::HiddenWeight) return "d_{ff}";
-  return matrix == Other::ValueWeight ? "d_v" : "d_{model}";
+  return matrix.is_stage() ? quantity(matrix.stage()).width.c_str() : names_of(matrix).columns;
 }
 
 }  // namespace headlight::app

@@ -1,10 +1,12 @@
 #include "app/views/steps/matrix_view.h"
 
+#include "app/shell/click_area.h"
 #include "app/views/steps/matrix_plan.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 #include "view/head_palette.h"
 
@@ -48,8 +50,7 @@ void draw_axes_names(const Frame& frame, const MatrixView& view, glm::vec2 at) {
   const shell::Color row_color = view.plan.stage.is_weight()      ? theme.text_dim
                                  : view.plan.stage.has_key_rows() ? theme.key
                                                                   : theme.query;
-  draw_math(fonts, fonts.small, at, row_color, rows);
-  const float width = measure_math(fonts, fonts.small, rows).x;
+  const float width = draw_math(fonts, fonts.small, at, row_color, rows);
   draw_math(fonts, fonts.small, {at.x + width + 12.0F, at.y}, view.plan.stage.is_map() ? theme.key : theme.text_dim,
             view.column_axis + " →");
 }
@@ -61,8 +62,7 @@ void draw_caption(const Frame& frame, const MatrixView& view) {
   float y = view.origin.y;
   const shell::Color role = step_color(view.plan.stage, theme);
   const char* symbol = step_symbol(view.plan.stage);
-  draw_math(fonts, fonts.strong, {x, y}, role, symbol);
-  const float symbol_width = measure_math(fonts, fonts.strong, symbol).x;
+  const float symbol_width = draw_math(fonts, fonts.strong, {x, y}, role, symbol);
   if (view.title != symbol) {
     put_text(fonts.body, {x + symbol_width + 7.0F, y}, theme.text, view.title);
   }
@@ -125,9 +125,8 @@ void outline(const Frame& frame, const MatrixView& view, const MatrixPart& part,
   if (top >= bottom || left >= right) return;
   const glm::vec2 low = view.cells().origin + glm::vec2(left - plan.first_column, top - plan.first_row) * plan.cell;
   const glm::vec2 high = low + glm::vec2(right - left, bottom - top) * plan.cell;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRect(low - 1.0F, high + 1.0F, frame.ui.theme().background, 2.0F, 0, thickness + 2.5F);
-  list->AddRect(low - 1.0F, high + 1.0F, color, 2.0F, 0, thickness);
+  outline_rect(low - 1.0F, high + 1.0F, frame.ui.theme().background, 2.0F, thickness + 2.5F);
+  outline_rect(low - 1.0F, high + 1.0F, color, 2.0F, thickness);
 }
 
 void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& marks) {
@@ -155,8 +154,7 @@ void draw_heads(const Frame& frame, const MatrixView& view) {
     const float left = cells.origin.x + static_cast<float>(at - plan.first_column) * plan.cell.x;
     const float right = cells.origin.x + static_cast<float>(next - plan.first_column) * plan.cell.x;
     const shell::Color color = shell::mark_on(theme.background, view::pack(view::head_color(head)), theme.text);
-    ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(left + 0.5F, cells.origin.y - 4.0F),
-                                              ImVec2(right - 0.5F, cells.origin.y - 1.0F), color);
+    fill_rect({left + 0.5F, cells.origin.y - 4.0F}, {right - 0.5F, cells.origin.y - 1.0F}, color);
     at = next;
   }
 }
@@ -167,10 +165,10 @@ struct Cells {
   std::uint32_t place = kMatrixPlace;
 };
 
-Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
+Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const HeadSubject& subject) {
   if (view.plan.stage.is_stage()) return {.shown_tile = find_tile(frame, view.query(frame))};
   constexpr std::uint32_t kOtherPlaces = 0x5700;  // their requests only name sizes
-  const StepValues::Known* known = values.find(frame, view.plan.stage, layer, view.window());
+  const StepValues::Known* known = values.find(frame, view.plan.stage, subject, view.window());
   const std::uint32_t place = kOtherPlaces + static_cast<std::uint32_t>(*step_symbol(view.plan.stage)) +
                               static_cast<std::uint32_t>(step_name(view.plan.stage).back()) * 128U +
                               view.plan.first_column * 0x10000U;
@@ -182,13 +180,12 @@ Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const
           .place = place};
 }
 
-void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const StepLayer& layer) {
+void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const HeadSubject& subject) {
   const shell::Theme& theme = frame.ui.theme();
   const view::Rect cells = view.cells();
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const auto [shown_tile, place] = find_cells(frame, view, values, layer);
+  const auto [shown_tile, place] = find_cells(frame, view, values, subject);
   if (!shown_tile.tile) {
-    list->AddRectFilled(cells.origin, cells.end(), theme.missing);
+    fill_rect(cells, theme.missing);
     return;
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
@@ -200,9 +197,9 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   } else {
     set_difference_colors(image, shown_tile.facts->range, 1e-6F);
   }
-  frame.ui.heatmaps().draw(list, image);
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   // Colours near the ground's would vanish into it.
-  list->AddRect(cells.origin - 1.0F, cells.end() + 1.0F, theme.border);
+  outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, theme.border);
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *shown_tile.tile);
   draw_weight_marks(frame, image, *shown_tile.tile);
   const float bar_width = std::clamp(cells.size.x, kLeastBar, 150.0F);
@@ -224,16 +221,15 @@ std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& na
   view::Rect grip = track;
   grip.origin[axis] += length * static_cast<float>(first) / all;
   grip.size[axis] = std::max(length * static_cast<float>(shown) / all, 8.0F);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(track.origin, track.end(), theme.field, 2.5F);
+  fill_rect(track, theme.field, 2.5F);
   const shell::Color color = is_held || ImGui::IsItemHovered() ? theme.accent : theme.text_dim;
-  list->AddRectFilled(grip.origin, grip.end(), color, 2.5F);
+  fill_rect(grip, color, 2.5F);
   if (const int steps = frame.ui.keyboard().steps_of_last(false); steps != 0 && count > shown) {
     const std::int64_t wanted = std::int64_t{first} + steps * std::int64_t{std::max(shown / 4, 1U)};
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(wanted, 0, count - shown));
   }
   if (!is_held) return std::nullopt;
-  const float at = (pointer_position() - track.origin)[axis] / std::max(length, 1.0F);
+  const float at = (to_glm(ImGui::GetIO().MousePos) - track.origin)[axis] / std::max(length, 1.0F);
   const float middle = at * all - static_cast<float>(shown) * 0.5F;
   return static_cast<std::uint32_t>(std::clamp(std::round(middle), 0.0F, static_cast<float>(count - shown)));
 }
@@ -288,7 +284,7 @@ std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, glm::vec2 
 }
 
 void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values,
-                 const StepLayer& layer) {
+                 const HeadSubject& subject) {
   const view::Rect cells = view.cells();
   frame.mark(fmt::format("steps.{}", step_name(view.plan.stage)), cells);
   // The tile is requested in any case; what is scrolled out of the view is not drawn.
@@ -298,7 +294,7 @@ void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks,
     return;
   }
   draw_caption(frame, view);
-  draw_cells(frame, view, values, layer);
+  draw_cells(frame, view, values, subject);
   draw_row_labels(frame, view);
   draw_column_labels(frame, view);
   draw_heads(frame, view);

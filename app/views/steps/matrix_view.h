@@ -2,6 +2,7 @@
 
 #include "app/cells/cell_sources.h"
 #include "app/cells/step_values.h"
+#include "app/frame.h"
 #include "app/views/steps/matrix_plan.h"
 
 namespace headlight::app {
@@ -14,7 +15,6 @@ struct MatrixScroll {
 /// One matrix of the steps with its name, formula, shape, axes, row and column numbers, cells and colour bar.
 struct MatrixView {
   MatrixPlan plan;
-  model::BlockRef block;
   std::string title;                                     ///< "queries"
   std::string formula;                                   ///< "Q = X W_Q + b_Q", as math_text sets it
   std::string shape;                                     ///< "ℝ^{n×d_k} = 8 × 3"
@@ -46,7 +46,8 @@ glm::vec2 measure_matrix(const Frame& frame, const MatrixView& view);
 std::optional<attention::Cell> matrix_cell_at(const MatrixView& view, glm::vec2 point);
 
 /// `values` and `layer`: of matrices that are no stage.
-void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values, const StepLayer& layer);
+void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks, StepValues& values,
+                 const HeadSubject& subject);
 
 /// The scroll bars of a matrix that isn't shown as a whole; moving one changes `scroll`, and so does the wheel over the
 /// cells (with Shift the columns) where `takes_wheel`. Returns whether the wheel is the matrix's now and not the page's.

@@ -44,7 +44,7 @@ struct SectionPlan {
 /// The stage that the embedding's parts add up to; nullopt where the steps don't begin with them.
 std::optional<StepMatrix> embedded_stage(const HeadSubject& subject) {
   if (!subject.embedding || !subject.layer) return std::nullopt;
-  if (!size_of(StepMatrix::Other::TokenVectors, subject.step_layer())) return std::nullopt;
+  if (!size_of(StepMatrix::Other::TokenVectors, subject)) return std::nullopt;
   return subject.layer->norms.before ? Stage::Residual : Stage::X;
 }
 
@@ -138,7 +138,7 @@ PlanLimits limits_of(const Frame& frame, const HeadSubject& subject, StepMatrix 
 }
 
 std::optional<MatrixSize> matrix_size(const HeadSubject& subject, StepMatrix matrix) {
-  if (!matrix.is_stage()) return size_of(matrix, subject.step_layer());
+  if (!matrix.is_stage()) return size_of(matrix, subject);
   const auto extent = subject.geometry.shape.extent(matrix.stage());
   if (!extent) return std::nullopt;
   return MatrixSize{.rows = extent->rows, .columns = extent->columns};
@@ -188,7 +188,6 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
   const model::BlockKind kind = subject.block.kind;
   MatrixView view;
   view.plan = plan_matrix(matrix, size.rows, size.columns, limits_of(frame, subject, matrix, room));
-  view.block = subject.block;
   // Scaled and masked are already said by the symbols.
   view.title = step_title(matrix == Stage::Scaled || matrix == Stage::Masked ? StepMatrix(Stage::Scores) : matrix);
   view.formula = formula_of(frame, subject, matrix);
@@ -205,8 +204,7 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
   if (frame.result.input) {
     const model::TokenBatch& tokens =
         matrix.has_key_rows() ? frame.result.input->keys(kind) : frame.result.input->queries(kind);
-    const std::uint32_t batch = frame.state.selection.batch;
-    if (batch < tokens.texts.size()) view.row_tokens = &tokens.texts[batch];
+    view.row_tokens = line_texts(tokens, frame.state.selection.batch);
   }
   // Tokens where a row of matrices begins, and where the rows are another sequence than before.
   const bool begins_sequence = is_first || matrix == StepMatrix::Other::Memory ||

@@ -3,11 +3,13 @@
 #include <tuple>
 
 #include "app/cells/arithmetic.h"
+#include "app/cells/stage_text.h"
 #include "app/views/steps/matrix_plan.h"
 #include "app/views/steps/steps_flow.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
+#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/panels_figure.h"
 
@@ -37,6 +39,7 @@ void follow_selection(const Frame& frame, StepsMemory& memory) {
   if (memory.selection != frame.state.selection) {
     memory.held.reset();
     memory.scrolls.clear();
+    memory.typed.close();
   }
   if (memory.pinned != frame.state.view.pinned) memory.scrolls.clear();
   memory.selection = frame.state.selection;
@@ -55,19 +58,20 @@ bool has_cell(const StepFlow& flow, const StepCell& cell) {
 /// The cell under the pointer, else the held one, else the pinned cell's weight.
 std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, StepsMemory& memory) {
   frame.transient.hovered.reset();
-  if (ImGui::IsWindowHovered()) {
-    const glm::vec2 mouse = pointer_position();
+  memory.pointed.reset();
+  if (ImGui::IsWindowHovered() && !memory.typed.covers(pointer_position())) {
     for (const StepSection& section : flow.sections) {
       for (const StepBox& box : section.boxes) {
-        const auto cell = matrix_cell_at(box.view, mouse);
+        const auto cell = matrix_cell_at(box.view, to_glm(ImGui::GetIO().MousePos));
         if (!cell) continue;
         const StepMatrix matrix = box.view.plan.stage;
         if (matrix.is_stage()) {
           frame.transient.hovered = cell;
           frame.transient.hovered_stage = matrix.stage();
         }
-        hold_on_click(frame, memory, {.matrix = matrix, .cell = *cell});
-        return StepCell{.matrix = matrix, .cell = *cell};
+        memory.pointed = {.matrix = matrix, .cell = *cell};
+        hold_on_click(frame, memory, *memory.pointed);
+        return memory.pointed;
       }
     }
   }
@@ -86,7 +90,7 @@ void draw_arrow(const Frame& frame, const StepBox& box) {
   const float y = std::round(cells.origin.y + std::min(cells.size.y * 0.5F, 96.0F)) + 0.5F;
   const float left = box.arrow_x + 2.0F;
   const float right = box.arrow_x + kArrowWidth - 6.0F;
-  list->AddLine(ImVec2(left, y), ImVec2(right - 5.0F, y), theme.text_dim, 1.5F);
+  draw_line({left, y}, {right - 5.0F, y}, theme.text_dim, 1.5F);
   list->AddTriangleFilled(ImVec2(right - 7.0F, y - 4.5F), ImVec2(right - 7.0F, y + 4.5F), ImVec2(right, y), theme.text_dim);
   const glm::vec2 size = measure_math(fonts, fonts.small, box.operation);
   draw_math(fonts, fonts.small, {std::round((left + right - size.x) * 0.5F), y - size.y - 9.0F}, theme.text, box.operation);
@@ -95,11 +99,10 @@ void draw_arrow(const Frame& frame, const StepBox& box) {
 void draw_section_title(const Frame& frame, std::size_t number, const StepSection& section, float x) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().strong;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const std::string text = fmt::format("{}", number);
   const float width = text_width(font, text);
   const ImVec2 center(x + 10.0F, section.y + 12.0F);
-  list->AddCircleFilled(center, 10.0F, theme.field, 32);
+  ImGui::GetWindowDrawList()->AddCircleFilled(center, 10.0F, theme.field, 32);
   put_text(font, {std::round(center.x - width * 0.5F), section.y + 4.0F}, theme.text_dim, text);
   put_text(font, {x + 28.0F, section.y + 4.0F}, theme.text, section.title);
 }
@@ -112,8 +115,8 @@ std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeom
   }
   const Selection& selection = frame.state.selection;
   const auto name = [&](const model::TokenBatch& tokens, const char* role, std::uint32_t index) {
-    const bool is_known = selection.batch < tokens.texts.size() && index < tokens.texts[selection.batch].size();
-    return fmt::format("{} {}{}", role, index, is_known ? fmt::format(" “{}”", tokens.texts[selection.batch][index]) : "");
+    const std::string* text = token_text(tokens, selection.batch, index);
+    return fmt::format("{} {}{}", role, index, text != nullptr ? fmt::format(" “{}”", *text) : "");
   };
   const model::TokenBatch& queries = frame.result.input->queries(selection.block.kind);
   const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
@@ -138,7 +141,7 @@ Arithmetic explain_given(Frame& frame, const HeadSubject& subject, const StepCel
   if (is_memory) {
     const std::span<const float> row = memory_row(frame, where.cell.query);
     if (where.cell.key < row.size()) arithmetic.result = row[where.cell.key];
-  } else if (const StepValues::Known* known = memory.cell.find(frame, where.matrix, subject.step_layer(), window)) {
+  } else if (const StepValues::Known* known = memory.cell.find(frame, where.matrix, subject, window)) {
     arithmetic.result = known->tile.values.front();
   }
   return arithmetic;
@@ -195,14 +198,14 @@ std::vector<std::string> axis_names(const std::vector<std::string>* tokens, std:
 }
 
 /// W_Q, W_K or W_V for the figure, beside what it makes.
-void keep_weight(Frame& frame, const MatrixView& view, const StepLayer& layer, StepsMemory& memory) {
+void keep_weight(Frame& frame, const MatrixView& view, const HeadSubject& subject, StepsMemory& memory) {
   constexpr std::tuple<StepMatrix, Stage, const char*> kWeights[] = {{StepMatrix::Other::QueryWeight, Stage::Q, "W_Q"},
                                                                      {StepMatrix::Other::KeyWeight, Stage::K, "W_K"},
                                                                      {StepMatrix::Other::ValueWeight, Stage::V, "W_V"}};
   const MatrixPlan& plan = view.plan;
   for (const auto& [matrix, made, name] : kWeights) {
     const StepValues::Known* known =
-        matrix == plan.stage ? memory.values.find(frame, plan.stage, layer, view.window()) : nullptr;
+        matrix == plan.stage ? memory.values.find(frame, plan.stage, subject, view.window()) : nullptr;
     if (known == nullptr) continue;
     StepPanel panel{.stage = made,
                     .of = made,
@@ -227,7 +230,6 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
   const attention::Stage stage = view.plan.stage.stage();
   const Selection& selection = frame.state.selection;
   const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
-  const bool has_keys = attention::is_map(stage) && selection.batch < keys.texts.size();
   const MatrixPlan& plan = view.plan;
   StepPanel panel{.stage = stage,
                   .of = query.quantity,
@@ -236,9 +238,9 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
                   .part = drawn_part(plan)};
   panel.rows = {.title = attention::is_map(stage) ? "query" : "token",
                 .tokens = axis_names(view.row_tokens, plan.first_row, plan.shown_rows)};
-  panel.columns = {
-      .title = attention::is_map(stage) ? "key" : "feature",
-      .tokens = axis_names(has_keys ? &keys.texts[selection.batch] : nullptr, plan.first_column, plan.shown_columns)};
+  panel.columns = {.title = attention::is_map(stage) ? "key" : "feature",
+                   .tokens = axis_names(attention::is_map(stage) ? line_texts(keys, selection.batch) : nullptr,
+                                        plan.first_column, plan.shown_columns)};
   if (const auto map = view::parse_color_map(frame.state.view.color_map)) panel.style.color_map = *map;
   panel.style.scale = view::ScaleKind::Maximum;
   if (quantity(panel.of).colors == ColorKind::Diverging) panel.style = exporting::diverging(panel.style);
@@ -248,12 +250,50 @@ void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory)
 /// The matrix that a lesson points at is outlined, and its section scrolled to when the card is opened.
 void draw_aim(const Frame& frame, const StepSection& section, const StepBox& box) {
   const view::Rect cells = box.view.cells();
-  ImGui::GetWindowDrawList()->AddRect(cells.origin - 4.0F, cells.end() + 4.0F, frame.ui.theme().accent, 3.0F, 0, 2.0F);
+  outline_rect(cells.origin - 4.0F, cells.end() + 4.0F, frame.ui.theme().accent, 3.0F, 2.0F);
   if (!frame.transient.aim.scrolls) return;
   const bool fits = cells.end().y - section.y < ImGui::GetWindowHeight() - 40.0F;
   ImGui::SetScrollFromPosY((fits ? section.y : box.view.origin.y) - 6.0F - ImGui::GetWindowPos().y, 0.0F);
   const float right = cells.end().x + 8.0F - ImGui::GetWindowPos().x;
   if (right > ImGui::GetWindowWidth()) ImGui::SetScrollFromPosX(right, 1.0F);
+}
+
+/// A cell of a matrix of all heads as one of its head's, which the subject is then of; any other cell as it is.
+StepCell in_its_head(HeadSubject& subject, const StepCell& cell) {
+  const inference::BlockShape& shape = subject.geometry.shape;
+  const JoinedHeads joined = joined_heads(cell.matrix, shape);
+  if (joined.heads == 0) return cell;
+  subject.geometry.head = cell.cell.key / joined.width * (shape.heads / joined.heads);
+  return {.matrix = joined.stage, .cell = {.query = cell.cell.query, .key = cell.cell.key % joined.width}};
+}
+
+/// Where a cell is drawn; nullopt where it isn't.
+std::optional<view::Rect> rect_of(const StepFlow& flow, const StepCell& cell) {
+  for (const StepSection& section : flow.sections) {
+    for (const auto& [view, operation, arrow_x, is_part] : section.boxes) {
+      const MatrixPlan& plan = view.plan;
+      if (plan.stage != cell.matrix || !plan.shows(cell.cell.query, cell.cell.key)) continue;
+      const glm::vec2 place(cell.cell.key - plan.first_column, cell.cell.query - plan.first_row);
+      return view::Rect{.origin = view.cells().origin + place * plan.cell, .size = plan.cell};
+    }
+  }
+  return std::nullopt;
+}
+
+/// The field in which a number is typed, or the tooltip that says that it can be.
+void draw_typed_cell(Frame& frame, HeadSubject subject, const StepFlow& flow, StepsMemory& memory) {
+  if (memory.typed.where()) {
+    const std::optional<view::Rect> rect = rect_of(flow, *memory.typed.where());
+    if (rect) return memory.typed.draw(frame, *rect);
+    memory.typed.close();  // scrolled away, or of another network
+  }
+  const std::optional<view::Rect> rect = memory.pointed ? rect_of(flow, *memory.pointed) : std::nullopt;
+  if (!rect) return;
+  const StepCell cell = in_its_head(subject, *memory.pointed);
+  if (name_to_type(frame, subject, cell).empty()) return;
+  ImGui::SetCursorScreenPos(to_imgui(rect->origin));
+  ImGui::Dummy(to_imgui(rect->size));
+  explain_last_item(frame, "A double click opens a field for another number.");
 }
 
 std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, StepsMemory& memory, float strip_height) {
@@ -279,8 +319,8 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
     for (const StepBox& box : flow.sections[i].boxes) {
       MatrixMarks marks{.hovered = std::nullopt, .sources = sources, .slices = slices};
       if (cell && cell->matrix == box.view.plan.stage) marks.hovered = cell->cell;
-      draw_matrix(frame, box.view, marks, memory.values, subject.step_layer());
-      keep_weight(frame, box.view, subject.step_layer(), memory);
+      draw_matrix(frame, box.view, marks, memory.values, subject);
+      keep_weight(frame, box.view, subject, memory);
       keep_drawn(frame, box.view, memory);
       draw_arrow(frame, box);
       if (box.is_part) continue;
@@ -293,6 +333,7 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
       if (scroll.row || scroll.column) memory.scrolls[box.view.plan.stage] = scroll;
     }
   }
+  draw_typed_cell(frame, subject, flow, memory);
   ImGui::SetCursorScreenPos(origin);
   ImGui::Dummy(ImVec2(1.0F, flow.height - origin.y));
   ImGui::EndChild();
@@ -308,15 +349,6 @@ std::string_view origin_of(StepMatrix matrix) {
   return kWeights.at(static_cast<std::size_t>(matrix.other()) - static_cast<std::size_t>(StepMatrix::Other::QueryWeight));
 }
 
-/// A cell of a matrix of all heads as one of its head's, which the subject is then of; any other cell as it is.
-StepCell in_its_head(HeadSubject& subject, const StepCell& cell) {
-  const inference::BlockShape& shape = subject.geometry.shape;
-  const JoinedHeads joined = joined_heads(cell.matrix, shape);
-  if (joined.heads == 0) return cell;
-  subject.geometry.head = cell.cell.key / joined.width * (shape.heads / joined.heads);
-  return {.matrix = joined.stage, .cell = {.query = cell.cell.query, .key = cell.cell.key % joined.width}};
-}
-
 }  // namespace
 
 void draw_steps_panel(Frame& frame, StepsMemory& memory) {
@@ -330,8 +362,7 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   if (can_join) {
     ImGui::SameLine(0.0F, 16.0F);
     const std::vector<std::string> labels = {fmt::format("head {}", subject.geometry.head), "all heads"};
-    std::size_t chosen = subject.has_all_heads ? 1 : 0;
-    if (draw_segmented(frame, "steps.heads", labels, chosen)) frame.state.view.steps_all_heads = chosen == 1;
+    choose_segment(frame, "steps.heads", labels, frame.state.view.steps_all_heads);
   }
   const float strip =
       memory.shows_all_terms ? std::max(ImGui::GetContentRegionAvail().y * 0.42F, kStripHeight) : kStripHeight;
@@ -342,6 +373,10 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   }
   const StepCell of_head = in_its_head(subject, *cell);
   const Arithmetic arithmetic = explain(frame, subject, of_head, memory);
+  if (memory.pointed && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
+    if (std::string name = name_to_type(frame, subject, of_head); !name.empty())
+      memory.typed.open(std::move(name), *memory.pointed, arithmetic.result);
+  }
   NumberRef number = number_of(frame, origin_of(of_head.matrix), of_head.cell, arithmetic.result);
   number.head = subject.geometry.head;
   frame.transient.pointed_number = number;

@@ -5,6 +5,7 @@
 #include "app/shell/shaped_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "export/lines_figure.h"
 #include "view/color_map.h"
@@ -67,7 +68,6 @@ class BlockPainter {
     if (block_.image) draw_image();
     std::optional<std::uint32_t> hovered;
     const bool is_pointed_at = ImGui::IsWindowHovered();
-    const glm::vec2 pointer = pointer_position();
     for (std::uint32_t token = part.begin; token < part.end; ++token) {
       const view::Rect rect = rect_of(token);
       if (is_patch(token)) {
@@ -75,11 +75,11 @@ class BlockPainter {
       } else {
         draw_token(token, rect);
       }
-      if (is_pointed_at && rect.contains(pointer)) hovered = token;
+      if (is_pointed_at && rect.contains(to_glm(ImGui::GetIO().MousePos))) hovered = token;
     }
     if (has_weights() && !block_.image && part.end > part.begin) draw_numbers(part);
     if (hovered && block_.image) draw_patch_tooltip(*hovered);
-    if (hovered && block_.tokens[*hovered].is_piece && *hovered < block_.labels.size()) {
+    if (hovered && !block_.tokens[*hovered].part.empty() && *hovered < block_.labels.size()) {
       const Tooltip tooltip(frame_, rect_of(*hovered));
       ImGui::TextUnformatted(fmt::format("token {}: {}", *hovered, block_.labels[*hovered]).c_str());
     }
@@ -119,8 +119,8 @@ class BlockPainter {
 
   /// A line of the colour on a darker one: visible on any image.
   void outline(const view::Rect& rect, shell::Color color) const {
-    list_->AddRect(rect.origin, rect.end(), shell::with_alpha(theme_.background, 220), 0.0F, 0, 4.0F);
-    list_->AddRect(rect.origin, rect.end(), color, 0.0F, 0, 2.0F);
+    outline_rect(rect, shell::with_alpha(theme_.background, 220), 0.0F, 4.0F);
+    outline_rect(rect, color, 0.0F, 2.0F);
   }
 
   void draw_patch_shade(std::uint32_t token, const view::Rect& rect) const {
@@ -130,8 +130,7 @@ class BlockPainter {
       const shell::Color color = marks_.shades->is_difference ? view::pack(exporting::sign_color(weight(token)))
                                  : is_query                   ? theme_.query
                                                               : theme_.key;
-      list_->AddRectFilled(rect.origin, rect.end(),
-                           shell::with_alpha(color, static_cast<std::uint32_t>(kDeepestOnImage * part)));
+      fill_rect(rect, shell::with_alpha(color, static_cast<std::uint32_t>(kDeepestOnImage * part)));
       draw_patch_number(token, rect);
     }
     if (marks_.chosen == token) outline(rect, is_query ? theme_.query : theme_.key);
@@ -172,8 +171,7 @@ class BlockPainter {
 
   void draw_token(std::uint32_t token, const view::Rect& rect) const {
     const RunningToken& shown = block_.tokens[token];
-    const ImVec2 low = rect.origin;
-    const ImVec2 high = rect.end();
+    const glm::vec2 low = rect.origin, high = rect.end();
     const bool is_query = marks_.side == MapSide::Query;
     shell::Color ground = theme_.background;
     if (has_weights() && marks_.shades->largest > 0.0F) {
@@ -182,11 +180,11 @@ class BlockPainter {
       const shell::Color role = is_query ? theme_.query : theme_.key;
       const shell::Color color = marks_.shades->is_difference ? view::pack(exporting::sign_color(weight(token))) : role;
       ground = shell::blended(shell::with_alpha(color, alpha), ground);
-      list_->AddRectFilled(low, high, ground, 3.0F);
+      fill_rect(rect, ground, 3.0F);
     }
-    if (marks_.chosen == token) list_->AddRect(low, high, is_query ? theme_.query : theme_.key, 3.0F, 0, 1.5F);
+    if (marks_.chosen == token) outline_rect(rect, is_query ? theme_.query : theme_.key, 3.0F, 1.5F);
     if (marks_.locked == token) {
-      list_->AddRect({low.x - 1.5F, low.y - 1.5F}, {high.x + 1.5F, high.y + 1.5F}, theme_.accent, 4.0F, 0, 1.5F);
+      outline_rect(low - 1.5F, high + 1.5F, theme_.accent, 4.0F, 1.5F);
     }
     ImFont* font = words_font(frame_, block_);
     const std::string text = fit_text(font, shown.place.text, rect.size.x - 2.0F * kTokenPadding + 1.0F);

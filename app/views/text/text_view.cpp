@@ -1,4 +1,4 @@
-#include "app/views/text/text_view.h"
+#include "app/views/open_views.h"
 
 #include "app/exports/shaded_text.h"
 #include "app/quantities/shown_map.h"
@@ -6,6 +6,7 @@
 #include "app/views/text/text_side.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
 
@@ -39,6 +40,7 @@ struct BlocksOf {
   bool operator==(const BlocksOf&) const = default;
 };
 
+/// The tokens as running text, shaded by what one of them attends to, or by what attends to it.
 class TextView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -53,8 +55,8 @@ class TextView final : public ViewPanel {
         .ui = &frame.ui, .is_cross = is_cross, .chosen = chosen, .shades = shades, .title = title(frame.state.selection)};
     frame.transient.hovered.reset();
     const std::optional<LockedToken> before = std::exchange(hovered_, std::nullopt);
-    begin_bare_region("text");
-    frame.mark("text.area", window_rect());
+    ImGui::BeginChild("text", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
+    frame.mark("text.area", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
     follow_locked(frame, chosen, is_cross);
     if (is_cross) {
       draw_caption(frame, "keys: the source", frame.ui.theme().key);
@@ -138,9 +140,7 @@ class TextView final : public ViewPanel {
   }
 
   void draw_header(Frame& frame, bool is_cross, LockedToken chosen, const TextShades& shades) {
-    const shell::FontSet& fonts = frame.ui.fonts();
-    const Selection& selection = frame.state.selection;
-    draw_view_title(frame, title(selection));
+    draw_view_title(frame, title(frame.state.selection));
     frame.mark("text.title", last_item_rect());
     choose_mean(frame);
     if (!is_cross) choose_side(frame);
@@ -156,7 +156,10 @@ class TextView final : public ViewPanel {
                                                  difference_caption(frame.state), largest)
                                    : fmt::format(": the strongest colour is a weight of {}.", largest);
     text += frame.state.view.locked ? " Esc releases it." : " Point at another token, or click to keep it.";
-    write_wrapped(fonts.small, frame.ui.theme().text_dim, text);
+    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    ImGui::PushTextWrapPos(0.0F);
+    ImGui::TextUnformatted(text.c_str());
+    ImGui::PopTextWrapPos();
     frame.mark("text.about", last_item_rect());
   }
 
@@ -188,8 +191,7 @@ class TextView final : public ViewPanel {
   static void choose_mean(Frame& frame) {
     const std::array<std::string, 3> labels = {"head", "layer's mean", "mean of all"};
     continue_line(segmented_width(frame, labels), kGap);
-    HeadMean& mean = frame.state.selection.mean;
-    choose_segment(frame, "text.mean", labels, mean);
+    choose_segment(frame, "text.mean", labels, frame.state.selection.mean);
   }
 
   static void choose_side(Frame& frame) {
@@ -204,7 +206,6 @@ class TextView final : public ViewPanel {
 
   void draw_block(Frame& frame, MapSide side, const TextBlock& block, const char* name, LockedToken chosen,
                   const TextShades& shades) {
-    const std::optional<LockedToken>& locked = frame.state.view.locked;
     const auto on_this_side = [&](const std::optional<LockedToken>& token) {
       return token && token->side == side ? std::optional(token->token) : std::nullopt;
     };
@@ -212,7 +213,7 @@ class TextView final : public ViewPanel {
                           .name = name,
                           .shades = chosen.side == side ? nullptr : &shades,
                           .chosen = on_this_side(chosen),
-                          .locked = on_this_side(locked),
+                          .locked = on_this_side(frame.state.view.locked),
                           .muted = &muted_};
     if (const auto hovered = draw_text_block(frame, block, marks)) point_at(frame, {side, *hovered});
   }
@@ -249,10 +250,7 @@ class TextView final : public ViewPanel {
     if (locked == std::exchange(locked_, locked) || !locked || is_cross) return;
     if (chosen.token >= queries_.lines.tokens.size()) return;
     const view::Rect& rect = queries_.lines.tokens[chosen.token];
-    const float bottom = rect.end().y + 8.0F - ImGui::GetWindowHeight();
-    const float top = rect.end().y - queries_.measures.line_height;
-    if (ImGui::GetScrollY() > top) ImGui::SetScrollY(top);
-    if (ImGui::GetScrollY() < bottom) ImGui::SetScrollY(bottom);
+    scroll_into_view(rect.end().y - queries_.measures.line_height, rect.end().y + 8.0F);
   }
 
   std::optional<BlocksOf> made_for_;

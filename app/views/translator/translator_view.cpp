@@ -2,7 +2,9 @@
 
 #include "app/widgets/controls.h"
 #include "app/widgets/prompt_box.h"
+#include "app/widgets/text.h"
 #include "app/widgets/token_side.h"
+#include "app/widgets/whole_words.h"
 
 namespace headlight::app {
 namespace {
@@ -16,7 +18,8 @@ bool draw_caption_button(Frame& frame, const char* name, const char* label, cons
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
-  const bool was_clicked = draw_small_button(frame, name, label, explanation);
+  const bool was_clicked = ImGui::SmallButton(label);
+  mark_last_item(frame, name, explanation);
   return was_clicked;
 }
 
@@ -80,10 +83,11 @@ void draw_target(Frame& frame, PromptPanelMemory& memory, bool has_error) {
   untouched.target_text.clear();
   untouched.target_ids.clear();
   const bool can_translate = translates_itself(untouched, *frame.result.model);
-  const std::optional<ChipTarget> in_text = can_translate && translates_itself(choice)
-                                                ? draw_translation(frame, memory, target, has_error)
-                                                : draw_own_target(frame, memory, target, can_translate);
+  const bool translates = can_translate && translates_itself(choice);
+  const std::optional<ChipTarget> in_text = translates ? draw_translation(frame, memory, target, has_error)
+                                                       : draw_own_target(frame, memory, target, can_translate);
   if (target) draw_prompt_chips(frame, "chips.target", *target, memory.target, memory.pointed_target, in_text);
+  draw_whole_words(frame, "text.target_words", translates ? memory.translation : choice.target_text, true);
 }
 
 /// Draws one column; returns its height.
@@ -111,10 +115,9 @@ float draw_translator_panel(Frame& frame, PromptPanelMemory& memory, const std::
   const float source = column("source", kEdge, half, height, [&] { draw_prompt_source(frame, memory, error); });
   const float target = column("target", right, half, height, [&] { draw_target(frame, memory, !error.empty()); });
   ImGui::PopStyleVar(2);
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const float middle = std::round(origin.x + kEdge + half + kGap * 0.5F);
-  list->AddLine({middle, origin.y + kTop}, {middle, origin.y + height - kTop}, frame.ui.theme().border);
-  list->AddLine({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, frame.ui.theme().border);
+  draw_line({middle, origin.y + kTop}, {middle, origin.y + height - kTop}, frame.ui.theme().border);
+  draw_line({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, frame.ui.theme().border);
   return kTop + std::max(source, target) + kTop;
 }
 

@@ -9,33 +9,78 @@
 #include <fmt/format.h>
 
 #include "app/analyses/head_knockouts.h"
+#include "app/analyses/head_order.h"
 #include "app/cells/provenance.h"
 #include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
-#include "app/views/what_if/knockout_list.h"
-#include "app/widgets/tile_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
-#include "app/widgets/head_map.h"
+#include "app/widgets/head_scores.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
 #include "app/widgets/thumbnail.h"
+#include "app/widgets/tile_numbers.h"
+#include "export/float_text.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr float kColumnGap = 28.0F;
-constexpr float kLeastColumns = 600.0F;  // narrower: the list is below the map
-constexpr float kMostMapShare = 0.55F;   // of the height, where the list is below
-
 void draw_small(Frame& frame, const std::string& text, shell::Color color) {
-  const Ink ink(frame.ui.fonts().small, color);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
+  frame.ui.ensure_glyphs(text);
+  write_wrapped(frame.ui.fonts().small, color, text);
+}
+
+/// The run's Δ-map, and where differences are shown the baseline's.
+struct ShownKnockouts {
+  const HeadKnockouts& now;
+  const HeadKnockouts* baseline = nullptr;
+};
+
+/// Percentage points of probabilities, nats of losses; empty: logits.
+std::string unit_of(KnockoutMeasure measure) {
+  return measure == KnockoutMeasure::Probability ? "points" : measure == KnockoutMeasure::Loss ? "nats" : "";
+}
+
+/// What knocking out each head of a kind changes; of a probability in percentage points.
+HeadNumbers changes_of(const HeadKnockouts& found, model::BlockKind kind, KnockoutMeasure measure,
+                       const BlockShapes& shapes) {
+  HeadNumbers changes;
+  for (const HeadRef& head : heads_of_kind(shapes, kind)) {
+    changes[head] = found.change(head, measure);
+    if (changes[head] && measure == KnockoutMeasure::Probability) *changes[head] *= 100.0;
+  }
+  return changes;
+}
+
+/// All numbers of the heads that are known as CSV with a header line: kind, layer, head, then logit and probability, or
+/// the loss, without the head and less the present ones; where there is a baseline, each change there as well.
+std::string knockout_csv(const ShownKnockouts& found, KnockoutMeasure measure) {
+  std::vector<std::pair<const char*, KnockoutMeasure>> columns = {{"loss", KnockoutMeasure::Loss}};
+  if (measure != KnockoutMeasure::Loss) {
+    columns = {{"logit", KnockoutMeasure::Logit}, {"probability", KnockoutMeasure::Probability}};
+  }
+  std::string text = "kind,layer,head";
+  for (const auto& [name, column] : columns) {
+    text += fmt::format(",{},{}_change", name, name);
+    if (found.baseline) text += fmt::format(",baseline_{}_change", name);
+  }
+  text += '\n';
+  for (const auto& [head, numbers] : found.now.without) {
+    text += fmt::format("{},{},{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
+    for (const auto& [name, column] : columns) {
+      const double value = numbers.of(column);
+      text += fmt::format(",{},{}", exporting::table_number(value),
+                          exporting::table_number(value - found.now.present.of(column)));
+      if (!found.baseline) continue;
+      const std::optional<double> before = found.baseline->change(head, column);
+      text += before ? "," + exporting::table_number(*before) : ",";
+    }
+    text += '\n';
+  }
+  return text;
 }
 
 /// What is measured without each head.
@@ -85,7 +130,7 @@ std::string present_text(const Frame& frame, const ChosenLogit& logit, const Pre
 
 /// What the numbers are, of which present number, and how many are known.
 void draw_summary(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
-  const std::string unit(unit_of(frame.state.what_if.measure));
+  const std::string unit = unit_of(frame.state.what_if.measure);
   std::string text =
       fmt::format("Now: {}. Each number: the same {}, minus now{}.", present_text(frame, logit, found.now.present),
                   ablation_text(frame.state.what_if.ablation), unit.empty() ? "" : fmt::format(" ({})", unit));
@@ -111,16 +156,8 @@ void knock_out(Frame& frame, const HeadRef& head) {
   set_head_gain(frame.state, head.block, head.head, gain == 0.0F ? 1.0F : 0.0F);
 }
 
-std::string about(const Frame& frame, const KnockoutEffect& effect) {
-  const std::string unit(unit_of(frame.state.what_if.measure));
-  return fmt::format("Layer {}, head {}: {}{}{}. Click: selects the head. Double click: knocks it out.",
-                     effect.head.block.layer.value, effect.head.head, change_text(effect.change, effect.baseline),
-                     unit.empty() ? "" : " ", unit);
-}
-
 /// What is asked about a head's change, which is known.
-NumberRef number_of(const Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found, const KnockoutEffect& effect) {
-  const HeadRef& head = effect.head;
+NumberRef number_of(const Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found, const HeadRef& head) {
   const WhatIfChoices& choices = frame.state.what_if;
   const bool is_loss = choices.measure == KnockoutMeasure::Loss;
   const std::string token = fmt::format("\u201C{}\u201D", candidate_label(frame.result, logit.token));
@@ -134,75 +171,48 @@ NumberRef number_of(const Frame& frame, const ChosenLogit& logit, const HeadKnoc
       .head = head.head,
       .row = logit.position.token,
       .column = is_loss ? kNoToken : logit.token,
-      .value = effect.change,
       .notes = {{"measure", std::move(measure)}, {"now", fmt::format("{:.9g}", found.present.of(choices.measure))}}};
   const auto without = found.without.find(head);
   if (without != found.without.end()) {
     number.notes.emplace_back(choices.ablation == Ablation::Zero ? "without the head" : "with its mean",
                               fmt::format("{:.9g}", without->second.of(choices.measure)));
   }
-  add_baseline(number, effect.change, effect.baseline);
   return number;
 }
 
-/// Returns what is drawn.
-std::vector<HeadMapLayer> draw_map(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
-  const KnockoutMeasure measure = frame.state.what_if.measure;
-  std::vector<HeadMapLayer> layers;
-  for (const auto& [block, shape] : frame.result.shapes) {
-    if (block.kind != frame.state.selection.block.kind) continue;
-    HeadMapLayer& layer = layers.emplace_back(HeadMapLayer{.block = block, .values = {}});
-    for (std::uint32_t head = 0; head < shape.heads; ++head) {
-      const std::optional<KnockoutEffect> effect = found.effect({.block = block, .head = head}, measure);
-      layer.values.push_back(effect ? std::optional(effect->shown()) : std::nullopt);
-    }
-  }
-  const HeadMapClick click =
-      draw_head_map(frame, {.name = "what_if.head", .layers = layers, .about = [&](const HeadRef& head, double) {
-                              return about(frame, found.effect(head, measure).value_or(KnockoutEffect{.head = head}));
-                            }});
-  if (click.hovered) {
-    if (const auto effect = found.effect(*click.hovered, measure)) {
-      frame.transient.pointed_number = number_of(frame, logit, found.now, *effect);
-    }
-  }
-  if (click.head) click.is_double ? knock_out(frame, *click.head) : select(frame, *click.head);
-  return layers;
+/// Which head comes first.
+void choose_order(Frame& frame) {
+  const std::vector<std::string> labels = {"largest first", "by layer"};
+  std::size_t chosen = frame.state.what_if.is_sorted ? 0 : 1;
+  if (draw_segmented(frame, "what_if.order", labels, chosen)) frame.state.what_if.is_sorted = chosen == 0;
 }
 
-void draw_list(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
-  WhatIfChoices& choices = frame.state.what_if;
-  const std::vector<std::string> labels = {"largest first", "by layer"};
-  std::size_t chosen = choices.is_sorted ? 0 : 1;
-  if (draw_segmented(frame, "what_if.order", labels, chosen)) choices.is_sorted = chosen == 0;
-  const Selection& selection = frame.state.selection;
-  const std::vector<KnockoutEffect> effects = knockout_effects(found, selection.block.kind, choices);
-  std::vector<double> values;
-  std::optional<std::size_t> selected;
-  for (const KnockoutEffect& effect : effects) {
-    if (effect.head == HeadRef{.block = selection.block, .head = selection.head}) selected = values.size();
-    values.push_back(std::isfinite(effect.shown()) ? effect.shown() : 0.0);
-  }
-  ImGui::BeginChild("list", {0.0F, 0.0F});
-  const auto clicked = draw_signed_bars(
+/// The map and the list. Returns what they show.
+std::vector<ScoredHead> draw_heads(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
+  const WhatIfChoices& choices = frame.state.what_if;
+  const auto changes = [&](const HeadKnockouts& of) {
+    return changes_of(of, frame.state.selection.block.kind, choices.measure, frame.result.shapes);
+  };
+  const HeadNumbers before = found.baseline ? changes(*found.baseline) : HeadNumbers();
+  std::vector<ScoredHead> heads = score_heads(changes(found.now), found.baseline ? &before : nullptr);
+  if (choices.is_sorted) sort_by_value(heads, true);
+  const std::string unit = unit_of(choices.measure);
+  draw_scored_heads(
       frame,
-      {.name = "what_if.row",
-       .values = values,
-       .label =
-           [&](std::size_t row) {
-             const HeadRef& head = effects[row].head;
-             const bool is_out = head_gain(frame.state, head.block, head.head) == 0.0F;
-             return fmt::format("L{} H{}{}", head.block.layer.value, head.head, is_out ? " (out)" : "");
+      {.name = "what_if",
+       .cells = "what_if.head",
+       .heads = heads,
+       .about =
+           [&](const HeadRef& head, double value) {
+             return fmt::format("Layer {}, head {}: {}{}{}. Click: selects the head. Double click: knocks it out.",
+                                head.block.layer.value, head.head, signed_text(value), unit.empty() ? "" : " ", unit);
            },
-       .about = [&](std::size_t row) { return about(frame, effects[row]); },
-       .chosen = selected,
-       .point =
-           [&](std::size_t row) { frame.transient.pointed_number = number_of(frame, logit, found.now, effects[row]); }});
-  if (clicked) {
-    select(frame, effects[*clicked].head);
-    if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) knock_out(frame, effects[*clicked].head);
-  }
-  ImGui::EndChild();
+       .has_signs = true,
+       .number = [&](const HeadRef& head) { return number_of(frame, logit, found.now, head); },
+       .click = [&](const HeadRef& head, bool is_double) { is_double ? knock_out(frame, head) : select(frame, head); },
+       .remark = [&](const HeadRef& head) { return head_gain(frame.state, head.block, head.head) == 0.0F ? " (out)" : ""; },
+       .choose_order = [&] { choose_order(frame); }});
+  return heads;
 }
 
 /// A button that keeps the selected head's output averaged over the text in all views, or brings the head back.
@@ -244,28 +254,6 @@ void draw_buttons(Frame& frame) {
   draw_average_button(frame);
 }
 
-/// Returns what the map shows.
-std::vector<HeadMapLayer> draw_columns(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
-  const ImVec2 room = ImGui::GetContentRegionAvail();
-  const bool has_columns = room.x >= kLeastColumns;
-  const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.58F) : room.x;
-  std::size_t layers = 0, heads = 0;
-  for (const auto& [block, shape] : frame.result.shapes) {
-    if (block.kind != frame.state.selection.block.kind) continue;
-    ++layers;
-    heads = std::max<std::size_t>(heads, shape.heads);
-  }
-  const float height = std::min(head_map_height(layers, heads, left) + 4.0F, std::floor(room.y * kMostMapShare));
-  ImGui::BeginChild("map", {left, has_columns ? 0.0F : height});
-  std::vector<HeadMapLayer> drawn = draw_map(frame, logit, found);
-  ImGui::EndChild();
-  if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
-  ImGui::BeginChild("details", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  draw_list(frame, logit, found);
-  ImGui::EndChild();
-  return drawn;
-}
-
 /// Is there a baseline where its means are what heads give? Else says in words that there is none.
 bool can_ablate(Frame& frame) {
   if (frame.state.what_if.ablation != Ablation::BaselineMean) return true;
@@ -286,7 +274,7 @@ bool can_ablate(Frame& frame) {
 class WhatIfView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    figure_.layers.clear();
+    heads_.clear();
     const EngineResult& result = frame.result;
     if (!result.input || !result.network) return;
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
@@ -305,7 +293,7 @@ class WhatIfView final : public ViewPanel {
                         frame.ui.theme().warning);
     }
     if (!can_ablate(frame)) return;
-    const AnalysisQuery query =
+    const KnockoutsQuestion query =
         knockout_query(frame.state.what_if, logit->position.batch, logit->position.token, logit->token, logit->other);
     const Analysed* answer = frame.ask(query);
     if (answer && !answer->error.empty()) return draw_small(frame, answer->error, frame.ui.theme().warning);
@@ -319,8 +307,8 @@ class WhatIfView final : public ViewPanel {
     draw_buttons(frame);
     if (std::exchange(copies_, false)) ImGui::SetClipboardText(knockout_csv(shown, measure).c_str());
     ImGui::Spacing();
-    figure_.layers = draw_columns(frame, *logit, shown);
-    const std::string unit(unit_of(measure));
+    heads_ = draw_heads(frame, *logit, shown);
+    const std::string unit = unit_of(measure);
     figure_.title = "What if a head were gone?";
     figure_.subtitle =
         fmt::format("{}; {}; each number: {}, minus now.", kind_name(frame.result, frame.state.selection.block.kind),
@@ -331,15 +319,17 @@ class WhatIfView final : public ViewPanel {
                                       baseline_name(frame.state), frame.ui.unshaped(frame.state.compare.baseline->name),
                                       present_text(frame, *logit, shown.baseline->present));
     }
+    compared_ = difference_caption(frame.state);
     figure_.value_title = unit.empty() ? "change of the logit" : fmt::format("change, {}", unit);
-    if (shown.baseline) figure_.value_title += fmt::format(", {}", difference_caption(frame.state));
   }
 
-  std::unique_ptr<exporting::Drawing> figure() const override { return make_head_map_figure(figure_); }
+  std::unique_ptr<exporting::Drawing> figure() const override { return make_scored_figure(heads_, figure_, compared_); }
 
  private:
-  HeadMapFigure figure_;  ///< of the last frame
-  bool copies_ = false;   ///< as soon as the numbers are there
+  std::vector<ScoredHead> heads_;  ///< of the last frame
+  HeadMapFigure figure_;           ///< its words
+  std::string compared_;           ///< what differences are
+  bool copies_ = false;            ///< as soon as the numbers are there
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "model/architectures/tensors.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/error.h"
 #include "model/architectures/families.h"
@@ -11,6 +12,9 @@ namespace {
 /// Buffers and heads of other tasks that checkpoints include.
 constexpr Names kHarmless =
     "*position_ids|*embeddings.token_type_ids|*pooler.*|classifier.*|score.*|qa_outputs.*|pre_classifier.*|summary.*";
+
+/// Prefixes of all names that programs leave around a model: DataParallel, PEFT, a module that has it as `model`.
+constexpr std::array<std::string_view, 3> kWrappers{"module.", "base_model.model.", "model."};
 
 /// Does `name` match a pattern in which '*' matches anything?
 bool fits(std::string_view name, std::string_view pattern) {
@@ -38,13 +42,29 @@ std::string_view older(std::string_view suffix) { return suffix == ".weight" ? "
 
 FamilyTensors::FamilyTensors(Checkpoint checkpoint, const Family& family)
     : checkpoint_(std::move(checkpoint)), family_(family) {
+  const Checkpoint whole = checkpoint_;
+  while (!find_prefix()) {
+    const std::vector<std::string> names = checkpoint_.names();
+    const auto* wrapper = std::ranges::find_if(kWrappers, [&](std::string_view prefix) {
+      return std::ranges::all_of(names, [&](const std::string& name) { return name.starts_with(prefix); });
+    });
+    if (names.empty() || wrapper == kWrappers.end()) {
+      checkpoint_ = whole;
+      prefix_ = family.prefixes.substr(0, family.prefixes.find('|'));
+      return;
+    }
+    checkpoint_ = checkpoint_.without_prefix(*wrapper);
+  }
+}
+
+bool FamilyTensors::find_prefix() {
   bool is_found = false;
-  for_each_name(family.prefixes, [&](std::string_view prefix) {
-    if (is_found || find(prefix, family.encoder.table, ".weight").empty()) return;
+  for_each_name(family_.prefixes, [&](std::string_view prefix) {
+    if (is_found || find(prefix, family_.encoder.table, ".weight").empty()) return;
     prefix_ = prefix;
     is_found = true;
   });
-  if (!is_found) prefix_ = family.prefixes.substr(0, family.prefixes.find('|'));
+  return is_found;
 }
 
 std::string FamilyTensors::find(std::string_view prefix, Names names, std::string_view suffix) const {

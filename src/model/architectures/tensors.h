@@ -12,7 +12,7 @@ namespace headlight::model {
 /// The tensors of a checkpoint under the names of a family. Throws Error naming tensor, expected and found shape.
 class FamilyTensors {
  public:
-  /// Finds the prefix of the family that this checkpoint uses.
+  /// Finds the prefix of the family that this checkpoint uses, and takes away one that programs put before all names.
   FamilyTensors(Checkpoint checkpoint, const Family& family);
 
   /// Does one of the alternatives exist? With `prefix` below the family's, else without a prefix.
@@ -35,6 +35,8 @@ class FamilyTensors {
   const Checkpoint& checkpoint() const { return checkpoint_; }
 
  private:
+  /// Sets the prefix under which the embedding's table is; false when there is none.
+  bool find_prefix();
   /// The full name of the first alternative that exists, "" for none.
   std::string find(std::string_view prefix, Names names, std::string_view suffix) const;
   /// The tensor; throws Error naming the first alternative when there is none.

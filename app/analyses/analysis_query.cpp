@@ -1,0 +1,40 @@
+#include "app/analyses/analysis_query.h"
+
+namespace headlight::app {
+namespace {
+
+using SharedResult = std::shared_ptr<const AnalysisResult>;
+
+/// Forgets the type of what is found. Of the baseline alone all is read by its own positions.
+template <typename Found>
+Task<SharedResult> untyped(Task<Found> task, bool is_of_reference) {
+  SharedResult told;
+  while (!task.is_done()) {
+    Reads reads = std::move(task.reads());
+    if (is_of_reference) reads.of = WhichRun::BaselineItself;
+    task.take(co_await std::move(reads));
+    if (task.result() == told) continue;
+    told = task.result();
+    co_yield told;
+  }
+  co_return task.result();
+}
+
+}  // namespace
+
+bool AnalysisQuery::compares() const {
+  return std::visit(
+      [](const auto& asked) {
+        if constexpr (requires { asked.compares(); }) return asked.compares();
+        return false;
+      },
+      question);
+}
+
+Task<std::shared_ptr<const AnalysisResult>> analyse_any(AnalysisQuery query, AnalysisSubject subject) {
+  return std::visit(
+      [&](auto& asked) { return untyped(analyse(std::move(asked), std::move(subject)), query.is_of_reference); },
+      query.question);
+}
+
+}  // namespace headlight::app

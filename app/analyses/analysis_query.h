@@ -1,0 +1,54 @@
+#pragma once
+
+#include <compare>
+#include <concepts>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "app/analyses/activation_patching.h"
+#include "app/analyses/changed_cells.h"
+#include "app/analyses/changed_heads.h"
+#include "app/analyses/head_circuits.h"
+#include "app/analyses/head_knockouts.h"
+#include "app/analyses/head_metrics.h"
+#include "app/analyses/head_ranking.h"
+#include "app/analyses/head_similarity.h"
+#include "app/analyses/head_verification.h"
+#include "app/analyses/kept_activation.h"
+#include "app/analyses/logit_attribution.h"
+#include "app/analyses/path_patching.h"
+#include "app/analyses/residual_sizes.h"
+#include "app/analyses/run_sample.h"
+#include "app/analyses/token_flow.h"
+
+namespace headlight::app {
+
+/// One of all questions that analyses answer.
+struct AnalysisQuery {
+  using Question =
+      std::variant<HeadMetricsQuestion, ResidualSizesQuestion, LogitQuestion, LogitSourcesQuestion, FlowQuestion,
+                   RunSampleQuestion, ChangedHeadsQuestion, ChangedCellsQuestion, KnockoutsQuestion, FromToQuestion,
+                   PatternQuestion, SimilarityQuestion, PatchingQuestion, PathQuestion, KeptActivationQuestion,
+                   CompositionQuestion, OvCopyingQuestion, VerificationQuestion>;
+
+  Question question = {};
+  /// The same question about the baseline; of questions that don't compare.
+  bool is_of_reference = false;
+
+  AnalysisQuery() = default;
+  template <typename Asked>
+  requires(!std::same_as<std::remove_cvref_t<Asked>, AnalysisQuery> && std::constructible_from<Question, Asked>)
+      AnalysisQuery(Asked&& asked, bool of_reference = false)  // NOLINT: each question is a query
+      : question(std::forward<Asked>(asked)), is_of_reference(of_reference) {}
+
+  auto operator<=>(const AnalysisQuery&) const = default;
+  /// Does it read the baseline beside the run? Then it is asked only where there is one, which has the run's shapes.
+  bool compares() const;
+};
+
+/// Answers any question.
+Task<std::shared_ptr<const AnalysisResult>> analyse_any(AnalysisQuery query, AnalysisSubject subject);
+
+}  // namespace headlight::app

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/engine/run_source.h"
+#include "app/engine/runner.h"
+#include "app/exports/job.h"
+#include "app/exports/numbers.h"
+#include "app/exports/plan.h"
+#include "export/json.h"
+
+namespace headlight::app {
+
+/// What files are written from.
+struct ExportWork {
+  Runner& runner;
+  const RunSource::Source& source;
+  const ExportOptions& options;
+  const KnownRun* reference = nullptr;  ///< what is compared with, and its source; null where the options have none
+  std::shared_ptr<const inference::Run> run;
+  std::vector<ExportBlocks> blocks = {};  ///< what is selected of the run
+  Checkpoint checkpoint = {};
+  std::vector<std::string> notes = {};
+  exporting::Json arrays = exporting::Json::array();  ///< that are written, as run.json lists them
+
+  /// Of figures, which may show both.
+  Runs both_runs() const { return {.run = *run, .reference = reference ? reference->run.get() : nullptr}; }
+  /// Of numbers, which are differences where there is a reference.
+  Runs runs() const { return writes_difference(options) ? both_runs() : Runs{.run = *run}; }
+  /// changes_note() of figures and pages.
+  std::string changes() const;
+};
+
+/// A matrix as RFC 4180 text or as JSON.
+void write_matrix_csv(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
+                      const std::filesystem::path& path);
+void write_matrix_json(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
+                       const std::filesystem::path& path);
+
+/// Edge of the images in pixels: a pixel for each cell.
+inline constexpr std::uint32_t kExportTileEdge = 1024;
+/// Writes a map into a folder: "y000_x000.png", … in the colours of the options, and index.json with the map's size, the
+/// range of its colours and the name and place of each image. Images that the mask hides as a whole are left out. One image
+/// is in memory at a time. Weights are coloured up to the map's largest, other stages symmetrically around 0, which takes
+/// another pass over the map; limits of the options go before. Where it is cancelled finished images stay, without an index.
+void write_matrix_tiles(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
+                        const std::filesystem::path& folder);
+
+/// The selected weights as a page for browsers, a part of it for each kind of attention and line of the batch, without
+/// padding. Notes where the page is large. Throws Error where it would be too large, or has nothing to show.
+void write_attention_page(ExportWork& work, const std::filesystem::path& path);
+
+/// A file, or a folder of tiles.
+struct PlannedFile {
+  std::string name;
+  double bytes = 0.0;  ///< an estimate where it is text or an image; of arrays exact
+  std::function<void(ExportWork& work, const std::filesystem::path& path)> write;
+};
+
+/// What an export writes, in its order, without run.json.
+struct ExportPlan {
+  std::vector<PlannedFile> files = {};
+  std::vector<std::string> notes = {};  ///< what is left out and why, a line each
+  std::uint64_t numbers = 0;            ///< of all matrices, each counted once whatever formats it is written in
+
+  std::uint64_t bytes() const;
+  /// Sorted, with run.json where there is one.
+  std::vector<std::string> names(const ExportOptions& options) const;
+};
+
+/// Without running anything. `blocks`: of select_blocks(), must outlive the plan; network and input are the run's.
+ExportPlan plan_export(const ExportOptions& options, const std::vector<ExportBlocks>& blocks, const model::Network& network,
+                       const model::ModelInput& input);
+
+}  // namespace headlight::app

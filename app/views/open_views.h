@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+
+#include "app/state/state.h"
+#include "app/views/view.h"
+
+namespace headlight::app {
+
+// A function for each view, in the view's own folder; the table of views calls them.
+std::unique_ptr<ViewPanel> open_block_view();
+std::unique_ptr<ViewPanel> open_lines_view();
+std::unique_ptr<ViewPanel> open_model_view();
+std::unique_ptr<ViewPanel> open_neuron_view();
+std::unique_ptr<ViewPanel> open_predictions_view();
+std::unique_ptr<ViewPanel> open_side_by_side_view();
+std::unique_ptr<ViewPanel> open_text_view();
+
+/// Folds the unfolded matrix of the view Block; false: none is.
+bool fold_block(State& state);
+
+}  // namespace headlight::app

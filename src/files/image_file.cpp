@@ -1,0 +1,159 @@
+#include "files/image_file.h"
+
+#include <stb_image.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "files/cairo_surface.h"
+
+namespace headlight::files {
+namespace {
+
+constexpr std::uint64_t kMostImageBytes = std::uint64_t{64} << 20;
+/// Of a progressive JPEG; encoders write about ten. Each goes over the whole image, and takes as little as ten bytes.
+constexpr std::size_t kMostScans = 64;
+constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
+constexpr std::string_view kJpegSignature = "\xff\xd8\xff";
+constexpr std::uint32_t kOpaque = 0xFF00'0000U;
+
+std::uint32_t big_endian(std::string_view bytes, std::size_t at) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < 4; ++i) number = number << 8U | static_cast<unsigned char>(bytes[at + i]);
+  return number;
+}
+
+/// The chunks of a PNG that make its pixels: texts and profiles, which may unpack to gigabytes, are left out.
+std::string bare_png(std::string_view bytes, const std::string& file) {
+  constexpr std::array<std::string_view, 5> kKept = {"IHDR", "PLTE", "tRNS", "IDAT", "IEND"};
+  constexpr std::size_t kAround = 12;  // length, type and checksum of a chunk
+  std::string bare(kPngSignature);
+  for (std::size_t at = kPngSignature.size(); bytes.size() - at >= kAround;) {
+    const std::size_t length = big_endian(bytes, at);
+    if (length > bytes.size() - at - kAround) break;
+    const std::string_view type = bytes.substr(at + 4, 4);
+    if (bare.size() == kPngSignature.size()) {
+      if (type != "IHDR" || length < 8) throw Error("{} is no usable PNG file: it doesn't begin with its size", file);
+      expect_image_size(file, big_endian(bytes, at + 8), big_endian(bytes, at + 12));
+    }
+    if (std::ranges::find(kKept, type) != kKept.end()) bare += bytes.substr(at, kAround + length);
+    at += kAround + length;
+    if (type == "IEND") return bare;
+  }
+  throw Error("{} is no usable PNG file: it ends before its last chunk; save it again", file);
+}
+
+/// What cairo reads next.
+struct Unread {
+  std::string_view bytes;
+};
+cairo_status_t read_some(void* unread, unsigned char* to, unsigned int count) {
+  std::string_view& bytes = static_cast<Unread*>(unread)->bytes;
+  if (bytes.size() < count) return CAIRO_STATUS_READ_ERROR;
+  std::memcpy(to, bytes.data(), count);
+  bytes.remove_prefix(count);
+  return CAIRO_STATUS_SUCCESS;
+}
+
+/// Whatever format the surface has, on white.
+Pixels on_white(cairo_surface_t* image) {
+  const int width = cairo_image_surface_get_width(image), height = cairo_image_surface_get_height(image);
+  const Surface ground(cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height));
+  const CairoContext cairo(cairo_create(ground.get()));
+  cairo_set_source_rgb(cairo.get(), 1.0, 1.0, 1.0);
+  cairo_paint(cairo.get());
+  cairo_set_source_surface(cairo.get(), image, 0.0, 0.0);
+  cairo_paint(cairo.get());
+  if (cairo_status(cairo.get()) != CAIRO_STATUS_SUCCESS) throw Error("no memory for an image");
+  cairo_surface_flush(ground.get());
+  const unsigned char* from = cairo_image_surface_get_data(ground.get());
+  const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(ground.get()));
+  Pixels pixels{.width = static_cast<std::uint32_t>(width), .height = static_cast<std::uint32_t>(height), .rgba = {}};
+  pixels.rgba.reserve(std::size_t{pixels.width} * pixels.height);
+  for (std::size_t y = 0; y < pixels.height; ++y) {
+    for (std::size_t x = 0; x < pixels.width; ++x) {
+      std::uint32_t rgb = 0;
+      std::memcpy(&rgb, from + y * stride + x * sizeof(rgb), sizeof(rgb));
+      pixels.rgba.push_back((rgb >> 16U & 0xFFU) | (rgb & 0xFF00U) | (rgb & 0xFFU) << 16U | kOpaque);
+    }
+  }
+  return pixels;
+}
+
+Pixels read_png(std::string_view bytes, const std::string& file) {
+  const std::string bare = bare_png(bytes, file);
+  Unread unread{.bytes = bare};
+  const Surface image(cairo_image_surface_create_from_png_stream(read_some, &unread));
+  const cairo_status_t status = cairo_surface_status(image.get());
+  if (status != CAIRO_STATUS_SUCCESS) {
+    // What libpng can't unpack, cairo 1.16 reports as missing memory; the image's size was found small enough before.
+    const bool is_damaged = status == CAIRO_STATUS_NO_MEMORY || status == CAIRO_STATUS_PNG_ERROR;
+    const char* why = is_damaged ? "its pixels are missing or damaged" : cairo_status_to_string(status);
+    throw Error("{} is no usable PNG file: {}; save it again", file, why);
+  }
+  return on_white(image.get());
+}
+
+Pixels read_jpeg(std::string_view bytes, const std::string& file) {
+  std::size_t scans = 0;
+  for (std::size_t at = bytes.find("\xff\xda"); at != std::string_view::npos; at = bytes.find("\xff\xda", at + 2)) ++scans;
+  if (scans > kMostScans) throw Error("{} has {} scans; save it as a plain JPEG or as PNG", file, scans);
+  const auto* from = reinterpret_cast<const stbi_uc*>(bytes.data());
+  const int count = static_cast<int>(bytes.size());
+  int width = 0, height = 0, channels = 0;
+  if (stbi_info_from_memory(from, count, &width, &height, &channels) == 0) {
+    throw Error("{} is no usable JPEG file: {}; save it again", file, stbi_failure_reason());
+  }
+  expect_image_size(file, static_cast<std::uint64_t>(width), static_cast<std::uint64_t>(height));
+  constexpr int kChannels = 3;
+  const std::unique_ptr<stbi_uc, void (*)(void*)> image(
+      stbi_load_from_memory(from, count, &width, &height, &channels, kChannels), stbi_image_free);
+  if (!image) throw Error("{} is no usable JPEG file: {}; save it again", file, stbi_failure_reason());
+  Pixels pixels{.width = static_cast<std::uint32_t>(width), .height = static_cast<std::uint32_t>(height), .rgba = {}};
+  const std::size_t all = std::size_t{pixels.width} * pixels.height;
+  pixels.rgba.reserve(all);
+  for (std::size_t i = 0; i < all; ++i) {
+    const stbi_uc* rgb = image.get() + i * kChannels;
+    pixels.rgba.push_back(std::uint32_t{rgb[0]} | std::uint32_t{rgb[1]} << 8U | std::uint32_t{rgb[2]} << 16U | kOpaque);
+  }
+  return pixels;
+}
+
+}  // namespace
+
+void expect_image_size(const std::string& what, std::uint64_t width, std::uint64_t height) {
+  if (width == 0 || height == 0) throw Error("{} is {} × {} pixels: it is empty", what, width, height);
+  if (std::max(width, height) > kMostImageEdge || width * height > kMostImagePixels) {
+    throw Error("{} is {} × {} pixels, more than the {} millions that are read; save it smaller", what, width, height,
+                kMostImagePixels / 1'000'000);
+  }
+}
+
+Pixels read_image_file(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path, kMostImageBytes);
+  if (bytes.starts_with(kPngSignature)) return reduced(read_png(bytes, path.string()), kKeptImageEdge);
+  if (bytes.starts_with(kJpegSignature)) return reduced(read_jpeg(bytes, path.string()), kKeptImageEdge);
+  throw Error("{} is neither a PNG nor a JPEG file; save the image as one of them", path.string());
+}
+
+Pixels reduced(Pixels image, std::uint32_t edge) {
+  const std::uint32_t step = (std::max(image.width, image.height) + edge - 1) / edge;
+  if (step <= 1) return image;
+  Pixels small{.width = (image.width + step - 1) / step, .height = (image.height + step - 1) / step, .rgba = {}};
+  small.rgba.reserve(std::size_t{small.width} * small.height);
+  for (std::uint32_t top = 0; top < image.height; top += step) {
+    for (std::uint32_t left = 0; left < image.width; left += step) {
+      small.rgba.push_back(
+          mean_of(image, left, std::min(left + step, image.width), top, std::min(top + step, image.height)));
+    }
+  }
+  return small;
+}
+
+}  // namespace headlight::files
