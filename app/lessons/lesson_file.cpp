@@ -16,9 +16,9 @@
 #include "app/state/json_reader.h"
 #include "app/state/state_json.h"
 #include "app/state/state_names.h"
-#include "files/image_file.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "files/image_file.h"
 
 namespace headlight::app {
 namespace {

@@ -147,7 +147,8 @@ std::string LessonPlayer::show_card(std::size_t card, State& state) {
     // A card that opens little builds on those before it.
     State opened = state;
     const std::vector<LessonCard>& cards = played().cards;
-    const bool is_compared_by_card = std::ranges::any_of(cards, [](const LessonCard& any) { return any.second_text.has_value(); });
+    const bool is_compared_by_card =
+        std::ranges::any_of(cards, [](const LessonCard& any) { return any.second_text.has_value(); });
     if (is_compared_by_card) stop_comparing(opened);  // going back, the later card's text isn't compared
     for (std::size_t i = 0; i <= card; ++i) open_card(cards[i], opened);
     state = std::move(opened);

@@ -155,11 +155,11 @@ struct ViewChoices {
   PaintReach paint_reach = PaintReach::ThisHead;
   BrushShape brush_shape = BrushShape::Cell;
   BrushInk brush_ink = BrushInk::Mask;
-  float brush_bias = 2.0f;       ///< of BrushInk::Bias, −kMostBias … kMostBias
-  float brush_weight = 1.0f;     ///< of BrushInk::Pattern, 0 … 1
-  bool show_numbers = true;      ///< in the cells, where they fit
+  float brush_bias = 2.0f;         ///< of BrushInk::Bias, −kMostBias … kMostBias
+  float brush_weight = 1.0f;       ///< of BrushInk::Pattern, 0 … 1
+  bool show_numbers = true;        ///< in the cells, where they fit
   bool shows_whole_words = false;  ///< below a translator's texts: the words of a tokenizer of whole words
-  bool steps_all_heads = false;  ///< Steps shows whole matrices, cut into heads and put together again
+  bool steps_all_heads = false;    ///< Steps shows whole matrices, cut into heads and put together again
   Theme theme = Theme::Dark;
   float ui_scale = 0.0f;                  ///< 0: the monitor's own; else a factor, 0.5 … 4
   std::optional<attention::Cell> pinned;  ///< the cell whose crosshair stays when the pointer leaves
