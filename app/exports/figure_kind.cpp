@@ -52,8 +52,7 @@ std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& bl
   std::vector<MatrixRef> figures = matrices_of(blocks, stage);
   std::erase_if(figures, [&](const MatrixRef& matrix) {
     const bool is_first_head = matrix.head == heads.front(), is_first_layer = matrix.block == blocks.layers.front();
-    return (kind.scope != FigureScope::Head && !is_first_head) ||
-           (kind.scope == FigureScope::Attention && !is_first_layer);
+    return (kind.scope != FigureScope::Head && !is_first_head) || (kind.scope == FigureScope::Attention && !is_first_layer);
   });
   return figures;
 }

@@ -48,7 +48,8 @@ constexpr std::size_t kLongAddress = 2'048;  // bytes; longer pieces are no web 
 /// What has a full stop, an apostrophe or a slash and isn't split.
 constexpr std::string_view kWhole =
     "Apr. Aug. C++ Co. D.C. Dr. Feb. Inc. Jan. Jr. Jul. Jun. Mo. Mr. N.Y. Nov. Prof. Sep. Sept. St. co. e.g. i.e. v.v. vs. "
-    "a. b. c. d. e. f. g. h. i. j. k. l. m. n. o. p. q. r. s. t. u. v. w. x. y. z. ä. ö. ü. 's 'S ’s ’S '' ’’ :) :( :-) :-( ;) ;-) :D :P <3";
+    "a. b. c. d. e. f. g. h. i. j. k. l. m. n. o. p. q. r. s. t. u. v. w. x. y. z. ä. ö. ü. 's 'S ’s ’S '' ’’ :) :( :-) :-( "
+    ";) ;-) :D :P <3";
 constexpr std::string_view kGermanWhole =
     "A.C. A.D. A.G. Abb. Abk. Abs. Abt. B.A. B.Sc. Bd. Betr. Bhf. Bsp. Chr. Cie. Dez. Di. Dipl. Dipl.-Ing. Do. Fa. Fam. Fr. "
     "Frl. G.m.b.H. Gebr. Hbf. Hg. Hr. Hrn. Hrsg. I. II. III. IV. Ing. Jh. Jhd. K.O. L.A. M.A. M.Sc. Mi. Mio. Mrd. Mrz. "

@@ -180,7 +180,8 @@ TEST_SUITE("cpu") {
       CHECK(refusal(arguments, 2) ==
             "--capture: its weights are as they were saved; masks and heads are changed in a network (--model)");
     }
-    CHECK(refusal({"view", "--capture", "missing.npz"}, 1).find("missing.npz: No such file or directory") != std::string::npos);
+    CHECK(refusal({"view", "--capture", "missing.npz"}, 1).find("missing.npz: No such file or directory") !=
+          std::string::npos);
     CHECK(refusal({"view", "--capture", "missing.safetensors"}, 1).find("can't open ") == 0);
     CHECK(refusal({"missing.npz"}, 1) == "missing.npz: there is no such file or folder");
     CHECK(refusal({"view", "--capture", captured("translator.json")}, 1).find("is no capture: it ends in neither") !=

@@ -110,7 +110,8 @@ TEST_SUITE("cpu") {
     CHECK(of_file(write("lesson.json", R"({"headlight_lesson": 1})")) == ": title: expected a text");
     CHECK(of_file(write("empty.json", "")).find("it is empty; expected a session") != std::string::npos);
     CHECK(of_file(write("empty.txt", "\n")) == " has no text");
-    CHECK(of_file(write("data.bin", "\xff\xfe")).find("is not UTF-8") != std::string::npos);
+    CHECK(of_file(write("data.dat", "\xff\xfe")).find("is not UTF-8") != std::string::npos);
+    CHECK(of_file(write("data.bin", "\xff\xfe")).find("is no usable file of torch.save") != std::string::npos);
     CHECK(refusal({text, "--text", "a"}, 2) == fmt::format("--text and {} exclude each other: give either", text));
     CHECK(refusal({gpt2, "--model", gpt2}, 2) == fmt::format("--model and {} exclude each other: give either", gpt2));
     CHECK(refusal({text, plain}, 2).starts_with(fmt::format("'{}' belongs to no flag", plain)));
