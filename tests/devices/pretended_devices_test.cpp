@@ -180,7 +180,7 @@ TEST_SUITE("gpu") {
     }
   }
 
-  TEST_CASE("bench --check tells a slow device (4) from a wrong one (1)") {
+  TEST_CASE("headlight-bench --check knows a slow device (4) from a wrong one (1)") {
     const TemporaryDirectory folder;
     const std::string prefix =
         "HEADLIGHT_KERNELS=shaders HEADLIGHT_VALIDATION=0 XDG_CACHE_HOME='" + folder.path().string() + "'";
@@ -190,7 +190,9 @@ TEST_SUITE("gpu") {
                        {.few_rows = kernel, .many_rows = kernel, .attention = ops::AttentionKernel::Blocks});
       return context.device().is_cpu;
     };
-    const auto check = [&](const std::string& more = "") { return run_headlight({"bench", "--check"}, prefix + more); };
+    const auto check = [&](const std::string& more = "") {
+      return run_headlight({"--check"}, prefix + more, "", HEADLIGHT_PROGRAM "-bench");
+    };
     const auto counted = [](const Outcome& outcome, std::string_view word) {
       std::size_t count = 0;
       for (std::size_t at = 0; (at = outcome.out.find("\n" + std::string(word), at)) != std::string::npos; ++at) ++count;

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Failures of tools/try_on_debian: one line with the reason, and nothing is removed that is mounted.
-# Usage: try_on_debian_test.sh SOURCE_DIR. Skipped where the kernel doesn't allow user namespaces.
+# Usage: try_on_debian_test.sh SOURCE_DIR. Skipped where the kernel doesn't allow user namespaces, in CI too: no package gives them.
 set -euo pipefail
-source "$(dirname "$0")/../support/skip.sh"
 tool=$1/tools/try_on_debian
 namespace=(unshare --user --map-root-user --mount --pid --fork --mount-proc)
 if ! "${namespace[@]}" true 2> /dev/null; then
-  skip "no user namespaces here"
+  echo "skipped: no user namespaces here"
+  exit 77
 fi
 
 folder=$(mktemp -d)

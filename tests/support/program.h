@@ -20,14 +20,14 @@ struct Outcome {
 };
 
 /// Runs the real program with these arguments, its settings in a folder of their own. `prefix` comes before it in the
-/// shell's line: variables, or another program. `input` is its standard input.
+/// shell's line: variables, or another program. `input` is its standard input. `program`: `headlight`, or one beside it.
 inline Outcome run_headlight(const std::vector<std::string>& arguments, const std::string& prefix = "",
-                             const std::string& input = "") {
+                             const std::string& input = "", const std::string& program = HEADLIGHT_PROGRAM) {
   const TemporaryDirectory directory;
   write_file_atomically(directory.path() / "in", input);
   const std::string base = directory.path().string();
   std::string line =
-      "XDG_CONFIG_HOME=" + base + "/config XDG_CACHE_HOME=" + base + "/cache " + prefix + " '" + HEADLIGHT_PROGRAM + "'";
+      "XDG_CONFIG_HOME=" + base + "/config XDG_CACHE_HOME=" + base + "/cache " + prefix + " '" + program + "'";
   for (const std::string& argument : arguments) {
     std::string quoted;
     for (const char letter : argument) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
