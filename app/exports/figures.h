@@ -51,8 +51,8 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
 /// Title (the options' own, or `title`), settings, style and session of a kind's figure.
 template <typename Figure>
 void begin_figure(Figure& figure, const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix,
-                  const FigureKind& kind, std::string title) {
-  figure.title = options.title.empty() ? std::move(title) : options.title;
+                  const FigureKind& kind, const std::string& title) {
+  figure.title = options.title.empty() ? title : options.title;
   figure.subtitle = settings_in_words(blocks, options);
   figure.style = figure_style(blocks, matrix.stage, options);
   figure.session = figure_session(options, blocks, matrix, kind);
