@@ -39,8 +39,9 @@ FormatKind kind_of(ExportFormat format) { return kFormats[static_cast<std::size_
 Result<ExportFormat> parse_format(std::string_view text) {
   const auto found = std::ranges::find(kFormats, text, &Format::name);
   if (found != kFormats.end()) return static_cast<ExportFormat>(found - kFormats.begin());
-  return Failure{fmt::format("there is no format '{}'; choose among {}", text,
-                             fmt::join(kFormats | std::views::transform(&Format::name), ", "))};
+  std::array<std::string_view, kExportFormats> names;
+  std::ranges::transform(kFormats, names.begin(), &Format::name);
+  return Failure{fmt::format("there is no format '{}'; choose among {}", text, fmt::join(names, ", "))};
 }
 
 FigureChoice figure_choice(const State& state) {
