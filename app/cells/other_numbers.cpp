@@ -52,7 +52,7 @@ constexpr std::array<OtherNumber, 29> kOthers = {{
     {kLogitPart, "part of a logit", kAttribution,
      "what this part wrote into the residual stream, times the final norm's scale and the token's row of the unembedding"},
     {kLogitOther, "part of a logit that no layer writes", kAttribution,
-     "the token's vector with its position, or biases behind the last layer, times the token's row of the unembedding"},
+     "the token's vector with its position, or biases after the last layer, times the token's row of the unembedding"},
     {kLogitHead, "part of a logit from one head", kAttribution,
      "the head's output times its rows of W_O, times the final norm's scale and the token's row of the unembedding"},
     {kLogitSource, "what heads bring to a logit from one token", kAttribution,

@@ -45,7 +45,7 @@ struct Answers {
 /// Reads nothing: a task that only computes lets others go on.
 inline Reads read_nothing() { return {}; }
 
-/// What whoever answers a task, and the task that awaits it, see of its coroutine.
+/// The part of a coroutine that its caller sees: the queue that answers the task, or the task that awaits it.
 struct TaskState {
   std::coroutine_handle<> coroutine = {};
   Reads reads = {};
@@ -89,7 +89,7 @@ struct TaskResult<void> {
 /// A question while it is answered: a coroutine that reads of runs with `co_await reads`, awaits other tasks, and tells what
 /// it knows so far with `co_yield`, the whole answer with `co_return`. It begins when it is called and goes on in take();
 /// one step computes for 20 ms at most, so that newer requests wait for little. Destroying it cancels it. Its parameters are
-/// values: references would outlive what they name. Whoever answers it decides what is read together in one submission.
+/// values: references would outlive what they name. The queue decides what is read together in one submission.
 template <typename Result>
 class [[nodiscard]] Task {
  public:
@@ -127,7 +127,7 @@ class [[nodiscard]] Task {
     if (promise_->failure) std::rethrow_exception(promise_->failure);
     return promise_->coroutine.done();
   }
-  /// What it reads next; whoever answers may move them away.
+  /// What it reads next; the queue may move them away.
   Reads& reads() { return promise_->innermost().reads; }
   void take(Answers answers) {  // NOLINT: likewise
     promise_->innermost().answers = std::move(answers);

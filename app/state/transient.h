@@ -31,7 +31,7 @@ struct TokenSearch {
 struct Aim {
   std::string control = {};    ///< name of a widget that is outlined: "mask.fill.1"; the section that has it is unfolded
   std::string matrix = {};     ///< id of the matrix that Steps scrolls to: "scaled", "w_q"
-  bool scrolls = false;        ///< the card has just been opened: whoever draws the control or the matrix scrolls to it
+  bool scrolls = false;        ///< in the first frame of a card: the view scrolls to the control or the matrix
   bool shows_indices = false;  ///< axes number their tokens, from 0
   bool conceals = false;       ///< cells of maps are blank: the user is asked what is in them
 

@@ -268,7 +268,7 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
   ImGui::Spacing();
   write_text(frame.ui.fonts().strong, frame.ui.theme().text, "Logit lens");
   mark_last_item(frame, "lens.title",
-                 "The state after a layer goes through the final norm and the unembedding, as if the layers behind it "
+                 "The state after a layer goes through the final norm and the unembedding, as if the layers after it "
                  "were not there.");
   draw_caption(frame, "The prediction as it would be read after each layer");
   ImGui::Spacing();
