@@ -2,7 +2,13 @@
 
 #include "app/quantities/quantity.h"
 
+namespace headlight::model {
+class Parameter;
+}
+
 namespace headlight::app {
+
+struct EngineResult;
 
 /// What an analysis finds, as far as its provenance differs.
 enum class Finding : std::uint8_t {
