@@ -11,12 +11,22 @@
 #include "capture/capture_file.h"
 #include "core/tensor.h"
 #include "model/head_weight.h"
+#include "model/parameter.h"
 
 namespace headlight::app {
 namespace {
 
 using attention::Stage;
 using model::Projection;
+
+/// "weights are stored as F16 and kept as float32 on the device; …": in which precision the run computes.
+std::string precision_text(const EngineResult& result, const model::Parameter* weight) {
+  const bool is_half = result.inputs && precision_of(result.inputs->source) == inference::Precision::F16;
+  const std::string kept = fmt::format("kept as {} on the device", is_half ? "float16" : "float32");
+  std::string arithmetic = "arithmetic and sums in float32";
+  if (weight == nullptr || weight->is_empty()) return arithmetic;
+  return fmt::format("weights are stored as {}, {}; {}", to_string(weight->type()), kept, arithmetic);
+}
 
 class ProvenanceBuilder {
  public:

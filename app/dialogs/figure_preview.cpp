@@ -8,6 +8,7 @@
 #include "app/exports/record.h"
 #include "app/shell/click_area.h"
 #include "app/shell/imgui_vectors.h"
+#include "app/widgets/controls.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "export/canvas.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/cells/stage_text.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"
 

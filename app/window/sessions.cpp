@@ -1,6 +1,7 @@
 #include "app/window/sessions.h"
 
 #include "app/analyses/run_sample.h"
+#include "app/models/starter_view.h"
 #include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
 #include "app/state/portable_state.h"

@@ -3,6 +3,7 @@
 
 #include "app/commands/command_list.h"
 #include "app/views/view_table.h"
+#include "app/widgets/controls.h"
 #include "app/window/frame_guard.h"
 #include "app/window/workspace.h"
 

@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include "app/shell/imgui_vectors.h"
+#include "app/widgets/controls.h"
 #include "app/window/loading_panel.h"
 #include "app/window/typed_row.h"
 #include "app/window/workspace.h"

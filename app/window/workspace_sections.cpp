@@ -1,3 +1,5 @@
+#include <imgui.h>
+
 #include "app/engine/continuation.h"
 #include "app/sidebar/language_model_panel.h"
 #include "app/sidebar/model_panel.h"

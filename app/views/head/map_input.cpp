@@ -5,6 +5,7 @@
 
 #include "app/cells/shown_mask.h"
 #include "app/shell/click_area.h"
+#include "app/shell/imgui_vectors.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/thumbnail.h"
 

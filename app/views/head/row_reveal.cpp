@@ -3,6 +3,7 @@
 #include <imgui.h>
 
 #include "app/engine/generation.h"
+#include "app/widgets/text.h"
 
 namespace headlight::app {
 
