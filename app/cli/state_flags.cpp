@@ -7,6 +7,7 @@
 #include "app/cli/flags.h"
 #include "app/models/starter_view.h"
 #include "app/state/comparison.h"
+#include "app/state/field_values.h"
 #include "app/state/session_file.h"
 #include "app/state/usage.h"
 #include "app/views/view_table.h"
@@ -56,7 +57,7 @@ void StateFlags::add_to(CLI::App& app) {
     if (field.group == "view" && field.key == "tab") {  // which views there are the state doesn't know
       add_flag(app, "--tab", fmt::format("{}", fmt::join(ids, "|")), view_help(), kGroup,
                [this, ids](const std::string& text) {
-                 const std::string& id = ids[parse_choice("--tab", text, ids)];
+                 const std::string& id = ids[parse_choice("--tab", current_view_id(text), ids)];
                  edits_.push_back([id](State& state) { state.view.tab = id; });
                });
       continue;

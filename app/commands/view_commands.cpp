@@ -33,7 +33,7 @@ void add_views(std::vector<Command>& list) {
     const std::string id(view.id);
     Command& command = list.emplace_back();
     command.id = "view." + id;
-    command.label = "Show the " + id;
+    command.label = fmt::format("Show {}", view.title);
     command.group = fmt::format("View: {}", view.group);
     command.help = view.help;
     command.words = view.words;

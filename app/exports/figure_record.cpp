@@ -10,6 +10,7 @@
 
 #include "app/exports/figure_kind.h"
 #include "app/state/field.h"
+#include "app/state/field_values.h"
 #include "app/state/json_reader.h"
 #include "app/state/state_names.h"
 #include "core/error.h"
@@ -81,7 +82,7 @@ const FigureKind& view_member(const JsonReader& figure) {
   figure.read("sheet", is_sheet);
   std::string id = is_sheet ? "heads" : "head";
   figure.read("view", id);
-  const FigureKind* kind = find_figure_kind(id);
+  const FigureKind* kind = find_figure_kind(current_view_id(id));
   if (kind == nullptr) figure.fail("view", "a kind of figure", id);
   return *kind;
 }

@@ -266,7 +266,7 @@ constexpr std::size_t kLongestId = 32;
 void read_id(const JsonReader& object, const char* key, const char* expected, bool may_be_empty, std::string& value) {
   const json* found = object.find(key);
   if (!found) return;
-  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ' '; };
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ' ' || c == '_'; };
   const std::string* text = found->is_string() ? &found->get_ref<const std::string&>() : nullptr;
   const bool is_id = text && text->size() <= kLongestId && std::ranges::all_of(*text, fits);
   if (!is_id || (text->empty() && !may_be_empty)) object.fail(key, expected, *found);
@@ -275,8 +275,13 @@ void read_id(const JsonReader& object, const char* key, const char* expected, bo
 
 }  // namespace
 
+std::string current_view_id(std::string_view id) {
+  return std::string(id == "knockouts" ? "what_if" : id == "pair" ? "side_by_side" : id);
+}
+
 void read_view_id(const JsonReader& object, const char* key, std::string& value) {
   read_id(object, key, "the name of a view, for instance head", false, value);
+  value = current_view_id(value);
 }
 
 void read_matrix_id(const JsonReader& object, const char* key, std::string& value) {

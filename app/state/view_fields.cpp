@@ -101,7 +101,11 @@ Field color_limits_field() {
 void add_view(std::vector<Field>& fields) {
   const auto text = [](const std::string& value) { return nlohmann::json(value); };
   fields.push_back(described(value_field("view", "tab", "", in_view<&ViewChoices::tab>(), text, read_view_id),
-                             [](const State&, const State& after) { return Change{.label = "Show " + after.view.tab}; }));
+                             [](const State&, const State& after) {
+                               std::string name = after.view.tab;
+                               std::ranges::replace(name, '_', ' ');
+                               return Change{.label = "Show " + name};
+                             }));
   fields.push_back(heatmap_stage_field());
   fields.push_back(switch_field("view", "weighs_values", "Choose weights or norms", in_view<&ViewChoices::weighs_values>()));
   fields.push_back(color_map_field());

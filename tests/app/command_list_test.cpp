@@ -295,7 +295,9 @@ TEST_SUITE("cpu") {
       CHECK(on.state.view.tab == view.id);
       CHECK(keys_text(find_command(id)) == view.key.text);
       CHECK(find_command(id).menu.label == view.title);
-      CHECK(describe_change(before, on.state).label == "Show " + std::string(view.id));
+      std::string name(view.id);
+      std::ranges::replace(name, '_', ' ');
+      CHECK(describe_change(before, on.state).label == "Show " + name);
     }
   }
 

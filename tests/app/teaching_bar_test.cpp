@@ -234,7 +234,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("teaching: queries and keys are named in every view of a map") {
     UiDriver ui(sentence());
     show_golden_model(ui, "gpt2");
-    for (const char* tab : {"head", "steps", "lines", "text", "model", "neuron", "block", "pair"}) {
+    for (const char* tab : {"head", "steps", "lines", "text", "model", "neuron", "block", "side_by_side"}) {
       CAPTURE(tab);
       const View& view = find_view(tab);
       REQUIRE(view.id == tab);

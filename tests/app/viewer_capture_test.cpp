@@ -74,7 +74,7 @@ TEST_SUITE("gpu") {
       show(ui, view);
       CHECK_FALSE(ui.sees("view.unavailable"));
     }
-    for (const char* view : {"steps", "predictions", "neuron", "block", "logits", "knockouts", "patching"}) {
+    for (const char* view : {"steps", "predictions", "neuron", "block", "logits", "what_if", "patching"}) {
       show(ui, view);
       CHECK(ui.sees("view.unavailable"));
     }
@@ -204,7 +204,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("neuron.chain.0"));
     check_tips(ui);
     // The rest needs the network.
-    for (const char* view : {"predictions", "block", "logits", "knockouts", "patching"}) {
+    for (const char* view : {"predictions", "block", "logits", "what_if", "patching"}) {
       show(ui, view);
       CHECK(ui.sees("view.unavailable"));
     }

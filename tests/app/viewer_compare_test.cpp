@@ -201,7 +201,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");
     ui.press(Key::J);
-    REQUIRE(ui.state().view.tab == "pair");
+    REQUIRE(ui.state().view.tab == "side_by_side");
     REQUIRE(ui.sees("side_by_side.left"));
     REQUIRE(ui.sees("side_by_side.other"));
     CHECK(ui.sees("side_by_side.shared"));
@@ -268,7 +268,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");
     ui.press(Key::W);
-    REQUIRE(ui.state().view.tab == "knockouts");
+    REQUIRE(ui.state().view.tab == "what_if");
     for (const char* name : {"what_if.summary", "what_if.head.0.0", "what_if.head.1.3", "what_if.row.0", "what_if.copy"}) {
       CAPTURE(name);
       CHECK(ui.sees(name));

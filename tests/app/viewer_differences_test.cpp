@@ -293,7 +293,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(sentence());
     keep_and_paint(ui);
     ui.press(Key::W);
-    REQUIRE(ui.state().view.tab == "knockouts");
+    REQUIRE(ui.state().view.tab == "what_if");
     CHECK(ui.sees("what_if.compared"));
     const auto* now = found_of<KnockoutsQuestion, HeadKnockouts>(ui, false);
     const auto* baseline = found_of<KnockoutsQuestion, HeadKnockouts>(ui, true);
@@ -373,10 +373,10 @@ TEST_SUITE("gpu") {
     ui.fill_in("text.edit", "the cat sat\non the red mat");
     ui.click("text.make_batch");
     REQUIRE_FALSE(ui.result().reference_error.empty());
-    for (const std::string view : {"heads", "logits", "knockouts", "flow"}) {
+    for (const std::string view : {"heads", "logits", "what_if", "flow"}) {
       CAPTURE(view);
       ui.click("tab." + view);
-      CHECK(ui.sees((view == "knockouts" ? "what_if" : view) + ".compared"));
+      CHECK(ui.sees(view + ".compared"));
       CHECK(std::ranges::none_of(ui.result().analyses, [](const auto& known) { return known.first.is_of_reference; }));
     }
   }
@@ -387,7 +387,7 @@ TEST_SUITE("gpu") {
     state.view.theme = Theme::Light;
     UiDriver ui(state);
     keep_and_paint(ui);
-    for (const std::string view : {"heads", "logits", "knockouts", "flow", "block"}) {
+    for (const std::string view : {"heads", "logits", "what_if", "flow", "block"}) {
       CAPTURE(view);
       ui.click("tab." + view);
       const std::filesystem::path path = folder.path() / (view + ".svg");

@@ -31,7 +31,7 @@ TEST_SUITE("gpu") {
       CAPTURE(view);
       ui.click(fmt::format("export.view.{}", view));
     }
-    CHECK_FALSE(ui.sees("export.view.Pair"));  // there is no baseline
+    CHECK_FALSE(ui.sees("export.view.Side by side"));  // there is no baseline
     CHECK_FALSE(ui.sees("export.numbers.0"));
     ui.click("export.view.Heads");  // a sheet of one head would be the head's figure
     ui.click("export.view.Heads");
@@ -81,14 +81,14 @@ TEST_SUITE("gpu") {
     ui.type("four");
     ui.press(Key::Escape);
     ui.press(Key::E, kControl);
-    CHECK_FALSE(ui.sees("export.view.Pair"));  // runs of other numbers of lines have nothing to compare
+    CHECK_FALSE(ui.sees("export.view.Side by side"));  // runs of other numbers of lines have nothing to compare
     ui.click("export.close");
     ui.press(Key::Z, kControl);
     ui.press(Key::C);  // the causal mask
     ui.press(Key::E, kControl);
-    REQUIRE(ui.sees("export.view.Pair"));
+    REQUIRE(ui.sees("export.view.Side by side"));
     check_tips(ui);
-    ui.click("export.view.Pair");
+    ui.click("export.view.Side by side");
     ui.click("export.format.svg");
     ui.fill_in("export.folder", (folder.path() / "difference").string());
     ui.click("export.start");  // maps show differences, and so the dialog begins with them
@@ -123,7 +123,7 @@ TEST_SUITE("gpu") {
     REQUIRE(ui.sees("side_by_side.other"));
     ui.window().write_figure(folder.path() / "view.svg");
     ui.press(Key::E, kControl);
-    ui.click("export.view.Pair");
+    ui.click("export.view.Side by side");
     ui.click("export.format.svg");
     ui.fill_in("export.folder", folder.path().string());
     ui.click("export.start");

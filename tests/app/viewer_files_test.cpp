@@ -342,7 +342,7 @@ TEST_SUITE("gpu") {
       CAPTURE(part);
       CHECK(flow.find(part) != std::string::npos);
     }
-    for (const char* const tab : {"logits", "knockouts"}) {
+    for (const char* const tab : {"logits", "what_if"}) {
       CAPTURE(tab);
       ui.click(std::string("tab.") + tab);
       save(std::string(tab) + ".svg");
@@ -390,7 +390,7 @@ TEST_SUITE("gpu") {
     for (const auto& one : std::vector<std::pair<std::string, std::vector<std::string>>>{
              {"steps", {">The steps of layer 0, head 0<", ">three<", ">feature<", ">query<"}},
              {"heads", {">Heads by what they do<", ">layer<", ">head<", ">previous<"}},
-             {"pair", {">Side by side<", ">L0 H0<", ">three<"}}}) {
+             {"side_by_side", {">Side by side<", ">L0 H0<", ">three<"}}}) {
       const auto& tab = one.first;
       const auto& parts = one.second;
       CAPTURE(tab);

@@ -59,9 +59,9 @@ TEST_SUITE("gpu") {
     UiDriver ui(of_captions(), open_gpu_runner);
     show(ui, "heads");
     const view::Rect place = ui.rect("heads.copy");
-    for (const char* view : {"logits", "flow", "knockouts"}) {
+    for (const char* view : {"logits", "flow", "what_if"}) {
       show(ui, view);
-      const std::string name = std::string(view) == "knockouts" ? "what_if.copy" : std::string(view) + ".copy";
+      const std::string name = std::string(view) + ".copy";
       CAPTURE(name);
       CHECK(ui.rect(name).origin == place.origin);
       ui.click(name);
@@ -121,7 +121,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("beside the selected head is the one that attends least like it, until another one is chosen") {
     UiDriver ui(of_captions(), open_gpu_runner);
-    show(ui, "pair");
+    show(ui, "side_by_side");
     CHECK_FALSE(ui.state().side_by_side.is_chosen);
     const Analysed* answer = ui.result().analysed(similarity_query(ui.state().selection));
     REQUIRE(answer);
@@ -140,7 +140,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("tables of layers and heads use the page") {
     UiDriver ui(of_captions(), open_gpu_runner);
-    for (const char* view : {"logits", "knockouts"}) {
+    for (const char* view : {"logits", "what_if"}) {
       const std::string first = std::string(view) == "logits" ? "logits.head.0.0" : "what_if.head.0.0";
       ui.resize(1024, 640);
       show(ui, view);
@@ -228,7 +228,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(of_captions(), open_gpu_runner);
     for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000)}) {
       ui.resize(size.x, size.y);
-      for (const char* view : {"head", "lines", "knockouts", "heads"}) {
+      for (const char* view : {"head", "lines", "what_if", "heads"}) {
         show(ui, view);
         std::set<std::string> names;
         for (const auto& item : ui.window().item_tips()) names.insert(item.first);

@@ -194,10 +194,10 @@ TEST_SUITE("gpu") {
       CHECK(std::ranges::any_of(known, has_word));
     }
     UiDriver ui;
-    for (const auto& looked : std::vector<std::pair<std::string, std::string>>{{"swap", "Show the pair"},
-                                                                               {"average", "Show the knockouts"},
-                                                                               {"side by side", "Show the pair"},
-                                                                               {"keep this patch", "Show the patching"},
+    for (const auto& looked : std::vector<std::pair<std::string, std::string>>{{"swap", "Show Side by side"},
+                                                                               {"average", "Show What if"},
+                                                                               {"side by side", "Show Side by side"},
+                                                                               {"keep this patch", "Show Patching"},
                                                                                {"back to the playground", "Playground"}}) {
       const std::string &word = looked.first, &title = looked.second;
       CAPTURE(word);

@@ -75,7 +75,7 @@ TEST_SUITE("gpu") {
       ui.press(view.key.key, view.key.modifiers);
       REQUIRE(ui.state().view.tab == view.id);
       CAPTURE(std::string(view.id));
-      const std::uint32_t step = std::string_view(view.id) == "pair" ? 9 : 54;  // maps that grow with their width
+      const std::uint32_t step = std::string_view(view.id) == "side_by_side" ? 9 : 54;  // maps that grow with their width
       for (const std::uint32_t width : {400U, 520U, 620U, 800U, 1024U}) {
         for (std::uint32_t height = 240; height < 680; height += step) {
           CAPTURE(width);

@@ -405,7 +405,7 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     std::vector<State> states;
     for (const char* tab :
-         {"head", "model", "predictions", "block", "lines", "text", "steps", "flow", "logits", "knockouts"}) {
+         {"head", "model", "predictions", "block", "lines", "text", "steps", "flow", "logits", "what_if"}) {
       states.push_back(view_of(tab));
     }
     for (const NeuronForm form : {NeuronForm::Pair, NeuronForm::AllKeys}) {

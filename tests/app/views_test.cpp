@@ -37,7 +37,7 @@ TEST_SUITE("cpu") {
       CAPTURE(view.id);
       CHECK(ids.insert(view.id).second);
       CHECK(titles.insert(view.title).second);
-      for (const char c : view.id) CHECK((std::islower(static_cast<unsigned char>(c)) != 0 || c == ' '));
+      for (const char c : view.id) CHECK((std::islower(static_cast<unsigned char>(c)) != 0 || c == '_'));
       CHECK(view.help.ends_with('.'));
       CHECK_FALSE(view.key.text.empty());
       CHECK(&find_view(view.id) == &view);
@@ -54,6 +54,13 @@ TEST_SUITE("cpu") {
       CHECK(read->view.tab == tab);
       CHECK(find_view(tab).id == tab);
       CHECK(to_json(*read)["view"]["tab"] == tab);
+    }
+    for (const auto& [former, id] : {std::pair{"knockouts", "what_if"}, std::pair{"pair", "side_by_side"}}) {
+      const Result<State> read = state_from_json(session_with_tab(former));
+      REQUIRE(read);
+      CHECK(read->view.tab == id);
+      CHECK(find_view(id).id == id);
+      CHECK(to_json(*read)["view"]["tab"] == id);
     }
   }
 
@@ -86,8 +93,8 @@ TEST_SUITE("gpu") {
       leave();
       ui.click("tab." + id);
       CHECK(ui.state().view.tab == id);
-      CHECK(ui.window().undo().undo_label() == "Show " + id);
-      const bool predicts = id == "predictions" || id == "logits" || id == "knockouts" || id == "patching";
+      CHECK(ui.window().undo().undo_label().starts_with("Show "));
+      const bool predicts = id == "predictions" || id == "logits" || id == "what_if" || id == "patching";
       CHECK(ui.sees("view.unavailable") == predicts);  // the playground predicts nothing
       const std::string tip = ui.window().item_tips().find("tab." + id)->second;
       CHECK((predicts ? tip.find("predicts no tokens") != std::string::npos : tip == view.help));

@@ -332,7 +332,8 @@ TEST_SUITE("gpu") {
     };
     CHECK(complaint(with({"nonsense"}), 2).find("choose among head, heads, grid, model, lines") != std::string::npos);
     CHECK(complaint(with({"grid", "--format", "csv"}), 2).find("--views are figures") != std::string::npos);
-    CHECK(complaint(with({"pair"}), 1).find("no other run to compare with") != std::string::npos);
+    for (const char* id : {"side_by_side", "pair"})  // the former id opens too
+      CHECK(complaint(with({id}), 1).find("no other run to compare with") != std::string::npos);
   }
 
   TEST_CASE("a translator's alignment: the mean of cross-attention, its rows named by what is written") {

@@ -84,8 +84,8 @@ TEST_SUITE("cpu") {
         views.insert(state.view.tab);
       }
     }
-    CHECK(views == std::set<std::string>{"block", "flow", "head", "heads", "knockouts", "lines", "logits", "model", "neuron",
-                                         "pair", "patching", "predictions", "steps", "text"});
+    CHECK(views == std::set<std::string>{"block", "flow", "head", "heads", "what_if", "lines", "logits", "model", "neuron",
+                                         "side_by_side", "patching", "predictions", "steps", "text"});
     for (const Lesson& lesson : list.lessons) {
       CAPTURE(lesson.id);
       CHECK(lesson.minutes > 0);

@@ -52,8 +52,8 @@ std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, Figu
 
 }  // namespace
 
-const FigureKind kPairFigure{.id = "pair",
-                             .label = "Pair",
+const FigureKind kPairFigure{.id = "side_by_side",
+                             .label = "Side by side",
                              .help = "a head in this run and in the one that it is compared with, on one scale",
                              .scope = FigureScope::Head,
                              .bytes = {.png = 220e3, .svg = 60e3, .pdf = 31e3},
