@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-
 #include "app/quantities/task.h"
 #include "app/state/state.h"
 #include "model/network.h"

@@ -2,9 +2,7 @@
 
 #include <compare>
 #include <concepts>
-#include <memory>
 #include <type_traits>
-#include <utility>
 #include <variant>
 
 #include "app/analyses/activation_patching.h"

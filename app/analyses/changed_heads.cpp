@@ -1,12 +1,5 @@
 #include "app/analyses/changed_heads.h"
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <map>
-#include <span>
-#include <utility>
-
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/line_tokens.h"
 #include "core/error.h"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <vector>
-
 #include "app/analyses/analysis.h"
 #include "attention/mask.h"
 

@@ -1,11 +1,5 @@
 #include "app/analyses/head_knockouts.h"
 
-#include <algorithm>
-#include <cmath>
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "app/analyses/log_sum_exp.h"
 #include "app/analyses/patch_place.h"
 #include "core/error.h"

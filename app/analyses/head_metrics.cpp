@@ -1,10 +1,6 @@
 #include "app/analyses/head_metrics.h"
 
-#include <algorithm>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
 
 #include "app/analyses/head_order.h"
 #include "app/analyses/line_tokens.h"

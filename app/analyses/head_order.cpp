@@ -1,9 +1,5 @@
 #include "app/analyses/head_order.h"
 
-#include <algorithm>
-#include <optional>
-#include <utility>
-
 #include "app/analyses/head_metric_text.h"
 
 namespace headlight::app {

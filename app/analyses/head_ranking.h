@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-
 #include "app/analyses/analysis.h"
 #include "app/state/transient.h"
 #include "evaluation/pattern_meter.h"

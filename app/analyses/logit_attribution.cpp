@@ -1,8 +1,6 @@
 #include "app/analyses/logit_attribution.h"
 
-#include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "attribution/additive_stack.h"
 #include "core/error.h"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <vector>
-
 #include "app/analyses/analysis.h"
 #include "attribution/logit_parts.h"
 

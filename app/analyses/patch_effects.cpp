@@ -1,8 +1,5 @@
 #include "app/analyses/patch_effects.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "app/analyses/log_sum_exp.h"
 #include "core/error.h"
 

@@ -1,9 +1,5 @@
 #include "app/analyses/patch_place.h"
 
-#include <array>
-#include <cmath>
-#include <utility>
-
 #include "core/error.h"
 
 namespace headlight::app {

@@ -1,9 +1,5 @@
 #include "app/analyses/path_chain.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <utility>
-
 #include "core/error.h"
 
 namespace headlight::app {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "app/analyses/analysis.h"
 
 namespace headlight::app {

@@ -1,10 +1,6 @@
 #include "app/analyses/path_patching.h"
 
-#include <algorithm>
-#include <array>
 #include <iterator>
-#include <span>
-#include <utility>
 
 #include "app/analyses/patch_place.h"
 #include "app/analyses/path_chain.h"

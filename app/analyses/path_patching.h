@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "app/analyses/analysis.h"
 #include "app/analyses/patch_effects.h"
 

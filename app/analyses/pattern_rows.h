@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "app/analyses/head_ranking.h"
 #include "attention/expression.h"
 #include "attention/mask.h"

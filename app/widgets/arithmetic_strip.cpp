@@ -1,7 +1,6 @@
 #include "app/widgets/arithmetic_strip.h"
 
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

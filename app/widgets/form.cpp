@@ -2,10 +2,8 @@
 
 #include <charconv>
 
-#include "app/shell/click_area.h"
 #include "app/shell/wrapped_text.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 #include "app/widgets/tooltips.h"
 
 namespace headlight::app {

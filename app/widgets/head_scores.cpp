@@ -1,16 +1,9 @@
 #include "app/widgets/head_scores.h"
 
-#include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <utility>
-
-#include <fmt/format.h>
-#include <imgui.h>
 
 #include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/float_text.h"

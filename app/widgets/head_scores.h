@@ -1,13 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "app/widgets/head_map.h"
 
 namespace headlight::app {

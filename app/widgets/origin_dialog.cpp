@@ -2,7 +2,6 @@
 
 #include "app/quantities/shown_map.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {

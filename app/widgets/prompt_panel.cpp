@@ -11,7 +11,6 @@
 #include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
 #include "app/widgets/whole_words.h"
-#include "inference/prompt.h"
 
 namespace headlight::app {
 namespace {

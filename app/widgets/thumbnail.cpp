@@ -3,10 +3,8 @@
 #include "app/analyses/line_tokens.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/quantity.h"
-#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
-#include "app/widgets/text.h"
 #include "view/number_format.h"
 
 namespace headlight::app {

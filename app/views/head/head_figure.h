@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/frame.h"
 #include "app/views/head/grouped_head.h"
 #include "export/drawing.h"
 

@@ -1,9 +1,5 @@
 #include "app/views/head/head_parts.h"
 
-#include <array>
-
-#include <fmt/format.h>
-
 #include "app/analyses/head_metric_text.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"
@@ -15,7 +11,6 @@
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_list.h"
 #include "app/widgets/row_names.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
@@ -101,18 +96,14 @@ void choose_mean(Frame& frame) {
   const std::string whole =
       fmt::format("Mean of all {}heads{}", is_cross ? "cross-attention " : "", is_cross ? " (alignment)" : "");
   ImGui::SameLine(0.0F, 8.0F);
-  const bool is_open = ImGui::BeginCombo("##mean", "", ImGuiComboFlags_NoPreview);
-  mark_last_item(frame, "head.mean");
-  if (!is_open) return;
+  OpenList list(frame, "head.mean", "", nullptr, ImGuiComboFlags_NoPreview);
+  if (!list) return;
   const auto entry = [&](const std::string& label, const char* name, HeadMean value) {
-    if (ImGui::Selectable(label.c_str(), mean == value)) mean = value;
-    mark_last_item(frame, fmt::format("head.mean.{}", name));
-    if (mean == value) frame.ui.keyboard().prefer_last();
+    if (list.entry(label.c_str(), name, mean == value)) mean = value;
   };
   entry(fmt::format("Head {}", frame.state.selection.head), "none", HeadMean::None);
   entry(fmt::format("Mean of layer {}'s heads", frame.state.selection.block.layer.value), "layer", HeadMean::Layer);
   entry(whole, "kind", HeadMean::Kind);
-  ImGui::EndCombo();
 }
 
 void choose_stage(Frame& frame, float padding) {
@@ -248,9 +239,8 @@ void choose_shown(Frame& frame, bool lists_rows) {
   ViewChoices& view = frame.state.view;
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
   ImGui::SetNextItemWidth(kShownWidth);
-  const bool is_open = ImGui::BeginCombo("##shown", view.groups_words ? "words" : "tokens");
-  mark_last_item(frame, "head.shown");
-  if (!is_open) return;
+  OpenList list(frame, "head.shown", view.groups_words ? "words" : "tokens");
+  if (!list) return;
   if (lists_rows) {
     const std::vector<std::string> labels = row_labels();
     for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -260,7 +250,7 @@ void choose_shown(Frame& frame, bool lists_rows) {
     }
     if (can_group(frame)) ImGui::Separator();
   }
-  if (!can_group(frame)) return ImGui::EndCombo();
+  if (!can_group(frame)) return;
   const auto toggle = [&](const char* label, const char* name, bool& value) {
     if (ImGui::Selectable(label, value)) value = !value;
     mark_last_item(frame, name);
@@ -275,7 +265,6 @@ void choose_shown(Frame& frame, bool lists_rows) {
   choose("All tokens", "head.shown.shown", SpecialTokens::Shown);
   choose("Without special tokens", "head.shown.hidden", SpecialTokens::Hidden);
   choose("Without special tokens, renormalised", "head.shown.renormalized", SpecialTokens::Renormalized);
-  ImGui::EndCombo();
 }
 
 void draw_tools(Frame& frame, const Tools& tools) {

@@ -1,7 +1,5 @@
 #include "app/views/head/head_view.h"
 
-#include "app/frame.h"
-#include "app/shell/click_area.h"
 #include "app/shell/theme.h"
 #include "app/views/head/head_figure.h"
 #include "app/views/head/head_parts.h"
@@ -14,7 +12,6 @@
 #include "app/widgets/map_axes.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/viewport.h"
 

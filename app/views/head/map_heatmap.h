@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/frame.h"
 #include "app/views/head/minimap.h"
 #include "app/widgets/map_layers.h"
 #include "app/widgets/range_bar.h"

@@ -3,7 +3,6 @@
 #include "app/quantities/shown_map.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 #include "view/not_finite.h"
 

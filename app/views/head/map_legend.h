@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/frame.h"
 #include "app/views/head/map_heatmap.h"
 #include "app/widgets/range_bar.h"
 

@@ -10,7 +10,6 @@
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "capture/capture_file.h"

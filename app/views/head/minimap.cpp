@@ -3,9 +3,7 @@
 #include <glm/common.hpp>
 #include <glm/vector_relational.hpp>
 
-#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

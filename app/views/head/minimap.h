@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/frame.h"
 #include "app/views/head/map_input.h"
 #include "app/widgets/shown_tile.h"
 #include "view/viewport.h"

@@ -2,8 +2,6 @@
 
 #include <imgui.h>
 
-#include "app/engine/generation.h"
-
 namespace headlight::app {
 
 void RowReveal::observe(const Frame& frame, std::uint32_t rows, double now_s) {

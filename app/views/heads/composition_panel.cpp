@@ -1,12 +1,4 @@
-#include <algorithm>
-#include <cmath>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
-#include <imgui.h>
 
 #include "app/analyses/head_circuits.h"
 #include "app/analyses/head_metric_text.h"

@@ -1,7 +1,5 @@
 #include "app/views/heads/find_panel.h"
 
-#include <imgui.h>
-
 #include "app/widgets/controls.h"
 
 namespace headlight::app {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <string>
-
 #include "app/widgets/head_scores.h"
 
 namespace headlight::app {

@@ -1,9 +1,4 @@
-#include <algorithm>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include <fmt/format.h>
 
 #include "app/analyses/head_ranking.h"
 #include "app/cells/provenance.h"

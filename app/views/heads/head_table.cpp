@@ -1,13 +1,5 @@
 #include "app/views/heads/head_table.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <utility>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/controls.h"

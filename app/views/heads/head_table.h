@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "app/widgets/head_list.h"
 
 namespace headlight::app {

@@ -1,19 +1,10 @@
 #include "app/views/heads/heads_view.h"
 #include "app/widgets/controls.h"
 
-#include <array>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
-#include <imgui.h>
-
 #include "app/cells/stage_text.h"
 #include "app/exports/metrics_panels.h"
 #include "app/state/comparison.h"
 #include "app/views/heads/find_panel.h"
-#include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {

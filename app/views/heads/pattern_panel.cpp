@@ -1,13 +1,4 @@
-#include <algorithm>
-#include <array>
-#include <map>
-#include <optional>
-#include <string>
 #include <variant>
-#include <vector>
-
-#include <fmt/format.h>
-#include <imgui.h>
 
 #include "app/analyses/head_ranking.h"
 #include "app/cells/provenance.h"

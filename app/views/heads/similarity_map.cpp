@@ -1,12 +1,6 @@
 #include "app/views/heads/similarity_map.h"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
-#include <utility>
-
-#include <fmt/format.h>
-#include <imgui.h>
 
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/click_area.h"

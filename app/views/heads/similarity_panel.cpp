@@ -1,11 +1,4 @@
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include <fmt/format.h>
-#include <imgui.h>
 
 #include "app/analyses/head_metric_text.h"
 #include "app/analyses/head_similarity.h"
@@ -16,7 +9,6 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/figure.h"

@@ -1,8 +1,6 @@
 #include "app/views/logits/explained_logit.h"
 #include "export/float_text.h"
 
-#include <fmt/format.h>
-
 #include "export/csv.h"
 
 namespace headlight::app {

@@ -1,15 +1,5 @@
 #include "app/views/logits/logits_view.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/cells/provenance.h"
 #include "app/state/comparison.h"
 #include "app/views/logits/explained_logit.h"
@@ -17,7 +7,6 @@
 #include "app/widgets/head_scores.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
-#include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/tile_numbers.h"
 

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include "app/analyses/patch_effects.h"
 #include "app/frame.h"
 

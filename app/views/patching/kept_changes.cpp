@@ -1,11 +1,5 @@
 #include "app/views/patching/kept_changes.h"
 
-#include <cmath>
-#include <cstddef>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/analyses/kept_activation.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"

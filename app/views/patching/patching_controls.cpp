@@ -1,10 +1,5 @@
 #include "app/views/patching/patching_controls.h"
 
-#include <string>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"

@@ -1,9 +1,6 @@
 #include "app/views/patching/patching_figure.h"
 
 #include <limits>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "export/figure.h"
 

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include "app/analyses/patch_effects.h"
 #include "app/state/state.h"
 #include "export/drawing.h"

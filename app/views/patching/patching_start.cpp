@@ -1,7 +1,5 @@
 #include "app/views/patching/patching_start.h"
 
-#include <fmt/format.h>
-
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 

@@ -1,10 +1,5 @@
 #include "app/views/patching/patching_text.h"
 
-#include <array>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include "app/state/comparison.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"

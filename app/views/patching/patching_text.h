@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <string>
-
 #include "app/analyses/patch_effects.h"
 #include "app/state/state.h"
 

@@ -1,13 +1,5 @@
 #include "app/views/patching/patching_view.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/analyses/activation_patching.h"
 #include "app/analyses/kept_activation.h"
 #include "app/analyses/patch_place.h"

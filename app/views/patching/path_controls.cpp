@@ -1,12 +1,5 @@
 #include "app/views/patching/path_controls.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/analyses/activation_patching.h"
 #include "app/analyses/head_metric_text.h"
 #include "app/analyses/path_patching.h"

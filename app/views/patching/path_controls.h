@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <string>
-
 #include "app/analyses/analysis.h"
 #include "app/frame.h"
 #include "app/widgets/position_header.h"

@@ -1,11 +1,5 @@
 #include "app/views/steps/typed_cell.h"
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/state/state.h"
 #include "app/widgets/controls.h"
 #include "core/error.h"

@@ -1,12 +1,8 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "app/cells/step_matrix.h"
 #include "app/cells/step_values.h"
 #include "app/frame.h"
-#include "attention/mask.h"
 #include "view/rect.h"
 
 namespace headlight::app {

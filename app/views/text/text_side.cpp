@@ -5,7 +5,6 @@
 #include "app/shell/shaped_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "export/lines_figure.h"
 #include "view/color_map.h"

@@ -1,13 +1,5 @@
 #include "app/views/what_if/what_if_view.h"
 
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/analyses/head_knockouts.h"
 #include "app/analyses/head_order.h"
 #include "app/cells/provenance.h"
@@ -18,7 +10,6 @@
 #include "app/widgets/head_scores.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
-#include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
 #include "app/widgets/thumbnail.h"
