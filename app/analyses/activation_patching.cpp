@@ -1,13 +1,5 @@
-#include "app/analyses/activation_patching.h"
+#include "app/analyses/patching.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <utility>
-#include <vector>
-
-#include "app/analyses/patch_place.h"
 #include "core/error.h"
 
 namespace headlight::app {

@@ -1,10 +1,3 @@
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "app/analyses/token_flow.h"
 #include "attribution/additive_stack.h"

@@ -2,9 +2,7 @@
 
 #include <chrono>
 #include <future>
-#include <memory>
 #include <mutex>
-#include <string>
 
 #include "attribution/ov_copying.h"
 #include "core/error.h"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <map>
-#include <optional>
-#include <vector>
-
 #include "app/analyses/analysis.h"
 #include "attribution/head_composition.h"
 

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <map>
-#include <optional>
-
 #include "app/analyses/analysis.h"
 
 namespace headlight::app {

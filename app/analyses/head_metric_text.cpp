@@ -1,9 +1,5 @@
 #include "app/analyses/head_metric_text.h"
 
-#include <array>
-
-#include <fmt/format.h>
-
 #include "app/state/json_reader.h"
 #include "app/state/state_names.h"
 

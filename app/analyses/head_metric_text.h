@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "app/state/number_ref.h"
 #include "app/state/state.h"
 #include "evaluation/head_meter.h"

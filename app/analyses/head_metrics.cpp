@@ -1,13 +1,8 @@
 #include "app/analyses/head_metrics.h"
 
-#include <algorithm>
 #include <numeric>
-#include <optional>
-#include <string>
-#include <utility>
 
 #include "app/analyses/head_order.h"
-#include "app/analyses/line_tokens.h"
 #include "core/error.h"
 
 namespace headlight::app {

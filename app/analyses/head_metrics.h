@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <vector>
-
 #include "app/analyses/analysis.h"
 #include "attention/mask.h"
 #include "evaluation/head_meter.h"

@@ -1,15 +1,8 @@
 #include "app/analyses/head_ranking.h"
 
-#include <algorithm>
-#include <memory>
 #include <numeric>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "app/analyses/head_metrics.h"
-#include "app/analyses/line_tokens.h"
-#include "app/analyses/pattern_rows.h"
 #include "core/error.h"
 
 namespace headlight::app {

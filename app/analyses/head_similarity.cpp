@@ -1,9 +1,5 @@
 #include "app/analyses/head_similarity.h"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
 #include "core/error.h"
 #include "evaluation/head_divergence.h"
 

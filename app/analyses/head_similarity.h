@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "app/analyses/analysis.h"
 #include "app/analyses/head_metrics.h"
 #include "attention/mask.h"

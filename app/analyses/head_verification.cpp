@@ -1,11 +1,5 @@
 #include "app/analyses/head_verification.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <span>
-#include <utility>
-
 #include "app/state/run_interventions.h"
 #include "core/error.h"
 #include "core/half.h"

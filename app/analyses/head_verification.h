@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "app/analyses/analysis.h"
 #include "attention/mask.h"
 

@@ -1,12 +1,6 @@
-#include "app/analyses/kept_activation.h"
+#include "app/analyses/patching.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "core/error.h"
 

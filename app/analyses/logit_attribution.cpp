@@ -1,8 +1,6 @@
 #include "app/analyses/logit_attribution.h"
 
-#include <algorithm>
 #include <numeric>
-#include <utility>
 
 #include "attribution/additive_stack.h"
 #include "core/error.h"
@@ -131,6 +129,27 @@ double LogitAttribution::sum() const {
   return std::accumulate(
       layers.begin(), layers.end(), constant + embedding,
       [](double sum, const attribution::LayerLogits& layer) { return sum + layer.attention() + layer.mlp; });
+}
+
+LogitAttribution LogitAttribution::operator-(const LogitAttribution& other) const {
+  LogitAttribution change = *this;
+  change.logit -= other.logit;
+  change.constant -= other.constant;
+  change.embedding -= other.embedding;
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    attribution::LayerLogits& parts = change.layers[layer];
+    const attribution::LayerLogits& others = other.layers[layer];
+    std::ranges::transform(parts.heads, others.heads, parts.heads.begin(), std::minus());
+    parts.attention_bias -= others.attention_bias;
+    parts.mlp -= others.mlp;
+  }
+  return change;
+}
+
+LogitSources LogitSources::operator-(const LogitSources& other) const {
+  LogitSources change = *this;
+  std::ranges::transform(tokens, other.tokens, change.tokens.begin(), std::minus());
+  return change;
 }
 
 std::vector<double> gained_directions(const AnalysisSubject& subject, model::BlockRef block,

@@ -1,8 +1,3 @@
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <span>
-#include <utility>
 
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/token_flow.h"

@@ -1,8 +1,4 @@
-#include "app/analyses/patch_place.h"
-
-#include <array>
-#include <cmath>
-#include <utility>
+#include "app/analyses/patching.h"
 
 #include "core/error.h"
 

@@ -1,7 +1,5 @@
-#include "app/analyses/pattern_rows.h"
+#include "app/analyses/head_ranking.h"
 
-#include <algorithm>
-#include <utility>
 #include <variant>
 
 #include "app/analyses/head_metrics.h"

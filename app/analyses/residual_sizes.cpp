@@ -1,10 +1,5 @@
 #include "app/analyses/residual_sizes.h"
 
-#include <algorithm>
-#include <cmath>
-#include <span>
-#include <utility>
-
 #include "core/error.h"
 
 namespace headlight::app {

@@ -1,11 +1,5 @@
 #include "app/analyses/run_sample.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <span>
-#include <utility>
-
 #include <zlib.h>
 
 namespace headlight::app {

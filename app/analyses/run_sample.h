@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "app/analyses/analysis.h"
 #include "app/state/session_record.h"
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "app/analyses/analysis.h"
 #include "attribution/flow_graph.h"
 

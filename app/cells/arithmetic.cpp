@@ -1,10 +1,6 @@
 #include "app/cells/arithmetic.h"
 
-#include <array>
-#include <cmath>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"

@@ -8,7 +8,6 @@
 #include "app/quantities/quantity.h"
 #include "app/state/run_interventions.h"
 #include "app/state/state_names.h"
-#include "capture/capture_file.h"
 #include "core/tensor.h"
 #include "model/head_weight.h"
 #include "model/parameter.h"

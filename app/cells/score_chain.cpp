@@ -1,11 +1,9 @@
 #include "app/cells/score_chain.h"
 
 #include <tuple>
-#include <utility>
 
 #include "app/cells/stage_text.h"
 #include "export/csv.h"
-#include "view/number_format.h"
 
 namespace headlight::app {
 namespace {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "app/quantities/quantity.h"
 #include "app/shell/theme.h"
 #include "attention/mask.h"

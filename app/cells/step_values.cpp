@@ -7,7 +7,7 @@ namespace {
 
 using Other = StepMatrix::Other;
 
-std::vector<float> memory_window(const Frame& frame, const MatrixWindow& window) {
+std::vector<float> memory_window(const Frame& frame, const view::Region& window) {
   std::vector<float> values;
   for (std::uint32_t row = window.row; row < window.row + window.rows; ++row) {
     const std::span<const float> numbers = memory_row(frame, row);
@@ -35,7 +35,7 @@ bool has_part(const model::Embedding& embedding, inference::EmbeddingPart part) 
 }
 
 std::vector<float> embedding_window(const HeadSubject& subject, std::uint32_t item, inference::EmbeddingPart part,
-                                    const MatrixWindow& window) {
+                                    const view::Region& window) {
   const Tensor rows = inference::embed_part(*subject.embedding, *subject.tokens, item, {window.row, window.rows}, part);
   const std::uint32_t width = rows.axis(1);
   std::vector<float> values;
@@ -48,7 +48,7 @@ std::vector<float> embedding_window(const HeadSubject& subject, std::uint32_t it
 
 /// The heads' columns in the window, asked for as tiles; empty while one isn't known. `version`: of what they are.
 std::vector<float> joined_window(Frame& frame, const JoinedHeads& joined, const HeadSubject& subject,
-                                 const MatrixWindow& window, std::uint64_t& version) {
+                                 const view::Region& window, std::uint64_t& version) {
   std::vector<float> values(std::size_t{window.rows} * window.columns);
   const std::uint32_t group = std::max(subject.geometry.shape.heads / std::max(joined.heads, 1U), 1U);
   bool is_known = true;
@@ -110,23 +110,23 @@ JoinedHeads joined_heads(StepMatrix matrix, const inference::BlockShape& shape) 
   return {};
 }
 
-std::optional<MatrixSize> size_of(StepMatrix matrix, const HeadSubject& subject) {
+std::optional<inference::BlockShape::Extent> size_of(StepMatrix matrix, const HeadSubject& subject) {
   if (matrix == Other::Memory) {
     if (!subject.layer || !subject.layer->weights) return std::nullopt;
-    return MatrixSize{.rows = subject.geometry.shape.keys, .columns = subject.layer->weights->key.in()};
+    return inference::BlockShape::Extent{.rows = subject.geometry.shape.keys, .columns = subject.layer->weights->key.in()};
   }
   if (const auto part = embedding_part(matrix)) {
     if (!subject.embedding || !has_part(*subject.embedding, *part)) return std::nullopt;
-    return MatrixSize{.rows = subject.tokens->length, .columns = subject.embedding->table.axis(1)};
+    return inference::BlockShape::Extent{.rows = subject.tokens->length, .columns = subject.embedding->table.axis(1)};
   }
   if (const JoinedHeads joined = joined_heads(matrix, subject.geometry.shape); joined.heads > 0) {
     const auto extent = subject.geometry.shape.extent(joined.stage);
     if (!extent) return std::nullopt;
-    return MatrixSize{.rows = extent->rows, .columns = joined.heads * joined.width};
+    return inference::BlockShape::Extent{.rows = extent->rows, .columns = joined.heads * joined.width};
   }
   const model::HeadWeight columns = weight_columns(matrix, subject);
   if (!columns.linear) return std::nullopt;
-  return MatrixSize{.rows = columns.linear->in(), .columns = columns.count};
+  return inference::BlockShape::Extent{.rows = columns.linear->in(), .columns = columns.count};
 }
 
 std::span<const float> memory_row(const Frame& frame, std::uint32_t row) {
@@ -145,8 +145,8 @@ const model::Rotary* HeadSubject::rotary(const Frame& frame) const {
 }
 
 const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const HeadSubject& subject,
-                                          const MatrixWindow& window) {
-  const std::optional<MatrixSize> size = size_of(matrix, subject);
+                                          const view::Region& window) {
+  const std::optional<inference::BlockShape::Extent> size = size_of(matrix, subject);
   const bool is_inside = size && window.row + window.rows <= size->rows && window.column + window.columns <= size->columns;
   if (!is_inside) return nullptr;  // another network may have a smaller one than that for which the window was chosen
   const bool is_memory = matrix == Other::Memory;

@@ -8,6 +8,7 @@
 #include "attention/stage.h"
 #include "model/head_weight.h"
 #include "model/network.h"
+#include "view/viewport.h"
 
 namespace headlight::app {
 
@@ -35,18 +36,7 @@ JoinedHeads joined_heads(StepMatrix matrix, const inference::BlockShape& shape);
 model::HeadWeight weight_columns(StepMatrix matrix, const HeadSubject& subject);
 
 /// Rows and columns of a matrix that isn't a stage; nullopt where the layer has none.
-struct MatrixSize {
-  std::uint32_t rows = 0, columns = 0;
-};
-std::optional<MatrixSize> size_of(StepMatrix matrix, const HeadSubject& subject);
-
-/// A window of a matrix.
-struct MatrixWindow {
-  std::uint32_t row = 0, rows = 0;
-  std::uint32_t column = 0, columns = 0;
-
-  auto operator<=>(const MatrixWindow&) const = default;
-};
+std::optional<inference::BlockShape::Extent> size_of(StepMatrix matrix, const HeadSubject& subject);
 
 /// Numbers of matrices that aren't tiles of one stage: weights as uploaded, the memory as downloaded (EngineResult::memory),
 /// parts of the embedding, heads side by side. The last windows of each matrix are kept.
@@ -58,10 +48,10 @@ class StepValues {
     std::uint64_t revision = 0;  ///< changes with the values
   };
   /// Null while the memory isn't known, which it then requests, and for a window that the matrix doesn't have.
-  const Known* find(Frame& frame, StepMatrix matrix, const HeadSubject& subject, const MatrixWindow& window);
+  const Known* find(Frame& frame, StepMatrix matrix, const HeadSubject& subject, const view::Region& window);
 
  private:
-  using Key = std::tuple<const void*, std::uint64_t, std::uint32_t, std::uint32_t, bool, MatrixWindow>;
+  using Key = std::tuple<const void*, std::uint64_t, std::uint32_t, std::uint32_t, bool, view::Region>;
   struct Entry {
     Key key;
     Known known;

@@ -1,13 +1,6 @@
 #include "app/quantities/evaluation.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <span>
-#include <utility>
-#include <vector>
 
 namespace headlight::app {
 namespace {

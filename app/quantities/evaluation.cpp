@@ -1,9 +1,7 @@
 #include "app/quantities/evaluation.h"
 
-#include <algorithm>
 #include <iterator>
 #include <limits>
-#include <utility>
 
 #include "core/error.h"
 #include "inference/aligned_run.h"

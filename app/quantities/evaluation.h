@@ -1,13 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <map>
-#include <memory>
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "app/quantities/head_norms.h"
 #include "app/quantities/task.h"
 #include "app/quantities/tile_query.h"

@@ -1,7 +1,5 @@
 #include "app/quantities/formulas.h"
 
-#include <fmt/format.h>
-
 namespace headlight::app::formulas {
 namespace {
 

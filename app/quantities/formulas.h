@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "app/quantities/quantity.h"
 
 /// Formulas of the stages with the options of their layer, as math_text sets them: "Q = X W_Q + b_Q".

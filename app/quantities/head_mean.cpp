@@ -1,14 +1,6 @@
 #include "app/quantities/evaluation.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "core/error.h"
 #include "model/site.h"

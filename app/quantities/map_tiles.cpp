@@ -1,10 +1,7 @@
 #include "app/quantities/map_tiles.h"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <iterator>
-#include <utility>
 
 namespace headlight::app {
 namespace {

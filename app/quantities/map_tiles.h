@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "app/quantities/evaluation.h"
 #include "app/quantities/tile_query.h"
 

@@ -1,12 +1,6 @@
 #pragma once
 
 #include <compare>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include "app/state/state.h"
 #include "attention/stage.h"

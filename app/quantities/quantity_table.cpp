@@ -1,8 +1,4 @@
-#include <algorithm>
-#include <array>
-#include <vector>
 
-#include <fmt/format.h>
 
 #include "app/quantities/evaluation.h"
 #include "app/quantities/formulas.h"

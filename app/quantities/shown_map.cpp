@@ -1,7 +1,5 @@
 #include "app/quantities/shown_map.h"
 
-#include <array>
-
 namespace headlight::app {
 
 std::string_view to_string(HeadMean mean) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string_view>
-
 #include "app/quantities/tile_query.h"
 #include "app/state/state.h"
 

@@ -1,9 +1,6 @@
 #include "app/quantities/strongest.h"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
-#include <utility>
 
 #include "app/quantities/map_tiles.h"
 

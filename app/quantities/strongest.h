@@ -1,13 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <vector>
-
 #include "app/quantities/tile_query.h"
 #include "app/state/transient.h"
-#include "attention/mask.h"
 
 namespace headlight::app {
 

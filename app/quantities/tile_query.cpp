@@ -1,7 +1,5 @@
 #include "app/quantities/tile_query.h"
 
-#include <algorithm>
-
 namespace headlight::app {
 namespace {
 

@@ -1,9 +1,6 @@
 #pragma once
 
 #include <compare>
-#include <cstdint>
-
-#include <glm/vec2.hpp>
 
 #include "app/quantities/quantity.h"
 

@@ -5,7 +5,6 @@
 #include "app/state/run_interventions.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "view/color_map.h"
 #include "view/not_finite.h"
 #include "view/number_format.h"

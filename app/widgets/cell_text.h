@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/frame.h"
-#include "attention/mask.h"
 
 namespace headlight::app {
 

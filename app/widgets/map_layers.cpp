@@ -3,7 +3,6 @@
 #include "app/quantities/map_tiles.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

@@ -1,8 +1,6 @@
 #include "app/widgets/notice.h"
 
-#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

@@ -4,7 +4,6 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/size_text.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

@@ -1,10 +1,8 @@
 #include "app/widgets/prediction_bars.h"
 
 #include "app/engine/prediction_place.h"
-#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/size_text.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

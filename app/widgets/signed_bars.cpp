@@ -1,9 +1,7 @@
 #include "app/widgets/signed_bars.h"
 
-#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "view/number_format.h"
 
 namespace headlight::app {

@@ -1,4 +1,3 @@
-#include "app/widgets/text.h"
 
 #include <cfloat>
 

@@ -1,12 +1,10 @@
 #include "app/widgets/thumbnail.h"
 
-#include "app/analyses/line_tokens.h"
+#include "app/analyses/analysis.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/quantity.h"
-#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
-#include "app/widgets/text.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -224,10 +222,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
   const float grid = ImGui::GetWindowPos().x - 12.0F;
   if (grid > 0.5F * frame.ui.size().x) explained = {.origin = {grid, explained.origin.y}, .size = {1.0F, explained.size.y}};
   const Tooltip tooltip(frame, explained);
-  {
-    const Ink ink(fonts.strong, theme.text);
-    ImGui::Text("Layer %u · head %u", block.layer.value, head);
-  }
+  write_text(fonts.strong, theme.text, fmt::format("Layer {} · head {}", block.layer.value, head));
   if (!sentence.empty()) {
     ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + kPreviewEdge);
     ImGui::TextUnformatted(sentence.c_str());

@@ -1,7 +1,5 @@
 #include "app/widgets/token_menu.h"
 
-#include <algorithm>
-
 #include "app/cells/stage_text.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"

@@ -1,10 +1,5 @@
 #include "app/widgets/whole_words.h"
 
-#include <algorithm>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/engine/prompt_lines.h"
 #include "app/widgets/controls.h"
 #include "inference/language_model.h"

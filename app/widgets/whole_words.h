@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "app/frame.h"
 
 namespace headlight::app {

@@ -2,12 +2,10 @@
 
 #include "app/engine/token_words.h"
 #include "app/quantities/shown_map.h"
-#include "app/views/head/map_legend.h"
+#include "app/views/head/map_parts.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/map_axes.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/engine/tile_cache.h"
-#include "app/frame.h"
 #include "app/quantities/grouped_map.h"
 #include "app/widgets/map_axes.h"
 

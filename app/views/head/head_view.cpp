@@ -1,20 +1,12 @@
 #include "app/views/head/head_view.h"
 
-#include "app/frame.h"
-#include "app/shell/click_area.h"
 #include "app/shell/theme.h"
-#include "app/views/head/head_figure.h"
-#include "app/views/head/head_parts.h"
-#include "app/views/head/map_heatmap.h"
-#include "app/views/head/map_input.h"
-#include "app/views/head/map_legend.h"
-#include "app/views/head/minimap.h"
+#include "app/views/head/map_parts.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/viewport.h"
 
@@ -27,7 +19,7 @@ constexpr std::size_t kMostMarks = 4'000;
 class PaintMarks {
  public:
   PaintMarks(const Frame& frame, const view::Viewport& viewport)
-      : frame_(frame), viewport_(viewport), region_(viewport.visible_region()), list_(ImGui::GetWindowDrawList()) {}
+      : frame_(frame), viewport_(viewport), region_(viewport.visible_region()) {}
 
   void draw() {
     const Selection& selection = frame_.state.selection;
@@ -105,7 +97,6 @@ class PaintMarks {
   const Frame& frame_;
   const view::Viewport& viewport_;
   view::Region region_;
-  ImDrawList* list_;
   std::size_t marks_ = 0;
 };
 

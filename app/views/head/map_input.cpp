@@ -1,4 +1,4 @@
-#include "app/views/head/map_input.h"
+#include "app/views/head/map_parts.h"
 
 #include <imgui.h>
 #include <glm/geometric.hpp>
@@ -67,6 +67,8 @@ class MapInput {
   glm::vec2 pointer() const { return to_glm(io_.MousePos); }
   int& memory(const char* name) { return *storage_.GetIntRef(ImGui::GetID(name), 0); }
 
+  Stroke stroke() { return static_cast<Stroke>(memory("stroke")); }
+  void set_stroke(Stroke stroke) { memory("stroke") = static_cast<int>(stroke); }
   void fit() { viewport_ = room_.viewport(1.0F, {}); }
 
   /// What is under the point stays there, also while the map's part of the room grows.
@@ -81,29 +83,24 @@ class MapInput {
   void begin_stroke(attention::Cell cell) {
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Middle)) memory("middle") = 1;
     if (!ImGui::IsMouseClicked(ImGuiMouseButton_Left)) return;
-    if (wants_to_pan()) {
-      memory("stroke") = static_cast<int>(Stroke::Pan);
-      return;
-    }
+    if (wants_to_pan()) return set_stroke(Stroke::Pan);
     const bool fits = ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left) && viewport_.zoom() > 1.0F;
     if (fits && !frame_.transient.paints) {
       if (memory("has_toggled_pin") != 0) toggle_pin(remembered_cell());
-      memory("stroke") = static_cast<int>(Stroke::None);
+      set_stroke(Stroke::None);
       return fit();
     }
     memory("row") = static_cast<int>(cell.query);
     memory("column") = static_cast<int>(cell.key);
     if (!is_painting(frame_)) {
-      memory("stroke") = static_cast<int>(Stroke::Pin);
+      set_stroke(Stroke::Pin);
       memory("has_toggled_pin") = 0;
     } else {
       const bool puts = !has_ink_now(cell);
-      if (frame_.state.view.brush_shape == BrushShape::Rectangle) {
-        memory("stroke") = static_cast<int>(puts ? Stroke::PutRectangle : Stroke::TakeRectangle);
-        return;
-      }
+      const bool is_box = frame_.state.view.brush_shape == BrushShape::Rectangle;
+      if (is_box) return set_stroke(puts ? Stroke::PutRectangle : Stroke::TakeRectangle);
       paint_one(cell, puts);
-      if (!fits) memory("stroke") = static_cast<int>(puts ? Stroke::Put : Stroke::Take);
+      if (!fits) set_stroke(puts ? Stroke::Put : Stroke::Take);
     }
     // The second click of a double click undoes what the first one did.
     if (fits) fit();
@@ -114,7 +111,7 @@ class MapInput {
     if (glm::length(to_glm(ImGui::GetMouseDragDelta(ImGuiMouseButton_Left, 0.0F))) > kDragSlack) {
       // A map that isn't enlarged has nothing to be moved: a drag chooses a range of it.
       const Stroke dragged = viewport_.zoom() > 1.0F && !io_.KeyCtrl ? Stroke::Pan : Stroke::Range;
-      memory("stroke") = static_cast<int>(is_held ? dragged : Stroke::None);
+      set_stroke(is_held ? dragged : Stroke::None);
     } else if (!is_held) {
       toggle_pin(remembered_cell());
       memory("has_toggled_pin") = 1;
@@ -139,22 +136,22 @@ class MapInput {
 
   void continue_stroke() {
     const bool is_held = ImGui::IsMouseDown(ImGuiMouseButton_Left);
-    if (static_cast<Stroke>(memory("stroke")) == Stroke::Pin) continue_pin(is_held);
+    if (stroke() == Stroke::Pin) continue_pin(is_held);
     if (!is_held) end_rectangle();
-    if (!is_held && static_cast<Stroke>(memory("stroke")) == Stroke::Range) frame_.start_command("menu.range");
-    if (!is_held) memory("stroke") = static_cast<int>(Stroke::None);
+    if (!is_held && stroke() == Stroke::Range) frame_.start_command("menu.range");
+    if (!is_held) set_stroke(Stroke::None);
     if (!ImGui::IsMouseDown(ImGuiMouseButton_Middle)) memory("middle") = 0;
-    const auto stroke = static_cast<Stroke>(memory("stroke"));
-    if (memory("middle") != 0 || stroke == Stroke::Pan) viewport_ = viewport_.moved(to_glm(io_.MouseDelta));
-    if (stroke == Stroke::None || stroke == Stroke::Pan || stroke == Stroke::Pin) return;
+    const Stroke now = stroke();
+    if (memory("middle") != 0 || now == Stroke::Pan) viewport_ = viewport_.moved(to_glm(io_.MouseDelta));
+    if (now == Stroke::None || now == Stroke::Pan || now == Stroke::Pin) return;
     const view::Rect seen = viewport_.visible();
     const glm::vec2 nearest = glm::clamp(pointer(), seen.origin, glm::max(seen.end() - 0.5F, seen.origin));
     const std::optional<attention::Cell> cell = cell_at(viewport_, nearest);
     if (!cell) return;
-    if (stroke != Stroke::Put && stroke != Stroke::Take) {
+    if (now != Stroke::Put && now != Stroke::Take) {
       frame_.transient.range = range_between(remembered_cell(), *cell);
     } else {
-      paint_line(*cell, stroke == Stroke::Put);
+      paint_line(*cell, now == Stroke::Put);
     }
   }
 
@@ -174,12 +171,12 @@ class MapInput {
 
   /// Paints the rectangle that was drawn, once its button is released.
   void end_rectangle() {
-    const auto stroke = static_cast<Stroke>(memory("stroke"));
-    if (stroke != Stroke::PutRectangle && stroke != Stroke::TakeRectangle) return;
+    const Stroke now = stroke();
+    if (now != Stroke::PutRectangle && now != Stroke::TakeRectangle) return;
     const attention::Cell from = remembered_cell();
     const CellRange range = std::exchange(frame_.transient.range, std::nullopt).value_or(CellRange{from, from});
     const std::vector<attention::Cell> cells = brush_cells(BrushShape::Rectangle, range.first, range.last, map());
-    put_ink(frame_.state, cells, stroke == Stroke::PutRectangle, map());
+    put_ink(frame_.state, cells, now == Stroke::PutRectangle, map());
   }
 
   /// Every cell between the last painted one and this one, so that a quick drag leaves no gaps.

@@ -1,9 +1,8 @@
-#include "app/views/head/map_legend.h"
+#include "app/views/head/map_parts.h"
 
 #include "app/quantities/shown_map.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 #include "view/not_finite.h"
 

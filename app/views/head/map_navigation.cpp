@@ -4,7 +4,6 @@
 #include "app/quantities/strongest.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "app/widgets/token_menu.h"
 
 namespace headlight::app {

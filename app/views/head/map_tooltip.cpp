@@ -1,7 +1,6 @@
 #include "app/views/head/head_parts.h"
 
 #include "app/cells/arithmetic.h"
-#include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/shown_map.h"
@@ -10,7 +9,6 @@
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/row_names.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "capture/capture_file.h"

@@ -1,11 +1,9 @@
-#include "app/views/head/minimap.h"
+#include "app/views/head/map_parts.h"
 
 #include <glm/common.hpp>
 #include <glm/vector_relational.hpp>
 
-#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

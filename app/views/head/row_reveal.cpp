@@ -1,8 +1,7 @@
-#include "app/views/head/row_reveal.h"
+#include "app/views/head/head_parts.h"
 
 #include <imgui.h>
 
-#include "app/engine/generation.h"
 #include "app/widgets/text.h"
 
 namespace headlight::app {

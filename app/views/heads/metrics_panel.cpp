@@ -1,7 +1,4 @@
-#include <algorithm>
-#include <optional>
 
-#include <fmt/format.h>
 #include <imgui.h>
 
 #include "app/views/heads/find_panel.h"

@@ -9,7 +9,6 @@
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

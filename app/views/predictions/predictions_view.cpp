@@ -4,7 +4,6 @@
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"
 #include "app/exports/shown_predictions.h"
-#include "app/frame.h"
 #include "app/state/comparison.h"
 #include "app/views/predictions/every_position.h"
 #include "app/widgets/controls.h"
@@ -13,7 +12,6 @@
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/size_text.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

@@ -1,8 +1,5 @@
 #include "app/views/steps/matrix_plan.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "app/cells/stage_text.h"
 
 namespace headlight::app {

@@ -1,12 +1,10 @@
 #include "app/views/steps/matrix_view.h"
 
 #include "app/shell/click_area.h"
-#include "app/views/steps/matrix_plan.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 #include "view/head_palette.h"
 
@@ -173,9 +171,10 @@ Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const
                               static_cast<std::uint32_t>(step_name(view.plan.stage).back()) * 128U +
                               view.plan.first_column * 0x10000U;
   if (!known) return {};
-  const MatrixWindow window = view.window();
-  const TileQuery sizes{
-      .row = window.row, .rows = window.rows, .column = window.column, .columns = window.columns, .pool = 1};
+  const TileQuery sizes{.row = view.plan.first_row,
+                        .rows = view.plan.shown_rows,
+                        .column = view.plan.first_column,
+                        .columns = view.plan.shown_columns};
   return {.shown_tile = {.query = sizes, .tile = &known->tile, .run = known->revision, .facts = &known->facts},
           .place = place};
 }
@@ -250,14 +249,12 @@ view::Rect MatrixView::cells() const {
 
 TileQuery MatrixView::query(const Frame& frame) const {
   const QuantityId id = plan.stage.stage();
-  TileQuery query =
-      tile_of(frame, id,
-              {.row = plan.first_row, .rows = plan.shown_rows, .column = plan.first_column, .columns = plan.shown_columns});
+  TileQuery query = tile_of(frame, id, window());
   if (shows_difference_of(frame, id)) query.quantity = difference_of(id);
   return query;
 }
 
-MatrixWindow MatrixView::window() const {
+view::Region MatrixView::window() const {
   return {.row = plan.first_row, .rows = plan.shown_rows, .column = plan.first_column, .columns = plan.shown_columns};
 }
 

@@ -2,7 +2,6 @@
 
 #include "app/cells/cell_sources.h"
 #include "app/cells/step_values.h"
-#include "app/frame.h"
 #include "app/views/steps/matrix_plan.h"
 
 namespace headlight::app {
@@ -29,7 +28,7 @@ struct MatrixView {
   view::Rect cells() const;
   /// Of a stage.
   TileQuery query(const Frame& frame) const;
-  MatrixWindow window() const;
+  view::Region window() const;
 };
 
 /// What is marked in a matrix: the cell under the pointer, what made the hovered cell, and a head's slice.

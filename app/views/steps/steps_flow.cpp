@@ -1,6 +1,5 @@
 #include "app/views/steps/steps_flow.h"
 
-#include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"
@@ -137,11 +136,8 @@ PlanLimits limits_of(const Frame& frame, const HeadSubject& subject, StepMatrix 
   return limits;
 }
 
-std::optional<MatrixSize> matrix_size(const HeadSubject& subject, StepMatrix matrix) {
-  if (!matrix.is_stage()) return size_of(matrix, subject);
-  const auto extent = subject.geometry.shape.extent(matrix.stage());
-  if (!extent) return std::nullopt;
-  return MatrixSize{.rows = extent->rows, .columns = extent->columns};
+std::optional<inference::BlockShape::Extent> matrix_size(const HeadSubject& subject, StepMatrix matrix) {
+  return matrix.is_stage() ? subject.geometry.shape.extent(matrix.stage()) : size_of(matrix, subject);
 }
 
 std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatrix matrix) {
@@ -184,7 +180,7 @@ std::uint32_t head_width_of_merged(const BlockGeometry& geometry) {
 }
 
 MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix matrix, const Room& room, bool is_first) {
-  const MatrixSize size = *matrix_size(subject, matrix);
+  const inference::BlockShape::Extent size = *matrix_size(subject, matrix);
   const model::BlockKind kind = subject.block.kind;
   MatrixView view;
   view.plan = plan_matrix(matrix, size.rows, size.columns, limits_of(frame, subject, matrix, room));

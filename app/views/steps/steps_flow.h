@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/cells/cell_sources.h"
-#include "app/frame.h"
 #include "app/views/steps/matrix_view.h"
 #include "app/widgets/head_subject.h"
 

@@ -9,7 +9,6 @@
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
-#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/panels_figure.h"
 
@@ -137,7 +136,7 @@ Arithmetic explain_given(Frame& frame, const HeadSubject& subject, const StepCel
       where.matrix.is_weight() ? "A weight of the model: the same for every text."
       : is_memory              ? "One number of the encoder's output, or of the second text's token vectors."
                   : "A part of the token's vector: rows of the model's tables, looked up by the token and its position.";
-  const MatrixWindow window{.row = where.cell.query, .rows = 1, .column = where.cell.key, .columns = 1};
+  const view::Region window{.row = where.cell.query, .rows = 1, .column = where.cell.key, .columns = 1};
   if (is_memory) {
     const std::span<const float> row = memory_row(frame, where.cell.query);
     if (where.cell.key < row.size()) arithmetic.result = row[where.cell.key];
@@ -197,54 +196,45 @@ std::vector<std::string> axis_names(const std::vector<std::string>* tokens, std:
   return list;
 }
 
-/// W_Q, W_K or W_V for the figure, beside what it makes.
-void keep_weight(Frame& frame, const MatrixView& view, const HeadSubject& subject, StepsMemory& memory) {
-  constexpr std::tuple<StepMatrix, Stage, const char*> kWeights[] = {{StepMatrix::Other::QueryWeight, Stage::Q, "W_Q"},
-                                                                     {StepMatrix::Other::KeyWeight, Stage::K, "W_K"},
-                                                                     {StepMatrix::Other::ValueWeight, Stage::V, "W_V"}};
+/// For the figure: matrices that are stages, and W_Q, W_K and W_V beside what they make, where their numbers are known.
+void keep_drawn(Frame& frame, const MatrixView& view, const HeadSubject& subject, StepsMemory& memory) {
+  using Other = StepMatrix::Other;
+  constexpr std::tuple<StepMatrix, Stage, const char*> kWeights[] = {
+      {Other::QueryWeight, Stage::Q, "W_Q"}, {Other::KeyWeight, Stage::K, "W_K"}, {Other::ValueWeight, Stage::V, "W_V"}};
   const MatrixPlan& plan = view.plan;
-  for (const auto& [matrix, made, name] : kWeights) {
-    const StepValues::Known* known =
-        matrix == plan.stage ? memory.values.find(frame, plan.stage, subject, view.window()) : nullptr;
-    if (known == nullptr) continue;
-    StepPanel panel{.stage = made,
-                    .of = made,
-                    .matrix_rows = plan.rows,
-                    .matrix_columns = plan.columns,
-                    .weight = name,
-                    .part = drawn_part(plan)};
-    panel.rows = {.title = "feature of X", .tokens = axis_names(nullptr, plan.first_row, plan.shown_rows)};
-    panel.columns = {.title = "feature", .tokens = axis_names(nullptr, plan.first_column, plan.shown_columns)};
-    panel.style.scale = view::ScaleKind::Maximum;
-    panel.style = exporting::diverging(panel.style);
-    memory.drawn.push_back({.panel = std::move(panel), .tile = std::make_shared<const attention::Tile>(known->tile)});
+  StepsMemory::Drawn drawn{.panel = {.matrix_rows = plan.rows, .matrix_columns = plan.columns, .part = drawn_part(plan)},
+                           .tile = nullptr};
+  StepPanel& panel = drawn.panel;
+  const std::vector<std::string>* keys = nullptr;
+  if (plan.stage.is_stage()) {
+    const TileQuery query = view.query(frame);
+    const auto known = frame.result.tiles.find(query);
+    if (known != frame.result.tiles.end()) drawn.tile = known->second.tile;
+    panel.stage = plan.stage.stage();
+    panel.of = query.quantity;
+    const bool is_map = plan.stage.is_map();
+    const Selection& selection = frame.state.selection;
+    if (is_map) keys = line_texts(frame.result.input->keys(selection.block.kind), selection.batch);
+    panel.rows.title = is_map ? "query" : "token";
+    panel.columns.title = is_map ? "key" : "feature";
   }
-}
-
-/// For the figure: matrices that are stages, where their numbers are known.
-void keep_drawn(const Frame& frame, const MatrixView& view, StepsMemory& memory) {
-  if (!view.plan.stage.is_stage()) return;
-  const TileQuery query = view.query(frame);
-  const auto known = frame.result.tiles.find(query);
-  if (known == frame.result.tiles.end()) return;
-  const attention::Stage stage = view.plan.stage.stage();
-  const Selection& selection = frame.state.selection;
-  const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
-  const MatrixPlan& plan = view.plan;
-  StepPanel panel{.stage = stage,
-                  .of = query.quantity,
-                  .matrix_rows = plan.rows,
-                  .matrix_columns = plan.columns,
-                  .part = drawn_part(plan)};
-  panel.rows = {.title = attention::is_map(stage) ? "query" : "token",
-                .tokens = axis_names(view.row_tokens, plan.first_row, plan.shown_rows)};
-  panel.columns = {.title = attention::is_map(stage) ? "key" : "feature",
-                   .tokens = axis_names(attention::is_map(stage) ? line_texts(keys, selection.batch) : nullptr,
-                                        plan.first_column, plan.shown_columns)};
+  for (const auto& [matrix, made, name] : kWeights) {
+    if (matrix != plan.stage) continue;
+    const StepValues::Known* known = memory.values.find(frame, plan.stage, subject, view.window());
+    if (known != nullptr) drawn.tile = std::make_shared<const attention::Tile>(known->tile);
+    panel.stage = made;
+    panel.of = made;
+    panel.weight = name;
+    panel.rows.title = "feature of X";
+    panel.columns.title = "feature";
+  }
+  if (!drawn.tile) return;
+  panel.rows.tokens = axis_names(view.row_tokens, plan.first_row, plan.shown_rows);
+  panel.columns.tokens = axis_names(keys, plan.first_column, plan.shown_columns);
   if (const auto map = view::parse_color_map(frame.state.view.color_map)) panel.style.color_map = *map;
   panel.style.scale = view::ScaleKind::Maximum;
   if (quantity(panel.of).colors == ColorKind::Diverging) panel.style = exporting::diverging(panel.style);
-  memory.drawn.push_back({.panel = std::move(panel), .tile = known->second.tile});
+  memory.drawn.push_back(std::move(drawn));
 }
 
 /// The matrix that a lesson points at is outlined, and its section scrolled to when the card is opened.
@@ -320,8 +310,7 @@ std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, Step
       MatrixMarks marks{.hovered = std::nullopt, .sources = sources, .slices = slices};
       if (cell && cell->matrix == box.view.plan.stage) marks.hovered = cell->cell;
       draw_matrix(frame, box.view, marks, memory.values, subject);
-      keep_weight(frame, box.view, subject, memory);
-      keep_drawn(frame, box.view, memory);
+      keep_drawn(frame, box.view, subject, memory);
       draw_arrow(frame, box);
       if (box.is_part) continue;
       if (step_name(box.view.plan.stage) == frame.transient.aim.matrix) draw_aim(frame, flow.sections[i], box);

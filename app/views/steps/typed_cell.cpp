@@ -1,10 +1,4 @@
-#include "app/views/steps/typed_cell.h"
-
-#include <algorithm>
-#include <array>
-#include <utility>
-
-#include <fmt/format.h>
+#include "app/views/steps/steps_view.h"
 
 #include "app/state/state.h"
 #include "app/widgets/controls.h"

@@ -6,7 +6,6 @@
 #include "app/views/text/text_side.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
 
@@ -55,17 +54,18 @@ class TextView final : public ViewPanel {
         .ui = &frame.ui, .is_cross = is_cross, .chosen = chosen, .shades = shades, .title = title(frame.state.selection)};
     frame.transient.hovered.reset();
     const std::optional<LockedToken> before = std::exchange(hovered_, std::nullopt);
-    ImGui::BeginChild("text", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
-    frame.mark("text.area", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
+    begin_bare_region("text");
+    frame.mark("text.area", window_rect());
     follow_locked(frame, chosen, is_cross);
     if (is_cross) {
-      draw_caption(frame, "keys: the source", frame.ui.theme().key);
-      draw_block(frame, MapSide::Key, keys_, "text.source", chosen, shades);
+      write_text(frame.ui.fonts().small, frame.ui.theme().key, "keys: the source");
+      draw_block(frame, "text.source", true, MapSide::Key, chosen, shades);
       ImGui::Dummy({1.0F, 8.0F});
-      draw_caption(frame, "queries: what the decoder reads", frame.ui.theme().query);
-      draw_block(frame, MapSide::Query, queries_, "text.target", chosen, shades);
+      write_text(frame.ui.fonts().small, frame.ui.theme().query, "queries: what the decoder reads");
+      draw_block(frame, "text.target", true, MapSide::Query, chosen, shades);
     } else {
-      draw_only_block(frame, chosen, shades);
+      const MapSide shaded = chosen.side == MapSide::Query ? MapSide::Key : MapSide::Query;
+      draw_block(frame, "text.token", false, shaded, chosen, shades);
     }
     ImGui::EndChild();
     frame.transient.pointed_number = number_shown(frame, is_cross, chosen, shades);
@@ -156,10 +156,7 @@ class TextView final : public ViewPanel {
                                                  difference_caption(frame.state), largest)
                                    : fmt::format(": the strongest colour is a weight of {}.", largest);
     text += frame.state.view.locked ? " Esc releases it." : " Point at another token, or click to keep it.";
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::PushTextWrapPos(0.0F);
-    ImGui::TextUnformatted(text.c_str());
-    ImGui::PopTextWrapPos();
+    write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
     frame.mark("text.about", last_item_rect());
   }
 
@@ -200,14 +197,11 @@ class TextView final : public ViewPanel {
     choose_segment(frame, "text.side", labels, frame.state.view.text_side);
   }
 
-  static void draw_caption(Frame& frame, const char* text, shell::Color color) {
-    write_text(frame.ui.fonts().small, color, text);
-  }
-
-  void draw_block(Frame& frame, MapSide side, const TextBlock& block, const char* name, LockedToken chosen,
+  /// `side`: of the block; of a self-attention's text, which is both sides, the one that is shaded.
+  void draw_block(Frame& frame, const char* name, bool is_cross, MapSide side, LockedToken chosen,
                   const TextShades& shades) {
     const auto on_this_side = [&](const std::optional<LockedToken>& token) {
-      return token && token->side == side ? std::optional(token->token) : std::nullopt;
+      return token && (!is_cross || token->side == side) ? std::optional(token->token) : std::nullopt;
     };
     const TextMarks marks{.side = side,
                           .name = name,
@@ -215,22 +209,9 @@ class TextView final : public ViewPanel {
                           .chosen = on_this_side(chosen),
                           .locked = on_this_side(frame.state.view.locked),
                           .muted = &muted_};
-    if (const auto hovered = draw_text_block(frame, block, marks)) point_at(frame, {side, *hovered});
-  }
-
-  /// Self-attention: the same text is the queries and the keys.
-  void draw_only_block(Frame& frame, LockedToken chosen, const TextShades& shades) {
-    const std::optional<LockedToken>& locked = frame.state.view.locked;
-    const MapSide shaded = chosen.side == MapSide::Query ? MapSide::Key : MapSide::Query;
-    const TextMarks marks{.side = shaded,
-                          .name = "text.token",
-                          .shades = &shades,
-                          .chosen = chosen.token,
-                          .locked = locked ? std::optional(locked->token) : std::nullopt,
-                          .muted = &muted_};
-    if (const auto hovered = draw_text_block(frame, queries_, marks)) {
-      point_at(frame, {frame.state.view.text_side, *hovered});
-    }
+    const TextBlock& block = is_cross && side == MapSide::Key ? keys_ : queries_;
+    const auto hovered = draw_text_block(frame, block, marks);
+    if (hovered) point_at(frame, {is_cross ? side : frame.state.view.text_side, *hovered});
   }
 
   /// The next frame shades the text by the token under the pointer; a click locks or releases it.

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <vector>
-
 #include "app/analyses/analysis.h"
 #include "attention/mask.h"
 
@@ -36,5 +33,30 @@ struct ChangedCells final : AnalysisResult {
 };
 
 Task<ChangedCells> analyse(ChangedCellsQuestion question, AnalysisSubject subject);
+
+/// How much the weights of each head, of all kinds of attention, differ from the baseline's. Of a text of more than 2,048
+/// tokens strips of rows are read (measured_rows()).
+struct ChangedHeadsQuestion {
+  std::uint32_t batch = 0;
+
+  auto operator<=>(const ChangedHeadsQuestion&) const = default;
+  bool compares() const { return true; }
+};
+
+struct ChangedHead {
+  HeadRef head;
+  /// Mean over queries of ½ Σ over keys of |weight now − weight then|, the share of its attention that a query gives to
+  /// other keys than before: 0 … 1. A row that has weights in one of the runs only counts ½.
+  double moved = 0.0;
+  attention::Cell cell = {};      ///< whose weight changed most
+  float now = 0.0F, then = 0.0F;  ///< its weights
+};
+
+struct ChangedHeads final : AnalysisResult {
+  std::vector<ChangedHead> heads;  ///< those whose weights differ, most first; equal ones by layer and head
+  std::size_t all_heads = 0;
+};
+
+Task<ChangedHeads> analyse(ChangedHeadsQuestion question, AnalysisSubject subject);
 
 }  // namespace headlight::app
