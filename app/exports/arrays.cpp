@@ -1,11 +1,7 @@
 #include "app/exports/arrays.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "app/exports/numbers.h"
 #include "app/quantities/evaluation.h"
-#include "app/quantities/head_norms.h"
 #include "app/quantities/shown_map.h"
 #include "core/error.h"
 

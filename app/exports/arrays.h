@@ -1,13 +1,8 @@
 #pragma once
 
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "app/exports/plan.h"
 #include "export/file_array.h"
 #include "inference/run.h"
-#include "model/network.h"
 
 namespace headlight::app {
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "attention/stage.h"
 
 namespace headlight::app {

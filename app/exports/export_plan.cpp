@@ -1,23 +1,14 @@
 #include "app/exports/export_plan.h"
 
-#include <algorithm>
-#include <array>
-#include <map>
 #include <set>
-#include <utility>
 
-#include <fmt/format.h>
-
-#include "app/exports/arrays.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/figures.h"
 #include "app/exports/parameters.h"
 #include "app/exports/record.h"
 #include "app/state/model_changes.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "export/file_name.h"
 
 namespace headlight::app {
 namespace {

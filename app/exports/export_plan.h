@@ -1,18 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "app/engine/run_source.h"
-#include "app/engine/runner.h"
-#include "app/exports/job.h"
 #include "app/exports/numbers.h"
-#include "app/exports/plan.h"
-#include "export/json.h"
 
 namespace headlight::app {
 

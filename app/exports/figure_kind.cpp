@@ -1,10 +1,5 @@
 #include "app/exports/figure_kind.h"
 
-#include <algorithm>
-#include <array>
-
-#include <fmt/format.h>
-
 namespace headlight::app {
 namespace {
 

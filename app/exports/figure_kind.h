@@ -1,22 +1,9 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include "app/exports/figure_numbers.h"
 #include "app/exports/figures.h"
-#include "app/exports/job.h"
-#include "app/exports/numbers.h"
-#include "app/exports/plan.h"
 #include "export/drawing.h"
 #include "export/file_name.h"
 #include "inference/language_model.h"
-#include "inference/prompt.h"
 
 namespace headlight::capture {
 class CaptureFile;

@@ -1,9 +1,5 @@
 #include "app/exports/figure_numbers.h"
 
-#include <algorithm>
-#include <span>
-#include <utility>
-
 #include "core/error.h"
 
 namespace headlight::app {

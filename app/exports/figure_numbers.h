@@ -1,9 +1,5 @@
 #pragma once
 
-#include <map>
-#include <memory>
-#include <vector>
-
 #include "app/analyses/analysis_query.h"
 #include "app/engine/predictions.h"
 #include "app/exports/numbers.h"

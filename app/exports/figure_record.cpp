@@ -1,17 +1,8 @@
 #include "app/exports/figure_record.h"
 
-#include <array>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <nlohmann/json.hpp>
-
 #include "app/exports/figure_kind.h"
 #include "app/state/field.h"
 #include "app/state/field_values.h"
-#include "app/state/json_reader.h"
 #include "app/state/state_names.h"
 #include "core/error.h"
 #include "core/json.h"

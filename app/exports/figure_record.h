@@ -1,12 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include <nlohmann/json_fwd.hpp>
 
-#include "app/exports/job.h"
 #include "app/exports/numbers.h"
-#include "app/exports/plan.h"
 
 namespace headlight::app {
 

@@ -1,9 +1,6 @@
 #include "app/exports/figures.h"
 
-#include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <utility>
 
 #include "app/engine/written_rows.h"
 #include "app/exports/figure_kind.h"
@@ -12,7 +9,6 @@
 #include "app/state/mask_json.h"
 #include "app/state/model_changes.h"
 #include "app/state/usage.h"
-#include "core/error.h"
 #include "model/hub_cache.h"
 #include "view/color_map.h"
 

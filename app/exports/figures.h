@@ -1,15 +1,8 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "app/engine/engine.h"
 #include "app/exports/figure_numbers.h"
 #include "app/exports/figure_record.h"
-#include "app/exports/job.h"
-#include "app/exports/numbers.h"
 #include "app/exports/plan.h"
 #include "export/figure.h"
 

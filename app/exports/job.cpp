@@ -1,12 +1,7 @@
 #include "app/exports/job.h"
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <mutex>
 #include <ranges>
 #include <thread>
-#include <utility>
 
 #include <fmt/ranges.h>
 

@@ -1,16 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "app/engine/model_cache.h"
-#include "app/engine/run_source.h"
 #include "app/engine/runner.h"
 #include "app/exports/contents.h"
 #include "app/exports/index_set.h"

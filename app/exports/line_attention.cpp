@@ -1,15 +1,7 @@
 #include "app/exports/line_attention.h"
 
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "app/engine/computed_run.h"
-#include "app/engine/run_source.h"
 #include "app/exports/figures.h"
-#include "app/exports/job.h"
-#include "app/exports/plan.h"
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "export/file_name.h"

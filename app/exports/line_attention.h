@@ -1,8 +1,5 @@
 #pragma once
 
-#include <filesystem>
-#include <memory>
-
 #include "app/engine/model_cache.h"
 #include "app/engine/runner.h"
 #include "app/state/state.h"

@@ -1,10 +1,5 @@
 #include "app/exports/line_set.h"
 
-#include <algorithm>
-#include <cmath>
-
-#include <fmt/format.h>
-
 #include "view/number_format.h"
 
 namespace headlight::app {

@@ -1,14 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "app/state/state.h"
-#include "attention/stage.h"
 #include "export/lines_figure.h"
 #include "inference/prompt.h"
 

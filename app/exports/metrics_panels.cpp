@@ -1,11 +1,5 @@
 #include "app/exports/metrics_panels.h"
 
-#include <algorithm>
-#include <optional>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/analyses/head_metric_text.h"
 
 namespace headlight::app {

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "app/analyses/head_metrics.h"
 #include "export/panels_figure.h"
 

@@ -1,10 +1,5 @@
 #include "app/exports/model_sheet.h"
 
-#include <algorithm>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "app/analyses/head_metric_text.h"
 #include "app/analyses/head_order.h"
 #include "core/error.h"

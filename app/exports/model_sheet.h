@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "app/analyses/head_metrics.h"
 #include "export/figure.h"
 

@@ -1,10 +1,5 @@
 #include "app/exports/export_plan.h"
 
-#include <algorithm>
-#include <array>
-#include <span>
-#include <utility>
-
 #include "app/quantities/shown_map.h"
 #include "core/atomic_file.h"
 #include "export/csv.h"

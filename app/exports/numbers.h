@@ -1,9 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "app/exports/plan.h"
 #include "export/json.h"
 #include "model/network.h"

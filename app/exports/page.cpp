@@ -1,15 +1,10 @@
 #include "app/exports/export_plan.h"
 
-#include <algorithm>
 #include <numeric>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "app/exports/figures.h"
 #include "app/exports/patch_thumbnails.h"
 #include "app/quantities/evaluation.h"
-#include "app/quantities/head_norms.h"
 #include "app/quantities/shown_map.h"
 #include "core/atomic_file.h"
 #include "core/error.h"

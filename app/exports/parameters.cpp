@@ -1,13 +1,5 @@
 #include "app/exports/parameters.h"
 
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <string_view>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "core/atomic_file.h"
 #include "export/csv.h"
 #include "export/json.h"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <filesystem>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "app/exports/arrays.h"
 #include "app/exports/contents.h"
 

@@ -1,7 +1,5 @@
 #include "app/exports/patch_thumbnails.h"
 
-#include <algorithm>
-#include <cstddef>
 namespace headlight::app {
 namespace {
 

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <span>
-#include <vector>
-
 #include "app/engine/patch_image.h"
 #include "app/exports/numbers.h"
-#include "export/canvas.h"
 
 namespace headlight::capture {
 class CaptureFile;

@@ -1,13 +1,8 @@
 #include "app/exports/plan.h"
 
-#include <algorithm>
 #include <set>
 
-#include <fmt/format.h>
-
-#include "app/quantities/evaluation.h"
 #include "app/quantities/shown_map.h"
-#include "app/state/usage.h"
 
 namespace headlight::app {
 namespace {

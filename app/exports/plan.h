@@ -1,15 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "app/engine/runner.h"
 #include "app/exports/job.h"
 #include "app/quantities/evaluation.h"
-#include "app/quantities/tile_query.h"
 #include "app/state/usage.h"
 
 namespace headlight::app {

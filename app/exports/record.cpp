@@ -1,10 +1,5 @@
 #include "app/exports/record.h"
 
-#include <algorithm>
-#include <utility>
-
-#include <nlohmann/json.hpp>
-
 #include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/figure_record.h"

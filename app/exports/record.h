@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "app/exports/job.h"
 #include "export/json.h"
 

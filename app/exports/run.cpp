@@ -1,16 +1,11 @@
-#include <algorithm>
-#include <utility>
 
 #include "app/engine/compared_run.h"
 #include "app/engine/computed_run.h"
-#include "app/engine/run_source.h"
 #include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/job.h"
 #include "app/exports/plan.h"
 #include "app/exports/record.h"
 #include "app/state/run_interventions.h"
-#include "app/state/usage.h"
 #include "capture/captured_run.h"
 #include "core/atomic_file.h"
 #include "core/error.h"

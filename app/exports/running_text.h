@@ -1,10 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "app/engine/token_words.h"
 #include "view/rect.h"

@@ -1,10 +1,5 @@
 #include "app/exports/shaded_image.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-
 #include "export/mixed_color.h"
 #include "view/color_map.h"
 

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <span>
-
 #include "app/engine/patch_image.h"
 #include "app/exports/running_text.h"
-#include "capture/patch_grid.h"
-#include "export/canvas.h"
 
 namespace headlight::app {
 

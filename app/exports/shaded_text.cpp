@@ -1,12 +1,5 @@
 #include "app/exports/shaded_text.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "export/lines_figure.h"
 #include "export/text_metrics.h"
 #include "view/number_format.h"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "app/exports/running_text.h"
 #include "app/exports/shaded_image.h"
 #include "app/state/state.h"
 #include "export/text_figure.h"

@@ -1,9 +1,5 @@
 #include "app/exports/shown_predictions.h"
 
-#include <algorithm>
-
-#include <fmt/format.h>
-
 namespace headlight::app {
 
 void set_bars(exporting::PredictionsFigure& figure, std::span<const inference::Candidate> candidates,

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "app/engine/prediction_place.h"
 #include "export/predictions_figure.h"
 #include "inference/sampling.h"

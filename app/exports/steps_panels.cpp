@@ -1,11 +1,5 @@
 #include "app/exports/steps_panels.h"
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
-#include <fmt/format.h>
-
 namespace headlight::app {
 namespace {
 

@@ -1,11 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "app/quantities/quantity.h"
-#include "attention/stage.h"
 #include "export/panels_figure.h"
 
 namespace headlight::app {

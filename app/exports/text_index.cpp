@@ -2,10 +2,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <string_view>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "core/atomic_file.h"
 #include "core/error.h"

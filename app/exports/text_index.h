@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <map>
-#include <string>
 
 #include "export/json.h"
 

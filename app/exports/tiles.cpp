@@ -1,9 +1,5 @@
 #include "app/exports/export_plan.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
-
 #include "app/exports/figures.h"
 #include "app/quantities/evaluation.h"
 #include "core/atomic_file.h"

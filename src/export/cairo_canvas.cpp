@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <numbers>
-#include <utility>
 
 #include "core/error.h"
 #include "export/figure_session.h"

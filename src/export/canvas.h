@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string_view>
-
 #include "files/pixels.h"
 #include "view/color_map.h"
 #include "view/viewport.h"

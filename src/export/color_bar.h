@@ -1,9 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "export/canvas.h"
 #include "export/figure_frame.h"
 #include "view/value_scale.h"
 

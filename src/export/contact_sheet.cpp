@@ -1,13 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "core/error.h"
 #include "export/color_bar.h"
-#include "export/figure_frame.h"
 #include "export/heatmap_painter.h"
 
 namespace headlight::exporting {

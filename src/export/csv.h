@@ -1,8 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "export/sink.h"

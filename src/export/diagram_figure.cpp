@@ -2,15 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <string_view>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "core/error.h"
 #include "export/color_bar.h"
-#include "export/figure_frame.h"
 #include "export/heatmap_painter.h"
 #include "export/text_metrics.h"
 #include "view/number_format.h"

@@ -1,12 +1,9 @@
 
 #include <cmath>
 #include <limits>
-#include <utility>
-#include <vector>
 
 #include "export/drawing.h"
 #include "export/figure_frame.h"
-#include "export/text_metrics.h"
 #include "files/cairo_surface.h"
 
 namespace headlight::exporting {

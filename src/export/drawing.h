@@ -1,12 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
 
 #include "export/canvas.h"
 #include "export/figure_parts.h"

@@ -1,15 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "export/canvas.h"
 #include "export/drawing.h"
 #include "export/figure_map.h"
-#include "export/figure_parts.h"
 #include "view/color_map.h"
 #include "view/value_scale.h"
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "export/text_metrics.h"
-
 namespace headlight::exporting {
 namespace {
 

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "export/canvas.h"
 #include "export/figure.h"
 #include "export/text_metrics.h"

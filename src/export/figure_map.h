@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <span>
-#include <vector>
 
 #include "attention/stage.h"
 

@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <memory>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "core/atomic_file.h"
 #include "core/error.h"

@@ -1,12 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "attention/stage.h"
-#include "model/config.h"
 
 namespace headlight::exporting {
 

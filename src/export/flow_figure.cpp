@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "core/error.h"
 #include "export/figure_frame.h"
-#include "export/text_metrics.h"
-#include "view/color_map.h"
 #include "view/ellipsis.h"
 #include "view/head_palette.h"
 

@@ -1,12 +1,6 @@
 #pragma once
 
-#include <optional>
-#include <string>
-
-#include "export/canvas.h"
 #include "export/color_bar.h"
-#include "export/figure.h"
-#include "export/figure_frame.h"
 #include "export/heatmap_painter.h"
 #include "export/text_metrics.h"
 #include "view/axis_labels.h"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <vector>
-
-#include "export/canvas.h"
 #include "export/figure_frame.h"
 #include "export/figure_map.h"
 

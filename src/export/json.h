@@ -1,8 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string>
-
 #include <nlohmann/json.hpp>
 
 #include "core/tensor.h"

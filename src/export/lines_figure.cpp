@@ -1,16 +1,8 @@
 #include "export/lines_figure.h"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
-#include <fmt/format.h>
-
 #include "core/error.h"
 #include "export/figure_frame.h"
 #include "export/mixed_color.h"
-#include "export/text_metrics.h"
-#include "view/color_map.h"
 #include "view/ellipsis.h"
 #include "view/head_palette.h"
 

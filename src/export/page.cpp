@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <span>
-#include <string_view>
-
-#include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/half.h"

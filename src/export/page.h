@@ -1,14 +1,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "export/canvas.h"
-#include "view/color_map.h"
 
 namespace headlight::exporting {
 

@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <utility>
 
 #include "core/error.h"
 #include "export/figure_frame.h"
 #include "export/heatmap_figure.h"
-#include "export/text_metrics.h"
 
 namespace headlight::exporting {
 namespace {

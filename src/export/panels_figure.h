@@ -1,10 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "export/drawing.h"
 #include "export/figure.h"
 
 namespace headlight::exporting {

@@ -2,8 +2,6 @@
 
 #include <pango/pangocairo.h>
 
-#include <memory>
-
 #include "export/figure_parts.h"
 #include "files/cairo_surface.h"
 

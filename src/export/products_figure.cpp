@@ -2,15 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <optional>
-#include <utility>
 
 #include "core/error.h"
-#include "export/figure_frame.h"
 #include "export/heatmap_painter.h"
 #include "export/text_metrics.h"
-#include "view/ellipsis.h"
 #include "view/number_format.h"
 
 namespace headlight::exporting {

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "core/error.h"
 #include "export/figure_frame.h"
-#include "export/text_metrics.h"
 #include "view/contrast.h"
 #include "view/number_format.h"
 

@@ -1,6 +1,5 @@
 #include "export/drawing.h"
 
-#include <array>
 #include <cmath>
 #include <iterator>
 

@@ -1,13 +1,8 @@
 #include "export/text_figure.h"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
 #include "core/error.h"
 #include "export/figure_frame.h"
 #include "export/mixed_color.h"
-#include "export/text_metrics.h"
 
 namespace headlight::exporting {
 namespace {

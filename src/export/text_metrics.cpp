@@ -3,8 +3,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include <cstddef>
-
 #include "core/error.h"
 #include "export/pango_text.h"
 

@@ -1,7 +1,5 @@
-#include <utility>
 
 #include "app/exports/figure_kind.h"
-#include "app/exports/figures.h"
 
 namespace headlight::app {
 namespace {

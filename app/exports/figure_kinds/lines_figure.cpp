@@ -1,11 +1,6 @@
-#include <algorithm>
-#include <optional>
-#include <utility>
 
-#include <fmt/format.h>
 
 #include "app/exports/figure_kind.h"
-#include "app/exports/figures.h"
 #include "app/exports/line_set.h"
 
 namespace headlight::app {

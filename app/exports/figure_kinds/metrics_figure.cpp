@@ -1,6 +1,4 @@
-#include <utility>
 
-#include <fmt/format.h>
 
 #include "app/exports/figure_kind.h"
 #include "app/exports/metrics_panels.h"

@@ -1,7 +1,4 @@
-#include <algorithm>
-#include <utility>
 
-#include <fmt/format.h>
 
 #include "app/analyses/head_order.h"
 #include "app/exports/figure_kind.h"

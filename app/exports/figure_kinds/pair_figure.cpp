@@ -1,12 +1,6 @@
-#include <array>
-#include <optional>
-#include <utility>
 
-#include <fmt/format.h>
 
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
-#include "app/exports/figures.h"
 #include "app/quantities/shown_map.h"
 #include "export/panels_figure.h"
 

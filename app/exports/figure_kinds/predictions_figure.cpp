@@ -1,9 +1,5 @@
-#include "export/predictions_figure.h"
 
-#include <algorithm>
-#include <utility>
 
-#include "app/engine/prediction_place.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/shown_predictions.h"
 #include "core/error.h"

@@ -1,8 +1,4 @@
-#include <optional>
 #include <tuple>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "app/exports/figure_kind.h"
 #include "app/exports/steps_panels.h"

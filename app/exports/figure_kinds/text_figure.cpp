@@ -1,10 +1,4 @@
-#include "export/text_figure.h"
 
-#include <algorithm>
-#include <span>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "app/exports/figure_kind.h"
 #include "app/exports/patch_thumbnails.h"

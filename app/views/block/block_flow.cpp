@@ -1,11 +1,7 @@
 #include "app/views/block/block_flow.h"
 
 #include "app/cells/stage_text.h"
-#include "app/shell/click_area.h"
-#include "app/views/block/block_layout.h"
-#include "app/views/block/block_matrices.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "app/frame.h"
-#include "app/views/block/block_layout.h"
 #include "app/views/block/block_matrices.h"
 #include "app/views/block/block_walk.h"
 

@@ -1,10 +1,8 @@
 #include "app/views/block/block_header.h"
 
 #include "app/cells/stage_text.h"
-#include "app/shell/click_area.h"
 #include "app/views/block/residual_chart.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {

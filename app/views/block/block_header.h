@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/frame.h"
 #include "app/views/block/block_matrices.h"
 
 namespace headlight::app {

@@ -1,8 +1,6 @@
 #pragma once
 
 #include "app/quantities/quantity.h"
-#include "inference/run.h"
-#include "model/network.h"
 #include "view/rect.h"
 
 namespace headlight::app {

@@ -1,12 +1,9 @@
 #include "app/views/block/block_matrices.h"
 
 #include "app/cells/step_matrix.h"
-#include "app/shell/heatmap_renderer.h"
 #include "app/state/comparison.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
@@ -27,8 +24,8 @@ TileQuery compared(const Frame& frame, const TileQuery& query) {
   return compares_matrices(frame) ? frame.compared(query) : query;
 }
 
-TileQuery stage_query(const Frame& frame, const BlockNode& node) {
-  return compared(frame, tile_of(frame, node.stage, {.rows = node.rows, .columns = node.columns}));
+TileQuery stage_query(const Frame& frame, const BlockNode& node, const view::Region& region) {
+  return compared(frame, tile_of(frame, node.stage, region));
 }
 
 void color_stage(const Frame& frame, shell::HeatmapImage& image, Stage stage, const ShownTile& shown) {
@@ -59,7 +56,7 @@ view::Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec
 void draw_cells(Frame& frame, const BlockNode& node, const view::Region& region, glm::vec2 origin) {
   const view::Rect area{.origin = origin + glm::vec2(region.column, region.row) * glm::vec2(kCellWidth, kCellHeight),
                         .size = glm::vec2(region.columns, region.rows) * glm::vec2(kCellWidth, kCellHeight)};
-  const ShownTile shown = find_tile(frame, compared(frame, tile_of(frame, node.stage, region)));
+  const ShownTile shown = find_tile(frame, stage_query(frame, node, region));
   if (!shown.tile) return fill_rect(area, frame.ui.theme().missing);
   shell::HeatmapImage image = heatmap_of(shown, kPlace, frame.ui.theme());
   image.area = area;
@@ -120,7 +117,7 @@ TileQuery node_query(const Frame& frame, const HeadSubject& subject, const Block
     query.columns = shape.keys;
     return query;
   }
-  TileQuery query = stage_query(frame, node);
+  TileQuery query = stage_query(frame, node, {.rows = node.rows, .columns = node.columns});
   const glm::uvec2 pixels(glm::max(area * frame.ui.scale(), glm::vec2(1.0F)));
   pool_sides(query, pixels);  // vectors of a long text are few columns beside many tokens
   const std::uint32_t columns = std::min(query.column_pool(), kSafePool);

@@ -1,7 +1,5 @@
 #pragma once
 
-#include "app/cells/arithmetic.h"
-#include "app/frame.h"
 #include "app/views/block/block_layout.h"
 #include "app/widgets/head_subject.h"
 

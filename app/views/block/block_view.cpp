@@ -1,19 +1,12 @@
 #include "app/views/open_views.h"
 
-#include <cstddef>
-
 #include "app/cells/stage_text.h"
-#include "app/frame.h"
 #include "app/state/comparison.h"
 #include "app/views/block/block_flow.h"
 #include "app/views/block/block_header.h"
-#include "app/views/block/block_layout.h"
-#include "app/views/block/block_matrices.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
-#include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/diagram_figure.h"
@@ -262,7 +255,7 @@ PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan&
   const float width = room.x - ImGui::GetStyle().ScrollbarSize;
   const float least = least_block_height(plan, width);
   memory.room = least > room.y ? glm::vec2(width, least) : room;
-  ImGui::BeginChild("flow", room, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
+  begin_bare_region("flow", room);
   const std::optional<std::size_t> step = memory.walk.is_at_end() ? std::nullopt : std::optional(memory.walk.step());
   if (std::exchange(memory.step_in_view, step) != step && step && plan.rows > 1) {
     const float down = static_cast<float>(plan.nodes[*step].row) / static_cast<float>(plan.rows - 1);

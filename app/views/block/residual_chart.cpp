@@ -2,9 +2,7 @@
 
 #include "app/analyses/residual_sizes.h"
 #include "app/cells/arithmetic.h"
-#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {

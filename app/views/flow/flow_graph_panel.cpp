@@ -1,17 +1,5 @@
 #include "app/views/flow/flow_graph_panel.h"
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-#include <glm/common.hpp>
-
-#include "app/shell/click_area.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"

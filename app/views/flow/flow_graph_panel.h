@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "app/frame.h"
 #include "app/views/flow/flow_layout.h"
 

@@ -1,9 +1,5 @@
 #include "app/views/flow/flow_numbers.h"
 
-#include <string_view>
-
-#include <fmt/format.h>
-
 #include "app/cells/provenance.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/tile_numbers.h"

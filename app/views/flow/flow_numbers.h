@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "app/frame.h"
 #include "app/state/number_ref.h"
 #include "app/views/flow/flow_layout.h"

@@ -1,10 +1,6 @@
 #include "app/views/flow/flow_threshold.h"
 
-#include <algorithm>
 #include <iterator>
-
-#include <fmt/format.h>
-#include <imgui.h>
 
 #include "app/widgets/controls.h"
 

@@ -1,27 +1,15 @@
 #include "app/views/flow/flow_view.h"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
-
 #include "app/analyses/token_flow.h"
 #include "app/cells/provenance.h"
 #include "app/state/comparison.h"
 #include "app/views/flow/flow_graph_panel.h"
-#include "app/views/flow/flow_layout.h"
 #include "app/views/flow/flow_numbers.h"
 #include "app/views/flow/flow_threshold.h"
 #include "app/views/flow/node_tooltip.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
-#include "app/widgets/shown_tile.h"
 #include "app/widgets/tile_numbers.h"
 #include "attribution/additive_stack.h"
 #include "export/flow_figure.h"

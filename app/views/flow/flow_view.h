@@ -1,7 +1,5 @@
 #pragma once
 
-#include <memory>
-
 #include "app/views/view.h"
 
 namespace headlight::app {

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include "app/frame.h"
 #include "app/views/flow/flow_layout.h"
 

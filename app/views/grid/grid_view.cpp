@@ -1,14 +1,10 @@
 #include "app/views/grid/grid_view.h"
 
 #include "app/analyses/head_metric_text.h"
-#include "app/analyses/head_order.h"
-#include "app/shell/click_area.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_list.h"
-#include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/thumbnail_layout.h"
 

@@ -1,8 +1,5 @@
 #include "app/views/lines/line_layout.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace headlight::app {
 namespace {
 

@@ -1,11 +1,6 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <span>
-
 #include "app/exports/line_set.h"
-#include "app/state/state.h"
 #include "view/rect.h"
 
 namespace headlight::app {

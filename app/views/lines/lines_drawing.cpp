@@ -4,10 +4,7 @@
 #include "app/exports/shaded_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/row_names.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
-#include "export/lines_figure.h"
-#include "view/color_map.h"
 #include "view/head_palette.h"
 
 namespace headlight::app {

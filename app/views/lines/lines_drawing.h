@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/exports/line_set.h"
 #include "app/frame.h"
 #include "app/views/lines/line_layout.h"
 #include "attention/mask.h"

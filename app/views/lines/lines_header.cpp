@@ -1,10 +1,8 @@
 #include "app/views/lines/lines_header.h"
 
 #include "app/cells/stage_text.h"
-#include "app/shell/click_area.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/head_palette.h"
 
@@ -33,24 +31,20 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   continue_line(text_width(fonts.small, about), kGap);
   draw_title_note(frame, about);
-  const Ink ink(fonts.small, frame.ui.theme().text_dim);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(
+  write_wrapped(
+      fonts.small, frame.ui.theme().text_dim,
       frame.shows_difference()
           ? fmt::format(
                 "Each line is the change of a weight, {}, from the query at the left to the key at the right: red where "
                 "there is more, blue where there is less; the larger it is, the more opaque.",
                 difference_caption(frame.state))
-                .c_str()
           : "Each line is a weight, from the query at the left to the key at the right: the larger it is, the more opaque.");
-  ImGui::PopTextWrapPos();
 }
 
 void draw_threshold(Frame& frame) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-  ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(frame.shows_difference() ? "from change" : "from weight");
+  write_label(frame.ui.fonts().small, frame.ui.theme().text, frame.shows_difference() ? "from change" : "from weight");
   ImGui::SameLine(0.0F, 8.0F);
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
   ImGui::SetNextItemWidth(kSliderWidth);
   ImGui::SliderFloat("##threshold", &frame.state.view.lines.threshold, kLeastLineWeight, kMostLineWeight, "%.4f",
                      ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
@@ -103,7 +97,7 @@ class Legend {
     // "selected", "all" and "none" are as wide as seven chips at most.
     const float rows = std::ceil((static_cast<float>(heads_) + 7.0F) / across);
     const float height = std::min(rows, kMostChipRows) * (kChipHeight + kChipGap);
-    ImGui::BeginChild("legend", {0.0F, height}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
+    begin_bare_region("legend", {0.0F, height});
     origin_ = at_ = to_glm(ImGui::GetCursorScreenPos());
     end_x_ = origin_.x + width;
     const shell::ControlGroup group(frame_.ui.keyboard(), "heads");

@@ -1,14 +1,11 @@
 #include "app/views/open_views.h"
 
 #include "app/cells/stage_text.h"
-#include "app/exports/line_set.h"
-#include "app/views/lines/line_layout.h"
 #include "app/views/lines/lines_drawing.h"
 #include "app/views/lines/lines_header.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/row_names.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "view/number_format.h"
 
@@ -54,7 +51,7 @@ class LinesView final : public ViewPanel {
     const std::optional<std::uint32_t> hovered_head = draw_lines_header(frame, has_pair, set_);
     frame.transient.hovered.reset();
     draw_names(frame, sides);
-    ImGui::BeginChild("lines", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
+    begin_bare_region("lines");
     draw_area(frame, sides, has_pair, hovered_head);
     ImGui::EndChild();
   }

@@ -2,7 +2,6 @@
 
 #include "app/cells/stage_text.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -58,8 +57,7 @@ void FilmStrip::follow_text(const Frame& frame) {
 
 void FilmStrip::handle_keys(Frame& frame) {
   follow_text(frame);
-  const bool has_popup = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
-  if (has_popup) return;
+  if (has_popup()) return;
   const std::uint32_t last = selected_shape(frame).queries - 1;
   if (frame.ui.is_pressed(shell::Key::Comma)) token_ = std::max(token_.value_or(last), 1U) - 1;
   if (frame.ui.is_pressed(shell::Key::Period)) token_ = std::min(token_.value_or(last) + 1, last);

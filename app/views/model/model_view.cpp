@@ -5,13 +5,10 @@
 #include "app/analyses/head_metric_text.h"
 #include "app/cells/stage_text.h"
 #include "app/exports/model_sheet.h"
-#include "app/quantities/quantity.h"
-#include "app/shell/click_area.h"
 #include "app/state/comparison.h"
 #include "app/views/model/film_strip.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {

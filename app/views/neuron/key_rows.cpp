@@ -1,10 +1,7 @@
 #include "app/views/neuron/key_rows.h"
 
-#include "app/shell/click_area.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/csv.h"
 #include "export/float_text.h"
@@ -36,20 +33,13 @@ std::span<const float> key_vector(const ShownTile& block, std::uint32_t key, std
   return std::span(block.tile->values).subspan(std::size_t{row} * d_k, d_k);
 }
 
-std::vector<float> query_vector(const NeuronPair& pair) {
-  std::vector<float> query;
-  query.reserve(pair.chain.products.size());
-  for (const Product& product : pair.chain.products) query.push_back(product.left);
-  return query;
-}
-
 /// Draws the visible part of the map.
 class KeyRows {
  public:
   KeyRows(Frame& frame, const HeadSubject& subject, const NeuronPair& pair, KeyRowsMemory& memory)
       : frame_(frame), subject_(subject), pair_(pair), memory_(memory), shape_(subject.geometry.shape) {}
 
-  KeyRowsEvents draw() {
+  std::optional<std::uint32_t> draw() {
     draw_head();
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
     ImGui::BeginChild("keys", ImVec2(0.0F, 0.0F), false);
@@ -66,7 +56,7 @@ class KeyRows {
     ImGui::Dummy(ImVec2(1.0F, kRowHeight * static_cast<float>(shape_.keys)));
     ImGui::EndChild();
     ImGui::PopStyleVar();
-    return events_;
+    return clicked_;
   }
 
  private:
@@ -100,7 +90,7 @@ class KeyRows {
 
   void draw_products() {
     const view::Rect area = map_area();
-    const std::vector<float> query = query_vector(pair_);
+    const std::vector<float> query = pair_.factors(&Product::left);
     memory_.products.assign(std::size_t{end_ - first_} * shape_.d_k, std::nanf(""));
     float reach = 1e-12F;
     bool has_all = !query.empty();
@@ -140,11 +130,10 @@ class KeyRows {
       const view::Rect row{.origin = {origin_.x, origin_.y + static_cast<float>(key) * kRowHeight},
                            .size = {width_, kRowHeight}};
       ImGui::SetCursorScreenPos(row.origin);
-      if (click_area(fmt::format("{}", key).c_str(), row.size)) events_.clicked = key;
+      if (click_area(fmt::format("{}", key).c_str(), row.size)) clicked_ = key;
       mark_last_item(frame_, fmt::format("neuron.key row.{}", key),
                      "The products of the query with this key; a click pins it.");
       if (key == pair_.cell.key) frame_.ui.keyboard().prefer_last();
-      if (ImGui::IsItemHovered()) events_.hovered = key;
       const bool is_masked = weights.tile && weights.tile->is_masked(0, key);
       draw_label(row, key, is_masked);
       draw_numbers(row, scores ? std::optional((*scores)[key]) : std::nullopt,
@@ -190,12 +179,13 @@ class KeyRows {
   glm::vec2 origin_{0.0F};
   float width_ = 0.0F;
   std::uint32_t first_ = 0, end_ = 0;
-  KeyRowsEvents events_;
+  std::optional<std::uint32_t> clicked_;
 };
 
 }  // namespace
 
-KeyRowsEvents draw_key_rows(Frame& frame, const HeadSubject& subject, const NeuronPair& pair, KeyRowsMemory& memory) {
+std::optional<std::uint32_t> draw_key_rows(Frame& frame, const HeadSubject& subject, const NeuronPair& pair,
+                                           KeyRowsMemory& memory) {
   return KeyRows(frame, subject, pair, memory).draw();
 }
 

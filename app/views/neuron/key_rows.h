@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/frame.h"
 #include "app/views/neuron/neuron_pair.h"
 
 namespace headlight::app {
@@ -11,14 +10,11 @@ struct KeyRowsMemory {
   std::optional<std::uint32_t> in_view;  ///< the key that was scrolled to
 };
 
-struct KeyRowsEvents {
-  std::optional<std::uint32_t> hovered;  ///< key
-  std::optional<std::uint32_t> clicked;  ///< key
-};
-
 /// The products of one query with every key as a map [key, d_k], a row a key, with its score and its weight beside it; from
-/// the cursor on. Only rows in sight are asked for and computed. `pair` is the chosen key, whose row is marked.
-KeyRowsEvents draw_key_rows(Frame& frame, const HeadSubject& subject, const NeuronPair& pair, KeyRowsMemory& memory);
+/// the cursor on. Only rows in sight are asked for and computed. `pair` is the chosen key, whose row is marked. Returns the
+/// key that was clicked.
+std::optional<std::uint32_t> draw_key_rows(Frame& frame, const HeadSubject& subject, const NeuronPair& pair,
+                                           KeyRowsMemory& memory);
 
 /// Rows [key, token, products…, score, weight] of all keys as tab-separated text; nullopt while numbers are being computed.
 /// Asks for them. Of more than `most_keys` keys only the first ones.

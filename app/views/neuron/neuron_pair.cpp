@@ -16,6 +16,12 @@ std::vector<float> unrotated(const Frame& frame, const model::Rotary& rotary, co
 
 }  // namespace
 
+std::vector<float> NeuronPair::factors(float Product::*side) const {
+  std::vector<float> values;
+  for (const Product& product : chain.products) values.push_back(product.*side);
+  return values;
+}
+
 std::vector<std::size_t> order_products(std::span<const Product> products, ProductOrder order) {
   if (order == ProductOrder::BySize) return largest_first(products);
   std::vector<std::size_t> components(products.size());
@@ -50,14 +56,8 @@ NeuronPair read_pair(Frame& frame, const HeadSubject& subject, attention::Cell c
   pair.key_name = token_name(frame, keys, cell.key);
   pair.rotary = subject.rotary(frame);
   if (!pair.rotary || !pair.is_known()) return pair;
-  std::vector<float> query;
-  std::vector<float> key;
-  for (const Product& product : pair.chain.products) {
-    query.push_back(product.left);
-    key.push_back(product.right);
-  }
-  pair.query_before = unrotated(frame, *pair.rotary, queries, cell.query, query);
-  pair.key_before = unrotated(frame, *pair.rotary, keys, cell.key, key);
+  pair.query_before = unrotated(frame, *pair.rotary, queries, cell.query, pair.factors(&Product::left));
+  pair.key_before = unrotated(frame, *pair.rotary, keys, cell.key, pair.factors(&Product::right));
   return pair;
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/cells/score_chain.h"
-#include "app/frame.h"
 #include "app/widgets/head_subject.h"
 #include "attention/mask.h"
 
@@ -19,6 +18,8 @@ struct NeuronPair {
   bool is_captured = false;               ///< read from a file, evaluated on the host
 
   bool is_known() const { return !chain.products.empty(); }
+  /// q, k [d_k].
+  std::vector<float> factors(float Product::*side) const;
 };
 
 /// Reads the pair's numbers from known tiles and asks for those that are missing.

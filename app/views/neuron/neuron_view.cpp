@@ -1,16 +1,12 @@
 #include "app/views/open_views.h"
 
-#include "app/cells/score_chain.h"
 #include "app/cells/stage_text.h"
-#include "app/frame.h"
 #include "app/state/comparison.h"
 #include "app/views/neuron/key_rows.h"
-#include "app/views/neuron/neuron_pair.h"
 #include "app/views/neuron/product_table.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/signed_bars.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "app/widgets/token_chips.h"
@@ -56,11 +52,7 @@ NeuronLook neuron_look(const Frame& frame, const NeuronPair& pair) {
 
 /// The pair's components with their products, in its order, and the chain from their sum to the weight.
 std::unique_ptr<exporting::Drawing> make_neuron_figure(const NeuronPair& pair, const NeuronLook& look) {
-  std::vector<float> query, key;
-  for (const Product& product : pair.chain.products) {
-    query.push_back(product.left);
-    key.push_back(product.right);
-  }
+  const std::vector<float> query = pair.factors(&Product::left), key = pair.factors(&Product::right);
   exporting::ScoreFigure figure{.title = look.title,
                                 .subtitle = look.subtitle,
                                 .components = {},
@@ -328,11 +320,6 @@ void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   ImGui::EndChild();
 }
 
-void draw_all_keys(Frame& frame, const HeadSubject& subject, const NeuronPair& pair, NeuronMemory& memory) {
-  const KeyRowsEvents events = draw_key_rows(frame, subject, pair, memory.key_rows);
-  if (events.clicked) frame.state.view.pinned = attention::Cell{.query = pair.cell.query, .key = *events.clicked};
-}
-
 void copy_when_known(Frame& frame, const HeadSubject& subject, const NeuronPair& pair, NeuronMemory& memory) {
   if (!memory.copies || !pair.is_known() || !pair.chain.weight) return;
   std::string text;
@@ -382,7 +369,8 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
     return;
   }
   if (frame.state.neuron.form == NeuronForm::AllKeys) {
-    draw_all_keys(frame, subject, memory.shown, memory);
+    const auto key = draw_key_rows(frame, subject, memory.shown, memory.key_rows);
+    if (key) frame.state.view.pinned = attention::Cell{.query = memory.shown.cell.query, .key = *key};
   } else {
     draw_one_key(frame, memory.shown, memory);
   }

@@ -1,10 +1,8 @@
 #include "app/views/neuron/product_table.h"
 
-#include "app/shell/heatmap_renderer.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -69,19 +67,15 @@ std::vector<Vector> vectors_of(const Frame& frame, const NeuronPair& pair, bool 
     for (const float value : values) reach = std::max(reach, std::abs(value));
     vectors.push_back({.label = label, .column = column, .color = color, .values = std::move(values), .reach = reach});
   };
-  const std::vector<Product>& products = pair.chain.products;
-  const auto numbers = [&](auto&& number) {
-    std::vector<float> values(products.size());
-    for (std::size_t i = 0; i < products.size(); ++i) values[i] = number(products[i]);
-    return values;
-  };
   const bool is_rotated = !pair.query_before.empty();
   if (is_rotated) add("q before RoPE", "q before", theme.query, pair.query_before);
-  add(is_rotated ? "q after RoPE" : "q, the query", "q", theme.query, numbers([](const Product& p) { return p.left; }));
+  add(is_rotated ? "q after RoPE" : "q, the query", "q", theme.query, pair.factors(&Product::left));
   if (is_rotated) add("k before RoPE", "k before", theme.key, pair.key_before);
-  add(is_rotated ? "k after RoPE" : "k, the key", "k", theme.key, numbers([](const Product& p) { return p.right; }));
+  add(is_rotated ? "k after RoPE" : "k, the key", "k", theme.key, pair.factors(&Product::right));
   if (has_products) {
-    add("q · k, each product", "q·k", theme.output, numbers([](const Product& p) { return static_cast<float>(p.value()); }));
+    std::vector<float> products;
+    for (const Product& product : pair.chain.products) products.push_back(static_cast<float>(product.value()));
+    add("q · k, each product", "q·k", theme.output, std::move(products));
   }
   return vectors;
 }
@@ -221,7 +215,7 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
   ImGui::Dummy(ImVec2(1.0F, kProductHeaderHeight - ImGui::GetStyle().ItemSpacing.y));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
   ImGui::BeginChild("products", ImVec2(0.0F, 0.0F), false);
-  frame.mark("neuron.products", {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())});
+  frame.mark("neuron.products", window_rect());
   ImFont* digits = frame.ui.fonts().mono_small;
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(pair.order.size()), kProductRowHeight);

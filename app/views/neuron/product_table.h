@@ -1,7 +1,5 @@
 #pragma once
 
-#include "app/cells/score_chain.h"
-#include "app/frame.h"
 #include "app/views/neuron/neuron_pair.h"
 
 namespace headlight::app {

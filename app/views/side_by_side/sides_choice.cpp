@@ -6,7 +6,6 @@
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "app/widgets/controls.h"
 #include "app/widgets/prompt_box.h"
-#include "app/widgets/text.h"
 #include "app/widgets/token_side.h"
 #include "app/widgets/whole_words.h"
 
@@ -18,9 +17,7 @@ bool draw_caption_button(Frame& frame, const char* name, const char* label, cons
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
-  const bool was_clicked = ImGui::SmallButton(label);
-  mark_last_item(frame, name, explanation);
-  return was_clicked;
+  return draw_small_button(frame, name, label, explanation);
 }
 
 /// What the model writes itself. Typing into it makes it the user's own.
