@@ -1,7 +1,6 @@
 #include "app/views/view_table.h"
 
 #include "app/quantities/shown_map.h"
-#include "app/views/flow/flow_view.h"
 #include "app/views/head/head_view.h"
 #include "app/views/heads/heads_view.h"
 #include "app/views/logits/logits_view.h"

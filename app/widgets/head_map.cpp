@@ -3,7 +3,7 @@
 #include "app/cells/stage_text.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
-#include "export/panels_figure.h"
+#include "export/figures.h"
 
 namespace headlight::app {
 namespace {

@@ -13,7 +13,7 @@
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/tile_numbers.h"
-#include "export/float_text.h"
+#include "export/csv.h"
 
 namespace headlight::app {
 namespace {

@@ -10,7 +10,7 @@
 #include <imgui.h>
 
 #include "app/cells/stage_text.h"
-#include "app/exports/metrics_panels.h"
+#include "app/exports/view_figures.h"
 #include "app/state/comparison.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/shown_tile.h"

@@ -1,5 +1,4 @@
 #include "app/views/logits/explained_logit.h"
-#include "export/float_text.h"
 
 #include <fmt/format.h>
 

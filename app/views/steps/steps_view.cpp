@@ -11,7 +11,7 @@
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/text.h"
 #include "app/widgets/tile_numbers.h"
-#include "export/panels_figure.h"
+#include "export/figures.h"
 
 namespace headlight::app {
 namespace {

@@ -7,7 +7,7 @@
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
-#include "export/lines_figure.h"
+#include "export/figures.h"
 #include "view/color_map.h"
 #include "view/number_format.h"
 

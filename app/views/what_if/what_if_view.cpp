@@ -23,7 +23,7 @@
 #include "app/widgets/size_text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
-#include "export/float_text.h"
+#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
