@@ -13,7 +13,7 @@
 #include "app/cli/export_flags.h"
 #include "app/cli/export_texts.h"
 #include "app/cli/progress_bar.h"
-#include "app/exports/figure_record.h"
+#include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
 #include "app/models/bundled_models.h"
 #include "app/state/portable_state.h"

@@ -9,8 +9,8 @@
 
 #include "app/cli/flags.h"
 #include "app/cli/state_flags.h"
+#include "app/exports/arrays.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/parameters.h"
 #include "app/state/comparison.h"
 #include "app/state/field.h"
 #include "app/state/field_values.h"

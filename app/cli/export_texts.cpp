@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/progress_bar.h"
+#include "app/exports/export_plan.h"
 #include "app/exports/plan.h"
-#include "app/exports/record.h"
 #include "app/exports/text_index.h"
 #include "app/state/portable_state.h"
 #include "app/state/usage.h"

@@ -4,8 +4,8 @@
 
 #include <imgui.h>
 
-#include "app/exports/figures.h"
-#include "app/exports/record.h"
+#include "app/exports/export_plan.h"
+#include "app/exports/figure_kind.h"
 #include "app/shell/click_area.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/widgets/controls.h"
@@ -179,12 +179,12 @@ void FigurePreview::update(Frame& frame, const ExportOptions& options, const Fig
   if (figures.empty()) throw Error("{}: there is one head, which has a figure of its own", kind.id);
   numbers_.begin(frame);
   std::unique_ptr<exporting::Drawing> drawing = draw_figure(kind,
-                                                            {.input = *frame.result.input,
-                                                             .prompt = frame.result.prompt.get(),
-                                                             .model = frame.result.model.get(),
-                                                             .network = frame.result.network.get(),
+                                                            {.source = {.network = frame.result.network,
+                                                                        .input = frame.result.input,
+                                                                        .model = frame.result.model,
+                                                                        .prompt = frame.result.prompt,
+                                                                        .capture = frame.result.capture},
                                                              .reference_input = frame.result.reference_input.get(),
-                                                             .capture = frame.result.capture.get(),
                                                              .blocks = blocks,
                                                              .matrix = figures.front(),
                                                              .options = shown,

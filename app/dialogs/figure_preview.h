@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_numbers.h"
 #include "app/frame.h"
 
 namespace headlight::app {

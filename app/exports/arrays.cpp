@@ -1,6 +1,5 @@
 #include "app/exports/arrays.h"
 
-#include "app/exports/numbers.h"
 #include "app/quantities/evaluation.h"
 #include "app/quantities/shown_map.h"
 #include "core/error.h"
@@ -45,7 +44,7 @@ void add_ids(const model::TokenBatch& tokens, const std::string& name, std::vect
 NumberArray stage_array(const Runs& runs, const ExportBlocks& blocks, attention::Stage stage, std::string name) {
   const Quantity& written = quantity(quantity_of(blocks, stage));
   const auto [rows, columns] = extent_of(blocks, stage);
-  Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count};
+  Shape shape = {static_cast<std::uint32_t>(blocks.layers.size()), blocks.batch.count()};
   if (written.scope == Scope::Head) shape.push_back(static_cast<std::uint32_t>(heads_of(blocks, stage).size()));
   shape.push_back(rows);
   shape.push_back(columns);

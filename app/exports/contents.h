@@ -10,7 +10,7 @@ struct ExportContents {
   /// Of the playground and presets encoder_output; of models hidden, or encoder_hidden and decoder_hidden.
   bool hidden = false;
   bool logits = false;
-  std::vector<std::string> parameters = {};  ///< weights of the network, by the names of app/exports/parameters.h
+  std::vector<std::string> parameters = {};  ///< weights of the network, by the names of app/exports/arrays.h
 
   bool operator==(const ExportContents&) const = default;
 };

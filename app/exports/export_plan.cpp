@@ -2,9 +2,8 @@
 
 #include <set>
 
+#include "app/exports/arrays.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/parameters.h"
-#include "app/exports/record.h"
 #include "app/state/model_changes.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -23,12 +22,6 @@ constexpr std::string_view kUntransposedPresets = "notebook-003-fused";
 constexpr double kTextBytes = 10.0;
 /// Bytes of a pixel in a tile: the mask hides half of most weights, and many of the rest have the same colour.
 constexpr double kWeightPixel = 0.25, kSignedPixel = 2.5;
-/// Bytes of a value of a figure's map.
-constexpr double kWeightValue = 0.25, kSignedValue = 3.5;
-/// Bytes of a cell as a rectangle of SVG, and up to how many along an edge are drawn so.
-constexpr double kSvgCell = 100.0;
-constexpr std::uint32_t kMostSvgCells = 64;
-constexpr double kMeasuredDpi = 192.0;  // of FigureBytes' PNGs
 /// Bytes of a page, and of one of its cells: of few cells float32 as base64, of many less.
 constexpr double kPageBytes = 40'000.0, kPageCellBytes = 5.4;
 constexpr double kArrayHeader = 128.0;
@@ -112,12 +105,8 @@ void write_figure(ExportWork& work, const ExportBlocks& blocks, const FigureKind
                       .shapes = shapes_of(*work.run),
                       .has_logits = work.run->has_logits()},
                      work.checkpoint);
-  const FigureSubject subject{.input = *source.input,
-                              .prompt = source.prompt.get(),
-                              .model = source.model.get(),
-                              .network = source.network.get(),
+  const FigureSubject subject{.source = source,
                               .reference_input = work.reference ? work.reference->source.input.get() : nullptr,
-                              .capture = source.capture.get(),
                               .blocks = blocks,
                               .matrix = matrix,
                               .options = work.options,
@@ -180,7 +169,7 @@ class Planner {
     return std::uint64_t{rows} * columns;
   }
   static std::uint64_t numbers_of(const ExportBlocks& blocks, Stage stage) {
-    return cells_of(blocks, stage) * heads_of(blocks, stage).size() * blocks.layers.size() * blocks.batch.count;
+    return cells_of(blocks, stage) * heads_of(blocks, stage).size() * blocks.layers.size() * blocks.batch.count();
   }
 
   void refuse_figures(const ExportBlocks& blocks) {
@@ -275,10 +264,8 @@ class Planner {
     const double cell = format == ExportFormat::Tiles ? pixel : kTextBytes;
     add(name, static_cast<double>(cells_of(blocks, matrix.stage)) * cell,
         [&blocks, matrix, format](ExportWork& work, const path& file) {
-          const auto write = format == ExportFormat::Csv    ? write_matrix_csv
-                             : format == ExportFormat::Json ? write_matrix_json
-                                                            : write_matrix_tiles;
-          write(work, blocks, matrix, file);
+          if (format == ExportFormat::Tiles) return write_matrix_tiles(work, blocks, matrix, file);
+          write_matrix_text(work, blocks, matrix, format == ExportFormat::Json, file);
         });
   }
 
@@ -290,32 +277,14 @@ class Planner {
           if (!has_stage(blocks, stage)) continue;
           for (const MatrixRef& matrix : figures_of(*kind, blocks, stage)) {
             add(figure_file(*kind, naming(blocks), matrix, blocks.mean, to_string(format)),
-                figure_bytes(*kind, blocks, stage, format), [&blocks, kind, matrix](ExportWork& work, const path& file) {
+                figure_bytes(*kind, blocks, stage, format, options_.dpi),
+                [&blocks, kind, matrix](ExportWork& work, const path& file) {
                   write_figure(work, blocks, *kind, matrix, file);
                 });
           }
         }
       }
     }
-  }
-
-  /// What a figure of the kind has beside values, and the cells of the heads that it shows.
-  double figure_bytes(const FigureKind& kind, const ExportBlocks& blocks, Stage stage, ExportFormat format) const {
-    const FigureBytes& bytes = kind.bytes;
-    const std::uint32_t tokens = blocks.query_count();
-    double sum = format == ExportFormat::Png   ? (bytes.png + bytes.png_token * tokens) * options_.dpi / kMeasuredDpi
-                 : format == ExportFormat::Svg ? bytes.svg + bytes.svg_token * tokens
-                                               : bytes.pdf + bytes.pdf_token * tokens;
-    if (!kind.draws_values) return sum;
-    const bool is_of_head = kind.scope == FigureScope::Head;
-    const auto [rows, columns] = extent_of(blocks, stage);
-    TileQuery drawn{.rows = rows, .columns = columns, .pool = 1};
-    pool_sides(drawn, glm::uvec2(is_of_head ? kFigureEdge : kPanelEdge));
-    const bool is_drawn = format == ExportFormat::Svg && std::max(rows, columns) <= kMostSvgCells;
-    const double value = is_drawn ? kSvgCell : stage == Stage::Weights ? kWeightValue : kSignedValue;
-    std::uint64_t maps = is_of_head ? 1 : heads_of(blocks, stage).size();
-    if (kind.scope == FigureScope::Attention) maps *= blocks.layers.size();
-    return sum + static_cast<double>(maps * drawn.tile_rows() * drawn.tile_columns()) * value;
   }
 
   void plan_arrays(ExportFormat) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/exports/numbers.h"
+#include "app/exports/plan.h"
 
 namespace headlight::app {
 
@@ -25,9 +25,7 @@ struct ExportWork {
 };
 
 /// A matrix as RFC 4180 text or as JSON.
-void write_matrix_csv(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
-                      const std::filesystem::path& path);
-void write_matrix_json(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
+void write_matrix_text(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix, bool as_json,
                        const std::filesystem::path& path);
 
 /// Edge of the images in pixels: a pixel for each cell.
@@ -64,5 +62,12 @@ struct ExportPlan {
 /// Without running anything. `blocks`: of select_blocks(), must outlive the plan; network and input are the run's.
 ExportPlan plan_export(const ExportOptions& options, const std::vector<ExportBlocks>& blocks, const model::Network& network,
                        const model::ModelInput& input);
+
+/// What an export writes and how, whatever it is of: selection, formats, figures.
+exporting::Json describe_settings(const ExportOptions& options);
+
+/// The contents of run.json: the source of the numbers, the export's options, and the `arrays` that it wrote: file, stage,
+/// shape and axes of each.
+std::string encode_run_record(const ExportWork& work, const exporting::Json& arrays);
 
 }  // namespace headlight::app

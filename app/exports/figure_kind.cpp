@@ -3,11 +3,20 @@
 namespace headlight::app {
 namespace {
 
+using attention::Stage;
+
 constexpr std::array kKindsOfFigures = {&kHeadFigure, &kHeadsFigure, &kGridFigure,    &kModelFigure,       &kLinesFigure,
                                         &kTextFigure, &kStepsFigure, &kMetricsFigure, &kPredictionsFigure, &kPairFigure};
 
+/// Bytes of a value of a figure's map.
+constexpr double kWeightValue = 0.25, kSignedValue = 3.5;
+/// Bytes of a cell as a rectangle of SVG, and up to how many along an edge are drawn so.
+constexpr double kSvgCell = 100.0;
+constexpr std::uint32_t kMostSvgCells = 64;
+constexpr double kMeasuredDpi = 192.0;  // of FigureBytes' PNGs
+
 bool is_part(const ExportBlocks& blocks) {
-  return blocks.query_count() < blocks.shape.queries || blocks.keys.count < blocks.shape.keys;
+  return blocks.queries.count() < blocks.shape.queries || blocks.keys.count() < blocks.shape.keys;
 }
 
 }  // namespace
@@ -37,7 +46,7 @@ std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const Fi
                                                 FigureNumbers& numbers) {
   const ExportOptions& options = subject.options;
   FigureSubject own = subject;
-  own.blocks = without_padding(subject.blocks, subject.input, subject.matrix.batch);
+  own.blocks = without_padding(subject.blocks, subject.input(), subject.matrix.batch);
   return exporting::with_note(kind.draw(own, numbers), subject.changes, options.is_dark, options.parts.settings);
 }
 
@@ -50,6 +59,25 @@ std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& bl
     return (kind.scope != FigureScope::Head && !is_first_head) || (kind.scope == FigureScope::Attention && !is_first_layer);
   });
   return figures;
+}
+
+double figure_bytes(const FigureKind& kind, const ExportBlocks& blocks, Stage stage, ExportFormat format,
+                    std::uint32_t dpi) {
+  const FigureBytes& bytes = kind.bytes;
+  const std::uint32_t tokens = blocks.queries.count();
+  double sum = format == ExportFormat::Png   ? (bytes.png + bytes.png_token * tokens) * dpi / kMeasuredDpi
+               : format == ExportFormat::Svg ? bytes.svg + bytes.svg_token * tokens
+                                             : bytes.pdf + bytes.pdf_token * tokens;
+  if (!kind.draws_values) return sum;
+  const bool is_of_head = kind.scope == FigureScope::Head;
+  const auto [rows, columns] = extent_of(blocks, stage);
+  TileQuery drawn{.rows = rows, .columns = columns, .pool = 1};
+  pool_sides(drawn, glm::uvec2(is_of_head ? kFigureEdge : kPanelEdge));
+  const bool is_drawn = format == ExportFormat::Svg && std::max(rows, columns) <= kMostSvgCells;
+  const double value = is_drawn ? kSvgCell : stage == Stage::Weights ? kWeightValue : kSignedValue;
+  std::uint64_t maps = is_of_head ? 1 : heads_of(blocks, stage).size();
+  if (kind.scope == FigureScope::Attention) maps *= blocks.layers.size();
+  return sum + static_cast<double>(maps * drawn.tile_rows() * drawn.tile_columns()) * value;
 }
 
 std::string figure_file(const FigureKind& kind, const exporting::FileNaming& naming, const MatrixRef& matrix, HeadMean mean,

@@ -1,7 +1,9 @@
 #pragma once
 
-#include "app/exports/figures.h"
-#include "export/drawing.h"
+#include "app/analyses/analysis_query.h"
+#include "app/engine/engine.h"
+#include "app/exports/plan.h"
+#include "export/figure.h"
 #include "export/file_name.h"
 #include "inference/language_model.h"
 
@@ -11,19 +13,71 @@ class CaptureFile;
 
 namespace headlight::app {
 
+/// Where a figure's numbers come from: a run, at once, or a window, whose engine answers when it can.
+class FigureNumbers {
+ public:
+  virtual ~FigureNumbers() = default;
+  /// Null: it is being evaluated, and the figure can't be drawn yet. Ask for the others all the same.
+  virtual std::shared_ptr<const attention::Tile> tile(const TileQuery& query) = 0;
+  /// What an analysis of tiles found, complete; null likewise. Throws Error where it can't be done.
+  virtual std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& query) = 0;
+  /// The logits of a position as a layer's state gives them; null likewise. Only where the run has any.
+  virtual std::shared_ptr<const Prediction> prediction(const PredictionQuery& query) = 0;
+  /// Values along an edge of each of so many matrices that are worth reading: fewer than `most` where the figure is drawn
+  /// small.
+  virtual std::uint32_t edge(std::uint32_t most, std::size_t /*maps*/) const { return most; }
+  /// How many cells the figure reads in all, so that progress can be told.
+  virtual void expect(double /*cells*/) {}
+
+ protected:
+  FigureNumbers() = default;
+  FigureNumbers(const FigureNumbers&) = default;
+  FigureNumbers& operator=(const FigureNumbers&) = default;
+};
+
+/// Of runs that are computed. The run's network and input are needed by analyses alone. Tiles are null until answer() has
+/// evaluated all that were asked for, together.
+class RunNumbers final : public FigureNumbers {
+ public:
+  explicit RunNumbers(Runs runs, AnalysisSubject subject = {}, Checkpoint checkpoint = {});
+
+  std::shared_ptr<const attention::Tile> tile(const TileQuery& query) override;
+  std::shared_ptr<const AnalysisResult> analysis(const AnalysisQuery& query) override;
+  std::shared_ptr<const Prediction> prediction(const PredictionQuery& query) override;
+  void expect(double cells) override { expected_ = cells; }
+  /// Evaluates what was asked for and isn't known. False: there is nothing of that kind.
+  bool answer();
+  /// What `draw` returns once all that it asks for is known: a pointer or an optional.
+  template <typename Draw>
+  auto drawn(const Draw& draw) {
+    auto result = draw();
+    while (!result && answer()) result = draw();
+    return result;
+  }
+
+ private:
+  void tell(double more) const;
+
+  Runs runs_;
+  AnalysisSubject subject_;
+  Checkpoint checkpoint_;
+  std::map<TileQuery, std::shared_ptr<const attention::Tile>> known_;
+  std::map<AnalysisQuery, std::shared_ptr<const AnalysisResult>> analysed_;
+  std::vector<TileQuery> asked_;
+  double expected_ = 0.0, read_ = 0.0;  ///< cells
+};
+
 /// What one figure is of.
 struct FigureSubject {
-  const model::ModelInput& input;
-  const inference::Prompt* prompt = nullptr;           ///< of a model's text or a capture; else null
-  const inference::LanguageModel* model = nullptr;     ///< likewise
-  const model::Network* network = nullptr;             ///< never null where ExportBlocks::predicts
+  RunSource::Source source;                            ///< with network and input
   const model::ModelInput* reference_input = nullptr;  ///< of the run that is compared with; null: not known, or none
-  const capture::CaptureFile* capture = nullptr;       ///< that is shown instead of a network's run; null: a network's
   ExportBlocks blocks;                                 ///< of a kind of attention
   MatrixRef matrix;                                    ///< one of figures_of()
   const ExportOptions& options;
   exporting::DrawingFormat format = exporting::DrawingFormat::Svg;
   std::string changes = {};  ///< changes_note() of the run
+
+  const model::ModelInput& input() const { return *source.input; }
 };
 
 /// For what there is one figure.
@@ -70,15 +124,83 @@ std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks);
 /// numbers aren't all known yet. Throws Error in one line where it can't be drawn.
 std::unique_ptr<exporting::Drawing> draw_figure(const FigureKind& kind, const FigureSubject& subject,
                                                 FigureNumbers& numbers);
+/// The figures of a stage, by layer, batch item and head.
+std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage);
+/// What a file of it takes: what the kind has beside values, and the cells of the heads that it shows. An estimate.
+double figure_bytes(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage, ExportFormat format,
+                    std::uint32_t dpi);
+/// The name of its file.
+std::string figure_file(const FigureKind& kind, const exporting::FileNaming& naming, const MatrixRef& matrix, HeadMean mean,
+                        std::string_view extension);
+
+/// How figures look: an object, a member for each option.
+nlohmann::json describe_style(const ExportOptions& options);
+
+/// A session file's text with the member "figure": what the figure shows, and how. Empty where the options have no session.
+std::string figure_session(const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix,
+                           const FigureKind& kind);
+
+/// The options that made a figure, without inputs, formats and folder. `baseline`: of the figure's session, what a figure of
+/// a difference subtracts. Throws Error naming the member that is wrong.
+ExportOptions options_of_figure(const nlohmann::json& figure, const SharedValue<BaselineRun>& baseline = {});
+
+/// Values along an edge of one figure, and of one of a sheet's panels; more cells are pooled on the device.
+inline constexpr std::uint32_t kFigureEdge = 1024, kPanelEdge = 256;
+/// A matrix with at most `edge` values an edge, each side pooled on the device as far as it needs; `instead`: another
+/// quantity of the same places. Of several ranges of rows, which have no squares in common, every value is a cell. Nullopt:
+/// it isn't all known yet.
+std::optional<exporting::FigureMap> read_map(FigureNumbers& numbers, const ExportBlocks& blocks, const MatrixRef& matrix,
+                                             std::uint32_t edge, std::optional<QuantityId> instead = {});
+/// Cells that read_map() evaluates of a stage's matrix.
+double figure_cells(const ExportBlocks& blocks, attention::Stage stage);
+
+/// Throws Error where the options name no colour map.
+view::ColorMap color_map_of(const ExportOptions& options);
+/// Colours, ground, letters and size as the options say.
+exporting::FigureStyle figure_style(const ExportBlocks& blocks, attention::Stage stage, const ExportOptions& options);
+
+/// What was computed, in a line: "captions-gpt2, d_model 256, 8 heads, …; mask causal".
+std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options);
+
+/// "cross, layer 1, head 3, batch item 0": what isn't needed to tell is left out.
+std::string figure_place(const ExportBlocks& blocks, const MatrixRef& matrix, bool names_head);
+
+/// The tokens along a matrix that is drawn.
+struct FigureAxes {
+  exporting::FigureAxis rows, columns;
+};
+/// `capture`: that is shown, whose tokens may be patches of an image; null: a network's run.
+FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix,
+                       const ExportOptions& options, const capture::CaptureFile* capture = nullptr);
+
+/// A matrix with title, settings, tokens and colour bar.
+exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::ModelInput& input, const ExportBlocks& blocks,
+                                       const MatrixRef& matrix, const ExportOptions& options,
+                                       const capture::CaptureFile* capture = nullptr);
+
+/// Adds maps with their titles, and what their axes are. False: they aren't all known yet.
+bool add_panels(exporting::ContactSheet& sheet, FigureNumbers& numbers, const ExportBlocks& blocks,
+                const std::vector<std::pair<MatrixRef, std::string>>& maps, std::uint32_t edge);
+
+/// changes_note() of the run on screen, beside the one that it is compared with.
+std::string changes_on_screen(const State& state, const EngineResult& result);
+
+/// Gives maps of weights that stand beside each other one scale, from 0 to the largest of all; those that have limits, or a
+/// scale for each row, keep theirs.
+void share_scale(std::vector<exporting::HeatmapFigure>& panels);
+
+/// Title (the options' own, or `title`), settings, style and session of a kind's figure.
+template <typename Figure>
+void begin_figure(Figure& figure, const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix,
+                  const FigureKind& kind, const std::string& title) {
+  figure.title = options.title.empty() ? title : options.title;
+  figure.subtitle = settings_in_words(blocks, options);
+  figure.style = figure_style(blocks, matrix.stage, options);
+  figure.session = figure_session(options, blocks, matrix, kind);
+}
 template <typename Figure>
 void begin_figure(Figure& figure, const FigureSubject& subject, const FigureKind& kind, std::string title) {
   begin_figure(figure, subject.options, subject.blocks, subject.matrix, kind, std::move(title));
 }
-
-/// The figures of a stage, by layer, batch item and head.
-std::vector<MatrixRef> figures_of(const FigureKind& kind, const ExportBlocks& blocks, attention::Stage stage);
-/// The name of its file.
-std::string figure_file(const FigureKind& kind, const exporting::FileNaming& naming, const MatrixRef& matrix, HeadMean mean,
-                        std::string_view extension);
 
 }  // namespace headlight::app

@@ -1,4 +1,4 @@
-#include "app/exports/figure_numbers.h"
+#include "app/exports/figure_kind.h"
 
 #include "core/error.h"
 

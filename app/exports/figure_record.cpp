@@ -1,5 +1,3 @@
-#include "app/exports/figure_record.h"
-
 #include "app/exports/figure_kind.h"
 #include "app/state/field.h"
 #include "app/state/field_values.h"
@@ -140,13 +138,9 @@ std::string figure_session(const ExportOptions& options, const ExportBlocks& blo
   if (is_of_head && is_of_keys && blocks.shape.kv_heads > 0) {
     figure["heads"] = ranges_of(matrix.head * (blocks.shape.heads / blocks.shape.kv_heads));
   }
-  IndexSet rows;
-  const bool is_cut = !blocks.chosen_queries.empty();  // by the line's padding, which another computer adds as well
-  const AxisRange& keys = is_cut ? blocks.chosen_keys : blocks.keys;
-  for (const AxisRange& range : is_cut ? blocks.chosen_queries : blocks.queries)
-    rows.add({.first = range.first, .end = range.first + range.count});
-  figure["queries"] = ranges_of(rows);
-  figure["keys"] = ranges_of(IndexRange{.first = keys.first, .end = keys.first + keys.count});
+  const bool is_cut = !blocks.chosen_queries.is_empty();  // by the line's padding, which another computer adds as well
+  figure["queries"] = ranges_of(is_cut ? blocks.chosen_queries : blocks.queries);
+  figure["keys"] = ranges_of(is_cut ? blocks.chosen_keys : blocks.keys);
   figure.update(describe_style(options));
   if (const auto limits = options.color_limits.find(matrix.stage); limits != options.color_limits.end()) {
     figure["limits"] = {limits->second.low, limits->second.high};

@@ -1,10 +1,8 @@
-#include "app/exports/figures.h"
-
 #include <iterator>
 
 #include "app/engine/written_rows.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/patch_thumbnails.h"
+#include "app/exports/shaded_image.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/mask_json.h"
 #include "app/state/model_changes.h"
@@ -33,9 +31,18 @@ void drop_marks(std::vector<std::string>& tokens) {
 
 /// The index at which padding begins along the rows or columns of a matrix, of which `shown` are drawn; left padding is
 /// shown by its labels only.
-std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch, const AxisRange& shown) {
+std::uint32_t real_tokens(const model::TokenBatch& tokens, std::uint32_t batch, const IndexRange& shown) {
   const std::uint32_t end = batch < tokens.lengths.size() ? tokens.start(batch) + tokens.lengths[batch] : tokens.length;
-  return std::min(end - std::min(end, shown.first), shown.count);
+  return std::min(end - std::min(end, shown.first), shown.count());
+}
+
+std::string mask_in_words(const attention::MaskSpec& mask) {
+  std::string text = "mask " + attention::to_string(mask.rule);
+  for (const MaskPart& part : mask_parts()) {
+    if (part.is_set(mask)) text += fmt::format(", {}", part.name);
+  }
+  text += mask.rule.key_padding ? ", padding masked" : ", padding visible";
+  return text + ", fill " + std::string(attention::to_string(mask.fill));
 }
 
 }  // namespace
@@ -69,15 +76,6 @@ std::string changes_on_screen(const State& state, const EngineResult& result) {
     compared = names_same(baseline->inputs.source, result.inputs->source) ? changes(baseline->inputs) : baseline->name;
   }
   return changes_note(result.inputs->source, changes(*result.inputs), compared);
-}
-
-std::string mask_in_words(const attention::MaskSpec& mask) {
-  std::string text = "mask " + attention::to_string(mask.rule);
-  for (const MaskPart& part : mask_parts()) {
-    if (part.is_set(mask)) text += fmt::format(", {}", part.name);
-  }
-  text += mask.rule.key_padding ? ", padding masked" : ", padding visible";
-  return text + ", fill " + std::string(attention::to_string(mask.fill));
 }
 
 std::optional<exporting::FigureMap> read_map(FigureNumbers& numbers, const ExportBlocks& blocks, const MatrixRef& matrix,
@@ -162,43 +160,33 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
   figure.rows.title = axes.row_name;
   figure.rows.tokens = std::move(axes.rows);
   const model::TokenBatch& row_tokens = rows_are_keys ? input.keys(blocks.kind) : input.queries(blocks.kind);
-  const AxisRange& line = rows_are_keys ? blocks.line_keys : blocks.line_queries;
-  const AxisRange all = line.count > 0 ? line : AxisRange{.first = 0, .count = row_tokens.length};
-  const std::vector<AxisRange> rows = is_map ? blocks.queries : std::vector<AxisRange>{all};
+  const IndexRange& line = rows_are_keys ? blocks.line_keys : blocks.line_queries;
+  const IndexRange all = line.count() > 0 ? line : IndexRange{.first = 0, .end = row_tokens.length};
+  const IndexSet rows = is_map ? blocks.queries : all;
   figure.rows.length = 0;
-  for (const AxisRange& range : rows) figure.rows.length += real_tokens(row_tokens, matrix.batch, range);
+  for (const IndexRange& range : rows.ranges()) figure.rows.length += real_tokens(row_tokens, matrix.batch, range);
   if (options.row_names == RowNames::Written && !rows_are_keys && rows_write_tokens(input, blocks.kind)) {
     const std::vector<std::string> written = written_texts(*input.target, matrix.batch);
     figure.rows.tokens.clear();
-    for (const AxisRange& range : rows) {
-      const auto first = written.begin() + range.first;
-      figure.rows.tokens.insert(figure.rows.tokens.end(), first, first + range.count);
-    }
+    for (const std::uint32_t row : rows.indices()) figure.rows.tokens.push_back(written.at(row));
     figure.rows.title = "writes";
   }
-  const auto thumbnails = [&](const model::TokenBatch& tokens, std::span<const AxisRange> ranges) {
+  const auto thumbnails = [&](const model::TokenBatch& tokens, const IndexSet& indices) {
     const std::optional<PatchImage> image = patch_image_of(capture, input, tokens, matrix.batch);
-    return image ? patch_thumbnails(*image, ranges) : std::vector<exporting::Pixels>();
+    return image ? patch_thumbnails(*image, indices) : std::vector<exporting::Pixels>();
   };
   figure.rows.thumbnails = thumbnails(row_tokens, rows);
   figure.columns.title = axes.column_name;
   if (is_map) {
     figure.columns.tokens = std::move(axes.columns);
     figure.columns.length = real_tokens(input.keys(blocks.kind), matrix.batch, blocks.keys);
-    figure.columns.thumbnails = thumbnails(input.keys(blocks.kind), std::span(&blocks.keys, 1));
+    figure.columns.thumbnails = thumbnails(input.keys(blocks.kind), blocks.keys);
   }
   if (!options.parts.word_marks) {
     drop_marks(figure.rows.tokens);
     if (is_map) drop_marks(figure.columns.tokens);
   }
   return figure;
-}
-
-exporting::HeatmapFigure matrix_figure(const Runs& runs, const model::ModelInput& input, const ExportBlocks& blocks,
-                                       const MatrixRef& matrix, const ExportOptions& options) {
-  RunNumbers numbers(runs);
-  std::optional<exporting::FigureMap> map = numbers.drawn([&] { return read_map(numbers, blocks, matrix, kFigureEdge); });
-  return matrix_figure(std::move(*map), input, blocks, matrix, options);
 }
 
 exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::ModelInput& input, const ExportBlocks& blocks,
@@ -228,25 +216,19 @@ void share_scale(std::vector<exporting::HeatmapFigure>& panels) {
   }
 }
 
-std::optional<exporting::ContactSheet> heads_figure(FigureNumbers& numbers, const ExportBlocks& blocks,
-                                                    const MatrixRef& first, const ExportOptions& options) {
-  const Quantity& shown = quantity(quantity_of(blocks, first.stage));
-  exporting::ContactSheet sheet;
-  begin_figure(sheet, options, blocks, first, kHeadsFigure,
-               fmt::format("{} · {}", shown.figure_title, figure_place(blocks, first, false)));
-  const std::vector<std::uint32_t> heads = heads_of(blocks, first.stage);
-  numbers.expect(figure_cells(blocks, first.stage) * static_cast<double>(heads.size()));
-  for (const std::uint32_t head : heads) {
-    MatrixRef matrix = first;
-    matrix.head = head;
-    std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(kPanelEdge, heads.size()));
-    if (map) sheet.panels.push_back({.title = fmt::format("head {}", head), .map = std::move(*map)});
+bool add_panels(exporting::ContactSheet& sheet, FigureNumbers& numbers, const ExportBlocks& blocks,
+                const std::vector<std::pair<MatrixRef, std::string>>& maps, std::uint32_t edge) {
+  const attention::Stage stage = maps.front().first.stage;
+  numbers.expect(figure_cells(blocks, stage) * static_cast<double>(maps.size()));
+  for (const auto& [matrix, title] : maps) {
+    std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(edge, maps.size()));
+    if (map) sheet.panels.push_back({.title = title, .map = std::move(*map)});
   }
-  if (sheet.panels.size() < heads.size()) return std::nullopt;
+  const Quantity& shown = quantity(quantity_of(blocks, stage));
   sheet.row_title = to_string(shown.rows);
   sheet.column_title = to_string(shown.columns);
   sheet.value_title = shown.value_title;
-  return sheet;
+  return sheet.panels.size() == maps.size();
 }
 
 }  // namespace headlight::app

@@ -1,7 +1,6 @@
 #include "app/exports/job.h"
 
 #include <ranges>
-#include <thread>
 
 #include <fmt/ranges.h>
 
@@ -46,66 +45,33 @@ FigureChoice figure_choice(const State& state) {
   return choice;
 }
 
-struct ExportJob::Shared {
-  mutable std::mutex mutex;
-  ExportProgress progress;
-  std::optional<Result<ExportReport>> result;
-  std::atomic<bool> is_cancelled{false};
-  std::thread thread;
-};
-
 ExportJob::ExportJob(RunnerFactory open, std::string device, ExportOptions options, std::function<void()> wake,
-                     std::function<void(ExportReport&)> finish)
-    : shared_(std::make_unique<Shared>()) {
-  Shared* shared = shared_.get();
-  const ExportObserver observer = [shared, wake](const ExportProgress& progress) {
+                     std::function<void(ExportReport&)> finish) {
+  const ExportObserver observer = [this, wake](const ExportProgress& progress) {
     {
-      const std::lock_guard lock(shared->mutex);
-      shared->progress = progress;
+      const std::lock_guard lock(mutex_);
+      progress_ = progress;
     }
     if (wake) wake();
-    return !shared->is_cancelled;
+    return !is_cancelled_;
   };
-  const auto work = [=, open = std::move(open), device = std::move(device), options = std::move(options)] {
-    std::optional<Result<ExportReport>> result;
+  thread_ = std::jthread([=, this, open = std::move(open), device = std::move(device), options = std::move(options)] {
     try {
       const std::unique_ptr<Runner> runner = open(device);
       ExportReport report = run_export(*runner, options, observer);
       if (finish) finish(report);
-      result = std::move(report);
+      promise_.set_value(std::move(report));
     } catch (const std::exception& error) {
       const std::string message = error.what();
-      result = Failure{message.substr(0, message.find('\n'))};
-    }
-    {
-      const std::lock_guard lock(shared->mutex);
-      shared->result = std::move(result);
+      promise_.set_value(Failure{message.substr(0, message.find('\n'))});
     }
     if (wake) wake();
-  };
-  shared->thread = std::thread(work);
-}
-
-ExportJob::~ExportJob() {
-  cancel();
-  shared_->thread.join();
+  });
 }
 
 ExportProgress ExportJob::progress() const {
-  const std::lock_guard lock(shared_->mutex);
-  return shared_->progress;
-}
-
-void ExportJob::cancel() { shared_->is_cancelled = true; }
-
-bool ExportJob::is_done() const {
-  const std::lock_guard lock(shared_->mutex);
-  return shared_->result.has_value();
-}
-
-Result<ExportReport> ExportJob::result() const {
-  const std::lock_guard lock(shared_->mutex);
-  return shared_->result.value();
+  const std::lock_guard lock(mutex_);
+  return progress_;
 }
 
 }  // namespace headlight::app

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <future>
+#include <thread>
+
 #include "app/engine/runner.h"
 #include "app/exports/contents.h"
 #include "app/exports/index_set.h"
 #include "app/state/state.h"
 #include "core/result.h"
-#include "export/figure_parts.h"
+#include "export/figure.h"
 
 namespace headlight::app {
 
@@ -121,19 +124,23 @@ class ExportJob {
   ExportJob(RunnerFactory open, std::string device, ExportOptions options, std::function<void()> wake,
             std::function<void(ExportReport&)> finish = {});
   /// Cancels and waits.
-  ~ExportJob();
+  ~ExportJob() { cancel(); }
   ExportJob(const ExportJob&) = delete;
   ExportJob& operator=(const ExportJob&) = delete;
 
   ExportProgress progress() const;
-  void cancel();
-  bool is_done() const;
+  void cancel() { is_cancelled_ = true; }
+  bool is_done() const { return done_.wait_for(std::chrono::seconds(0)) == std::future_status::ready; }
   /// Only when is_done(): the written files, or the error.
-  Result<ExportReport> result() const;
+  Result<ExportReport> result() const { return done_.get(); }
 
  private:
-  struct Shared;
-  std::unique_ptr<Shared> shared_;
+  mutable std::mutex mutex_;
+  ExportProgress progress_;
+  std::atomic<bool> is_cancelled_{false};
+  std::promise<Result<ExportReport>> promise_;
+  std::shared_future<Result<ExportReport>> done_ = promise_.get_future().share();
+  std::jthread thread_;  ///< last: it ends before what it uses goes
 };
 
 }  // namespace headlight::app

@@ -1,10 +1,9 @@
 #include "app/exports/line_attention.h"
 
 #include "app/engine/computed_run.h"
-#include "app/exports/figures.h"
+#include "app/exports/figure_kind.h"
 #include "core/atomic_file.h"
 #include "core/json.h"
-#include "export/file_name.h"
 #include "export/json.h"
 #include "inference/alignment.h"
 
@@ -50,17 +49,19 @@ void write_line_attention(Runner& runner, const std::shared_ptr<ModelCache>& mod
   if (has_target) options.kind = model::BlockKind::Cross;
   ExportBlocks blocks = select_blocks(*run, *source.network, options).front();
   const exporting::FileNaming naming{.layers = blocks.all_layers, .heads = blocks.shape.heads, .has_kinds = has_target};
-  for (const model::BlockRef layer : blocks.layers) {
-    const std::string name = naming.contact_sheet(layer, 0, attention::Stage::Weights, "png");
+  const auto draw = [&](const FigureKind& kind, model::BlockRef layer, const std::string& name) {
+    const auto format = exporting::DrawingFormat::Png;
     RunNumbers numbers({.run = *run});
-    const auto sheet = numbers.drawn([&] { return heads_figure(numbers, blocks, {.block = layer}, options); });
-    write_file_atomically(directory / name, exporting::encode(*sheet, exporting::DrawingFormat::Png));
-  }
+    const FigureSubject subject{
+        .source = source, .blocks = blocks, .matrix = {.block = layer}, .options = options, .format = format};
+    const auto drawing = numbers.drawn([&] { return draw_figure(kind, subject, numbers); });
+    write_file_atomically(directory / name, exporting::encode(*drawing, format));
+  };
+  for (const model::BlockRef layer : blocks.layers)
+    draw(kHeadsFigure, layer, naming.contact_sheet(layer, 0, attention::Stage::Weights, "png"));
   if (!has_target) return;
   blocks.mean = HeadMean::Layer;
-  const exporting::HeatmapFigure mean =
-      matrix_figure({.run = *run}, *source.input, blocks, {.block = blocks.layers.back()}, options);
-  write_file_atomically(directory / "alignment.png", exporting::encode(mean, exporting::DrawingFormat::Png));
+  draw(kHeadFigure, blocks.layers.back(), "alignment.png");
   write_alignment(*run, source, directory / "alignment.json");
 }
 

@@ -33,13 +33,13 @@ Part part_of(const attention::TileRequest& request, const std::optional<LockedTo
   return part;
 }
 
-}  // namespace
-
 bool is_in_part(PairPart part, std::uint8_t query_sentence, std::uint8_t key_sentence) {
   if (part == PairPart::All) return true;
   const auto pair = static_cast<unsigned>(part) - static_cast<unsigned>(PairPart::FirstToFirst);  // two bits
   return query_sentence == pair / 2 && key_sentence == pair % 2;
 }
+
+}  // namespace
 
 std::vector<std::uint8_t> sentences_of(const inference::Prompt* prompt, const model::TokenBatch& tokens, bool is_source,
                                        std::uint32_t batch) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/state/state.h"
-#include "export/lines_figure.h"
+#include "export/figures.h"
 #include "inference/prompt.h"
 
 namespace headlight::app {
@@ -34,9 +34,6 @@ std::vector<std::uint8_t> sentences_of(const inference::Prompt* prompt, const mo
 /// The lines of exact tiles of weights or of their differences, of one head each, that don't overlap within a head. Masked
 /// cells and NaN have none.
 LineSet select_lines(std::span<const attention::Tile* const> tiles, const LineFilter& filter);
-
-/// Does a weight between tokens of these sentences belong to the part?
-bool is_in_part(PairPart part, std::uint8_t query_sentence, std::uint8_t key_sentence);
 
 /// The lines of one token, for printing: of each token at their other ends the strongest, descending by size.
 /// [tokens of the other side][at most `most`].

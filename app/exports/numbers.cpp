@@ -1,7 +1,6 @@
 #include "app/exports/export_plan.h"
 
 #include "app/quantities/shown_map.h"
-#include "core/atomic_file.h"
 #include "export/csv.h"
 
 namespace headlight::app {
@@ -9,25 +8,11 @@ namespace {
 
 using attention::Stage;
 
-void keep(std::vector<std::string>& names, std::span<const AxisRange> ranges) {
+void keep(std::vector<std::string>& names, const IndexSet& indices) {
   std::vector<std::string> kept;
-  for (const AxisRange& range : ranges)
-    kept.insert(kept.end(), names.begin() + range.first, names.begin() + range.first + range.count);
+  for (const IndexRange& range : indices.ranges())
+    kept.insert(kept.end(), names.begin() + range.first, names.begin() + range.end);
   names = std::move(kept);
-}
-
-/// Evaluates a matrix in strips, with the index of each strip's first row among the rows that are written.
-void read_rows(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
-               const std::function<void(const attention::Tile& strip, std::uint32_t first)>& use) {
-  const std::uint32_t rows = extent_of(blocks, matrix.stage).rows;
-  std::uint32_t first = 0;
-  for (const TileQuery& part : selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head)) {
-    read_strips(work.runs(), part, [&](const attention::Tile& strip) {
-      work.checkpoint(static_cast<double>(first) / static_cast<double>(std::max(rows, 1U)));
-      use(strip, first);
-      first += strip.request.rows;
-    });
-  }
 }
 
 }  // namespace
@@ -35,9 +20,9 @@ void read_rows(const ExportWork& work, const ExportBlocks& blocks, const MatrixR
 std::vector<MatrixRef> matrices_of(const ExportBlocks& blocks, Stage stage) {
   std::vector<MatrixRef> matrices;
   for (const model::BlockRef block : blocks.layers) {
-    for (std::uint32_t item = 0; item < blocks.batch.count; ++item) {
+    for (std::uint32_t item = blocks.batch.first; item < blocks.batch.end; ++item) {
       for (const std::uint32_t head : heads_of(blocks, stage))
-        matrices.push_back({.block = block, .batch = blocks.batch.first + item, .head = head, .stage = stage});
+        matrices.push_back({.block = block, .batch = item, .head = head, .stage = stage});
     }
   }
   return matrices;
@@ -56,29 +41,34 @@ MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& block
                         : exporting::index_names(blocks.shape.extent(matrix.stage)->columns);
   if (is_map) {
     keep(axes.rows, blocks.queries);
-    keep(axes.columns, std::array{blocks.keys});
-  } else if (const AxisRange& line = rows_are_keys ? blocks.line_keys : blocks.line_queries; line.count > 0) {
-    keep(axes.rows, std::array{line});
+    keep(axes.columns, blocks.keys);
+  } else if (const IndexRange& line = rows_are_keys ? blocks.line_keys : blocks.line_queries; line.count() > 0) {
+    keep(axes.rows, line);
   }
   return axes;
 }
 
-void write_matrix_csv(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
-                      const std::filesystem::path& path) {
-  const MatrixAxes axes = matrix_axes(*work.source.input, blocks, matrix);
+void write_rows(const std::filesystem::path& path, bool as_json, const exporting::Json& head, const MatrixAxes& axes,
+                const Shape& shape, const ReadRows& read) {
   AtomicFile file(path);
-  exporting::CsvWriter writer(exporting::sink_of(file), axes.row_name + "/" + axes.column_name, axes.columns);
-  const std::size_t columns = axes.columns.size();
-  read_rows(work, blocks, matrix, [&](const attention::Tile& strip, std::uint32_t first) {
-    const std::span<const float> values = strip.values;
-    for (std::uint32_t row = 0; row < strip.request.rows; ++row) {
-      writer.append_row(axes.rows.at(first + row), values.subspan(row * columns, columns));
-    }
-  });
+  if (as_json) {
+    exporting::JsonTensorWriter writer(exporting::sink_of(file), head, shape);
+    read([&](std::span<const float> values) { writer.append(values); });
+    writer.finish();
+  } else {
+    const std::string corner = axes.column_name.empty() ? axes.row_name : axes.row_name + "/" + axes.column_name;
+    exporting::CsvWriter writer(exporting::sink_of(file), corner, axes.columns);
+    const std::size_t columns = axes.columns.size();
+    std::size_t row = 0;
+    read([&](std::span<const float> values) {
+      for (; !values.empty(); values = values.subspan(columns))
+        writer.append_row(axes.rows.at(row++), values.first(columns));
+    });
+  }
   file.finish();
 }
 
-void write_matrix_json(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix,
+void write_matrix_text(const ExportWork& work, const ExportBlocks& blocks, const MatrixRef& matrix, bool as_json,
                        const std::filesystem::path& path) {
   const MatrixAxes axes = matrix_axes(*work.source.input, blocks, matrix);
   const Quantity& written = quantity(quantity_of(blocks, matrix.stage));
@@ -96,12 +86,16 @@ void write_matrix_json(const ExportWork& work, const ExportBlocks& blocks, const
   head[axes.row_name] = axes.rows;
   if (attention::is_map(matrix.stage)) head[axes.column_name] = axes.columns;
   const inference::BlockShape::Extent extent = extent_of(blocks, matrix.stage);
-  AtomicFile file(path);
-  exporting::JsonTensorWriter writer(exporting::sink_of(file), head, Shape{extent.rows, extent.columns});
-  read_rows(work, blocks, matrix,
-            [&](const attention::Tile& strip, std::uint32_t /*first*/) { writer.append(strip.values); });
-  writer.finish();
-  file.finish();
+  write_rows(path, as_json, head, axes, {extent.rows, extent.columns}, [&](const UseRows& use) {
+    std::uint32_t first = 0;
+    for (const TileQuery& part : selected_parts(blocks, matrix.block, matrix.stage, matrix.batch, matrix.head)) {
+      read_strips(work.runs(), part, [&](const attention::Tile& strip) {
+        work.checkpoint(static_cast<double>(first) / static_cast<double>(std::max(extent.rows, 1U)));
+        use(strip.values);
+        first += strip.request.rows;
+      });
+    }
+  });
 }
 
 }  // namespace headlight::app

@@ -2,8 +2,8 @@
 
 #include <numeric>
 
-#include "app/exports/figures.h"
-#include "app/exports/patch_thumbnails.h"
+#include "app/exports/figure_kind.h"
+#include "app/exports/shaded_image.h"
 #include "app/quantities/evaluation.h"
 #include "app/quantities/shown_map.h"
 #include "core/atomic_file.h"
@@ -15,42 +15,31 @@ namespace {
 
 using attention::Stage;
 
-/// Adds tokens of a range with their positions.
-void add_tokens(const AxisRange& range, const std::vector<std::string>& texts, std::vector<std::string>& tokens,
-                std::vector<std::uint32_t>& positions) {
-  for (std::uint32_t token = range.first; token < range.first + range.count; ++token) {
-    tokens.push_back(texts.at(token));
-    positions.push_back(token);
-  }
-}
-
 /// What is evaluated for a page.
 class PageReader {
  public:
   PageReader(const inference::Run& run, const model::ModelInput& input, const Checkpoint& checkpoint)
-      : run_(run), input_(input), checkpoint_(checkpoint) {}
+      : runs_{.run = run, .norms = std::make_shared<HeadNormsCache>()}, input_(input), checkpoint_(checkpoint) {}
 
-  /// Throws Error where the item's selected tokens are all padding.
+  /// Empty where the item's selected tokens are all padding.
   exporting::PageSet read(const ExportBlocks& blocks, std::uint32_t item) {
     exporting::PageSet set;
-    std::vector<AxisRange> rows;
-    const model::TokenBatch &queries = input_.queries(blocks.kind), &keys = input_.keys(blocks.kind);
-    for (const AxisRange& range : blocks.queries) {
-      const AxisRange real = without_padding(range, queries, item);
-      if (real.count == 0) continue;
-      rows.push_back(real);
-      add_tokens(real, queries.texts.at(item), set.rows, set.row_positions);
-    }
-    const AxisRange columns = without_padding(blocks.keys, keys, item);
-    add_tokens(columns, keys.texts.at(item), set.columns, set.column_positions);
-    if (set.rows.empty() || set.columns.empty()) return set;
-    set.title = blocks.prefix.empty() ? "attention" : fmt::format("{} attention", model::to_string(blocks.kind));
-    if (blocks.shape.batch > 1) set.title += fmt::format(", line {}", item + 1);
-    for (const model::BlockRef block : blocks.layers) set.layers.push_back(block.layer.value);
-    set.heads = blocks.heads;
+    ExportBlocks own = without_padding(blocks, input_, item);
+    if (own.line_queries.count() == 0) return set;
+    own.batch = {.first = item, .end = item + 1};
+    MatrixAxes axes = matrix_axes(input_, own, {.block = own.layers.front(), .batch = item});
+    set.rows = std::move(axes.rows);
+    set.columns = std::move(axes.columns);
+    set.row_positions = own.queries.indices();
+    set.column_positions = IndexSet(own.keys).indices();
+    set.title = own.prefix.empty() ? "attention" : fmt::format("{} attention", model::to_string(own.kind));
+    if (own.shape.batch > 1) set.title += fmt::format(", line {}", item + 1);
+    for (const model::BlockRef block : own.layers) set.layers.push_back(block.layer.value);
+    set.heads = own.heads;
     expect_room(set);
-    for (const model::BlockRef block : blocks.layers) {
-      for (const std::uint32_t head : blocks.heads) read_head(blocks, block, item, head, rows, columns, set);
+    for (const MatrixRef& matrix : matrices_of(own, Stage::Weights)) {
+      for (const TileQuery& part : selected_parts(own, matrix.block, matrix.stage, item, matrix.head))
+        read_strips(runs_, part, [&](const attention::Tile& strip) { add(strip, set); });
     }
     return set;
   }
@@ -63,35 +52,17 @@ class PageReader {
                 exporting::kMostPageCells);
   }
 
-  void read_head(const ExportBlocks& blocks, model::BlockRef block, std::uint32_t item, std::uint32_t head,
-                 const std::vector<AxisRange>& rows, const AxisRange& columns, exporting::PageSet& set) {
-    for (const AxisRange& range : rows) {
-      const TileQuery part = {.quantity = quantity_of(blocks, Stage::Weights),
-                              .block = block,
-                              .batch = item,
-                              .head = head,
-                              .row = range.first,
-                              .rows = range.count,
-                              .column = columns.first,
-                              .columns = columns.count};
-      for (const TileQuery& strip : strips_of(part)) {
-        checkpoint_(static_cast<double>(read_) / static_cast<double>(std::max<std::uint64_t>(cells_, 1)));
-        const attention::Tile tile = evaluate({.run = run_, .norms = norms_}, strip);
-        std::ranges::copy(tile.values, std::back_inserter(set.values));
-        if (tile.masked.empty()) {
-          set.masked.resize(set.values.size());
-        } else {
-          std::ranges::copy(tile.masked, std::back_inserter(set.masked));
-        }
-        read_ += tile.values.size();
-      }
-    }
+  void add(const attention::Tile& strip, exporting::PageSet& set) {
+    std::ranges::copy(strip.values, std::back_inserter(set.values));
+    std::ranges::copy(strip.masked, std::back_inserter(set.masked));
+    set.masked.resize(set.values.size());
+    read_ += strip.values.size();
+    checkpoint_(static_cast<double>(read_) / static_cast<double>(std::max<std::uint64_t>(cells_, 1)));
   }
 
-  const inference::Run& run_;
+  Runs runs_;
   const model::ModelInput& input_;
   const Checkpoint& checkpoint_;
-  std::shared_ptr<HeadNormsCache> norms_ = std::make_shared<HeadNormsCache>();
   std::uint64_t cells_ = 0, read_ = 0;
 };
 
@@ -131,11 +102,11 @@ void write_attention_page(ExportWork& work, const std::filesystem::path& path) {
   page.theme = options.is_dark ? exporting::PageTheme::Dark : exporting::PageTheme::Auto;
   PageReader reader(*work.run, input, work.checkpoint);
   for (const ExportBlocks& blocks : work.blocks) {
-    for (std::uint32_t item = 0; item < blocks.batch.count; ++item) {
-      exporting::PageSet set = reader.read(blocks, blocks.batch.first + item);
+    for (std::uint32_t item = blocks.batch.first; item < blocks.batch.end; ++item) {
+      exporting::PageSet set = reader.read(blocks, item);
       if (set.values.empty()) continue;
       const auto patches = [&](const model::TokenBatch& tokens) {
-        return page_patches(patch_image_of(capture, input, tokens, blocks.batch.first + item), page.images);
+        return page_patches(patch_image_of(capture, input, tokens, item), page.images);
       };
       set.row_patches = patches(input.queries(blocks.kind));
       set.column_patches = patches(input.keys(blocks.kind));

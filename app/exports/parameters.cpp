@@ -1,7 +1,5 @@
-#include "app/exports/parameters.h"
+#include "app/exports/arrays.h"
 
-#include "core/atomic_file.h"
-#include "export/csv.h"
 #include "export/json.h"
 
 namespace headlight::app {
@@ -188,22 +186,14 @@ NumberArray parameter_array(const WrittenParameter& parameter) {
 
 void write_parameter(const WrittenParameter& parameter, std::size_t index, bool as_json, const std::filesystem::path& path) {
   const Tensor tensor = parameter.values.at(index).tensor();
-  AtomicFile file(path);
-  if (as_json) {
-    exporting::Json head = {{"stage", parameter.name}, {"axes", parameter.axes}};
-    if (!parameter.layers.empty()) head["layer"] = parameter.layers.at(index);
-    exporting::JsonTensorWriter writer(exporting::sink_of(file), head, tensor.shape);
-    writer.append(tensor.values);
-    writer.finish();
-  } else {
-    const std::uint32_t columns = tensor.shape.size() == 2 ? tensor.shape[1] : 1;
-    const std::string corner = parameter.axes.size() == 2 ? parameter.axes[0] + "/" + parameter.axes[1] : parameter.axes[0];
-    exporting::CsvWriter writer(exporting::sink_of(file), corner, exporting::index_names(columns));
-    for (std::uint32_t row = 0; row < tensor.shape[0]; ++row) {
-      writer.append_row(fmt::format("{}", row), std::span(tensor.values).subspan(std::size_t{row} * columns, columns));
-    }
-  }
-  file.finish();
+  const bool is_matrix = tensor.shape.size() == 2;
+  exporting::Json head = {{"stage", parameter.name}, {"axes", parameter.axes}};
+  if (!parameter.layers.empty()) head["layer"] = parameter.layers.at(index);
+  const MatrixAxes axes{.row_name = parameter.axes.front(),
+                        .column_name = is_matrix ? parameter.axes.back() : std::string(),
+                        .rows = exporting::index_names(tensor.shape.front()),
+                        .columns = exporting::index_names(is_matrix ? tensor.shape.back() : 1)};
+  write_rows(path, as_json, head, axes, tensor.shape, [&](const UseRows& use) { use(tensor.values); });
 }
 
 }  // namespace headlight::app

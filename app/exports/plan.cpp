@@ -17,18 +17,15 @@ constexpr std::string_view kSpaceMark = "\u00B7", kInnerMark = "##";  // in labe
   throw UsageError("{} {}: there are {}s 0 to {}", flag, wanted, things, count - 1);
 }
 
-AxisRange select(const char* flag, const char* things, const std::optional<std::uint32_t>& wanted, std::uint32_t count) {
-  if (!wanted) return {.first = 0, .count = count};
+IndexRange select(const char* flag, const char* things, const std::optional<std::uint32_t>& wanted, std::uint32_t count) {
+  if (!wanted) return {.first = 0, .end = count};
   if (*wanted >= count) refuse(flag, std::to_string(*wanted), things, count);
-  return {.first = *wanted, .count = 1};
+  return {.first = *wanted, .end = *wanted + 1};
 }
 
-AxisRange select(const char* flag, const char* things, const std::optional<IndexRange>& wanted, std::uint32_t count) {
-  if (!wanted) return {.first = 0, .count = count};
-  if (const std::string complaint = part_complaint(*wanted, things, count); !complaint.empty()) {
-    throw UsageError("{} {}", flag, complaint);
-  }
-  return {.first = wanted->first, .count = wanted->end - wanted->first};
+void expect_part(const char* flag, const char* things, const IndexRange& part, std::uint32_t count) {
+  const std::string complaint = part_complaint(part, things, count);
+  if (!complaint.empty()) throw UsageError("{} {}", flag, complaint);
 }
 
 std::vector<std::uint32_t> select(const char* flag, const char* things, const std::optional<IndexSet>& wanted,
@@ -39,18 +36,14 @@ std::vector<std::uint32_t> select(const char* flag, const char* things, const st
 }
 
 /// Rows of maps: the chosen ones, and those of the chosen tokens.
-std::vector<AxisRange> select_queries(const ExportOptions& options, const RunShapes& run, const ExportBlocks& blocks) {
+IndexSet select_queries(const ExportOptions& options, const RunShapes& run, const ExportBlocks& blocks) {
   const std::uint32_t count = blocks.shape.queries;
-  if (!options.queries && options.tokens.empty()) return {{.first = 0, .count = count}};
+  if (!options.queries && options.tokens.empty()) return IndexRange{.first = 0, .end = count};
   IndexSet rows = options.queries.value_or(IndexSet());
-  for (const IndexRange& range : rows.ranges()) {
-    if (const std::string complaint = part_complaint(range, "queries", count); !complaint.empty()) {
-      throw UsageError("--queries {}", complaint);
-    }
-  }
+  for (const IndexRange& range : rows.ranges()) expect_part("--queries", "queries", range, count);
   for (const std::string& text : options.tokens) {
     if (run.input == nullptr) break;
-    if (blocks.batch.count > 1) {
+    if (blocks.batch.count() > 1) {
       throw UsageError("--tokens {}: the lines of a batch have other tokens each; choose one with --batch", text);
     }
     const auto& labels = run.input->queries(blocks.kind).texts.at(blocks.batch.first);
@@ -58,9 +51,7 @@ std::vector<AxisRange> select_queries(const ExportOptions& options, const RunSha
     for (const IndexRange& range : found.ranges()) rows.add(range);
   }
   if (rows.is_empty()) throw NoSuchToken(options.tokens.front());
-  std::vector<AxisRange> selected;
-  for (const IndexRange& range : rows.ranges()) selected.push_back({.first = range.first, .count = range.count()});
-  return selected;
+  return rows;
 }
 
 bool is_of_keys(attention::Stage stage) { return stage == attention::Stage::K || stage == attention::Stage::V; }
@@ -87,12 +78,6 @@ std::string text_of(std::string_view label) {
 
 NoSuchToken::NoSuchToken(const std::string& text)
     : UsageError("--tokens: no tokens of the text are '{}'; headlight tokenize lists them", text) {}
-
-std::uint32_t ExportBlocks::query_count() const {
-  std::uint32_t sum = 0;
-  for (const AxisRange& range : queries) sum += range.count;
-  return sum;
-}
 
 IndexSet tokens_of_text(const std::vector<std::string>& labels, const std::string& text) {
   const std::size_t begin = text.find_first_not_of(' ');
@@ -167,7 +152,8 @@ std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Netwo
     blocks.batch = select("--batch", "batch item", options.batch, blocks.shape.batch);
     blocks.heads = select("--head", "head", options.heads, blocks.shape.heads);
     blocks.queries = select_queries(options, run, blocks);
-    blocks.keys = select("--keys", "keys", options.keys, blocks.shape.keys);
+    blocks.keys = options.keys.value_or(IndexRange{.first = 0, .end = blocks.shape.keys});
+    expect_part("--keys", "keys", blocks.keys, blocks.shape.keys);
     blocks.mean = options.mean;
     blocks.weighs_values = options.weighs_values;
     blocks.is_difference = writes_difference(options);
@@ -195,25 +181,22 @@ std::vector<std::uint32_t> heads_of(const ExportBlocks& blocks, attention::Stage
   return heads;
 }
 
-AxisRange without_padding(const AxisRange& range, const model::TokenBatch& tokens, std::uint32_t item) {
+IndexRange without_padding(const IndexRange& range, const model::TokenBatch& tokens, std::uint32_t item) {
   const std::uint32_t first = tokens.start(item);
   const std::uint32_t end = item < tokens.lengths.size() ? first + tokens.lengths[item] : tokens.length;
-  const std::uint32_t from = std::max(range.first, first), to = std::min(range.first + range.count, end);
-  return {.first = from, .count = to > from ? to - from : 0};
+  const std::uint32_t from = std::max(range.first, first);
+  return {.first = from, .end = std::max(std::min(range.end, end), from)};
 }
 
 ExportBlocks without_padding(const ExportBlocks& blocks, const model::ModelInput& input, std::uint32_t item) {
   const model::TokenBatch &queries = input.queries(blocks.kind), &keys = input.keys(blocks.kind);
   ExportBlocks own = blocks;
-  own.queries.clear();
-  for (const AxisRange& range : blocks.queries) {
-    const AxisRange real = without_padding(range, queries, item);
-    if (real.count > 0) own.queries.push_back(real);
-  }
+  own.queries = {};
+  for (const IndexRange& range : blocks.queries.ranges()) own.queries.add(without_padding(range, queries, item));
   own.keys = without_padding(blocks.keys, keys, item);
-  if (own.queries.empty() || own.keys.count == 0) return blocks;
-  own.line_queries = without_padding({.first = 0, .count = queries.length}, queries, item);
-  own.line_keys = without_padding({.first = 0, .count = keys.length}, keys, item);
+  if (own.queries.is_empty() || own.keys.count() == 0) return blocks;
+  own.line_queries = without_padding({.first = 0, .end = queries.length}, queries, item);
+  own.line_keys = without_padding({.first = 0, .end = keys.length}, keys, item);
   own.chosen_queries = blocks.queries;
   own.chosen_keys = blocks.keys;
   return own;
@@ -250,9 +233,9 @@ const char* why_missing(attention::Stage stage) {
 inference::BlockShape::Extent extent_of(const ExportBlocks& blocks, attention::Stage stage) {
   const auto extent = blocks.shape.extent(stage);
   if (!extent) throw Error("{} has no stage {}", model::to_string(blocks.kind), attention::to_string(stage));
-  const AxisRange& line = is_of_keys(stage) ? blocks.line_keys : blocks.line_queries;
-  if (!attention::is_map(stage)) return {.rows = line.count > 0 ? line.count : extent->rows, .columns = extent->columns};
-  return {.rows = blocks.query_count(), .columns = blocks.keys.count};
+  const IndexRange& line = is_of_keys(stage) ? blocks.line_keys : blocks.line_queries;
+  if (!attention::is_map(stage)) return {.rows = line.count() > 0 ? line.count() : extent->rows, .columns = extent->columns};
+  return {.rows = blocks.queries.count(), .columns = blocks.keys.count()};
 }
 
 std::vector<TileQuery> selected_parts(const ExportBlocks& blocks, model::BlockRef block, attention::Stage stage,
@@ -270,9 +253,9 @@ std::vector<TileQuery> selected_parts(const ExportBlocks& blocks, model::BlockRe
   if (!attention::is_map(stage)) return {matrix};
   matrix.column = blocks.keys.first;
   std::vector<TileQuery> parts;
-  for (const AxisRange& range : blocks.queries) {
+  for (const IndexRange& range : blocks.queries.ranges()) {
     matrix.row = range.first;
-    matrix.rows = range.count;
+    matrix.rows = range.count();
     parts.push_back(matrix);
   }
   return parts;
@@ -297,9 +280,9 @@ std::vector<TileQuery> strips_of(const TileQuery& matrix) {
 }
 
 void read_strips(const Runs& runs, const TileQuery& matrix, const std::function<void(const attention::Tile& strip)>& use) {
-  const auto norms = std::make_shared<HeadNormsCache>();
-  for (const TileQuery& strip : strips_of(matrix))
-    use(evaluate({.run = runs.run, .reference = runs.reference, .norms = norms}, strip));
+  Runs kept = runs;
+  if (!kept.norms) kept.norms = std::make_shared<HeadNormsCache>();
+  for (const TileQuery& strip : strips_of(matrix)) use(evaluate(kept, strip));
 }
 
 }  // namespace headlight::app

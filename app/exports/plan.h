@@ -3,14 +3,10 @@
 #include "app/exports/job.h"
 #include "app/quantities/evaluation.h"
 #include "app/state/usage.h"
+#include "export/json.h"
+#include "model/network.h"
 
 namespace headlight::app {
-
-/// A run of consecutive indices of one axis.
-struct AxisRange {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
-};
 
 /// One kind of attention of a run, restricted to the selection; its layers have equal shapes.
 struct ExportBlocks {
@@ -19,10 +15,10 @@ struct ExportBlocks {
   inference::BlockShape shape;   ///< of one layer, whole
   std::uint32_t all_layers = 0;  ///< of this kind in the network
   float scale = 1.0f;            ///< factor of the raw scores
-  AxisRange batch;
+  IndexRange batch;
   std::vector<std::uint32_t> heads;  ///< ascending
-  std::vector<AxisRange> queries;    ///< of maps: rows that are written, ascending; one range unless they were chosen singly
-  AxisRange keys;                    ///< of maps
+  IndexSet queries;                  ///< of maps: rows that are written
+  IndexRange keys;                   ///< of maps
   HeadMean mean = HeadMean::None;    ///< in place of `heads`; of all layers: `layers` has the first alone
   bool weighs_values = false;        ///< weights are written as norms
   bool is_difference = false;        ///< of two runs, in each stage
@@ -32,14 +28,12 @@ struct ExportBlocks {
 
   /// Of without_padding(): the line's own rows of matrices that aren't maps (else none: all are written), and what was
   /// chosen.
-  AxisRange line_queries, line_keys, chosen_keys;
-  std::vector<AxisRange> chosen_queries;
-
-  std::uint32_t query_count() const;
+  IndexRange line_queries, line_keys, chosen_keys;
+  IndexSet chosen_queries;
 };
 
 /// The part of a range with tokens that aren't padding.
-AxisRange without_padding(const AxisRange& range, const model::TokenBatch& tokens, std::uint32_t item);
+IndexRange without_padding(const IndexRange& range, const model::TokenBatch& tokens, std::uint32_t item);
 /// The selection of one batch item without its padding, for what is drawn; itself where nothing else is selected.
 ExportBlocks without_padding(const ExportBlocks& blocks, const model::ModelInput& input, std::uint32_t item);
 
@@ -99,5 +93,33 @@ TileQuery selected_matrix(const ExportBlocks& blocks, model::BlockRef block, att
 std::vector<TileQuery> strips_of(const TileQuery& matrix);
 /// Evaluates them one after the other.
 void read_strips(const Runs& runs, const TileQuery& matrix, const std::function<void(const attention::Tile& strip)>& use);
+
+/// Called between parts of a file with the share of it that is written, 0 … 1; throws to cancel.
+using Checkpoint = std::function<void(double share)>;
+
+/// One matrix of the plan.
+struct MatrixRef {
+  model::BlockRef block;
+  std::uint32_t batch = 0;
+  std::uint32_t head = 0;  ///< one of heads_of()
+  attention::Stage stage = attention::Stage::Weights;
+};
+
+/// What is written of a stage, by layer, batch item and head.
+std::vector<MatrixRef> matrices_of(const ExportBlocks& blocks, attention::Stage stage);
+
+/// The labels of a matrix: tokens, or the indices of features.
+struct MatrixAxes {
+  std::string row_name, column_name;  ///< "query", "key", "token", "feature"
+  std::vector<std::string> rows, columns;
+};
+/// Reads a matrix from the first row on, some rows at a time.
+using UseRows = std::function<void(std::span<const float> values)>;
+using ReadRows = std::function<void(const UseRows& use)>;
+/// Writes it as RFC 4180 text, or as JSON with the members of `head`.
+void write_rows(const std::filesystem::path& path, bool as_json, const exporting::Json& head, const MatrixAxes& axes,
+                const Shape& shape, const ReadRows& read);
+
+MatrixAxes matrix_axes(const model::ModelInput& input, const ExportBlocks& blocks, const MatrixRef& matrix);
 
 }  // namespace headlight::app

@@ -1,8 +1,5 @@
-#include "app/exports/record.h"
-
 #include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/field_values.h"
 #include "app/state/mask_json.h"

@@ -1,10 +1,7 @@
-
 #include "app/engine/compared_run.h"
 #include "app/engine/computed_run.h"
 #include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/plan.h"
-#include "app/exports/record.h"
 #include "app/state/run_interventions.h"
 #include "capture/captured_run.h"
 #include "core/atomic_file.h"
@@ -115,17 +112,9 @@ void expect_room_for_figures(const RunSource::Source& source, const ExportOption
         const Stage stage = kind->is_of_stages ? options.stages.front() : Stage::Weights;
         const std::vector<MatrixRef> figures = figures_of(*kind, selected, stage);
         if (figures.empty() || !selected.shape.extent(stage)) continue;
-        const std::unique_ptr<exporting::Drawing> drawing = draw_figure(*kind,
-                                                                        {.input = *source.input,
-                                                                         .prompt = source.prompt.get(),
-                                                                         .model = source.model.get(),
-                                                                         .network = source.network.get(),
-                                                                         .capture = source.capture.get(),
-                                                                         .blocks = selected,
-                                                                         .matrix = figures.front(),
-                                                                         .options = options,
-                                                                         .format = as},
-                                                                        numbers);
+        const std::unique_ptr<exporting::Drawing> drawing = draw_figure(
+            *kind, {.source = source, .blocks = selected, .matrix = figures.front(), .options = options, .format = as},
+            numbers);
         if (drawing) expect_room(*kind, *drawing, as);
       }
     }

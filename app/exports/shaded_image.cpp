@@ -1,7 +1,6 @@
 #include "app/exports/shaded_image.h"
 
-#include "export/mixed_color.h"
-#include "view/color_map.h"
+#include "export/canvas.h"
 
 namespace headlight::app {
 namespace {
@@ -21,6 +20,33 @@ float add_words(std::span<const RunningToken> tokens, std::span<const float> wid
     placed.lines.tokens.push_back(rect);
   }
   return top + words.height + kImageGap;
+}
+
+/// Pixels of a thumbnail's edge: two for each unit of the largest that figures draw.
+constexpr std::uint32_t kMostThumbnailEdge = 48;
+
+exporting::Pixels thumbnail(const exporting::Pixels& image, const capture::PatchGrid& grid,
+                            capture::PatchGrid::Place place) {
+  // A patch of fewer pixels than one is its nearest pixel.
+  const auto bound = [](std::uint32_t index, std::uint32_t count, std::uint32_t pixels) {
+    return static_cast<std::uint32_t>(std::uint64_t{index} * pixels / count);
+  };
+  std::uint32_t left = bound(place.column, grid.columns, image.width), top = bound(place.row, grid.rows, image.height);
+  const std::uint32_t width = std::max(bound(place.column + 1, grid.columns, image.width) - left, 1U);
+  const std::uint32_t height = std::max(bound(place.row + 1, grid.rows, image.height) - top, 1U);
+  const std::uint32_t edge = std::min(width, height);
+  left += (width - edge) / 2;
+  top += (height - edge) / 2;
+  const std::uint32_t shown = std::min(edge, kMostThumbnailEdge);
+  exporting::Pixels pixels{.width = shown, .height = shown, .rgba = {}};
+  pixels.rgba.reserve(std::size_t{shown} * shown);
+  for (std::uint32_t y = 0; y < shown; ++y) {
+    for (std::uint32_t x = 0; x < shown; ++x) {
+      pixels.rgba.push_back(files::mean_of(image, left + bound(x, shown, edge), left + bound(x + 1, shown, edge),
+                                           top + bound(y, shown, edge), top + bound(y + 1, shown, edge)));
+    }
+  }
+  return pixels;
 }
 
 }  // namespace
@@ -85,6 +111,23 @@ exporting::Pixels shaded_image(exporting::Pixels muted, const capture::PatchGrid
     }
   }
   return muted;
+}
+
+std::optional<PatchImage> patch_image_of(const capture::CaptureFile* capture, const model::ModelInput& input,
+                                         const model::TokenBatch& tokens, std::uint32_t line) {
+  return capture != nullptr && &tokens == &input.source ? patch_image_of(*capture, line) : std::nullopt;
+}
+
+std::vector<exporting::Pixels> patch_thumbnails(const PatchImage& image, const IndexSet& tokens) {
+  std::vector<exporting::Pixels> thumbnails;
+  bool has_any = false;
+  for (const std::uint32_t token : tokens.indices()) {
+    const auto place = image.pixels ? image.grid.place(token) : std::nullopt;
+    thumbnails.push_back(place ? thumbnail(*image.pixels, image.grid, *place) : exporting::Pixels{});
+    has_any = has_any || place;
+  }
+  if (!has_any) thumbnails.clear();
+  return thumbnails;
 }
 
 }  // namespace headlight::app

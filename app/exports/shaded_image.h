@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/engine/patch_image.h"
+#include "app/exports/plan.h"
 #include "app/exports/running_text.h"
 
 namespace headlight::app {
@@ -26,5 +27,14 @@ struct PatchShade {
 };
 /// A muted image under shades [patch], row by row.
 exporting::Pixels shaded_image(exporting::Pixels muted, const capture::PatchGrid& grid, std::span<const PatchShade> shades);
+
+/// The image whose patches these tokens are, a side of a block of the run; nullopt: they are words. `capture`: null where a
+/// network's run is shown.
+std::optional<PatchImage> patch_image_of(const capture::CaptureFile* capture, const model::ModelInput& input,
+                                         const model::TokenBatch& tokens, std::uint32_t line);
+
+/// The middle square of each token's patch, for these tokens; of no size where a token is no patch. Empty:
+/// none is, or there are no pixels.
+std::vector<exporting::Pixels> patch_thumbnails(const PatchImage& image, const IndexSet& tokens);
 
 }  // namespace headlight::app

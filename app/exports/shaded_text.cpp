@@ -1,6 +1,5 @@
 #include "app/exports/shaded_text.h"
 
-#include "export/lines_figure.h"
 #include "export/text_metrics.h"
 #include "view/number_format.h"
 
@@ -22,6 +21,14 @@ view::Rgb side_color(MapSide side, bool is_dark) {
 float shade_of(const ShadedText& shown, std::size_t token) {
   const float weight = token < shown.weights.size() ? shown.weights[token] : 0.0F;
   return weight > 0.0F || (shown.is_difference && weight < 0.0F) ? weight : 0.0F;
+}
+
+float largest_shade(const ShadedText& shown) {
+  float largest = 0.0F;
+  for (std::size_t token = 0; token < shown.weights.size(); ++token) {
+    largest = std::max(largest, std::abs(shade_of(shown, token)));
+  }
+  return largest;
 }
 
 /// A block of running text.
@@ -124,14 +131,6 @@ class BlockMaker {
 };
 
 }  // namespace
-
-float largest_shade(const ShadedText& shown) {
-  float largest = 0.0F;
-  for (std::size_t token = 0; token < shown.weights.size(); ++token) {
-    largest = std::max(largest, std::abs(shade_of(shown, token)));
-  }
-  return largest;
-}
 
 std::string shade_text(float weight, bool is_difference) {
   const std::string number = view::format_number(weight, kMostFigureDigits + (weight < 0.0F ? 1U : 0U));  // the sign

@@ -2,7 +2,7 @@
 
 #include "app/exports/shaded_image.h"
 #include "app/state/state.h"
-#include "export/text_figure.h"
+#include "export/figures.h"
 
 namespace headlight::app {
 
@@ -19,9 +19,6 @@ struct ShadedText {
   exporting::FigureStyle style = {};
   std::string session = {};
 };
-
-/// The largest weight, or the largest size of a difference; 0 where there is none.
-float largest_shade(const ShadedText& shown);
 
 /// A number above a token; of a difference with its sign.
 std::string shade_text(float weight, bool is_difference);

@@ -1,6 +1,6 @@
 #include "app/exports/export_plan.h"
 
-#include "app/exports/figures.h"
+#include "app/exports/figure_kind.h"
 #include "app/quantities/evaluation.h"
 #include "core/atomic_file.h"
 #include "core/json.h"

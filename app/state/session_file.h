@@ -27,7 +27,7 @@ void save_session(const std::filesystem::path& path, const State& state, const S
 Result<State> load_session(const std::filesystem::path& path);
 /// Is it named as a figure (.png, .svg, .pdf)?
 bool is_figure_path(const std::filesystem::path& path);
-/// What a figure shows and how, as app/exports/figure_record.h reads it; none: the file has only a session. Throws Error.
+/// What a figure shows and how, as app/exports/figure_kind.h reads it; none: the file has only a session. Throws Error.
 std::optional<nlohmann::json> load_figure(const std::filesystem::path& path);
 /// The record of a file that load_session() reads; none: it has none.
 std::optional<SessionRecord> load_record(const std::filesystem::path& path);

@@ -5,8 +5,8 @@
 #include "app/widgets/finding.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/signed_bars.h"
-#include "export/float_text.h"
-#include "export/panels_figure.h"
+#include "export/csv.h"
+#include "export/figures.h"
 
 namespace headlight::app {
 namespace {

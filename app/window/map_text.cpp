@@ -4,7 +4,6 @@
 #include "app/state/chosen_token.h"
 #include "app/widgets/thumbnail.h"
 #include "export/csv.h"
-#include "export/float_text.h"
 
 namespace headlight::app {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <imgui.h>
 
-#include "app/exports/figures.h"
+#include "app/exports/figure_kind.h"
 #include "app/models/starter_view.h"
 #include "app/shell/shaped_text.h"
 #include "app/state/comparison.h"

@@ -1,9 +1,8 @@
 #include "export/drawing.h"
 
-#include <cairo-pdf.h>
-
-#include <cmath>
 #include <numbers>
+
+#include <cairo-pdf.h>
 
 #include "core/error.h"
 #include "export/figure_session.h"

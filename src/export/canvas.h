@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+
 #include "files/pixels.h"
 #include "view/color_map.h"
 #include "view/viewport.h"
@@ -10,6 +13,9 @@ using files::encode_png;
 using files::Pixels;
 using view::Rect;
 using view::Rgb;
+
+/// The letters of a figure. Serif: those of LaTeX, Latin Modern, where they are installed.
+enum class FigureFont : std::uint8_t { Sans, Serif };
 
 enum class TextAlign : std::uint8_t { Start, Middle, End };
 
@@ -45,5 +51,15 @@ class Canvas {
 /// Distance of the stripes of Canvas::hatch() along both axes, and their width.
 inline constexpr float kHatchPeriod = 6.0F;
 inline constexpr float kHatchWidth = 1.1F;
+
+/// What `color` is over `paper` where it is so opaque, 0 … 1: figures have no transparent colours.
+inline Rgb mixed(Rgb paper, Rgb color, float opacity) {
+  const float part = std::clamp(opacity, 0.0F, 1.0F);
+  const auto channel = [part](std::uint8_t below, std::uint8_t above) {
+    const float value = static_cast<float>(below) + (static_cast<float>(above) - static_cast<float>(below)) * part;
+    return static_cast<std::uint8_t>(std::lround(value));
+  };
+  return {channel(paper.r, color.r), channel(paper.g, color.g), channel(paper.b, color.b)};
+}
 
 }  // namespace headlight::exporting

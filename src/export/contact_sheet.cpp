@@ -1,8 +1,4 @@
-#include <algorithm>
-#include <cmath>
-
 #include "core/error.h"
-#include "export/color_bar.h"
 #include "export/heatmap_painter.h"
 
 namespace headlight::exporting {

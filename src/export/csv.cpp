@@ -6,7 +6,7 @@
 #include <cmath>
 #include <system_error>
 
-#include "export/float_text.h"
+#include <fmt/format.h>
 
 namespace headlight::exporting {
 namespace {
@@ -69,5 +69,17 @@ std::vector<std::string> index_names(std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; ++i) names[i] = std::to_string(i);
   return names;
 }
+
+void append_float(std::string& text, float value) {
+  if (std::isnan(value)) {  // without its sign, which says nothing
+    text += "nan";
+    return;
+  }
+  std::array<char, 32> digits{};
+  const auto [end, error] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  text.append(digits.data(), end);
+}
+
+std::string table_number(double value) { return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value); }
 
 }  // namespace headlight::exporting

@@ -1,10 +1,25 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
-#include "export/sink.h"
+#include "core/atomic_file.h"
 
 namespace headlight::exporting {
+
+/// Receives the next bytes of a file that is written in parts.
+using Sink = std::function<void(std::string_view)>;
+
+/// append() of a file too large for the memory; the file must outlive it.
+inline Sink sink_of(AtomicFile& file) {
+  return [&file](std::string_view bytes) { file.append(bytes); };
+}
+
+/// Appends the shortest decimal text that reads back as exactly this float32: "0.1", "-1e+09"; "-inf", "inf", "nan".
+void append_float(std::string& text, float value);
+
+/// A number of a copied table: nine significant digits; "-inf", "inf", "nan".
+std::string table_number(double value);
 
 /// A text as a field of RFC 4180 text: in quotes where it needs them. What a spreadsheet would compute (a text that begins
 /// with =, +, -, @, a tab or a line's end, and is no number) gets an apostrophe in front, which makes it text there.

@@ -1,10 +1,6 @@
-#include "export/diagram_figure.h"
-
-#include <algorithm>
-#include <cmath>
+#include "export/figures.h"
 
 #include "core/error.h"
-#include "export/color_bar.h"
 #include "export/heatmap_painter.h"
 #include "export/text_metrics.h"
 #include "view/number_format.h"

@@ -1,8 +1,7 @@
+#include "export/drawing.h"
 
-#include <cmath>
 #include <limits>
 
-#include "export/drawing.h"
 #include "export/figure_frame.h"
 #include "files/cairo_surface.h"
 

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "export/canvas.h"
-#include "export/figure_parts.h"
 
 namespace headlight::exporting {
 

@@ -1,8 +1,5 @@
 #include "export/figure.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/error.h"
 #include "export/figure_frame.h"
 

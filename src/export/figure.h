@@ -10,6 +10,15 @@ namespace headlight::exporting {
 /// Units of 1/96 inch in a millimetre.
 inline constexpr float kUnitsPerMillimetre = 96.0F / 25.4F;
 
+/// What of a figure is drawn beside the cells.
+struct FigureParts {
+  bool title = true, settings = true, labels = true, bar = true, legend = true;
+  bool numbers = true;     ///< in the cells, where they fit
+  bool word_marks = true;  ///< the "\u00B7" of tokens that begin a word
+
+  bool operator==(const FigureParts&) const = default;
+};
+
 /// The style of a figure, in every format.
 struct FigureStyle {
   view::ColorMap color_map = view::ColorMap::Viridis;

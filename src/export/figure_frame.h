@@ -1,6 +1,5 @@
 #pragma once
 
-#include "export/canvas.h"
 #include "export/figure.h"
 #include "export/text_metrics.h"
 
@@ -93,7 +92,7 @@ class FigureDrawing : public Drawing {
   glm::vec2 size() const final { return size_; }
   DrawingOutput output() const final { return output_of(figure_.style, figure_.title, figure_.session); }
   void draw(Canvas& canvas) const final {
-    titles_->draw(canvas, glm::vec2(kMargin), paper_);
+    titles_->draw(canvas, corner_ + kMargin, paper_);
     draw_content(canvas);
   }
 
@@ -110,11 +109,41 @@ class FigureDrawing : public Drawing {
     return kMargin + titles_->height();
   }
 
+  /// A text whose capital letters have their middle at this point's height.
+  static void write(Canvas& canvas, glm::vec2 at, std::string_view text, Rgb color, TextAlign align = TextAlign::Start,
+                    float size = kTextSize) {
+    canvas.text({at.x, at.y + kHalfCapital * size}, text, {.size = size, .color = color, .align = align});
+  }
+
   Figure figure_;
   TextMetrics metrics_;
   Paper paper_;
   std::optional<TitleBlock> titles_;
-  glm::vec2 size_{0.0F};
+  glm::vec2 corner_{0.0F}, size_{0.0F};
 };
+
+/// An upright colour bar with ticks at its right and its title beside them.
+class ColorBar {
+ public:
+  /// `height` is the map's; the bar is at least as high as its title.
+  ColorBar(const view::ValueScale& scale, const FigureStyle& style, const std::string& title, float height,
+           const TextMetrics& metrics);
+
+  float width() const { return width_; }  ///< with ticks and title
+  float height() const { return height_; }
+  void draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) const;
+
+ private:
+  view::ValueScale scale_;
+  view::ColorMap color_map_;
+  std::string title_;
+  std::vector<view::Tick> ticks_;
+  float height_ = 0.0F;
+  float tick_width_ = 0.0F;
+  float width_ = 0.0F;
+};
+
+/// The scale over all values of a map, as its style asks.
+view::ValueScale scale_of(const FigureMap& map, const FigureStyle& style);
 
 }  // namespace headlight::exporting

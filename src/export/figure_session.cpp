@@ -1,13 +1,13 @@
 #include "export/figure_session.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include <zlib.h>
+
 #include "core/error.h"
-#include "export/base64.h"
+#include "export/markup.h"
 
 namespace headlight::exporting {
 namespace {

@@ -1,8 +1,8 @@
 #include "export/file_name.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 namespace headlight::exporting {
 namespace {

@@ -1,7 +1,5 @@
-#include "export/flow_figure.h"
+#include "export/figures.h"
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "core/error.h"
@@ -104,9 +102,7 @@ class FlowDrawing final : public FigureDrawing<FlowFigure> {
 
   void draw_layers(Canvas& canvas) const {
     for (std::uint32_t layer = 0; layer <= figure_.layers; ++layer) {
-      const float y = at(layer, 0).y;
-      canvas.text({kMargin, y + kHalfCapital * kTextSize}, layer == 0 ? "input" : fmt::format("layer {}", layer - 1),
-                  {.size = kTextSize, .color = paper_.muted});
+      write(canvas, {kMargin, at(layer, 0).y}, layer == 0 ? "input" : fmt::format("layer {}", layer - 1), paper_.muted);
     }
   }
 

@@ -1,8 +1,5 @@
 #include "export/heatmap_figure.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

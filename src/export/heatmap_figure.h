@@ -1,6 +1,5 @@
 #pragma once
 
-#include "export/color_bar.h"
 #include "export/heatmap_painter.h"
 #include "export/text_metrics.h"
 #include "view/axis_labels.h"
@@ -13,6 +12,11 @@ class HeatmapDrawing final : public FigureDrawing<HeatmapFigure> {
   /// Pools the map to `max_values` on an edge. Throws Error when values don't fill the map.
   HeatmapDrawing(HeatmapFigure figure, std::uint32_t max_values);
 
+  /// Draws at another place of the page.
+  void move_by(glm::vec2 way) {
+    corner_ += way;
+    grid_.area.origin += way;
+  }
   /// The grid of the values.
   const CellGrid& grid() const { return grid_; }
 

@@ -1,8 +1,5 @@
 #include "export/heatmap_painter.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "view/contrast.h"
 #include "view/not_finite.h"
 #include "view/number_format.h"

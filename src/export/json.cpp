@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "export/float_text.h"
 
 namespace headlight::exporting {
 namespace {

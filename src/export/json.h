@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/tensor.h"
-#include "export/sink.h"
+#include "export/csv.h"
 
 namespace headlight::exporting {
 

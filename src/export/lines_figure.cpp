@@ -1,8 +1,8 @@
-#include "export/lines_figure.h"
+#include "export/figures.h"
 
 #include "core/error.h"
+#include "export/canvas.h"
 #include "export/figure_frame.h"
-#include "export/mixed_color.h"
 #include "view/ellipsis.h"
 #include "view/head_palette.h"
 
@@ -72,12 +72,11 @@ class LinesDrawing final : public FigureDrawing<LinesFigure> {
   float y_of(std::uint32_t token) const { return first_y_ + (static_cast<float>(token) + 0.5F) * kPitch; }
   void draw_column(Canvas& canvas, const std::vector<std::string>& tokens, const std::string& title, float x,
                    TextAlign align, float width) const {
-    const float down = kHalfCapital * kTextSize;
-    canvas.text({x, names_y_ + kPitch * 0.5F + down}, title,
+    canvas.text({x, names_y_ + kPitch * 0.5F + kHalfCapital * kTextSize}, title,
                 {.size = kTextSize, .is_bold = true, .color = paper_.ink, .align = align});
     for (std::uint32_t token = 0; token < tokens.size(); ++token) {
       const std::string text = view::shorten(printable(tokens[token]), width, metrics_.measure(kTextSize));
-      canvas.text({x, y_of(token) + down}, text, {.size = kTextSize, .color = paper_.ink, .align = align});
+      write(canvas, {x, y_of(token)}, text, paper_.ink, align);
     }
   }
 

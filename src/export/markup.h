@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,5 +17,10 @@ std::string markup_text(std::string_view text);
 /// JSON as the content of an HTML element that a browser reads as text: no "<" begins an end tag or a comment, and code
 /// points that are no characters are escaped. `json` is valid.
 std::string json_in_markup(std::string_view json);
+
+/// RFC 4648, padded, without line breaks.
+std::string base64(std::string_view bytes);
+/// Nullopt for anything else.
+std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace headlight::exporting

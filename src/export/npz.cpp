@@ -1,9 +1,9 @@
-#include <zip.h>
-
 #include <algorithm>
 #include <cstring>
 #include <list>
 #include <utility>
+
+#include <zip.h>
 
 #include "core/error.h"
 #include "core/staged_path.h"

@@ -1,13 +1,10 @@
 #include "export/page.h"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "core/error.h"
 #include "core/half.h"
 #include "core/json.h"
-#include "export/base64.h"
 #include "export/json.h"
 #include "export/markup.h"
 #include "export/page_template.h"

@@ -1,7 +1,4 @@
-#include "export/panels_figure.h"
-
-#include <algorithm>
-#include <cmath>
+#include "export/figures.h"
 
 #include "core/error.h"
 #include "export/figure_frame.h"
@@ -12,34 +9,6 @@ namespace {
 
 constexpr std::uint32_t kMostValues = 512;  // along an edge of a panel
 constexpr float kLargestPage = 8'000.0F;
-
-/// Another canvas with its origin elsewhere.
-class ShiftedCanvas final : public Canvas {
- public:
-  ShiftedCanvas(Canvas& canvas, glm::vec2 by) : canvas_(canvas), by_(by) {}
-
-  void fill(Rect rect, Rgb color) override { canvas_.fill(shifted(rect), color); }
-  void frame(Rect rect, Rgb color, float width) override { canvas_.frame(shifted(rect), color, width); }
-  void line(glm::vec2 from, glm::vec2 to, Rgb color, float width) override {
-    canvas_.line(from + by_, to + by_, color, width);
-  }
-  void hatch(std::span<const Rect> rects, Rgb stripe) override {
-    std::vector<Rect> moved;
-    moved.reserve(rects.size());
-    for (const Rect& rect : rects) moved.push_back(shifted(rect));
-    canvas_.hatch(moved, stripe);
-  }
-  void image(Rect rect, const Pixels& pixels) override { canvas_.image(shifted(rect), pixels); }
-  void text(glm::vec2 anchor, std::string_view text, const TextStyle& style) override {
-    canvas_.text(anchor + by_, text, style);
-  }
-
- private:
-  Rect shifted(Rect rect) const { return {rect.origin + by_, rect.size}; }
-
-  Canvas& canvas_;
-  glm::vec2 by_;
-};
 
 class PanelsDrawing final : public FigureDrawing<PanelsFigure> {
  public:
@@ -54,17 +23,14 @@ class PanelsDrawing final : public FigureDrawing<PanelsFigure> {
     const glm::vec2 panels = place_panels();
     const float below = lay_out_titles(std::max(panels.x - 2.0F * kMargin, 200.0F));
     const float top = below > kMargin ? below - 8.0F : 0.0F;
-    for (glm::vec2& corner : corners_) corner.y += top;
+    for (std::size_t i = 0; i < drawings_.size(); ++i) drawings_[i]->move_by(corners_[i] + glm::vec2(0.0F, top));
     size_ = {std::ceil(std::max(panels.x, titles_->width() + 2.0F * kMargin)), std::ceil(top + panels.y)};
     if (size_.x > kLargestPage || size_.y > kLargestPage)
       throw Error("the maps are too many for one figure; export them singly");
   }
 
   void draw_content(Canvas& canvas) const override {
-    for (std::size_t i = 0; i < drawings_.size(); ++i) {
-      ShiftedCanvas shifted(canvas, corners_[i]);
-      drawings_[i]->draw(shifted);
-    }
+    for (const std::unique_ptr<HeatmapDrawing>& panel : drawings_) panel->draw(canvas);
   }
 
  private:
@@ -92,8 +58,8 @@ class PanelsDrawing final : public FigureDrawing<PanelsFigure> {
     return all;
   }
 
-  std::vector<std::unique_ptr<Drawing>> drawings_;
-  std::vector<glm::vec2> corners_;
+  std::vector<std::unique_ptr<HeatmapDrawing>> drawings_;
+  std::vector<glm::vec2> corners_;  ///< of the panels below title and settings
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <pango/pangocairo.h>
 
-#include "export/figure_parts.h"
+#include "export/canvas.h"
 #include "files/cairo_surface.h"
 
 namespace headlight::exporting {

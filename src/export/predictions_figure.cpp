@@ -1,7 +1,4 @@
-#include "export/predictions_figure.h"
-
-#include <algorithm>
-#include <cmath>
+#include "export/figures.h"
 
 #include "core/error.h"
 #include "export/figure_frame.h"
@@ -53,9 +50,8 @@ class PredictionsDrawing final : public FigureDrawing<PredictionsFigure> {
   void draw_content(Canvas& canvas) const override {
     draw_axis(canvas);
     for (std::size_t i = 0; i < figure_.bars.size(); ++i) draw_bar(canvas, i);
-    const float y = lens_top_ - kRestRow * 0.5F + kHalfCapital * kTextSize;
     if (figure_.style.parts.numbers) {
-      canvas.text({bar_x(), y}, "all others " + share_text(figure_.rest), {.size = kTextSize, .color = paper_.muted});
+      write(canvas, {bar_x(), lens_top_ - kRestRow * 0.5F}, "all others " + share_text(figure_.rest), paper_.muted);
     }
     if (!figure_.layers.empty()) draw_lens(canvas);
   }
@@ -77,19 +73,18 @@ class PredictionsDrawing final : public FigureDrawing<PredictionsFigure> {
   void draw_bar(Canvas& canvas, std::size_t index) const {
     const PredictionsFigure::Bar& bar = figure_.bars[index];
     const float y = top_ + kBarRow * static_cast<float>(index);
-    const float baseline = y + kBarRow * 0.5F + kHalfCapital * kTextSize;
+    const float middle = y + kBarRow * 0.5F;
     const double share = std::isfinite(bar.share) ? std::clamp(bar.share, 0.0, 1.0) : 0.0;
     const float length = std::max(static_cast<float>(share) * bar_width(), 1.0F);
+    const Rgb ink = bar.is_cut ? paper_.muted : paper_.ink;
     canvas.fill({.origin = {bar_x(), y + kBarInset}, .size = {length, kBarRow - 2.0F * kBarInset}},
                 bar.is_cut ? paper_.outline : kBarColor);
     if (figure_.style.parts.labels) {
-      canvas.text({kMargin + token_width_, baseline},
-                  view::shorten(printable(bar.token), token_width_, metrics_.measure(kTextSize)),
-                  {.size = kTextSize, .color = bar.is_cut ? paper_.muted : paper_.ink, .align = TextAlign::End});
+      write(canvas, {kMargin + token_width_, middle},
+            view::shorten(printable(bar.token), token_width_, metrics_.measure(kTextSize)), ink, TextAlign::End);
     }
     if (!figure_.style.parts.numbers) return;
-    canvas.text({width_ - kMargin, baseline}, bar.is_cut ? "cut off" : share_text(bar.share),
-                {.size = kTextSize, .color = bar.is_cut ? paper_.muted : paper_.ink, .align = TextAlign::End});
+    write(canvas, {width_ - kMargin, middle}, bar.is_cut ? "cut off" : share_text(bar.share), ink, TextAlign::End);
   }
 
   void draw_lens(Canvas& canvas) const {
@@ -97,8 +92,7 @@ class PredictionsDrawing final : public FigureDrawing<PredictionsFigure> {
                 {.size = kTextSize, .is_bold = true, .color = paper_.ink});
     float y = lens_top_ + kLensTitle;
     for (const PredictionsFigure::Layer& layer : figure_.layers) {
-      canvas.text({kMargin, y + (kLensRow - kLensGap) * 0.5F + kHalfCapital * kTextSize}, layer.name,
-                  {.size = kTextSize, .color = paper_.muted});
+      write(canvas, {kMargin, y + (kLensRow - kLensGap) * 0.5F}, layer.name, paper_.muted);
       for (std::size_t i = 0; i < layer.readings.size(); ++i) draw_reading(canvas, layer.readings[i], i, y);
       y += kLensRow;
     }
@@ -111,16 +105,15 @@ class PredictionsDrawing final : public FigureDrawing<PredictionsFigure> {
                       .size = {step - kLensGap, kLensRow - kLensGap}};
     const Rgb ground = view::color(figure_.style.color_map, static_cast<float>(reading.probability));
     const Rgb ink = view::text_on(ground);
-    const float baseline = box.center().y + kHalfCapital * kTextSize;
+    const float middle = box.center().y;
     canvas.fill(box, ground);
     const std::string number = figure_.style.parts.numbers ? share_text(reading.probability) : std::string();
     const float room = box.size.x - 2.0F * kLensInset - metrics_.width(number, kTextSize) - (number.empty() ? 0.0F : 6.0F);
     if (figure_.style.parts.labels && room > 0.0F) {
-      canvas.text({box.origin.x + kLensInset, baseline},
-                  view::shorten(printable(reading.token), room, metrics_.measure(kTextSize)),
-                  {.size = kTextSize, .color = ink});
+      write(canvas, {box.origin.x + kLensInset, middle},
+            view::shorten(printable(reading.token), room, metrics_.measure(kTextSize)), ink);
     }
-    canvas.text({box.end().x - kLensInset, baseline}, number, {.size = kTextSize, .color = ink, .align = TextAlign::End});
+    write(canvas, {box.end().x - kLensInset, middle}, number, ink, TextAlign::End);
   }
 
   float width_, top_;

@@ -1,7 +1,4 @@
-#include "export/products_figure.h"
-
-#include <algorithm>
-#include <cmath>
+#include "export/figures.h"
 
 #include "core/error.h"
 #include "export/heatmap_painter.h"
@@ -86,21 +83,20 @@ class ProductsDrawing final : public FigureDrawing<ProductsFigure> {
 
   void draw_row(Canvas& canvas, std::size_t index) const {
     const ProductsFigure::Row& row = figure_.rows[index];
-    const float y = row_y(index), baseline = y + kKeyRow * 0.5F + kHalfCapital * kKeyText;
+    const float y = row_y(index), middle = y + kKeyRow * 0.5F;
     const Rgb ink = row.is_masked ? paper_.muted : paper_.ink;
-    canvas.text({kMargin + kIndexWidth - 8.0F, baseline}, row.index,
-                {.size = kKeyText, .color = figure_.key_color, .align = TextAlign::End});
-    canvas.text({kMargin + kIndexWidth, baseline},
-                view::shorten(printable(row.name), kNameWidth - 8.0F, metrics_.measure(kKeyText)),
-                {.size = kKeyText, .color = ink});
-    canvas.text({score_end(), baseline}, view::format_fixed(row.score, 3),
-                {.size = kKeyText, .color = ink, .align = TextAlign::End});
+    const auto put = [&](float x, const std::string& text, Rgb color, TextAlign align) {
+      write(canvas, {x, middle}, text, color, align, kKeyText);
+    };
+    put(kMargin + kIndexWidth - 8.0F, row.index, figure_.key_color, TextAlign::End);
+    put(kMargin + kIndexWidth, view::shorten(printable(row.name), kNameWidth - 8.0F, metrics_.measure(kKeyText)), ink,
+        TextAlign::Start);
+    put(score_end(), view::format_fixed(row.score, 3), ink, TextAlign::End);
     const float room = kWeightWidth - kWeightNumber;
     const float length = std::isfinite(row.weight) ? room * std::clamp(row.weight, 0.0F, 1.0F) : 0.0F;
     canvas.fill({.origin = {score_end() + 12.0F, y + 2.0F}, .size = {length, kKeyRow - 4.0F}}, figure_.output_color);
     const bool tells_mask = row.is_masked && row.weight == 0.0F;
-    canvas.text({right(), baseline}, tells_mask ? "masked" : view::format_fixed(row.weight, 3),
-                {.size = kKeyText, .color = ink, .align = TextAlign::End});
+    put(right(), tells_mask ? "masked" : view::format_fixed(row.weight, 3), ink, TextAlign::End);
   }
 
   /// The products' colours, with the numbers at both ends.

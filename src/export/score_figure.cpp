@@ -1,7 +1,4 @@
-#include "export/score_figure.h"
-
-#include <algorithm>
-#include <cmath>
+#include "export/figures.h"
 
 #include "core/error.h"
 #include "export/figure_frame.h"
@@ -93,24 +90,24 @@ class ScoreDrawing final : public FigureDrawing<ScoreFigure> {
 
   void draw_component(Canvas& canvas, std::size_t index) const {
     const float y = top_ + kScoreHead + kComponentRow * static_cast<float>(index);
-    const float baseline = y + kComponentRow * 0.5F + kHalfCapital * kScoreText;
-    canvas.text({kMargin + kComponentWidth - 6.0F, baseline}, figure_.components[index],
-                {.size = kScoreText, .color = paper_.muted, .align = TextAlign::End});
+    const float middle = y + kComponentRow * 0.5F;
+    write(canvas, {kMargin + kComponentWidth - 6.0F, middle}, figure_.components[index], paper_.muted, TextAlign::End,
+          kScoreText);
     for (std::size_t i = 0; i < figure_.vectors.size(); ++i) {
       const float value = figure_.vectors[i].values[index];
       const Rect cell = {.origin = {vector_x(i), y + 0.5F}, .size = {kVectorWidth, kComponentRow - 1.0F}};
       const Rgb ground = view::color(view::ColorMap::BlueRed, 0.5F + 0.5F * value / reaches_[i]);
       canvas.fill(cell, ground);
-      canvas.text({cell.center().x, baseline}, view::format_fixed(value, 3),
-                  {.size = kScoreText, .color = view::text_on(ground), .align = TextAlign::Middle});
+      write(canvas, {cell.center().x, middle}, view::format_fixed(value, 3), view::text_on(ground), TextAlign::Middle,
+            kScoreText);
     }
     const double product = figure_.products[index];
     const float zero = place(0.0), end = std::isfinite(product) ? place(product) : zero;
     canvas.fill({.origin = {std::min(zero, end), y + 3.0F}, .size = {std::abs(end - zero), kComponentRow - 6.0F}},
                 view::color(view::ColorMap::BlueRed, product < 0.0 ? 0.19F : 0.81F));
     canvas.line({zero, y}, {zero, y + kComponentRow}, paper_.outline, 0.5F);
-    canvas.text({product_x() + kProductWidth, baseline}, view::format_fixed(static_cast<float>(product), 3),
-                {.size = kScoreText, .color = paper_.ink, .align = TextAlign::End});
+    write(canvas, {product_x() + kProductWidth, middle}, view::format_fixed(static_cast<float>(product), 3), paper_.ink,
+          TextAlign::End, kScoreText);
   }
 
   void draw_line(Canvas& canvas, const ScoreFigure::Line& line, const WrappedLine& wrapped, float y) const {

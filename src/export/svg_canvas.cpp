@@ -1,11 +1,9 @@
 #include "export/drawing.h"
 
-#include <cmath>
 #include <iterator>
 
 #include <fmt/format.h>
 
-#include "export/base64.h"
 #include "export/figure_session.h"
 #include "export/markup.h"
 

@@ -1,8 +1,8 @@
-#include "export/text_figure.h"
+#include "export/figures.h"
 
 #include "core/error.h"
+#include "export/canvas.h"
 #include "export/figure_frame.h"
-#include "export/mixed_color.h"
 
 namespace headlight::exporting {
 namespace {

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
-#include "export/figure_parts.h"
+#include "export/canvas.h"
 #include "view/ellipsis.h"
 
 namespace headlight::exporting {

@@ -5,9 +5,9 @@
 #include <doctest/doctest.h>
 
 #include "app/reference_numbers.h"
+#include "app/views/block/block_flow.h"
 #include "app/views/block/block_layout.h"
 #include "app/views/block/block_walk.h"
-#include "app/views/block/residual_chart.h"
 
 namespace block_test {
 

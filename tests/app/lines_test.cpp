@@ -7,7 +7,7 @@
 
 #include "app/exports/line_set.h"
 #include "app/views/lines/line_layout.h"
-#include "app/views/lines/lines_header.h"
+#include "app/views/lines/lines_drawing.h"
 
 namespace lines_test {
 

@@ -20,7 +20,7 @@
 
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
-#include "app/views/flow/flow_threshold.h"
+#include "app/views/flow/flow_graph_panel.h"
 #include "app/widgets/prediction_bars.h"
 #include "model/reference.h"
 

@@ -7,7 +7,6 @@
 
 #include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
 #include "app/exports/job.h"
 #include "app/state/comparison.h"
 #include "app/state/session_file.h"

@@ -6,7 +6,6 @@
 #include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
-#include "app/exports/numbers.h"
 #include "app/exports/plan.h"
 #include "app/quantities/evaluation.h"
 #include "app/state/mask_json.h"

@@ -6,7 +6,6 @@
 #include "app/engine/run_source.h"
 #include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/figure_record.h"
 #include "app/exports/job.h"
 #include "app/state/comparison.h"
 #include "app/state/session_file.h"

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "export/diagram_figure.h"
+#include "export/figures.h"
 #include "support/occurrences.h"
 
 namespace diagram_figure_test {

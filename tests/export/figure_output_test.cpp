@@ -10,8 +10,8 @@
 #include "export/decoded_png.h"
 #include "export/figure.h"
 #include "export/figure_session.h"
+#include "export/figures.h"
 #include "export/heatmap_figure.h"
-#include "export/panels_figure.h"
 
 namespace figure_output_test {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "export/flow_figure.h"
+#include "export/figures.h"
 #include "support/occurrences.h"
 
 namespace flow_figure_test {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "export/lines_figure.h"
+#include "export/figures.h"
 #include "support/occurrences.h"
 
 namespace lines_figure_test {

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/half.h"
-#include "export/base64.h"
 #include "export/canvas.h"
+#include "export/markup.h"
 #include "support/error_message.h"
 
 namespace page_test {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "export/predictions_figure.h"
+#include "export/figures.h"
 #include "support/occurrences.h"
 
 namespace predictions_figure_test {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "export/products_figure.h"
+#include "export/figures.h"
 #include "support/occurrences.h"
 #include "view/number_format.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "export/score_figure.h"
+#include "export/figures.h"
 #include "support/occurrences.h"
 
 namespace score_figure_test {

@@ -10,7 +10,6 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "export/csv.h"
-#include "export/float_text.h"
 #include "export/json.h"
 
 namespace table_test {

@@ -1,4 +1,4 @@
-#include "export/text_figure.h"
+#include "export/figures.h"
 
 #include <doctest/doctest.h>
 

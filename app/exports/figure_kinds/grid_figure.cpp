@@ -1,5 +1,3 @@
-
-
 #include "app/exports/figure_kind.h"
 
 namespace headlight::app {
@@ -21,20 +19,15 @@ std::unique_ptr<exporting::Drawing> draw_grid(const FigureSubject& subject, Figu
                            is_whole ? "all heads" : "selected heads",
                            blocks.shape.batch > 1 ? fmt::format(", batch item {}", subject.matrix.batch) : ""));
   sheet.subtitle += "; a row for each layer, a column for each head";
-  numbers.expect(figure_cells(blocks, stage) * static_cast<double>(blocks.layers.size() * blocks.heads.size()));
+  std::vector<std::pair<MatrixRef, std::string>> maps;
   for (const model::BlockRef block : blocks.layers) {
     for (const std::uint32_t head : blocks.heads) {
-      const MatrixRef matrix{.block = block, .batch = subject.matrix.batch, .head = head, .stage = stage};
-      std::optional<exporting::FigureMap> map =
-          read_map(numbers, blocks, matrix, numbers.edge(kGridEdge, blocks.layers.size() * blocks.heads.size()));
-      if (map) sheet.panels.push_back({.title = fmt::format("L{} H{}", block.layer.value, head), .map = std::move(*map)});
+      maps.emplace_back(MatrixRef{.block = block, .batch = subject.matrix.batch, .head = head, .stage = stage},
+                        fmt::format("L{} H{}", block.layer.value, head));
     }
   }
-  if (sheet.panels.size() < blocks.layers.size() * blocks.heads.size()) return nullptr;
+  if (!add_panels(sheet, numbers, blocks, maps, kGridEdge)) return nullptr;
   sheet.across = blocks.heads.size();
-  sheet.row_title = to_string(shown.rows);
-  sheet.column_title = to_string(shown.columns);
-  sheet.value_title = shown.value_title;
   if (sheet.style.map_edge <= 0.0F) {
     const auto across = static_cast<float>(sheet.across);
     const float panel = std::clamp((kGridWidth + kGap) / across - kGap, kLeastPanel, kLargestPanel);

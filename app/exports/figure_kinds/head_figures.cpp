@@ -1,4 +1,3 @@
-
 #include "app/exports/figure_kind.h"
 
 namespace headlight::app {
@@ -8,14 +7,24 @@ std::unique_ptr<exporting::Drawing> draw_head(const FigureSubject& subject, Figu
   numbers.expect(figure_cells(subject.blocks, subject.matrix.stage));
   std::optional<exporting::FigureMap> map = read_map(numbers, subject.blocks, subject.matrix, numbers.edge(kFigureEdge, 1));
   if (!map) return nullptr;
-  return exporting::make_drawing(
-      matrix_figure(std::move(*map), subject.input, subject.blocks, subject.matrix, subject.options, subject.capture),
-      subject.format);
+  return exporting::make_drawing(matrix_figure(std::move(*map), subject.input(), subject.blocks, subject.matrix,
+                                               subject.options, subject.source.capture.get()),
+                                 subject.format);
 }
 
 std::unique_ptr<exporting::Drawing> draw_heads(const FigureSubject& subject, FigureNumbers& numbers) {
-  std::optional<exporting::ContactSheet> sheet = heads_figure(numbers, subject.blocks, subject.matrix, subject.options);
-  return sheet ? exporting::make_drawing(std::move(*sheet), subject.format) : nullptr;
+  const MatrixRef& first = subject.matrix;
+  exporting::ContactSheet sheet;
+  begin_figure(sheet, subject, kHeadsFigure,
+               fmt::format("{} · {}", quantity(quantity_of(subject.blocks, first.stage)).figure_title,
+                           figure_place(subject.blocks, first, false)));
+  std::vector<std::pair<MatrixRef, std::string>> maps;
+  for (const std::uint32_t head : heads_of(subject.blocks, first.stage)) {
+    maps.emplace_back(first, fmt::format("head {}", head));
+    maps.back().first.head = head;
+  }
+  if (!add_panels(sheet, numbers, subject.blocks, maps, kPanelEdge)) return nullptr;
+  return exporting::make_drawing(std::move(sheet), subject.format);
 }
 
 }  // namespace

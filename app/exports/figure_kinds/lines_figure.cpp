@@ -1,5 +1,3 @@
-
-
 #include "app/exports/figure_kind.h"
 #include "app/exports/line_set.h"
 
@@ -16,19 +14,17 @@ std::vector<std::uint32_t> drawn_heads(const FigureSubject& subject) {
 }
 
 /// Of the rows that are written, the index of each row of the map.
-std::vector<std::uint32_t> places_of(const std::vector<AxisRange>& rows, std::uint32_t count) {
+std::vector<std::uint32_t> places_of(const IndexSet& rows, std::uint32_t count) {
   std::vector<std::uint32_t> places(count, 0);
   std::uint32_t place = 0;
-  for (const AxisRange& range : rows) {
-    for (std::uint32_t row = 0; row < range.count; ++row) places[range.first + row] = place++;
-  }
+  for (const std::uint32_t row : rows.indices()) places[row] = place++;
   return places;
 }
 
 /// The token whose lines alone the view shows; none where the export has chosen a part of the map.
 std::optional<LockedToken> locked_token(const FigureSubject& subject) {
   const ExportBlocks& blocks = subject.blocks;
-  const bool is_whole = blocks.query_count() == blocks.shape.queries && blocks.keys.count == blocks.shape.keys;
+  const bool is_whole = blocks.queries.count() == blocks.shape.queries && blocks.keys.count() == blocks.shape.keys;
   std::optional<LockedToken> token = subject.options.choice.token;
   if (!is_whole || !token) return std::nullopt;
   const std::uint32_t count = token->side == MapSide::Query ? blocks.shape.queries : blocks.shape.keys;
@@ -39,7 +35,7 @@ std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subjec
   const ExportBlocks& blocks = subject.blocks;
   const MatrixRef& matrix = subject.matrix;
   const LineChoices& choice = subject.options.choice.lines;
-  FigureAxes axes = figure_axes(subject.input, blocks, matrix, subject.options);
+  FigureAxes axes = figure_axes(subject.input(), blocks, matrix, subject.options);
   exporting::check_lines(axes.rows.tokens.size(), axes.columns.tokens.size());
   const Quantity& drawn = quantity(quantity_of(blocks, matrix.stage));
   exporting::LinesFigure shown;
@@ -59,10 +55,10 @@ std::unique_ptr<exporting::Drawing> draw_line_figure(const FigureSubject& subjec
   std::vector<const attention::Tile*> tiles;
   for (const auto& tile : kept) tiles.push_back(tile.get());
   const auto sentences = [&](const model::TokenBatch& tokens) {
-    return sentences_of(subject.prompt, tokens, &tokens == &subject.input.source, matrix.batch);
+    return sentences_of(subject.source.prompt.get(), tokens, &tokens == &subject.input().source, matrix.batch);
   };
-  const std::vector<std::uint8_t> query_sentences = sentences(subject.input.queries(blocks.kind));
-  const std::vector<std::uint8_t> key_sentences = sentences(subject.input.keys(blocks.kind));
+  const std::vector<std::uint8_t> query_sentences = sentences(subject.input().queries(blocks.kind));
+  const std::vector<std::uint8_t> key_sentences = sentences(subject.input().keys(blocks.kind));
   const std::optional<LockedToken> token = locked_token(subject);
   LineSet set = select_lines(tiles, {.threshold = choice.threshold,
                                      .token = token,

@@ -1,11 +1,30 @@
-
-
+#include "app/analyses/head_metric_text.h"
 #include "app/analyses/head_order.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/model_sheet.h"
+#include "app/exports/view_figures.h"
+#include "core/error.h"
 
 namespace headlight::app {
 namespace {
+
+constexpr std::size_t kMostAcross = 12;
+constexpr float kSheetPanel = 116.0F, kSheetGap = 18.0F;  // units
+
+/// Maps on a line: all heads of a layer where heads are in the order of layers and fit one, else as many as fill a page.
+std::size_t maps_across(const HeadMaps& maps, bool is_ordered) {
+  std::size_t longest = 0, here = 0;
+  for (std::size_t i = 0; i < maps.size(); ++i) {
+    const bool begins_layer = i > 0 && maps[i].first.block != maps[i - 1].first.block;
+    here = begins_layer ? 1 : here + 1;
+    longest = std::max(longest, here);
+  }
+  const bool is_by_layer = !is_ordered && maps.size() % std::max<std::size_t>(longest, 1) == 0;
+  if (is_by_layer && longest <= kMostAcross) return longest;
+  // Near a square.
+  std::size_t across = 1;
+  while (across * across < maps.size()) ++across;
+  return std::min(across, kMostAcross);
+}
 
 constexpr std::uint32_t kModelEdge = 128;  // values of a panel
 
@@ -19,25 +38,27 @@ std::unique_ptr<exporting::Drawing> draw_model(const FigureSubject& subject, Fig
   const auto result = numbers.analysis(HeadMetricsQuestion{.kind = blocks.kind, .batch = subject.matrix.batch});
   const auto* found = dynamic_cast<const HeadMetricsFound*>(result.get());
   const bool is_measured = found != nullptr && found->is_complete();
-  ModelSheet sheet{.maps = {}, .found = found, .choices = subject.options.choice.heads};
+  const HeadChoices& choices = subject.options.choice.heads;
   std::vector<HeadRef> all;
   for (const model::BlockRef block : blocks.layers) {
     for (const std::uint32_t head : blocks.heads) all.push_back({.block = block, .head = head});
   }
-  const std::vector<HeadRef> listed = is_measured ? listed_heads(all, sheet.choices, found) : all;
+  const std::vector<HeadRef> listed = is_measured ? listed_heads(all, choices, found) : all;
+  HeadMaps maps;
   for (const HeadRef& head : listed) {
     const MatrixRef matrix{.block = head.block, .batch = subject.matrix.batch, .head = head.head, .stage = stage};
     std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(kModelEdge, all.size()));
-    if (map) sheet.maps.push_back({.head = head, .map = std::move(*map)});
+    if (map) maps.emplace_back(head, std::move(*map));
   }
-  if (!is_measured || sheet.maps.size() < listed.size()) return nullptr;
+  if (!is_measured || maps.size() < listed.size()) return nullptr;
+  exporting::ContactSheet sheet;
   begin_figure(sheet, subject, kModelFigure,
                fmt::format("attention weights · {}heads by what they do{}",
                            blocks.prefix.empty() ? "" : fmt::format("{}, ", model::to_string(blocks.kind)),
                            blocks.shape.batch > 1 ? fmt::format(", batch item {}", subject.matrix.batch) : ""));
-  sheet.subtitle += order_in_words(sheet.choices);
+  sheet.subtitle += order_in_words(choices);
   sheet.value_title = quantity(quantity_of(blocks, stage)).value_title;
-  return exporting::make_drawing(model_sheet(std::move(sheet)), subject.format);
+  return exporting::make_drawing(model_sheet(std::move(sheet), std::move(maps), found, choices), subject.format);
 }
 
 }  // namespace
@@ -49,5 +70,38 @@ const FigureKind kModelFigure{.id = "model",
                               .bytes = {.png = 50e3, .svg = 25e3, .pdf = 25e3, .png_token = 350.0, .pdf_token = 180.0},
                               .draws_values = true,
                               .draw = &draw_model};
+
+std::string order_in_words(const HeadChoices& choices) {
+  std::string text;
+  if (choices.order) {
+    text += fmt::format("; ordered by {}, the {} first", metric_title(*choices.order, choices.scoring),
+                        choices.lowest_first ? "lowest" : "highest");
+  }
+  if (choices.filter)
+    text += fmt::format("; {} from {:.3g} on", metric_title(*choices.filter, choices.scoring), choices.least);
+  if (choices.only_pinned) text += "; pinned heads alone";
+  return text;
+}
+
+exporting::ContactSheet model_sheet(exporting::ContactSheet page, HeadMaps maps, const HeadMetricsFound* found,
+                                    const HeadChoices& choices) {
+  if (maps.empty()) throw Error("no head is left to show: choose another filter");
+  page.across = maps_across(maps, choices.order.has_value());
+  for (auto& [head, map] : maps) {
+    const evaluation::HeadMetrics* metrics = found != nullptr ? found->find(head) : nullptr;
+    std::string caption = head_caption(head, metrics, choices);
+    // What no badge names is told by its entropy, so that every head has a number.
+    if (metrics != nullptr && caption == head_name(head)) {
+      constexpr evaluation::HeadMetric kEntropy = evaluation::HeadMetric::Entropy;
+      caption +=
+          fmt::format("  {} {}", evaluation::metric_name(kEntropy), metric_number(kEntropy, metrics->value(kEntropy)));
+    }
+    page.panels.push_back({.title = std::move(caption), .map = std::move(map)});
+  }
+  if (page.style.map_edge <= 0.0F) {
+    page.style.map_edge = static_cast<float>(page.across) * (kSheetPanel + kSheetGap) - kSheetGap;
+  }
+  return page;
+}
 
 }  // namespace headlight::app

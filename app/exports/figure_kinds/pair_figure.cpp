@@ -1,8 +1,6 @@
-
-
 #include "app/exports/figure_kind.h"
 #include "app/quantities/shown_map.h"
-#include "export/panels_figure.h"
+#include "export/figures.h"
 
 namespace headlight::app {
 namespace {
@@ -31,9 +29,10 @@ std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, Figu
   if (!maps[0] || !maps[1]) return nullptr;
   for (std::size_t side = 0; side < 2; ++side) {
     const bool is_other = side == 1 && subject.reference_input != nullptr;
-    const model::ModelInput& input = is_other ? *subject.reference_input : subject.input;
-    exporting::HeatmapFigure& panel = figure.panels.emplace_back(matrix_figure(
-        std::move(*maps[side]), input, blocks, subject.matrix, subject.options, is_other ? nullptr : subject.capture));
+    const model::ModelInput& input = is_other ? *subject.reference_input : subject.input();
+    exporting::HeatmapFigure& panel =
+        figure.panels.emplace_back(matrix_figure(std::move(*maps[side]), input, blocks, subject.matrix, subject.options,
+                                                 is_other ? nullptr : subject.source.capture.get()));
     panel.title = side == 0 ? "this run" : other != nullptr ? other->name : "the other run";
     panel.session.clear();
     panel.style.parts.title = true;

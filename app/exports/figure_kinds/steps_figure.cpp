@@ -1,13 +1,23 @@
 #include <tuple>
 
 #include "app/exports/figure_kind.h"
-#include "app/exports/steps_panels.h"
+#include "app/exports/view_figures.h"
 #include "model/head_weight.h"
 
 namespace headlight::app {
 namespace {
 
 using attention::Stage;
+
+constexpr float kStepSize = 300.0F;  // units: the longer side of each matrix, where no size is chosen
+constexpr std::size_t kMostInLine = 6;
+
+/// The line of the calculation that a stage belongs to, as in the view of the same name; a weight is in the line of what it
+/// makes.
+std::size_t line_of(Stage stage) {
+  constexpr std::array kLast = {Stage::X, Stage::V, Stage::Weights, Stage::Output, Stage::FfnInput};
+  return static_cast<std::size_t>(std::ranges::find_if(kLast, [&](Stage last) { return stage <= last; }) - kLast.begin());
+}
 
 constexpr std::uint32_t kStepEdge = 256;
 
@@ -24,7 +34,7 @@ std::optional<StepPanel> step_panel(const FigureSubject& subject, FigureNumbers&
   const MatrixRef matrix{.block = subject.matrix.block, .batch = subject.matrix.batch, .head = head, .stage = stage};
   std::optional<exporting::FigureMap> map = read_map(numbers, blocks, matrix, numbers.edge(kStepEdge, attention::kStages));
   if (!map) return std::nullopt;
-  FigureAxes axes = figure_axes(subject.input, blocks, matrix, subject.options);
+  FigureAxes axes = figure_axes(subject.input(), blocks, matrix, subject.options);
   StepPanel panel{
       .stage = stage, .of = quantity_of(blocks, stage), .matrix_rows = map->rows, .matrix_columns = map->columns};
   panel.map = std::move(*map);
@@ -40,9 +50,9 @@ std::optional<StepPanel> weight_panel(const FigureSubject& subject, Stage stage)
                                                                             {Stage::K, model::Projection::Key, "W_K"},
                                                                             {Stage::V, model::Projection::Value, "W_V"}};
   for (const auto& [made, projection, name] : kWeights) {
-    if (made != stage || subject.network == nullptr || subject.capture != nullptr) continue;
+    if (made != stage || subject.source.capture) continue;
     const model::HeadWeight weight =
-        model::head_weight(subject.network->layer(subject.matrix.block), projection, subject.matrix.head);
+        model::head_weight(subject.source.network->layer(subject.matrix.block), projection, subject.matrix.head);
     if (weight.linear == nullptr || weight.linear->in() > kStepEdge || weight.count > kStepEdge) continue;
     const std::uint32_t rows = weight.linear->in();
     attention::Tile tile;
@@ -96,5 +106,30 @@ const FigureKind kStepsFigure{
     .takes_parts = true,
     .refusal = &refuse_steps,
     .draw = &draw_steps};
+
+exporting::PanelsFigure steps_figure(std::vector<StepPanel> panels, exporting::PanelsFigure page) {
+  const float chosen = page.style.map_edge / static_cast<float>(kMostInLine);
+  std::size_t line = kMostInLine;  // none
+  for (StepPanel& step : panels) {
+    if (page.rows.empty() || line_of(step.stage) != line) page.rows.push_back(0);
+    line = line_of(step.stage);
+    ++page.rows.back();
+    const Quantity& shown = quantity(step.of);
+    exporting::HeatmapFigure& panel = page.panels.emplace_back();
+    const bool is_weight = !step.weight.empty();
+    panel.title = fmt::format("{}, {} × {}{}{}", is_weight ? step.weight : shown.figure_title, step.matrix_rows,
+                              step.matrix_columns, step.part.empty() ? "" : ", ", step.part);
+    panel.map = std::move(step.map);
+    panel.rows = std::move(step.rows);
+    panel.columns = std::move(step.columns);
+    panel.value_title = is_weight ? "weight of the model" : shown.value_title;
+    panel.marks_empty_rows = !is_weight && step.of == QuantityId(Stage::Weights);
+    panel.style = step.style;
+    panel.style.parts.title = true;
+    panel.style.parts.settings = false;
+    panel.style.map_edge = chosen > 0.0F ? chosen : kStepSize;
+  }
+  return page;
+}
 
 }  // namespace headlight::app

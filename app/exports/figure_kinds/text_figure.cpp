@@ -1,7 +1,4 @@
-
-
 #include "app/exports/figure_kind.h"
-#include "app/exports/patch_thumbnails.h"
 #include "app/exports/shaded_text.h"
 
 namespace headlight::app {
@@ -14,9 +11,9 @@ std::vector<RunningToken> running_side(const FigureSubject& subject, const model
   const std::uint32_t end = item < tokens.lengths.size() ? tokens.start(item) + tokens.lengths[item] : tokens.length;
   labels.resize(std::min<std::size_t>(labels.size(), end));
   std::span<const text::Token> prompt;
-  if (subject.prompt != nullptr) {
-    const bool is_source = &tokens == &subject.input.source;
-    const auto& lines = is_source ? subject.prompt->tokens : subject.prompt->target_tokens;
+  if (subject.source.prompt) {
+    const bool is_source = &tokens == &subject.input().source;
+    const auto& lines = is_source ? subject.source.prompt->tokens : subject.source.prompt->target_tokens;
     if (item < lines.size()) prompt = lines[item];
   }
   return running_tokens(labels, prompt, tokens.start(item));
@@ -25,7 +22,7 @@ std::vector<RunningToken> running_side(const FigureSubject& subject, const model
 /// The one query that is selected, or the view's token, or the last query.
 LockedToken shading_token(const FigureSubject& subject, std::size_t queries) {
   const ExportBlocks& blocks = subject.blocks;
-  if (blocks.query_count() < blocks.shape.queries) return {MapSide::Query, blocks.queries.front().first};
+  if (blocks.queries.count() < blocks.shape.queries) return {MapSide::Query, blocks.queries.ranges().front().first};
   if (const std::optional<LockedToken>& token = subject.options.choice.token) {
     if (token->token < (token->side == MapSide::Query ? blocks.shape.queries : blocks.shape.keys)) return *token;
   }
@@ -33,20 +30,20 @@ LockedToken shading_token(const FigureSubject& subject, std::size_t queries) {
 }
 
 std::string refuse_text(const ExportBlocks& blocks) {
-  if (blocks.keys.count < blocks.shape.keys) return "it shows all keys";
-  const std::uint32_t rows = blocks.query_count();
+  if (blocks.keys.count() < blocks.shape.keys) return "it shows all keys";
+  const std::uint32_t rows = blocks.queries.count();
   return rows == 1 || rows == blocks.shape.queries ? "" : "it is shaded by one query: choose a single one";
 }
 
 std::unique_ptr<exporting::Drawing> draw_text(const FigureSubject& subject, FigureNumbers& numbers) {
   const ExportBlocks& blocks = subject.blocks;
   const MatrixRef& matrix = subject.matrix;
-  const model::TokenBatch& queries = subject.input.queries(blocks.kind);
-  const model::TokenBatch& keys = subject.input.keys(blocks.kind);
+  const model::TokenBatch& queries = subject.input().queries(blocks.kind);
+  const model::TokenBatch& keys = subject.input().keys(blocks.kind);
   ShadedText shown{.title = {}, .queries = running_side(subject, queries), .keys = {}, .weights = {}};
   if (&queries != &keys) shown.keys = running_side(subject, keys);
-  shown.query_image = patch_image_of(subject.capture, subject.input, queries, matrix.batch);
-  shown.key_image = patch_image_of(subject.capture, subject.input, keys, matrix.batch);
+  shown.query_image = patch_image_of(subject.source.capture.get(), subject.input(), queries, matrix.batch);
+  shown.key_image = patch_image_of(subject.source.capture.get(), subject.input(), keys, matrix.batch);
   shown.chosen = shading_token(subject, shown.queries.size());
   const bool is_row = shown.chosen.side == MapSide::Query;
   const std::shared_ptr<const attention::Tile> tile = numbers.tile({.quantity = quantity_of(blocks, matrix.stage),

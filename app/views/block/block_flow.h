@@ -1,7 +1,9 @@
 #pragma once
 
-#include "app/views/block/block_matrices.h"
+#include "app/frame.h"
+#include "app/views/block/block_layout.h"
 #include "app/views/block/block_walk.h"
+#include "app/widgets/head_subject.h"
 
 namespace headlight::app {
 
@@ -19,5 +21,48 @@ shell::Color color_of_node(const BlockNode& node, const shell::Theme& theme);
 /// from frame to frame.
 PointedCell draw_block_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, const view::Rect& room,
                             const BlockWalk& walk, std::string& hovered);
+
+/// What layer and head are shown, how the family computes them, the query heads over the KV heads that they read, and the
+/// size of the residual stream by layer; from the cursor on. `token`: whose vector the chart shows beside the mean.
+/// `is_low`: in two lines and the sentence, without the chart, with kHeaderTools left free at the right of the first.
+void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t token, bool is_low);
+
+/// Width of what may be beside the title of a low header.
+inline constexpr float kHeaderTools = 372.0F;
+
+/// Are the matrices drawn as differences? All or none: of a capture and a network's run only weights could be.
+bool compares_matrices(const Frame& frame);
+
+/// What is asked for a matrix that is drawn in `area`, UI units.
+TileQuery node_query(const Frame& frame, const HeadSubject& subject, const BlockNode& node, glm::vec2 area);
+
+/// The node's matrix as a small heatmap in `area`, of which only `clip` is drawn. `place` names the use: one node may be
+/// drawn twice in a frame. Returns whether its numbers are known.
+bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const view::Rect& area,
+                       const view::Rect& clip, std::uint32_t place);
+
+/// The node's matrix with numbers, row and column labels, in a region that scrolls, from the cursor on. Returns the cell
+/// under the pointer.
+std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node,
+                                             const std::optional<attention::Cell>& marked);
+
+/// A cell of one of the layer's matrices, written out with real numbers.
+Arithmetic explain_node(Frame& frame, const HeadSubject& subject, const BlockNode& node, attention::Cell cell);
+
+/// "query 2 “short” · key 5 “first”", or the token and the component.
+std::string describe_cell(const Frame& frame, const BlockNode& node, attention::Cell cell);
+
+/// Lengths of the residual stream's vectors [layers + 1]: the mean over tokens, and of one token.
+struct ResidualCurve {
+  std::vector<float> mean, token;
+};
+
+/// From lengths [layers + 1, tokens]; padding isn't counted: tokens [first, end). Whole layers only.
+ResidualCurve residual_curve(std::span<const float> lengths, std::uint32_t tokens, std::uint32_t first, std::uint32_t end,
+                             std::uint32_t token);
+
+/// "Residual stream by layer": how long its vectors are before the first layer and behind each, in `area`; the selected
+/// layer is marked, and a click on another one selects it.
+void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t token);
 
 }  // namespace headlight::app

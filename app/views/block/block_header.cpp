@@ -1,7 +1,6 @@
-#include "app/views/block/block_header.h"
+#include "app/views/block/block_flow.h"
 
 #include "app/cells/stage_text.h"
-#include "app/views/block/residual_chart.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 

@@ -1,4 +1,4 @@
-#include "app/views/block/block_matrices.h"
+#include "app/views/block/block_flow.h"
 
 #include "app/cells/step_matrix.h"
 #include "app/state/comparison.h"

@@ -3,13 +3,12 @@
 #include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
 #include "app/views/block/block_flow.h"
-#include "app/views/block/block_header.h"
 #include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
-#include "export/diagram_figure.h"
+#include "export/figures.h"
 
 namespace headlight::app {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/views/block/residual_chart.h"
+#include "app/views/block/block_flow.h"
 
 #include "app/analyses/residual_sizes.h"
 #include "app/cells/arithmetic.h"

@@ -1,5 +1,7 @@
 #include "app/views/flow/flow_graph_panel.h"
 
+#include <glm/geometric.hpp>
+
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
@@ -25,20 +27,23 @@ struct Geometry {
   float column = 0.0F, row = 0.0F;
   std::uint32_t layers = 0;
 
+  float y_of(std::uint32_t layer) const { return origin.y + kTop + static_cast<float>(layers - layer) * row; }
   glm::vec2 at(const FlowLayout& layout, const FlowNode& node) const {
-    const auto column_number = static_cast<float>(layout.columns.at(node.token));
-    return {origin.x + kGutter + (column_number + 0.5F) * column,
-            origin.y + kTop + static_cast<float>(layers - node.layer) * row};
+    return {origin.x + kGutter + (static_cast<float>(layout.columns.at(node.token)) + 0.5F) * column, y_of(node.layer)};
+  }
+  glm::vec2 begin(const FlowLayout& layout, const attribution::FlowEdge& edge) const {
+    return at(layout, {.layer = edge.layer, .token = edge.from});
+  }
+  glm::vec2 end(const FlowLayout& layout, const attribution::FlowEdge& edge) const {
+    return at(layout, {.layer = edge.layer + 1, .token = edge.to});
   }
 };
 
 float distance(glm::vec2 point, glm::vec2 from, glm::vec2 to) {
   const glm::vec2 along = to - from;
-  const float length = along.x * along.x + along.y * along.y;
-  const glm::vec2 off = point - from;
-  const float share = length > 0.0F ? std::clamp((off.x * along.x + off.y * along.y) / length, 0.0F, 1.0F) : 0.0F;
-  const glm::vec2 rest = off - along * share;
-  return std::sqrt(rest.x * rest.x + rest.y * rest.y);
+  const float length = glm::dot(along, along);
+  const float share = length > 0.0F ? std::clamp(glm::dot(point - from, along) / length, 0.0F, 1.0F) : 0.0F;
+  return glm::distance(point, from + along * share);
 }
 
 /// The strongest colours are changes of 4 points at least: a graph in which hardly anything changed stays pale.
@@ -83,16 +88,19 @@ EdgeLook look_of(const Frame& frame, const FlowLayout& layout, const attribution
 
 void draw_edge(const Frame& frame, const EdgeLook& look, glm::vec2 from, glm::vec2 to, bool is_hovered) {
   constexpr float kDash = 6.0F;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const shell::Color color = is_hovered ? frame.ui.theme().crosshair : look.color;
   const float width = 1.0F + 5.0F * look.share + (is_hovered ? 1.0F : 0.0F);
-  if (!look.is_dashed) return list->AddLine(to_imgui(from), to_imgui(to), color, width);
-  const glm::vec2 along = to - from;
-  const float length = std::sqrt(along.x * along.x + along.y * along.y);
+  if (!look.is_dashed) return draw_line(from, to, color, width);
+  const float length = glm::distance(from, to);
   for (float at = 0.0F; at < length; at += 2.0F * kDash) {
-    const glm::vec2 begin = from + along * (at / length), end = from + along * (std::min(at + kDash, length) / length);
-    list->AddLine(to_imgui(begin), to_imgui(end), color, width);
+    draw_line(glm::mix(from, to, at / length), glm::mix(from, to, std::min(at + kDash, length) / length), color, width);
   }
+}
+
+/// "+12 pt", "−0.4 pt": of a share, in points of a hundred.
+std::string change_points(double change) {
+  const double points = 100.0 * change;
+  return fmt::format("{}{:.{}f} pt", points < 0.0 ? "\u2212" : "+", std::abs(points), std::abs(points) < 9.95 ? 1 : 0);
 }
 
 /// Writes at the edges that changed most by how many points they did, where there is room beside the labels before.
@@ -107,12 +115,10 @@ void draw_changes(Frame& frame, const FlowLayout& layout, const Geometry& geomet
   std::ranges::stable_sort(changed, std::greater(), [](const auto& one) { return std::abs(one.first); });
   changed.resize(std::min(changed.size(), kMostNamed));
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   std::vector<view::Rect> taken;
   for (const auto& [change, edge] : changed) {
     const std::string text = change_points(change);
-    const glm::vec2 from = geometry.at(layout, {.layer = edge->layer, .token = edge->from});
-    const glm::vec2 to = geometry.at(layout, {.layer = edge->layer + 1, .token = edge->to});
+    const glm::vec2 from = geometry.begin(layout, *edge), to = geometry.end(layout, *edge);
     // Near the edge's lower end, where edges into one node are apart.
     const glm::vec2 size(text_width(font, text) + 4.0F, font_size(font) + 2.0F);
     const view::Rect box{.origin = glm::round(from + (to - from) * 0.4F - size * 0.5F), .size = size};
@@ -122,38 +128,34 @@ void draw_changes(Frame& frame, const FlowLayout& layout, const Geometry& geomet
     });
     if (!is_free) continue;
     taken.push_back(box);
-    list->AddRectFilled(to_imgui(box.origin), to_imgui(box.end()), shell::with_alpha(frame.ui.theme().background, 210),
-                        3.0F);
-    list->AddText(font, font_size(font), {box.origin.x + 2.0F, box.origin.y + 1.0F}, frame.ui.theme().text, text.c_str());
+    fill_rect(box, shell::with_alpha(frame.ui.theme().background, 210), 3.0F);
+    put_text(font, box.origin + glm::vec2(2.0F, 1.0F), frame.ui.theme().text, text);
     if (frame.items) frame.mark(fmt::format("flow.change.{}.{}.{}", edge->layer, edge->from, edge->to), box);
   }
 }
 
 void draw_layer_names(Frame& frame, const Geometry& geometry, float width) {
   ImFont* font = frame.ui.fonts().small;
-  ImDrawList* list = ImGui::GetWindowDrawList();
   const auto step = static_cast<std::uint32_t>(std::ceil((font_size(font) + 2.0F) / geometry.row));
   for (std::uint32_t layer = 0; layer <= geometry.layers; ++layer) {
-    const float y = geometry.origin.y + kTop + static_cast<float>(geometry.layers - layer) * geometry.row;
-    list->AddLine({geometry.origin.x + kGutter, y}, {geometry.origin.x + width, y}, frame.ui.theme().grid);
+    const float y = geometry.y_of(layer);
+    draw_line({geometry.origin.x + kGutter, y}, {geometry.origin.x + width, y}, frame.ui.theme().grid);
     if (layer % step != 0 && layer != geometry.layers) continue;
-    const std::string name = layer == 0 ? "input" : fmt::format("layer {}", layer - 1);
-    list->AddText(font, font_size(font), {geometry.origin.x, std::round(y - font_size(font) * 0.5F)},
-                  frame.ui.theme().text_dim, name.c_str());
+    put_text(font, {geometry.origin.x, std::round(y - font_size(font) * 0.5F)}, frame.ui.theme().text_dim,
+             layer == 0 ? "input" : fmt::format("layer {}", layer - 1));
   }
 }
 
 void draw_token_names(Frame& frame, const FlowLayout& layout, const Geometry& geometry, std::uint32_t batch) {
   ImFont* font = frame.ui.fonts().small;
-  const float y = geometry.origin.y + kTop + static_cast<float>(geometry.layers) * geometry.row + 12.0F;
+  const float y = geometry.y_of(0) + 12.0F;
   for (const auto& [token, column] : layout.columns) {
     const std::string name = predicted_token_text(frame.result, batch, token);
     frame.ui.ensure_glyphs(name);
     const float x = geometry.at(layout, {.layer = 0, .token = token}).x;
     if (geometry.column >= kWrittenColumn) {
       const std::string fitted = fit_text(font, name, geometry.column - 6.0F);
-      ImGui::GetWindowDrawList()->AddText(font, font_size(font), {std::round(x - text_width(font, fitted) * 0.5F), y},
-                                          frame.ui.theme().text, fitted.c_str());
+      put_text(font, {std::round(x - text_width(font, fitted) * 0.5F), y}, frame.ui.theme().text, fitted);
     } else {
       const std::string fitted = fit_text(font, name, kTurnedNames - 8.0F);
       draw_turned_text(font, {x, y + text_width(font, fitted)}, {0.0F, -1.0F}, frame.ui.theme().text, fitted);
@@ -167,8 +169,7 @@ std::optional<std::size_t> edge_under(const FlowLayout& layout, const Geometry& 
   float least = kReach;
   for (std::size_t i = 0; i < layout.edges.size(); ++i) {
     const attribution::FlowEdge& edge = layout.edges[i];
-    const float away = distance(pointer, geometry.at(layout, {.layer = edge.layer, .token = edge.from}),
-                                geometry.at(layout, {.layer = edge.layer + 1, .token = edge.to}));
+    const float away = distance(pointer, geometry.begin(layout, edge), geometry.end(layout, edge));
     if (away > least) continue;
     least = away;
     nearest = i;
@@ -204,23 +205,15 @@ void draw_flow_legend(Frame& frame, const FlowLayout& layout) {
   std::vector<std::pair<std::string, shell::Color>> shown(entries.rbegin(), entries.rend());
   for (const auto& [head, color] : heads) shown.emplace_back(fmt::format("head {}", head), color);
   const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  float left = ImGui::GetContentRegionAvail().x;
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const auto& [text, color] = shown[i];
     const float width = kSwatch + kPad + ImGui::CalcTextSize(text.c_str()).x;
-    if (i > 0 && left >= kGap + width) {
-      ImGui::SameLine(0.0F, kGap);
-      left -= kGap;
-    } else {
-      left = ImGui::GetContentRegionAvail().x;
-    }
-    left -= width;
-    const ImVec2 at = ImGui::GetCursorScreenPos();
+    if (i > 0) continue_line(width, kGap);
+    const glm::vec2 at = ImGui::GetCursorScreenPos();
     const float middle = std::round(at.y + ImGui::GetTextLineHeight() * 0.5F);
     ImGui::Dummy({width, ImGui::GetTextLineHeight()});
-    list->AddLine({at.x, middle}, {at.x + kSwatch, middle}, color, 3.0F);
-    list->AddText({at.x + kSwatch + kPad, at.y}, frame.ui.theme().text_dim, text.c_str());
+    draw_line({at.x, middle}, {at.x + kSwatch, middle}, color, 3.0F);
+    put_text(frame.ui.fonts().small, {at.x + kSwatch + kPad, at.y}, frame.ui.theme().text_dim, text);
     if (frame.items) frame.mark("flow.legend." + text, last_item_rect());
   }
 }
@@ -236,7 +229,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   const float names = geometry.column >= kWrittenColumn ? kNames : kTurnedNames;
   geometry.row = std::clamp(std::floor((room.y - kTop - names - 12.0F) / rows), kLeastRow, kMostRow);
   const glm::vec2 size{kGutter + columns * geometry.column, kTop + rows * geometry.row + 12.0F + names};
-  click_area("graph", to_imgui(size));
+  click_area("graph", size);
   frame.mark("flow.graph", {.origin = geometry.origin, .size = size});
   const bool is_hovered = ImGui::IsItemHovered();
   const bool is_clicked = ImGui::IsItemClicked() && !ImGui::GetIO().KeyCtrl;  // with Ctrl it asks where a number is from
@@ -254,8 +247,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   const double reach = std::max(layout.largest_change(), kLeastReach);
   for (std::size_t i = 0; i < layout.edges.size(); ++i) {
     const attribution::FlowEdge& edge = layout.edges[i];
-    const glm::vec2 from = geometry.at(layout, {.layer = edge.layer, .token = edge.from});
-    const glm::vec2 to = geometry.at(layout, {.layer = edge.layer + 1, .token = edge.to});
+    const glm::vec2 from = geometry.begin(layout, edge), to = geometry.end(layout, edge);
     draw_edge(frame, look_of(frame, layout, edge, reach), from, to, events.hovered_edge == i || strongest == i);
     if (frame.items == nullptr || edge.is_residual) continue;
     frame.mark(fmt::format("flow.edge.{}.{}.{}", edge.layer, edge.from, edge.to),
@@ -265,15 +257,15 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
     const glm::vec2 at = geometry.at(layout, node);
     const bool is_pointed = events.hovered_node == node;
     if (chosen == node) {
-      ImGui::GetWindowDrawList()->AddCircle(to_imgui(at), kRadius + 4.0F, frame.ui.theme().crosshair, 0, 2.0F);
+      ImGui::GetWindowDrawList()->AddCircle(at, kRadius + 4.0F, frame.ui.theme().crosshair, 0, 2.0F);
       frame.mark("flow.chosen", {.origin = at - 2.0F, .size = glm::vec2(4.0F)});
     }
     const shell::Color color = is_pointed ? frame.ui.theme().crosshair : frame.ui.theme().accent;
     const float radius = kRadius + (is_pointed ? 1.5F : 0.0F);
     if (layout.is_present(node)) {
-      ImGui::GetWindowDrawList()->AddCircleFilled(to_imgui(at), radius, color);
+      ImGui::GetWindowDrawList()->AddCircleFilled(at, radius, color);
     } else {
-      ImGui::GetWindowDrawList()->AddCircle(to_imgui(at), radius, color, 0, 1.5F);
+      ImGui::GetWindowDrawList()->AddCircle(at, radius, color, 0, 1.5F);
     }
     if (frame.items) {
       frame.mark(fmt::format("flow.node.{}.{}", node.layer, node.token), {.origin = at - 2.0F, .size = glm::vec2(4.0F)});
@@ -283,11 +275,6 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   draw_token_names(frame, layout, geometry, batch);
   if (events.hovered_edge) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   return events;
-}
-
-std::string change_points(double change) {
-  const double points = 100.0 * change;
-  return fmt::format("{}{:.{}f} pt", points < 0.0 ? "\u2212" : "+", std::abs(points), std::abs(points) < 9.95 ? 1 : 0);
 }
 
 std::string edge_text(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/frame.h"
+#include "app/state/number_ref.h"
 #include "app/views/flow/flow_layout.h"
 
 namespace headlight::app {
@@ -26,10 +27,48 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
 /// "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)"; of two runs with the share in the baseline.
 std::string edge_text(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch);
 
-/// "+12 pt", "−0.4 pt": of a share, in points of a hundred.
-std::string change_points(double change);
-
 /// Shows the map of the edge's first head, or the layer's mean where heads were averaged, with the edge's cell pinned.
 void open_edge(Frame& frame, const attribution::FlowEdge& edge);
+
+/// All edges of the graph as CSV with a header line, then the tokens with their texts. `batch`: the item that it is of.
+std::string flow_csv(const Frame& frame, const FlowLayout& layout, std::uint32_t batch);
+
+/// What is asked about an edge: its share, and the baseline's where runs are compared. `threshold`: what the graph is
+/// drawn with.
+NumberRef edge_number(const FlowChoices& flow, const FlowLayout& layout, const attribution::FlowEdge& edge,
+                      std::uint32_t batch, float threshold);
+
+/// What is asked about the largest flow from the position's token to another one.
+NumberRef flow_number(const FlowChoices& flow, const PredictionPosition& position, std::uint32_t to, double value);
+/// About a node: its MLP's share, else the token that is read of it; none: it predicts nothing, or that isn't known yet.
+std::optional<NumberRef> node_number(const EngineResult& result, const FlowNode& node, std::uint32_t batch,
+                                     std::optional<double> mlp);
+
+/// "Promoted: “cat” +1.204, …. Suppressed: “dog” −0.311, ….": the tokens whose logits, read after the layer and before it
+/// (logit lens), rose and fell most. Empty where nothing is predicted, of token vectors, and while it isn't known.
+std::string node_changes(Frame& frame, const FlowNode& node, std::uint32_t batch);
+
+/// What a token's state would predict as it is (logit lens), and the tokens whose logits the layer below it raised and
+/// lowered most. `mlp`: the MLP's share of the state, where it is known.
+void draw_node_tooltip(Frame& frame, const FlowNode& node, std::uint32_t batch, std::optional<double> mlp);
+
+/// The shares that routes are followed from, in thousandths: the graph at any higher threshold is part of the same finding,
+/// so that the slider needn't wait. Low ones reach more tokens, whose parts have to be computed.
+inline constexpr std::array<std::uint32_t, 6> kLeastShares = {40, 20, 10, 5, 2, 1};
+/// The highest of them that a threshold needs.
+std::uint32_t least_share(float threshold);
+
+/// Edges of attention that an automatic threshold leaves, where the graph has as many. With residual streams these are some
+/// 50: enough to see where a prediction comes from, and few enough to point at one.
+inline constexpr std::size_t kAutomaticEdges = 30;
+std::size_t attention_edges(const std::vector<attribution::FlowEdge>& edges);
+
+/// The largest threshold of two digits from `least` on at which `count`, the edges of attention that are left, is at least
+/// kAutomaticEdges; `least` where there is none. `count` must not grow with the threshold.
+float automatic_threshold(float least, const std::function<std::size_t(float threshold)>& count);
+
+/// The slider; a double click makes the threshold automatic again. `in_force`: what the graph is drawn with while the
+/// threshold is automatic; none: not known yet.
+void draw_threshold_slider(Frame& frame, float width, std::optional<float>& threshold, std::optional<float> in_force);
 
 }  // namespace headlight::app

@@ -1,10 +1,10 @@
-#include "app/views/flow/flow_numbers.h"
+#include "app/views/flow/flow_graph_panel.h"
 
 #include "app/cells/provenance.h"
 #include "app/widgets/position_header.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/csv.h"
-#include "export/float_text.h"
 
 namespace headlight::app {
 namespace {
@@ -55,6 +55,39 @@ NumberRef edge_number(const FlowChoices& flow, const FlowLayout& layout, const a
   number.notes.emplace_back(is_route ? "threshold" : "residual stream's weight",
                             fmt::format("{:.3g}", is_route ? threshold : flow.residual_weight));
   add_baseline(number, {.now = edge.share, .baseline = layout.baseline_share(edge)});
+  return number;
+}
+
+NumberRef flow_number(const FlowChoices& flow, const PredictionPosition& position, std::uint32_t to, double value) {
+  return {.of = std::string(kLargestFlow),
+          .block = encoder_block(0),
+          .batch = position.batch,
+          .row = position.token,
+          .column = to,
+          .value = value,
+          .notes = {{"residual stream's weight", fmt::format("{:.3g}", flow.residual_weight)}}};
+}
+
+std::optional<NumberRef> node_number(const EngineResult& result, const FlowNode& node, std::uint32_t batch,
+                                     std::optional<double> mlp) {
+  NumberRef number{.batch = batch, .row = node.token};
+  if (mlp) {
+    number.of = kMlpShare;
+    number.block = encoder_block(node.layer - 1);
+    number.value = mlp;
+    return number;
+  }
+  const Prediction* read =
+      result.prediction({.batch = batch, .token = node.token, .layer = node.layer, .keeps_logits = true});
+  if (!read || read->candidates.empty()) return std::nullopt;
+  const inference::Candidate& likeliest = read->candidates.front();
+  number.of = kLensProbability;
+  number.block = encoder_block(0);
+  number.column = likeliest.id;
+  number.value = likeliest.probability;
+  number.notes = {
+      {"token", fmt::format("\u201C{}\u201D", candidate_label(result, likeliest.id))},
+      {"read after", node.layer == 0 ? "no layer: the token's vector" : fmt::format("layer {}", node.layer - 1)}};
   return number;
 }
 

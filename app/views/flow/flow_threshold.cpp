@@ -1,4 +1,4 @@
-#include "app/views/flow/flow_threshold.h"
+#include "app/views/flow/flow_graph_panel.h"
 
 #include <iterator>
 

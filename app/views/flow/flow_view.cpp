@@ -1,18 +1,15 @@
-#include "app/views/flow/flow_view.h"
+#include "app/views/open_views.h"
 
 #include "app/analyses/token_flow.h"
 #include "app/cells/provenance.h"
 #include "app/state/comparison.h"
 #include "app/views/flow/flow_graph_panel.h"
-#include "app/views/flow/flow_numbers.h"
-#include "app/views/flow/flow_threshold.h"
-#include "app/views/flow/node_tooltip.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/tile_numbers.h"
 #include "attribution/additive_stack.h"
-#include "export/flow_figure.h"
+#include "export/figures.h"
 
 namespace headlight::app {
 namespace {
@@ -50,16 +47,13 @@ const char* about(FlowMethod method) {
   switch (method) {
     case FlowMethod::Routes:
       return "Information-flow routes: an edge is the share of a head's weighted values, or of the residual stream, in what "
-             "a "
-             "layer leaves of a token (Ferrando & Voita 2024).";
+             "a layer leaves of a token (Ferrando & Voita 2024).";
     case FlowMethod::Rollout:
       return "Attention rollout, a heuristic: mean weights of the heads, mixed with the residual stream and multiplied "
-             "layer "
-             "by layer; values and MLPs don't count (Abnar & Zuidema 2020).";
+             "layer by layer; values and MLPs don't count (Abnar & Zuidema 2020).";
     case FlowMethod::MaximumFlow:
       return "Attention flow, a heuristic: the largest flow to the pinned key (else to the first token) through mean "
-             "weights "
-             "as capacities; values and MLPs don't count (Abnar & Zuidema 2020).";
+             "weights as capacities; values and MLPs don't count (Abnar & Zuidema 2020).";
   }
   return "";
 }
@@ -283,7 +277,7 @@ class FlowView final : public ViewPanel {
                frame.ui.theme().text_dim);
     frame.mark("flow.summary", last_item_rect());
     if (frame.state.flow.method == FlowMethod::MaximumFlow && asked.source < found.inputs.size()) {
-      point_at_flow(frame, position, asked.source, found.inputs[asked.source]);
+      frame.transient.pointed_number = flow_number(choices_, position, asked.source, found.inputs[asked.source]);
     }
     if (!layout_.baseline) draw_flow_legend(frame, layout_);
     std::optional<FlowNode> revealed = move_on(frame) ? chosen_ : std::nullopt;
@@ -311,46 +305,11 @@ class FlowView final : public ViewPanel {
     if (events.hovered_node) {
       const std::optional<double> mlp = mlp_of(found, *events.hovered_node);
       draw_node_tooltip(frame, *events.hovered_node, position.batch, mlp);
-      point_at_node(frame, *events.hovered_node, position.batch, mlp);
+      if (const auto number = node_number(frame.result, *events.hovered_node, position.batch, mlp))
+        frame.transient.pointed_number = number;
     }
     ImGui::EndChild();
     if (events.clicked_edge) open_edge(frame, layout_.edges[*events.clicked_edge]);
-  }
-
-  /// The largest flow of the summary, while nothing else is pointed at.
-  static void point_at_flow(Frame& frame, const PredictionPosition& position, std::uint32_t to, double flow) {
-    frame.transient.pointed_number =
-        NumberRef{.of = std::string(kLargestFlow),
-                  .block = encoder_block(0),
-                  .batch = position.batch,
-                  .row = position.token,
-                  .column = to,
-                  .value = flow,
-                  .notes = {{"residual stream's weight", fmt::format("{:.3g}", frame.state.flow.residual_weight)}}};
-  }
-
-  /// A node's MLP, else what is read of it.
-  static void point_at_node(Frame& frame, const FlowNode& node, std::uint32_t batch, std::optional<double> mlp) {
-    NumberRef number{.batch = batch, .row = node.token};
-    if (mlp) {
-      number.of = kMlpShare;
-      number.block = encoder_block(node.layer - 1);
-      number.value = mlp;
-      frame.transient.pointed_number = number;
-      return;
-    }
-    const Prediction* read =
-        frame.result.prediction({.batch = batch, .token = node.token, .layer = node.layer, .keeps_logits = true});
-    if (!read || read->candidates.empty()) return;
-    const inference::Candidate& likeliest = read->candidates.front();
-    number.of = kLensProbability;
-    number.block = encoder_block(0);
-    number.column = likeliest.id;
-    number.value = likeliest.probability;
-    number.notes = {
-        {"token", fmt::format("\u201C{}\u201D", candidate_label(frame.result, likeliest.id))},
-        {"read after", node.layer == 0 ? "no layer: the token's vector" : fmt::format("layer {}", node.layer - 1)}};
-    frame.transient.pointed_number = number;
   }
 
   /// The arrow keys walk along edges and layers, Enter opens the strongest edge into the node. Returns whether they did.

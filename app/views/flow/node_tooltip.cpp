@@ -1,4 +1,4 @@
-#include "app/views/flow/node_tooltip.h"
+#include "app/views/flow/flow_graph_panel.h"
 
 #include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"

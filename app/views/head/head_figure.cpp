@@ -2,7 +2,6 @@
 
 #include "app/engine/translation.h"
 #include "app/exports/figure_kind.h"
-#include "app/exports/figures.h"
 #include "app/quantities/shown_map.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/tile_numbers.h"

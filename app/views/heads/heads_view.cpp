@@ -2,7 +2,7 @@
 #include "app/widgets/controls.h"
 
 #include "app/cells/stage_text.h"
-#include "app/exports/metrics_panels.h"
+#include "app/exports/view_figures.h"
 #include "app/state/comparison.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/thumbnail.h"

@@ -1,4 +1,4 @@
-#include "app/views/lines/lines_header.h"
+#include "app/views/lines/lines_drawing.h"
 
 #include "app/cells/stage_text.h"
 #include "app/state/comparison.h"

@@ -2,7 +2,6 @@
 
 #include "app/cells/stage_text.h"
 #include "app/views/lines/lines_drawing.h"
-#include "app/views/lines/lines_header.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/row_names.h"

@@ -2,7 +2,6 @@
 
 #include "app/widgets/tile_numbers.h"
 #include "export/csv.h"
-#include "export/float_text.h"
 
 namespace headlight::app {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "app/analyses/head_metric_text.h"
 #include "app/cells/stage_text.h"
-#include "app/exports/model_sheet.h"
+#include "app/exports/view_figures.h"
 #include "app/state/comparison.h"
 #include "app/views/model/film_strip.h"
 #include "app/widgets/controls.h"
@@ -92,14 +92,14 @@ class ModelView final : public ViewPanel {
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
-    ModelSheet sheet = kept_;
+    HeadMaps maps;
     for (const auto& [head, tile] : tiles_) {
       if (!tile) return nullptr;  // computed soon
-      sheet.maps.push_back({.head = head, .map = exporting::make_map(*tile)});
+      maps.emplace_back(head, exporting::make_map(*tile));
     }
-    if (sheet.maps.empty()) return nullptr;
-    sheet.found = dynamic_cast<const HeadMetricsFound*>(metrics_.get());
-    return exporting::make_drawing(model_sheet(std::move(sheet)), exporting::DrawingFormat::Svg);
+    if (maps.empty()) return nullptr;
+    const auto* found = dynamic_cast<const HeadMetricsFound*>(metrics_.get());
+    return exporting::make_drawing(model_sheet(kept_, std::move(maps), found, choices_), exporting::DrawingFormat::Svg);
   }
 
  private:
@@ -117,7 +117,8 @@ class ModelView final : public ViewPanel {
     const Analysed* measured =
         frame.result.analysed(HeadMetricsQuestion{.kind = selection.block.kind, .batch = selection.batch});
     metrics_ = measured == nullptr ? nullptr : measured->result;
-    kept_ = {.maps = {}, .choices = state.heads, .title = "Heads by what they do", .subtitle = {}, .value_title = {}};
+    choices_ = state.heads;
+    kept_ = {.title = "Heads by what they do", .subtitle = {}, .panels = {}, .style = {}};
     kept_.subtitle = kind_name(frame.result, selection.block.kind) + order_in_words(state.heads);
     if (!sample_.empty()) kept_.subtitle += "; " + sample_;
     kept_.value_title =
@@ -272,7 +273,8 @@ class ModelView final : public ViewPanel {
   std::optional<attention::Cell> pointed_;  ///< likewise, of the head's map; lit in all maps
   std::optional<HeadRef> selected_;         ///< likewise
   // Of the last frame, for the figure.
-  ModelSheet kept_;  ///< without maps and metrics
+  exporting::ContactSheet kept_;  ///< without maps and metrics
+  HeadChoices choices_;
   std::vector<std::pair<HeadRef, std::shared_ptr<const attention::Tile>>> tiles_;
   std::shared_ptr<const AnalysisResult> metrics_;
   float asked_edge_ = 1.0F;  ///< of the maps on screen

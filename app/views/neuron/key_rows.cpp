@@ -1,10 +1,9 @@
-#include "app/views/neuron/key_rows.h"
+#include "app/views/neuron/neuron_pair.h"
 
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/csv.h"
-#include "export/float_text.h"
 
 namespace headlight::app {
 namespace {

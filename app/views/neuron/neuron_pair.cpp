@@ -14,19 +14,19 @@ std::vector<float> unrotated(const Frame& frame, const model::Rotary& rotary, co
   return before_rotation(rotary, rotated, tokens.position(item, token), tokens.position_count(item));
 }
 
+std::vector<std::size_t> order_products(std::span<const Product> products, ProductOrder order) {
+  if (order == ProductOrder::BySize) return largest_first(products);
+  std::vector<std::size_t> components(products.size());
+  std::iota(components.begin(), components.end(), std::size_t{0});
+  return components;
+}
+
 }  // namespace
 
 std::vector<float> NeuronPair::factors(float Product::*side) const {
   std::vector<float> values;
   for (const Product& product : chain.products) values.push_back(product.*side);
   return values;
-}
-
-std::vector<std::size_t> order_products(std::span<const Product> products, ProductOrder order) {
-  if (order == ProductOrder::BySize) return largest_first(products);
-  std::vector<std::size_t> components(products.size());
-  std::iota(components.begin(), components.end(), std::size_t{0});
-  return components;
 }
 
 std::string describe_products(std::span<const Product> products) {

@@ -2,8 +2,7 @@
 
 #include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
-#include "app/views/neuron/key_rows.h"
-#include "app/views/neuron/product_table.h"
+#include "app/views/neuron/neuron_pair.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/signed_bars.h"
@@ -11,8 +10,7 @@
 #include "app/widgets/tile_numbers.h"
 #include "app/widgets/token_chips.h"
 #include "core/error.h"
-#include "export/products_figure.h"
-#include "export/score_figure.h"
+#include "export/figures.h"
 #include "view/number_format.h"
 
 namespace headlight::app {
@@ -156,15 +154,8 @@ constexpr float kRotatedColumns = 122.0F;  // two more columns, before RoPE
 constexpr float kGap = 20.0F;
 constexpr float kToolGap = 12.0F;
 
-const std::vector<std::string>& form_labels() {
-  static const std::vector<std::string> kLabels = {"one key", "all keys"};
-  return kLabels;
-}
-
-const std::vector<std::string>& order_labels() {
-  static const std::vector<std::string> kLabels = {"by component", "by size"};
-  return kLabels;
-}
+const std::array<std::string, 2> kForms = {"one key", "all keys"};
+const std::array<std::string, 2> kOrders = {"by component", "by size"};
 
 /// Small text, broken at spaces, so that no number is.
 void write_small(const Frame& frame, const std::string& text) {
@@ -205,13 +196,12 @@ std::string about(const Frame& frame, const HeadSubject& subject) {
 
 void draw_tools(Frame& frame, NeuronMemory& memory) {
   const float copy = button_width("Copy");
-  const float width =
-      segmented_width(frame, form_labels()) + segmented_width(frame, order_labels()) + copy + 2.0F * kToolGap;
+  const float width = segmented_width(frame, kForms) + segmented_width(frame, kOrders) + copy + 2.0F * kToolGap;
   const float at = ImGui::GetContentRegionMax().x - width;
   if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
-  choose_segment(frame, "neuron.form", form_labels(), frame.state.neuron.form);
+  choose_segment(frame, "neuron.form", kForms, frame.state.neuron.form);
   ImGui::SameLine(0.0F, kToolGap);
-  choose_segment(frame, "neuron.order", order_labels(), frame.state.neuron.order);
+  choose_segment(frame, "neuron.order", kOrders, frame.state.neuron.order);
   ImGui::SameLine(0.0F, kToolGap);
   if (draw_button(frame, "neuron.copy", "Copy")) memory.copies = true;
 }

@@ -1,4 +1,4 @@
-#include "app/views/neuron/product_table.h"
+#include "app/views/neuron/neuron_pair.h"
 
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
@@ -163,11 +163,11 @@ void draw_table_head(const Frame& frame, const std::vector<Vector>& vectors, glm
   put_text(font, {at.x + width - text_width(font, title), at.y}, theme.output, title);
 }
 
-}  // namespace
-
 float product_strips_height(const NeuronPair& pair) {
   return (pair.query_before.empty() ? 3.0F : 5.0F) * (kStripHeight + kStripGap);
 }
+
+}  // namespace
 
 void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std::uint32_t>& hovered) {
   const shell::Theme& theme = frame.ui.theme();

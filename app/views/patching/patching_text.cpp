@@ -5,7 +5,6 @@
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
 #include "export/csv.h"
-#include "export/float_text.h"
 
 namespace headlight::app {
 std::string patched_thing(PatchMap map) {

@@ -1,7 +1,7 @@
 #include "app/views/predictions/every_position.h"
 
 #include "app/cells/provenance.h"
-#include "app/exports/shown_predictions.h"
+#include "app/exports/view_figures.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"

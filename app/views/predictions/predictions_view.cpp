@@ -3,7 +3,7 @@
 #include "app/cells/provenance.h"
 #include "app/engine/continuation.h"
 #include "app/engine/prediction_memory.h"
-#include "app/exports/shown_predictions.h"
+#include "app/exports/view_figures.h"
 #include "app/state/comparison.h"
 #include "app/views/predictions/every_position.h"
 #include "app/widgets/controls.h"

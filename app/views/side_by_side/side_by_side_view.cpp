@@ -3,7 +3,7 @@
 #include <glm/geometric.hpp>
 
 #include "app/analyses/head_metric_text.h"
-#include "app/exports/figures.h"
+#include "app/exports/figure_kind.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"
 #include "app/views/side_by_side/sides_choice.h"
@@ -13,7 +13,7 @@
 #include "app/widgets/range_bar.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
-#include "export/panels_figure.h"
+#include "export/figures.h"
 
 namespace headlight::app {
 namespace {

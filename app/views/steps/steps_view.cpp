@@ -10,7 +10,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/tile_numbers.h"
-#include "export/panels_figure.h"
+#include "export/figures.h"
 
 namespace headlight::app {
 namespace {

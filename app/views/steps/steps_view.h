@@ -2,7 +2,7 @@
 
 #include "app/cells/step_matrix.h"
 #include "app/cells/step_values.h"
-#include "app/exports/steps_panels.h"
+#include "app/exports/view_figures.h"
 #include "app/frame.h"
 #include "app/views/steps/matrix_view.h"
 #include "app/views/view.h"

@@ -6,7 +6,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/thumbnail.h"
-#include "export/lines_figure.h"
+#include "export/figures.h"
 #include "view/color_map.h"
 #include "view/number_format.h"
 

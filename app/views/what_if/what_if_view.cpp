@@ -14,7 +14,7 @@
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
 #include "app/widgets/thumbnail.h"
-#include "export/float_text.h"
+#include "export/csv.h"
 
 namespace headlight::app {
 namespace {
