@@ -1,6 +1,5 @@
-#include "app/analyses/activation_patching.h"
+#include "app/analyses/patching.h"
 
-#include "app/analyses/patch_place.h"
 #include "core/error.h"
 
 namespace headlight::app {

@@ -2,6 +2,7 @@
 
 #include "app/quantities/task.h"
 #include "app/state/state.h"
+#include "attention/mask.h"
 #include "model/network.h"
 
 namespace headlight::app {
@@ -50,5 +51,19 @@ struct Analysed {
     return dynamic_cast<const Result*>(result.get());
   }
 };
+
+/// Tokens of a batch item that are no padding; all `length` where the batch doesn't say.
+inline attention::KeyRange real_tokens(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t length) {
+  if (item >= tokens.lengths.size()) return {length};
+  return {tokens.start(item), tokens.start(item) + tokens.lengths[item]};
+}
+
+/// ln Σ exp of logits, at least one.
+inline double log_sum_exp(std::span<const float> logits) {
+  const auto largest = static_cast<double>(*std::ranges::max_element(logits));
+  double sum = 0.0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
+  return largest + std::log(sum);
+}
 
 }  // namespace headlight::app

@@ -5,18 +5,15 @@
 #include <type_traits>
 #include <variant>
 
-#include "app/analyses/activation_patching.h"
-#include "app/analyses/changed_cells.h"
-#include "app/analyses/changed_heads.h"
+#include "app/analyses/changes.h"
 #include "app/analyses/head_circuits.h"
 #include "app/analyses/head_knockouts.h"
 #include "app/analyses/head_metrics.h"
 #include "app/analyses/head_ranking.h"
 #include "app/analyses/head_similarity.h"
 #include "app/analyses/head_verification.h"
-#include "app/analyses/kept_activation.h"
 #include "app/analyses/logit_attribution.h"
-#include "app/analyses/path_patching.h"
+#include "app/analyses/patching.h"
 #include "app/analyses/residual_sizes.h"
 #include "app/analyses/run_sample.h"
 #include "app/analyses/token_flow.h"

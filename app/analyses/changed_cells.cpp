@@ -1,7 +1,7 @@
-#include "app/analyses/changed_cells.h"
+#include "app/analyses/changes.h"
 
+#include "app/analyses/analysis.h"
 #include "app/analyses/head_metrics.h"
-#include "app/analyses/line_tokens.h"
 #include "core/error.h"
 
 namespace headlight::app {

@@ -1,7 +1,6 @@
 #include "app/analyses/head_knockouts.h"
 
-#include "app/analyses/log_sum_exp.h"
-#include "app/analyses/patch_place.h"
+#include "app/analyses/patching.h"
 #include "core/error.h"
 
 namespace headlight::app {

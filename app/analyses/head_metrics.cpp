@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "app/analyses/head_order.h"
-#include "app/analyses/line_tokens.h"
 #include "core/error.h"
 
 namespace headlight::app {

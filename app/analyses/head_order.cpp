@@ -38,16 +38,23 @@ std::vector<HeadRef> listed_heads(std::vector<HeadRef> heads, const HeadChoices&
       return !value || *value < double{choices.least};
     });
   }
-  if (!choices.order) return heads;
+  if (choices.order) {
+    order_heads(heads, choices.lowest_first,
+                [&](const HeadRef& head) { return listed_value(found, head, *choices.order, choices.scoring); });
+  }
+  return heads;
+}
+
+void order_heads(std::vector<HeadRef>& heads, bool lowest_first,
+                 const std::function<std::optional<double>(const HeadRef&)>& value) {
   std::vector<std::pair<std::optional<double>, HeadRef>> keyed;
-  for (const HeadRef& head : heads) keyed.emplace_back(listed_value(found, head, *choices.order, choices.scoring), head);
+  for (const HeadRef& head : heads) keyed.emplace_back(value(head), head);
   std::ranges::stable_sort(keyed, [&](const auto& a, const auto& b) {
     if (!a.first || !b.first) return a.first.has_value() && !b.first.has_value();
     const double one = a.first.value(), other = b.first.value();
-    return choices.lowest_first ? one < other : one > other;
+    return lowest_first ? one < other : one > other;
   });
   std::ranges::transform(keyed, heads.begin(), [](const auto& entry) { return entry.second; });
-  return heads;
 }
 
 std::string head_caption(const HeadRef& head, const HeadMetrics* metrics, const HeadChoices& choices) {

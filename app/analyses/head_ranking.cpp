@@ -3,7 +3,6 @@
 #include <numeric>
 
 #include "app/analyses/head_metrics.h"
-#include "app/analyses/pattern_rows.h"
 #include "core/error.h"
 
 namespace headlight::app {

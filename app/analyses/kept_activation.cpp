@@ -1,4 +1,4 @@
-#include "app/analyses/kept_activation.h"
+#include "app/analyses/patching.h"
 
 #include <variant>
 

@@ -131,6 +131,27 @@ double LogitAttribution::sum() const {
       [](double sum, const attribution::LayerLogits& layer) { return sum + layer.attention() + layer.mlp; });
 }
 
+LogitAttribution LogitAttribution::operator-(const LogitAttribution& other) const {
+  LogitAttribution change = *this;
+  change.logit -= other.logit;
+  change.constant -= other.constant;
+  change.embedding -= other.embedding;
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    attribution::LayerLogits& parts = change.layers[layer];
+    const attribution::LayerLogits& others = other.layers[layer];
+    std::ranges::transform(parts.heads, others.heads, parts.heads.begin(), std::minus());
+    parts.attention_bias -= others.attention_bias;
+    parts.mlp -= others.mlp;
+  }
+  return change;
+}
+
+LogitSources LogitSources::operator-(const LogitSources& other) const {
+  LogitSources change = *this;
+  std::ranges::transform(tokens, other.tokens, change.tokens.begin(), std::minus());
+  return change;
+}
+
 std::vector<double> gained_directions(const AnalysisSubject& subject, model::BlockRef block,
                                       std::span<const double> direction) {
   std::vector<double> directions = attribution::head_directions(subject.network->layer(block), direction);

@@ -31,10 +31,14 @@ struct LogitAttribution final : AnalysisResult {
   bool is_complete() const { return layers.size() == all_layers; }
   /// Of all parts: the logit, up to rounding, once it is complete.
   double sum() const;
+  /// Part by part; of one with these layers and heads.
+  LogitAttribution operator-(const LogitAttribution& other) const;
 };
 
 struct LogitSources final : AnalysisResult {
   std::vector<double> tokens;  ///< [token], padding counted
+
+  LogitSources operator-(const LogitSources& other) const;
 };
 
 Task<LogitAttribution> analyse(LogitQuestion question, AnalysisSubject subject);

@@ -1,6 +1,6 @@
-#include "app/analyses/patch_effects.h"
+#include "app/analyses/patching.h"
 
-#include "app/analyses/log_sum_exp.h"
+#include "app/analyses/analysis.h"
 #include "core/error.h"
 
 namespace headlight::app {

@@ -1,4 +1,4 @@
-#include "app/analyses/patch_place.h"
+#include "app/analyses/patching.h"
 
 #include "core/error.h"
 

@@ -1,4 +1,4 @@
-#include "app/analyses/pattern_rows.h"
+#include "app/analyses/head_ranking.h"
 
 #include <variant>
 

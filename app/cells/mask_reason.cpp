@@ -1,8 +1,4 @@
-#include "app/cells/mask_reason.h"
-
-#include <vector>
-
-#include <fmt/format.h>
+#include "app/cells/shown_mask.h"
 
 #include "app/state/mask_json.h"
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/frame.h"
+#include "attention/fixed_pattern.h"
 #include "attention/mask.h"
 #include "inference/mask_tokens.h"
 
@@ -22,5 +23,22 @@ class ShownMask {
   std::optional<attention::MaskSpec> with_window_;  ///< only where it isn't the user's alone: a copy may be large
   std::optional<inference::MaskTokens> tokens_;
 };
+
+/// One map and one of its cells.
+struct CellInMap {
+  attention::ExpressionMap map = {};
+  std::uint32_t batch = 0;
+  attention::Cell cell;
+  attention::KeyRange keys = 0;                               ///< of its sequence, without padding
+  std::optional<attention::ReplacementPattern> pattern = {};  ///< that takes the place of the head's own
+};
+
+/// Why the cell is masked: "causal rule", "padding", "window of 4 and mask matrix", "mask expression",
+/// "paint", "pattern (previous)". Empty when it is visible.
+std::string mask_reason(const attention::MaskSpec& mask, const CellInMap& where);
+
+/// The parts of the mask: "causal, window 4, paint"; empty when it hides no cell. `has_padding`: are some of the
+/// keys padding?
+std::string mask_summary(const attention::MaskSpec& mask, bool has_padding);
 
 }  // namespace headlight::app

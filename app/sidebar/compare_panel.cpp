@@ -1,7 +1,6 @@
 #include "app/sidebar/compare_panel.h"
 
-#include "app/analyses/changed_cells.h"
-#include "app/analyses/changed_heads.h"
+#include "app/analyses/changes.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "view/number_format.h"

@@ -9,12 +9,16 @@ namespace headlight::app {
 
 // A function for each view, in the view's own folder; the table of views calls them.
 std::unique_ptr<ViewPanel> open_block_view();
+std::unique_ptr<ViewPanel> open_heads_view();
 std::unique_ptr<ViewPanel> open_lines_view();
+std::unique_ptr<ViewPanel> open_logits_view();
 std::unique_ptr<ViewPanel> open_model_view();
 std::unique_ptr<ViewPanel> open_neuron_view();
+std::unique_ptr<ViewPanel> open_patching_view();
 std::unique_ptr<ViewPanel> open_predictions_view();
 std::unique_ptr<ViewPanel> open_side_by_side_view();
 std::unique_ptr<ViewPanel> open_text_view();
+std::unique_ptr<ViewPanel> open_what_if_view();
 
 /// Folds the unfolded matrix of the view Block; false: none is.
 bool fold_block(State& state);

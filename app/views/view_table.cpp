@@ -3,12 +3,8 @@
 #include "app/quantities/shown_map.h"
 #include "app/views/flow/flow_view.h"
 #include "app/views/head/head_view.h"
-#include "app/views/heads/heads_view.h"
-#include "app/views/logits/logits_view.h"
 #include "app/views/open_views.h"
-#include "app/views/patching/patching_view.h"
 #include "app/views/steps/steps_view.h"
-#include "app/views/what_if/what_if_view.h"
 #include "attribution/additive_stack.h"
 
 namespace headlight::app {

@@ -1,87 +1,85 @@
 #include "app/widgets/head_scores.h"
 
-#include <iterator>
-
+#include "app/cells/stage_text.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/signed_bars.h"
-#include "app/widgets/tile_numbers.h"
 #include "export/float_text.h"
+#include "export/panels_figure.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr float kColumnGap = 28.0F;
-constexpr float kLeastColumns = 560.0F;  // narrower: the list is below the map
-constexpr float kMapShare = 0.58F;       // of the width
-constexpr float kMostMapShare = 0.55F;   // of the height, where the list is below
+constexpr float kMapShare = 0.58F;     // of the width
+constexpr float kMaxMapShare = 0.55F;  // of the height, where the list is below
 constexpr float kKindTitle = 20.0F;
 
-/// The tooltip of a head, with the numbers of both runs where they are compared.
-std::string scored_tooltip(const ScoredHeads& scored, const HeadRef& head, double value) {
-  const auto found = std::ranges::find(scored.heads, head, &ScoredHead::head);
-  if (found == scored.heads.end() || !found->both) return scored.about(head, value);
-  return fmt::format("{} Change: {}", scored.about(head, found->both->now),
-                     change_text(found->both->now, found->both->baseline));
-}
+/// The scores of one kind of attention: layers as rows, heads as columns.
+struct KindMap {
+  std::vector<model::BlockRef> blocks;  ///< [row]
+  Matrix matrix;
 
-/// The maps' rows, kind by kind.
-using KindLayers = std::map<model::BlockKind, std::vector<HeadMapLayer>>;
-KindLayers layers_of(std::span<const ScoredHead> heads) {
-  std::map<model::BlockRef, HeadMapLayer> layers;
-  for (const ScoredHead& scored : heads) {
-    HeadMapLayer& layer = layers[scored.head.block];
-    layer.block = scored.head.block;
-    layer.values.resize(std::max<std::size_t>(layer.values.size(), scored.head.head + std::size_t{1}));
-    layer.values[scored.head.head] = scored.value;
+  HeadRef head(MatrixCell cell) const { return {blocks[cell.row], static_cast<std::uint32_t>(cell.column)}; }
+};
+
+std::map<model::BlockKind, KindMap> maps_of(const HeadScores& scores) {
+  std::map<model::BlockRef, std::vector<std::optional<double>>> layers;
+  for (const ScoredHead& scored : scores.heads) {
+    std::vector<std::optional<double>>& layer = layers[scored.head.block];
+    layer.resize(std::max<std::size_t>(layer.size(), scored.head.head + std::size_t{1}));
+    layer[scored.head.head] = scored.value();
   }
-  KindLayers kinds;
-  for (auto& [block, layer] : layers) kinds[block.kind].push_back(std::move(layer));
+  std::map<model::BlockKind, KindMap> kinds;
+  for (auto& [block, layer] : layers) {
+    auto& [blocks, matrix] = kinds[block.kind];
+    blocks.push_back(block);
+    matrix.title = scores.title;
+    matrix.is_signed = scores.has_signs();
+    matrix.rows.title = "layer";
+    matrix.rows.tokens.push_back(std::to_string(block.layer.value));
+    matrix.columns.title = "head";
+    while (matrix.columns.tokens.size() < layer.size()) {
+      matrix.columns.tokens.push_back(std::to_string(matrix.columns.tokens.size()));
+    }
+    matrix.cells.push_back(std::move(layer));
+  }
   return kinds;
 }
 
-const char* title_of(model::BlockKind kind) {
-  switch (kind) {
-    case model::BlockKind::EncoderSelf:
-      return "Encoder";
-    case model::BlockKind::DecoderSelf:
-      return "Decoder";
-    case model::BlockKind::Cross:
-      break;
-  }
-  return "Cross-attention";
+const ScoredHead* find(const ScoredHeads& scored, const HeadRef& head) {
+  const auto found = std::ranges::find(scored.scores.heads, head, &ScoredHead::head);
+  return found == scored.scores.heads.end() || !found->score ? nullptr : &*found;
 }
 
-void point_at(Frame& frame, const ScoredHeads& scored, const HeadRef& head) {
-  const auto found = std::ranges::find(scored.heads, head, &ScoredHead::head);
-  if (!scored.number || found == scored.heads.end() || !found->value) return;
-  NumberRef number = scored.number(head);
-  number.value = found->both ? found->both->now : *found->value;
-  if (found->both) add_baseline(number, found->both->now, found->both->baseline);
+/// The tooltip of a head with a number, with those of both runs where they are compared.
+std::string tooltip_of(const ScoredHeads& scored, const ScoredHead& found) {
+  const std::string change = found.score->baseline ? " Change: " + change_text(*found.score) : "";
+  return scored.about(found.head, found.score->now) + change;
+}
+
+void point_at(Frame& frame, const ScoredHeads& scored, const ScoredHead* found) {
+  if (!scored.number || found == nullptr) return;
+  NumberRef number = scored.number(found->head);
+  number.value = found->score->now;
+  add_baseline(number, *found->score);
   frame.transient.pointed_number = std::move(number);
 }
 
 void click_head(Frame& frame, const ScoredHeads& scored, const HeadRef& head, bool is_double) {
-  if (scored.click) return scored.click(head, is_double);
-  go_to_head(frame, head, is_double);
+  scored.click ? scored.click(head, is_double) : go_to_head(frame, head, is_double);
 }
 
 }  // namespace
 
-std::vector<ScoredHead> score_heads(const HeadNumbers& now, const HeadNumbers* baseline) {
-  std::vector<ScoredHead> heads;
+HeadScores::HeadScores(std::string of, bool has_sign, const HeadNumbers& now, const HeadNumbers* baseline)
+    : title(std::move(of)), is_signed(has_sign) {
   for (const auto& [head, value] : now) {
-    ScoredHead& scored = heads.emplace_back(ScoredHead{.head = head, .value = value});
-    if (baseline == nullptr) continue;
-    const auto before = baseline->find(head);
-    if (value && before != baseline->end() && before->second) {
-      scored.both = BothScores{.now = *value, .baseline = *before->second};
-      scored.value = *value - *before->second;
-    } else {
-      scored.value.reset();
-    }
+    const auto before = baseline ? baseline->find(head) : HeadNumbers::const_iterator();
+    const std::optional<double> other = baseline && before != baseline->end() ? before->second : std::nullopt;
+    ScoredHead& scored = heads.emplace_back(ScoredHead{.head = head});
+    if (value && (!baseline || other)) scored.score = {.now = *value, .baseline = other};
   }
-  return heads;
 }
 
 void go_to_head(Frame& frame, const HeadRef& head, bool opens) {
@@ -90,63 +88,101 @@ void go_to_head(Frame& frame, const HeadRef& head, bool opens) {
   frame.ui.request_redraw(2);
 }
 
-bool has_differences(std::span<const ScoredHead> heads) {
-  return std::ranges::any_of(heads, [](const ScoredHead& scored) { return scored.both.has_value(); });
+bool HeadScores::has_differences() const {
+  return std::ranges::any_of(heads, [](const ScoredHead& scored) { return scored.score && scored.score->baseline; });
 }
 
-void sort_by_value(std::vector<ScoredHead>& heads, bool by_size) {
+void HeadScores::sort(bool by_size) {
+  by_size = by_size || has_differences();
   const auto size = [by_size](const ScoredHead& scored) {
-    const double value = scored.value.value_or(0.0);
-    return !scored.both && !by_size ? value : std::isnan(value) ? -1.0 : std::abs(value);
+    const double value = scored.value().value_or(0.0);
+    return !by_size ? value : std::isnan(value) ? -1.0 : std::abs(value);
   };
   std::ranges::stable_sort(heads, [&](const ScoredHead& a, const ScoredHead& b) {
-    if (!a.value || !b.value) return a.value.has_value() && !b.value.has_value();
+    if (!a.score || !b.score) return a.score.has_value() && !b.score.has_value();
     return size(a) > size(b);
   });
 }
 
-void draw_score_maps(Frame& frame, const ScoredHeads& scored) {
-  const KindLayers kinds = layers_of(scored.heads);
-  for (const auto& [kind, layers] : kinds) {
-    if (kinds.size() > 1) {
-      const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-      ImGui::TextUnformatted(title_of(kind));
+std::vector<HeadRef> HeadScores::known() const {
+  std::vector<HeadRef> known;
+  for (const ScoredHead& scored : heads) {
+    if (scored.score) known.push_back(scored.head);
+  }
+  return known;
+}
+
+std::string HeadScores::csv() const {
+  const bool compares = has_differences();
+  std::string csv = "kind,layer,head," + title;
+  if (compares) csv += fmt::format(",{} baseline,{} change", title, title);
+  for (const auto& [head, score] : heads) {
+    csv += fmt::format("\n{},{},{},", model::to_string(head.block.kind), head.block.layer.value, head.head);
+    if (score) csv += exporting::table_number(score->now);
+    if (score && score->baseline) {
+      csv += fmt::format(",{},{}", exporting::table_number(*score->baseline), exporting::table_number(score->shown()));
+    } else if (compares) {
+      csv += ",,";
     }
-    const HeadMapClick click = draw_head_map(
-        frame, {.name = scored.cells.empty() ? fmt::format("{}.{}", scored.name, model::to_string(kind)) : scored.cells,
-                .layers = layers,
-                .about = [&](const HeadRef& head, double value) { return scored_tooltip(scored, head, value); },
-                .is_signed = scored.has_signs || has_differences(scored.heads)});
-    if (click.hovered) point_at(frame, scored, *click.hovered);
-    if (click.head) click_head(frame, scored, *click.head, click.is_double);
+  }
+  return csv + '\n';
+}
+
+std::unique_ptr<exporting::Drawing> HeadScores::figure(const FigureWords& words, const std::string& compared) const {
+  exporting::PanelsFigure figure{.title = words.title, .subtitle = words.subtitle, .panels = {}, .style = {}};
+  const std::map<model::BlockKind, KindMap> kinds = maps_of(*this);
+  for (const auto& [kind, map] : kinds) {
+    exporting::HeatmapFigure& panel = figure.panels.emplace_back(map.matrix.figure(words.color_map));
+    if (has_differences()) panel.value_title += ", " + compared;
+    if (kinds.size() > 1) panel.title = kind_text(kind);
+  }
+  return figure.panels.empty() ? nullptr : exporting::make_drawing(std::move(figure));
+}
+
+void draw_score_maps(Frame& frame, const ScoredHeads& scored) {
+  const std::map<model::BlockKind, KindMap> kinds = maps_of(scored.scores);
+  const Selection& selection = frame.state.selection;
+  for (const auto& [kind, map] : kinds) {
+    if (kinds.size() > 1) write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, kind_text(kind));
+    const std::string cells =
+        scored.cells.empty() ? fmt::format("{}.{}", scored.name, model::to_string(kind)) : scored.cells;
+    const auto head_of = [&map = map](MatrixCell cell) { return map.head(cell); };
+    const auto row = std::ranges::find(map.blocks, selection.block) - map.blocks.begin();
+    const MatrixClick click = draw_matrix(
+        frame,
+        {.matrix = map.matrix,
+         .name =
+             [&](MatrixCell cell) { return fmt::format("{}.{}.{}", cells, head_of(cell).block.layer.value, cell.column); },
+         .about = [&](MatrixCell cell) { return tooltip_of(scored, *find(scored, head_of(cell))); },
+         .selected = MatrixCell{.row = static_cast<std::size_t>(row), .column = selection.head},
+         .least_end = scored.least_end,
+         .drag = scored.drag ? [&](MatrixCell cell) { scored.drag(head_of(cell)); } : std::function<void(MatrixCell)>()});
+    if (click.hovered) point_at(frame, scored, find(scored, head_of(*click.hovered)));
+    if (click.cell) click_head(frame, scored, head_of(*click.cell), click.is_double);
   }
 }
 
-float score_maps_height(const ScoredHeads& scored, float width) {
-  const KindLayers kinds = layers_of(scored.heads);
+float score_maps_height(const HeadScores& scores, float width) {
+  const std::map<model::BlockKind, KindMap> kinds = maps_of(scores);
   float height = 4.0F;
-  for (const auto& [kind, layers] : kinds) {
-    std::size_t heads = 0;
-    for (const HeadMapLayer& layer : layers) heads = std::max(heads, layer.values.size());
-    height += head_map_height(layers.size(), heads, width) + (kinds.size() > 1 ? kKindTitle : 0.0F);
-  }
+  for (const auto& [kind, map] : kinds) height += matrix_height(map.matrix, width) + (kinds.size() > 1 ? kKindTitle : 0.0F);
   return height;
 }
 
 void draw_score_list(Frame& frame, const ScoredHeads& scored) {
   const Selection& selection = frame.state.selection;
   const HeadRef selected{.block = selection.block, .head = selection.head};
-  const bool has_kinds = std::ranges::any_of(
-      scored.heads, [&](const ScoredHead& some) { return some.head.block.kind != scored.heads.front().head.block.kind; });
+  std::vector<const ScoredHead*> rows;
   std::vector<double> values;
-  std::vector<HeadRef> heads;
   std::optional<std::size_t> chosen;
-  for (const ScoredHead& some : scored.heads) {
-    if (!some.value) continue;
-    if (some.head == selected) chosen = heads.size();
-    heads.push_back(some.head);
-    values.push_back(std::isfinite(*some.value) ? *some.value : 0.0);
+  for (const ScoredHead& some : scored.scores.heads) {
+    if (!some.score) continue;
+    if (some.head == selected) chosen = rows.size();
+    rows.push_back(&some);
+    values.push_back(std::isfinite(*some.value()) ? *some.value() : 0.0);
   }
+  const auto kind = [](const ScoredHead* some) { return some->head.block.kind; };
+  const bool has_kinds = std::ranges::any_of(rows, [&](const ScoredHead* some) { return kind(some) != kind(rows[0]); });
   if (scored.choose_order) scored.choose_order();
   ImGui::BeginChild("list", {0.0F, 0.0F});
   const std::optional<std::size_t> clicked = draw_signed_bars(
@@ -154,71 +190,25 @@ void draw_score_list(Frame& frame, const ScoredHeads& scored) {
               .values = values,
               .label =
                   [&](std::size_t row) {
-                    const HeadRef& head = heads[row];
+                    const HeadRef& head = rows[row]->head;
                     return fmt::format("{}L{} H{}{}", has_kinds ? fmt::format("{} ", model::to_string(head.block.kind)) : "",
                                        head.block.layer.value, head.head, scored.remark ? scored.remark(head) : "");
                   },
-              .about = [&](std::size_t row) { return scored_tooltip(scored, heads[row], values[row]); },
+              .about = [&](std::size_t row) { return tooltip_of(scored, *rows[row]); },
               .chosen = chosen,
-              .open = [&](std::size_t row) { click_head(frame, scored, heads[row], true); },
-              .point = [&](std::size_t row) { point_at(frame, scored, heads[row]); },
-              .has_signs = scored.has_signs || has_differences(scored.heads)});
-  if (clicked) go_to_head(frame, heads[*clicked], false);
+              .open = [&](std::size_t row) { click_head(frame, scored, rows[row]->head, true); },
+              .point = [&](std::size_t row) { point_at(frame, scored, rows[row]); },
+              .has_signs = scored.scores.has_signs(),
+              .least_end = scored.least_end});
+  if (clicked) go_to_head(frame, rows[*clicked]->head, false);
   ImGui::EndChild();
 }
 
 void draw_scored_heads(Frame& frame, const ScoredHeads& scored) {
-  const ImVec2 room = ImGui::GetContentRegionAvail();
-  const bool has_columns = room.x >= kLeastColumns;
-  const float left = has_columns ? std::floor((room.x - kColumnGap) * kMapShare) : room.x;
-  const float height = std::min(score_maps_height(scored, left), std::floor(room.y * kMostMapShare));
-  ImGui::BeginChild("map", {left, has_columns ? 0.0F : height});
-  draw_score_maps(frame, scored);
-  ImGui::EndChild();
-  if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
-  ImGui::BeginChild("details", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  draw_score_list(frame, scored);
-  ImGui::EndChild();
-}
-
-std::string scored_heads_csv(std::span<const ScoredHead> heads, const std::string& title) {
-  const bool compares = has_differences(heads);
-  std::string csv = "kind,layer,head," + title;
-  if (compares) csv += fmt::format(",{} baseline,{} change", title, title);
-  for (const ScoredHead& scored : heads) {
-    csv += fmt::format("\n{},{},{},", model::to_string(scored.head.block.kind), scored.head.block.layer.value,
-                       scored.head.head);
-    if (scored.both) {
-      const auto [now, baseline] = *scored.both;
-      csv += fmt::format("{},{},{}", exporting::table_number(now), exporting::table_number(baseline),
-                         exporting::table_number(now - baseline));
-    } else if (compares) {
-      csv += ",,";
-    } else if (scored.value) {
-      csv += exporting::table_number(*scored.value);
-    }
-  }
-  return csv + '\n';
-}
-
-std::unique_ptr<exporting::Drawing> make_scored_figure(std::span<const ScoredHead> heads, HeadMapFigure look,
-                                                       const std::string& compared) {
-  if (has_differences(heads)) {
-    look.value_title += ", " + compared;
-    look.is_signed = true;
-  }
-  for (auto& [kind, layers] : layers_of(heads)) {
-    look.layers.insert(look.layers.end(), std::make_move_iterator(layers.begin()), std::make_move_iterator(layers.end()));
-  }
-  return make_head_map_figure(look);
-}
-
-std::vector<HeadRef> heads_with_value(std::span<const ScoredHead> heads) {
-  std::vector<HeadRef> known;
-  for (const ScoredHead& scored : heads) {
-    if (scored.value) known.push_back(scored.head);
-  }
-  return known;
+  const ColumnPair columns{.share = kMapShare};
+  const float below = std::floor(ImGui::GetContentRegionAvail().y * kMaxMapShare);
+  const float height = std::min(score_maps_height(scored.scores, columns.first_width()), below);
+  columns.draw([&] { draw_score_maps(frame, scored); }, [&] { draw_score_list(frame, scored); }, height);
 }
 
 }  // namespace headlight::app

@@ -1,6 +1,5 @@
 #include "app/widgets/head_subject.h"
 
-#include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
 #include "app/cells/stage_text.h"
 #include "app/state/run_interventions.h"

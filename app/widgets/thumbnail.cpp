@@ -1,6 +1,6 @@
 #include "app/widgets/thumbnail.h"
 
-#include "app/analyses/line_tokens.h"
+#include "app/analyses/analysis.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/quantity.h"
 #include "app/widgets/controls.h"

@@ -158,15 +158,16 @@ void draw_comparison(Frame& frame, const std::string& view, const std::string& o
   frame.mark(view + ".compared", last_item_rect());
 }
 
-std::string change_text(double now, std::optional<double> baseline) {
-  if (!baseline) return signed_text(now);
-  return fmt::format("{} (now {}, baseline {})", signed_text(now - *baseline), signed_text(now), signed_text(*baseline));
+std::string change_text(const Compared<double>& number) {
+  if (!number.baseline) return signed_text(number.now);
+  return fmt::format("{} (now {}, baseline {})", signed_text(number.shown()), signed_text(number.now),
+                     signed_text(*number.baseline));
 }
 
-void add_baseline(NumberRef& number, double now, std::optional<double> baseline) {
-  if (!baseline) return;
-  number.notes.emplace_back("in the baseline", fmt::format("{:.9g}", *baseline));
-  number.notes.emplace_back("change", fmt::format("{:.9g}", now - *baseline));
+void add_baseline(NumberRef& asked, const Compared<double>& number) {
+  if (!number.baseline) return;
+  asked.notes.emplace_back("in the baseline", fmt::format("{:.9g}", *number.baseline));
+  asked.notes.emplace_back("change", fmt::format("{:.9g}", number.shown()));
 }
 
 }  // namespace headlight::app

@@ -2,6 +2,7 @@
 
 #include "app/cells/arithmetic.h"
 #include "app/frame.h"
+#include "app/quantities/compared.h"
 #include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
@@ -81,9 +82,9 @@ const Analysed* subtractable(const Analysed* now, const Analysed* baseline);
 void draw_comparison(Frame& frame, const std::string& view, const std::string& of, const Analysed* baseline);
 
 /// "+0.500 (now +1.200, baseline +0.700)"; without a number of the baseline "+1.200".
-std::string change_text(double now, std::optional<double> baseline);
+std::string change_text(const Compared<double>& number);
 
 /// Adds the baseline's number, and the difference, to what is told about the present one.
-void add_baseline(NumberRef& number, double now, std::optional<double> baseline);
+void add_baseline(NumberRef& asked, const Compared<double>& number);
 
 }  // namespace headlight::app

@@ -13,7 +13,7 @@
 #include "app/analyses/head_ranking.h"
 #include "app/analyses/head_similarity.h"
 #include "app/ui_driver.h"
-#include "app/views/heads/drawn_pattern.h"
+#include "app/views/heads/pattern_pad.h"
 #include "app/window/offscreen_viewer.h"
 #include "support/expressions.h"
 #include "support/random.h"

@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "app/cells/mask_reason.h"
 #include "app/cells/score_chain.h"
+#include "app/cells/shown_mask.h"
 #include "app/reference_numbers.h"
 #include "support/deviation.h"
 

@@ -6,8 +6,8 @@
 
 #include "app/cells/arithmetic.h"
 #include "app/cells/cell_sources.h"
-#include "app/cells/mask_reason.h"
 #include "app/cells/score_chain.h"
+#include "app/cells/shown_mask.h"
 #include "app/reference_numbers.h"
 #include "app/views/steps/matrix_plan.h"
 #include "inference/notebooks.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <variant>
 
-#include "app/analyses/changed_heads.h"
+#include "app/analyses/changes.h"
 #include "app/state/comparison.h"
 #include "app/ui_driver.h"
 #include "app/window/offscreen_viewer.h"

@@ -21,10 +21,10 @@
 #include "app/analyses/head_similarity.h"
 #include "app/analyses/logit_attribution.h"
 #include "app/analyses/token_flow.h"
+#include "app/quantities/compared.h"
 #include "app/ui_driver.h"
 #include "app/views/flow/flow_layout.h"
 #include "app/views/heads/head_table.h"
-#include "app/views/logits/explained_logit.h"
 #include "app/window/offscreen_viewer.h"
 #include "core/atomic_file.h"
 #include "support/retrained_model.h"
@@ -264,9 +264,7 @@ TEST_SUITE("gpu") {
     const auto* baseline = found_of<LogitQuestion, LogitAttribution>(ui, true);
     REQUIRE(now);
     REQUIRE(baseline);
-    const ExplainedLogit explained{.now = *now, .baseline = comparable(*now, baseline)};
-    REQUIRE(explained.baseline);
-    const LogitAttribution change = explained.shown();
+    const LogitAttribution change = Compared<LogitAttribution>{.now = *now, .baseline = *baseline}.shown();
     CHECK(change.logit == now->logit - baseline->logit);
     CHECK(change.logit != 0.0);
     CHECK(std::abs(change.sum() - change.logit) <= 1e-4 * std::max(1.0, std::abs(now->logit)));

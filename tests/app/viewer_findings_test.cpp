@@ -10,13 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "app/analyses/activation_patching.h"
 #include "app/analyses/head_circuits.h"
 #include "app/analyses/head_knockouts.h"
 #include "app/analyses/head_ranking.h"
 #include "app/analyses/head_similarity.h"
 #include "app/analyses/logit_attribution.h"
-#include "app/analyses/path_patching.h"
+#include "app/analyses/patching.h"
 #include "app/analyses/token_flow.h"
 #include "app/engine/gpu_runner.h"
 #include "app/ui_driver.h"

@@ -10,13 +10,12 @@
 
 #include <fmt/format.h>
 
-#include "app/analyses/activation_patching.h"
-#include "app/analyses/path_patching.h"
+#include "app/analyses/patching.h"
 #include "app/engine/gpu_runner.h"
 #include "app/models/bundled_models.h"
 #include "app/state/comparison.h"
 #include "app/ui_driver.h"
-#include "app/views/patching/patching_text.h"
+#include "app/views/patching/patching_parts.h"
 
 namespace viewer_patching_test {
 

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/analyses/changed_cells.h"
-#include "app/analyses/changed_heads.h"
+#include "app/analyses/changes.h"
 #include "app/state/comparison.h"
 #include "engine/asked_analysis.h"
 

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "app/analyses/activation_patching.h"
-#include "app/analyses/changed_heads.h"
-#include "app/analyses/path_patching.h"
+#include "app/analyses/changes.h"
+#include "app/analyses/patching.h"
 #include "engine/two_runs.h"
 
 namespace two_texts_gpu_test {

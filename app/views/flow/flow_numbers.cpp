@@ -58,7 +58,7 @@ NumberRef edge_number(const FlowChoices& flow, const FlowLayout& layout, const a
   const bool is_route = flow.method == FlowMethod::Routes;
   number.notes.emplace_back(is_route ? "threshold" : "residual stream's weight",
                             fmt::format("{:.3g}", is_route ? threshold : flow.residual_weight));
-  add_baseline(number, edge.share, layout.baseline_share(edge));
+  add_baseline(number, {.now = edge.share, .baseline = layout.baseline_share(edge)});
   return number;
 }
 

@@ -2,7 +2,7 @@
 
 #include "app/engine/token_words.h"
 #include "app/quantities/shown_map.h"
-#include "app/views/head/map_legend.h"
+#include "app/views/head/map_parts.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"

@@ -1,4 +1,4 @@
-#include "app/views/head/head_figure.h"
+#include "app/views/head/head_parts.h"
 
 #include "app/engine/translation.h"
 #include "app/exports/figure_kind.h"

@@ -1,9 +1,12 @@
 #pragma once
 
 #include "app/frame.h"
+#include "app/views/head/grouped_head.h"
 #include "attention/mask.h"
+#include "export/drawing.h"
 #include "view/ellipsis.h"
 #include "view/rect.h"
+#include "view/viewport.h"
 
 namespace headlight::app {
 
@@ -45,5 +48,44 @@ void draw_token_search(Frame& frame, const MapTokens& tokens);
 /// What Transient::seeks_strongest asks: the tiles that the answer needs are asked for, and when they are known the cell is
 /// pinned and shown.
 void follow_strongest(Frame& frame, std::uint32_t rows, std::uint32_t columns);
+
+/// The map of this view as a figure for a paper: all of it, however the view is zoomed, with the words, colours and ranges
+/// that `headlight export` gives it. A map that is grouped by words or has its special tokens hidden is drawn so.
+class HeadFigure {
+ public:
+  /// Notes what this frame shows. Asks for every cell of a map of tokens that a figure has room for.
+  void keep(Frame& frame, const GroupedHead& grouped);
+  /// Null: the cells aren't all known yet. Throws Error where the map is too large.
+  std::unique_ptr<exporting::Drawing> draw() const;
+
+ private:
+  // Of the window, which outlives its views.
+  const State* state_ = nullptr;
+  const EngineResult* result_ = nullptr;
+  std::shared_ptr<const attention::Tile> tile_;  ///< null while not known
+  bool is_difference_ = false, is_too_large_ = false;
+  std::string grouping_;                          ///< how the map is grouped, in words; empty: it isn't
+  std::vector<std::string> row_names_, columns_;  ///< of a grouped map
+};
+
+/// While the model writes, the row of the newest token appears key by key, which is how its attention is computed: one row,
+/// all others stay. A click or Esc skips it; "reduce motion" and the speed of the Block view's walk are heeded.
+class RowReveal {
+ public:
+  inline static constexpr double kSeconds = 0.5;  ///< of a row at speed 1
+
+  /// Once per frame, before drawing. `rows`: the real queries of the selected line. `now_s`: any clock.
+  void observe(const Frame& frame, std::uint32_t rows, double now_s);
+  /// Covers those keys of the row that haven't appeared yet, and asks for the next frame.
+  void draw(Frame& frame, const view::Viewport& viewport) const;
+
+ private:
+  std::uint32_t rows_ = 0;  ///< in the previous frame
+  std::uint32_t batch_ = 0;
+  std::uint32_t written_ = 0;  ///< tokens of the generation, when the rows changed last
+  std::optional<std::uint32_t> row_;
+  double started_s_ = 0.0;
+  float part_ = 1.0F;
+};
 
 }  // namespace headlight::app

@@ -1,12 +1,7 @@
 #include "app/views/head/head_view.h"
 
 #include "app/shell/theme.h"
-#include "app/views/head/head_figure.h"
-#include "app/views/head/head_parts.h"
-#include "app/views/head/map_heatmap.h"
-#include "app/views/head/map_input.h"
-#include "app/views/head/map_legend.h"
-#include "app/views/head/minimap.h"
+#include "app/views/head/map_parts.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"

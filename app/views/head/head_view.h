@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/views/head/grouped_head.h"
-#include "app/views/head/row_reveal.h"
+#include "app/views/head/head_parts.h"
 #include "app/views/view.h"
 
 namespace headlight::app {

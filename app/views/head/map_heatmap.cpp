@@ -1,4 +1,4 @@
-#include "app/views/head/map_heatmap.h"
+#include "app/views/head/map_parts.h"
 
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"

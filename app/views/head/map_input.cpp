@@ -1,4 +1,4 @@
-#include "app/views/head/map_input.h"
+#include "app/views/head/map_parts.h"
 
 #include <imgui.h>
 #include <glm/geometric.hpp>

@@ -1,4 +1,4 @@
-#include "app/views/head/map_legend.h"
+#include "app/views/head/map_parts.h"
 
 #include "app/quantities/shown_map.h"
 #include "app/shell/click_area.h"

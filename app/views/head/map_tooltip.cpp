@@ -1,7 +1,6 @@
 #include "app/views/head/head_parts.h"
 
 #include "app/cells/arithmetic.h"
-#include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/shown_map.h"

@@ -1,4 +1,4 @@
-#include "app/views/head/minimap.h"
+#include "app/views/head/map_parts.h"
 
 #include <glm/common.hpp>
 #include <glm/vector_relational.hpp>

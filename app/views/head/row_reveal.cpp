@@ -1,4 +1,4 @@
-#include "app/views/head/row_reveal.h"
+#include "app/views/head/head_parts.h"
 
 #include <imgui.h>
 

@@ -1,10 +1,6 @@
-#include "app/views/heads/drawn_pattern.h"
+#include "app/views/heads/pattern_pad.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <variant>
-
-#include <fmt/format.h>
 
 #include "attention/expression.h"
 

@@ -1,15 +1,12 @@
 #include "app/views/heads/find_panel.h"
 
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 
 namespace headlight::app {
 
-void draw_note(Frame& frame, const char* name, const std::string& text, shell::Color color) {
-  const Ink ink(frame.ui.fonts().small, color);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.c_str());
-  ImGui::PopTextWrapPos();
-  frame.mark(name, last_item_rect());
+void draw_note(Frame& frame, const char* name, const std::string& text, std::optional<shell::Color> color) {
+  write_note(frame, text, color, name);
   ImGui::Spacing();
 }
 

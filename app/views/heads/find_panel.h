@@ -17,26 +17,26 @@ class FindPanel {
   /// Draws into what is left of the region.
   virtual void draw(Frame& frame) = 0;
   /// Was anything drawn that can be copied?
-  virtual bool has_numbers(const Frame& frame) const = 0;
+  virtual bool has_numbers(const Frame& /*frame*/) const { return !scores_.heads.empty(); }
   /// What was drawn last, with a line of titles. Only where has_numbers().
-  virtual std::string csv(const Frame& frame) const = 0;
+  virtual std::string csv(const Frame& /*frame*/) const { return scores_.csv(); }
   /// Are the numbers that were drawn last differences to the baseline?
-  virtual bool is_compared() const { return false; }
+  virtual bool is_compared() const { return scores_.has_differences(); }
   /// Does it show heads of all kinds of attention at once? Else of the selected one.
   virtual bool shows_all_kinds() const { return false; }
-
-  /// What was drawn last as a figure for a paper, with the words and colours of `look`; null: this mode has none, or nothing
-  /// was drawn.
-  virtual std::unique_ptr<exporting::Drawing> figure(const HeadMapFigure& /*look*/) const { return nullptr; }
+  /// What was drawn last as a figure for a paper; null: this mode has none, or nothing was drawn.
+  virtual std::unique_ptr<exporting::Drawing> figure(const FigureWords& words) const { return scores_.figure(words); }
 
  protected:
   FindPanel() = default;
   FindPanel(const FindPanel&) = default;
   FindPanel& operator=(const FindPanel&) = default;
+
+  HeadScores scores_;  ///< drawn last, by modes that give each head one number
 };
 
-/// A few small lines, wrapped, marked by `name`.
-void draw_note(Frame& frame, const char* name, const std::string& text, shell::Color color);
+/// A few small lines, marked by `name`, and some room below.
+void draw_note(Frame& frame, const char* name, const std::string& text, std::optional<shell::Color> color = {});
 
 /// The table of metrics.
 std::unique_ptr<FindPanel> open_metrics_panel();

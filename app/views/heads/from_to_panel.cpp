@@ -4,10 +4,10 @@
 #include "app/cells/provenance.h"
 #include "app/state/chosen_token.h"
 #include "app/views/heads/find_panel.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_subject.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/tile_numbers.h"
 #include "app/widgets/token_chips.h"
 #include "view/number_format.h"
 
@@ -53,37 +53,25 @@ class FromToPanel final : public FindPanel {
     if (shape == frame.result.shapes.end() || !frame.result.input) return;
     const CellRange range = shown_range(frame, shape->second);
     choose_tokens(frame, range);
-    const Analysed* answer = frame.ask(from_to_query(frame.state.selection, range));
-    const HeadRanking* found = answer ? answer->as<HeadRanking>() : nullptr;
-    const Analysed* baseline = subtractable(answer, ask_of_same_tokens(frame, from_to_query(frame.state.selection, range)));
-    const auto* before = baseline ? baseline->as<HeadRanking>() : nullptr;
-    const HeadNumbers then = before ? masses_of(*before) : HeadNumbers();
-    heads_ = score_heads(found ? masses_of(*found) : HeadNumbers(), before ? &then : nullptr);
-    sort_by_value(heads_);
-    move_through_heads(frame, heads_with_value(heads_), 1);
-    draw_explanation(frame, range, answer, found, before != nullptr);
-    draw_comparison(frame, "heads", "how each head looks there", baseline);
-    if (heads_.empty()) return;
+    const FromToQuestion query = from_to_query(frame.state.selection, range);
+    const Analysed* answer = frame.ask(query);
+    const ComparedFinding<HeadRanking> found(answer, subtractable(answer, ask_of_same_tokens(frame, query)));
+    const HeadNumbers before = found.baseline ? masses_of(*found.baseline) : HeadNumbers();
+    scores_ = {"weight", false, found.now ? masses_of(*found.now) : HeadNumbers(), found.baseline ? &before : nullptr};
+    scores_.sort();
+    move_through_heads(frame, scores_.known(), 1);
+    draw_explanation(frame, range, found);
+    draw_comparison(frame, "heads", "how each head looks there", found.of_baseline);
+    if (scores_.heads.empty()) return;
     draw_scored_heads(frame, {.name = "heads.from_to",
-                              .heads = heads_,
+                              .scores = scores_,
                               .about =
                                   [](const HeadRef& head, double value) {
                                     return fmt::format(
                                         "Layer {}, head {}: {}. Click: selects the head. Double click: opens it.",
                                         head.block.layer.value, head.head, view::format_fixed(static_cast<float>(value), 4));
                                   },
-                              .number = [&](const HeadRef& head) { return number_of(frame, head, range, found); }});
-  }
-
-  bool has_numbers(const Frame& /*frame*/) const override { return !heads_.empty(); }
-  bool is_compared() const override { return has_differences(heads_); }
-  std::string csv(const Frame& /*frame*/) const override { return scored_heads_csv(heads_, "weight"); }
-
-  std::unique_ptr<exporting::Drawing> figure(const HeadMapFigure& look) const override {
-    HeadMapFigure figure = look;
-    figure.value_title = "weight";
-    figure.is_signed = false;
-    return make_scored_figure(heads_, std::move(figure));
+                              .number = [&](const HeadRef& head) { return number_of(frame, head, range, found.now); }});
   }
 
  private:
@@ -139,8 +127,8 @@ class FromToPanel final : public FindPanel {
     frame.transient.range.reset();
   }
 
-  void draw_explanation(Frame& frame, const CellRange& range, const Analysed* answer, const HeadRanking* found,
-                        bool is_difference) const {
+  void draw_explanation(Frame& frame, const CellRange& range, const ComparedFinding<HeadRanking>& found) const {
+    if (!found.now) return draw_note(frame, "heads.from_to.about", missing_text(found.answer));
     const bool is_cell = range.first == range.last;
     std::string text =
         is_cell
@@ -150,19 +138,18 @@ class FromToPanel final : public FindPanel {
                   "Each number: the mean over queries {} \u2026 {} of the weight that keys {} \u2026 {} get together. "
                   "A click on a token asks about one pair.",
                   range.first.query, range.last.query, range.first.key, range.last.key);
-    if (found && found->is_sampled) {
-      text += fmt::format(" Sampled: {} of {} queries.", found->ranked_queries, found->queries);
+    if (found.now->is_sampled) {
+      text += fmt::format(" Sampled: {} of {} queries.", found.now->ranked_queries, found.now->queries);
     }
-    const bool looks = std::ranges::any_of(heads_, [](const ScoredHead& head) { return head.value.value_or(0.0) > 0.0; });
-    if (!heads_.empty() && !looks && !is_difference)
+    const bool looks =
+        std::ranges::any_of(scores_.heads, [](const ScoredHead& head) { return head.value().value_or(0.0) > 0.0; });
+    if (!scores_.heads.empty() && !looks && !found.baseline) {
       text = "No head looks there: the mask hides these keys from these queries.";
-    if (answer && !answer->error.empty()) text = answer->error;
-    if (!answer || (!found && answer->error.empty())) text = "computing\u2026";
-    draw_note(frame, "heads.from_to.about", text, frame.ui.theme().text_dim);
+    }
+    draw_note(frame, "heads.from_to.about", text);
   }
 
   TokenLineMemory queries_, keys_;
-  std::vector<ScoredHead> heads_;  ///< drawn last
 };
 
 }  // namespace

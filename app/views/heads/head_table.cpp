@@ -119,7 +119,6 @@ class TablePainter {
   bool draw_row(const HeadRef& head, float y) {
     const shell::Theme& theme = frame_.ui.theme();
     const Selection& selection = frame_.state.selection;
-    ImDrawList* list = ImGui::GetWindowDrawList();
     const float left = ImGui::GetCursorScreenPos().x;
     const std::string name = fmt::format("heads.row.{}.{}", head.block.layer.value, head.head);
     ImGui::SetCursorScreenPos({left + kPin, y});
@@ -135,11 +134,11 @@ class TablePainter {
     frame_.ui.keyboard().offer_last_item();
     if (is_selected) frame_.ui.keyboard().prefer_last();
     if (is_selected || is_hovered) {
-      list->AddRectFilled({left, y}, {left + width(), y + row_}, is_selected ? theme.active : theme.hover, 3.0F);
+      fill_rect({left, y}, {left + width(), y + row_}, is_selected ? theme.active : theme.hover, 3.0F);
     }
     draw_pin(head, {left, y});
     ImFont* font = is_selected ? frame_.ui.fonts().strong : frame_.ui.fonts().body;
-    list->AddText(font, font_size(font), {left + kPin, text_y(font, y, row_)}, theme.text, head_name(head).c_str());
+    put_text(font, {left + kPin, text_y(font, y, row_)}, theme.text, head_name(head));
     const evaluation::HeadMetrics* known = metrics_.now.of(head);
     for (std::size_t i = 0; i < kHeadMetrics; ++i) {
       const ImVec2 at(column_x(left, i), y);
@@ -168,8 +167,8 @@ class TablePainter {
     const auto metric = static_cast<HeadMetric>(column);
     const evaluation::PatternScoring& scoring = frame_.state.heads.scoring;
     std::optional<NumberRef> number = number_of(head, frame_.state.selection.batch, metric, known, scoring);
-    const evaluation::HeadMetrics* before = metrics_.baseline ? metrics_.baseline->find(head) : nullptr;
-    if (number && before) add_baseline(*number, number->value.value_or(0.0), before->value(metric, scoring));
+    if (number)
+      add_baseline(*number, {.now = number->value.value_or(0.0), .baseline = metrics_.both(head, metric, scoring).second});
     frame_.transient.pointed_number = std::move(number);
   }
 
@@ -185,11 +184,11 @@ class TablePainter {
     const bool is_metric = is_chosen && frame_.state.heads.order.has_value();
     const std::string text =
         is_metric ? fmt::format("{}{}", title, frame_.state.heads.lowest_first ? "\u2191" : "\u2193") : title;
-    ImGui::GetWindowDrawList()->AddText(font, font_size(font), {x, text_y(font, y, kHeader)},
-                                        is_chosen    ? theme.accent
-                                        : is_hovered ? theme.text
-                                                     : theme.text_dim,
-                                        fit_text(font, text, room - 2.0F).c_str());
+    put_text(font, {x, text_y(font, y, kHeader)},
+             is_chosen    ? theme.accent
+             : is_hovered ? theme.text
+                          : theme.text_dim,
+             fit_text(font, text, room - 2.0F));
     ImGui::SetCursorScreenPos({x, y});
   }
 
@@ -213,18 +212,17 @@ class TablePainter {
     const shell::Theme& theme = frame_.ui.theme();
     const auto metric = static_cast<HeadMetric>(column);
     const std::optional<double> value = known ? known->value(metric, frame_.state.heads.scoring) : std::nullopt;
-    ImDrawList* list = ImGui::GetWindowDrawList();
     if (value) {
       const auto share = static_cast<float>(std::clamp(*value / full_[column], 0.0, 1.0));
       const float room = column_width(column) - 10.0F;
       const float end = at.x + std::max(std::round(room * share), 2.0F);
       // Below the number: a bar behind it would end within a digit.
-      list->AddRectFilled({at.x, at.y + kRow - 4.0F}, {end, at.y + kRow - 1.0F}, theme.output, 1.0F);
+      fill_rect({at.x, at.y + kRow - 4.0F}, {end, at.y + kRow - 1.0F}, theme.output, 1.0F);
     }
     ImFont* font = frame_.ui.fonts().mono;
     const bool is_strong = known && is_clear(metric, *known);
-    list->AddText(font, font_size(font), {at.x + 5.0F, text_y(font, at.y, kRow)}, is_strong ? theme.text : theme.text_dim,
-                  metric_number(metric, value).c_str());
+    put_text(font, {at.x + 5.0F, text_y(font, at.y, kRow)}, is_strong ? theme.text : theme.text_dim,
+             metric_number(metric, value));
   }
 
   /// The change as a bar from the middle, and below it the number in both runs.
@@ -233,30 +231,27 @@ class TablePainter {
     const auto metric = static_cast<HeadMetric>(column);
     const evaluation::PatternScoring& scoring = frame_.state.heads.scoring;
     const std::optional<double> change = metrics_.change(head, metric, scoring);
-    ImDrawList* list = ImGui::GetWindowDrawList();
     const float room = column_width(column) - 10.0F, middle = at.x + std::round(room * 0.5F);
     if (change && std::isfinite(*change)) {
       const auto share = static_cast<float>(std::clamp(*change / full_[column], -1.0, 1.0));
       const float end = middle + std::round(room * 0.5F * share);
       const shell::Color color = shell::with_alpha(signed_colors()[*change < 0.0 ? 40 : 215], 150);
       if (end != middle) {
-        list->AddRectFilled({std::min(middle, end), at.y + 3.0F}, {std::max(middle, end), at.y + kRow - 3.0F}, color, 2.0F);
+        fill_rect({std::min(middle, end), at.y + 3.0F}, {std::max(middle, end), at.y + kRow - 3.0F}, color, 2.0F);
       }
-      list->AddLine({middle, at.y + 3.0F}, {middle, at.y + kRow - 3.0F}, theme.border);
+      draw_line({middle, at.y + 3.0F}, {middle, at.y + kRow - 3.0F}, theme.border);
     }
     ImFont* font = frame_.ui.fonts().mono;
-    list->AddText(font, font_size(font), {at.x + 5.0F, text_y(font, at.y, kRow)}, change ? theme.text : theme.text_dim,
-                  change_number(metric, change).c_str());
-    const auto number = [&](const evaluation::HeadMetrics* metrics) {
-      return metric_number(metric, metrics ? metrics->value(metric, scoring) : std::nullopt);
-    };
+    put_text(font, {at.x + 5.0F, text_y(font, at.y, kRow)}, change ? theme.text : theme.text_dim,
+             change_number(metric, change));
+    const auto [now, then] = metrics_.both(head, metric, scoring);
     ImFont* small = frame_.ui.fonts().small;
-    const std::string before = number(metrics_.baseline->find(head)), after = number(metrics_.now.of(head));
+    const std::string before = metric_number(metric, then), after = metric_number(metric, now);
     // In narrow columns of the table only what it was: the change above it tells the rest.
     const bool has_room = text_width(small, "8.88 \u2192 8.88") <= column_width(column) - 4.0F;
     const std::string both = has_room ? fmt::format("{} \u2192 {}", before, after) : fmt::format("was {}", before);
-    list->AddText(small, font_size(small), {at.x + 5.0F, std::round(at.y + kRow - 4.0F)}, theme.text_dim,
-                  fit_text(small, both, column_width(column) - 4.0F).c_str());
+    put_text(small, {at.x + 5.0F, std::round(at.y + kRow - 4.0F)}, theme.text_dim,
+             fit_text(small, both, column_width(column) - 4.0F));
   }
 
   Frame& frame_;
@@ -269,27 +264,24 @@ class TablePainter {
 
 }  // namespace
 
+std::pair<std::optional<double>, std::optional<double>> ComparedMetrics::both(
+    const HeadRef& head, HeadMetric metric, const evaluation::PatternScoring& scoring) const {
+  const auto value = [&](const evaluation::HeadMetrics* of) { return of ? of->value(metric, scoring) : std::nullopt; };
+  return {value(now.of(head)), value(baseline ? baseline->find(head) : nullptr)};
+}
+
 std::optional<double> ComparedMetrics::change(const HeadRef& head, HeadMetric metric,
                                               const evaluation::PatternScoring& scoring) const {
-  const evaluation::HeadMetrics *present = now.of(head), *before = baseline ? baseline->find(head) : nullptr;
-  const std::optional<double> value = present ? present->value(metric, scoring) : std::nullopt;
-  const std::optional<double> value_before = before ? before->value(metric, scoring) : std::nullopt;
-  return value && value_before ? std::optional(*value - *value_before) : std::nullopt;
+  const auto [value, before] = both(head, metric, scoring);
+  return value && before ? std::optional(*value - *before) : std::nullopt;
 }
 
 void sort_by_change(std::vector<HeadRef>& heads, const ComparedMetrics& metrics, const HeadChoices& choices) {
   if (!choices.order || !metrics.baseline) return;
-  std::vector<std::pair<std::optional<double>, HeadRef>> keyed;
-  for (const HeadRef& head : heads) {
+  order_heads(heads, choices.lowest_first, [&](const HeadRef& head) {
     const std::optional<double> change = metrics.change(head, *choices.order, choices.scoring);
-    keyed.emplace_back(change ? std::optional(std::abs(*change)) : std::nullopt, head);
-  }
-  std::ranges::stable_sort(keyed, [&](const auto& a, const auto& b) {
-    if (!a.first || !b.first) return a.first.has_value() && !b.first.has_value();
-    const double one = a.first.value(), other = b.first.value();
-    return choices.lowest_first ? one < other : one > other;
+    return change ? std::optional(std::abs(*change)) : std::nullopt;
   });
-  std::ranges::transform(keyed, heads.begin(), [](const auto& entry) { return entry.second; });
 }
 
 std::optional<HeadRef> HeadTable::draw(Frame& frame, const std::vector<HeadRef>& heads, const ComparedMetrics& metrics) {
@@ -339,13 +331,12 @@ std::string head_table_csv(const std::vector<HeadRef>& heads, const ComparedMetr
   const auto add = [&](std::optional<double> value) { csv += value ? fmt::format(",{:.6f}", *value) : ","; };
   for (const HeadRef& head : heads) {
     csv += fmt::format("\n{},{},{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
-    const evaluation::HeadMetrics *present = metrics.now.of(head),
-                                  *before = metrics.baseline ? metrics.baseline->find(head) : nullptr;
     for (std::size_t i = 0; i < kHeadMetrics; ++i) {
       const auto metric = static_cast<HeadMetric>(i);
-      add(present ? present->value(metric, scoring) : std::nullopt);
+      const auto [present, before] = metrics.both(head, metric, scoring);
+      add(present);
       if (!metrics.baseline) continue;
-      add(before ? before->value(metric, scoring) : std::nullopt);
+      add(before);
       add(metrics.change(head, metric, scoring));
     }
   }

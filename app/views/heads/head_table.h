@@ -9,6 +9,9 @@ struct ComparedMetrics {
   const ShownMetrics& now;
   const HeadMetricsFound* baseline = nullptr;  ///< of all heads; null: nothing is compared
 
+  /// Of the run and of the baseline; none where it isn't known or not defined.
+  std::pair<std::optional<double>, std::optional<double>> both(const HeadRef& head, evaluation::HeadMetric metric,
+                                                               const evaluation::PatternScoring& scoring) const;
   /// Now less baseline; none where it isn't known and defined in both.
   std::optional<double> change(const HeadRef& head, evaluation::HeadMetric metric,
                                const evaluation::PatternScoring& scoring) const;

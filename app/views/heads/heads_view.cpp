@@ -1,4 +1,4 @@
-#include "app/views/heads/heads_view.h"
+#include "app/views/open_views.h"
 #include "app/widgets/controls.h"
 
 #include "app/cells/stage_text.h"
@@ -40,6 +40,7 @@ bool has_several_kinds(const Frame& frame) {
   return !shapes.empty() && shapes.begin()->first.kind != shapes.rbegin()->first.kind;
 }
 
+/// What every head does with the text, as a table: a line a head, a column a metric.
 class HeadsView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -48,8 +49,7 @@ class HeadsView final : public ViewPanel {
       panel_ = open_panel(mode_);
     }
     draw_title(frame);
-    auto mode = static_cast<std::size_t>(mode_);
-    if (draw_segmented(frame, "heads.mode", mode_labels(), mode)) frame.state.heads.mode = static_cast<HeadsMode>(mode);
+    choose_segment(frame, "heads.mode", mode_labels(), frame.state.heads.mode);
     panel_->draw(frame);
     keep_metrics(frame);
     keep_look(frame);
@@ -123,16 +123,17 @@ class HeadsView final : public ViewPanel {
     ImGui::SameLine(end);
     could_copy_ = panel_->has_numbers(frame);
     ImGui::BeginDisabled(!could_copy_);
-    if (ImGui::Button(kCopyCsv)) ImGui::SetClipboardText(panel_->csv(frame).c_str());
+    const bool is_copied =
+        draw_button(frame, "heads.copy", kCopyCsv,
+                    "Puts the heads that are listed and all their numbers on the clipboard, for spreadsheets.");
     ImGui::EndDisabled();
-    mark_last_item(frame, "heads.copy",
-                   "Puts the heads that are listed and all their numbers on the clipboard, for spreadsheets.");
+    if (is_copied) ImGui::SetClipboardText(panel_->csv(frame).c_str());
   }
 
   HeadsMode mode_ = HeadsMode::Metrics;
   std::unique_ptr<FindPanel> panel_;
   // Of what was drawn last, for the figure.
-  HeadMapFigure look_;
+  FigureWords look_;
   std::shared_ptr<const AnalysisResult> metrics_, baseline_metrics_;  ///< the second where differences are shown
   std::string compared_;
   evaluation::PatternScoring scoring_;

@@ -1,7 +1,6 @@
 #include "app/views/heads/pattern_pad.h"
 
 #include "app/analyses/head_ranking.h"
-#include "app/analyses/pattern_rows.h"
 #include "app/cells/shown_mask.h"
 #include "app/shell/click_area.h"
 #include "app/views/heads/find_panel.h"

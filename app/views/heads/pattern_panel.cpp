@@ -5,10 +5,9 @@
 #include "app/views/heads/find_panel.h"
 #include "app/views/heads/pattern_pad.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
-#include "app/widgets/signed_bars.h"
-#include "app/widgets/tile_numbers.h"
 #include "attention/expression.h"
 
 namespace headlight::app {
@@ -80,23 +79,21 @@ class PatternPanel final : public FindPanel {
     }
     if (choices.pattern == HeadPattern::Typed && !type_pattern(frame)) return;
     const AnalysisQuery query = pattern_query(frame.state.selection, choices.pattern, accepted_);
-    const Analysed* answer = frame.ask(query);
-    found_ = answer ? answer->as<HeadRanking>() : nullptr;
-    const Analysed* baseline = subtractable(answer, ask_of_baseline(frame, query));
-    collect(choices, baseline ? baseline->as<HeadRanking>() : nullptr);
-    move_through_heads(frame, heads_with_value(heads_), 1);
-    draw_explanation(frame, answer);
-    draw_comparison(frame, "heads", "each head\u2019s score", baseline);
-    if (heads_with_value(heads_).empty()) return;
+    const auto found = ask_of_both<HeadRanking>(frame, query);
+    found_ = found.now;
+    collect(choices, found.baseline);
+    const std::vector<HeadRef> known = scores_.known();
+    move_through_heads(frame, known, 1);
+    draw_explanation(frame, found.answer);
+    draw_comparison(frame, "heads", "each head\u2019s score", found.of_baseline);
+    if (known.empty()) return;
     draw_scored_heads(frame, {.name = "heads.match",
-                              .heads = heads_,
+                              .scores = scores_,
                               .about = [this](const HeadRef& head, double /*value*/) { return about(head); },
-                              .has_signs = subtracts(choices),
                               .number = [&](const HeadRef& head) { return number_of(frame, head); }});
     found_ = nullptr;  // belongs to the frame's result
   }
 
-  bool has_numbers(const Frame& /*frame*/) const override { return !heads_.empty(); }
   bool is_compared() const override { return is_compared_; }
   std::string csv(const Frame& /*frame*/) const override {
     std::string csv = "kind,layer,head,mass,chance,queries";
@@ -107,23 +104,15 @@ class PatternPanel final : public FindPanel {
       csv += is_known ? fmt::format(",{:.9g},{:.9g},{}", match->second.mass, match->second.chance, match->second.queries)
                       : ",,,";
     };
-    for (const ScoredHead& scored : heads_) {
+    for (const ScoredHead& scored : scores_.heads) {
       csv += fmt::format("\n{},{},{}", model::to_string(scored.head.block.kind), scored.head.block.layer.value,
                          scored.head.head);
       add(matches_, scored.head);
       if (!is_compared_) continue;
       add(baseline_matches_, scored.head);
-      csv += scored.value ? fmt::format(",{:.9g}", *scored.value) : ",";
+      csv += scored.score ? fmt::format(",{:.9g}", *scored.value()) : ",";
     }
     return csv + '\n';
-  }
-
-  std::unique_ptr<exporting::Drawing> figure(const HeadMapFigure& look) const override {
-    const auto is_below = [](const ScoredHead& head) { return head.value.value_or(0.0) < 0.0; };
-    HeadMapFigure figure = look;
-    figure.value_title = "match";
-    figure.is_signed = std::ranges::any_of(heads_, is_below);
-    return make_scored_figure(heads_, std::move(figure));
   }
 
  private:
@@ -156,8 +145,9 @@ class PatternPanel final : public FindPanel {
       }
     }
     ImGui::SameLine();
-    if (ImGui::Button(kDraw)) draws_ = !draws_;
-    mark_last_item(frame, "heads.draw", "A pad to draw the pattern on, which also shows what is typed.");
+    if (draw_button(frame, "heads.draw", kDraw, "A pad to draw the pattern on, which also shows what is typed.")) {
+      draws_ = !draws_;
+    }
     if (draws_) {
       if (auto drawn = pad_.draw(frame, accepted_)) text = std::move(*drawn);
     }
@@ -182,7 +172,7 @@ class PatternPanel final : public FindPanel {
 
   /// `baseline`: null where nothing is compared.
   void collect(const HeadChoices& choices, const HeadRanking* baseline) {
-    heads_.clear();
+    scores_ = {};
     matches_ = matches_of(found_);
     baseline_matches_ = matches_of(baseline);
     is_compared_ = found_ != nullptr && baseline != nullptr;
@@ -197,8 +187,8 @@ class PatternPanel final : public FindPanel {
       return scores;
     };
     const HeadNumbers before = is_compared_ ? scores_of(*baseline) : HeadNumbers();
-    heads_ = score_heads(scores_of(*found_), is_compared_ ? &before : nullptr);
-    sort_by_value(heads_);
+    scores_ = {"match", subtracts(choices), scores_of(*found_), is_compared_ ? &before : nullptr};
+    scores_.sort();
   }
 
   std::string about(const HeadRef& head) const {
@@ -237,8 +227,8 @@ class PatternPanel final : public FindPanel {
     const auto draw = [&](const std::string& text, shell::Color color) {
       draw_note(frame, "heads.match.about", text, color);
     };
-    if (answer && !answer->error.empty()) return draw(answer->error, theme.warning);
-    if (!found_) return draw("computing\u2026", theme.text_dim);
+    const bool is_refused = answer && !answer->error.empty();
+    if (!found_) return draw(missing_text(answer), is_refused ? theme.warning : theme.text_dim);
     if (matches_.empty()) {
       return draw("This text has no key of this pattern. Try another pattern, or a text that repeats itself.", theme.text);
     }
@@ -267,7 +257,6 @@ class PatternPanel final : public FindPanel {
   bool draws_ = false;                  ///< the pad is open
   std::string accepted_;                ///< the last one that is an expression
   const HeadRanking* found_ = nullptr;  ///< in draw() only
-  std::vector<ScoredHead> heads_;       ///< drawn last
   Matches matches_, baseline_matches_;
   bool is_hidden_ = false;    ///< the mask hides all cells of the pattern
   bool is_compared_ = false;  ///< numbers drawn last are differences to the baseline

@@ -37,19 +37,20 @@ void draw_names(const Frame& frame, const HeadSimilarity& found, const std::vect
 
 }  // namespace
 
-SimilarHeads SimilarityMap::shown() const {
-  return {.now = dynamic_cast<const HeadSimilarity*>(result_.get()),
-          .baseline = dynamic_cast<const HeadSimilarity*>(baseline_.get())};
+SimilarityMap::Found SimilarityMap::shown() const {
+  Found found;
+  found.now = dynamic_cast<const HeadSimilarity*>(result_.get());
+  found.baseline = dynamic_cast<const HeadSimilarity*>(baseline_.get());
+  return found;
 }
 
-void SimilarityMap::show(std::shared_ptr<const AnalysisResult> result, std::shared_ptr<const AnalysisResult> baseline,
-                         bool is_grouped) {
-  if (result_ == result && baseline_ == baseline && is_grouped_ == is_grouped) return;
-  result_ = std::move(result);
-  baseline_ = std::move(baseline);
+void SimilarityMap::show(const Found& found, bool is_grouped) {
+  const std::shared_ptr<const AnalysisResult> baseline = found.of_baseline ? found.of_baseline->result : nullptr;
+  if (result_ == found.answer->result && baseline_ == baseline && is_grouped_ == is_grouped) return;
+  result_ = found.answer->result;
+  baseline_ = baseline;
   is_grouped_ = is_grouped;
   ++revision_;
-  const SimilarHeads found = shown();
   order_ = found.now->order;
   if (!is_grouped || order_.empty()) {
     order_.resize(found.now->heads.size());
@@ -60,15 +61,29 @@ void SimilarityMap::show(std::shared_ptr<const AnalysisResult> result, std::shar
   largest_ = 0.0F;
   for (const std::uint32_t row : order_) {
     for (const std::uint32_t column : order_) {
-      values_.push_back(found.between(row, column));
+      values_.push_back(static_cast<float>(divergence(found, row, column).shown()));
       if (std::isfinite(values_.back())) largest_ = std::max(largest_, std::abs(values_.back()));
     }
   }
 }
 
+Matrix SimilarityMap::matrix() const {
+  const Found found = shown();
+  Matrix matrix{.title = found.baseline ? "difference, bits, change" : "difference, bits",
+                .is_signed = found.baseline != nullptr};
+  matrix.rows.title = matrix.columns.title = "head";
+  for (std::size_t row = 0; row < order_.size(); ++row) {
+    matrix.rows.tokens.push_back(head_name(found.now->heads[order_[row]]));
+    const auto first = values_.begin() + static_cast<std::ptrdiff_t>(row * order_.size());
+    matrix.cells.emplace_back(first, first + static_cast<std::ptrdiff_t>(order_.size()));
+  }
+  matrix.columns.tokens = matrix.rows.tokens;
+  return matrix;
+}
+
 SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint32_t> selected) const {
   Pointed pointed;
-  const SimilarHeads shown_heads = shown();
+  const Found shown_heads = shown();
   const HeadSimilarity& found = *shown_heads.now;
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
   const auto count = static_cast<std::uint32_t>(order_.size());
@@ -102,13 +117,12 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint
       "How much the attention of every two heads differs. Click: selects the row's head. Double click: opens it.";
   if (cell) {
     const std::uint32_t row = order_[cell->row], column = order_[cell->column];
-    const std::string compared =
-        shown_heads.baseline
-            ? fmt::format(", {:.4f} in the baseline, {} {:+.4f}", shown_heads.baseline->between(row, column),
-                          difference_caption(frame.state), shown_heads.between(row, column))
-            : "";
+    const Compared<double> both = divergence(shown_heads, row, column);
+    const std::string compared = both.baseline ? fmt::format(", {:.4f} in the baseline, {} {:+.4f}", *both.baseline,
+                                                             difference_caption(frame.state), both.shown())
+                                               : "";
     about = fmt::format("{} and {}: {:.4f} bits{}. Click: selects {}. Double click: opens it.", head_name(found.heads[row]),
-                        head_name(found.heads[column]), found.between(row, column), compared, head_name(found.heads[row]));
+                        head_name(found.heads[column]), both.now, compared, head_name(found.heads[row]));
     pointed.hovered = {row, column};
     if (is_clicked) pointed.clicked = row;
     if (ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {

@@ -1,30 +1,25 @@
 #pragma once
 
 #include "app/analyses/head_similarity.h"
-#include "app/frame.h"
+#include "app/widgets/finding.h"
+#include "app/widgets/matrix.h"
 
 namespace headlight::app {
 
-/// The divergences of every two heads in this run, and where it is compared in the baseline.
-struct SimilarHeads {
-  const HeadSimilarity* now = nullptr;
-  const HeadSimilarity* baseline = nullptr;  ///< of the same heads; null: nothing is compared
-
-  /// What is drawn: in bits, or by how much it is another number than in the baseline.
-  float between(std::size_t a, std::size_t b) const {
-    return now->between(a, b) - (baseline ? baseline->between(a, b) : 0.0F);
-  }
-};
-
-/// The divergences of every two heads as a square map, in one order of heads for rows and columns.
+/// The divergences of every two heads as a square map, in one order of heads for rows and columns: in bits, or by how much
+/// they changed since the baseline.
 class SimilarityMap {
  public:
-  /// Takes over the numbers only where they or the order are others than before. `baseline`: null where nothing is compared.
-  void show(std::shared_ptr<const AnalysisResult> result, std::shared_ptr<const AnalysisResult> baseline, bool is_grouped);
-  /// What was shown last.
-  SimilarHeads shown() const;
+  using Found = ComparedFinding<HeadSimilarity>;
+
+  /// Takes over the numbers only where they or the order are others than before. There must be numbers of the run.
+  void show(const Found& found, bool is_grouped);
+  /// What was shown last; its answers are null.
+  Found shown() const;
   /// Indices of HeadSimilarity::heads, from the top on.
   const std::vector<std::uint32_t>& order() const { return order_; }
+  /// In that order.
+  Matrix matrix() const;
   struct Pointed {
     std::optional<std::uint32_t> clicked;  ///< the index of the row's head
     bool is_opened = false;                ///< by a double click
@@ -43,5 +38,10 @@ class SimilarityMap {
   std::vector<float> values_;  ///< [row, column]
   float largest_ = 0.0F;
 };
+
+/// The divergence of two heads in both runs.
+inline Compared<double> divergence(const SimilarityMap::Found& found, std::size_t a, std::size_t b) {
+  return found.compare([&](const HeadSimilarity& of) { return double{of.between(a, b)}; });
+}
 
 }  // namespace headlight::app

@@ -16,8 +16,6 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kSimilarityColumnGap = 28.0F;
-constexpr float kLeastSimilarityColumns = 560.0F;  // narrower: the list is below the map
 constexpr float kSimilarityGap = 14.0F;
 
 void choose_order(Frame& frame) {
@@ -34,75 +32,46 @@ class SimilarityPanel final : public FindPanel {
   void draw(Frame& frame) override {
     choose_kind(frame, "heads.kind");
     choose_order(frame);
-    const AnalysisQuery query = similarity_query(frame.state.selection);
-    const Analysed* answer = frame.ask(query);
-    const Analysed* baseline = subtractable(answer, ask_of_baseline(frame, query));
-    const HeadSimilarity* found = answer ? answer->as<HeadSimilarity>() : nullptr;
-    has_numbers_ = found != nullptr;
-    const shell::Theme& theme = frame.ui.theme();
-    if (answer && !answer->error.empty()) return draw_note(frame, "heads.similar.about", answer->error, theme.warning);
-    if (!found) return draw_note(frame, "heads.similar.about", "comparing every two heads\u2026", theme.text_dim);
-    map_.show(answer->result, baseline ? baseline->result : nullptr, frame.state.heads.groups_similar);
-    const SimilarHeads heads = map_.shown();
+    const auto found = ask_of_both<HeadSimilarity>(frame, similarity_query(frame.state.selection));
+    has_numbers_ = found.now != nullptr;
+    const bool is_refused = found.answer && !found.answer->error.empty();
+    if (is_refused) return draw_note(frame, "heads.similar.about", found.answer->error, frame.ui.theme().warning);
+    if (!found.now) return draw_note(frame, "heads.similar.about", "comparing every two heads\u2026");
+    map_.show(found, frame.state.heads.groups_similar);
+    const std::vector<HeadRef>& heads = found.now->heads;
     std::vector<HeadRef> listed;
-    for (const std::uint32_t head : map_.order()) listed.push_back(found->heads[head]);
+    for (const std::uint32_t head : map_.order()) listed.push_back(heads[head]);
     move_through_heads(frame, listed, 1);
-    explain(frame, *found);
-    draw_comparison(frame, "heads", "how much every two heads differ", baseline);
+    explain(frame, *found.now);
+    draw_comparison(frame, "heads", "how much every two heads differ", found.of_baseline);
     const Selection& selection = frame.state.selection;
     const auto at = static_cast<std::size_t>(
-        std::ranges::find(found->heads, HeadRef{.block = selection.block, .head = selection.head}) - found->heads.begin());
-    const auto selected = at < found->heads.size() ? std::optional(static_cast<std::uint32_t>(at)) : std::nullopt;
-    const ImVec2 room = ImGui::GetContentRegionAvail();
-    const bool has_columns = room.x >= kLeastSimilarityColumns;
-    ImGui::BeginChild("map", {has_columns ? std::floor((room.x - kSimilarityColumnGap) * 0.6F) : room.x,
-                              has_columns ? 0.0F : std::floor(room.y * 0.6F)});
-    const SimilarityMap::Pointed pointed = map_.draw(frame, selected);
-    ImGui::EndChild();
-    if (pointed.hovered) point_at(frame, heads, pointed.hovered->first, pointed.hovered->second);
-    if (pointed.clicked) go_to_head(frame, found->heads[*pointed.clicked], pointed.is_opened);
-    if (has_columns) ImGui::SameLine(0.0F, kSimilarityColumnGap);
-    ImGui::BeginChild("nearest", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-    if (selected) draw_list(frame, heads, *selected);
-    ImGui::EndChild();
+        std::ranges::find(heads, HeadRef{.block = selection.block, .head = selection.head}) - heads.begin());
+    const auto selected = at < heads.size() ? std::optional(static_cast<std::uint32_t>(at)) : std::nullopt;
+    const auto draw_map = [&] {
+      const auto [clicked, is_opened, hovered] = map_.draw(frame, selected);
+      if (hovered) point_at(frame, found, hovered->first, hovered->second);
+      if (clicked) go_to_head(frame, heads[*clicked], is_opened);
+    };
+    const auto draw_nearest = [&] {
+      if (selected) draw_list(frame, found, *selected);
+    };
+    ColumnPair().draw(draw_map, draw_nearest, std::floor(ImGui::GetContentRegionAvail().y * 0.6F));
   }
 
   bool has_numbers(const Frame& /*frame*/) const override { return has_numbers_; }
   bool is_compared() const override { return has_numbers_ && map_.shown().baseline != nullptr; }
-  std::unique_ptr<exporting::Drawing> figure(const HeadMapFigure& look) const override {
-    const SimilarHeads shown = map_.shown();
-    const HeadSimilarity* found = shown.now;
-    if (!has_numbers_ || found == nullptr || map_.order().empty()) return nullptr;
-    const auto count = static_cast<std::uint32_t>(map_.order().size());
-    exporting::HeatmapFigure figure{
-        .title = look.title, .subtitle = look.subtitle, .map = {}, .rows = {}, .columns = {}, .style = {}};
-    figure.map = {.rows = count, .columns = count, .values = {}, .masked = {}};
-    for (const std::uint32_t row : map_.order()) {
-      figure.rows.tokens.push_back(head_name(found->heads[row]));
-      for (const std::uint32_t column : map_.order()) figure.map.values.push_back(shown.between(row, column));
-    }
-    figure.rows.title = figure.columns.title = "head";
-    figure.columns.tokens = figure.rows.tokens;
-    figure.value_title = "difference, bits";
-    figure.marks_empty_rows = false;
-    figure.style = {.color_map = look.color_map, .scale = view::ScaleKind::Maximum};
-    if (shown.baseline) {
-      figure.value_title += ", change";
-      figure.style = exporting::diverging(figure.style);
-    }
+  std::unique_ptr<exporting::Drawing> figure(const FigureWords& words) const override {
+    if (!has_numbers_ || map_.order().empty()) return nullptr;
+    exporting::HeatmapFigure figure = map_.matrix().figure(words.color_map);
+    figure.title = words.title;
+    figure.subtitle = words.subtitle;
     return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
   }
   std::string csv(const Frame& /*frame*/) const override {
-    const SimilarHeads shown = map_.shown();
-    const HeadSimilarity* found = shown.now;
-    if (!found) return {};
-    std::string csv = shown.baseline ? "head (change)" : "head";
-    for (const std::uint32_t column : map_.order()) csv += fmt::format(",{}", head_name(found->heads[column]));
-    for (const std::uint32_t row : map_.order()) {
-      csv += fmt::format("\n{}", head_name(found->heads[row]));
-      for (const std::uint32_t column : map_.order()) csv += fmt::format(",{:.6g}", shown.between(row, column));
-    }
-    return csv + '\n';
+    Matrix matrix = map_.matrix();
+    if (matrix.is_signed) matrix.rows.title += " (change)";
+    return matrix.csv();
   }
 
  private:
@@ -119,9 +88,9 @@ class SimilarityPanel final : public FindPanel {
     return number;
   }
 
-  static void point_at(Frame& frame, const SimilarHeads& heads, std::uint32_t head, std::uint32_t other) {
-    NumberRef number = number_of(frame, *heads.now, head, other);
-    if (heads.baseline) add_baseline(number, *number.value, double{heads.baseline->between(head, other)});
+  static void point_at(Frame& frame, const SimilarityMap::Found& found, std::uint32_t head, std::uint32_t other) {
+    NumberRef number = number_of(frame, *found.now, head, other);
+    add_baseline(number, divergence(found, head, other));
     frame.transient.pointed_number = std::move(number);
   }
 
@@ -134,36 +103,32 @@ class SimilarityPanel final : public FindPanel {
           fmt::format(" Sampled: {} of {} queries, in strips at equal distances.", found.compared_queries, found.queries);
     }
     if (found.order.empty()) text += " Some weights are no numbers, so heads can't be put in an order.";
-    draw_note(frame, "heads.similar.about", text, frame.ui.theme().text_dim);
+    draw_note(frame, "heads.similar.about", text);
   }
 
   /// The nearest heads of one, or those whose divergence from it changed most.
-  static void draw_list(Frame& frame, const SimilarHeads& heads, std::uint32_t selected) {
-    const HeadSimilarity& found = *heads.now;
-    const bool compares = heads.baseline != nullptr;
-    {
-      const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-      const std::string name = head_name(found.heads[selected]);
-      ImGui::TextUnformatted((compares ? fmt::format("Most changed against {}", name) : "Nearest to " + name).c_str());
-    }
-    HeadNumbers now, before;
+  static void draw_list(Frame& frame, const SimilarityMap::Found& similar, std::uint32_t selected) {
+    const HeadSimilarity& found = *similar.now;
+    const bool compares = similar.baseline != nullptr;
+    const std::string name = head_name(found.heads[selected]);
+    write_text(frame.ui.fonts().strong, frame.ui.theme().text,
+               compares ? fmt::format("Most changed against {}", name) : "Nearest to " + name);
+    HeadScores others;
     for (std::uint32_t head = 0; head < found.heads.size(); ++head) {
-      if (head == selected || !std::isfinite(heads.between(selected, head))) continue;
-      now[found.heads[head]] = double{found.between(selected, head)};
-      if (compares) before[found.heads[head]] = double{heads.baseline->between(selected, head)};
+      const Compared<double> both = divergence(similar, selected, head);
+      if (head != selected && std::isfinite(both.shown()))
+        others.heads.push_back({.head = found.heads[head], .score = both});
     }
-    std::vector<ScoredHead> others = score_heads(now, compares ? &before : nullptr);
-    if (compares) sort_by_value(others);
-    if (!compares) std::ranges::stable_sort(others, {}, &ScoredHead::value);
+    if (compares) others.sort();
+    if (!compares) std::ranges::stable_sort(others.heads, {}, &ScoredHead::value);
     const auto about = [&](const HeadRef& head, double value) {
-      return fmt::format("{:.4f} bits from {}. Click: selects {}. Double click: opens it.", value,
-                         head_name(found.heads[selected]), head_name(head));
+      return fmt::format("{:.4f} bits from {}. Click: selects {}. Double click: opens it.", value, name, head_name(head));
     };
     const auto number = [&](const HeadRef& head) {
       return number_of(frame, found, static_cast<std::uint32_t>(std::ranges::find(found.heads, head) - found.heads.begin()),
                        selected);
     };
-    draw_score_list(frame, {.name = "heads.similar", .heads = others, .about = about, .number = number});
+    draw_score_list(frame, {.name = "heads.similar", .scores = others, .about = about, .number = number});
   }
 
   SimilarityMap map_;

@@ -1,64 +1,23 @@
 #include "app/views/logits/explained_logit.h"
+
+#include "app/widgets/tile_numbers.h"
+#include "export/csv.h"
 #include "export/float_text.h"
 
-#include "export/csv.h"
-
 namespace headlight::app {
-LogitQuestion parts_of(const ChosenLogit& logit) {
-  return {.batch = logit.position.batch, .position = logit.position.token, .token = logit.token, .other = logit.other};
-}
+namespace {
 
-LogitSourcesQuestion sources_of(const ChosenLogit& logit, const State& state) {
-  LogitSourcesQuestion question{parts_of(logit)};
-  const HeadRef selected{.block = state.selection.block, .head = state.selection.head};
-  if (!state.logits.sums_heads) question.head = selected;
-  return question;
-}
-
-NumberRef number_of(const Frame& frame, const ChosenLogit& logit, std::string_view of, double value) {
-  return {.of = std::string(of),
-          .block = frame.state.selection.block,
-          .batch = logit.position.batch,
-          .head = frame.state.selection.head,
-          .row = logit.position.token,
-          .column = logit.token,
-          .value = value};
-}
-
-std::vector<LogitComponent> components_of(const LogitAttribution& found) {
-  std::vector<LogitComponent> components{{.title = "embedding", .value = found.embedding}};
-  for (std::uint32_t layer = 0; layer < found.layers.size(); ++layer) {
-    const attribution::LayerLogits& parts = found.layers[layer];
-    components.push_back({.title = fmt::format("layer {} attention", layer), .value = parts.attention(), .layer = layer});
-    components.push_back({.title = fmt::format("layer {} MLP", layer), .value = parts.mlp, .layer = layer});
+/// Can the baseline's parts be subtracted?
+bool is_comparable(const LogitAttribution& now, const LogitAttribution* baseline) {
+  if (baseline == nullptr || baseline->layers.size() < now.layers.size()) return false;
+  for (std::size_t layer = 0; layer < now.layers.size(); ++layer) {
+    if (baseline->layers[layer].heads.size() != now.layers[layer].heads.size()) return false;
   }
-  components.push_back({.title = "biases at the end", .value = found.constant});
-  return components;
+  return true;
 }
 
-LogitAttribution ExplainedLogit::shown() const {
-  LogitAttribution change = now;
-  if (baseline == nullptr) return change;
-  change.logit -= baseline->logit;
-  change.constant -= baseline->constant;
-  change.embedding -= baseline->embedding;
-  for (std::size_t layer = 0; layer < change.layers.size(); ++layer) {
-    attribution::LayerLogits& parts = change.layers[layer];
-    const attribution::LayerLogits& before = baseline->layers[layer];
-    for (std::size_t head = 0; head < parts.heads.size(); ++head) parts.heads[head] -= before.heads[head];
-    parts.attention_bias -= before.attention_bias;
-    parts.mlp -= before.mlp;
-  }
-  return change;
-}
-
-LogitSources ExplainedLogit::shown_sources() const {
-  LogitSources change = *sources;
-  if (baseline_sources == nullptr) return change;
-  for (std::size_t token = 0; token < change.tokens.size(); ++token) change.tokens[token] -= baseline_sources->tokens[token];
-  return change;
-}
-
+/// The baseline's source tokens by the run's own `tokens`: 0 where one has no counterpart; `elsewhere` becomes the sum of
+/// the others.
 LogitSources of_counterparts(const EngineResult& result, std::uint32_t batch, const LogitSources& baseline,
                              std::size_t tokens, double& elsewhere) {
   LogitSources found;
@@ -72,44 +31,119 @@ LogitSources of_counterparts(const EngineResult& result, std::uint32_t batch, co
   return found;
 }
 
-const LogitAttribution* comparable(const LogitAttribution& now, const LogitAttribution* baseline) {
-  if (baseline == nullptr || baseline->layers.size() < now.layers.size()) return nullptr;
-  for (std::size_t layer = 0; layer < now.layers.size(); ++layer) {
-    if (baseline->layers[layer].heads.size() != now.layers[layer].heads.size()) return nullptr;
+/// What is found about the baseline, when all of it is known.
+template <typename Found>
+const Found* whole(const Analysed* answer) {
+  return answer && answer->is_done ? answer->as<Found>() : nullptr;
+}
+
+HeadNumbers heads_of(const LogitAttribution& found) {
+  HeadNumbers numbers;
+  for (std::uint32_t layer = 0; layer < found.layers.size(); ++layer) {
+    const std::vector<double>& heads = found.layers[layer].heads;
+    for (std::uint32_t head = 0; head < heads.size(); ++head) {
+      numbers[{.block = encoder_block(layer), .head = head}] = heads[head];
+    }
   }
-  return baseline;
+  return numbers;
+}
+
+}  // namespace
+
+LogitQuestion parts_of(const ChosenLogit& logit) {
+  return {.batch = logit.position.batch, .position = logit.position.token, .token = logit.token, .other = logit.other};
+}
+
+LogitSourcesQuestion sources_of(const ChosenLogit& logit, const State& state) {
+  LogitSourcesQuestion question{parts_of(logit)};
+  const HeadRef selected{.block = state.selection.block, .head = state.selection.head};
+  if (!state.logits.sums_heads) question.head = selected;
+  return question;
+}
+
+NumberRef number_of(const Frame& frame, const ChosenLogit& logit, std::string_view of, const Compared<double>& value) {
+  NumberRef number{.of = std::string(of),
+                   .block = frame.state.selection.block,
+                   .batch = logit.position.batch,
+                   .head = frame.state.selection.head,
+                   .row = logit.position.token,
+                   .column = logit.token,
+                   .value = value.now};
+  add_baseline(number, value);
+  return number;
+}
+
+std::optional<ExplainedLogit> explain_logit(const EngineResult& result, std::uint32_t batch, const Analysed* parts,
+                                            const Analysed* sources, const Analysed* baseline_parts,
+                                            const Analysed* baseline_sources) {
+  const auto* now = parts ? parts->as<LogitAttribution>() : nullptr;
+  if (now == nullptr) return std::nullopt;
+  ExplainedLogit explained{.parts = {.now = *now}};
+  const auto* before = whole<LogitAttribution>(baseline_parts);
+  if (is_comparable(*now, before)) explained.parts.baseline = *before;
+  if (const auto* known = sources ? sources->as<LogitSources>() : nullptr) {
+    explained.sources = {.now = *known};
+    const auto* others = whole<LogitSources>(baseline_sources);
+    if (explained.parts.baseline && others) {
+      explained.sources->baseline =
+          of_counterparts(result, batch, *others, known->tokens.size(), explained.baseline_elsewhere);
+    }
+  }
+  return explained;
+}
+
+std::vector<LogitComponent> components_of(const Compared<LogitAttribution>& found) {
+  std::vector<LogitComponent> components;
+  const auto add = [&](std::string title, std::optional<std::uint32_t> layer, const auto& part) {
+    components.push_back({.title = std::move(title), .value = found.part(part), .layer = layer});
+  };
+  add("embedding", {}, [](const LogitAttribution& of) { return of.embedding; });
+  for (std::uint32_t layer = 0; layer < found.now.layers.size(); ++layer) {
+    add(fmt::format("layer {} attention", layer), layer,
+        [=](const LogitAttribution& of) { return of.layers[layer].attention(); });
+    add(fmt::format("layer {} MLP", layer), layer, [=](const LogitAttribution& of) { return of.layers[layer].mlp; });
+  }
+  add("biases at the end", {}, [](const LogitAttribution& of) { return of.constant; });
+  return components;
+}
+
+HeadScores scores_of(const Compared<LogitAttribution>& found) {
+  const HeadNumbers before = found.baseline ? heads_of(*found.baseline) : HeadNumbers();
+  return {"part of the logit", true, heads_of(found.now), found.baseline ? &before : nullptr};
 }
 
 std::string logit_csv(const ExplainedLogit& logit, const std::vector<std::string>& tokens) {
-  const LogitAttribution &now = logit.now, *baseline = logit.baseline;
-  std::string text = baseline ? "part,layer,head,token,value,baseline,change\n" : "part,layer,head,token,value\n";
-  const auto add = [&](const std::string& names, double value, double before) {
-    text += fmt::format("{},{}", names, exporting::table_number(value));
-    text +=
-        baseline ? fmt::format(",{},{}\n", exporting::table_number(before), exporting::table_number(value - before)) : "\n";
+  using Parts = LogitAttribution;
+  const bool compares = logit.parts.baseline.has_value();
+  std::string text = compares ? "part,layer,head,token,value,baseline,change\n" : "part,layer,head,token,value\n";
+  const auto add = [&](const std::string& names, const Compared<double>& value) {
+    text += fmt::format("{},{}", names, exporting::table_number(value.now));
+    if (value.baseline) {
+      text += fmt::format(",{},{}", exporting::table_number(*value.baseline), exporting::table_number(value.shown()));
+    } else if (compares) {
+      text += ",,";  // not known yet
+    }
+    text += '\n';
   };
-  add("logit,,,", now.logit, baseline ? baseline->logit : 0.0);
-  add("embedding,,,", now.embedding, baseline ? baseline->embedding : 0.0);
-  add("biases,,,", now.constant, baseline ? baseline->constant : 0.0);
-  for (std::size_t layer = 0; layer < now.layers.size(); ++layer) {
-    const attribution::LayerLogits& parts = now.layers[layer];
-    const attribution::LayerLogits before = baseline ? baseline->layers[layer] : attribution::LayerLogits();
-    for (std::size_t head = 0; head < parts.heads.size(); ++head) {
-      add(fmt::format("head,{},{},", layer, head), parts.heads[head], baseline ? before.heads[head] : 0.0);
+  const auto add_part = [&](const std::string& names, const auto& part) { add(names, logit.parts.part(part)); };
+  add_part("logit,,,", [](const Parts& of) { return of.logit; });
+  add_part("embedding,,,", [](const Parts& of) { return of.embedding; });
+  add_part("biases,,,", [](const Parts& of) { return of.constant; });
+  for (std::size_t layer = 0; layer < logit.parts.now.layers.size(); ++layer) {
+    for (std::size_t head = 0; head < logit.parts.now.layers[layer].heads.size(); ++head) {
+      add_part(fmt::format("head,{},{},", layer, head), [=](const Parts& of) { return of.layers[layer].heads[head]; });
     }
-    add(fmt::format("attention bias,{},,", layer), parts.attention_bias, before.attention_bias);
-    add(fmt::format("mlp,{},,", layer), parts.mlp, before.mlp);
+    add_part(fmt::format("attention bias,{},,", layer), [=](const Parts& of) { return of.layers[layer].attention_bias; });
+    add_part(fmt::format("mlp,{},,", layer), [=](const Parts& of) { return of.layers[layer].mlp; });
   }
-  for (std::size_t token = 0; logit.sources && token < logit.sources->tokens.size(); ++token) {
+  for (std::size_t token = 0; logit.sources && token < logit.sources->now.tokens.size(); ++token) {
     const std::string name = token < tokens.size() ? exporting::csv_field(tokens[token]) : std::to_string(token);
-    const double value = logit.sources->tokens[token];
-    if (baseline && !logit.baseline_sources) {
-      text += fmt::format("source token,,,{},{},,\n", name, exporting::table_number(value));  // not known yet
-    } else {
-      add(fmt::format("source token,,,{}", name), value, baseline ? logit.baseline_sources->tokens[token] : 0.0);
-    }
+    add(fmt::format("source token,,,{}", name),
+        logit.sources->part([=](const LogitSources& of) { return of.tokens[token]; }));
   }
-  if (logit.baseline_elsewhere != 0.0) add("source tokens of the second text alone,,,", 0.0, logit.baseline_elsewhere);
+  if (logit.baseline_elsewhere != 0.0) {
+    add("source tokens of the second text alone,,,", {.now = 0.0, .baseline = logit.baseline_elsewhere});
+  }
   return text;
 }
 

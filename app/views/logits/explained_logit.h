@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/analyses/logit_attribution.h"
+#include "app/widgets/head_scores.h"
 #include "app/widgets/position_header.h"
 
 namespace headlight::app {
@@ -10,36 +11,33 @@ LogitQuestion parts_of(const ChosenLogit& logit);
 LogitSourcesQuestion sources_of(const ChosenLogit& logit, const State& state);
 
 /// A number of this logit as the origin dialog asks about it. `of`: one of provenance.h.
-NumberRef number_of(const Frame& frame, const ChosenLogit& logit, std::string_view of, double value);
+NumberRef number_of(const Frame& frame, const ChosenLogit& logit, std::string_view of, const Compared<double>& value);
 
 /// What the view shows: the run's numbers, and where differences are shown those of the baseline.
 struct ExplainedLogit {
-  const LogitAttribution& now;
-  const LogitAttribution* baseline = nullptr;  ///< complete, with the layers and heads of `now`; null: nothing to compare
-  const LogitSources* sources = nullptr;       ///< null: not known yet
-  const LogitSources* baseline_sources = nullptr;  ///< by the run's own tokens
-  double baseline_elsewhere = 0.0;                 ///< what the baseline's other tokens give
+  Compared<LogitAttribution> parts;                    ///< the baseline's complete, with the layers and heads of the run's
+  std::optional<Compared<LogitSources>> sources = {};  ///< by the run's own tokens; none: not known yet
+  double baseline_elsewhere = 0.0;                     ///< what the baseline's other tokens give
 
-  /// The run's, or what they changed by.
-  LogitAttribution shown() const;
-  /// Of the source tokens likewise; there must be `sources`.
-  LogitSources shown_sources() const;
+  /// Does the baseline's part of what is compared still miss?
+  bool awaits_sources() const { return !sources || (parts.baseline && !sources->baseline); }
 };
-/// The baseline's source tokens by the run's own `tokens`: 0 where one has no counterpart; `elsewhere` becomes the sum of
-/// the others.
-LogitSources of_counterparts(const EngineResult& result, std::uint32_t batch, const LogitSources& baseline,
-                             std::size_t tokens, double& elsewhere);
-/// `baseline` where `now` can be compared with it; else null.
-const LogitAttribution* comparable(const LogitAttribution& now, const LogitAttribution* baseline);
+/// Null while the run's own parts aren't known.
+std::optional<ExplainedLogit> explain_logit(const EngineResult& result, std::uint32_t batch, const Analysed* parts,
+                                            const Analysed* sources, const Analysed* baseline_parts,
+                                            const Analysed* baseline_sources);
 
 /// One bar of the components.
 struct LogitComponent {
   std::string title;  ///< "layer 3 attention"
-  double value = 0.0;
+  Compared<double> value;
   std::optional<std::uint32_t> layer = {};
 };
 /// Embedding, then each layer's attention and MLP, then the biases at the end.
-std::vector<LogitComponent> components_of(const LogitAttribution& found);
+std::vector<LogitComponent> components_of(const Compared<LogitAttribution>& found);
+
+/// What each head gives.
+HeadScores scores_of(const Compared<LogitAttribution>& found);
 
 /// All numbers as CSV with a header line: part, layer, head, token, value; where there is a baseline its number and the
 /// change since.

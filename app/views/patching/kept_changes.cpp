@@ -1,15 +1,41 @@
-#include "app/views/patching/kept_changes.h"
+#include "app/views/patching/patching_parts.h"
 
-#include "app/analyses/kept_activation.h"
+#include <cstring>
+
+#include "app/analyses/patching.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr float kStrengthWidth = 120.0F;
+constexpr const char* kPayload = "patch";
+
+struct Payload {
+  PatchCell cell;
+  std::uint64_t map = 0;
+};
 
 }  // namespace
+
+void begin_drag(const PatchCell& cell, std::uint64_t map, const std::string& words) {
+  if (!ImGui::BeginDragDropSource()) return;
+  const Payload payload{.cell = cell, .map = map};
+  ImGui::SetDragDropPayload(kPayload, &payload, sizeof(payload));
+  ImGui::TextUnformatted(words.c_str());
+  ImGui::EndDragDropSource();
+}
+
+std::optional<PatchCell> dropped_on_last_item(std::uint64_t map) {
+  if (!ImGui::BeginDragDropTarget()) return std::nullopt;
+  const ImGuiPayload* payload = ImGui::AcceptDragDropPayload(kPayload);
+  Payload dropped;
+  if (payload != nullptr) std::memcpy(&dropped, payload->Data, sizeof(dropped));
+  ImGui::EndDragDropTarget();
+  return payload != nullptr && dropped.map == map ? std::optional(dropped.cell) : std::nullopt;
+}
 
 void KeptChangesPanel::keep(const AnalysisQuery& query, std::string name, std::optional<Target> target) {
   wanted_ = query;
@@ -26,25 +52,26 @@ void KeptChangesPanel::draw_steering(Frame& frame) {
   };
   const std::string label = fmt::format("Steer from layer {}", selection.block.layer.value);
   ImGui::SameLine();
-  if (ImGui::Button((label + ": mean###mean").c_str())) {
+  if (draw_button(frame, "patching.steer.mean", (label + ": mean###mean").c_str(),
+                  "Adds the mean difference of the two runs' residual streams before this layer to every token "
+                  "(activation addition).")) {
     keep(steering_query(selection.block, selection.batch, start, length), name("mean over the tokens"));
   }
-  mark_last_item(frame, "patching.steer.mean",
-                 "Adds the mean difference of the two runs' residual streams before this layer to every token "
-                 "(activation addition).");
   ImGui::SameLine();
-  if (ImGui::Button((label + ": last token###last").c_str())) {
+  if (draw_button(frame, "patching.steer.last", (label + ": last token###last").c_str(),
+                  "Adds the difference of the two runs' last tokens before this layer to every token.")) {
     keep(steering_query(selection.block, selection.batch, start + length - 1, 1), name("last token"));
   }
-  mark_last_item(frame, "patching.steer.last",
-                 "Adds the difference of the two runs' last tokens before this layer to every token.");
 }
 
 void KeptChangesPanel::draw_mean(Frame& frame, const std::optional<HeadRef>& head) {
   ImGui::BeginDisabled(!head);
   ImGui::SameLine();
-  if (ImGui::Button(has_second_text(frame.state) ? "Give the second text's mean###mean"
-                                                 : "Give the baseline's mean###mean") &&
+  const char* const label =
+      has_second_text(frame.state) ? "Give the second text's mean###mean" : "Give the baseline's mean###mean";
+  if (draw_button(frame, "patching.mean", label,
+                  "Mean ablation over a reference text: at every token the chosen head gives the mean of what it gives in "
+                  "the other run.") &&
       head) {
     const std::uint32_t batch = frame.state.selection.batch;
     const model::TokenBatch& tokens = frame.result.input->queries(head->block.kind);
@@ -52,9 +79,6 @@ void KeptChangesPanel::draw_mean(Frame& frame, const std::optional<HeadRef>& hea
          fmt::format("mean output of {}, L{} H{}", baseline_name(frame.state), head->block.layer.value, head->head));
   }
   ImGui::EndDisabled();
-  mark_last_item(frame, "patching.mean",
-                 "Mean ablation over a reference text: at every token the chosen head gives the mean of what it gives in "
-                 "the other run.");
 }
 
 void KeptChangesPanel::update(Frame& frame) {
@@ -76,8 +100,10 @@ void KeptChangesPanel::draw(Frame& frame) const {
   for (std::size_t at = 0; at < frame.state.changes.size(); ++at) {
     KeptChange& change = frame.state.changes[at];
     ImGui::PushID(static_cast<int>(at));
-    if (ImGui::SmallButton("Drop")) dropped = at;
-    mark_last_item(frame, fmt::format("patching.kept.{}.drop", at), "The present run is computed without it again.");
+    if (draw_small_button(frame, fmt::format("patching.kept.{}.drop", at), "Drop",
+                          "The present run is computed without it again.")) {
+      dropped = at;
+    }
     ImGui::SameLine();
     if (std::holds_alternative<inference::Add>(change.intervention->operation)) {
       float strength = change.strength;
@@ -90,10 +116,7 @@ void KeptChangesPanel::draw(Frame& frame) const {
       if (std::isfinite(strength)) change.strength = strength;
       ImGui::SameLine();
     }
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().warning);
-    frame.ui.ensure_glyphs(change.name);
-    ImGui::TextUnformatted(change.name.c_str());
-    frame.mark(fmt::format("patching.kept.{}", at), last_item_rect());
+    write_note(frame, change.name, frame.ui.theme().warning, fmt::format("patching.kept.{}", at).c_str());
     ImGui::PopID();
   }
   if (dropped) frame.state.changes.erase(frame.state.changes.begin() + static_cast<std::ptrdiff_t>(*dropped));

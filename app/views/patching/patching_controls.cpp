@@ -1,5 +1,6 @@
-#include "app/views/patching/patching_controls.h"
+#include "app/views/patching/patching_parts.h"
 
+#include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
@@ -10,16 +11,10 @@ namespace {
 
 constexpr float kGap = 12.0F;
 
-void choose(Frame& frame, const char* name, const std::vector<std::string>& labels, std::size_t& chosen, bool is_first) {
-  if (!is_first) continue_line(segmented_width(frame, labels), kGap);
-  draw_segmented(frame, name, labels, chosen);
-}
-
 template <typename Choice>
-void choose(Frame& frame, const char* name, const std::vector<std::string>& labels, Choice& choice, bool is_first = false) {
-  auto chosen = static_cast<std::size_t>(choice);
-  choose(frame, name, labels, chosen, is_first);
-  choice = static_cast<Choice>(chosen);
+void choose(Frame& frame, const char* name, const std::vector<std::string>& labels, Choice& choice) {
+  continue_line(segmented_width(frame, labels), kGap);
+  choose_segment(frame, name, labels, choice);
 }
 
 /// A button that chooses the tokens that either run finds likeliest, where these are two.
@@ -38,11 +33,11 @@ void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
                                         candidate_label(frame.result, ours));
   frame.ui.ensure_glyphs(label);
   continue_line(button_width(label.c_str()), kGap);
-  if (ImGui::Button(label.c_str())) {
+  if (draw_button(frame, "patching.both", label.c_str(),
+                  "What the other run finds likeliest, minus what the present one does.")) {
     frame.state.logits.token = theirs;
     frame.state.logits.other = ours;
   }
-  mark_last_item(frame, "patching.both", "What the other run finds likeliest, minus what the present one does.");
 }
 
 /// Whether heads are patched at all tokens or at the chosen one.
@@ -51,8 +46,8 @@ void choose_tokens_of_heads(Frame& frame) {
   if (!is_of_heads(choices.map) || !choices.token) return;
   const model::TokenBatch& tokens = frame.result.input->queries(frame.state.selection.block.kind);
   const std::uint32_t batch = frame.state.selection.batch;
-  const bool has_text = batch < tokens.texts.size() && *choices.token < tokens.texts[batch].size();
-  const std::string token = has_text ? tokens.texts[batch][*choices.token] : std::to_string(*choices.token);
+  const std::string* text = token_text(tokens, batch, *choices.token);
+  const std::string token = text ? *text : std::to_string(*choices.token);
   frame.ui.ensure_glyphs(token);
   choose(frame, "patching.at", {"at all tokens", fmt::format("at \u201C{}\u201D", token)}, choices.at_token);
 }
@@ -61,7 +56,8 @@ void choose_tokens_of_heads(Frame& frame) {
 
 void draw_patching_controls(Frame& frame, const ChosenLogit& logit) {
   PatchingChoices& choices = frame.state.patching;
-  choose(frame, "patching.map", {"residual stream", "attention", "MLP", "heads", "paths"}, choices.map, true);
+  const std::vector<std::string> maps = {"residual stream", "attention", "MLP", "heads", "paths"};
+  choose_segment(frame, "patching.map", maps, choices.map);
   choose(frame, "patching.into",
          has_second_text(frame.state) ? std::vector<std::string>{"second text into first", "first text into second"}
                                       : std::vector<std::string>{"baseline into present", "present into baseline"},

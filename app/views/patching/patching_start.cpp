@@ -1,4 +1,4 @@
-#include "app/views/patching/patching_start.h"
+#include "app/views/patching/patching_parts.h"
 
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
@@ -7,19 +7,16 @@ namespace headlight::app {
 namespace {
 
 void draw_edit_button(Frame& frame) {
-  if (ImGui::Button("Edit the text")) {
-    frame.transient.text_focus = TextFocus::AtEnd;
-    frame.ui.request_redraw(2);
-  }
-  mark_last_item(frame, "patching.edit", "Puts the caret into the text: change a word.");
+  if (!draw_button(frame, "patching.edit", "Edit the text", "Puts the caret into the text: change a word.")) return;
+  frame.transient.text_focus = TextFocus::AtEnd;
+  frame.ui.request_redraw(2);
 }
 
-void draw_keep_button(Frame& frame, const char* label, const char* explanation) {
-  if (ImGui::Button(label)) {
-    frame.start_command("compare.freeze");
-    frame.transient.text_focus = TextFocus::AtEnd;
-  }
-  mark_last_item(frame, "patching.keep_baseline", explanation);
+void draw_keep_button(Frame& frame, const char* label = "Keep as baseline and edit the text",
+                      const char* explanation = "Keeps this run to compare with, and puts the caret into the text.") {
+  if (!draw_button(frame, "patching.keep_baseline", label, explanation)) return;
+  frame.start_command("compare.freeze");
+  frame.transient.text_focus = TextFocus::AtEnd;
 }
 
 }  // namespace
@@ -33,11 +30,12 @@ bool draw_patching_start(Frame& frame) {
         "Open a second text (Ctrl+T) and change a word in it. Activations of one run are put into the other, place "
         "by place: where that carries the prediction over is where the difference is.");
     go_below_note();
-    if (ImGui::Button("Open a second text")) frame.start_command("compare.second_text");
-    mark_last_item(frame, "patching.second_text", "A second text below the first, to compare it with.");
+    if (draw_button(frame, "patching.second_text", "Open a second text",
+                    "A second text below the first, to compare it with.")) {
+      frame.start_command("compare.second_text");
+    }
     ImGui::SameLine();
-    draw_keep_button(frame, "Keep as baseline and edit the text",
-                     "Keeps this run to compare with, and puts the caret into the text.");
+    draw_keep_button(frame);
     return false;
   }
   if (baseline->inputs == run_inputs(frame.state) && has_second_text(frame.state)) {
@@ -59,8 +57,7 @@ bool draw_patching_start(Frame& frame) {
         "It holds attention alone, no activations that could be put into this run. Keep a run of this model as baseline "
         "(Ctrl+D), then change a word of its text.");
     go_below_note();
-    draw_keep_button(frame, "Keep as baseline and edit the text",
-                     "Keeps this run to compare with, and puts the caret into the text.");
+    draw_keep_button(frame);
     return false;
   }
   if (result.reference_error.empty()) return true;

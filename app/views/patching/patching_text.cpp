@@ -1,5 +1,6 @@
-#include "app/views/patching/patching_text.h"
+#include "app/views/patching/patching_parts.h"
 
+#include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
@@ -84,6 +85,38 @@ std::string scale_note(double largest) {
   if (largest <= kMost) return {};
   return " The runs hardly differ in it, so that a patch changes it by many times their difference: choose another token, "
          "or two.";
+}
+
+HeadScores recoveries_of_heads(const PatchEffects& effects, PatchMeasure measure, model::BlockKind kind,
+                               const BlockShapes& shapes) {
+  HeadNumbers numbers;
+  for (std::size_t row = 0; row < effects.layers.size(); ++row) {
+    const model::BlockRef block{.kind = kind, .layer = LayerIndex{effects.layers[row]}};
+    const auto shape = shapes.find(block);
+    const std::size_t heads = shape == shapes.end() ? 0 : shape->second.heads;
+    for (std::uint32_t head = 0; head < std::min(heads, effects.columns); ++head) {
+      numbers[{.block = block, .head = head}] = effects.recovery_at(row, head, measure);
+    }
+  }
+  HeadScores scores("recovery", true, numbers);
+  scores.sort(true);
+  return scores;
+}
+
+Matrix recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, const model::TokenBatch& tokens,
+                            std::uint32_t batch) {
+  Matrix matrix{.title = "recovery"};
+  matrix.rows.title = "token";
+  matrix.columns.title = "layer";
+  for (const std::uint32_t layer : effects.layers) matrix.columns.tokens.push_back(std::to_string(layer));
+  for (std::size_t column = 0; column < effects.columns; ++column) {
+    const auto token = effects.first + static_cast<std::uint32_t>(column);
+    const std::string* text = token_text(tokens, batch, token);
+    matrix.rows.tokens.push_back(text ? *text : std::to_string(token));
+    std::vector<std::optional<double>>& cells = matrix.cells.emplace_back();
+    for (std::size_t row = 0; row < effects.layers.size(); ++row) cells.push_back(effects.recovery_at(row, column, measure));
+  }
+  return matrix;
 }
 
 std::string patching_csv(const PatchEffects& effects, bool is_heads, const std::function<std::string(std::size_t)>& label) {

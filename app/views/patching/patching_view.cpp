@@ -1,39 +1,22 @@
-#include "app/views/patching/patching_view.h"
+#include "app/views/open_views.h"
 
-#include "app/analyses/activation_patching.h"
-#include "app/analyses/kept_activation.h"
-#include "app/analyses/patch_place.h"
-#include "app/analyses/path_patching.h"
+#include "app/analyses/patching.h"
 #include "app/cells/provenance.h"
-#include "app/views/patching/dragged_patch.h"
-#include "app/views/patching/kept_changes.h"
-#include "app/views/patching/patching_controls.h"
-#include "app/views/patching/patching_figure.h"
-#include "app/views/patching/patching_start.h"
-#include "app/views/patching/patching_text.h"
-#include "app/views/patching/path_controls.h"
-#include "app/views/patching/token_map.h"
+#include "app/views/patching/patching_parts.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/head_map.h"
-#include "app/widgets/position_header.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/signed_bars.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr float kColumnGap = 28.0F;
-constexpr float kLeastColumns = 560.0F;  // narrower: the list is below the map
-constexpr float kLeastStacked = 150.0F;
 constexpr float kMapShare = 0.62F;  // of the width, or of the height where the list is below
+constexpr float kMinMapHeight = 150.0F;
 constexpr std::size_t kListed = 200;
-constexpr double kLeastRange = 0.1;  // of the colours: rounding isn't shown as if it mattered
+constexpr double kMinRange = 0.1;  // of the colours: rounding isn't shown as if it mattered
 
-void draw_small(Frame& frame, const std::string& text, shell::Color color) {
-  frame.ui.ensure_glyphs(text);
-  write_wrapped(frame.ui.fonts().small, color, text);
-}
-
+/// Activation patching between the present run and the baseline: a map of layers and tokens, or of heads, and a list.
 class PatchingView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
@@ -42,7 +25,7 @@ class PatchingView final : public ViewPanel {
     if (!frame.result.input || !frame.result.network || !draw_patching_start(frame)) return;
     kept_.update(frame);
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
-    if (!logit) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+    if (!logit) return write_missing(frame, nullptr);
     copies_ |= draw_position_header(frame, "patching", "Where is the difference between two texts?", logit->position,
                                     "Copies every number of this map as CSV.");
     draw_patching_controls(frame, *logit);
@@ -50,14 +33,14 @@ class PatchingView final : public ViewPanel {
     const std::optional<AnalysisQuery> query = asked(frame, *logit);
     if (!query) return draw_missing(frame);
     const Analysed* answer = frame.ask(*query);
-    if (answer && !answer->error.empty()) return draw_small(frame, answer->error + ".", frame.ui.theme().warning);
+    if (answer && !answer->error.empty()) return write_note(frame, answer->error + ".", frame.ui.theme().warning);
     effects_ = answer ? answer->as<PatchEffects>() : nullptr;
-    if (!effects_) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+    if (!effects_) return write_missing(frame, answer);
     look_up(frame, *answer, *logit);
     draw_summary(frame);
     if (!effects_->can_recover(state.patching.measure)) {
       effects_ = nullptr;
-      return draw_small(
+      return write_note(
           frame,
           "Both runs give the same here, so that there is nothing to recover. Choose a token, or two, of which "
           "they think differently.",
@@ -65,15 +48,24 @@ class PatchingView final : public ViewPanel {
     }
     draw_buttons(frame);
     ImGui::Spacing();
-    draw_columns(frame);
+    if (is_heads()) {
+      draw_heads(frame);
+    } else {
+      const float height = std::floor(ImGui::GetContentRegionAvail().y * kMapShare);
+      ColumnPair{.share = kMapShare}.draw([&] { draw_tokens(frame); }, [&] { draw_list(frame); },
+                                          std::max(height, kMinMapHeight));
+    }
     if (dropped_) keep_patch(frame, dropped_->from, dropped_->to);
     dropped_.reset();
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
     if (!effects_) return nullptr;
-    return make_patching_figure(
-        {.effects = *effects_, .choices = choices_, .labels = labels_, .title = title_, .subtitle = summary_});
+    if (is_heads()) return scores_.figure({.title = title_, .subtitle = summary_});
+    exporting::HeatmapFigure figure = matrix_.figure();
+    figure.title = title_;
+    figure.subtitle = summary_;
+    return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
   }
 
  private:
@@ -105,11 +97,14 @@ class PatchingView final : public ViewPanel {
 
   /// Instead of the map.
   void draw_missing(Frame& frame) const {
-    if (!search_.is_searching) return draw_small(frame, "There is no attention of this kind.", frame.ui.theme().warning);
-    draw_small(frame, search_text(search_), frame.ui.theme().text_dim);
+    if (!search_.is_searching) return write_note(frame, "There is no attention of this kind.", frame.ui.theme().warning);
+    write_note(frame, search_text(search_));
   }
 
-  std::string label(std::size_t column) const { return column < labels_.size() ? labels_[column] : std::to_string(column); }
+  std::string label(std::size_t column) const {
+    const std::vector<std::string>& tokens = matrix_.rows.tokens;
+    return column < tokens.size() ? tokens[column] : std::to_string(column);
+  }
   std::optional<double> value(std::size_t row, std::size_t column) const {
     return effects_->recovery_at(row, column, choices_.measure);
   }
@@ -132,16 +127,14 @@ class PatchingView final : public ViewPanel {
                         : fmt::format("Patching the {}, {}", patched_thing(choices_.map), measured_);
     if (is_known) return;
     strongest_ = strongest_patches(*effects_, measure, kListed);
-    largest_ = std::max(strongest_.empty() ? 0.0 : std::abs(strongest_.front().recovery), kLeastRange);
-    labels_.clear();
-    if (is_heads()) return;
-    const model::TokenBatch& tokens = frame.result.input->queries(kind_);
-    const std::uint32_t batch = logit.position.batch;
-    for (std::size_t column = 0; column < effects_->columns; ++column) {
-      const std::size_t token = effects_->first + column;
-      const bool has_text = batch < tokens.texts.size() && token < tokens.texts[batch].size();
-      labels_.push_back(has_text ? tokens.texts[batch][token] : std::to_string(token));
+    matrix_ = {};
+    scores_ = {};
+    if (is_heads()) {
+      scores_ = recoveries_of_heads(*effects_, measure, kind_, frame.result.shapes);
+    } else {
+      matrix_ = recoveries_of_tokens(*effects_, measure, frame.result.input->queries(kind_), position_.batch);
     }
+    largest_ = std::max(strongest_.empty() ? 0.0 : std::abs(strongest_.front().recovery), kMinRange);
   }
 
   void draw_summary(Frame& frame) {
@@ -157,16 +150,12 @@ class PatchingView final : public ViewPanel {
                                      .place = [&](const PatchCell& cell) { return place(cell.row, cell.column); },
                                      .receiver = receiver_,
                                      .tried = search_.tried});
-      ImGui::PushTextWrapPos(0.0F);
-      const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-      ImGui::TextUnformatted(conclusion_.c_str());
-      ImGui::PopTextWrapPos();
+      write_wrapped(frame.ui.fonts().strong, frame.ui.theme().text, conclusion_);
       frame.mark("patching.conclusion", last_item_rect());
     }
     std::string text = summary_ + scale_note(largest_);
     if (!found.is_complete()) text += fmt::format(" {} of {} cells measured so far\u2026", found.known, found.all);
-    draw_small(frame, text, frame.ui.theme().text);
-    frame.mark("patching.summary", last_item_rect());
+    write_note(frame, text, frame.ui.theme().text, "patching.summary");
   }
 
   void draw_buttons(Frame& frame) {
@@ -267,20 +256,18 @@ class PatchingView final : public ViewPanel {
   }
 
   /// What is asked about a cell whose effect is known.
-  void point_at(Frame& frame, std::size_t row, std::size_t column) const {
-    const std::optional<double> recovered = value(row, column);
-    const std::optional<PatchedNumbers>& patched = effects_->at(row, column);
-    if (!recovered || !patched) return;
+  NumberRef number_of(std::size_t row, std::size_t column) const {
+    const PatchedNumbers& patched = *effects_->at(row, column);
     const auto number = [&](const PatchedNumbers& of) { return fmt::format("{:.9g}", of.of(choices_.measure)); };
     NumberRef asked{.of = std::string(is_paths() ? kPathRecovery : kPatchRecovery),
-                    .block = {kind_, LayerIndex{effects_->layers[row]}},
+                    .block = block_of(row),
                     .batch = position_.batch,
                     .head = is_heads() ? static_cast<std::uint32_t>(column) : 0,
                     .row = position_.token,
                     .column = token_,
-                    .value = recovered,
+                    .value = value(row, column),
                     .notes = {{"measure", measured_},
-                              {"patched", number(*patched)},
+                              {"patched", number(patched)},
                               {"target", fmt::format("{}: {}", target_name(choices_, names_), number(effects_->target))},
                               {"source", fmt::format("{}: {}", source_name(choices_, names_), number(effects_->source))}}};
     const std::string what = is_paths()   ? fmt::format("what {} learn of the head's output", receiver_)
@@ -291,7 +278,7 @@ class PatchingView final : public ViewPanel {
       const bool is_at_token = choices_.at_token && choices_.token;
       asked.notes.emplace_back("at", is_at_token ? fmt::format("token {}", *choices_.token) : "all tokens");
     }
-    frame.transient.pointed_number = std::move(asked);
+    return asked;
   }
 
   void select(Frame& frame, std::size_t row, std::size_t column, bool is_double) {
@@ -310,93 +297,67 @@ class PatchingView final : public ViewPanel {
     choices.at_token = true;
   }
 
-  void draw_map(Frame& frame) {
-    if (is_heads()) return draw_heads(frame);
-    const Selection& selection = frame.state.selection;
-    const auto column = std::ranges::find(effects_->layers, selection.block.layer.value);
-    const std::optional<std::uint32_t> token = frame.state.patching.token;
-    const TokenMapClick click = draw_token_map(
-        frame,
-        {.name = "patching.cell",
-         .layers = effects_->layers,
-         .tokens = effects_->columns,
-         .largest = largest_,
-         .value = [&](std::size_t layer, std::size_t at) { return value(layer, at); },
-         .label = [&](std::size_t at) { return label(at); },
-         .about = [&](std::size_t layer, std::size_t at) { return about(layer, at); },
-         .column = column - effects_->layers.begin(),
-         .token = token && *token >= effects_->first ? std::optional<std::size_t>(*token - effects_->first) : std::nullopt,
-         .drag = [&](std::size_t layer, std::size_t at) { drag(frame, layer, at); }});
-    if (click.hovered) point_at(frame, click.hovered->first, click.hovered->second);
-    if (click.is_any) select(frame, click.column, click.token, click.is_double);
+  void draw_tokens(Frame& frame) {
+    const auto column = std::ranges::find(effects_->layers, frame.state.selection.block.layer.value);
+    const std::uint32_t token = frame.state.patching.token.value_or(0);
+    const bool has_token = frame.state.patching.token && token >= effects_->first;
+    const std::size_t row = has_token ? token - effects_->first : effects_->columns;
+    const MatrixClick click = draw_matrix(
+        frame, {.matrix = matrix_,
+                .name = [](MatrixCell cell) { return fmt::format("patching.cell.{}.{}", cell.column, cell.row); },
+                .about = [&](MatrixCell cell) { return about(cell.column, cell.row); },
+                .selected = MatrixCell{.row = row, .column = static_cast<std::size_t>(column - effects_->layers.begin())},
+                .least_end = kMinRange,
+                .has_text_rows = true,
+                .drag = [&](MatrixCell cell) { drag(frame, cell.column, cell.row); }});
+    const std::optional<MatrixCell>& hovered = click.hovered;
+    if (hovered && value(hovered->column, hovered->row)) {
+      frame.transient.pointed_number = number_of(hovered->column, hovered->row);
+    }
+    if (click.cell) select(frame, click.cell->column, click.cell->row, click.is_double);
   }
 
   void draw_heads(Frame& frame) {
-    std::vector<HeadMapLayer> layers;
-    for (std::size_t row = 0; row < effects_->layers.size(); ++row) {
-      const model::BlockRef block{kind_, LayerIndex{effects_->layers[row]}};
-      HeadMapLayer& layer = layers.emplace_back(HeadMapLayer{.block = block, .values = {}});
-      const auto shape = frame.result.shapes.find(block);
-      const std::size_t heads = shape == frame.result.shapes.end() ? 0 : shape->second.heads;
-      for (std::size_t head = 0; head < std::min(heads, effects_->columns); ++head) layer.values.push_back(value(row, head));
-    }
     const auto row_of = [&](const HeadRef& head) {
       return static_cast<std::size_t>(std::ranges::find(effects_->layers, head.block.layer.value) -
                                       effects_->layers.begin());
     };
-    const HeadMapClick click =
-        draw_head_map(frame, {.name = "patching.head",
-                              .layers = layers,
-                              .about = [&](const HeadRef& head, double) { return about(row_of(head), head.head); },
-                              .least_end = kLeastRange,
-                              .drag = [&](const HeadRef& head) { drag(frame, row_of(head), head.head); }});
-    if (click.hovered) point_at(frame, row_of(*click.hovered), click.hovered->head);
-    if (click.head) select(frame, row_of(*click.head), click.head->head, click.is_double);
+    draw_scored_heads(
+        frame, {.name = "patching",
+                .cells = "patching.head",
+                .scores = scores_,
+                .about = [&](const HeadRef& head, double /*value*/) { return about(row_of(head), head.head); },
+                .number = [&](const HeadRef& head) { return number_of(row_of(head), head.head); },
+                .click = [&](const HeadRef& head, bool is_double) { select(frame, row_of(head), head.head, is_double); },
+                .choose_order = [&] { write_note(frame, "strongest first"); },
+                .drag = [&](const HeadRef& head) { drag(frame, row_of(head), head.head); },
+                .least_end = kMinRange});
   }
 
   void draw_list(Frame& frame) {
-    draw_small(frame, "strongest first", frame.ui.theme().text_dim);
-    const Selection& selection = frame.state.selection;
+    write_note(frame, "strongest first");
     std::vector<double> values;
     std::optional<std::size_t> chosen;
     for (const PatchCell& cell : strongest_) {
-      const std::size_t token = effects_->first + cell.column;
-      const bool is_place = is_heads() ? selection.head == cell.column : frame.state.patching.token == token;
-      if (is_place && effects_->layers[cell.row] == selection.block.layer.value) chosen = values.size();
+      const bool is_token = frame.state.patching.token == effects_->first + cell.column;
+      if (is_token && block_of(cell.row).layer == frame.state.selection.block.layer) chosen = values.size();
       values.push_back(cell.recovery);
     }
     ImGui::BeginChild("list", {0.0F, 0.0F});
     const auto clicked = draw_signed_bars(
-        frame, {.name = "patching.row",
-                .values = values,
-                .label = [&](std::size_t at) { return place(strongest_[at].row, strongest_[at].column); },
-                .about = [&](std::size_t at) { return about(strongest_[at].row, strongest_[at].column); },
-                .chosen = chosen,
-                .point = [&](std::size_t at) { point_at(frame, strongest_[at].row, strongest_[at].column); },
-                .least_end = kLeastRange});
+        frame,
+        {.name = "patching.row",
+         .values = values,
+         .label = [&](std::size_t at) { return place(strongest_[at].row, strongest_[at].column); },
+         .about = [&](std::size_t at) { return about(strongest_[at].row, strongest_[at].column); },
+         .chosen = chosen,
+         .point =
+             [&](std::size_t at) { frame.transient.pointed_number = number_of(strongest_[at].row, strongest_[at].column); },
+         .least_end = kMinRange});
     if (clicked) {
       const PatchCell cell = strongest_[*clicked];
       select(frame, cell.row, cell.column, ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left));
     }
-    ImGui::EndChild();
-  }
-
-  void draw_columns(Frame& frame) {
-    const ImVec2 room = ImGui::GetContentRegionAvail();
-    const bool has_columns = room.x >= kLeastColumns;
-    ImGui::BeginChild("columns", {0.0F, 0.0F});
-    const float width = has_columns ? std::floor((room.x - kColumnGap) * kMapShare) : room.x;
-    // One beneath the other, each keeps a height that shows something, and the region scrolls.
-    const float map_height = has_columns ? 0.0F : std::max(std::floor(room.y * kMapShare), kLeastStacked);
-    const float list_height = has_columns ? 0.0F : std::max(room.y - map_height, kLeastStacked);
-    ImGui::BeginChild("map", {width, map_height});
-    draw_map(frame);
-    ImGui::EndChild();
-    if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
-    ImGui::BeginChild("details", {0.0F, list_height}, false,
-                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-    draw_list(frame);
-    ImGui::EndChild();
     ImGui::EndChild();
   }
 
@@ -413,10 +374,11 @@ class PatchingView final : public ViewPanel {
   RunNames names_;
   model::BlockKind kind_ = model::BlockKind::EncoderSelf;
   PredictionPosition position_;
-  std::uint32_t token_ = 0;          ///< of the vocabulary, that is measured
-  std::vector<std::string> labels_;  ///< of the tokens
+  std::uint32_t token_ = 0;  ///< of the vocabulary, that is measured
+  Matrix matrix_;            ///< of tokens and layers
+  HeadScores scores_;        ///< of heads
   std::vector<PatchCell> strongest_;
-  double largest_ = kLeastRange;
+  double largest_ = kMinRange;
   std::string measured_, title_, summary_, conclusion_;
   std::string receiver_;  ///< of paths: "L3 H5's queries"
   FoundReceiver search_;  ///< of paths, while no receiver is chosen

@@ -1,9 +1,7 @@
-#include "app/views/patching/path_controls.h"
 
-#include "app/analyses/activation_patching.h"
 #include "app/analyses/head_metric_text.h"
-#include "app/analyses/path_patching.h"
-#include "app/views/patching/patching_text.h"
+#include "app/analyses/patching.h"
+#include "app/views/patching/patching_parts.h"
 #include "app/widgets/controls.h"
 
 namespace headlight::app {
@@ -49,18 +47,17 @@ void draw_how_found(Frame& frame, const PathEnd& receiver) {
   if (receiver.recovery) {
     const std::string text = fmt::format("strongest: {:.2f} by itself", *receiver.recovery);
     continue_line(ImGui::CalcTextSize(text.c_str()).x, kPathGap);
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(text.c_str());
+    write_label(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
     frame.mark("patching.receiver.found", last_item_rect());
     return;
   }
   continue_line(button_width("Strongest"), kPathGap);
-  if (ImGui::Button("Strongest")) take_receiver(frame, kUnchosen, PathReceiver().input);
-  mark_last_item(
-      frame, "patching.receiver.strongest",
-      "The head whose output of the other run carries the prediction the furthest receives, by the input into which the "
-      "strongest path leads; the next one where no path into it is visible.");
+  if (draw_button(
+          frame, "patching.receiver.strongest", "Strongest",
+          "The head whose output of the other run carries the prediction the furthest receives, by the input into which the "
+          "strongest path leads; the next one where no path into it is visible.")) {
+    take_receiver(frame, kUnchosen, PathReceiver().input);
+  }
 }
 
 /// The size of the strongest path into an input, counted in `found` while it isn't known; none: not known, or there is none.
@@ -80,30 +77,28 @@ std::optional<double> strongest_path(Frame& frame, const ChosenLogit& logit, con
 
 void draw_receiver(Frame& frame, const PathEnd& end) {
   const HeadRef& receiver = end.head;
-  ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted("into");
+  write_label(frame.ui.fonts().body, frame.ui.theme().text, "into");
   ImGui::SameLine();
   std::size_t heads = 0;
   for (const auto& [block, shape] : frame.result.shapes) heads += shape.heads;
-  if (ImGui::Button("<###receiver.before")) step_receiver(frame, end, heads - 1);
-  mark_last_item(frame, "patching.receiver.previous", "The head before the one that receives.");
-  ImGui::SameLine();
-  {
-    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
-    ImGui::AlignTextToFramePadding();
-    ImGui::TextUnformatted(name_with_kind(frame, receiver).c_str());
+  if (draw_button(frame, "patching.receiver.previous", "<###receiver.before", "The head before the one that receives.")) {
+    step_receiver(frame, end, heads - 1);
   }
+  ImGui::SameLine();
+  write_label(frame.ui.fonts().strong, frame.ui.theme().text, name_with_kind(frame, receiver));
   frame.mark("patching.receiver", last_item_rect());
   ImGui::SameLine();
-  if (ImGui::Button(">###receiver.after")) step_receiver(frame, end, 1);
-  mark_last_item(frame, "patching.receiver.next", "The head behind the one that receives.");
+  if (draw_button(frame, "patching.receiver.next", ">###receiver.after", "The head after the one that receives.")) {
+    step_receiver(frame, end, 1);
+  }
   draw_how_found(frame, end);
   const HeadRef selected{.block = frame.state.selection.block, .head = frame.state.selection.head};
   if (selected == receiver) return;
   const std::string label = fmt::format("Take {}###take", name_with_kind(frame, selected));
   continue_line(button_width(label.c_str()), kPathGap);
-  if (ImGui::Button(label.c_str())) take_receiver(frame, selected, end.input);
-  mark_last_item(frame, "patching.receiver.take", "The selected head becomes the one that receives.");
+  if (draw_button(frame, "patching.receiver.take", label.c_str(), "The selected head becomes the one that receives.")) {
+    take_receiver(frame, selected, end.input);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "app/views/steps/steps_flow.h"
 
-#include "app/cells/mask_reason.h"
 #include "app/cells/shown_mask.h"
 #include "app/cells/stage_text.h"
 #include "app/quantities/formulas.h"

@@ -1,4 +1,4 @@
-#include "app/views/steps/typed_cell.h"
+#include "app/views/steps/steps_view.h"
 
 #include "app/state/state.h"
 #include "app/widgets/controls.h"

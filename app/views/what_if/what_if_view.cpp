@@ -1,4 +1,4 @@
-#include "app/views/what_if/what_if_view.h"
+#include "app/views/open_views.h"
 
 #include "app/analyses/head_knockouts.h"
 #include "app/analyses/head_order.h"
@@ -6,6 +6,7 @@
 #include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_scores.h"
 #include "app/widgets/position_header.h"
@@ -13,22 +14,12 @@
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
 #include "app/widgets/thumbnail.h"
-#include "app/widgets/tile_numbers.h"
 #include "export/float_text.h"
 
 namespace headlight::app {
 namespace {
 
-void draw_small(Frame& frame, const std::string& text, shell::Color color) {
-  frame.ui.ensure_glyphs(text);
-  write_wrapped(frame.ui.fonts().small, color, text);
-}
-
-/// The run's Δ-map, and where differences are shown the baseline's.
-struct ShownKnockouts {
-  const HeadKnockouts& now;
-  const HeadKnockouts* baseline = nullptr;
-};
+using ShownKnockouts = ComparedFinding<HeadKnockouts>;
 
 /// Percentage points of probabilities, nats of losses; empty: logits.
 std::string unit_of(KnockoutMeasure measure) {
@@ -59,12 +50,12 @@ std::string knockout_csv(const ShownKnockouts& found, KnockoutMeasure measure) {
     if (found.baseline) text += fmt::format(",baseline_{}_change", name);
   }
   text += '\n';
-  for (const auto& [head, numbers] : found.now.without) {
+  for (const auto& [head, numbers] : found.now->without) {
     text += fmt::format("{},{},{}", model::to_string(head.block.kind), head.block.layer.value, head.head);
     for (const auto& [name, column] : columns) {
       const double value = numbers.of(column);
       text += fmt::format(",{},{}", exporting::table_number(value),
-                          exporting::table_number(value - found.now.present.of(column)));
+                          exporting::table_number(value - found.now->present.of(column)));
       if (!found.baseline) continue;
       const std::optional<double> before = found.baseline->change(head, column);
       text += before ? "," + exporting::table_number(*before) : ",";
@@ -77,9 +68,7 @@ std::string knockout_csv(const ShownKnockouts& found, KnockoutMeasure measure) {
 /// What is measured without each head.
 void choose_measure(Frame& frame) {
   const std::vector<std::string> labels = {"logit", "probability", "loss of the text"};
-  KnockoutMeasure& measure = frame.state.what_if.measure;
-  auto chosen = static_cast<std::size_t>(measure);
-  if (draw_segmented(frame, "what_if.measure", labels, chosen)) measure = static_cast<KnockoutMeasure>(chosen);
+  choose_segment(frame, "what_if.measure", labels, frame.state.what_if.measure);
 }
 
 /// What becomes of a head's output in its pass.
@@ -88,9 +77,7 @@ void choose_ablation(Frame& frame) {
                                            fmt::format("mean of {}", baseline_name(frame.state))};
   constexpr float kGap = 12.0F;
   continue_line(segmented_width(frame, labels), kGap);
-  Ablation& ablation = frame.state.what_if.ablation;
-  auto chosen = static_cast<std::size_t>(ablation);
-  if (draw_segmented(frame, "what_if.ablation", labels, chosen)) ablation = static_cast<Ablation>(chosen);
+  choose_segment(frame, "what_if.ablation", labels, frame.state.what_if.ablation);
 }
 
 /// What is done to each head, in words.
@@ -123,19 +110,17 @@ std::string present_text(const Frame& frame, const ChosenLogit& logit, const Pre
 void draw_summary(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
   const std::string unit = unit_of(frame.state.what_if.measure);
   std::string text =
-      fmt::format("Now: {}. Each number: the same {}, minus now{}.", present_text(frame, logit, found.now.present),
+      fmt::format("Now: {}. Each number: the same {}, minus now{}.", present_text(frame, logit, found.now->present),
                   ablation_text(frame.state.what_if.ablation), unit.empty() ? "" : fmt::format(" ({})", unit));
   if (found.baseline) {
     text += fmt::format(" In {}: {}; of each head what that changes there is subtracted.", baseline_name(frame.state),
                         present_text(frame, logit, found.baseline->present));
   }
-  const HeadKnockouts& last = found.baseline ? *found.baseline : found.now;  // which are measured after the present ones
+  const HeadKnockouts& last = found.baseline ? *found.baseline : *found.now;  // which are measured after the present ones
   if (!last.is_complete()) {
     text += fmt::format(" {} of {} heads measured so far\u2026", last.without.size(), last.all_heads);
   }
-  frame.ui.ensure_glyphs(text);
-  draw_small(frame, text, frame.ui.theme().text);
-  frame.mark("what_if.summary", last_item_rect());
+  write_note(frame, text, frame.ui.theme().text, "what_if.summary");
 }
 
 void select(Frame& frame, const HeadRef& head) { select_head(frame.state.selection, head.block, head.head); }
@@ -178,32 +163,36 @@ void choose_order(Frame& frame) {
   if (draw_segmented(frame, "what_if.order", labels, chosen)) frame.state.what_if.is_sorted = chosen == 0;
 }
 
-/// The map and the list. Returns what they show.
-std::vector<ScoredHead> draw_heads(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
+HeadScores scores_of(const Frame& frame, const ShownKnockouts& found) {
   const WhatIfChoices& choices = frame.state.what_if;
   const auto changes = [&](const HeadKnockouts& of) {
     return changes_of(of, frame.state.selection.block.kind, choices.measure, frame.result.shapes);
   };
-  const HeadNumbers before = found.baseline ? changes(*found.baseline) : HeadNumbers();
-  std::vector<ScoredHead> heads = score_heads(changes(found.now), found.baseline ? &before : nullptr);
-  if (choices.is_sorted) sort_by_value(heads, true);
   const std::string unit = unit_of(choices.measure);
+  const HeadNumbers before = found.baseline ? changes(*found.baseline) : HeadNumbers();
+  HeadScores scores(unit.empty() ? "change of the logit" : fmt::format("change, {}", unit), true, changes(*found.now),
+                    found.baseline ? &before : nullptr);
+  if (choices.is_sorted) scores.sort(true);
+  return scores;
+}
+
+/// The map and the list.
+void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found, const HeadScores& scores) {
+  const std::string unit = unit_of(frame.state.what_if.measure);
   draw_scored_heads(
       frame,
       {.name = "what_if",
        .cells = "what_if.head",
-       .heads = heads,
+       .scores = scores,
        .about =
            [&](const HeadRef& head, double value) {
              return fmt::format("Layer {}, head {}: {}{}{}. Click: selects the head. Double click: knocks it out.",
                                 head.block.layer.value, head.head, signed_text(value), unit.empty() ? "" : " ", unit);
            },
-       .has_signs = true,
-       .number = [&](const HeadRef& head) { return number_of(frame, logit, found.now, head); },
+       .number = [&](const HeadRef& head) { return number_of(frame, logit, found, head); },
        .click = [&](const HeadRef& head, bool is_double) { is_double ? knock_out(frame, head) : select(frame, head); },
        .remark = [&](const HeadRef& head) { return head_gain(frame.state, head.block, head.head) == 0.0F ? " (out)" : ""; },
        .choose_order = [&] { choose_order(frame); }});
-  return heads;
 }
 
 /// A button that keeps the selected head's output averaged over the text in all views, or brings the head back.
@@ -218,19 +207,16 @@ void draw_average_button(Frame& frame) {
   const bool is_kept = kept != changes.end();
   ImGui::SameLine();
   ImGui::BeginDisabled(!is_kept && changes.size() >= kMostKeptChanges);
-  if (ImGui::Button(fmt::format("{} {}###average", is_kept ? "Stop averaging" : "Average", head).c_str())) {
-    if (is_kept) {
-      changes.erase(kept);
-    } else {
-      changes.push_back({.name = "mean output of " + head, .intervention = average});
-    }
-  }
+  const char* const explanation =
+      is_kept ? "The selected head gives again what it computes."
+              : "Mean ablation: the selected head gives the mean of its output over the text at every token, in all "
+                "views, until it is stopped.";
+  const bool is_clicked =
+      draw_button(frame, "what_if.average",
+                  fmt::format("{} {}###average", is_kept ? "Stop averaging" : "Average", head).c_str(), explanation);
   ImGui::EndDisabled();
-  mark_last_item(frame, "what_if.average",
-                 is_kept
-                     ? "The selected head gives again what it computes."
-                     : "Mean ablation: the selected head gives the mean of its output over the text at every token, in all "
-                       "views, until it is stopped.");
+  if (is_clicked && is_kept) changes.erase(kept);
+  if (is_clicked && !is_kept) changes.push_back({.name = "mean output of " + head, .intervention = average});
 }
 
 /// Buttons: the selected head in or out or averaged.
@@ -239,9 +225,9 @@ void draw_buttons(Frame& frame) {
   const bool is_out = head_gain(frame.state, selection.block, selection.head) == 0.0F;
   const std::string label =
       fmt::format("{} L{} H{}###knock", is_out ? "Bring back" : "Knock out", selection.block.layer.value, selection.head);
-  if (ImGui::Button(label.c_str())) frame.start_command("head.knock_out");
-  mark_last_item(frame, "what_if.knock_out",
-                 is_out ? "Brings the selected head back (K)." : "Takes the selected head out of the model (K).");
+  const char* const explanation =
+      is_out ? "Brings the selected head back (K)." : "Takes the selected head out of the model (K).";
+  if (draw_button(frame, "what_if.knock_out", label.c_str(), explanation)) frame.start_command("head.knock_out");
   draw_average_button(frame);
 }
 
@@ -252,24 +238,24 @@ bool can_ablate(Frame& frame) {
   const std::string refusal =
       baseline && is_capture(baseline->inputs.source) ? "it is a capture" : frame.result.reference_error;
   if (baseline && refusal.empty()) return true;
-  draw_small(frame,
+  write_note(frame,
              refusal.empty() || !frame.state.compare.baseline
                  ? "There is no baseline. Show the text whose means heads should give, keep it as baseline (Ctrl+D), and "
                    "come back to this one."
                  : fmt::format("Heads can't give the baseline's means: {}.", refusal),
-             frame.ui.theme().warning);
-  frame.mark("what_if.no_baseline", last_item_rect());
+             frame.ui.theme().warning, "what_if.no_baseline");
   return false;
 }
 
+/// What knocking out each head changes: a map of layers and heads, and a list.
 class WhatIfView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    heads_.clear();
+    scores_ = {};
     const EngineResult& result = frame.result;
     if (!result.input || !result.network) return;
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
-    if (!logit) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
+    if (!logit) return write_missing(frame, nullptr);
     const KnockoutMeasure measure = frame.state.what_if.measure;
     copies_ |= draw_position_header(frame, "what_if", "What if a head were gone?", logit->position,
                                     "Copies every number of this view as CSV.");
@@ -278,7 +264,7 @@ class WhatIfView final : public ViewPanel {
     if (measure != KnockoutMeasure::Loss) choose_tokens(frame, *logit, "what_if");
     choose_kind(frame, "what_if.kind");
     if (measure == KnockoutMeasure::Loss && !predicts_next(result)) {
-      return draw_small(frame,
+      return write_note(frame,
                         "This model fills in masks and doesn't predict a next token: its text has no such loss. Choose the "
                         "logit or the probability.",
                         frame.ui.theme().warning);
@@ -286,41 +272,36 @@ class WhatIfView final : public ViewPanel {
     if (!can_ablate(frame)) return;
     const KnockoutsQuestion query =
         knockout_query(frame.state.what_if, logit->position.batch, logit->position.token, logit->token, logit->other);
-    const Analysed* answer = frame.ask(query);
-    if (answer && !answer->error.empty()) return draw_small(frame, answer->error, frame.ui.theme().warning);
-    const HeadKnockouts* found = answer ? answer->as<HeadKnockouts>() : nullptr;
-    if (!found) return draw_small(frame, "computing\u2026", frame.ui.theme().text_dim);
-    const Analysed* baseline =
-        measure == KnockoutMeasure::Loss ? ask_of_baseline(frame, query) : ask_of_counterpart(frame, query);
-    const ShownKnockouts shown{.now = *found, .baseline = baseline ? baseline->as<HeadKnockouts>() : nullptr};
-    draw_summary(frame, *logit, shown);
-    draw_comparison(frame, "what_if", "what each head changes", baseline);
+    const ShownKnockouts found(frame.ask(query), measure == KnockoutMeasure::Loss ? ask_of_baseline(frame, query)
+                                                                                  : ask_of_counterpart(frame, query));
+    if (!found.now) return write_missing(frame, found.answer);
+    draw_summary(frame, *logit, found);
+    draw_comparison(frame, "what_if", "what each head changes", found.of_baseline);
     draw_buttons(frame);
-    if (std::exchange(copies_, false)) ImGui::SetClipboardText(knockout_csv(shown, measure).c_str());
+    if (std::exchange(copies_, false)) ImGui::SetClipboardText(knockout_csv(found, measure).c_str());
     ImGui::Spacing();
-    heads_ = draw_heads(frame, *logit, shown);
-    const std::string unit = unit_of(measure);
-    figure_.title = "What if a head were gone?";
-    figure_.subtitle =
+    scores_ = scores_of(frame, found);
+    draw_heads(frame, *logit, *found.now, scores_);
+    words_.title = "What if a head were gone?";
+    words_.subtitle =
         fmt::format("{}; {}; each number: {}, minus now.", kind_name(frame.result, frame.state.selection.block.kind),
-                    present_text(frame, *logit, found->present), ablation_text(frame.state.what_if.ablation));
-    if (shown.baseline) {
-      figure_.title += fmt::format(" {}", difference_caption(frame.state));
-      figure_.subtitle += fmt::format(" In {} (\u201C{}\u201D): {}; what each head changes there is subtracted.",
-                                      baseline_name(frame.state), frame.ui.unshaped(frame.state.compare.baseline->name),
-                                      present_text(frame, *logit, shown.baseline->present));
+                    present_text(frame, *logit, found.now->present), ablation_text(frame.state.what_if.ablation));
+    if (found.baseline) {
+      words_.title += fmt::format(" {}", difference_caption(frame.state));
+      words_.subtitle += fmt::format(" In {} (\u201C{}\u201D): {}; what each head changes there is subtracted.",
+                                     baseline_name(frame.state), frame.ui.unshaped(frame.state.compare.baseline->name),
+                                     present_text(frame, *logit, found.baseline->present));
     }
     compared_ = difference_caption(frame.state);
-    figure_.value_title = unit.empty() ? "change of the logit" : fmt::format("change, {}", unit);
   }
 
-  std::unique_ptr<exporting::Drawing> figure() const override { return make_scored_figure(heads_, figure_, compared_); }
+  std::unique_ptr<exporting::Drawing> figure() const override { return scores_.figure(words_, compared_); }
 
  private:
-  std::vector<ScoredHead> heads_;  ///< of the last frame
-  HeadMapFigure figure_;           ///< its words
-  std::string compared_;           ///< what differences are
-  bool copies_ = false;            ///< as soon as the numbers are there
+  HeadScores scores_;     ///< of the last frame
+  FigureWords words_;     ///< of their figure
+  std::string compared_;  ///< what differences are
+  bool copies_ = false;   ///< as soon as the numbers are there
 };
 
 }  // namespace

@@ -5,6 +5,35 @@
 
 namespace headlight::app {
 
+/// The cells of one map whose weights differ most from the baseline's: of a head, or of a mean over the heads of a layer or
+/// of a kind of attention. Of a text of more than 2,048 tokens strips of rows are read (measured_rows()).
+struct ChangedCellsQuestion {
+  model::BlockRef block = {};
+  std::uint32_t batch = 0, head = 0;
+  HeadMean mean = HeadMean::None;
+
+  auto operator<=>(const ChangedCellsQuestion&) const = default;
+  bool compares() const { return true; }
+};
+/// The question about the map that is selected.
+ChangedCellsQuestion changed_cells_query(const Selection& selection);
+
+struct ChangedCell {
+  attention::Cell cell = {};
+  double now = 0.0, then = 0.0;  ///< its weights
+
+  double change() const { return now - then; }
+};
+
+struct ChangedCells final : AnalysisResult {
+  static constexpr std::size_t kMost = 50;
+
+  std::vector<ChangedCell> cells;  ///< kMost at most, the largest change of either sign first; equal ones by row and column
+  std::size_t changed = 0;         ///< cells that differ, listed or not
+};
+
+Task<ChangedCells> analyse(ChangedCellsQuestion question, AnalysisSubject subject);
+
 /// How much the weights of each head, of all kinds of attention, differ from the baseline's. Of a text of more than 2,048
 /// tokens strips of rows are read (measured_rows()).
 struct ChangedHeadsQuestion {

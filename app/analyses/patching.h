@@ -1,0 +1,193 @@
+#pragma once
+
+// Putting activations of one run into another: what is asked, what is found, and the places that they are of.
+
+#include "app/analyses/analysis.h"
+
+namespace headlight::app {
+
+/// A prediction, which is measured in passes.
+struct MeasuredToken {
+  std::uint32_t batch = 0;
+  std::uint32_t position = 0;               ///< of the token after which is predicted, padding counted
+  std::uint32_t token = 0;                  ///< its id
+  std::optional<std::uint32_t> other = {};  ///< whose logit is subtracted
+
+  auto operator<=>(const MeasuredToken&) const = default;
+};
+
+/// What a pass says of a token at a position.
+struct PatchedNumbers {
+  double logit = 0.0;            ///< the token's, less the other's where there is one
+  double log_probability = 0.0;  ///< the token's: ln of softmax over the vocabulary
+
+  /// Loss: −ln p, in nats.
+  double of(PatchMeasure measure) const;
+};
+
+/// Of a row of logits [vocabulary]. Throws Error where they are NaN, as those of a token that the other text has no
+/// counterpart of.
+PatchedNumbers patched_numbers(std::span<const float> logits, const MeasuredToken& measured);
+
+/// (patched − target) / (source − target): 0 where a patch leaves the target as it is, 1 where it does what the whole of the
+/// source does (TransformerLens' normalisation of activation patching, the target being its corrupted run and the source its
+/// clean one). None where the two differ by less than 1e-4, of probabilities by that share of the larger one, so that
+/// float32's rounding would be most of it, and where a number isn't finite.
+std::optional<double> recovery(PatchMeasure measure, const PatchedNumbers& target, const PatchedNumbers& source,
+                               const PatchedNumbers& patched);
+
+/// What patching each cell of a map does: a layer and a token, or a layer and a head.
+struct PatchEffects final : AnalysisResult {
+  PatchedNumbers target;                               ///< of the run that is patched, as it is
+  PatchedNumbers source;                               ///< of the run that the activations come from
+  std::vector<std::uint32_t> layers;                   ///< [row] number of the layer
+  std::uint32_t first = 0;                             ///< of column 0: a token's number; 0 of heads
+  std::size_t columns = 0;                             ///< tokens or heads
+  std::vector<std::optional<PatchedNumbers>> patched;  ///< [row, column]; none: not known yet
+  std::size_t known = 0, all = 0;                      ///< cells
+
+  bool is_complete() const { return known == all; }
+  void keep(std::size_t row, std::size_t column, const PatchedNumbers& numbers) {
+    patched[row * columns + column] = numbers;
+    ++known;
+  }
+  const std::optional<PatchedNumbers>& at(std::size_t row, std::size_t column) const;
+  /// None: not known, or there is no recovery.
+  std::optional<double> recovery_at(std::size_t row, std::size_t column, PatchMeasure measure) const;
+  /// Do source and target differ enough?
+  bool can_recover(PatchMeasure measure) const;
+};
+
+/// A cell, and what patching it does.
+struct PatchCell {
+  std::size_t row = 0, column = 0;
+  double recovery = 0.0;
+
+  bool operator==(const PatchCell&) const = default;
+};
+
+/// The cells whose recovery is farthest from 0, at most so many; equal ones by row and column.
+std::vector<PatchCell> strongest_patches(const PatchEffects& effects, PatchMeasure measure, std::size_t most);
+
+/// Activations of one layer in a run that can be put into another: of some tokens, of a head or of the whole layer.
+struct PatchPlace {
+  PatchMap map = PatchMap::Residual;
+  model::BlockRef block = {};
+  std::uint32_t batch = 0, head = 0;   ///< head 0 where the map isn't of heads
+  std::uint32_t first = 0, count = 0;  ///< tokens
+
+  auto operator<=>(const PatchPlace&) const = default;
+};
+
+/// Numbers of a token's activations.
+std::uint32_t patch_width(PatchMap map, const inference::BlockShape& shape);
+/// Reads them, of a run with such a shape.
+void read_place(const PatchPlace& place, const inference::BlockShape& shape, Reads& reads);
+/// What was read [token, width], of several places one behind the other.
+std::vector<float> place_values(const Answers& answers);
+/// The mean of rows [row, width], in double precision, without those of tokens that the run has no counterpart of (NaN).
+/// Throws Error where nothing is left.
+std::vector<double> mean_row(std::span<const float> rows, std::size_t width);
+/// Each of some rows becomes their mean.
+void spread_mean(std::span<float> rows, std::size_t width);
+/// Makes activations of two runs the same where either has none (NaN): a token without a counterpart stays as it is.
+void match_missing(std::span<float> source, std::span<float> target);
+/// Tokens, padding counted.
+struct TokenRange {
+  std::uint32_t first = 0, count = 0;
+};
+
+/// The state whose prediction is measured, after the last layer. Throws Error where the run has none, or no such ids.
+inference::StateRef measured_state(const MeasuredToken& measured, const AnalysisSubject& subject);
+/// What the state predicts in one of the runs, unchanged.
+Task<PatchedNumbers> prediction_in(WhichRun run, inference::StateRef state, MeasuredToken measured);
+/// These rows [token, width] take their place.
+inference::Intervention replaced(const PatchPlace& place, std::vector<float> rows);
+/// Where an intervention finds them, without an operation.
+inference::Intervention intervention_at(const PatchPlace& place);
+
+/// Activation patching between the run and the baseline (Meng et al. 2022; Wang et al. 2022): for every cell of a map one
+/// pass of the one in which the cell's activations are those of the other, and what that does to a prediction. The two have
+/// the same shapes, so that tokens correspond by their numbers. A cell whose activations are the same in both, bit by bit,
+/// needs no pass.
+struct PatchingQuestion {
+  PatchMap map = PatchMap::Residual;
+  model::BlockKind kind = {};
+  bool into_baseline = false;               ///< the run's activations go into the baseline
+  std::optional<std::uint32_t> token = {};  ///< of heads: at that token alone
+  MeasuredToken measured = {};
+
+  auto operator<=>(const PatchingQuestion&) const = default;
+  bool compares() const { return true; }
+};
+/// Told layer by layer.
+Task<PatchEffects> analyse(PatchingQuestion question, AnalysisSubject subject);
+
+/// The choices' question.
+PatchingQuestion patching_query(const PatchingChoices& choices, model::BlockKind kind, std::uint32_t batch,
+                                std::uint32_t position, std::uint32_t token, std::optional<std::uint32_t> other);
+
+/// Path patching between the run and the baseline (Wang et al. 2022; Goldowsky-Dill et al. 2023): for every head of a kind
+/// (a sender) what its output in the other run does to a prediction where only one input of another head (the receiver)
+/// learns of it. Two passes a sender. In the first the sender's output z is the other run's; the attention outputs of all
+/// blocks between sender and receiver are those of the patched run, and so are the outputs of the MLPs between, unless they
+/// are recomputed; norms are. What the receiver's queries, keys or values become there is read. In the second they alone are
+/// replaced, in the run that is patched. Passes of senders of one layer are computed together (Reads::passes). Of keys and
+/// values several heads may share one KV head: all of them receive then. A sender whose output is the same in both runs, bit
+/// by bit, needs no pass.
+struct PathQuestion {
+  HeadRef receiver = {};
+  PathInput input = PathInput::Query;
+  model::BlockKind senders = {};  ///< their kind of attention
+  bool into_baseline = false;     ///< the run's outputs go into the baseline
+  bool recomputes_mlps = false;
+  std::optional<std::uint32_t> token = {};  ///< senders are patched at that token alone
+  MeasuredToken measured = {};
+
+  auto operator<=>(const PathQuestion&) const = default;
+  bool compares() const { return true; }
+};
+/// Effects of the senders' layers, told sender by sender.
+Task<PatchEffects> analyse(PathQuestion question, AnalysisSubject subject);
+
+/// The receiver that is meant: the last layer or head where there is none of that number. None where the run has no
+/// attention of the kind.
+std::optional<HeadRef> receiver_in(const PathReceiver& receiver, const BlockShapes& shapes);
+
+/// The choices' question.
+PathQuestion path_patching_query(const PatchingChoices& choices, const HeadRef& receiver, model::BlockKind senders,
+                                 std::uint32_t batch, std::uint32_t position, std::uint32_t token,
+                                 std::optional<std::uint32_t> other);
+
+/// Activations that the user keeps as a change of the present run: the baseline's at one place (Replace); or a steering
+/// vector (Add; "activation addition", Turner et al. 2023): the baseline's there less the present run's, their mean over the
+/// place's tokens; or the baseline's mean over these tokens for each of them (Replace; mean ablation over a reference text).
+struct KeptActivationQuestion {
+  enum class Kept : std::uint8_t { Activations, SteeringVector, Mean };
+
+  PatchPlace place = {};
+  Kept kept = Kept::Activations;
+
+  auto operator<=>(const KeptActivationQuestion&) const = default;
+  bool compares() const { return true; }
+};
+
+struct KeptActivation final : AnalysisResult {
+  inference::Intervention intervention;
+};
+
+Task<KeptActivation> analyse(KeptActivationQuestion question, AnalysisSubject subject);
+
+/// Questions about tokens [first, first + count). Of a steering vector the mean over these is taken, of the residual stream.
+KeptActivationQuestion keeping_query(PatchMap map, model::BlockRef block, std::uint32_t batch, std::uint32_t head,
+                                     std::uint32_t first, std::uint32_t count);
+KeptActivationQuestion steering_query(model::BlockRef block, std::uint32_t batch, std::uint32_t first, std::uint32_t count);
+/// What a head gives on the mean over these tokens of the baseline, for each of them.
+KeptActivationQuestion reference_mean_query(model::BlockRef block, std::uint32_t batch, std::uint32_t head,
+                                            std::uint32_t first, std::uint32_t count);
+
+/// The same activations at another place of the same kind: in another layer or head, from another token on. They must be as
+/// wide there.
+inference::Intervention moved(inference::Intervention patch, std::uint32_t layer, std::uint32_t head, std::uint32_t first);
+
+}  // namespace headlight::app

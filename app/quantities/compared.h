@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+
+namespace headlight::app {
+
+/// A value of the run, and where two runs are compared the baseline's.
+template <typename Value>
+struct Compared {
+  Value now = {};
+  std::optional<Value> baseline = {};
+
+  /// What is drawn: the run's, or by how much it differs from the baseline's.
+  Value shown() const { return baseline ? now - *baseline : now; }
+  /// A part of both.
+  template <typename Part>
+  auto part(const Part& of) const {
+    using Result = decltype(of(now));
+    return Compared<Result>{.now = of(now), .baseline = baseline ? std::optional<Result>(of(*baseline)) : std::nullopt};
+  }
+
+  bool operator==(const Compared&) const = default;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,135 @@
+#pragma once
+
+// Parts of the view Patching around its map.
+
+#include "app/analyses/analysis.h"
+#include "app/analyses/patching.h"
+#include "app/frame.h"
+#include "app/state/state.h"
+#include "app/widgets/head_scores.h"
+#include "app/widgets/position_header.h"
+
+namespace headlight::app {
+
+/// "residual stream", "attention output", "MLP output", "head outputs", "paths of heads".
+std::string patched_thing(PatchMap map);
+
+/// How the two runs are called: the present one and what it is compared with.
+struct RunNames {
+  std::string present = "the present run", baseline = "the baseline";
+};
+RunNames run_names(const State& state);
+
+/// The run that is patched and the one that the activations come from.
+std::string target_name(const PatchingChoices& choices, const RunNames& names);
+std::string source_name(const PatchingChoices& choices, const RunNames& names);
+
+/// The part of the difference from which on a cell is worth a word.
+inline constexpr double kVisibleRecovery = 0.05;
+
+/// What a number of the map is of: which run is changed in which way, and what 0 and 1 mean. `receiver`: of paths; `where`:
+/// " at all tokens", of heads and paths.
+std::string cell_text(const PatchingChoices& choices, const RunNames& names, const std::string& receiver, const char* where);
+
+/// What is concluded from.
+struct PatchedMap {
+  PatchMap map = PatchMap::Residual;
+  std::span<const PatchCell> strongest = {};  ///< first
+  std::function<std::string(const PatchCell&)> place = {};
+  std::string receiver = {};  ///< of paths
+  std::size_t tried = 0;      ///< heads that were tried as receivers; 0: the user chose one
+};
+/// What a map says, in a sentence.
+std::string conclusion_text(const PatchedMap& found);
+
+/// "+1.203", "34 %", "2.418" (nats): a number of what is measured.
+std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers);
+
+/// A recovery as a sentence's beginning: "Goes 0.76 of the way to the baseline", or that it isn't one.
+std::string recovery_text(const PatchingChoices& choices, const RunNames& names, double recovery);
+
+/// A sentence where recoveries are large because both runs have nearly the same number; otherwise empty.
+/// `largest`: the size of the largest recovery.
+std::string scale_note(double largest);
+
+/// Recoveries of a map of layers and heads, the one farthest from 0 first; and of tokens (rows) and layers.
+HeadScores recoveries_of_heads(const PatchEffects& effects, PatchMeasure measure, model::BlockKind kind,
+                               const BlockShapes& shapes);
+Matrix recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, const model::TokenBatch& tokens,
+                            std::uint32_t batch);
+
+/// All cells that are known as CSV with a header line: layer, token (with its text) or head, logit, probability, loss, and
+/// the recovery of each. `label`: a token's text.
+std::string patching_csv(const PatchEffects& effects, bool is_heads, const std::function<std::string(std::size_t)>& label);
+
+/// The head in which paths end, and what of it learns of them.
+struct PathEnd {
+  HeadRef head;
+  PathInput input = PathInput::Query;
+  std::optional<double> recovery =
+      {};  ///< where the view has found the head: how far its output alone carries the prediction
+};
+
+/// "L3 H5's queries", with the kind of attention where there are several; of keys and values that heads share, all of them:
+/// "keys of L3 H4 to H7".
+std::string receiver_name(const Frame& frame, const PathEnd& receiver);
+
+/// While the user has chosen no receiver. Heads of the selected kind, that other heads of it come before, are tried from the
+/// one whose output of the other run carries the prediction the furthest (the map "heads" of the same prediction) on, a few
+/// at most: the first one into which a path leads that carries a visible part of it is the receiver, by the input into which
+/// the strongest path leads. Where none is visible, the strongest of all that were tried.
+struct FoundReceiver {
+  std::optional<PathEnd> end = {};  ///< none: not known yet, or there is none
+  bool is_searching = false;
+  std::size_t tried = 0;           ///< heads whose paths were looked at; 0: heads are still being patched by themselves
+  std::size_t known = 0, all = 0;  ///< cells of the maps that are measured so far
+};
+/// The question about paths into such an end, of the choices in the state.
+PathQuestion paths_query(const Frame& frame, const ChosenLogit& logit, const PathEnd& end);
+bool is_receiver_chosen(const PathReceiver& receiver);
+/// How far the search is, while it goes on.
+std::string search_text(const FoundReceiver& search);
+FoundReceiver find_receiver(Frame& frame, const ChosenLogit& logit);
+
+/// The receiver of path patching, which of its inputs, and whether paths lead through MLPs.
+void draw_path_controls(Frame& frame, const PathEnd& end);
+
+/// What to do before anything can be patched, with buttons that do it: no prediction, no baseline, the baseline is the
+/// present one, or the two don't fit. Draws nothing and returns true where two runs are there.
+bool draw_patching_start(Frame& frame);
+
+/// What is patched, into which run, what is measured of which tokens, and the kind of attention.
+void draw_patching_controls(Frame& frame, const ChosenLogit& logit);
+
+/// Activations of a cell of the map can be dragged to another one, or onto a button. The last item is where they begin:
+/// `words` are shown at the pointer while they are on their way. `map`: a number of the map, which may be another one when
+/// they are dropped.
+void begin_drag(const PatchCell& cell, std::uint64_t map, const std::string& words);
+/// The cell of this map whose activations were dropped on the last item in this frame.
+std::optional<PatchCell> dropped_on_last_item(std::uint64_t map);
+
+/// Activations of the baseline that are kept in the present one: asked of the engine, then a part of the state.
+class KeptChangesPanel {
+ public:
+  /// Where activations are put that were dragged from elsewhere: a layer and head, and the first token.
+  struct Target {
+    std::uint32_t layer = 0, head = 0, first = 0;
+  };
+  /// Asks for them; they are kept as `name` when they arrive, at their own place or at the target.
+  void keep(const AnalysisQuery& query, std::string name, std::optional<Target> target = {});
+  /// Buttons in the present line that keep the difference of both runs' residual streams before the selected layer, or what
+  /// the head gives on the mean in the baseline (none: the button is disabled).
+  void draw_steering(Frame& frame);
+  void draw_mean(Frame& frame, const std::optional<HeadRef>& head);
+  /// Keeps what has arrived. Call it in every frame in which there is a baseline.
+  void update(Frame& frame);
+  /// A line for each that is kept, with its strength and a button that drops it; nothing where none is.
+  void draw(Frame& frame) const;
+
+ private:
+  std::optional<AnalysisQuery> wanted_;
+  std::string name_;
+  std::optional<Target> target_;
+};
+
+}  // namespace headlight::app

@@ -1,0 +1,50 @@
+#include "app/widgets/finding.h"
+
+#include "app/widgets/controls.h"
+
+namespace headlight::app {
+namespace {
+
+constexpr float kColumnGap = 28.0F;
+constexpr float kMinStacked = 150.0F;
+
+}  // namespace
+
+void write_note(Frame& frame, const std::string& text, std::optional<shell::Color> color, const char* name) {
+  frame.ui.ensure_glyphs(text);
+  write_wrapped(frame.ui.fonts().small, color.value_or(frame.ui.theme().text_dim), text);
+  if (name[0] != '\0') frame.mark(name, last_item_rect());
+}
+
+std::string missing_text(const Analysed* answer) {
+  return answer && !answer->error.empty() ? answer->error : "computing\u2026";
+}
+
+void write_missing(Frame& frame, const Analysed* answer) {
+  const bool is_refused = answer && !answer->error.empty();
+  write_note(frame, missing_text(answer), is_refused ? frame.ui.theme().warning : frame.ui.theme().text_dim);
+}
+
+bool ColumnPair::is_wide() const { return ImGui::GetContentRegionAvail().x >= least; }
+
+float ColumnPair::first_width() const {
+  const float room = ImGui::GetContentRegionAvail().x;
+  return is_wide() ? std::floor((room - kColumnGap) * share) : room;
+}
+
+void ColumnPair::draw(const std::function<void()>& first, const std::function<void()>& second, float height) const {
+  const bool is_beside = is_wide();
+  const float width = first_width(), rest = ImGui::GetContentRegionAvail().y - height;
+  ImGui::BeginChild("columns", {0.0F, 0.0F});
+  ImGui::BeginChild("first", {width, is_beside ? 0.0F : height});
+  first();
+  ImGui::EndChild();
+  if (is_beside) ImGui::SameLine(0.0F, kColumnGap);
+  ImGui::BeginChild("second", {0.0F, is_beside ? 0.0F : std::max(rest, kMinStacked)}, false,
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+  second();
+  ImGui::EndChild();
+  ImGui::EndChild();
+}
+
+}  // namespace headlight::app
