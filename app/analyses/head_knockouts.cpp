@@ -27,18 +27,12 @@ std::size_t vocabulary_of(const AnalysisSubject& subject) {
 }
 
 std::vector<Reading> list_readings(const KnockoutsQuestion& question, const AnalysisSubject& subject) {
+  const MeasuredToken measured{
+      .batch = question.batch, .position = question.position, .token = question.token, .other = question.other};
+  inference::StateRef state = measured_state(measured, subject);
+  if (!question.measures_loss) return {{.state = state, .token = question.token}};
   const std::size_t vocabulary = vocabulary_of(subject);
-  if (question.token >= vocabulary || question.other.value_or(0) >= vocabulary) {
-    throw Error("this run has no such prediction");
-  }
   const model::TokenBatch& tokens = subject.input->target ? *subject.input->target : subject.input->source;
-  const model::Layers& layers = *subject.network->layers;
-  const auto last = static_cast<std::uint32_t>(layers.decoder.empty() ? layers.encoder.size() : layers.decoder.size());
-  if (question.batch >= tokens.batch) throw Error("this run has {} lines", tokens.batch);
-  if (!question.measures_loss) {
-    if (question.position >= tokens.length) throw Error("this run has no such prediction");
-    return {{.state = {.batch = question.batch, .token = question.position, .layer = last}, .token = question.token}};
-  }
   const std::uint32_t first = tokens.start(question.batch), end = first + tokens.lengths[question.batch];
   const bool has_ids = tokens.vectors.is_empty() && tokens.ids.size() >= std::size_t{question.batch + 1} * tokens.length;
   if (!has_ids || end < first + 2) throw Error("a loss needs a text of two tokens or more");
@@ -46,7 +40,8 @@ std::vector<Reading> list_readings(const KnockoutsQuestion& question, const Anal
   for (std::uint32_t token = first; token + 1 < end; ++token) {
     const std::uint32_t next = tokens.ids[std::size_t{question.batch} * tokens.length + token + 1];
     if (next >= vocabulary) throw Error("token {} isn't one that the model predicts", token + 1);
-    readings.push_back({.state = {.batch = question.batch, .token = token, .layer = last}, .token = next});
+    state.token = token;
+    readings.push_back({.state = state, .token = next});
   }
   return readings;
 }

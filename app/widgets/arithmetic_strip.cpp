@@ -75,8 +75,7 @@ void draw_equation(Frame& frame, const Arithmetic& arithmetic, bool has_numbers)
     ImGui::PopStyleVar();
   }
   if (arithmetic.note.empty()) return;
-  const Ink ink(fonts.small, frame.ui.theme().text_dim);
-  ImGui::TextWrapped("%s", arithmetic.note.c_str());
+  write_wrapped(fonts.small, frame.ui.theme().text_dim, arithmetic.note);
 }
 
 }  // namespace
@@ -91,8 +90,8 @@ void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& sho
   const ImVec2 low = ImGui::GetWindowPos();
   const ImVec2 size = ImGui::GetWindowSize();
   if (!strip.arithmetic) {
-    const Ink ink(fonts.body, theme.text_dim);
-    ImGui::TextWrapped(
+    write_wrapped(
+        fonts.body, theme.text_dim,
         "Point at a cell: the row and the column that made it light up, and its arithmetic is written here. A click holds "
         "it.");
   } else {

@@ -64,10 +64,9 @@ void draw_brush_toggle(Frame& frame) {
 
 void draw_brush_hint(Frame& frame, float room) {
   ImFont* font = frame.ui.fonts().body;
-  const Ink ink(font, frame.ui.theme().accent);
   const std::string hint = brush_hint(frame.state.view);
   const std::string fitting = fit_text(font, hint, room);
-  ImGui::TextUnformatted(fitting.c_str());
+  write_text(font, frame.ui.theme().accent, fitting);
   frame.mark("head.hint", last_item_rect());
   if (fitting != hint) explain_last_item(frame, hint.c_str());
 }

@@ -213,9 +213,8 @@ std::optional<fs::path> FolderList::draw_entries(Frame& frame, const std::vector
       if (row == marked_ && follows_mark_) ImGui::SetScrollHereY();
       mark_last_item(frame, entry.is_folder ? fmt::format("folder.{}", folders++) : fmt::format("folder.file.{}", files++));
       if (!entry.is_model) continue;
-      const Ink ink(frame.ui.fonts().small, theme.text_dim);
       ImGui::SameLine(right - text_width(frame.ui.fonts().small, "model"));
-      ImGui::TextUnformatted("model");
+      write_text(frame.ui.fonts().small, theme.text_dim, "model");
     }
   }
   if (shown.empty()) {

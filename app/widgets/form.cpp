@@ -307,18 +307,14 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
 }
 
 void Form::note(std::string_view text) {
-  const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text_dim);
   // Broken at spaces alone: Dear ImGui also breaks after a full stop, before the closing quote of a text.
   const auto width_of = [&](std::string_view part) { return text_width(frame_.ui.fonts().small, std::string(part)); };
   const shell::WrappedText wrapped(std::string(text), ImGui::GetContentRegionAvail().x, width_of);
-  ImGui::TextUnformatted(wrapped.shown().c_str());
+  write_text(frame_.ui.fonts().small, frame_.ui.theme().text_dim, wrapped.shown());
 }
 
 void Form::warning(std::string_view text) {
-  const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().warning);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(text.data(), text.data() + text.size());
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame_.ui.fonts().small, frame_.ui.theme().warning, text);
   frame_.mark(mark_name("warning"), last_item_rect());
 }
 

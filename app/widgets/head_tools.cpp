@@ -26,9 +26,7 @@ constexpr std::array kFinds = {Find{"previous token", "head.find.previous", Head
                                Find{"sink", "head.find.sink", HeadMetric::Sink}};
 
 void draw_label(Frame& frame, const char* text) {
-  ImGui::AlignTextToFramePadding();
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(text);
+  write_label(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
   ImGui::SameLine(0.0F, 6.0F);
 }
 

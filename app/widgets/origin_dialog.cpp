@@ -40,10 +40,7 @@ std::string value_of(Frame& frame, const NumberRef& number) {
 void draw_origin_line(const Frame& frame, const Provenance::Line& line) {
   write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, line.name);
   ImGui::SameLine(kNameColumn);
-  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text);
-  ImGui::PushTextWrapPos(0.0F);
-  ImGui::TextUnformatted(line.text.c_str());
-  ImGui::PopTextWrapPos();
+  write_wrapped(frame.ui.fonts().body, frame.ui.theme().text, line.text);
 }
 
 void draw_content(Frame& frame, const Provenance& provenance, const std::string& value, bool& is_open) {

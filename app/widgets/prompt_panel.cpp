@@ -170,10 +170,8 @@ void draw_prompt_switches(Frame& frame) {
   if (!state.model().ids.empty()) return;
   offer_batch(frame);
   if (const std::string misfit = misfit_text(state); !misfit.empty()) {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::PushTextWrapPos(ImGui::GetContentRegionMax().x - 2.0F);  // a letter at the edge would be clipped
-    ImGui::TextUnformatted(misfit.c_str());
-    ImGui::PopTextWrapPos();
+    const float end = ImGui::GetContentRegionMax().x - 2.0F;  // a letter at the edge would be clipped
+    write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, misfit, end);
     frame.mark("text.misfit", last_item_rect());
   }
   NumberBeingTyped no_numbers;

@@ -222,10 +222,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
   const float grid = ImGui::GetWindowPos().x - 12.0F;
   if (grid > 0.5F * frame.ui.size().x) explained = {.origin = {grid, explained.origin.y}, .size = {1.0F, explained.size.y}};
   const Tooltip tooltip(frame, explained);
-  {
-    const Ink ink(fonts.strong, theme.text);
-    ImGui::Text("Layer %u · head %u", block.layer.value, head);
-  }
+  write_text(fonts.strong, theme.text, fmt::format("Layer {} · head {}", block.layer.value, head));
   if (!sentence.empty()) {
     ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + kPreviewEdge);
     ImGui::TextUnformatted(sentence.c_str());

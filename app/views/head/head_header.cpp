@@ -145,25 +145,86 @@ HeadAbout about_map(const Frame& frame, const inference::BlockShape& shape) {
 
 std::vector<std::string> row_labels() { return {"word written", "word read"}; }
 
-/// What is beside the map's formula: what names the rows, where each writes a token; the brush; what is shown; and the
-/// head's gain, where there is no room for it beside the title; the speed of new rows, once the model has written.
+/// Words or tokens, special tokens, and bars: a list that opens. `lists_rows`: and what names the rows.
+void choose_shown(Frame& frame, bool lists_rows) {
+  ViewChoices& view = frame.state.view;
+  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  ImGui::SetNextItemWidth(kShownWidth);
+  OpenList list(frame, "head.shown", view.groups_words ? "words" : "tokens");
+  if (!list) return;
+  if (lists_rows) {
+    const std::vector<std::string> labels = row_labels();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const auto names = static_cast<RowNames>(i);
+      if (ImGui::Selectable(fmt::format("Rows: {}", labels[i]).c_str(), view.row_names == names)) view.row_names = names;
+      mark_last_item(frame, fmt::format("head.rows.{}", i));
+    }
+    if (can_group(frame)) ImGui::Separator();
+  }
+  if (!can_group(frame)) return;
+  const auto toggle = [&](const char* label, const char* name, bool& value) {
+    if (ImGui::Selectable(label, value)) value = !value;
+    mark_last_item(frame, name);
+  };
+  toggle("Words instead of tokens", "head.shown.words", view.groups_words);
+  toggle("Bars of attention given and received", "head.shown.bars", view.shows_marginals);
+  ImGui::Separator();
+  const auto choose = [&](const char* label, const char* name, SpecialTokens value) {
+    if (ImGui::Selectable(label, view.special_tokens == value)) view.special_tokens = value;
+    mark_last_item(frame, name);
+  };
+  choose("All tokens", "head.shown.shown", SpecialTokens::Shown);
+  choose("Without special tokens", "head.shown.hidden", SpecialTokens::Hidden);
+  choose("Without special tokens, renormalised", "head.shown.renormalized", SpecialTokens::Renormalized);
+}
+
+/// What is beside the map's formula: what names the rows, where each writes a token; the brush; what is shown; the head's
+/// gain, where there is no room for it beside the title; and the speed of new rows, once the model has written.
 struct Tools {
-  bool rows = false, brush = false, shown = false, gain = false;
-  bool speed = false;       ///< of the rows of generated tokens
+  bool rows = false, brush = false, shown = false, gain = false, speed = false;
   bool lists_rows = false;  ///< what names the rows is in the list of what is shown
 
   bool has_any() const { return rows || brush || shown || gain || speed; }
-  float width(const Frame& frame) const {
-    float sum = 0.0F;
-    const auto add = [&](float width) { sum += width + (sum > 0.0F ? kToolGap : 0.0F); };
-    if (rows) add(segmented_width(frame, row_labels()));
-    if (brush) add(brush_toggle_width(frame));
-    if (shown) add(kShownWidth);
-    if (gain) add(gain_control_width(frame));
-    if (speed) add(kMotionSpeedWidth);
-    return sum;
-  }
+  float width(const Frame& frame) const;
 };
+
+/// The tools from left to right.
+struct Tool {
+  bool Tools::*is_there;
+  float (*width)(const Frame& frame);
+  void (*draw)(Frame& frame, const Tools& tools);
+};
+constexpr std::array kTools = {
+    Tool{&Tools::rows, [](const Frame& frame) { return segmented_width(frame, row_labels()); },
+         [](Frame& frame, const Tools&) { choose_segment(frame, "head.rows", row_labels(), frame.state.view.row_names); }},
+    Tool{&Tools::brush, [](const Frame& frame) { return brush_toggle_width(frame); },
+         [](Frame& frame, const Tools&) { draw_brush_toggle(frame); }},
+    Tool{&Tools::shown, [](const Frame&) { return kShownWidth; },
+         [](Frame& frame, const Tools& tools) { choose_shown(frame, tools.lists_rows); }},
+    Tool{&Tools::gain, [](const Frame& frame) { return gain_control_width(frame); },
+         [](Frame& frame, const Tools&) { draw_gain_control(frame); }},
+    Tool{&Tools::speed, [](const Frame&) { return kMotionSpeedWidth; },
+         [](Frame& frame, const Tools&) {
+           const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+           choose_motion_speed(frame, "head.speed", kNewRowSpeed, true);
+         }}};
+
+float Tools::width(const Frame& frame) const {
+  float sum = -kToolGap;
+  for (const Tool& tool : kTools) sum += this->*tool.is_there ? kToolGap + tool.width(frame) : 0.0F;
+  return std::max(sum, 0.0F);
+}
+
+void draw_tools(Frame& frame, const Tools& tools) {
+  if (!tools.has_any()) return;
+  place_right(tools.width(frame));
+  bool is_first = true;
+  for (const Tool& tool : kTools) {
+    if (!(tools.*tool.is_there)) continue;
+    if (!std::exchange(is_first, false)) ImGui::SameLine(0.0F, kToolGap);
+    tool.draw(frame, tools);
+  }
+}
 
 /// A mean has no mask of its own.
 Tools tools_of(const Frame& frame) {
@@ -217,8 +278,7 @@ void draw_subtitle(Frame& frame, const Subtitle& line) {
   if (is_painting(frame)) {
     draw_brush_hint(frame, room);
   } else {
-    const Ink ink(fonts.body, frame.ui.theme().text_dim);
-    ImGui::TextUnformatted(line.about.c_str());
+    write_text(fonts.body, frame.ui.theme().text_dim, line.about);
     frame.mark("head.about", last_item_rect());
     const bool is_whole = line.has_formula && line.about == line.whole;
     if (!is_whole) explain_last_item(frame, fmt::format("{}: {}", line.whole, line.formula).c_str());
@@ -230,72 +290,6 @@ void draw_subtitle(Frame& frame, const Subtitle& line) {
     width = draw_math(fonts, fonts.body, to_glm(ImGui::GetCursorScreenPos()), frame.ui.theme().output, line.formula);
   }
   ImGui::Dummy(ImVec2(width, ImGui::GetFrameHeight()));
-}
-
-void choose_row_names(Frame& frame) { choose_segment(frame, "head.rows", row_labels(), frame.state.view.row_names); }
-
-/// Words or tokens, special tokens, and bars: a list that opens. `lists_rows`: and what names the rows.
-void choose_shown(Frame& frame, bool lists_rows) {
-  ViewChoices& view = frame.state.view;
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-  ImGui::SetNextItemWidth(kShownWidth);
-  OpenList list(frame, "head.shown", view.groups_words ? "words" : "tokens");
-  if (!list) return;
-  if (lists_rows) {
-    const std::vector<std::string> labels = row_labels();
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      const auto names = static_cast<RowNames>(i);
-      if (ImGui::Selectable(fmt::format("Rows: {}", labels[i]).c_str(), view.row_names == names)) view.row_names = names;
-      mark_last_item(frame, fmt::format("head.rows.{}", i));
-    }
-    if (can_group(frame)) ImGui::Separator();
-  }
-  if (!can_group(frame)) return;
-  const auto toggle = [&](const char* label, const char* name, bool& value) {
-    if (ImGui::Selectable(label, value)) value = !value;
-    mark_last_item(frame, name);
-  };
-  toggle("Words instead of tokens", "head.shown.words", view.groups_words);
-  toggle("Bars of attention given and received", "head.shown.bars", view.shows_marginals);
-  ImGui::Separator();
-  const auto choose = [&](const char* label, const char* name, SpecialTokens value) {
-    if (ImGui::Selectable(label, view.special_tokens == value)) view.special_tokens = value;
-    mark_last_item(frame, name);
-  };
-  choose("All tokens", "head.shown.shown", SpecialTokens::Shown);
-  choose("Without special tokens", "head.shown.hidden", SpecialTokens::Hidden);
-  choose("Without special tokens, renormalised", "head.shown.renormalized", SpecialTokens::Renormalized);
-}
-
-void draw_tools(Frame& frame, const Tools& tools) {
-  if (!tools.has_any()) return;
-  place_right(tools.width(frame));
-  bool is_first = true;
-  const auto next = [&] {
-    if (!is_first) ImGui::SameLine(0.0F, kToolGap);
-    is_first = false;
-  };
-  if (tools.rows) {
-    next();
-    choose_row_names(frame);
-  }
-  if (tools.brush) {
-    next();
-    draw_brush_toggle(frame);
-  }
-  if (tools.shown) {
-    next();
-    choose_shown(frame, tools.lists_rows);
-  }
-  if (tools.gain) {
-    next();
-    draw_gain_control(frame);
-  }
-  if (tools.speed) {
-    next();
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
-    choose_motion_speed(frame, "head.speed", kNewRowSpeed, true);
-  }
 }
 
 /// What the head does in this text, as far as it is measured; the line is there in any case, so that nothing moves.
@@ -311,8 +305,7 @@ void draw_sentence(Frame& frame, const inference::BlockShape& shape) {
     }
   }
   const shell::FontSet& fonts = frame.ui.fonts();
-  const Ink ink(fonts.small, frame.ui.theme().text_dim);
-  ImGui::TextUnformatted(fit_text(fonts.small, sentence, ImGui::GetContentRegionAvail().x).c_str());
+  write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, sentence, ImGui::GetContentRegionAvail().x));
   if (sentence.empty()) return;
   frame.mark("head.sentence", last_item_rect());
   explain_last_item(frame, "Computed from the weights; the tab Heads has all numbers.");

@@ -19,7 +19,7 @@ constexpr std::size_t kMostMarks = 4'000;
 class PaintMarks {
  public:
   PaintMarks(const Frame& frame, const view::Viewport& viewport)
-      : frame_(frame), viewport_(viewport), region_(viewport.visible_region()), list_(ImGui::GetWindowDrawList()) {}
+      : frame_(frame), viewport_(viewport), region_(viewport.visible_region()) {}
 
   void draw() {
     const Selection& selection = frame_.state.selection;
@@ -97,7 +97,6 @@ class PaintMarks {
   const Frame& frame_;
   const view::Viewport& viewport_;
   view::Region region_;
-  ImDrawList* list_;
   std::size_t marks_ = 0;
 };
 

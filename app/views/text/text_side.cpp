@@ -92,6 +92,14 @@ class BlockPainter {
     return token < marks_.shades->weights.size() ? marks_.shades->weights[token] : 0.0F;
   }
 
+  /// The colour of a token's weight; `deepest`: its alpha where the weight is the largest.
+  shell::Color shade(std::uint32_t token, float deepest) const {
+    const float part = std::clamp(std::abs(weight(token)) / marks_.shades->largest, 0.0F, 1.0F);
+    const shell::Color role = marks_.side == MapSide::Query ? theme_.query : theme_.key;
+    const shell::Color color = marks_.shades->is_difference ? view::pack(exporting::sign_color(weight(token))) : role;
+    return shell::with_alpha(color, static_cast<std::uint32_t>(deepest * part));
+  }
+
   view::Rect rect_of(std::uint32_t token) const {
     return {.origin = origin_ + block_.lines.tokens[token].origin, .size = block_.lines.tokens[token].size};
   }
@@ -125,11 +133,7 @@ class BlockPainter {
   void draw_patch_shade(std::uint32_t token, const view::Rect& rect) const {
     const bool is_query = marks_.side == MapSide::Query;
     if (has_weights() && marks_.shades->largest > 0.0F) {
-      const float part = std::clamp(std::abs(weight(token)) / marks_.shades->largest, 0.0F, 1.0F);
-      const shell::Color color = marks_.shades->is_difference ? view::pack(exporting::sign_color(weight(token)))
-                                 : is_query                   ? theme_.query
-                                                              : theme_.key;
-      fill_rect(rect, shell::with_alpha(color, static_cast<std::uint32_t>(kDeepestOnImage * part)));
+      fill_rect(rect, shade(token, kDeepestOnImage));
       draw_patch_number(token, rect);
     }
     if (marks_.chosen == token) outline(rect, is_query ? theme_.query : theme_.key);
@@ -152,20 +156,14 @@ class BlockPainter {
   void draw_patch_tooltip(std::uint32_t token) const {
     const auto place = block_.image->grid.place(token);
     const Tooltip tooltip(frame_, rect_of(token));
-    {
-      const Ink ink(frame_.ui.fonts().strong, theme_.text);
-      const std::string name =
-          place ? fmt::format("patch row {}, column {}", place->row, place->column) : block_.tokens[token].place.text;
-      ImGui::TextUnformatted(name.c_str());
+    write_text(frame_.ui.fonts().strong, theme_.text,
+               place ? fmt::format("patch row {}, column {}", place->row, place->column) : block_.tokens[token].place.text);
+    std::string about = fmt::format("token {}", token);
+    if (has_weights()) {
+      const char* name = marks_.shades->is_difference ? "change of its weight" : "weight";
+      about += fmt::format("\n{} {}", name, view::format_exact(weight(token)));
     }
-    {
-      const Ink ink(frame_.ui.fonts().small, theme_.text_dim);
-      ImGui::TextUnformatted(fmt::format("token {}", token).c_str());
-      if (has_weights()) {
-        const char* name = marks_.shades->is_difference ? "change of its weight" : "weight";
-        ImGui::TextUnformatted(fmt::format("{} {}", name, view::format_exact(weight(token))).c_str());
-      }
-    }
+    write_text(frame_.ui.fonts().small, theme_.text_dim, about);
   }
 
   void draw_token(std::uint32_t token, const view::Rect& rect) const {
@@ -174,11 +172,7 @@ class BlockPainter {
     const bool is_query = marks_.side == MapSide::Query;
     shell::Color ground = theme_.background;
     if (has_weights() && marks_.shades->largest > 0.0F) {
-      const float part = std::clamp(std::abs(weight(token)) / marks_.shades->largest, 0.0F, 1.0F);
-      const auto alpha = static_cast<std::uint32_t>(kDeepestShade * part);
-      const shell::Color role = is_query ? theme_.query : theme_.key;
-      const shell::Color color = marks_.shades->is_difference ? view::pack(exporting::sign_color(weight(token))) : role;
-      ground = shell::blended(shell::with_alpha(color, alpha), ground);
+      ground = shell::blended(shade(token, kDeepestShade), ground);
       fill_rect(rect, ground, 3.0F);
     }
     if (marks_.chosen == token) outline_rect(rect, is_query ? theme_.query : theme_.key, 3.0F, 1.5F);

@@ -58,10 +58,10 @@ class TextView final : public ViewPanel {
     frame.mark("text.area", window_rect());
     follow_locked(frame, chosen, is_cross);
     if (is_cross) {
-      draw_caption(frame, "keys: the source", frame.ui.theme().key);
+      write_text(frame.ui.fonts().small, frame.ui.theme().key, "keys: the source");
       draw_block(frame, "text.source", true, MapSide::Key, chosen, shades);
       ImGui::Dummy({1.0F, 8.0F});
-      draw_caption(frame, "queries: what the decoder reads", frame.ui.theme().query);
+      write_text(frame.ui.fonts().small, frame.ui.theme().query, "queries: what the decoder reads");
       draw_block(frame, "text.target", true, MapSide::Query, chosen, shades);
     } else {
       const MapSide shaded = chosen.side == MapSide::Query ? MapSide::Key : MapSide::Query;
@@ -156,10 +156,7 @@ class TextView final : public ViewPanel {
                                                  difference_caption(frame.state), largest)
                                    : fmt::format(": the strongest colour is a weight of {}.", largest);
     text += frame.state.view.locked ? " Esc releases it." : " Point at another token, or click to keep it.";
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-    ImGui::PushTextWrapPos(0.0F);
-    ImGui::TextUnformatted(text.c_str());
-    ImGui::PopTextWrapPos();
+    write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
     frame.mark("text.about", last_item_rect());
   }
 
@@ -198,10 +195,6 @@ class TextView final : public ViewPanel {
     const std::array<std::string, 2> labels = {"attends to", "is attended by"};
     continue_line(segmented_width(frame, labels), kGap);
     choose_segment(frame, "text.side", labels, frame.state.view.text_side);
-  }
-
-  static void draw_caption(Frame& frame, const char* text, shell::Color color) {
-    write_text(frame.ui.fonts().small, color, text);
   }
 
   /// `side`: of the block; of a self-attention's text, which is both sides, the one that is shaded.
