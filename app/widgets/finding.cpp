@@ -25,6 +25,19 @@ void write_missing(Frame& frame, const Analysed* answer) {
   write_note(frame, missing_text(answer), is_refused ? frame.ui.theme().warning : frame.ui.theme().text_dim);
 }
 
+void draw_rows(std::size_t count, float height, float width, const std::function<void(std::size_t row, float y)>& draw) {
+  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float above = std::max(ImGui::GetWindowPos().y - origin.y, 0.0F);
+  const auto first = static_cast<std::size_t>(above / height);
+  const auto end = static_cast<std::size_t>((above + ImGui::GetWindowHeight()) / height) + 1;
+  for (std::size_t row = first; row < std::min(end, count); ++row) {
+    ImGui::SetCursorScreenPos(origin);
+    draw(row, origin.y + static_cast<float>(row) * height);
+  }
+  ImGui::SetCursorScreenPos(origin);
+  ImGui::Dummy({width, static_cast<float>(count) * height});
+}
+
 bool ColumnPair::is_wide() const { return ImGui::GetContentRegionAvail().x >= least; }
 
 float ColumnPair::first_width() const {

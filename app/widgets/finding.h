@@ -43,6 +43,10 @@ void write_note(Frame& frame, const std::string& text, std::optional<shell::Colo
 std::string missing_text(const Analysed* answer);
 void write_missing(Frame& frame, const Analysed* answer);
 
+/// Rows of a list in the current region, which scrolls: those of `count` rows of this height that are visible are drawn at
+/// their y on the screen, and all take their place. `width`: of what they take.
+void draw_rows(std::size_t count, float height, float width, const std::function<void(std::size_t row, float y)>& draw);
+
 /// Two regions, side by side or, where there is less room, one below the other.
 struct ColumnPair {
   float share = 0.6F;    ///< of the width, that the first has

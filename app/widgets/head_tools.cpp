@@ -97,21 +97,16 @@ void select(Frame& frame, const HeadRef& head) { select_head(frame.state.selecti
 bool choose_metric(Frame& frame, const std::string& name, const char* none, std::optional<HeadMetric>& metric,
                    const char* explanation) {
   const std::optional<HeadMetric> before = metric;
-  const bool is_open =
-      ImGui::BeginCombo(("##" + name).c_str(), metric ? std::string(evaluation::metric_name(*metric)).c_str() : none);
-  mark_last_item(frame, name, explanation);
-  if (!is_open) return false;
+  OpenList list(frame, name, metric ? std::string(evaluation::metric_name(*metric)).c_str() : none, explanation);
+  if (!list) return false;
   const auto entry = [&](const std::string& title, std::optional<HeadMetric> value, const char* help) {
-    if (ImGui::Selectable(title.c_str(), metric == value)) metric = value;
-    mark_last_item(frame, fmt::format("{}.{}", name, title), help);
-    if (metric == value) frame.ui.keyboard().prefer_last();
+    if (list.entry(title.c_str(), title, metric == value, help)) metric = value;
   };
   entry(none, std::nullopt, "Without a metric.");
   for (std::size_t i = 0; i < kHeadMetrics; ++i) {
     const auto value = static_cast<HeadMetric>(i);
     entry(std::string(evaluation::metric_name(value)), value, text_of(value).help);
   }
-  ImGui::EndCombo();
   return metric != before;
 }
 

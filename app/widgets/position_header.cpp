@@ -19,22 +19,16 @@ void choose(Frame& frame, const ChosenLogit& logit, const std::string& name, con
   const std::string shown =
       known(frame.result, chosen) ? fmt::format("\u201C{}\u201D", candidate_label(frame.result, *chosen)) : none;
   frame.ui.ensure_glyphs(shown);
-  const std::string label = "##" + name;
-  const bool is_open = ImGui::BeginCombo(label.c_str(), shown.c_str());
-  mark_last_item(frame, name, explanation);
-  if (!is_open) return;
-  if (ImGui::Selectable(none.c_str(), !chosen)) chosen.reset();
-  mark_last_item(frame, name + ".none", explanation);
+  OpenList list(frame, name, shown.c_str(), explanation);
+  if (!list) return;
+  if (list.entry(none.c_str(), "none", !chosen, explanation)) chosen.reset();
   for (std::size_t i = 0; i < logit.prediction->candidates.size(); ++i) {
     const inference::Candidate& candidate = logit.prediction->candidates[i];
     const std::string entry = fmt::format("\u201C{}\u201D   {}###{}", candidate_label(frame.result, candidate.id),
                                           percent_text(candidate.probability), i);
     frame.ui.ensure_glyphs(entry);
-    if (ImGui::Selectable(entry.c_str(), chosen == candidate.id)) chosen = candidate.id;
-    mark_last_item(frame, fmt::format("{}.{}", name, i), explanation);
-    if (chosen == candidate.id) frame.ui.keyboard().prefer_last();
+    if (list.entry(entry.c_str(), std::to_string(i), chosen == candidate.id, explanation)) chosen = candidate.id;
   }
-  ImGui::EndCombo();
 }
 
 }  // namespace

@@ -246,17 +246,12 @@ void RangeChoice::draw(glm::vec2 at) {
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(6.0F, 2.0F));
   ImGui::SetCursorScreenPos(at);
   ImGui::SetNextItemWidth(kRangeWidth);
-  const bool is_open = ImGui::BeginCombo("##range", kNames[static_cast<std::size_t>(now)]);
-  mark_last_item(frame_, "head.range");
-  if (is_open) {
+  if (OpenList list(frame_, "head.range", kNames[static_cast<std::size_t>(now)]); list) {
     for (std::size_t i = 0; i < kNames.size(); ++i) {
       const auto kind = static_cast<RangeKind>(i);
       if (kind == RangeKind::PerRow && stage_ != Stage::Weights) continue;
-      if (ImGui::Selectable(kNames[i], kind == now)) choose(kind);
-      mark_last_item(frame_, fmt::format("head.range.{}", i));
-      if (kind == now) frame_.ui.keyboard().prefer_last();
+      if (list.entry(kNames[i], std::to_string(i), kind == now)) choose(kind);
     }
-    ImGui::EndCombo();
   }
   if (now == RangeKind::Fixed && range_kind(frame_.state.view, stage_) == now) type_ends(at + glm::vec2(0.0F, kLine));
   ImGui::PopStyleVar();

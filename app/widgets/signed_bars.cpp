@@ -1,6 +1,7 @@
 #include "app/widgets/signed_bars.h"
 
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/shown_tile.h"
 #include "view/number_format.h"
 
@@ -71,18 +72,12 @@ std::optional<std::size_t> draw_signed_bars(Frame& frame, const SignedBars& bars
   const BarColumns columns = measure(bars, width);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float height = static_cast<float>(bars.values.size()) * kBarRowHeight;
-  const float above = ImGui::GetWindowPos().y - origin.y;
-  const auto row_at = [&](float y) {
-    return static_cast<std::size_t>(std::clamp(y / kBarRowHeight, 0.0F, static_cast<float>(bars.values.size())));
-  };
-  const std::size_t first = row_at(above), end = std::min(row_at(above + ImGui::GetWindowHeight()) + 1, bars.values.size());
   std::optional<std::size_t> clicked;
   const float zero = std::round(origin.x + columns.zero) + 0.5F;
   draw_line({zero, origin.y}, {zero, origin.y + height}, frame.ui.theme().border);
   const shell::ControlGroup group(frame.ui.keyboard(), "bars");
-  for (std::size_t row = first; row < end; ++row) {
-    const view::Rect box{.origin = {origin.x, origin.y + static_cast<float>(row) * kBarRowHeight},
-                         .size = {width, kBarRowHeight}};
+  draw_rows(bars.values.size(), kBarRowHeight, width, [&](std::size_t row, float y) {
+    const view::Rect box{.origin = {origin.x, y}, .size = {width, kBarRowHeight}};
     ImGui::SetCursorScreenPos(box.origin);
     ImGui::PushID(static_cast<int>(row));
     // Ctrl and a click ask where the number is from.
@@ -94,9 +89,7 @@ std::optional<std::size_t> draw_signed_bars(Frame& frame, const SignedBars& bars
     mark_last_item(frame, name, bars.about(row).c_str());
     draw_row(frame, bars, row, columns, box, ImGui::IsItemHovered());
     if (is_opened) bars.open(row);
-  }
-  ImGui::SetCursorScreenPos(origin);
-  ImGui::Dummy({width, height});
+  });
   return clicked;
 }
 

@@ -162,20 +162,17 @@ void choose_shown(Frame& frame, bool lists_rows) {
     if (can_group(frame)) ImGui::Separator();
   }
   if (!can_group(frame)) return;
-  const auto toggle = [&](const char* label, const char* name, bool& value) {
-    if (ImGui::Selectable(label, value)) value = !value;
-    mark_last_item(frame, name);
-  };
-  toggle("Words instead of tokens", "head.shown.words", view.groups_words);
-  toggle("Bars of attention given and received", "head.shown.bars", view.shows_marginals);
+  if (list.entry("Words instead of tokens", "words", view.groups_words)) view.groups_words = !view.groups_words;
+  if (list.entry("Bars of attention given and received", "bars", view.shows_marginals)) {
+    view.shows_marginals = !view.shows_marginals;
+  }
   ImGui::Separator();
   const auto choose = [&](const char* label, const char* name, SpecialTokens value) {
-    if (ImGui::Selectable(label, view.special_tokens == value)) view.special_tokens = value;
-    mark_last_item(frame, name);
+    if (list.entry(label, name, view.special_tokens == value)) view.special_tokens = value;
   };
-  choose("All tokens", "head.shown.shown", SpecialTokens::Shown);
-  choose("Without special tokens", "head.shown.hidden", SpecialTokens::Hidden);
-  choose("Without special tokens, renormalised", "head.shown.renormalized", SpecialTokens::Renormalized);
+  choose("All tokens", "shown", SpecialTokens::Shown);
+  choose("Without special tokens", "hidden", SpecialTokens::Hidden);
+  choose("Without special tokens, renormalised", "renormalized", SpecialTokens::Renormalized);
 }
 
 /// What is beside the map's formula: what names the rows, where each writes a token; the brush; what is shown; the head's

@@ -3,9 +3,9 @@
 #include "app/analyses/head_metric_text.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
@@ -305,17 +305,11 @@ std::optional<HeadRef> HeadTable::draw(Frame& frame, const std::vector<HeadRef>&
     if (top + height_of_row > ImGui::GetScrollY() + height) ImGui::SetScrollY(top + height_of_row - height);
   }
   const shell::ControlGroup group(frame.ui.keyboard(), "heads");
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const auto first = static_cast<std::size_t>(std::max(ImGui::GetScrollY() / height_of_row, 0.0F));
-  const auto end = static_cast<std::size_t>((ImGui::GetScrollY() + ImGui::GetWindowHeight()) / height_of_row) + 1;
-  for (std::size_t row = first; row < std::min(end, heads.size()); ++row) {
-    ImGui::SetCursorScreenPos(origin);
-    if (painter.draw_row(heads[row], origin.y + static_cast<float>(row) * height_of_row)) hovered = heads[row];
-  }
+  draw_rows(heads.size(), height_of_row, 1.0F, [&](std::size_t row, float y) {
+    if (painter.draw_row(heads[row], y)) hovered = heads[row];
+  });
   selected_ =
       HeadRef{.block = selection.block, .head = selection.head};  // a clicked row stays where it is, for a double click
-  ImGui::SetCursorScreenPos(origin);
-  ImGui::Dummy({1.0F, static_cast<float>(heads.size()) * height_of_row});
   ImGui::EndChild();
   ImGui::EndChild();
   return hovered;

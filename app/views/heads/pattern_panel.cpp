@@ -39,23 +39,20 @@ const PatternText& text_of(HeadPattern pattern) { return kPatterns[static_cast<s
 bool choose_pattern(Frame& frame) {
   HeadChoices& choices = frame.state.heads;
   ImGui::SetNextItemWidth(kChoiceWidth);
-  const bool is_open = ImGui::BeginCombo("##pattern", text_of(choices.pattern).title, ImGuiComboFlags_HeightLarge);
-  mark_last_item(frame, "heads.pattern", "Which keys heads are expected to look at: heads are ranked by how much they do.");
-  if (!is_open) return false;
+  OpenList list(frame, "heads.pattern", text_of(choices.pattern).title,
+                "Which keys heads are expected to look at: heads are ranked by how much they do.",
+                ImGuiComboFlags_HeightLarge);
+  if (!list) return false;
   const HeadPattern before = choices.pattern;
   for (std::size_t i = 0; i < kPatterns.size(); ++i) {
     const auto pattern = static_cast<HeadPattern>(i);
     if (is_of_one_text(pattern) && frame.state.selection.block.kind == model::BlockKind::Cross) continue;
-    if (ImGui::Selectable(kPatterns[i].title, pattern == choices.pattern)) choices.pattern = pattern;
-    mark_last_item(frame, fmt::format("heads.pattern.{}", i),
-                   pattern == HeadPattern::Uniform ? "All keys that a query sees, with equal weights."
-                                                   : fmt::format("Keys k {}.", kPatterns[i].where).c_str());
-    if (pattern == before) frame.ui.keyboard().prefer_last();
+    const std::string help = pattern == HeadPattern::Uniform ? "All keys that a query sees, with equal weights."
+                                                             : fmt::format("Keys k {}.", kPatterns[i].where);
+    if (list.entry(kPatterns[i].title, std::to_string(i), pattern == before, help.c_str())) choices.pattern = pattern;
   }
-  const bool draws = ImGui::Selectable("drawn \u2026", false);
-  mark_last_item(frame, "heads.pattern.drawn", "Keys k where you draw cells; they become a formula.");
+  const bool draws = list.entry("drawn \u2026", "drawn", false, "Keys k where you draw cells; they become a formula.");
   if (draws) choices.pattern = HeadPattern::Typed;
-  ImGui::EndCombo();
   if (choices.pattern == before) return draws;
   if (choices.pattern == HeadPattern::Typed && choices.typed_pattern.empty()) {
     choices.typed_pattern = text_of(before).typed[0] != '\0' ? text_of(before).typed : text_of(HeadPattern::Typed).typed;

@@ -5,6 +5,7 @@
 #include "app/shell/click_area.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/shown_tile.h"
@@ -158,19 +159,11 @@ std::optional<std::uint32_t> draw_every_position(Frame& frame, const PredictionP
   table.draw_titles();
   ImGui::BeginChild("positions");
   const shell::ControlGroup group(frame.ui.keyboard(), "positions");
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const auto first = static_cast<std::uint32_t>(std::max(ImGui::GetScrollY() / kPositionRow, 0.0F));
-  const auto end = static_cast<std::uint32_t>((ImGui::GetScrollY() + ImGui::GetWindowHeight()) / kPositionRow) + 1;
-  const std::uint32_t count = position.end - position.first;
   std::optional<std::uint32_t> clicked;
-  for (std::uint32_t row = first; row < std::min(end, count); ++row) {
-    ImGui::SetCursorScreenPos(origin);
-    if (table.draw_row(position.first + row, origin.y + static_cast<float>(row) * kPositionRow)) {
-      clicked = position.first + row;
-    }
-  }
-  ImGui::SetCursorScreenPos(origin);
-  ImGui::Dummy({1.0F, static_cast<float>(count) * kPositionRow});
+  draw_rows(position.end - position.first, kPositionRow, 1.0F, [&](std::size_t row, float y) {
+    const std::uint32_t token = position.first + static_cast<std::uint32_t>(row);
+    if (table.draw_row(token, y)) clicked = token;
+  });
   ImGui::EndChild();
   return clicked;
 }
@@ -180,25 +173,20 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
   ImFont* font = frame.ui.fonts().small;
   const std::uint32_t layers = predicting_layers(*frame.result.network);
   ImGui::BeginChild("lens");
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const float left = ImGui::GetCursorScreenPos().x;
   const float width = ImGui::GetContentRegionAvail().x;
   const float cell = (width - kLabelRoom - kGap * static_cast<float>(kCells - 1)) / static_cast<float>(kCells);
-  const float first_y = ImGui::GetScrollY() - kRowHeight;
-  const float last_y = ImGui::GetScrollY() + ImGui::GetWindowHeight();
-  for (std::uint32_t row = 0; row <= layers; ++row) {
-    const float top = static_cast<float>(row) * kRowHeight;
-    if (top < first_y || top > last_y) continue;
-    const std::uint32_t layer = layers - row;
-    const float y = origin.y + top;
-    put_text(font, {origin.x, y + std::round((kRowHeight - kGap - font_size(font)) * 0.5F)}, theme.text_dim,
+  draw_rows(layers + std::size_t{1}, kRowHeight, 1.0F, [&](std::size_t row, float y) {
+    const std::uint32_t layer = layers - static_cast<std::uint32_t>(row);
+    put_text(font, {left, y + std::round((kRowHeight - kGap - font_size(font)) * 0.5F)}, theme.text_dim,
              layer_label(layer, layers));
-    frame.mark(fmt::format("lens.{}", layer), {.origin = {origin.x, y}, .size = {width, kRowHeight - kGap}});
+    frame.mark(fmt::format("lens.{}", layer), {.origin = {left, y}, .size = {width, kRowHeight - kGap}});
     // The bars beside it need the logits of the output.
     const PredictionQuery reading{
         .batch = position.batch, .token = position.token, .layer = layer, .keeps_logits = layer == layers};
     const Prediction* prediction = frame.ask(reading);
     for (std::size_t i = 0; i < kCells; ++i) {
-      const view::Rect box{.origin = {origin.x + kLabelRoom + static_cast<float>(i) * (cell + kGap), y},
+      const view::Rect box{.origin = {left + kLabelRoom + static_cast<float>(i) * (cell + kGap), y},
                            .size = {cell, kRowHeight - kGap}};
       if (prediction && i < prediction->candidates.size()) {
         draw_cell(frame, prediction->candidates[i], reading, box);
@@ -206,8 +194,7 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
         fill_rect(box, theme.missing, 3.0F);
       }
     }
-  }
-  ImGui::Dummy({1.0F, static_cast<float>(layers + 1) * kRowHeight});
+  });
   ImGui::EndChild();
 }
 
