@@ -26,15 +26,6 @@ std::string part_text(const model::StoredRows& stored) {
                      stored.rows.back(), count);
 }
 
-/// "weights are stored as F16 and kept as float32 on the device; …": in which precision the run computes.
-std::string precision_text(const EngineResult& result, const model::Parameter* weight) {
-  const bool is_half = result.inputs && precision_of(result.inputs->source) == inference::Precision::F16;
-  const std::string kept = fmt::format("kept as {} on the device", is_half ? "float16" : "float32");
-  std::string arithmetic = "arithmetic and sums in float32";
-  if (weight == nullptr || weight->is_empty()) return arithmetic;
-  return fmt::format("weights are stored as {}, {}; {}", to_string(weight->type()), kept, arithmetic);
-}
-
 constexpr std::string_view kGiven = "nothing: it is a weight of the model, the same for every text";
 constexpr std::string_view kAttribution = "direct logit attribution, in double on the host";
 constexpr std::array<OtherNumber, 29> kOthers = {{

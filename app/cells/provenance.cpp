@@ -10,12 +10,22 @@
 #include "app/state/state_names.h"
 #include "core/tensor.h"
 #include "model/head_weight.h"
+#include "model/parameter.h"
 
 namespace headlight::app {
 namespace {
 
 using attention::Stage;
 using model::Projection;
+
+/// "weights are stored as F16 and kept as float32 on the device; …": in which precision the run computes.
+std::string precision_text(const EngineResult& result, const model::Parameter* weight) {
+  const bool is_half = result.inputs && precision_of(result.inputs->source) == inference::Precision::F16;
+  const std::string kept = fmt::format("kept as {} on the device", is_half ? "float16" : "float32");
+  std::string arithmetic = "arithmetic and sums in float32";
+  if (weight == nullptr || weight->is_empty()) return arithmetic;
+  return fmt::format("weights are stored as {}, {}; {}", to_string(weight->type()), kept, arithmetic);
+}
 
 class ProvenanceBuilder {
  public:
@@ -34,11 +44,7 @@ class ProvenanceBuilder {
     const bool is_captured = result_.capture != nullptr, is_metric = number_.of == kHeadMetricNumber;
     if (id) {
       is_captured ? tell_captured(quantity(*id)) : tell_quantity(quantity(*id));
-    } else if (is_metric) {
-      tell_metric(*other);
-    } else if (other->finding != Finding::None) {
-      tell_finding(*other);
-    } else if (!is_captured) {
+    } else if (is_metric || other->finding != Finding::None || !is_captured) {
       tell_other(*other);
     }
     if (is_captured) return std::move(told_);
@@ -232,44 +238,62 @@ class ProvenanceBuilder {
     if (stage == Stage::FfnHidden && ffn) add_linear("weight W_1", ffn->in, number_.column, 1);
     if (stage == Stage::FfnOutput && ffn) add_linear("weight W_2", ffn->out, number_.column, 1);
   }
-  /// A metric of the head, whose definition the view's tooltips have.
-  void tell_metric(const OtherNumber& other) {
-    name_place(true);
-    const auto metric = static_cast<evaluation::HeadMetric>(number_.column);
-    add("metric", std::string(enum_name<evaluation::HeadMetric>(kHeadMetricNames, metric)));
-    add("computed by", std::string(other.computed));
-    add("from", std::string(other.from));
+  /// Which cell of its matrix the number is, which prediction, or which metric of the head; empty: none of these.
+  std::string cell_text(const OtherNumber& other) const {
+    const bool is_of_prediction = other.finding == Finding::Prediction || other.finding == Finding::Effect;
+    if (is_of_prediction && number_.column == kNoToken) return "the whole text";
+    if (is_of_prediction && !result_.input) return {};
+    const auto of_vocabulary = [&](const std::string& position) {
+      return fmt::format("{}, token {} of the vocabulary", position, number_.column);
+    };
+    if (is_of_prediction) {
+      return of_vocabulary(
+          named("token", result_.input->target ? *result_.input->target : result_.input->source, number_.row));
+    }
+    if (other.id.starts_with("logit")) return of_vocabulary(index_text(Axis::Query, number_.row));
+    if (other.finding == Finding::None) {
+      return index_text(other.rows, number_.row) + ", " + index_text(other.columns, number_.column);
+    }
+    if (other.columns == Axis::KeyToken) {
+      return index_text(Axis::Query, number_.row) + ", " + index_text(Axis::Key, number_.column);
+    }
+    return other.finding == Finding::Flow ? index_text(Axis::Query, number_.row) : std::string();
+  }
+
+  /// How much of the run was looked at.
+  void add_coverage(bool is_metric) {
+    // What is sampled is said by the view, which knows how much.
+    const bool is_sampled = std::ranges::any_of(number_.notes, [](const auto& note) { return note.first == kSampledNote; });
+    if (!is_metric && !is_sampled) add("exact or pooled", "exact: one number");
+    if (!is_metric) return;
     const Analysed* answer = result_.analysed(HeadMetricsQuestion{.kind = number_.block.kind, .batch = number_.batch});
     const auto* found = answer ? answer->as<HeadMetricsFound>() : nullptr;
     if (found == nullptr) return;
     const bool is_whole = found->measured_queries >= found->queries;
-    add("exact or sampled", is_whole ? fmt::format("exact: all {} queries", found->queries)
-                                     : fmt::format("{} of {} queries", found->measured_queries, found->queries));
+    add(std::string(kSampledNote), is_whole ? fmt::format("exact: all {} queries", found->queries)
+                                            : fmt::format("{} of {} queries", found->measured_queries, found->queries));
   }
 
-  /// "token 4 “the”", of the sequence whose tokens are predicted.
-  std::string position_text() const {
-    const model::TokenBatch& tokens = result_.input->target ? *result_.input->target : result_.input->source;
-    return named("token", tokens, number_.row);
-  }
-
-  void tell_finding(const OtherNumber& other) {
-    const bool is_of_prediction = other.finding == Finding::Prediction || other.finding == Finding::Effect;
-    if (other.finding != Finding::Prediction) name_place(other.has_head);
-    if (is_of_prediction && number_.column == kNoToken) {
-      add("cell", "the whole text");
-    } else if (is_of_prediction && result_.input) {
-      add("cell", fmt::format("{}, token {} of the vocabulary", position_text(), number_.column));
-    } else if (other.columns == Axis::KeyToken) {
-      add("cell", index_text(Axis::Query, number_.row) + ", " + index_text(Axis::Key, number_.column));
-    } else if (other.finding == Finding::Flow) {
-      add("cell", index_text(Axis::Query, number_.row));
+  void tell_other(const OtherNumber& other) {
+    const bool is_metric = other.id == kHeadMetricNumber;
+    if (other.id.starts_with("logit")) {
+      std::string of = other.id == kLogitOther ? "the whole model" : "the last layer";
+      if (other.id == kLogitPart) of = fmt::format("layer {}", number_.block.layer.value);
+      if (other.id == kLogitHead) of = fmt::format("layer {}, head {}", number_.block.layer.value, number_.head);
+      add("of", of);
+    } else if (other.finding != Finding::Prediction) {
+      name_place(other.has_head);
+    }
+    if (is_metric) {
+      const auto metric = static_cast<evaluation::HeadMetric>(number_.column);
+      add("metric", std::string(enum_name<evaluation::HeadMetric>(kHeadMetricNames, metric)));
+    } else if (std::string cell = cell_text(other); !cell.empty()) {
+      add("cell", std::move(cell));
     }
     add("computed by", std::string(other.computed));
-    add("from", std::string(other.from));
-    // What is sampled is said by the view, which knows how much.
-    const bool is_sampled = std::ranges::any_of(number_.notes, [](const auto& note) { return note.first == kSampledNote; });
-    if (!is_sampled) add("exact or pooled", "exact: one number");
+    if (!other.from.empty()) add("from", std::string(other.from));
+    if (!is_metric && other.finding == Finding::None) add_other_weights(other);
+    add_coverage(is_metric);
   }
 
   void add_finding_weights(const OtherNumber& other) {
@@ -302,24 +326,6 @@ class ProvenanceBuilder {
     add_linear("weight", unembedding->linear, is_of_all ? 0 : number_.column, is_of_all ? unembedding->linear.out() : 1);
     const bool is_decoder = !result_.network->layers->decoder.empty();
     add_norm("final norm", is_decoder ? result_.network->layers->decoder_norm : result_.network->layers->encoder_norm);
-  }
-
-  void tell_other(const OtherNumber& other) {
-    const bool is_logit = other.id.starts_with("logit");
-    if (!is_logit) name_place(other.has_head);
-    if (is_logit) {
-      std::string of = other.id == kLogitOther ? "the whole model" : "the last layer";
-      if (other.id == kLogitPart) of = fmt::format("layer {}", number_.block.layer.value);
-      if (other.id == kLogitHead) of = fmt::format("layer {}, head {}", number_.block.layer.value, number_.head);
-      add("of", of);
-      add("cell", fmt::format("{}, token {} of the vocabulary", index_text(Axis::Query, number_.row), number_.column));
-    } else {
-      add("cell", index_text(other.rows, number_.row) + ", " + index_text(other.columns, number_.column));
-    }
-    add("computed by", std::string(other.computed));
-    if (!other.from.empty()) add("from", std::string(other.from));
-    add_other_weights(other);
-    add("exact or pooled", "exact: one number");
   }
 
   void add_other_weights(const OtherNumber& other) {
