@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "inference/notebooks.h"
 #include "inference/torch_snippet.h"
-#include "model/reference.h"
+#include "tools/reference/reference_run.h"
 #include "model/torch_random.h"
 #include "support/visibility.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "model/reference.h"
+#include "tools/reference/reference_run.h"
 #include "support/deviation.h"
 #include "support/golden.h"
 #include "support/visibility.h"
