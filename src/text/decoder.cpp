@@ -5,29 +5,14 @@
 
 #include "core/error.h"
 #include "text/byte_alphabet.h"
-#include "text/byte_tokens.h"
 #include "text/unicode.h"
 #include "text/utf8_repair.h"
+#include "text/vocabulary.h"
 
 namespace headlight::text {
 namespace {
 
 using Parts = std::vector<std::string>;
-
-template <typename Function>
-class FunctionDecoder final : public Decoder {
- public:
-  explicit FunctionDecoder(Function function) : function_(std::move(function)) {}
-  void apply(Parts& parts) const override { function_(parts); }
-
- private:
-  Function function_;
-};
-
-template <typename Function>
-DecoderPointer make_function_decoder(Function function) {
-  return std::make_unique<FunctionDecoder<Function>>(std::move(function));
-}
 
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
   if (from.empty()) return std::string(text);
@@ -109,41 +94,41 @@ std::string strip(std::string_view part, std::string_view content, std::size_t f
 
 }  // namespace
 
-DecoderPointer make_byte_level_decoder() {
-  return make_function_decoder([](Parts& parts) {
+Decoder make_byte_level_decoder() {
+  return [](Parts& parts) {
     std::string bytes;
     for (const std::string& part : parts) append_letter_bytes(bytes, part);
     parts.assign(1, std::string(RepairedUtf8(bytes).text()));
-  });
+  };
 }
 
-DecoderPointer make_word_piece_decoder(std::string prefix, bool cleans_up) {
-  return make_function_decoder([=](Parts& parts) {
+Decoder make_word_piece_decoder(std::string prefix, bool cleans_up) {
+  return [=](Parts& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       std::string& part = parts[i];
       if (i > 0) part = part.starts_with(prefix) ? part.substr(prefix.size()) : " " + part;
       if (cleans_up) part = clean_up(std::move(part));
     }
-  });
+  };
 }
 
-DecoderPointer make_metaspace_decoder(char32_t mark, bool drops_first) {
+Decoder make_metaspace_decoder(char32_t mark, bool drops_first) {
   std::string mark_utf8;
   append_utf8(mark_utf8, mark);
-  return make_function_decoder([=](Parts& parts) {
+  return [=](Parts& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i)
       parts[i] = replace_all(parts[i], mark_utf8, i == 0 && drops_first ? "" : " ");
-  });
+  };
 }
 
-DecoderPointer make_byte_fallback_decoder() { return make_function_decoder(decode_byte_tokens); }
+Decoder make_byte_fallback_decoder() { return decode_byte_tokens; }
 
-DecoderPointer make_fuse_decoder() {
-  return make_function_decoder([](Parts& parts) { parts.assign(1, join(parts)); });
+Decoder make_fuse_decoder() {
+  return [](Parts& parts) { parts.assign(1, join(parts)); };
 }
 
-DecoderPointer make_replace_decoder(Regex pattern, std::string content) {
-  return make_function_decoder([pattern = std::move(pattern), content = std::move(content)](Parts& parts) {
+Decoder make_replace_decoder(Regex pattern, std::string content) {
+  return [pattern = std::move(pattern), content = std::move(content)](Parts& parts) {
     for (std::string& part : parts) {
       if (part.empty()) continue;
       std::string replaced;
@@ -156,43 +141,43 @@ DecoderPointer make_replace_decoder(Regex pattern, std::string content) {
       }
       part = replaced.append(part, at);
     }
-  });
+  };
 }
 
-DecoderPointer make_strip_decoder(char32_t content, std::size_t from_start, std::size_t from_end) {
+Decoder make_strip_decoder(char32_t content, std::size_t from_start, std::size_t from_end) {
   std::string content_utf8;
   append_utf8(content_utf8, content);
-  return make_function_decoder([=](Parts& parts) {
+  return [=](Parts& parts) {
     for (std::string& part : parts) part = strip(part, content_utf8, from_start, from_end);
-  });
+  };
 }
 
-DecoderPointer make_bpe_decoder(std::string suffix) {
-  return make_function_decoder([suffix = std::move(suffix)](Parts& parts) {
+Decoder make_bpe_decoder(std::string suffix) {
+  return [suffix = std::move(suffix)](Parts& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i)
       parts[i] = replace_all(parts[i], suffix, i + 1 == parts.size() ? "" : " ");
-  });
+  };
 }
 
-DecoderPointer make_ctc_decoder(std::string padding, std::string word_delimiter, bool cleans_up) {
-  return make_function_decoder([=](Parts& parts) {
+Decoder make_ctc_decoder(std::string padding, std::string word_delimiter, bool cleans_up) {
+  return [=](Parts& parts) {
     parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
     for (std::string& part : parts) {
       part = replace_all(part, padding, "");
       if (cleans_up) part = replace_all(clean_up(std::move(part)), word_delimiter, " ");
     }
     std::erase(parts, "");
-  });
+  };
 }
 
-DecoderPointer make_decoder_sequence(std::vector<DecoderPointer> decoders) {
-  return make_function_decoder([decoders = std::move(decoders)](Parts& parts) {
+Decoder make_decoder_sequence(std::vector<Decoder> decoders) {
+  return [decoders = std::move(decoders)](Parts& parts) {
     const std::size_t limit = limit_of(total_bytes(parts));
-    for (const DecoderPointer& decoder : decoders) {
-      decoder->apply(parts);
+    for (const Decoder& decoder : decoders) {
+      decoder(parts);
       expect_within_limit(total_bytes(parts), limit);
     }
-  });
+  };
 }
 
 }  // namespace headlight::text

@@ -1,4 +1,4 @@
-#include "text/gguf_vocabulary.h"
+#include "text/pipeline.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,6 @@
 #include "text/gguf_words.h"
 
 #include <algorithm>
-#include <span>
 
 #include "core/error.h"
 
@@ -74,7 +73,7 @@ GgufWords read_gguf_words(std::string_view pre_tokenizer) {
         "the file's tokenizer cuts words by the rule \"{}\" (tokenizer.ggml.pre), which Headlight doesn't know; "
         "open the model's Hugging Face folder instead",
         pre_tokenizer);
-  std::vector<PreTokenizerPointer> parts;
+  std::vector<PreTokenizer> parts;
   for (const std::string_view pattern : rule->patterns)
     parts.push_back(make_split_pre_tokenizer(Regex(pattern), SplitBehavior::Isolated, false));
   parts.push_back(make_byte_level_pre_tokenizer(false, false));

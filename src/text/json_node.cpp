@@ -57,9 +57,9 @@ bool JsonNode::boolean() const {
 }
 
 std::uint32_t JsonNode::id() const {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (!value_->is_number_unsigned() || value_->get<std::uint64_t>() > kMost)
-    fail(fmt::format("must be a whole number from 0 to {}, but is {}", kMost, shown(*value_)));
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int32_t>::max();
+  if (!value_->is_number_unsigned() || value_->get<std::uint64_t>() > kMax)
+    fail(fmt::format("must be a whole number from 0 to {}, but is {}", kMax, shown(*value_)));
   return value_->get<std::uint32_t>();
 }
 

@@ -39,23 +39,22 @@ void trim(Encoding& encoding, OffsetTrimming trimming) {
 }
 
 /// Special tokens before and after.
-void surround(Encoding& encoding, const std::vector<std::uint32_t>& before, const std::vector<std::uint32_t>& behind,
+void surround(Encoding& encoding, const std::vector<std::uint32_t>& before, const std::vector<std::uint32_t>& after,
               std::uint32_t type) {
   std::vector<EncodedToken> tokens;
   for (const std::uint32_t id : before) tokens.push_back(special(id, type));
   for (const EncodedToken& token : encoding.tokens) tokens.push_back(token);
-  for (const std::uint32_t id : behind) tokens.push_back(special(id, type));
+  for (const std::uint32_t id : after) tokens.push_back(special(id, type));
   encoding.tokens = std::move(tokens);
 }
 
-class TemplatePostProcessor final : public PostProcessor {
- public:
-  TemplatePostProcessor(Template single, Template pair) : single_(std::move(single)), pair_(std::move(pair)) {}
+}  // namespace
 
-  void apply(std::vector<Encoding>& encodings, bool adds_special) const override {
+PostProcessor make_template_post_processor(Template single, Template pair) {
+  return [single = std::move(single), pair = std::move(pair)](std::vector<Encoding>& encodings, bool adds_special) {
     if (encodings.empty() || encodings.size() > 2) return;  // another template has already run
     std::vector<Encoding> placed;
-    for (const TemplatePart& part : encodings.size() == 1 ? single_ : pair_) {
+    for (const TemplatePart& part : encodings.size() == 1 ? single : pair) {
       if (part.ids.empty()) {
         if (part.source >= encodings.size()) continue;
         placed.push_back(encodings[part.source]);
@@ -66,92 +65,41 @@ class TemplatePostProcessor final : public PostProcessor {
       }
     }
     encodings = std::move(placed);
-  }
+  };
+}
 
- private:
-  Template single_, pair_;
-};
-
-class BertPostProcessor final : public PostProcessor {
- public:
-  BertPostProcessor(std::uint32_t separator, std::uint32_t classification)
-      : separator_(separator), classification_(classification) {}
-
-  void apply(std::vector<Encoding>& encodings, bool adds_special) const override {
+PostProcessor make_bert_post_processor(std::uint32_t separator, std::uint32_t classification) {
+  return [=](std::vector<Encoding>& encodings, bool adds_special) {
     for (std::size_t i = 0; adds_special && i < encodings.size(); ++i) {
       if (i == 0) {
-        surround(encodings[i], {classification_}, {separator_}, 0);
+        surround(encodings[i], {classification}, {separator}, 0);
       } else {
-        surround(encodings[i], {}, {separator_}, 1);
+        surround(encodings[i], {}, {separator}, 1);
       }
     }
-  }
+  };
+}
 
- private:
-  std::uint32_t separator_, classification_;
-};
-
-class RobertaPostProcessor final : public PostProcessor {
- public:
-  RobertaPostProcessor(std::uint32_t separator, std::uint32_t classification, OffsetTrimming trimming)
-      : separator_(separator), classification_(classification), trimming_(trimming) {}
-
-  void apply(std::vector<Encoding>& encodings, bool adds_special) const override {
+PostProcessor make_roberta_post_processor(std::uint32_t separator, std::uint32_t classification, OffsetTrimming trimming) {
+  return [=](std::vector<Encoding>& encodings, bool adds_special) {
     for (std::size_t i = 0; i < encodings.size(); ++i) {
-      trim(encodings[i], trimming_);
+      trim(encodings[i], trimming);
       for (EncodedToken& token : encodings[i].tokens) token.type = 0;
-      if (adds_special) surround(encodings[i], {i == 0 ? classification_ : separator_}, {separator_}, 0);
+      if (adds_special) surround(encodings[i], {i == 0 ? classification : separator}, {separator}, 0);
     }
-  }
-
- private:
-  std::uint32_t separator_, classification_;
-  OffsetTrimming trimming_;
-};
-
-class ByteLevelPostProcessor final : public PostProcessor {
- public:
-  explicit ByteLevelPostProcessor(OffsetTrimming trimming) : trimming_(trimming) {}
-  void apply(std::vector<Encoding>& encodings, bool) const override {
-    for (Encoding& encoding : encodings) trim(encoding, trimming_);
-  }
-
- private:
-  OffsetTrimming trimming_;
-};
-
-class PostProcessorSequence final : public PostProcessor {
- public:
-  explicit PostProcessorSequence(std::vector<PostProcessorPointer> parts) : parts_(std::move(parts)) {}
-  void apply(std::vector<Encoding>& encodings, bool adds_special) const override {
-    for (const PostProcessorPointer& part : parts_) part->apply(encodings, adds_special);
-  }
-
- private:
-  std::vector<PostProcessorPointer> parts_;
-};
-
-}  // namespace
-
-PostProcessorPointer make_template_post_processor(Template single, Template pair) {
-  return std::make_unique<TemplatePostProcessor>(std::move(single), std::move(pair));
+  };
 }
 
-PostProcessorPointer make_bert_post_processor(std::uint32_t separator, std::uint32_t classification) {
-  return std::make_unique<BertPostProcessor>(separator, classification);
+PostProcessor make_byte_level_post_processor(OffsetTrimming trimming) {
+  return [=](std::vector<Encoding>& encodings, bool) {
+    for (Encoding& encoding : encodings) trim(encoding, trimming);
+  };
 }
 
-PostProcessorPointer make_roberta_post_processor(std::uint32_t separator, std::uint32_t classification,
-                                                 OffsetTrimming trimming) {
-  return std::make_unique<RobertaPostProcessor>(separator, classification, trimming);
-}
-
-PostProcessorPointer make_byte_level_post_processor(OffsetTrimming trimming) {
-  return std::make_unique<ByteLevelPostProcessor>(trimming);
-}
-
-PostProcessorPointer make_post_processor_sequence(std::vector<PostProcessorPointer> post_processors) {
-  return std::make_unique<PostProcessorSequence>(std::move(post_processors));
+PostProcessor make_post_processor_sequence(std::vector<PostProcessor> post_processors) {
+  return [parts = std::move(post_processors)](std::vector<Encoding>& encodings, bool adds_special) {
+    for (const PostProcessor& part : parts) part(encodings, adds_special);
+  };
 }
 
 }  // namespace headlight::text

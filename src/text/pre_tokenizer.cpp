@@ -9,39 +9,28 @@ constexpr std::string_view kGpt2Words = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p
 
 /// A stage that splits each piece by one function: void(NormalizedText, std::vector<Piece>& out).
 template <typename Cut>
-class CuttingPreTokenizer final : public PreTokenizer {
- public:
-  explicit CuttingPreTokenizer(Cut cut) : cut_(std::move(cut)) {}
-
-  void apply(std::vector<Piece>& pieces) const override {
-    std::vector<Piece> cut;
-    cut.reserve(pieces.size());
+PreTokenizer make_cutting_pre_tokenizer(Cut cut) {
+  return [cut = std::move(cut)](std::vector<Piece>& pieces) {
+    std::vector<Piece> parts;
+    parts.reserve(pieces.size());
     std::size_t bytes = 0;
     for (Piece& piece : pieces) {
-      const std::size_t before = cut.size();
+      const std::size_t before = parts.size();
       if (piece.added) {
-        cut.push_back(std::move(piece));
+        parts.push_back(std::move(piece));
       } else {
-        cut_(std::move(piece.text), cut);
+        cut(std::move(piece.text), parts);
       }
-      for (std::size_t i = before; i < cut.size(); ++i) bytes += cut[i].text.text().size();
-      if (!cut.empty()) cut.back().text.expect_within_limit(bytes);
+      for (std::size_t i = before; i < parts.size(); ++i) bytes += parts[i].text.text().size();
+      if (!parts.empty()) parts.back().text.expect_within_limit(bytes);
     }
-    pieces = std::move(cut);
-  }
-
- private:
-  Cut cut_;
-};
-
-template <typename Cut>
-PreTokenizerPointer make_cutting_pre_tokenizer(Cut cut) {
-  return std::make_unique<CuttingPreTokenizer<Cut>>(std::move(cut));
+    pieces = std::move(parts);
+  };
 }
 
 /// Splits at single characters.
 template <typename IsMatch>
-PreTokenizerPointer make_character_split(IsMatch is_match, SplitBehavior behavior) {
+PreTokenizer make_character_split(IsMatch is_match, SplitBehavior behavior) {
   return make_cutting_pre_tokenizer([=](const NormalizedText& text, std::vector<Piece>& pieces) {
     split(text, find_spans(text.text(), is_match), behavior, pieces);
   });
@@ -50,17 +39,6 @@ PreTokenizerPointer make_character_split(IsMatch is_match, SplitBehavior behavio
 void push_unless_empty(NormalizedText text, std::vector<Piece>& pieces) {
   if (!text.is_empty()) pieces.push_back({std::move(text), std::nullopt});
 }
-
-class PreTokenizerSequence final : public PreTokenizer {
- public:
-  explicit PreTokenizerSequence(std::vector<PreTokenizerPointer> parts) : parts_(std::move(parts)) {}
-  void apply(std::vector<Piece>& pieces) const override {
-    for (const PreTokenizerPointer& part : parts_) part->apply(pieces);
-  }
-
- private:
-  std::vector<PreTokenizerPointer> parts_;
-};
 
 /// Runs of word characters, runs of others, and the white space between them as matches.
 std::vector<TextSpan> find_words(std::string_view text) {
@@ -87,7 +65,7 @@ std::vector<TextSpan> find_words(std::string_view text) {
 
 }  // namespace
 
-PreTokenizerPointer make_byte_level_pre_tokenizer(bool adds_prefix_space, bool uses_regex) {
+PreTokenizer make_byte_level_pre_tokenizer(bool adds_prefix_space, bool uses_regex) {
   return make_cutting_pre_tokenizer([=, words = Regex(kGpt2Words)](NormalizedText text, std::vector<Piece>& pieces) {
     if (adds_prefix_space && !text.text().starts_with(' ')) text.prepend(" ");
     const std::size_t first = pieces.size();
@@ -100,24 +78,20 @@ PreTokenizerPointer make_byte_level_pre_tokenizer(bool adds_prefix_space, bool u
   });
 }
 
-PreTokenizerPointer make_whitespace_pre_tokenizer() {
+PreTokenizer make_whitespace_pre_tokenizer() {
   return make_cutting_pre_tokenizer([](const NormalizedText& text, std::vector<Piece>& pieces) {
     split(text, find_words(text.text()), SplitBehavior::Removed, pieces);
   });
 }
 
-PreTokenizerPointer make_whitespace_split_pre_tokenizer() {
-  return make_character_split(is_white_space, SplitBehavior::Removed);
+PreTokenizer make_whitespace_split_pre_tokenizer() { return make_character_split(is_white_space, SplitBehavior::Removed); }
+
+PreTokenizer make_bert_pre_tokenizer() {
+  return make_pre_tokenizer_sequence(
+      {make_whitespace_split_pre_tokenizer(), make_punctuation_pre_tokenizer(SplitBehavior::Isolated)});
 }
 
-PreTokenizerPointer make_bert_pre_tokenizer() {
-  std::vector<PreTokenizerPointer> parts;
-  parts.push_back(make_whitespace_split_pre_tokenizer());
-  parts.push_back(make_punctuation_pre_tokenizer(SplitBehavior::Isolated));
-  return make_pre_tokenizer_sequence(std::move(parts));
-}
-
-PreTokenizerPointer make_metaspace_pre_tokenizer(MetaspaceOptions options) {
+PreTokenizer make_metaspace_pre_tokenizer(MetaspaceOptions options) {
   std::size_t at = 0;
   const char32_t mark = next_code_point(options.replacement, at);
   return make_cutting_pre_tokenizer([options = std::move(options), mark](NormalizedText text, std::vector<Piece>& pieces) {
@@ -137,7 +111,7 @@ PreTokenizerPointer make_metaspace_pre_tokenizer(MetaspaceOptions options) {
   });
 }
 
-PreTokenizerPointer make_split_pre_tokenizer(Regex pattern, SplitBehavior behavior, bool inverted) {
+PreTokenizer make_split_pre_tokenizer(Regex pattern, SplitBehavior behavior, bool inverted) {
   return make_cutting_pre_tokenizer(
       [=, pattern = std::move(pattern)](const NormalizedText& text, std::vector<Piece>& pieces) {
         std::vector<TextSpan> spans = to_spans(pattern.find_all(text.text()), text.text().size());
@@ -146,19 +120,19 @@ PreTokenizerPointer make_split_pre_tokenizer(Regex pattern, SplitBehavior behavi
       });
 }
 
-PreTokenizerPointer make_digits_pre_tokenizer(bool individually) {
+PreTokenizer make_digits_pre_tokenizer(bool individually) {
   return make_character_split(is_numeric, individually ? SplitBehavior::Isolated : SplitBehavior::Contiguous);
 }
 
-PreTokenizerPointer make_punctuation_pre_tokenizer(SplitBehavior behavior) {
+PreTokenizer make_punctuation_pre_tokenizer(SplitBehavior behavior) {
   return make_character_split(is_punctuation, behavior);
 }
 
-PreTokenizerPointer make_delimiter_pre_tokenizer(char32_t delimiter) {
+PreTokenizer make_delimiter_pre_tokenizer(char32_t delimiter) {
   return make_character_split([delimiter](char32_t c) { return c == delimiter; }, SplitBehavior::Removed);
 }
 
-PreTokenizerPointer make_fixed_length_pre_tokenizer(std::size_t length) {
+PreTokenizer make_fixed_length_pre_tokenizer(std::size_t length) {
   return make_cutting_pre_tokenizer([length](const NormalizedText& text, std::vector<Piece>& pieces) {
     std::size_t begin = 0;
     std::size_t count = 0;
@@ -171,8 +145,10 @@ PreTokenizerPointer make_fixed_length_pre_tokenizer(std::size_t length) {
   });
 }
 
-PreTokenizerPointer make_pre_tokenizer_sequence(std::vector<PreTokenizerPointer> pre_tokenizers) {
-  return std::make_unique<PreTokenizerSequence>(std::move(pre_tokenizers));
+PreTokenizer make_pre_tokenizer_sequence(std::vector<PreTokenizer> pre_tokenizers) {
+  return [parts = std::move(pre_tokenizers)](std::vector<Piece>& pieces) {
+    for (const PreTokenizer& part : parts) part(pieces);
+  };
 }
 
 }  // namespace headlight::text

@@ -10,10 +10,10 @@
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "text/json_node.h"
-#include "text/marian_model.h"
 #include "text/model_json.h"
 #include "text/renumbered_pieces.h"
 #include "text/vocabulary_files.h"
+#include "text/word_model.h"
 
 namespace headlight::text {
 namespace {
@@ -49,11 +49,9 @@ std::optional<std::string> token_string_of(const SentencePieceFile& model, std::
              : std::nullopt;
 }
 
-DecoderPointer make_byte_fallback_sequence(bool strips_first_space) {
-  std::vector<DecoderPointer> decoders;
-  decoders.push_back(make_replace_decoder(Regex::of_literal(kMark), " "));
-  decoders.push_back(make_byte_fallback_decoder());
-  decoders.push_back(make_fuse_decoder());
+Decoder make_byte_fallback_sequence(bool strips_first_space) {
+  std::vector<Decoder> decoders{make_replace_decoder(Regex::of_literal(kMark), " "), make_byte_fallback_decoder(),
+                                make_fuse_decoder()};
   if (strips_first_space) decoders.push_back(make_strip_decoder(U' ', 1, 0));
   return make_decoder_sequence(std::move(decoders));
 }
@@ -89,14 +87,11 @@ ScoredTokens scored(const SentencePieceFile& model) {
 }
 
 /// Words between white space, each with a mark in front.
-PreTokenizerPointer make_marked_words() {
-  std::vector<PreTokenizerPointer> parts;
-  parts.push_back(make_whitespace_split_pre_tokenizer());
-  parts.push_back(make_metaspace_pre_tokenizer({}));
-  return make_pre_tokenizer_sequence(std::move(parts));
+PreTokenizer make_marked_words() {
+  return make_pre_tokenizer_sequence({make_whitespace_split_pre_tokenizer(), make_metaspace_pre_tokenizer({})});
 }
 
-NormalizerPointer make_map(const SentencePieceFile& model) {
+Normalizer make_map(const SentencePieceFile& model) {
   return make_precompiled_normalizer(PrecompiledMap(model.character_map));
 }
 
@@ -110,7 +105,7 @@ void make_t5_stages(const SentencePieceFile& model, const FolderNotes& notes, St
   add_t5_stages(stages, std::move(tokens), to_id(model.unknown), to_id(model.end).value_or(1), model.character_map);
 }
 
-/// A comma behind a digit isn't part of ALBERT's tokens: those that have one cost 100 more.
+/// A comma after a digit isn't part of ALBERT's tokens: those that have one cost 100 more.
 bool ends_in_digit_and_comma(std::string_view token_string) {
   return token_string.size() >= 2 && token_string.back() == ',' && token_string[token_string.size() - 2] >= '0' &&
          token_string[token_string.size() - 2] <= '9';
@@ -119,9 +114,8 @@ bool ends_in_digit_and_comma(std::string_view token_string) {
 void make_albert_stages(const SentencePieceFile& model, const FolderNotes& notes, Stages& stages) {
   ScoredTokens tokens = scored(model);
   for (auto& [token_string, score] : tokens) score -= ends_in_digit_and_comma(token_string) ? 100.0 : 0.0;
-  std::vector<NormalizerPointer> normalizers;
-  normalizers.push_back(make_replace_normalizer(Regex::of_literal("``"), "\""));
-  normalizers.push_back(make_replace_normalizer(Regex::of_literal("''"), "\""));
+  std::vector<Normalizer> normalizers{make_replace_normalizer(Regex::of_literal("``"), "\""),
+                                      make_replace_normalizer(Regex::of_literal("''"), "\"")};
   if (!notes.keeps_accents.value_or(false)) {
     normalizers.push_back(make_canonical_normalizer(CanonicalForm::Nfkd));
     normalizers.push_back(make_strip_accents_normalizer());
@@ -139,8 +133,8 @@ void make_albert_stages(const SentencePieceFile& model, const FolderNotes& notes
       {{.ids = {*cls}}, {.source = 0}, {.ids = {*sep}}, {.type = 1, .source = 1}, {.type = 1, .ids = {*sep}}});
 }
 
-NormalizerPointer make_plain_normalizer(const SentencePieceFile& model) {
-  std::vector<NormalizerPointer> normalizers;
+Normalizer make_plain_normalizer(const SentencePieceFile& model) {
+  std::vector<Normalizer> normalizers;
   if (!model.character_map.empty()) normalizers.push_back(make_map(model));
   normalizers.push_back(make_strip_normalizer(false, true));
   normalizers.push_back(make_replace_normalizer(Regex(" {2,}"), std::string(kMark)));
@@ -232,7 +226,7 @@ Merges make_merges(const std::vector<std::string>& token_strings, const std::vec
 
 void add_llama_stages(Stages& stages, bool adds_prefix_space, bool is_legacy) {
   if (is_legacy) {
-    std::vector<NormalizerPointer> normalizers;
+    std::vector<Normalizer> normalizers;
     if (adds_prefix_space) normalizers.push_back(make_prepend_normalizer(std::string(kMark)));
     normalizers.push_back(make_replace_normalizer(Regex::of_literal(" "), std::string(kMark)));
     stages.normalizer = make_normalizer_sequence(std::move(normalizers));
@@ -310,11 +304,8 @@ Stages read_marian(const std::filesystem::path& folder, const std::string& name,
   } catch (const Error& error) {
     throw Error("{}: {}", pieces.string(), error.what());
   }
-  std::vector<DecoderPointer> decoders;
-  decoders.push_back(make_metaspace_decoder(U'▁', true));
-  decoders.push_back(make_fuse_decoder());
-  decoders.push_back(make_strip_decoder(U' ', std::string::npos, std::string::npos));
-  stages.decoder = make_decoder_sequence(std::move(decoders));
+  stages.decoder = make_decoder_sequence({make_metaspace_decoder(U'▁', true), make_fuse_decoder(),
+                                          make_strip_decoder(U' ', std::string::npos, std::string::npos)});
   stages.token_string_kind = TokenStringKind::WordMarks;
   stages.post_processor =
       make_template_post_processor({{.source = 0}, {.ids = {*end}}}, {{.source = 0}, {.source = 1}, {.ids = {*end}}});

@@ -3,12 +3,11 @@
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/utf8.h"
-#include "text/bpe.h"
 #include "text/gguf_words.h"
 #include "text/json_node.h"
 #include "text/model_json.h"
 #include "text/unicode.h"
-#include "text/word_piece.h"
+#include "text/word_model.h"
 
 namespace headlight::text {
 namespace {
@@ -85,8 +84,7 @@ Stages make_qwen2_stages(Vocabulary vocabulary, const Merges& merges, const Fold
 
 }  // namespace
 
-PostProcessorPointer make_enclosing_post_processor(std::optional<std::uint32_t> beginning,
-                                                   std::optional<std::uint32_t> end) {
+PostProcessor make_enclosing_post_processor(std::optional<std::uint32_t> beginning, std::optional<std::uint32_t> end) {
   const auto enclose = [&](std::uint32_t source, Template& built) {
     if (beginning) built.push_back({.type = source, .ids = {*beginning}});
     built.push_back({.type = source, .source = source});
@@ -99,7 +97,7 @@ PostProcessorPointer make_enclosing_post_processor(std::optional<std::uint32_t> 
   return make_template_post_processor(std::move(single), std::move(pair));
 }
 
-Stages make_byte_level_stages(Vocabulary vocabulary, const Merges& merges, BpeOptions options, PreTokenizerPointer words) {
+Stages make_byte_level_stages(Vocabulary vocabulary, const Merges& merges, BpeOptions options, PreTokenizer words) {
   Stages stages;
   stages.pre_tokenizer = std::move(words);
   stages.model = make_bpe(std::move(vocabulary), merges, std::move(options));
@@ -153,7 +151,7 @@ Stages read_byte_level_folder(const std::filesystem::path& folder, const FolderN
     std::vector<AddedToken> added = is_roberta
                                         ? special_tokens(vocabulary, notes, {"<s>", "<pad>", "</s>", "<unk>", "<mask>"})
                                         : special_tokens(vocabulary, notes, {"<|endoftext|>"});
-    PostProcessorPointer post_processor;
+    PostProcessor post_processor;
     if (is_roberta) {
       post_processor = make_roberta_post_processor(require(vocabulary, notes.special.separator.value_or("</s>")),
                                                    require(vocabulary, notes.special.classification.value_or("<s>")),
