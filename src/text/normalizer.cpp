@@ -6,9 +6,13 @@
 #include <optional>
 
 #include "text/byte_alphabet.h"
+#include "text/json_node.h"
+#include "text/precompiled_map.h"
 
 namespace headlight::text {
 namespace {
+
+enum class CanonicalForm { Nfc, Nfd, Nfkc, Nfkd };
 
 struct Part {
   char32_t code_point = 0;
@@ -112,8 +116,18 @@ bool is_ascii(std::string_view text) {
   return true;
 }
 
-void to_form(NormalizedText& text, CanonicalForm form) {
-  if (!is_ascii(text.text())) text.transform(to_canonical_form(text.text(), form));
+/// A text's Unicode normalization form (UAX #15): a composed character replaces all its parts, the parts of a decomposed one
+/// are inserted after the first.
+template <CanonicalForm kForm>
+void to_form(NormalizedText& text) {
+  if (is_ascii(text.text())) return;
+  constexpr bool kIsCompatible = kForm == CanonicalForm::Nfkc || kForm == CanonicalForm::Nfkd;
+  const std::vector<Part> parts = decompose(text.text(), kIsCompatible);
+  if constexpr (kForm == CanonicalForm::Nfc || kForm == CanonicalForm::Nfkc) return text.transform(recompose(parts));
+  std::vector<Change> changes;
+  changes.reserve(parts.size());
+  for (const Part& part : parts) changes.push_back({part.code_point, part.change});
+  text.transform(changes);
 }
 
 void lowercase(NormalizedText& text) {
@@ -189,66 +203,83 @@ void strip(NormalizedText& text, bool left, bool right) {
   text.transform(changes, count_code_points(std::string_view(content).substr(0, begin)));
 }
 
-}  // namespace
-
-std::vector<Change> to_canonical_form(std::string_view text, CanonicalForm form) {
-  const bool compatible = form == CanonicalForm::Nfkc || form == CanonicalForm::Nfkd;
-  const std::vector<Part> parts = decompose(text, compatible);
-  if (form == CanonicalForm::Nfc || form == CanonicalForm::Nfkc) return recompose(parts);
-  std::vector<Change> changes;
-  changes.reserve(parts.size());
-  for (const Part& part : parts) changes.push_back({part.code_point, part.change});
-  return changes;
-}
-
-Normalizer make_bert_normalizer(const BertNormalizerOptions& options) {
-  return [options](NormalizedText& text) {
-    if (options.cleans_text) clean(text);
-    if (options.spaces_out_chinese) space_out_chinese(text);
-    if (options.strips_accents.value_or(options.lowercases)) {
-      to_form(text, CanonicalForm::Nfd);
+Normalizer read_bert(const JsonNode& node) {
+  const bool cleans_text = node.boolean_or("clean_text", true);  // drops controls, replaces white space by spaces
+  const bool spaces_out = node.boolean_or("handle_chinese_chars", true);
+  const bool lowercases = node.boolean_or("lowercase", true);
+  const bool strips_accents = node.boolean_or("strip_accents", lowercases);
+  return [=](NormalizedText& text) {
+    if (cleans_text) clean(text);
+    if (spaces_out) space_out_chinese(text);
+    if (strips_accents) {
+      to_form<CanonicalForm::Nfd>(text);
       text.filter([](char32_t c) { return !is_nonspacing_mark(c); });
     }
-    if (options.lowercases) lowercase(text);
+    if (lowercases) lowercase(text);
   };
 }
 
-Normalizer make_canonical_normalizer(CanonicalForm form) {
-  return [form](NormalizedText& text) { to_form(text, form); };
+Normalizer read_precompiled(const JsonNode& node) {
+  const JsonNode map = node.at("precompiled_charsmap");
+  const std::optional<std::string> bytes = decode_base64(map.string());
+  if (!bytes) map.fail("isn't base64");
+  return build_at(map, [&] { return make_precompiled_normalizer(*bytes); });
 }
 
-Normalizer make_lowercase_normalizer() { return lowercase; }
-
-Normalizer make_strip_accents_normalizer() {
-  return [](NormalizedText& text) { text.filter([](char32_t c) { return !is_mark(c); }); };
-}
-
-Normalizer make_strip_normalizer(bool left, bool right) {
-  return [=](NormalizedText& text) { strip(text, left, right); };
-}
-
-Normalizer make_replace_normalizer(Regex pattern, std::string content) {
-  return [pattern = std::move(pattern), content = std::move(content)](NormalizedText& text) {
+Normalizer read_replace(const JsonNode& node) {
+  return [pattern = node.at("pattern").pattern(), content = node.at("content").string()](NormalizedText& text) {
     if (!text.is_empty()) text.replace(pattern.find_all(text.text()), content);
   };
 }
 
-Normalizer make_prepend_normalizer(std::string prefix) {
-  return [prefix = std::move(prefix)](NormalizedText& text) { text.prepend(prefix); };
+/// A stage without settings.
+template <void (*kRewrite)(NormalizedText& text)>
+Normalizer always(const JsonNode& /*node*/) {
+  return kRewrite;
 }
 
-Normalizer make_nmt_normalizer() {
-  return [](NormalizedText& text) {
-    text.filter([](char32_t c) { return !is_dropped_by_nmt(c); });
-    text.map([](char32_t c) { return is_space_to_nmt(c) ? U' ' : c; });
-  };
+/// Drops every mark (general category M).
+void strip_accents(NormalizedText& text) {
+  text.filter([](char32_t c) { return !is_mark(c); });
 }
 
-Normalizer make_precompiled_normalizer(PrecompiledMap map) {
-  return [map = std::move(map)](NormalizedText& text) { map.apply(text); };
+/// SentencePiece's rules of NMT: drops controls, replaces unusual spaces by a space.
+void apply_nmt(NormalizedText& text) {
+  text.filter([](char32_t c) { return !is_dropped_by_nmt(c); });
+  text.map([](char32_t c) { return is_space_to_nmt(c) ? U' ' : c; });
 }
 
-Normalizer make_byte_level_normalizer() { return to_byte_letters; }
+constexpr StageKind<Normalizer> kNormalizers[] = {
+    {"BertNormalizer", read_bert},
+    {"NFC", always<to_form<CanonicalForm::Nfc>>},
+    {"NFD", always<to_form<CanonicalForm::Nfd>>},
+    {"NFKC", always<to_form<CanonicalForm::Nfkc>>},
+    {"NFKD", always<to_form<CanonicalForm::Nfkd>>},
+    {"Lowercase", always<lowercase>},
+    {"StripAccents", always<strip_accents>},
+    {"Strip",
+     [](const JsonNode& node) -> Normalizer {
+       return [left = node.boolean_or("strip_left", true),
+               right = node.boolean_or("strip_right", true)](NormalizedText& text) { strip(text, left, right); };
+     }},
+    {"Replace", read_replace},
+    {"Prepend",
+     [](const JsonNode& node) -> Normalizer {
+       return [prefix = node.at("prepend").string()](NormalizedText& text) { text.prepend(prefix); };
+     }},
+    {"Nmt", always<apply_nmt>},
+    {"Precompiled", read_precompiled},
+    {"ByteLevel", always<to_byte_letters>},
+    {"Sequence",
+     [](const JsonNode& node) { return make_normalizer_sequence(read_stages(node.at("normalizers"), read_normalizer)); }}};
+
+}  // namespace
+
+Normalizer read_normalizer(const JsonNode& node) { return read_stage(node, kNormalizers, "normalizer"); }
+
+Normalizer make_precompiled_normalizer(std::string_view map) {
+  return [map = PrecompiledMap(map)](NormalizedText& text) { map.apply(text); };
+}
 
 Normalizer make_normalizer_sequence(std::vector<Normalizer> normalizers) {
   return [normalizers = std::move(normalizers)](NormalizedText& text) {

@@ -9,6 +9,8 @@
 
 namespace headlight::text {
 
+class JsonNode;
+
 /// A token of an encoded text, before byte ranges are mapped back.
 struct EncodedToken {
   std::uint32_t id = 0;
@@ -39,15 +41,7 @@ struct TemplatePart {
 using Template = std::vector<TemplatePart>;
 
 PostProcessor make_template_post_processor(Template single, Template pair);
-/// [CLS] first [SEP] second [SEP].
-PostProcessor make_bert_post_processor(std::uint32_t separator, std::uint32_t classification);
-struct OffsetTrimming {
-  bool trims = true;              ///< byte ranges lose the spaces that their tokens begin and end with
-  bool adds_prefix_space = true;  ///< the first token's single space wasn't typed
-};
-/// <s> first </s></s> second </s>, all of type 0.
-PostProcessor make_roberta_post_processor(std::uint32_t separator, std::uint32_t classification, OffsetTrimming trimming);
-PostProcessor make_byte_level_post_processor(OffsetTrimming trimming);
-PostProcessor make_post_processor_sequence(std::vector<PostProcessor> post_processors);
+/// Throws LocatedError for a type that Headlight doesn't know.
+PostProcessor read_post_processor(const JsonNode& node);
 
 }  // namespace headlight::text
