@@ -1,6 +1,6 @@
 // Which seeds make torch.randn(n ≥ 16) begin as a notebook prints it? Tries all 2³² seeds of torch's CPU generator in
 // minutes: a block of 16 normals is Box–Muller of its first eight uniforms with its last eight
-// (src/model/torch_normal_fill.h), so the numbers 0 and 8 alone tell draws 0 and 8 of the generator. What it prints, some 10
+// (src/model/torch_random.h), so the numbers 0 and 8 alone tell draws 0 and 8 of the generator. What it prints, some 10
 // seeds, are compared with the other numbers by hand: torch.manual_seed(seed); torch.randn(…). It found the seeds of
 // src/inference/notebook_seeded.cpp.
 //

@@ -141,9 +141,8 @@ std::vector<std::uint32_t> token_numbers(const model::TokenBatch& tokens, std::u
   for (std::uint32_t token = first; token < end; ++token) {
     if (has_ids) {
       numbers.push_back(tokens.ids[std::size_t{item} * tokens.length + token]);
-    } else if (item < tokens.texts.size() && token < tokens.texts[item].size()) {
-      numbers.push_back(
-          known.try_emplace(tokens.texts[item][token], static_cast<std::uint32_t>(known.size())).first->second);
+    } else if (const std::string* text = tokens.label(item, token)) {
+      numbers.push_back(known.try_emplace(*text, static_cast<std::uint32_t>(known.size())).first->second);
     }
   }
   if (numbers.size() != count) {  // without names or ids: all different

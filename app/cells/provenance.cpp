@@ -70,8 +70,7 @@ class ProvenanceBuilder {
 
   /// "query 4 “the”".
   std::string named(std::string_view axis, const model::TokenBatch& tokens, std::uint32_t index) const {
-    const std::string* text = token_text(tokens, number_.batch, index);
-    return fmt::format("{} {}{}", axis, index, text != nullptr ? fmt::format(" \u201C{}\u201D", *text) : "");
+    return fmt::format("{} {}{}", axis, index, tokens.quoted(number_.batch, index));
   }
   std::string index_text(Axis axis, std::uint32_t index) const {
     if (axis == Axis::Feature) return fmt::format("component {}", index);

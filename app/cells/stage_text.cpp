@@ -53,15 +53,6 @@ const char* fill_text(attention::MaskFill fill) {
   return "";
 }
 
-const std::vector<std::string>* line_texts(const model::TokenBatch& tokens, std::uint32_t item) {
-  return item < tokens.texts.size() ? &tokens.texts[item] : nullptr;
-}
-
-const std::string* token_text(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token) {
-  const std::vector<std::string>* texts = line_texts(tokens, item);
-  return texts != nullptr && token < texts->size() ? &(*texts)[token] : nullptr;
-}
-
 std::string subscript(std::uint32_t number) {
   std::string text;
   for (const char digit : fmt::format("{}", number)) {

@@ -22,9 +22,6 @@ shell::Color role_color(Role role, const shell::Theme& theme);
 
 /// "−∞", "−10⁹" or "−10¹⁰".
 const char* fill_text(attention::MaskFill fill);
-/// [token] of a line of a batch, null where they aren't known; and one of them, likewise.
-const std::vector<std::string>* line_texts(const model::TokenBatch& tokens, std::uint32_t item);
-const std::string* token_text(const model::TokenBatch& tokens, std::uint32_t item, std::uint32_t token);
 
 /// 12 → "₁₂".
 std::string subscript(std::uint32_t number);

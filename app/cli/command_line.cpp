@@ -4,10 +4,8 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <functional>
 #include <iostream>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include <fmt/ranges.h>
@@ -106,22 +104,9 @@ void complete(std::vector<std::string>& arguments, const std::vector<Subcommand>
 
 void describe(CLI::App& app) {
   app.name(std::string(kProgram));
-  app.description(
-      "Headlight - a microscope for multi-head attention\n\n"
-      "Type a sentence and see every head of a transformer attend to it, computed on any Vulkan device.\n\n"
-      "`headlight FILE` opens a model, a capture, a session or a text.");
+  set_texts(app);
   app.set_version_flag("--version", "headlight " HEADLIGHT_VERSION, "print the version and exit");
   app.require_subcommand(0, 1);
-  app.footer(
-      "`headlight COMMAND --help` or `headlight help COMMAND` lists a command's flags.\n\n"
-      "Exit status: 0 done, 1 something failed, 2 the command line is wrong, 3 done, but weights of the model are NaN or\n"
-      "infinite (or become so with --precision f16), or numbers computed from them are; the reason is one line on standard\n"
-      "error.\n\n"
-      "Examples:\n"
-      "  headlight\n"
-      "  headlight export --text \"a cat sits on a mat\" --format png,svg --out figures\n"
-      "  headlight export --model openai-community/gpt2 --text \"the cat sat\" --stages weights --format npy --out numbers\n"
-      "  headlight export --preset notebook-004 --stages q,k,v,weights,output --format npy --out numbers");
   set_help_layout(app);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/cli/flags.h"
@@ -36,5 +37,12 @@ CommandText describe_command(const CLI::App& app);
 std::vector<std::string> choices_of(const ShownFlag& flag);
 /// Does the flag take a file or a folder?
 bool takes_path(const ShownFlag& flag);
+
+extern const std::string_view kBashCompletion;  ///< completion.bash, see cmake/Embed.cmake
+
+/// Scripts that make a shell complete commands, flags, their choices and files. `program` is the whole of it.
+std::string bash_completion(const CommandText& program);
+std::string zsh_completion(const CommandText& program);
+std::string fish_completion(const CommandText& program);
 
 }  // namespace headlight::app

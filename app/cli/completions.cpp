@@ -1,7 +1,9 @@
-#include "app/cli/completions.h"
+#include "app/cli/command_text.h"
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,8 +16,8 @@ void for_each_command(const CommandText& command, const std::function<void(const
   for (const CommandText& inner : command.commands) for_each_command(inner, use);
 }
 
-/// What can be written behind the command: the commands inside of it, and its flags.
-std::string words_behind(const CommandText& command) {
+/// What can follow the command: the commands inside it, and its flags.
+std::string words_after(const CommandText& command) {
   std::vector<std::string> words;
   for (const CommandText& inner : command.commands) words.push_back(inner.word());
   for (const ShownFlag& flag : command.flags) words.insert(words.end(), flag.names.begin(), flag.names.end());
@@ -49,6 +51,15 @@ std::string function_name(const CommandText& command) {
   std::ranges::replace(name, ' ', '_');
   std::ranges::replace(name, '-', '_');
   return name;
+}
+
+std::string filled_in(std::string text, std::initializer_list<std::pair<std::string_view, std::string>> parts) {
+  for (const auto& [place, part] : parts) {
+    for (std::size_t at = 0; (at = text.find(place, at)) != std::string::npos; at += part.size()) {
+      text.replace(at, place.size(), part);
+    }
+  }
+  return text;
 }
 
 std::string zsh_action(const ShownFlag& flag) {
@@ -107,40 +118,13 @@ std::string bash_completion(const CommandText& program) {
         values += fmt::format("_headlight_{} \"{}\"; return ;;\n", function, fmt::join(choices, " "));
       }
     }
-    words += fmt::format("    \"{}\") words=\"{}\" ;;\n", command.name, words_behind(command));
+    words += fmt::format("    \"{}\") words=\"{}\" ;;\n", command.name, words_after(command));
   });
-  return fmt::format(
-      "# bash completion of {0}; written by `{0} manual`\n"
-      "_headlight_words() {{\n"
-      "  COMPREPLY=($(compgen -W \"$1\" -- \"$current\"))\n"
-      "}}\n"
-      "_headlight_words_or_files() {{\n"
-      "  mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$current\"; compgen -f -- \"$current\")\n"
-      "  compopt -o filenames\n"
-      "}}\n"
-      "_headlight_list() {{\n"
-      "  local before=''\n"
-      "  if [[ $current == *,* ]]; then before=${{current%,*}},; fi\n"
-      "  COMPREPLY=($(compgen -P \"$before\" -W \"$1\" -- \"${{current##*,}}\"))\n"
-      "  compopt -o nospace\n"
-      "}}\n"
-      "{1}() {{\n"
-      "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
-      "  local command={0} words='' i\n"
-      "  COMPREPLY=()\n"
-      "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
-      "    case \"$command ${{COMP_WORDS[i]}}\" in\n{2}"
-      "    esac\n"
-      "  done\n"
-      "  case \"$command $previous\" in\n{3}"
-      "  esac\n"
-      "  case \"$command\" in\n{4}"
-      "  esac\n"
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
-      "  if [[ $current != -* ]]; then compopt -o default; fi\n"
-      "}}\n"
-      "complete -F {1} {0}\n",
-      program.name, function_name(program), commands, values, words);
+  return filled_in(std::string(kBashCompletion), {{"@program@", program.name},
+                                                  {"@function@", function_name(program)},
+                                                  {"@commands@", commands},
+                                                  {"@values@", values},
+                                                  {"@words@", words}});
 }
 
 std::string zsh_completion(const CommandText& program) {

@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "app/state/settings.h"
-#include "core/error.h"
 #include "gpu/context.h"
 #include "gpu/device_info.h"
 #include "ops/kernel_variant.h"
@@ -71,14 +70,9 @@ int run_devices(const std::string& wanted) {
 }  // namespace
 
 Subcommand add_devices_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "devices", "List the Vulkan devices of this machine, each with what it lacks");
+  CLI::App* command = add_subcommand(app, "devices");
   const auto device = std::make_shared<std::string>();
   add_device_flag(*command, *device);
-  set_footer(*command,
-             "--device takes the number or a part of the name.\n\n"
-             "Examples:\n"
-             "  headlight devices\n"
-             "  headlight devices --device llvmpipe");
   return {.app = command, .run = [device] { return run_devices(*device); }};
 }
 

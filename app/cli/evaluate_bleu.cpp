@@ -22,20 +22,6 @@ namespace fs = std::filesystem;
 using evaluation::Bleu;
 using Lines = std::vector<std::string>;
 
-constexpr const char* kBleuDescription =
-    "How near translations come to human ones\n\n"
-    "Translates each line of a file (the likeliest token each time) and compares the whole with a file of references:\n"
-    "BLEU-4 of the corpus (Papineni et al. 2002), one reference a line, not smoothed. Both sides are lower-cased, and each\n"
-    "punctuation mark is a word of its own.";
-
-constexpr const char* kBleuFooter =
-    "The figures behind the score are the shares of n-grams of one to four words that the references have too.\n"
-    "Without files: test_2016_flickr.de and .en of Multi30k.\n\n"
-    "Examples:\n"
-    "  headlight evaluate bleu --source test.de --reference test.en\n"
-    "  headlight evaluate bleu --data multi30k --format json\n"
-    "  headlight evaluate bleu --hypothesis translated.en --reference test.en";
-
 struct BleuFlags {
   EvaluationFlags common;
   std::string source, reference, hypothesis;
@@ -118,17 +104,14 @@ int run_command(const BleuFlags& flags) {
 }  // namespace
 
 Subcommand add_evaluate_bleu_command(CLI::App& evaluate) {
-  CLI::App* command = add_subcommand(evaluate, "bleu", kBleuDescription);
+  CLI::App* command = add_subcommand(evaluate, "bleu");
   const auto flags = std::make_shared<BleuFlags>();
-  const auto add_file = [&](const char* flag, const char* help, std::string* file) {
-    add_flag(*command, flag, "FILE", help, "Text", [=](const std::string& text) { *file = text; });
-  };
-  add_file("--source", "what to translate, a sentence a line", &flags->source);
-  add_file("--reference", "human translations, line by line", &flags->reference);
-  add_file("--hypothesis", "translations that are there already: no model is run", &flags->hypothesis);
+  const FlagGroup text(*command, "Text");
+  text.take("--source", "FILE", "what to translate, a sentence a line", flags->source);
+  text.take("--reference", "FILE", "human translations, line by line", flags->reference);
+  text.take("--hypothesis", "FILE", "translations that are there already: no model is run", flags->hypothesis);
   flags->common.add_data_to(*command);
   flags->common.add_to(*command, kTranslator);
-  set_footer(*command, kBleuFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

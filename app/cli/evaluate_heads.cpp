@@ -26,28 +26,6 @@ using evaluation::kHeadMetrics;
 using evaluation::kPatternMetrics;
 using evaluation::PatternMeasure;
 
-constexpr const char* kHeadsDescription =
-    "Which heads look at the token before, at the same token, or at what followed it\n\n"
-    "Scores every head of a model with one stack, by default on S random tokens repeated once, where nothing but a token's\n"
-    "place and its last occurrence tells what comes next. Its patterns are stripes, the mean weights A[i, i-1]\n"
-    "(previous_stripe), A[i, i-S] (duplicate_stripe) and A[i, i-(S-1)] (induction_stripe; Olsson et al. 2022), without a\n"
-    "begin token.";
-
-constexpr const char* kHeadsFooter =
-    "With --text-file, previous, duplicate and induction are those of the window and of surveys: the mean, over the\n"
-    "queries that have a key of the pattern, of the weight on these keys, over the texts that have such a query. --measure\n"
-    "compares a head's map A with the map D of the pattern as TransformerLens' detect_head does instead: mul is\n"
-    "sum(A*D) / sum(A), abs is 1 - sum|A - D| / n, and --exclude leaves out the first key, where idle heads rest, or each\n"
-    "token itself. The begin token is in front.\n"
-    "Sink is the mean weight on the first token, concentration the mean of each query's largest weight, entropy is in\n"
-    "nats, evenness its share of ln(visible keys), distance the mean number of tokens between query and key. All are\n"
-    "means over texts.\n\n"
-    "Examples:\n"
-    "  headlight evaluate heads\n"
-    "  headlight evaluate heads --text-file sentences.txt --sort previous\n"
-    "  headlight evaluate heads --text-file sentences.txt --measure mul --exclude both\n"
-    "  headlight evaluate heads --model openai-community/gpt2 --span 100 --format json";
-
 struct HeadsFlags {
   EvaluationFlags common;
   std::string text;
@@ -112,11 +90,11 @@ void for_each_metric(std::size_t count, const Use& use) {
 
 std::string table(const std::vector<HeadScore>& scores, const HeadsFlags& flags) {
   std::string text = fmt::format("{:<8}", "head");
-  constexpr std::size_t kLeastWidth = 9;
+  constexpr std::size_t kMinWidth = 9;
   std::vector<std::size_t> widths;
   for_each_metric(kHeadMetrics, [&](HeadMetric metric) {
     const std::string name = name_of(metric, flags);
-    widths.push_back(std::max(name.size() + 2, kLeastWidth));
+    widths.push_back(std::max(name.size() + 2, kMinWidth));
     text += fmt::format("{:>{}}", name, widths.back());
   });
   for (const HeadScore& score : scores) {
@@ -192,27 +170,23 @@ int run_command(const HeadsFlags& flags) {
 }
 
 void add_random_flags(CLI::App& app, HeadsFlags* flags) {
-  const auto add = [&](const char* flag, const char* help, std::uint64_t low, std::uint64_t high,
-                       const std::function<void(std::uint64_t)>& use) {
-    add_flag(app, flag, "N", help, "Random tokens", [=](const std::string& text) {
-      use(parse_integer(flag, text, low, high));
+  const auto add = [&](const char* flag, const char* help, auto* into, std::uint64_t low, std::uint64_t high) {
+    FlagGroup(app, "Random tokens").add(flag, "N", help, [=](const std::string& text) {
+      *into = static_cast<std::remove_pointer_t<decltype(into)>>(parse_integer(flag, text, low, high));
       if (flags->random_flag.empty()) flags->random_flag = flag;
     });
   };
-  add("--sequences", "how many sequences (default 16)", 1, 100'000,
-      [=](std::uint64_t value) { flags->random.sequences = static_cast<std::uint32_t>(value); });
-  add("--span", "S, random tokens in each before they come again (default 48)", 2, 100'000,
-      [=](std::uint64_t value) { flags->random.span = static_cast<std::uint32_t>(value); });
-  add("--seed", "of the random tokens (default 1)", 0, ~std::uint64_t{0},
-      [=](std::uint64_t value) { flags->random.seed = value; });
+  add("--sequences", "how many sequences (default 16)", &flags->random.sequences, 1, 100'000);
+  add("--span", "S, random tokens in each before they come again (default 48)", &flags->random.span, 2, 100'000);
+  add("--seed", "of the random tokens (default 1)", &flags->random.seed, 0, ~std::uint64_t{0});
 }
 
 void add_text_flags(CLI::App& app, HeadsFlags* flags) {
-  add_flag(app, "--text-file", "FILE", "texts, one a line, plain or .gz, instead of random tokens", "Text",
-           [=](const std::string& text) { flags->text = text; });
+  const FlagGroup group(app, "Text");
+  group.take("--text-file", "FILE", "texts, one a line, plain or .gz, instead of random tokens", flags->text);
   const auto add = [&](const char* flag, const char* value, const char* help, const std::vector<std::string>& names,
                        const std::function<void(std::size_t)>& use) {
-    add_flag(app, flag, value, help, "Text", [=](const std::string& text) {
+    group.add(flag, value, help, [=](const std::string& text) {
       use(parse_choice(flag, text, names));
       if (flags->text_flag.empty()) flags->text_flag = flag;
     });
@@ -229,18 +203,18 @@ void add_text_flags(CLI::App& app, HeadsFlags* flags) {
 }  // namespace
 
 Subcommand add_evaluate_heads_command(CLI::App& evaluate) {
-  CLI::App* command = add_subcommand(evaluate, "heads", kHeadsDescription);
+  CLI::App* command = add_subcommand(evaluate, "heads");
   const auto flags = std::make_shared<HeadsFlags>();
   add_random_flags(*command, flags.get());
   add_text_flags(*command, flags.get());
-  add_flag(*command, "--sort", "COLUMN",
-           fmt::format("{}: the largest first (default induction)", fmt::join(evaluation::metric_names(), ", ")), "Output",
+  FlagGroup(*command, "Output")
+      .add("--sort", "COLUMN",
+           fmt::format("{}: the largest first (default induction)", fmt::join(evaluation::metric_names(), ", ")),
            [flags = flags.get()](const std::string& text) {
              flags->sort = static_cast<HeadMetric>(parse_choice("--sort", text, evaluation::metric_names()));
            });
   offer_words(*command, "--sort", evaluation::metric_names());
   flags->common.add_to(*command, kCaptionWriter);
-  set_footer(*command, kHeadsFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

@@ -19,21 +19,6 @@ namespace fs = std::filesystem;
 using evaluation::Likelihood;
 using Lines = std::vector<std::string>;
 
-constexpr const char* kPerplexityDescription =
-    "How likely a model finds texts\n\n"
-    "Each line is a separate text, after the model's begin token and before its end token, if it has them; the end is\n"
-    "scored too. An encoder-decoder scores each line of the target given the source's line.";
-
-constexpr const char* kPerplexityFooter =
-    "Perplexity per token is exp(nats / tokens); per word, which models with different vocabularies can be compared by,\n"
-    "exp(nats / words), words lower-cased, each punctuation mark and each line's end one of its own; bits per byte counts\n"
-    "UTF-8 and one for each line's end. A line must fit into the model's positions.\n"
-    "Without files: val.de and val.en of Multi30k for an encoder-decoder, test_2016_flickr.en for others.\n\n"
-    "Examples:\n"
-    "  headlight evaluate perplexity --text-file sentences.txt\n"
-    "  headlight evaluate perplexity --source val.de --target val.en\n"
-    "  headlight evaluate perplexity --model captions-gpt2 --data multi30k --format json";
-
 struct PerplexityFlags {
   EvaluationFlags common;
   std::string text, source, target;
@@ -115,17 +100,14 @@ int run_command(const PerplexityFlags& flags) {
 }  // namespace
 
 Subcommand add_evaluate_perplexity_command(CLI::App& evaluate) {
-  CLI::App* command = add_subcommand(evaluate, "perplexity", kPerplexityDescription);
+  CLI::App* command = add_subcommand(evaluate, "perplexity");
   const auto flags = std::make_shared<PerplexityFlags>();
-  const auto add_file = [&](const char* flag, const char* help, std::string* file) {
-    add_flag(*command, flag, "FILE", help, "Text", [=](const std::string& text) { *file = text; });
-  };
-  add_file("--text-file", "texts, one a line, for a model that writes on", &flags->text);
-  add_file("--source", "what an encoder-decoder reads, a sentence a line", &flags->source);
-  add_file("--target", "what it should write, line by line", &flags->target);
+  const FlagGroup text(*command, "Text");
+  text.take("--text-file", "FILE", "texts, one a line, for a model that writes on", flags->text);
+  text.take("--source", "FILE", "what an encoder-decoder reads, a sentence a line", flags->source);
+  text.take("--target", "FILE", "what it should write, line by line", flags->target);
   flags->common.add_data_to(*command);
   flags->common.add_to(*command, fmt::format("{} for --text-file, else {}", kCaptionWriter, kTranslator));
-  set_footer(*command, kPerplexityFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "app/cli/flags.h"
 #include "app/cli/progress_bar.h"
 #include "app/models/bundled_models.h"
 #include "app/state/usage.h"
@@ -13,26 +12,23 @@
 #include "evaluation/multi30k.h"
 
 namespace headlight::app {
+
 void EvaluationFlags::add_to(CLI::App& app, const std::string& default_model) {
-  add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, default_model), "Model",
-           [this](const std::string& text) { model = named_model(text); });
-  offer_model_names(app);
-  add_flag(app, "--format", "FORMAT", "text or json (default text)", "Output", [this](const std::string& text) {
-    static const std::vector<std::string> kNames = {"text", "json"};
-    writes_json = parse_choice("--format", text, kNames) == 1;
-  });
-  offer_words(app, "--format", {"text", "json"});
-  add_field_flag(app, field, "Text");
-  add_plain_flag(app, "--quiet", "no progress on standard error", "Output", [this] { is_quiet = true; });
+  add_model_flag(FlagGroup(app, "Model"), "a trained model", fmt::format(" (default: {})", default_model), model);
+  const FlagGroup output(app, "Output");
+  output.take_choice("--format", "FORMAT", "text or json (default text)", writes_json, {{"text", false}, {"json", true}});
+  add_field_flag(FlagGroup(app, "Text"), field);
+  output.turn("--quiet", "no progress on standard error", is_quiet);
   expressions.add_to(app);
   add_device_flag(app, device);
 }
 
 void EvaluationFlags::add_data_to(CLI::App& app) {
-  add_flag(app, "--data", "DIR",
-           "Multi30k's folder, for the texts that no other flag names (default: the variable HEADLIGHT_MULTI30K): its files "
-           "side by side, or a clone of github.com/multi30k/dataset",
-           "Text", [this](const std::string& text) { data = text; });
+  FlagGroup(app, "Text")
+      .take("--data", "DIR",
+            "Multi30k's folder, for the texts that no other flag names (default: the variable HEADLIGHT_MULTI30K): its "
+            "files side by side, or a clone of github.com/multi30k/dataset",
+            data);
 }
 
 std::shared_ptr<const inference::LanguageModel> EvaluationFlags::open_model(std::string_view bundled) const {

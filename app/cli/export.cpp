@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/export_flags.h"
-#include "app/cli/export_texts.h"
 #include "app/cli/progress_bar.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
@@ -19,66 +18,9 @@
 #include "app/state/portable_state.h"
 #include "app/state/session_file.h"
 #include "app/state/usage.h"
-#include "core/json.h"
 
 namespace headlight::app {
 namespace {
-
-constexpr const char* kExportDescription =
-    "Write attention as figures and numbers\n\n"
-    "Computes a text (with a trained model, the playground or a notebook's preset) and writes the asked stages,\n"
-    "one file a map (png, svg, pdf, csv, json, tiles), one a stage (npy: float32, row-major) or one for all (npz,\n"
-    "safetensors), and run.json with tokens, masks and settings beside them; html is a page for browsers. docs/EXPORT.md "
-    "has\n"
-    "the layouts. Maps of any size pass through in strips. As tiles a map becomes a folder of PNGs with a pixel for each\n"
-    "cell, 1,024 x 1,024 each, and index.json with their places and the range of the colours.";
-
-constexpr const char* kExportFooter =
-    "Stages, in the order of the calculation:\n"
-    "  x          [layer, batch, token, d_model]       the layer's input\n"
-    "  q k v      [layer, batch, head, token, d]       projected queries, keys and values\n"
-    "  scores     [layer, batch, head, query, key]     q.k\n"
-    "  scaled     [layer, batch, head, query, key]     scores times the scale\n"
-    "  masked     [layer, batch, head, query, key]     masked cells replaced by the fill\n"
-    "  weights    [layer, batch, head, query, key]     softmax over the keys\n"
-    "  heads      [layer, batch, head, token, d_v]     weights times v\n"
-    "  merged     [layer, batch, token, heads * d_v]   all heads side by side\n"
-    "  output     [layer, batch, token, d_model]       after W_O\n"
-    "  hidden     [layer + 1, batch, token, d_model]   the token vectors, then what each layer returns, the last one after\n"
-    "             the final norm; npy, npz and safetensors only; of the playground encoder_output.npy [batch, token, "
-    "d_model]\n"
-    "  logits     [batch, token, vocabulary]           likewise\n"
-    "  w_q w_k w_v w_o [layer, output, input], b_q b_k b_v b_o [layer, output], ffn_*, norm_*, embedding and positions: "
-    "the\n"
-    "             network's weights, as numbers (npy, npz, safetensors, csv, json); the rows of w_q, w_k and w_v are\n"
-    "             [head][d]; embedding and positions are the rows of the text's tokens, line after line\n"
-    "k and v have a head for each head of keys. A selection keeps its axes, with size 1; hidden and logits are always "
-    "whole.\n"
-    "Several kinds of attention (encoder-decoders, notebook-002) are told apart by encoder_, decoder_ and cross_ before "
-    "the\n"
-    "names. A stage that a network doesn't have is left out and noted in run.json. Rows of padding mean nothing.\n\n"
-    "Examples:\n"
-    "  headlight export --text \"a cat sits on a mat\" --format png,svg --out figures\n"
-    "  headlight export --text \"a dog\" --text \"a man in a red shirt\" --layer 0 --head 3 --format csv --out numbers\n"
-    "  headlight export --model bert-folder --text \"one sentence\" --pair \"and another\" --stages weights,hidden --format "
-    "npy "
-    "--out numbers\n"
-    "  headlight export --model marian-folder --text \"a text\" --target \"ein Text\" --format png --out figures\n"
-    "  headlight export --model captions-gpt2 --text-file long.txt --join-lines on --stretch-positions on --layer 0 --head "
-    "3 "
-    "--queries 0:4096 --keys 0:4096 --format tiles --out map\n"
-    "  headlight export --model captions-gpt2 --text \"a cat and a dog\" --layers 0-1,3 --tokens cat --stages "
-    "weights,q,k,hidden --out cat.safetensors\n"
-    "  headlight export --model captions-gpt2 --texts captions.txt --format npz --out numbers\n"
-    "  headlight export --model captions-gpt2 --text \"a cat and a dog\" --out attention.html\n"
-    "  headlight export --model captions-gpt2 --text \"a cat and a dog\" --views grid,lines,text,steps,metrics --format pdf "
-    "--out paper\n"
-    "  headlight export --from figures/layer-00_heads.svg --font serif --hide title --out again\n"
-    "  headlight export --text \"the cat sat\" --compare-text \"the dog sat\" --model captions-gpt2 --format svg,csv --out "
-    "changed\n"
-    "  headlight export --session notes.headlight.json --format svg --out figures\n"
-    "  headlight export --preset notebook-004 --stages x,q,k,v,scores,weights,merged --format npy --out notebook-004\n"
-    "  headlight export --preset playground --text \"a b c\" --mask-file mask.json --fill -1e9 --format json --out masked";
 
 constexpr const char* kCompareFlags = "--compare-with, --compare-text and --compare-mask";
 
@@ -221,14 +163,13 @@ int run_command(ExportFlags& flags) {
 }  // namespace
 
 Subcommand add_export_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "export", kExportDescription);
+  CLI::App* command = add_subcommand(app, "export");
   const auto flags = std::make_shared<ExportFlags>();
   add_export_flags(*command, *flags);
   flags->model.add_to(*command, "--scale,--score-scale",
                       fmt::format("{}; any flag of the playground's computes that instead", kCaptionWriter));
   flags->model.use_default_model(kCaptionWriter);
   add_device_flag(*command, flags->device);
-  set_footer(*command, kExportFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

@@ -12,16 +12,12 @@
 #include "app/exports/arrays.h"
 #include "app/exports/figure_kind.h"
 #include "app/state/comparison.h"
-#include "app/state/field.h"
 #include "app/state/field_values.h"
 #include "app/state/usage.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr const char* kExportOutput = "Output";
-constexpr const char* kFigures = "Figures";
-constexpr const char* kSelection = "Selection";
 constexpr std::uint64_t kLargestIndex = 1'000'000;
 
 template <typename Item>
@@ -97,39 +93,35 @@ std::optional<IndexSet> parse_axis(const std::string& flag, const std::string& t
   return text == "all" ? std::nullopt : std::optional(parse_index_set(flag, text));
 }
 
-void add_selection_flags(CLI::App& app, ExportOptions* options) {
-  const auto add_set = [&](const std::string& flag, const std::string& help, std::optional<IndexSet>* set) {
-    add_flag(app, flag, "LIST", help, kSelection, [=](const std::string& text) { *set = parse_axis(flag, text); });
+void add_selection_flags(CLI::App& app, ExportOptions& options) {
+  const FlagGroup group(app, "Selection");
+  const auto add_set = [&](const std::string& flag, const std::string& help, std::optional<IndexSet>& set) {
+    group.add(flag, "LIST", help, [flag, &set](const std::string& text) { set = parse_axis(flag, text); });
   };
   add_set("--layer", "only these layers, from 0, as 5 or 0-3,7 (default: all); of a model --layers is the same",
-          &options->layers);
-  add_set("--head", "only these heads, likewise (default: all); of a model --heads is the same", &options->heads);
-  add_flag(app, "--batch", "N", "only this batch item, from 0 (default: all)", kSelection, [=](const std::string& text) {
-    options->batch = static_cast<std::uint32_t>(parse_integer("--batch", text, 0, kLargestIndex));
-  });
-  add_set("--queries", "only these rows of every map; 0:4 is 0-3 (default: all)", &options->queries);
-  add_repeatable_flag(app, "--tokens", "TEXT",
-                      "the rows whose tokens make this text, in addition; may be given several times", kSelection,
-                      [=](const std::vector<std::string>& texts) { options->tokens = texts; });
-  add_flag(app, "--keys", "LIST", "only these columns of every map, side by side (default: all)", kSelection,
-           [=](const std::string& text) {
-             const std::optional<IndexSet> keys = parse_axis("--keys", text);
-             if (keys && keys->ranges().size() != 1) throw UsageError("--keys: {} isn't one range", text);
-             options->keys = keys ? std::optional(keys->ranges().front()) : std::nullopt;
-           });
-  add_flag(app, "--mean", "layer|all", "weights as the mean of each layer's heads, or of all heads of a kind of attention",
-           kSelection, [=](const std::string& text) {
-             static const std::vector<std::string> kNames = {"layer", "all"};
-             options->mean = parse_choice("--mean", text, kNames) == 0 ? HeadMean::Layer : HeadMean::Kind;
-           });
-  add_plain_flag(app, "--norms",
-                 "weights as the norms of what they add to the residual stream, ‖weight·v·W_O‖ (Kobayashi et al. 2020)",
-                 kSelection, [=] { options->weighs_values = true; });
-  add_flag(app, "--block", "KIND", "only this kind of attention: encoder, decoder or cross (default: all there are)",
-           kSelection, [=](const std::string& text) {
-             static const std::vector<std::string> kNames = {"encoder", "decoder", "cross"};
-             options->kind = static_cast<model::BlockKind>(parse_choice("--block", text, kNames));
-           });
+          options.layers);
+  add_set("--head", "only these heads, likewise (default: all); of a model --heads is the same", options.heads);
+  group.take_count("--batch", "N", "only this batch item, from 0 (default: all)", options.batch, 0, kLargestIndex);
+  add_set("--queries", "only these rows of every map; 0:4 is 0-3 (default: all)", options.queries);
+  group.add_repeatable("--tokens", "TEXT", "the rows whose tokens make this text, in addition; may be given several times",
+                       [&options](const std::vector<std::string>& texts) { options.tokens = texts; });
+  group.add("--keys", "LIST", "only these columns of every map, side by side (default: all)",
+            [&options](const std::string& text) {
+              const std::optional<IndexSet> keys = parse_axis("--keys", text);
+              if (keys && keys->ranges().size() != 1) throw UsageError("--keys: {} isn't one range", text);
+              options.keys = keys ? std::optional(keys->ranges().front()) : std::nullopt;
+            });
+  group.take_choice("--mean", "layer|all",
+                    "weights as the mean of each layer's heads, or of all heads of a kind of attention", options.mean,
+                    {{"layer", HeadMean::Layer}, {"all", HeadMean::Kind}});
+  group.turn("--norms",
+             "weights as the norms of what they add to the residual stream, ‖weight·v·W_O‖ (Kobayashi et al. 2020)",
+             options.weighs_values);
+  group.take_choice("--block", "KIND", "only this kind of attention: encoder, decoder or cross (default: all there are)",
+                    options.kind,
+                    {{"encoder", model::BlockKind::EncoderSelf},
+                     {"decoder", model::BlockKind::DecoderSelf},
+                     {"cross", model::BlockKind::Cross}});
 }
 
 void keep_as_baseline(const State& other, std::string name, State& state) {
@@ -139,62 +131,61 @@ void keep_as_baseline(const State& other, std::string name, State& state) {
 }
 
 /// What every number is a difference from: one of these flags.
-void add_comparison_flags(CLI::App& app, ExportFlags* flags) {
-  constexpr const char* kComparison = "Comparison";
-  add_flag(app, "--compare-with", "FILE|trained",
-           "write the run minus a saved session's, or minus the same text with the model as it "
-           "was trained",
-           kComparison,
-           [=](const std::string& text) { flags->comparisons.push_back(parse_comparison("--compare-with", text)); });
-  add_flag(app, "--compare-text", "TEXT", "write the run minus the same with a second text, of any length", kComparison,
-           [=](const std::string& text) {
-             flags->comparisons.emplace_back([text](State& state) { compare_with_text(state, text); });
-           });
-  add_flag(app, "--compare-mask", "RULE",
-           "write the run minus the same with another mask rule, as --mask takes it: none, causal, window:3, \u2026",
-           kComparison, [=](const std::string& text) {
-             const Result<attention::MaskRule> rule = attention::parse_rule(text);
-             if (!rule) throw UsageError("--compare-mask: {}", rule.error());
-             flags->comparisons.emplace_back([rule = *rule](State& state) {
-               State other = state;
-               for (attention::MaskSpec& mask : other.masks.by_kind) {
-                 const bool pads = mask.rule.key_padding;
-                 mask.rule = rule;
-                 mask.rule.key_padding = pads;
-               }
-               keep_as_baseline(other, "mask " + attention::to_string(rule), state);
-             });
-           });
+void add_comparison_flags(CLI::App& app, std::vector<StateEdit>& comparisons) {
+  const FlagGroup group(app, "Comparison");
+  group.add("--compare-with", "FILE|trained",
+            "write the run minus a saved session's, or minus the same text with the model as it was trained",
+            [&](const std::string& text) { comparisons.push_back(parse_comparison("--compare-with", text)); });
+  group.add(
+      "--compare-text", "TEXT", "write the run minus the same with a second text, of any length",
+      [&](const std::string& text) { comparisons.emplace_back([text](State& state) { compare_with_text(state, text); }); });
+  group.add("--compare-mask", "RULE",
+            "write the run minus the same with another mask rule, as --mask takes it: none, causal, window:3, \u2026",
+            [&](const std::string& text) {
+              const Result<attention::MaskRule> rule = attention::parse_rule(text);
+              if (!rule) throw UsageError("--compare-mask: {}", rule.error());
+              comparisons.emplace_back([rule = *rule](State& state) {
+                State other = state;
+                for (attention::MaskSpec& mask : other.masks.by_kind) {
+                  const bool pads = mask.rule.key_padding;
+                  mask.rule = rule;
+                  mask.rule.key_padding = pads;
+                }
+                keep_as_baseline(other, "mask " + attention::to_string(rule), state);
+              });
+            });
 }
 
-void add_output_flags(CLI::App& app, ExportOptions* options) {
-  add_flag(app, "--out", "PATH",
-           "folder to write into, made when it isn't there, or one file that ends in .npz, .safetensors or .html; needed",
-           kExportOutput, [=](const std::string& text) { options->directory = text; });
-  add_repeatable_flag(
-      app, "--format", "LIST",
+void add_output_flags(CLI::App& app, ExportOptions& options) {
+  const FlagGroup group(app, "Output");
+  group.take("--out", "PATH",
+             "folder to write into, made when it isn't there, or one file that ends in .npz, .safetensors or .html; needed",
+             options.directory);
+  group.add_repeatable(
+      "--format", "LIST",
       "any of png, svg, pdf, csv, json, npy, npz, safetensors, html, tiles, joined by commas (default png, or what "
       "--out ends in)",
-      kExportOutput, [=](const std::vector<std::string>& values) { read_formats(values, *options); });
+      [&](const std::vector<std::string>& values) { read_formats(values, options); });
   offer_words(app, "--format", format_names(), Offer::List);
-  add_repeatable_flag(app, "--stages", "LIST",
-                      "what to write, joined by commas: x, q, k, v, scores, scaled, masked, weights, heads, merged, output, "
-                      "hidden, logits, or weights of the network: w_q, w_k, w_v, w_o, b_q, b_k, b_v, b_o, ffn_*, norm_*, "
-                      "embedding, positions (default weights)",
-                      kExportOutput, [=](const std::vector<std::string>& values) { read_stages(values, *options); });
+  group.add_repeatable("--stages", "LIST",
+                       "what to write, joined by commas: x, q, k, v, scores, scaled, masked, weights, heads, merged, "
+                       "output, hidden, logits, or weights of the network: w_q, w_k, w_v, w_o, b_q, b_k, b_v, b_o, ffn_*, "
+                       "norm_*, embedding, positions (default weights)",
+                       [&](const std::vector<std::string>& values) { read_stages(values, options); });
   offer_words(app, "--stages", stage_names(), Offer::List);
 }
 
-void add_text_list_flags(CLI::App& app, ExportFlags* flags) {
-  add_flag(app, "--texts", "FILE",
-           "a text a line, plain or .gz, each into a folder of its own; - reads standard input; the same call goes on where "
-           "it was interrupted",
-           kExportOutput, [=](const std::string& path) { flags->texts = path; });
-  add_plain_flag(app, "--jsonl",
-                 "lines of --texts are objects: text, id, pair, target (default: where the file's name ends in .jsonl, "
-                 ".ndjson or .json, .gz aside)",
-                 kExportOutput, [=] { flags->is_jsonl = true; });
-  add_field_flag(app, flags->field, kExportOutput);
+void add_text_list_flags(CLI::App& app, ExportFlags& flags) {
+  const FlagGroup group(app, "Output");
+  group.take("--texts", "FILE",
+             "a text a line, plain or .gz, each into a folder of its own; - reads standard input; the same call goes on "
+             "where it was interrupted",
+             flags.texts);
+  group.turn("--jsonl",
+             "lines of --texts are objects: text, id, pair, target (default: where the file's name ends in .jsonl, "
+             ".ndjson or .json, .gz aside)",
+             flags.is_jsonl);
+  add_field_flag(group, flags.field);
 }
 
 /// Millimetres, from 10 to 1000.
@@ -221,81 +212,65 @@ void hide_parts(const std::vector<std::string>& values, exporting::FigureParts& 
   for (const std::string& name : split_list("--hide", values)) *shown[parse_choice("--hide", name, part_names())] = false;
 }
 
-void add_figure_flags(CLI::App& app, ExportFlags* flags) {
-  ExportOptions* options = &flags->options;
-  add_repeatable_flag(app, "--views", "LIST",
-                      fmt::format("figures of these views, joined by commas (default head,heads): {}", views_in_words()),
-                      kFigures, [=](const std::vector<std::string>& values) { read_views(values, *options); });
+void add_figure_flags(CLI::App& app, ExportFlags& flags) {
+  ExportOptions& options = flags.options;
+  const FlagGroup group(app, "Figures");
+  group.add_repeatable("--views", "LIST",
+                       fmt::format("figures of these views, joined by commas (default head,heads): {}", views_in_words()),
+                       [&](const std::vector<std::string>& values) { read_views(values, options); });
   offer_words(app, "--views", view_names(), Offer::List);
-  add_flag(app, "--threshold", "W", "the least weight that is drawn as a line, 0 to 1 (default 0.05)", kFigures,
-           [=](const std::string& text) { flags->threshold = parse_number("--threshold", text, 0.0F, 1.0F); });
-  add_flag(app, "--color-map", "NAME",
-           fmt::format("colours of the figures: {} (default viridis)", fmt::join(color_map_names(), ", ")), kFigures,
-           [=](const std::string& text) {
-             const std::vector<std::string> names = color_map_names();
-             options->color_map = names[parse_choice("--color-map", text, names)];
-           });
-  offer_words(app, "--color-map", color_map_names());
-  add_flag(app, "--theme", "dark|light", "ground of the figures (default light)", kFigures, [=](const std::string& text) {
-    static const std::vector<std::string> kNames = {"dark", "light"};
-    options->is_dark = parse_choice("--theme", text, kNames) == 0;
-  });
-  add_flag(app, "--title", "TEXT", "title of every figure (default: which matrix it shows)", kFigures,
-           [=](const std::string& text) { options->title = text; });
-  add_flag(app, "--size", "LENGTH",
-           "longer side of a map on paper, as 84 or 84mm, 8.4cm or 3.3in, from 10 to 1000 mm (default: as its cells need)",
-           kFigures, [=](const std::string& text) { options->map_edge_mm = parse_length("--size", text); });
-  add_plain_flag(app, "--transparent", "figures without a ground, in the inks of --theme", kFigures,
-                 [=] { options->is_transparent = true; });
-  add_flag(app, "--font", "sans|serif", "letters of the figures; serif is LaTeX's, where Latin Modern is installed",
-           kFigures, [=](const std::string& text) {
-             static const std::vector<std::string> kNames = {"sans", "serif"};
-             options->font = static_cast<exporting::FigureFont>(parse_choice("--font", text, kNames));
-           });
-  add_repeatable_flag(app, "--hide", "LIST",
-                      "parts that figures leave out, joined by commas: title, settings, labels, bar, legend, numbers, marks "
-                      "(the \u00B7 of tokens that begin a word)",
-                      kFigures, [=](const std::vector<std::string>& values) { hide_parts(values, options->parts); });
+  group.take_number("--threshold", "W", "the least weight that is drawn as a line, 0 to 1 (default 0.05)", flags.threshold,
+                    0.0F, 1.0F);
+  std::vector<std::pair<std::string, std::string>> color_maps;
+  for (const std::string& name : color_map_names()) color_maps.emplace_back(name, name);
+  group.take_choice("--color-map", "NAME",
+                    fmt::format("colours of the figures: {} (default viridis)", fmt::join(color_map_names(), ", ")),
+                    options.color_map, color_maps);
+  group.take_choice("--theme", "dark|light", "ground of the figures (default light)", options.is_dark,
+                    {{"dark", true}, {"light", false}});
+  group.take("--title", "TEXT", "title of every figure (default: which matrix it shows)", options.title);
+  group.add("--size", "LENGTH",
+            "longer side of a map on paper, as 84 or 84mm, 8.4cm or 3.3in, from 10 to 1000 mm (default: as its cells need)",
+            [&](const std::string& text) { options.map_edge_mm = parse_length("--size", text); });
+  group.turn("--transparent", "figures without a ground, in the inks of --theme", options.is_transparent);
+  group.take_choice("--font", "sans|serif", "letters of the figures; serif is LaTeX's, where Latin Modern is installed",
+                    options.font, {{"sans", exporting::FigureFont::Sans}, {"serif", exporting::FigureFont::Serif}});
+  group.add_repeatable("--hide", "LIST",
+                       "parts that figures leave out, joined by commas: title, settings, labels, bar, legend, numbers, "
+                       "marks (the \u00B7 of tokens that begin a word)",
+                       [&](const std::vector<std::string>& values) { hide_parts(values, options.parts); });
   offer_words(app, "--hide", part_names(), Offer::List);
-  add_flag(app, "--from", "FIGURE",
-           "makes a figure again from the session that it carries, by its file; other flags change it", kFigures,
-           [=](const std::string& path) { flags->figure = path; });
-  add_plain_flag(app, "--without-session", "figures don't carry the texts and settings that they are made from", kFigures,
-                 [=] { flags->has_session = false; });
-  add_flag(app, "--dpi", "N", "dots per inch of PNGs, 48 to 960 (default 192)", kFigures, [=](const std::string& text) {
-    options->dpi = static_cast<std::uint32_t>(parse_integer("--dpi", text, kLeastDpi, kMostDpi));
-  });
-  add_flag(
-      app, "--rows", "read|written",
+  group.take("--from", "FIGURE", "makes a figure again from the session that it carries, by its file; other flags change it",
+             flags.figure);
+  group.turn("--without-session", "figures don't carry the texts and settings that they are made from", flags.has_session,
+             false);
+  group.take_count("--dpi", "N", "dots per inch of PNGs, 48 to 960 (default 192)", options.dpi, kLeastDpi, kMostDpi);
+  group.take_choice(
+      "--rows", "read|written",
       "how figures name a decoder's rows: by the token that it reads there, or the next, which it writes (default read)",
-      kFigures, [=](const std::string& text) {
-        static const std::vector<std::string> kNames = {"read", "written"};
-        options->row_names = parse_choice("--rows", text, kNames) == 0 ? RowNames::Read : RowNames::Written;
-      });
-  add_plain_flag(app, "--row-normalised,--row-normalized",
-                 "colour each row by its own largest weight instead of one scale for the whole map", kFigures,
-                 [=] { options->is_row_normalized = true; });
-  add_flag(app, "--range", "LOW,HIGH",
-           "values at the ends of the figures' colour bars (default: what fits each matrix); of signed stages the larger "
-           "magnitude counts at both ends",
-           kFigures, [=](const std::string& text) { flags->range = parse_limits("--range", text); });
-  add_flag(app, "--color-scale", "linear|sqrt|log",
-           "colours spread evenly over the weights, their square roots or their logarithms (default linear)", kFigures,
-           [=](const std::string& text) {
-             static const std::vector<std::string> kSpreads = {"linear", "sqrt", "log"};
-             options->color_spread = static_cast<view::ScaleSpread>(parse_choice("--color-scale", text, kSpreads));
-           });
+      options.row_names, {{"read", RowNames::Read}, {"written", RowNames::Written}});
+  group.turn("--row-normalised,--row-normalized",
+             "colour each row by its own largest weight instead of one scale for the whole map", options.is_row_normalized);
+  group.add("--range", "LOW,HIGH",
+            "values at the ends of the figures' colour bars (default: what fits each matrix); of signed stages the larger "
+            "magnitude counts at both ends",
+            [&](const std::string& text) { flags.range = parse_limits("--range", text); });
+  group.take_choice(
+      "--color-scale", "linear|sqrt|log",
+      "colours spread evenly over the weights, their square roots or their logarithms (default linear)",
+      options.color_spread,
+      {{"linear", view::ScaleSpread::Linear}, {"sqrt", view::ScaleSpread::Root}, {"log", view::ScaleSpread::Log}});
 }
 
 }  // namespace
 
 void add_export_flags(CLI::App& app, ExportFlags& flags) {
   flags.options.formats.clear();
-  add_output_flags(app, &flags.options);
-  add_figure_flags(app, &flags);
-  add_selection_flags(app, &flags.options);
-  add_comparison_flags(app, &flags);
-  add_text_list_flags(app, &flags);
+  add_output_flags(app, flags.options);
+  add_figure_flags(app, flags);
+  add_selection_flags(app, flags.options);
+  add_comparison_flags(app, flags.comparisons);
+  add_text_list_flags(app, flags);
   flags.model.let_select([options = &flags.options](const std::string& flag, const std::string& text) {
     (flag == "--layers" ? options->layers : options->heads) = parse_axis(flag, text);
   });

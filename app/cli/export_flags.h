@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/cli/model_flags.h"
+#include "app/engine/runner.h"
 #include "app/exports/job.h"
 #include "app/state/field.h"
 
@@ -27,5 +28,10 @@ struct ExportFlags {
 
 /// All but those of the model and the device.
 void add_export_flags(CLI::App& app, ExportFlags& flags);
+
+/// Exports every line of a file or of standard input into a folder of its own, as docs/EXPORT.md describes it, and goes on
+/// where an earlier call with the same flags was interrupted. `state`: what the flags say, without a text. Returns the exit
+/// status; throws Error naming the line.
+int export_texts(Runner& runner, const ExportFlags& flags, const ExportOptions& options, const State& state);
 
 }  // namespace headlight::app

@@ -1,8 +1,6 @@
-#include "app/cli/export_texts.h"
+#include "app/cli/export_flags.h"
 
-#include <algorithm>
 #include <iostream>
-#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -13,7 +11,6 @@
 #include "app/exports/text_index.h"
 #include "app/state/portable_state.h"
 #include "app/state/usage.h"
-#include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/line_reader.h"

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 #include <variant>
 
-#include "app/cli/flags.h"
 #include "app/state/usage.h"
 
 namespace headlight::app {
 
 void ExpressionFlags::add_expression(CLI::App& app, const char* flag, const char* help, attention::ExpressionUse use) {
-  add_flag(app, flag, "GLSL", help, "Mask", [this, flag, use](const std::string& text) {
+  FlagGroup(app, "Mask").add(flag, "GLSL", help, [this, flag, use](const std::string& text) {
     auto parsed = attention::parse_expression(text, use);
     if (const auto* error = std::get_if<attention::ExpressionError>(&parsed))
       throw UsageError("{}: {}", flag, to_string(*error));
@@ -30,12 +28,13 @@ void ExpressionFlags::add_to(CLI::App& app) {
   add_expression(app, "--score-expr",
                  "what becomes of the scaled score before the mask, as score - 0.1 * float(q - k); with the same names",
                  attention::ExpressionUse::Score);
-  add_flag(app, "--slider", "NAME=VALUE", "where a slider of these two is (default: its middle, or the start that it names)",
-           "Mask", [this](const std::string& text) {
+  FlagGroup(app, "Mask")
+      .add("--slider", "NAME=VALUE", "where a slider of these two is (default: its middle, or the start that it names)",
+           [this](const std::string& text) {
              const std::size_t equals = text.find('=');
              if (equals == std::string::npos) throw UsageError("--slider: '{}' isn't NAME=VALUE, as in width=8", text);
-             constexpr float kMost = std::numeric_limits<float>::max();
-             sliders_.emplace_back(text.substr(0, equals), parse_number("--slider", text.substr(equals + 1), -kMost, kMost));
+             constexpr float kMax = std::numeric_limits<float>::max();
+             sliders_.emplace_back(text.substr(0, equals), parse_number("--slider", text.substr(equals + 1), -kMax, kMax));
            });
 }
 

@@ -4,14 +4,12 @@
 #include <cstdlib>
 #include <memory>
 #include <sstream>
-#include <utility>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include "app/cli/command_text.h"
 #include "app/models/bundled_models.h"
-#include "app/state/usage.h"
 
 namespace headlight::app {
 namespace {
@@ -124,38 +122,53 @@ CommandText describe_command(const CLI::App& app) {
   return command;
 }
 
-CLI::App* add_subcommand(CLI::App& app, const std::string& name, const std::string& description) {
-  return app.add_subcommand(name, description);
+void set_texts(CLI::App& app) {
+  const std::string whole = full_name(app);
+  const std::size_t end = std::min(whole.find(' '), whole.size());  // of the program's name: another one has `manual` too
+  const std::string heading = "=== headlight" + whole.substr(end) + "\n";
+  const std::size_t begin = kCommandTexts.find(heading) + heading.size();
+  std::string_view all = kCommandTexts.substr(begin, kCommandTexts.find("\n=== ", begin) - begin);
+  all = all.substr(0, all.find_last_not_of('\n') + 1);
+  const std::size_t dashes = all.find("\n---\n");
+  app.description(std::string(all.substr(0, dashes)));
+  if (dashes != std::string_view::npos) app.footer(std::string(all.substr(dashes + 5)));
 }
 
-void set_footer(CLI::App& app, const std::string& text) { app.footer(text); }
+CLI::App* add_subcommand(CLI::App& app, const std::string& name) {
+  CLI::App* command = app.add_subcommand(name);
+  set_texts(*command);
+  return command;
+}
 
 void take_one_subcommand(CLI::App& app) { app.require_subcommand(0, 1); }
 
 bool was_given(const CLI::App& app) { return app.parsed(); }
 
-void add_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
-              const std::string& group, std::function<void(const std::string&)> use) {
-  CLI::Option* option = app.add_option(
-      flag,
-      [use = std::move(use)](const CLI::results_t& values) {
-        use(values.back());
-        return true;
-      },
-      help);
-  option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)->type_name(value_name)->group(group);
+void FlagGroup::add(const std::string& flag, const std::string& value_name, const std::string& help,
+                    std::function<void(const std::string&)> use) const {
+  add_repeatable(flag, value_name, help,
+                 [use = std::move(use)](const std::vector<std::string>& values) { use(values.back()); });
 }
 
-void add_repeatable_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
-                         const std::string& group, std::function<void(const std::vector<std::string>&)> use) {
-  CLI::Option* option = app.add_option(
+void FlagGroup::add_repeatable(const std::string& flag, const std::string& value_name, const std::string& help,
+                               std::function<void(const std::vector<std::string>&)> use) const {
+  CLI::Option* option = app_.add_option(
       flag,
       [use = std::move(use)](const CLI::results_t& values) {
         use(values);
         return true;
       },
       help);
-  option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->type_name(value_name)->group(group);
+  option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->type_name(value_name)->group(heading_);
+}
+
+void FlagGroup::add_plain(const std::string& flag, const std::string& help, std::function<void()> use) const {
+  app_.add_flag_callback(flag, std::move(use), help)->group(heading_);
+}
+
+void FlagGroup::add_argument(const std::string& name, const std::string& value_name, const std::string& help,
+                             std::string& value) const {
+  app_.add_option(name, value, help)->type_name(value_name)->group(heading_);
 }
 
 void offer_words(CLI::App& app, const std::string& flag, const std::vector<std::string>& words, Offer offer) {
@@ -165,56 +178,51 @@ void offer_words(CLI::App& app, const std::string& flag, const std::vector<std::
   option->type_name(name);
 }
 
-void offer_model_names(CLI::App& app) { offer_words(app, "--model", {kCaptionWriter, kTranslator}); }
-
-void add_plain_flag(CLI::App& app, const std::string& flag, const std::string& help, const std::string& group,
-                    std::function<void()> use) {
-  app.add_flag_callback(flag, std::move(use), help)->group(group);
+void add_model_flag(const FlagGroup& group, const std::string& help, const std::string& rest, std::string& model) {
+  group.add("--model", "PATH", fmt::format("{}: {}{}", help, kModelNames, rest),
+            [&model](const std::string& text) { model = named_model(text); });
+  offer_words(group.app(), "--model", {kCaptionWriter, kTranslator});
 }
 
-void add_argument(CLI::App& app, const std::string& name, const std::string& value_name, const std::string& help,
-                  const std::string& group, std::string& value) {
-  app.add_option(name, value, help)->type_name(value_name)->group(group);
-}
-
-void add_field_flag(CLI::App& app, std::string& field, const std::string& group) {
-  add_flag(app, "--field", "NAME", "the member with the text in each object of JSON lines (default text)", group,
-           [&field](const std::string& name) { field = name; });
+void add_field_flag(const FlagGroup& group, std::string& field) {
+  group.take("--field", "NAME", "the member with the text in each object of JSON lines (default text)", field);
 }
 
 void add_device_flag(CLI::App& app, std::string& device) {
-  add_flag(
-      app, "--device", "DEVICE",
-      "compute on this Vulkan device: its number in `headlight devices` or a part of its name (default: the fastest kind "
-      "there is, a discrete GPU first)",
-      "Device", [&device](const std::string& value) { device = value; });
-  add_flag(app, "--kernels", "fastest|shaders",
-           "where the device is the processor, compute by functions of the program, which are faster than its Vulkan "
-           "driver (fastest, the default), or by shaders as on a GPU",
-           "Device", [](const std::string& value) {
-             static const std::vector<std::string> kNames = {"fastest", "shaders"};
-             // Every device that is opened from now on reads it (gpu::ContextOptions); the only thread is this one.
-             setenv("HEADLIGHT_KERNELS", kNames[parse_choice("--kernels", value, kNames)].c_str(), 1);
-           });
+  const FlagGroup group(app, "Device");
+  group.take("--device", "DEVICE",
+             "compute on this Vulkan device: its number in `headlight devices` or a part of its name (default: the fastest "
+             "kind there is, a discrete GPU first)",
+             device);
+  group.add("--kernels", "fastest|shaders",
+            "where the device is the processor, compute by functions of the program, which are faster than its Vulkan "
+            "driver (fastest, the default), or by shaders as on a GPU",
+            [](const std::string& value) {
+              static const std::vector<std::string> kNames = {"fastest", "shaders"};
+              // Every device that is opened from now on reads it (gpu::ContextOptions); the only thread is this one.
+              setenv("HEADLIGHT_KERNELS", kNames[parse_choice("--kernels", value, kNames)].c_str(), 1);
+            });
 }
 
 void add_renderer_flag(CLI::App& app, std::string& renderer) {
-  add_flag(app, "--renderer", "DEVICE",
-           "draw the window on this Vulkan device, by number or a part of its name (default: the first GPU that can show "
-           "windows on the display, else a processor)",
-           "Device", [&renderer](const std::string& value) { renderer = value; });
+  FlagGroup(app, "Device")
+      .take("--renderer", "DEVICE",
+            "draw the window on this Vulkan device, by number or a part of its name (default: the first GPU that can show "
+            "windows on the display, else a processor)",
+            renderer);
 }
 
 void add_cache_flag(CLI::App& app, std::size_t& bytes) {
-  constexpr std::uint64_t kLeast = 16, kMost = 1U << 20;
-  add_flag(
-      app, "--cache", "MIB",
-      fmt::format("memory for evaluated parts of maps, {} to {} MiB; those that were not looked at for longest go first "
-                  "(default {})",
-                  kLeast, kMost, bytes >> 20),
-      "Device", [&bytes, kLeast, kMost](const std::string& value) {
-        bytes = static_cast<std::size_t>(parse_integer("--cache", value, kLeast, kMost)) << 20;
-      });
+  constexpr std::uint64_t kMin = 16, kMax = 1U << 20;
+  FlagGroup(app, "Device")
+      .add(
+          "--cache", "MIB",
+          fmt::format("memory for evaluated parts of maps, {} to {} MiB; those that were not looked at for longest go first "
+                      "(default {})",
+                      kMin, kMax, bytes >> 20),
+          [&bytes](const std::string& value) {
+            bytes = static_cast<std::size_t>(parse_integer("--cache", value, kMin, kMax)) << 20;
+          });
 }
 
 void set_help_layout(CLI::App& app) {

@@ -1,8 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
+
+#include "app/state/usage.h"
 
 // CLI11 is compiled in flags.cpp and command_line.cpp alone: all its code is in headers.
 namespace CLI {  // NOLINT(readability-identifier-naming): its name in CLI11
@@ -11,32 +17,23 @@ class App;
 
 namespace headlight::app {
 
+extern const std::string_view kCommandTexts;  ///< commands.txt, see cmake/Embed.cmake
+
 /// One subcommand: its CLI11 command and its action once its flags are read. run() returns the exit status.
 struct Subcommand {
   CLI::App* app = nullptr;
   std::function<int()> run;
 };
 
-/// A command inside `app`, which keeps it. The first line of `description` is the list's; --help shows all of it.
-CLI::App* add_subcommand(CLI::App& app, const std::string& name, const std::string& description);
-/// What --help ends with.
-void set_footer(CLI::App& app, const std::string& text);
+/// Gives the command what commands.txt has below its full name ("headlight evaluate bleu"): a description, whose first line
+/// is also the list's, and what --help ends with.
+void set_texts(CLI::App& app);
+/// A command inside `app`, which keeps it, with its texts.
+CLI::App* add_subcommand(CLI::App& app, const std::string& name);
 /// One of the subcommands may follow.
 void take_one_subcommand(CLI::App& app);
 /// Whether the command was on the parsed command line.
 bool was_given(const CLI::App& app);
-
-/// A flag with one value; given twice, the last one wins. `use` gets the value as typed and may throw UsageError.
-void add_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
-              const std::string& group, std::function<void(const std::string&)> use);
-
-/// A flag that may be given several times.
-void add_repeatable_flag(CLI::App& app, const std::string& flag, const std::string& value_name, const std::string& help,
-                         const std::string& group, std::function<void(const std::vector<std::string>&)> use);
-
-/// A flag without a value.
-void add_plain_flag(CLI::App& app, const std::string& flag, const std::string& help, const std::string& group,
-                    std::function<void()> use);
 
 /// What completions offer for a flag's value beside files, where it takes one: some words, or several joined by commas.
 enum class Offer { OneWord, List };
@@ -44,15 +41,76 @@ enum class Offer { OneWord, List };
 void offer_words(CLI::App& app, const std::string& flag, const std::vector<std::string>& words,
                  Offer offer = Offer::OneWord);
 
-/// Of --model: the names of the models that come along.
-void offer_model_names(CLI::App& app);
+/// Adds flags below one heading of --help. Variables must outlive the command; those of flags that aren't given keep what
+/// they have. Given twice, the last one wins.
+class FlagGroup {
+ public:
+  FlagGroup(CLI::App& app, std::string heading) : app_(app), heading_(std::move(heading)) {}
 
-/// A word without a flag in front.
-void add_argument(CLI::App& app, const std::string& name, const std::string& value_name, const std::string& help,
-                  const std::string& group, std::string& value);
+  /// A flag with one value; `use` gets it as typed and may throw UsageError.
+  void add(const std::string& flag, const std::string& value_name, const std::string& help,
+           std::function<void(const std::string&)> use) const;
+  /// A flag that may be given several times.
+  void add_repeatable(const std::string& flag, const std::string& value_name, const std::string& help,
+                      std::function<void(const std::vector<std::string>&)> use) const;
+  /// A flag without a value.
+  void add_plain(const std::string& flag, const std::string& help, std::function<void()> use) const;
+  /// A word without a flag in front.
+  void add_argument(const std::string& name, const std::string& value_name, const std::string& help,
+                    std::string& value) const;
 
+  /// A text or a path as it is.
+  template <typename Text>
+  void take(const std::string& flag, const std::string& value_name, const std::string& help, Text& into) const {
+    add(flag, value_name, help, [&into](const std::string& text) { into = text; });
+  }
+  /// A whole number.
+  template <typename Count>
+  void take_count(const std::string& flag, const std::string& value_name, const std::string& help, Count& into,
+                  std::uint64_t low, std::uint64_t high) const {
+    add(flag, value_name, help, [flag, &into, low, high](const std::string& text) {
+      into = static_cast<std::uint32_t>(parse_integer(flag, text, low, high));
+    });
+  }
+  void take_count(const std::string& flag, const std::string& value_name, const std::string& help, std::uint64_t& into,
+                  std::uint64_t low, std::uint64_t high) const {
+    add(flag, value_name, help,
+        [flag, &into, low, high](const std::string& text) { into = parse_integer(flag, text, low, high); });
+  }
+  template <typename Number>
+  void take_number(const std::string& flag, const std::string& value_name, const std::string& help, Number& into, float low,
+                   float high) const {
+    add(flag, value_name, help,
+        [flag, &into, low, high](const std::string& text) { into = parse_number(flag, text, low, high); });
+  }
+  /// One of some words, each with what it means; completions offer them.
+  template <typename Meaning>
+  void take_choice(const std::string& flag, const std::string& value_name, const std::string& help, Meaning& into,
+                   std::vector<std::pair<std::string, std::type_identity_t<Meaning>>> choices) const {
+    std::vector<std::string> names;
+    for (const auto& choice : choices) names.push_back(choice.first);
+    add(flag, value_name, help, [flag, &into, names, choices = std::move(choices)](const std::string& text) {
+      into = choices[parse_choice(flag, text, names)].second;
+    });
+    offer_words(app_, flag, names);
+  }
+  /// A flag without a value that turns something on, or off.
+  void turn(const std::string& flag, const std::string& help, bool& what, bool to = true) const {
+    add_plain(flag, help, [&what, to] { what = to; });
+  }
+
+  CLI::App& app() const { return app_; }
+
+ private:
+  CLI::App& app_;
+  std::string heading_;
+};
+
+/// --model PATH: a bundled model's name as its folder, anything else as typed. `help` is followed by what it may name, and
+/// by `rest`.
+void add_model_flag(const FlagGroup& group, const std::string& help, const std::string& rest, std::string& model);
 /// --field NAME of the commands that read JSON lines.
-void add_field_flag(CLI::App& app, std::string& field, const std::string& group);
+void add_field_flag(const FlagGroup& group, std::string& field);
 
 /// --device NAME, which every command has, and --kernels, which says how to compute there.
 void add_device_flag(CLI::App& app, std::string& device);

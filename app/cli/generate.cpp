@@ -3,7 +3,6 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include <unistd.h>
 
@@ -16,8 +15,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr const char* kSampling = "Sampling";
-constexpr std::uint64_t kMostSamples = 100'000;
+constexpr std::uint64_t kMaxSamples = 100'000;
 
 using Ids = std::vector<std::uint32_t>;
 
@@ -128,50 +126,28 @@ int run_generate(GenerateFlags& flags) {
   return 0;
 }
 
-void add_sampling_flags(CLI::App& app, GenerateFlags* flags) {
-  inference::SamplingSettings* sampling = &flags->writing.decoding.sampling;
-  add_flag(
-      app, "--temperature", "T", "logits are divided by it, 0 to 10; 0 takes the likeliest token each time (default 0.8)",
-      kSampling,
-      [=](const std::string& text) { flags->temperature = parse_number("--temperature", text, 0.0f, kMostTemperature); });
-  add_flag(app, "--top-k", "K", "only among the K likeliest tokens (default 0: all)", kSampling,
-           [=](const std::string& text) {
-             sampling->top_k = static_cast<std::uint32_t>(parse_integer("--top-k", text, 0, kMostTopK));
-           });
-  add_flag(app, "--top-p", "P", "only among the likeliest tokens that together reach the probability P (default 1)",
-           kSampling, [=](const std::string& text) { sampling->top_p = parse_number("--top-p", text, 0.0f, 1.0f); });
-  add_flag(app, "--seed", "N", "the same seed writes the same texts; line and sample N draw from the seed + N (default 1)",
-           kSampling,
-           [=](const std::string& text) { sampling->seed = parse_integer("--seed", text, 0, 0xffff'ffff'ffff'ffffULL); });
-  add_flag(app, "--samples", "N", "texts to write for each line (default 1)", kSampling, [=](const std::string& text) {
-    flags->samples = static_cast<std::uint32_t>(parse_integer("--samples", text, 1, kMostSamples));
-  });
+void add_sampling_flags(CLI::App& app, GenerateFlags& flags) {
+  inference::SamplingSettings& sampling = flags.writing.decoding.sampling;
+  const FlagGroup group(app, "Sampling");
+  group.take_number("--temperature", "T",
+                    "logits are divided by it, 0 to 10; 0 takes the likeliest token each time (default 0.8)",
+                    flags.temperature, 0.0f, kMostTemperature);
+  group.take_count("--top-k", "K", "only among the K likeliest tokens (default 0: all)", sampling.top_k, 0, kMostTopK);
+  group.take_number("--top-p", "P", "only among the likeliest tokens that together reach the probability P (default 1)",
+                    sampling.top_p, 0.0f, 1.0f);
+  group.take_count("--seed", "N",
+                   "the same seed writes the same texts; line and sample N draw from the seed + N (default 1)",
+                   sampling.seed, 0, 0xffff'ffff'ffff'ffffULL);
+  group.take_count("--samples", "N", "texts to write for each line (default 1)", flags.samples, 1, kMaxSamples);
 }
 
 }  // namespace
 
 Subcommand add_generate_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(
-      app, "generate",
-      "Continue lines of text\n\n"
-      "Reads lines and writes each with a decoder-only model's continuation, until the model ends the text or\n"
-      "there are enough tokens. An empty line, or no line at all, begins a text anew.");
+  CLI::App* command = add_subcommand(app, "generate");
   const auto flags = std::make_shared<GenerateFlags>();
   flags->writing.add_to(*command, kCaptionWriter, "the beginning of a text");
-  add_sampling_flags(*command, flags.get());
-  set_footer(
-      *command,
-      "Line breaks inside a text are written as \\n and \\r. On a terminal a single text grows as it is written.\n\n"
-      "--attention DIR writes for line 1 of the input, in DIR/line-0001 (with --samples, DIR/line-0001-sample-1), of the\n"
-      "finished text:\n"
-      "  weights.npy            [layer, 1, head, query, key]   float32, as `headlight export --stages weights` writes them\n"
-      "  run.json               tokens, masks and settings\n"
-      "  layer-NN_heads.png     all heads of a layer\n"
-      "A line that the model has no positions for, or that isn't UTF-8, ends the command with its number, exit status 1.\n\n"
-      "Examples:\n"
-      "  headlight generate --text \"a man in a red shirt\"\n"
-      "  headlight generate --samples 5 < /dev/null\n"
-      "  headlight generate --model openai-community/gpt2 --temperature 0 --max-tokens 20 < beginnings.txt");
+  add_sampling_flags(*command, *flags);
   return {.app = command, .run = [flags] { return run_generate(*flags); }};
 }
 

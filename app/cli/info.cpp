@@ -8,16 +8,20 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
-#include "app/cli/model_info.h"
 #include "app/models/bundled_models.h"
 #include "app/state/usage.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/tensor.h"
+#include "core/utf8.h"
 #include "inference/language_model.h"
+#include "inference/memory_estimate.h"
 #include "model/checkpoint.h"
 #include "model/hub_cache.h"
 
@@ -25,9 +29,164 @@ namespace headlight::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using inference::LanguageModel;
+using inference::Precision;
+
+std::string scaled(double value, double step, const std::vector<const char*>& units) {
+  std::size_t unit = 0;
+  while (value >= step && unit + 1 < units.size()) {
+    value /= step;
+    ++unit;
+  }
+  const int decimals = unit == 0 ? 0 : value < 10.0 ? 2 : 1;
+  return fmt::format("{:.{}f}{}", value, decimals, units[unit]);
+}
+
+/// "12 × 12", of an encoder–decoder "6 × 8 + 6 × 8": layers × heads.
+std::string layers_by_heads(const model::ModelDescription& about) {
+  std::string text = fmt::format("{} × {}", about.layers, about.heads);
+  if (about.decoder_layers > 0) text += fmt::format(" + {} × {}", about.decoder_layers, about.decoder_heads);
+  return text;
+}
+
+/// "124.4 M", "7.24 B".
+std::string count_in_words(std::uint64_t count) {
+  return scaled(static_cast<double>(count), 1000.0, {"", " k", " M", " B", " T"});
+}
+
+std::string bytes_in_words(std::uint64_t bytes) {
+  return scaled(static_cast<double>(bytes), 1024.0, {" bytes", " KiB", " MiB", " GiB", " TiB"});
+}
+
+std::string types_in_words(const model::ModelDescription& about) {
+  std::vector<std::pair<std::string, std::uint32_t>> types(about.element_types.begin(), about.element_types.end());
+  std::ranges::stable_sort(types, [](const auto& left, const auto& right) { return left.second > right.second; });
+  std::vector<std::string> names;
+  for (const auto& [name, count] : types) names.push_back(name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string attention_in_words(const model::ModelDescription& about) {
+  std::string text = layers_by_heads(about) + (about.is_encoder_decoder ? " (encoder + decoder)" : "");
+  text += fmt::format(", d_model {}, d_k {}", about.d_model, about.d_k);
+  if (about.kv_heads != about.heads) text += fmt::format(", {} KV heads", about.kv_heads);
+  text += about.is_causal && !about.is_encoder_decoder ? ", causal" : "";
+  if (about.window > 0) text += fmt::format(", sliding window {}", about.window);
+  return text;
+}
+
+std::string length_in_words(const model::ModelDescription& about) {
+  if (about.max_length == 0) return "any";
+  return fmt::format("{} tokens{}", about.max_length, about.is_length_limited ? " at most" : " in training");
+}
+
+std::string vocabulary_in_words(const model::ModelDescription& about) {
+  std::string text = std::to_string(about.vocabulary);
+  if (about.target_vocabulary > 0 && about.target_vocabulary != about.vocabulary) {
+    text += fmt::format(", {} of the target", about.target_vocabulary);
+  }
+  return text + (about.has_logits ? "" : ", no logits");
+}
+
+std::string tokenizer_in_words(const LanguageModel& model) {
+  if (!model.tokenizer) return "none: " + model.tokenizer_problem;
+  return fmt::format("{}, {} tokens", model.tokenizer->kind(), model.tokenizer->vocabulary_size());
+}
+
+std::string memory_in_words(const LanguageModel& model, Precision precision, std::uint32_t tokens) {
+  const inference::MemoryEstimate memory = inference::estimate_memory(*model.network, precision, tokens);
+  return fmt::format("{} on the device ({} weights, {} for {} tokens)", bytes_in_words(memory.total()),
+                     bytes_in_words(memory.weights), bytes_in_words(memory.run), tokens);
+}
+
+Json memory_json(const LanguageModel& model, Precision precision, std::uint32_t tokens) {
+  const inference::MemoryEstimate memory = inference::estimate_memory(*model.network, precision, tokens);
+  return {{"weights", memory.weights}, {"run", memory.run}, {"total", memory.total()}};
+}
+
+Json special_json(const text::SpecialTokens& special) {
+  const std::pair<const char*, std::optional<std::uint32_t>> ids[] = {{"beginning", special.beginning},
+                                                                      {"end", special.end},
+                                                                      {"padding", special.padding},
+                                                                      {"unknown", special.unknown},
+                                                                      {"mask", special.mask},
+                                                                      {"separator", special.separator},
+                                                                      {"classification", special.classification}};
+  Json tokens = Json::object();
+  for (const auto& [name, id] : ids) {
+    if (id) tokens[name] = *id;
+  }
+  return tokens;
+}
+
+Json tokenizer_json(const LanguageModel& model) {
+  if (!model.tokenizer) return nullptr;
+  return {{"kind", model.tokenizer->kind()},
+          {"vocabulary", model.tokenizer->vocabulary_size()},
+          {"special", special_json(model.tokenizer->special())}};
+}
+
+/// The description of a model with a text of `tokens` tokens, as aligned lines.
+std::string model_report(const LanguageModel& model, std::uint32_t tokens) {
+  const model::ModelDescription& about = model.description;
+  std::string text = one_line(about.name) + "\n";
+  const auto add = [&](const char* name, const std::string& value) {
+    text += fmt::format("  {:<12}{}\n", name, one_line(value));
+  };
+  add("family", fmt::format("{} (model_type {})", about.family, about.model_type));
+  add("path", model.path.string());
+  add("attention", attention_in_words(about));
+  add("vocabulary", vocabulary_in_words(about));
+  add("tokenizer", tokenizer_in_words(model));
+  add("length", length_in_words(about));
+  add("parameters", count_in_words(about.parameter_count));
+  add("file", fmt::format("{}, {}", bytes_in_words(about.file_bytes), types_in_words(about)));
+  add("f32", memory_in_words(model, Precision::F32, tokens));
+  add("f16", memory_in_words(model, Precision::F16, tokens));
+  if (!about.ids_outside.empty()) {
+    add("no tokens", fmt::format("{}: not in the vocabulary, so there are none", fmt::join(about.ids_outside, ", ")));
+  }
+  if (!about.unused_tensors.empty()) {
+    add("unused", fmt::format("{} tensors that aren't part of the network, as {}", about.unused_tensors.size(),
+                              about.unused_tensors.front()));
+  }
+  return text;
+}
+
+Json model_json(const LanguageModel& model, std::uint32_t tokens) {
+  const model::ModelDescription& about = model.description;
+  Json json = {
+      {"name", about.name},     {"path", model.path.string()}, {"family", about.family},    {"model_type", about.model_type},
+      {"layers", about.layers}, {"heads", about.heads},        {"kv_heads", about.kv_heads}};
+  if (about.is_encoder_decoder) {
+    json["decoder_layers"] = about.decoder_layers;
+    json["decoder_heads"] = about.decoder_heads;
+  }
+  json["d_model"] = about.d_model;
+  json["d_k"] = about.d_k;
+  json["vocabulary"] = about.vocabulary;
+  if (about.is_encoder_decoder) json["target_vocabulary"] = about.target_vocabulary;
+  json["max_length"] = about.max_length == 0 ? Json(nullptr) : Json(about.max_length);
+  json["is_length_limited"] = about.is_length_limited;
+  json["window"] = about.window == 0 ? Json(nullptr) : Json(about.window);
+  json["is_causal"] = about.is_causal;
+  json["is_encoder_decoder"] = about.is_encoder_decoder;
+  json["has_logits"] = about.has_logits;
+  json["parameters"] = about.parameter_count;
+  json["file_bytes"] = about.file_bytes;
+  json["types"] = about.element_types;
+  json["tokenizer"] = tokenizer_json(model);
+  if (!model.tokenizer) json["tokenizer_problem"] = model.tokenizer_problem;
+  json["device_memory"] = {{"tokens", tokens},
+                           {"f32", memory_json(model, Precision::F32, tokens)},
+                           {"f16", memory_json(model, Precision::F16, tokens)}};
+  json["unused_tensors"] = about.unused_tensors;
+  json["ids_outside_vocabulary"] = about.ids_outside;
+  return json;
+}
 
 constexpr std::uint32_t kUsualTokens = 512;
-constexpr std::uint64_t kMostTokens = 1u << 20;
+constexpr std::uint64_t kMaxTokens = 1u << 20;
 
 struct InfoFlags {
   std::string model;
@@ -143,41 +302,23 @@ int run_models(const ModelsFlags& flags) {
 }  // namespace
 
 Subcommand add_info_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "info",
-                                     "Describe a model's files\n\n"
-                                     "Family, sizes, tokenizer, types of numbers, and the memory that the model takes on "
-                                     "the device. Reads no weights.");
-  constexpr const char* kModel = "Model";
+  CLI::App* command = add_subcommand(app, "info");
   const auto flags = std::make_shared<InfoFlags>();
-  InfoFlags* into = flags.get();
-  add_flag(*command, "--model", "PATH", fmt::format("a model: {}; needed", kModelNames), kModel,
-           [=](const std::string& text) { into->model = named_model(text); });
-  offer_model_names(*command);
-  add_flag(*command, "--tokens", "N", "length of the text for the memory estimate (default 512, or the model's most)",
-           kModel, [=](const std::string& text) {
-             into->tokens = static_cast<std::uint32_t>(parse_integer("--tokens", text, 1, kMostTokens));
-           });
-  add_plain_flag(*command, "--tensors", "list every tensor: name, shape, type", kModel, [=] { into->lists_tensors = true; });
-  add_plain_flag(*command, "--json", "write JSON", kModel, [=] { into->writes_json = true; });
-  set_footer(*command,
-             "Examples:\n"
-             "  headlight info --model gpt2-folder\n"
-             "  headlight info --model openai-community/gpt2 --tokens 1024 --json");
+  const FlagGroup group(*command, "Model");
+  add_model_flag(group, "a model", "; needed", flags->model);
+  group.take_count("--tokens", "N", "length of the text for the memory estimate (default 512, or the model's most)",
+                   flags->tokens, 1, kMaxTokens);
+  group.turn("--tensors", "list every tensor: name, shape, type", flags->lists_tensors);
+  group.turn("--json", "write JSON", flags->writes_json);
   return {.app = command, .run = [flags] { return run_info(*flags); }};
 }
 
 Subcommand add_models_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(
-      app, "models",
-      "List the models on this computer\n\n"
-      "The bundled ones, then those in the local Hugging Face cache (HF_HUB_CACHE, HF_HOME/hub or\n"
-      "~/.cache/huggingface/hub), with family, layers x heads, parameters and size of their files. --model takes the "
-      "names.");
+  CLI::App* command = add_subcommand(app, "models");
   const auto flags = std::make_shared<ModelsFlags>();
-  ModelsFlags* into = flags.get();
-  add_flag(*command, "--folder", "DIR", "look into this folder instead", "Model",
-           [=](const std::string& text) { into->folder = text; });
-  add_plain_flag(*command, "--json", "write JSON", "Model", [=] { into->writes_json = true; });
+  const FlagGroup group(*command, "Model");
+  group.take("--folder", "DIR", "look into this folder instead", flags->folder);
+  group.turn("--json", "write JSON", flags->writes_json);
   return {.app = command, .run = [flags] { return run_models(*flags); }};
 }
 

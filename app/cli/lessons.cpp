@@ -10,7 +10,6 @@
 #include "app/lessons/worksheet.h"
 #include "app/state/usage.h"
 #include "core/atomic_file.h"
-#include "core/error.h"
 
 namespace headlight::app {
 namespace {
@@ -47,38 +46,29 @@ int run_worksheet(const LessonFlags& flags) {
   return 0;
 }
 
-void add_lesson_flags(CLI::App& command, LessonFlags* flags) {
-  add_argument(command, "file", "FILE", "the lesson, as docs/LESSONS.md describes it", "Lesson", flags->file);
-  add_flag(command, "--language", "LANG", "its texts in this language, two letters, where it has them", "Lesson",
-           [=](const std::string& text) { flags->language = text; });
-  add_device_flag(command, flags->device);
+void add_lesson_flags(CLI::App& command, LessonFlags& flags) {
+  const FlagGroup group(command, "Lesson");
+  group.add_argument("file", "FILE", "the lesson, as docs/LESSONS.md describes it", flags.file);
+  group.take("--language", "LANG", "its texts in this language, two letters, where it has them", flags.language);
+  add_device_flag(command, flags.device);
 }
 
 }  // namespace
 
 Subcommand add_check_lesson_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(
-      app, "check-lesson",
-      "Check the file of a lesson\n\n"
-      "Reads it, computes each card, and names what is odd: a task that is completed before it is begun, printed numbers\n"
-      "that the run doesn't have. Exit status 1 where something is.");
+  CLI::App* command = add_subcommand(app, "check-lesson");
   const auto flags = std::make_shared<LessonFlags>();
-  add_lesson_flags(*command, flags.get());
-  set_footer(*command, "Examples:\n  headlight check-lesson lesson.json");
+  add_lesson_flags(*command, *flags);
   return {.app = command, .run = [flags] { return run_check(*flags); }};
 }
 
 Subcommand add_worksheet_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "worksheet",
-                                     "Write a lesson for paper, as PDF\n\n"
-                                     "Its sentences and questions with empty grids, and the same with numbers and answers.");
+  CLI::App* command = add_subcommand(app, "worksheet");
   const auto flags = std::make_shared<LessonFlags>();
-  add_lesson_flags(*command, flags.get());
-  add_flag(*command, "--out", "FILE", "the .pdf file with empty grids", "Files",
-           [flags = flags.get()](const std::string& text) { flags->out = text; });
-  add_flag(*command, "--answers", "FILE", "the .pdf file with numbers and answers", "Files",
-           [flags = flags.get()](const std::string& text) { flags->answers = text; });
-  set_footer(*command, "Examples:\n  headlight worksheet lesson.json --out sheet.pdf --answers answers.pdf");
+  add_lesson_flags(*command, *flags);
+  const FlagGroup files(*command, "Files");
+  files.take("--out", "FILE", "the .pdf file with empty grids", flags->out);
+  files.take("--answers", "FILE", "the .pdf file with numbers and answers", flags->answers);
   return {.app = command, .run = [flags] { return run_worksheet(*flags); }};
 }
 

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "app/cli/flags.h"
-#include "app/cli/id_line.h"
+#include "app/cli/text_lines.h"
 #include "app/lessons/lesson_file.h"
 #include "app/models/bundled_models.h"
 #include "app/models/starter_view.h"
@@ -56,83 +54,77 @@ void ModelFlags::add_to(CLI::App& app, const std::string& score_scale, const std
 }
 
 void ModelFlags::add_text_flags(CLI::App& app) {
-  constexpr const char* kText = "Text";
+  const FlagGroup group(app, "Text");
   const auto use_texts = [this](const char* flag, const std::vector<std::string>& texts) {
     text_flag_ = flag;
     texts_ = expect_utf8(flag, texts);
   };
-  add_repeatable_flag(app, "--text", "TEXT",
-                      "the sentence; given several times (or with several lines) a batch, padded to the longest", kText,
-                      [=](const std::vector<std::string>& texts) { use_texts("--text", texts); });
-  add_flag(
-      app, "--text-file", "FILE",
+  group.add_repeatable("--text", "TEXT",
+                       "the sentence; given several times (or with several lines) a batch, padded to the longest",
+                       [=](const std::vector<std::string>& texts) { use_texts("--text", texts); });
+  group.add(
+      "--text-file", "FILE",
       "the same from a file, plain or .gz, one batch item a line (or a JSON object, where its name ends in .jsonl); - reads "
       "standard input",
-      kText, [=](const std::string& path) { use_texts("--text-file", {read_text_file(path, kLargestText)}); });
-  add_repeatable_flag(app, "--key-text", "TEXT",
-                      "a second text to attend to: the first one's tokens become queries, this one's keys and values", kText,
-                      [this](const std::vector<std::string>& texts) {
-                        key_texts_ = expect_utf8("--key-text", texts);
-                        if (first_playground_flag_.empty()) first_playground_flag_ = "--key-text";
-                      });
-  add_flag(app, "--session", "FILE",
-           "a session that the window saved (File, Save session), or a figure that carries one; other flags change it",
-           kText, [this](const std::string& file) { session_file_ = file; });
+      [=](const std::string& path) { use_texts("--text-file", {read_text_file(path, kLargestText)}); });
+  group.add_repeatable("--key-text", "TEXT",
+                       "a second text to attend to: the first one's tokens become queries, this one's keys and values",
+                       [this](const std::vector<std::string>& texts) {
+                         key_texts_ = expect_utf8("--key-text", texts);
+                         if (first_playground_flag_.empty()) first_playground_flag_ = "--key-text";
+                       });
+  group.take("--session", "FILE",
+             "a session that the window saved (File, Save session), or a figure that carries one; other flags change it",
+             session_file_);
   std::vector<std::string> presets{kPlayground};
   for (const std::string_view name : inference::notebook_names()) presets.emplace_back(name);
-  add_flag(
-      app, "--preset", "NAME",
+  group.add(
+      "--preset", "NAME",
       fmt::format("playground, a small network with random weights for --text, or a notebook's exact computation instead "
                   "of text and model: {}",
                   fmt::join(presets.begin() + 1, presets.end(), ", ")),
-      kText, [this, presets](const std::string& name) {
+      [this, presets](const std::string& name) {
         preset_ = presets[parse_choice("--preset", name, presets)];
         if (preset_ != kPlayground) return;
         preset_.clear();
         if (first_playground_flag_.empty()) first_playground_flag_ = "--preset playground";
       });
   offer_words(app, "--preset", presets);
-  add_repeatable_flag(
-      app, "--set", "NAME=VALUE",
+  group.add_repeatable(
+      "--set", "NAME=VALUE",
       "changes a notebook: a matrix by a file with its numbers, as v=v.txt (what numpy and PyTorch print, nested "
       "lists, rows), a cell, as v[2,1]=0.5, or sentence, d_model, heads, d_k, d_v, seed; indices from 0",
-      kText, [this](const std::vector<std::string>& edits) { preset_edits_ = expect_utf8("--set", edits); });
-  add_flag(app, "--capture", "FILE",
-           "attention that was saved from a network, in a .safetensors or .npz file, instead of text and model", kText,
-           [this](const std::string& file) { capture_ = file; });
+      [this](const std::vector<std::string>& edits) { preset_edits_ = expect_utf8("--set", edits); });
+  group.take("--capture", "FILE",
+             "attention that was saved from a network, in a .safetensors or .npz file, instead of text and model", capture_);
 }
 
 void ModelFlags::add_model_flags(CLI::App& app, const std::string& default_model) {
-  constexpr const char* kModel = "Model";
+  const FlagGroup group(app, "Model");
   const auto note = [this](const char* flag) {
     if (first_model_flag_.empty()) first_model_flag_ = flag;
   };
-  add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, default_model), kModel,
-           [this](const std::string& path) { model_ = named_model(path); });
-  offer_model_names(app);
-  add_repeatable_flag(app, "--ids", "LIST",
-                      "token ids instead of a text, as 464,3797; given several times a batch; no special tokens are added",
-                      kModel, [this, note](const std::vector<std::string>& lists) {
-                        note("--ids");
-                        for (const std::string& list : lists) ids_.push_back(read_ids("--ids", list));
-                      });
-  add_repeatable_flag(app, "--pair", "TEXT", "second sentence of a pair (BERT), one for each text or one for all", kModel,
-                      [this, note](const std::vector<std::string>& texts) {
-                        note("--pair");
-                        pairs_ = expect_utf8("--pair", texts);
-                      });
-  add_repeatable_flag(app, "--target", "TEXT",
-                      "what an encoder-decoder has written so far, one for each text or one for all; its start token comes "
-                      "before it (default: the start token alone)",
-                      kModel, [this, note](const std::vector<std::string>& texts) {
-                        note("--target");
-                        targets_ = expect_utf8("--target", texts);
-                      });
-  add_repeatable_flag(app, "--target-ids", "LIST", "the same as token ids, as they are: with the start token", kModel,
-                      [this, note](const std::vector<std::string>& lists) {
-                        note("--target-ids");
-                        for (const std::string& list : lists) target_ids_.push_back(read_ids("--target-ids", list));
-                      });
+  add_model_flag(group, "a trained model", fmt::format(" (default: {})", default_model), model_);
+  const auto add_texts = [&](const char* flag, const char* help, std::vector<std::string>* into) {
+    group.add_repeatable(flag, "TEXT", help, [note, flag, into](const std::vector<std::string>& texts) {
+      note(flag);
+      *into = expect_utf8(flag, texts);
+    });
+  };
+  const auto add_ids = [&](const char* flag, const char* help, std::vector<std::vector<std::uint32_t>>* into) {
+    group.add_repeatable(flag, "LIST", help, [note, flag, into](const std::vector<std::string>& lists) {
+      note(flag);
+      for (const std::string& list : lists) into->push_back(read_ids(flag, list));
+    });
+  };
+  add_ids("--ids", "token ids instead of a text, as 464,3797; given several times a batch; no special tokens are added",
+          &ids_);
+  add_texts("--pair", "second sentence of a pair (BERT), one for each text or one for all", &pairs_);
+  add_texts("--target",
+            "what an encoder-decoder has written so far, one for each text or one for all; its start token comes before it "
+            "(default: the start token alone)",
+            &targets_);
+  add_ids("--target-ids", "the same as token ids, as they are: with the start token", &target_ids_);
   for (const Field& field : state_fields()) {
     if (field.group != "model" || field.flag.name.empty()) continue;
     const auto use = [this, note, &field](const std::string& text) {
@@ -140,9 +132,9 @@ void ModelFlags::add_model_flags(CLI::App& app, const std::string& default_model
       model_edits_.push_back(field.flag.parse(field.flag.name, text));
     };
     if (field.flag.value_name.empty()) {
-      add_plain_flag(app, field.flag.name, field.flag.help, kModel, [use] { use(""); });
+      group.add_plain(field.flag.name, field.flag.help, [use] { use(""); });
     } else {
-      add_flag(app, field.flag.name, field.flag.value_name, field.flag.help, kModel, use);
+      group.add(field.flag.name, field.flag.value_name, field.flag.help, use);
     }
   }
 }
@@ -184,13 +176,13 @@ void ModelFlags::refuse_contradictions() const {
 
 void ModelFlags::add_lesson_flags(CLI::App& app) {
   constexpr std::uint64_t kLastCard = 100;
-  add_flag(app, "--lesson", "FILE", "a lesson to play, as docs/LESSONS.md describes it", "What is shown",
-           [this](const std::string& text) {
-             read_lesson(text);
-             lesson_ = text;
-           });
-  add_flag(app, "--card", "N", "the lesson's card to begin with, from 1 (default 1)", "What is shown",
-           [this](const std::string& text) { lesson_card_ = parse_integer("--card", text, 1, kLastCard) - 1; });
+  const FlagGroup group(app, "What is shown");
+  group.add("--lesson", "FILE", "a lesson to play, as docs/LESSONS.md describes it", [this](const std::string& text) {
+    read_lesson(text);
+    lesson_ = text;
+  });
+  group.add("--card", "N", "the lesson's card to begin with, from 1 (default 1)",
+            [this](const std::string& text) { lesson_card_ = parse_integer("--card", text, 1, kLastCard) - 1; });
 }
 
 void ModelFlags::open_file(const std::string& file) {

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "app/analyses/run_sample.h"
 #include "app/cli/progress_bar.h"
@@ -20,9 +19,6 @@
 
 namespace headlight::app {
 namespace {
-
-constexpr const char* kSession = "Session";
-constexpr const char* kRunOutput = "Output";
 
 struct RunFlags {
   std::string file;
@@ -111,25 +107,14 @@ int run_session(const RunFlags& flags) {
 }  // namespace
 
 Subcommand add_run_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(
-      app, "run",
-      "Compute a session anew, without a window, and compare it with its record\n\n"
-      "A session that the window saved has a record: numbers of its run, the device and a checksum of the model. The same\n"
-      "device computes the same bits; on another one the largest differences are told. Exits with 1 when they are more "
-      "than\n"
-      "rounding explains.");
+  CLI::App* command = add_subcommand(app, "run");
   const auto flags = std::make_shared<RunFlags>();
-  RunFlags* into = flags.get();
-  add_argument(*command, "session", "FILE", "a session file (File, Save session); needed", kSession, into->file);
-  add_plain_flag(*command, "--record", "write the computed numbers into the file, as its record", kSession,
-                 [=] { into->writes_record = true; });
-  add_flag(*command, "--out", "DIR", "folder for what the session's view shows, as figures (png) and numbers (npy)",
-           kRunOutput, [=](const std::string& text) { into->out = text; });
-  add_device_flag(*command, into->device);
-  set_footer(*command,
-             "Examples:\n"
-             "  headlight run notes.headlight.json\n"
-             "  headlight run notes.headlight.json --out figures");
+  const FlagGroup session(*command, "Session");
+  session.add_argument("session", "FILE", "a session file (File, Save session); needed", flags->file);
+  session.turn("--record", "write the computed numbers into the file, as its record", flags->writes_record);
+  FlagGroup(*command, "Output")
+      .take("--out", "DIR", "folder for what the session's view shows, as figures (png) and numbers (npy)", flags->out);
+  add_device_flag(*command, flags->device);
   return {.app = command, .run = [flags] { return run_session(*flags); }};
 }
 

@@ -59,42 +59,27 @@ int run_screenshot(ScreenshotFlags& flags) {
 }  // namespace
 
 Subcommand add_screenshot_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "screenshot",
-                                     "Write the window as an image, without a display\n\n"
-                                     "Draws the window as it first opens, offscreen, waits until everything in it is "
-                                     "computed, and writes a PNG; or the view's figure for a paper.");
+  CLI::App* command = add_subcommand(app, "screenshot");
   const auto flags = std::make_shared<ScreenshotFlags>();
-  ScreenshotOptions* options = &flags->options;
-  add_flag(*command, "--out", "FILE", "the .png file to write, or a figure as .svg or .pdf; needed", "Image",
-           [=](const std::string& text) { options->out = text; });
-  add_plain_flag(*command, "--figure", "the view's figure for a paper instead of the window; .svg and .pdf always are",
-                 "Image", [=] { options->is_figure = true; });
-  add_flag(*command, "--size", "WxH", "size of the image in pixels (default 1600x1000)", "Image",
-           [=](const std::string& text) { read_size(text, *options); });
-  add_flag(*command, "--scale", "S", "size of fonts and spacing, as on a HiDPI monitor, 0.5 to 4 (default 1)", "Image",
-           [=](const std::string& text) { options->scale = parse_number("--scale", text, 0.5f, 4.0f); });
-  add_flag(*command, "--survey", "DIR", "with what `headlight survey` found of the selected head, in the sidebar", "Image",
-           [=](const std::string& text) { options->survey = read_survey(text); });
-  add_plain_flag(*command, "--welcome", "with the welcome panel, as at the first start", "Image",
-                 [=] { options->shows_welcome = true; });
-  add_plain_flag(*command, "--presentation", "in large type, as F5 shows it", "Image",
-                 [=] { options->is_presentation = true; });
+  ScreenshotOptions& options = flags->options;
+  const FlagGroup image(*command, "Image");
+  image.take("--out", "FILE", "the .png file to write, or a figure as .svg or .pdf; needed", options.out);
+  image.turn("--figure", "the view's figure for a paper instead of the window; .svg and .pdf always are", options.is_figure);
+  image.add("--size", "WxH", "size of the image in pixels (default 1600x1000)",
+            [&options](const std::string& text) { read_size(text, options); });
+  image.take_number("--scale", "S", "size of fonts and spacing, as on a HiDPI monitor, 0.5 to 4 (default 1)", options.scale,
+                    0.5f, 4.0f);
+  image.add("--survey", "DIR", "with what `headlight survey` found of the selected head, in the sidebar",
+            [&options](const std::string& text) { options.survey = read_survey(text); });
+  image.turn("--welcome", "with the welcome panel, as at the first start", options.shows_welcome);
+  image.turn("--presentation", "in large type, as F5 shows it", options.is_presentation);
   flags->model.add_to(*command, "--score-scale",
                       fmt::format("{}; any flag of the playground's shows that instead", kCaptionWriter));
   flags->shown.add_to(*command);
   flags->model.add_lesson_flags(*command);
-  add_device_flag(*command, options->device);
-  add_renderer_flag(*command, options->renderer);
-  add_cache_flag(*command, options->tile_bytes);
-  set_footer(
-      *command,
-      "Examples:\n"
-      "  headlight screenshot --out viewer.png --size 1600x1000\n"
-      "  headlight screenshot --out steps.png --size 3200x2000 --scale 2 --theme light --tab steps --preset notebook-001\n"
-      "  headlight screenshot --out lines.pdf --tab lines\n"
-      "  headlight screenshot --out again.svg --session lines.pdf\n"
-      "  headlight screenshot --out heads.svg --tab heads --theme light\n"
-      "  headlight screenshot --out notes.png --session notes.headlight.json");
+  add_device_flag(*command, options.device);
+  add_renderer_flag(*command, options.renderer);
+  add_cache_flag(*command, options.tile_bytes);
   return {.app = command, .run = [flags] { return run_screenshot(*flags); }};
 }
 

@@ -4,7 +4,6 @@
 
 #include <fmt/ranges.h>
 
-#include "app/cli/flags.h"
 #include "app/models/starter_view.h"
 #include "app/state/comparison.h"
 #include "app/state/field_values.h"
@@ -51,31 +50,26 @@ StateEdit parse_comparison(const std::string& flag, const std::string& text) {
 }
 
 void StateFlags::add_to(CLI::App& app) {
-  constexpr const char* kGroup = "What is shown";
+  const FlagGroup group(app, "What is shown");
   const std::vector<std::string> ids = view_ids();
   for (const Field& field : state_fields()) {
     if (field.group == "view" && field.key == "tab") {  // which views there are the state doesn't know
-      add_flag(app, "--tab", fmt::format("{}", fmt::join(ids, "|")), view_help(), kGroup,
-               [this, ids](const std::string& text) {
-                 const std::string& id = ids[parse_choice("--tab", current_view_id(text), ids)];
-                 edits_.push_back([id](State& state) { state.view.tab = id; });
-               });
+      group.add("--tab", fmt::format("{}", fmt::join(ids, "|")), view_help(), [this, ids](const std::string& text) {
+        const std::string& id = ids[parse_choice("--tab", current_view_id(text), ids)];
+        edits_.push_back([id](State& state) { state.view.tab = id; });
+      });
       continue;
     }
     const bool is_shown = field.group == "selection" || field.group == "view";
     if (!is_shown || field.flag.name.empty()) continue;
-    add_flag(app, field.flag.name, field.flag.value_name, field.flag.help, kGroup,
-             [this, &field](const std::string& text) { edits_.push_back(field.flag.parse(field.flag.name, text)); });
+    group.add(field.flag.name, field.flag.value_name, field.flag.help,
+              [this, &field](const std::string& text) { edits_.push_back(field.flag.parse(field.flag.name, text)); });
   }
-  add_comparison(app, kGroup);
-}
-
-void StateFlags::add_comparison(CLI::App& app, const char* group) {
-  add_flag(app, "--compare-with", "FILE|trained",
-           "show how the run differs from a saved session's, or from the same text with the model as it was trained", group,
-           [this](const std::string& text) { edits_.push_back(parse_comparison("--compare-with", text)); });
-  add_flag(
-      app, "--compare-text", "TEXT", "show how the run differs from that of a second text, of any length", group,
+  group.add("--compare-with", "FILE|trained",
+            "show how the run differs from a saved session's, or from the same text with the model as it was trained",
+            [this](const std::string& text) { edits_.push_back(parse_comparison("--compare-with", text)); });
+  group.add(
+      "--compare-text", "TEXT", "show how the run differs from that of a second text, of any length",
       [this](const std::string& text) { edits_.emplace_back([text](State& state) { compare_with_text(state, text); }); });
 }
 

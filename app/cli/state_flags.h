@@ -19,8 +19,6 @@ class StateFlags {
   void apply(State& state) const;
 
  private:
-  void add_comparison(CLI::App& app, const char* group);
-
   std::vector<StateEdit> edits_;
 };
 

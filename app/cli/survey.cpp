@@ -29,25 +29,7 @@ namespace {
 
 using evaluation::HeadMetric;
 
-constexpr const char* kSurveyDescription =
-    "What every head does over a whole corpus, with the texts that show it\n\n"
-    "Runs a model with one stack over a text file, a text a line, and writes for every head and metric mean, spread and\n"
-    "histogram over the texts (heads.jsonl, mean.npy, spread.npy, histogram.npy), the texts with the highest values and "
-    "the\n"
-    "cell that shows it (examples.jsonl), and a page to look at (report.html). A run that was interrupted goes on where it\n"
-    "was. Memory doesn't grow with the corpus.";
-
-constexpr const char* kSurveyFooter =
-    "Metrics: previous, duplicate and induction are the mean weight on a pattern's keys, over the queries that have one;\n"
-    "sink, concentration, evenness, entropy and distance are means over queries (headlight evaluate heads --help has the\n"
-    "formulas).\n"
-    "As ranks of MPI, on one machine or several with the same files: results are the same to the last bit.\n\n"
-    "Examples:\n"
-    "  headlight survey corpus.txt --model captions-gpt2 --metrics induction,entropy --top 20 --out survey\n"
-    "  headlight survey corpus.txt --devices 0,1 --out survey\n"
-    "  mpirun -n 4 headlight survey corpus.txt --out survey";
-
-constexpr std::uint32_t kMostTop = 1'000, kMostTextTokens = 32'768;
+constexpr std::uint32_t kMaxTop = 1'000, kMaxTextTokens = 32'768;
 
 struct SurveyFlags {
   std::string corpus, model, device, field = "text";
@@ -156,19 +138,20 @@ int run_command(SurveyFlags& flags) {
 }  // namespace
 
 Subcommand add_survey_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "survey", kSurveyDescription);
+  CLI::App* command = add_subcommand(app, "survey");
   const auto flags = std::make_shared<SurveyFlags>();
-  add_argument(*command, "corpus", "FILE", "the corpus: a text a line, UTF-8, plain or .gz; - reads standard input",
-               "Corpus", flags->corpus);
-  add_plain_flag(*command, "--jsonl",
-                 "lines are JSON objects (default: where the file's name ends in .jsonl, .ndjson or .json, .gz aside)",
-                 "Corpus", [flags = flags.get()] { flags->is_jsonl = true; });
-  add_field_flag(*command, flags->field, "Corpus");
-  add_repeatable_flag(
-      *command, "--metrics", "LIST",
+  const FlagGroup corpus(*command, "Corpus"), output(*command, "Output");
+  corpus.add_argument("corpus", "FILE", "the corpus: a text a line, UTF-8, plain or .gz; - reads standard input",
+                      flags->corpus);
+  corpus.turn("--jsonl",
+              "lines are JSON objects (default: where the file's name ends in .jsonl, .ndjson or .json, .gz aside)",
+              flags->is_jsonl);
+  add_field_flag(corpus, flags->field);
+  corpus.add_repeatable(
+      "--metrics", "LIST",
       fmt::format("what to measure, joined by commas: {} (default previous,duplicate,induction,sink,entropy)",
                   fmt::join(evaluation::metric_names(), ", ")),
-      "Corpus", [flags = flags.get()](const std::vector<std::string>& values) {
+      [flags = flags.get()](const std::vector<std::string>& values) {
         flags->metrics.clear();
         for (const std::string& name : split_list("--metrics", values)) {
           const auto metric = static_cast<HeadMetric>(parse_choice("--metrics", name, evaluation::metric_names()));
@@ -178,32 +161,23 @@ Subcommand add_survey_command(CLI::App& app) {
         }
       });
   offer_words(*command, "--metrics", evaluation::metric_names(), Offer::List);
-  add_flag(*command, "--top", "N", "texts to keep of each head and metric, 1 to 1000 (default 20)", "Corpus",
-           [flags = flags.get()](const std::string& text) {
-             flags->top = static_cast<std::uint32_t>(parse_integer("--top", text, 1, kMostTop));
-           });
-  add_flag(*command, "--tokens", "N",
-           "cut longer texts, and count them; 2 to 32768, and no more than the model's positions (default 512)", "Corpus",
-           [flags = flags.get()](const std::string& text) {
-             flags->tokens = static_cast<std::uint32_t>(parse_integer("--tokens", text, 2, kMostTextTokens));
-           });
-  add_flag(*command, "--out", "DIR", "folder to write into, and to go on in (default survey)", "Output",
-           [flags = flags.get()](const std::string& text) { flags->directory = text; });
-  add_plain_flag(*command, "--restart", "measure everything again instead of going on", "Output",
-                 [flags = flags.get()] { flags->restarts = true; });
-  add_repeatable_flag(
-      *command, "--devices", "LIST",
-      "Vulkan devices of this machine that work at once, joined by commas; of several ranks on a machine each "
-      "takes the next one",
-      "Device",
-      [flags = flags.get()](const std::vector<std::string>& values) { flags->devices = split_list("--devices", values); });
-  add_flag(*command, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, kCaptionWriter),
-           "Model", [flags = flags.get()](const std::string& text) { flags->model = named_model(text); });
-  offer_model_names(*command);
-  add_plain_flag(*command, "--quiet", "no progress on standard error", "Output",
-                 [flags = flags.get()] { flags->is_quiet = true; });
+  corpus.take_count("--top", "N", "texts to keep of each head and metric, 1 to 1000 (default 20)", flags->top, 1, kMaxTop);
+  corpus.take_count("--tokens", "N",
+                    "cut longer texts, and count them; 2 to 32768, and no more than the model's positions (default 512)",
+                    flags->tokens, 2, kMaxTextTokens);
+  output.take("--out", "DIR", "folder to write into, and to go on in (default survey)", flags->directory);
+  output.turn("--restart", "measure everything again instead of going on", flags->restarts);
+  FlagGroup(*command, "Device")
+      .add_repeatable("--devices", "LIST",
+                      "Vulkan devices of this machine that work at once, joined by commas; of several ranks on a machine "
+                      "each takes the next one",
+                      [flags = flags.get()](const std::vector<std::string>& values) {
+                        flags->devices = split_list("--devices", values);
+                      });
+  add_model_flag(FlagGroup(*command, "Model"), "a trained model", fmt::format(" (default: {})", kCaptionWriter),
+                 flags->model);
+  output.turn("--quiet", "no progress on standard error", flags->is_quiet);
   add_device_flag(*command, flags->device);
-  set_footer(*command, kSurveyFooter);
   return {.app = command, .run = [flags] { return run_command(*flags); }};
 }
 

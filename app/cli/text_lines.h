@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -44,5 +45,9 @@ std::string on_one_line(const std::string& text);
 
 /// Writes a line to standard output. Throws Error when the reader has closed it.
 void write_line(const std::string& text);
+
+/// The ids that a line of text lists: a JSON array, a JSON object whose "ids" is one, or numbers with white space or commas
+/// between them. An empty line lists none. Throws Error with the reason for an invalid line.
+std::vector<std::uint32_t> parse_ids(const std::string& line);
 
 }  // namespace headlight::app

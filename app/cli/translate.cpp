@@ -1,9 +1,7 @@
 #include "app/cli/subcommands.h"
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
-#include <utility>
 
 #include "app/cli/text_lines.h"
 #include "app/cli/writing_flags.h"
@@ -67,30 +65,9 @@ int run_translate(const WritingFlags& flags) {
 }  // namespace
 
 Subcommand add_translate_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(
-      app, "translate",
-      "Translate lines of text\n\n"
-      "Reads lines and writes a translation for each, in their order, by an encoder-decoder: the likeliest token each\n"
-      "time (greedy decoding). Typed lines are answered one by one, those of a file or pipe in batches of similar length.\n"
-      "An empty line stays empty.");
+  CLI::App* command = add_subcommand(app, "translate");
   const auto flags = std::make_shared<WritingFlags>();
   flags->add_to(*command, kTranslator, "the line to translate");
-  set_footer(
-      *command,
-      "--attention DIR writes for line 1 of the input, in DIR/line-0001, of the finished translation:\n"
-      "  encoder_weights.npy    [layer, 1, head, query, key]   float32, as `headlight export --stages weights` writes them\n"
-      "  decoder_weights.npy    [layer, 1, head, query, key]\n"
-      "  cross_weights.npy      [layer, 1, head, query, key]   target tokens are queries, source tokens keys\n"
-      "  run.json               tokens, masks and settings\n"
-      "  cross_layer-NN_heads.png                               all heads of a layer's cross-attention\n"
-      "  alignment.png          mean of the last layer's heads, with the tokens\n"
-      "  alignment.json         for each token of the target the source token that this mean weighs most, read in the row\n"
-      "                         that predicted it; special tokens don't count\n"
-      "A line that the model has no positions for, or that isn't UTF-8, ends the command with its number, exit status 1.\n\n"
-      "Examples:\n"
-      "  headlight translate --text \"ein hund rennt durch den schnee .\"\n"
-      "  headlight translate < sentences.de > sentences.en\n"
-      "  headlight translate --model Helsinki-NLP/opus-mt-de-en --attention maps < sentences.de");
   return {.app = command, .run = [flags] { return run_translate(*flags); }};
 }
 

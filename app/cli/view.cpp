@@ -11,7 +11,6 @@
 #include "app/models/starter_view.h"
 #include "app/state/model_changes.h"
 #include "app/state/recovery.h"
-#include "app/state/usage.h"
 #include "app/window/viewer.h"
 #include "core/error.h"
 
@@ -101,49 +100,28 @@ int run_view(ViewFlags& flags) {
 }  // namespace
 
 Subcommand add_view_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(
-      app, "view",
-      "Open the window (what `headlight` alone does)\n\n"
-      "Type a sentence and see every head of its attention, live. The first time the window opens on the bundled model\n"
-      "captions-gpt2; then it continues where it was closed. Flags change what they name and leave the rest.");
+  CLI::App* command = add_subcommand(app, "view");
   const auto flags = std::make_shared<ViewFlags>();
-  add_argument(*command, "file", "[FILE]",
-               "what to open, told by what it is: a model's folder, .gguf, .safetensors or .bin file; a capture "
-               "(.npz, .safetensors); a session (.json), or a figure that carries one; a lesson (.json); else a text",
-               "Text", flags->file);
+  FlagGroup(*command, "Text")
+      .add_argument("file", "[FILE]",
+                    "what to open, told by what it is: a model's folder, .gguf, .safetensors or .bin file; a capture "
+                    "(.npz, .safetensors); a session (.json), or a figure that carries one; a lesson (.json); else a text",
+                    flags->file);
   flags->model.add_to(*command, "--score-scale", fmt::format("what was open last, {} at the first start", kCaptionWriter));
   flags->shown.add_to(*command);
   flags->model.add_lesson_flags(*command);
-  add_flag(*command, "--scale", "S", "size of fonts and spacing, 0.5 to 4 (default: the monitor's own)", "What is shown",
-           [flags = flags.get()](const std::string& text) { flags->scale = parse_number("--scale", text, 0.5f, 4.0f); });
-  add_plain_flag(*command, "--fresh", "begin with the example sentence instead of the last one", "What is shown",
-                 [flags = flags.get()] { flags->is_fresh = true; });
-  add_flag(*command, "--survey", "DIR", "what `headlight survey` found of the selected head, in the sidebar",
-           "What is shown", [flags = flags.get()](const std::string& text) { flags->survey = text; });
-  add_flag(*command, "--link", "on|off",
-           "let programs of yours send attention to this window while they compute, over a socket in XDG_RUNTIME_DIR "
-           "(default on)",
-           "What is shown", [flags = flags.get()](const std::string& text) {
-             static const std::vector<std::string> kNames = {"on", "off"};
-             flags->is_linkable = parse_choice("--link", text, kNames) == 0;
-           });
+  const FlagGroup shown(*command, "What is shown");
+  shown.take_number("--scale", "S", "size of fonts and spacing, 0.5 to 4 (default: the monitor's own)", flags->scale, 0.5f,
+                    4.0f);
+  shown.turn("--fresh", "begin with the example sentence instead of the last one", flags->is_fresh);
+  shown.take("--survey", "DIR", "what `headlight survey` found of the selected head, in the sidebar", flags->survey);
+  shown.take_choice("--link", "on|off",
+                    "let programs of yours send attention to this window while they compute, over a socket in "
+                    "XDG_RUNTIME_DIR (default on)",
+                    flags->is_linkable, {{"on", true}, {"off", false}});
   add_device_flag(*command, flags->device);
   add_renderer_flag(*command, flags->renderer);
   add_cache_flag(*command, flags->tile_bytes);
-  set_footer(
-      *command,
-      "Files:\n"
-      "  $XDG_CONFIG_HOME/headlight/settings.json   window, device and everything chosen, from one start to the next\n"
-      "                                             (~/.config where the variable isn't set)\n"
-      "  $XDG_CONFIG_HOME/headlight/recovery        the open window, for the next start when it ends without being "
-      "closed\n\n"
-      "Examples:\n"
-      "  headlight\n"
-      "  headlight view --text \"The animal didn't cross the street because it was too tired\" --mask causal\n"
-      "  headlight view --preset notebook-004 --tab steps\n"
-      "  headlight notes.headlight.json\n"
-      "  headlight lesson.json\n"
-      "  headlight capture.safetensors --tab lines");
   return {.app = command, .run = [flags] { return run_view(*flags); }};
 }
 

@@ -1,11 +1,9 @@
 #include "app/cli/writing_flags.h"
 
 #include <algorithm>
-#include <optional>
 
 #include <fmt/format.h>
 
-#include "app/cli/flags.h"
 #include "app/exports/line_attention.h"
 #include "app/models/bundled_models.h"
 #include "app/state/usage.h"
@@ -14,41 +12,33 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::uint64_t kMostItems = 4'096;
+constexpr std::uint64_t kMaxItems = 4'096;
 
 }  // namespace
 
 void WritingFlags::add_to(CLI::App& app, std::string_view bundled, const std::string& text_help) {
-  constexpr const char* kTextGroup = "Text";
-  constexpr const char* kModel = "Model";
-  add_repeatable_flag(app, "--text", "TEXT", text_help + "; given several times several lines (default: standard input)",
-                      kTextGroup, [this](const std::vector<std::string>& values) {
+  const FlagGroup text(app, "Text"), model_group(app, "Model");
+  text.add_repeatable("--text", "TEXT", text_help + "; given several times several lines (default: standard input)",
+                      [this](const std::vector<std::string>& values) {
                         texts = values;
                         has_text = true;
                       });
-  add_flag(app, "--max-tokens", "N",
-           fmt::format("tokens to write for each line, 1 to {} (default {})", kMostGeneratedTokens, decoding.most_tokens),
-           kTextGroup, [this](const std::string& value) {
-             decoding.most_tokens =
-                 static_cast<std::uint32_t>(parse_integer("--max-tokens", value, 1, kMostGeneratedTokens));
-           });
-  add_flag(app, "--attention", "DIR",
-           "write what the model attended to: a folder for each line in this one, line-0001 and so on, with the weights of "
-           "every block as .npy, figures, and the tokens as JSON",
-           kTextGroup, [this](const std::string& value) { attention = value; });
-  add_flag(app, "--model", "PATH", fmt::format("a trained model: {} (default: {})", kModelNames, bundled), kModel,
-           [this](const std::string& value) { model = named_model(value); });
-  offer_model_names(app);
-  add_flag(app, "--precision", "f32|f16", "how weights are kept on the device; arithmetic is float32 (default f32)", kModel,
-           [this](const std::string& value) {
-             static const std::vector<std::string> kNames = {"f32", "f16"};
-             precision = static_cast<inference::Precision>(parse_choice("--precision", value, kNames));
-           });
-  add_flag(app, "--batch", "N",
-           fmt::format("lines to compute together, 1 to {} (default {})", kMostItems, decoding.items_at_once), "Device",
-           [this](const std::string& value) {
-             decoding.items_at_once = static_cast<std::uint32_t>(parse_integer("--batch", value, 1, kMostItems));
-           });
+  text.take_count(
+      "--max-tokens", "N",
+      fmt::format("tokens to write for each line, 1 to {} (default {})", kMostGeneratedTokens, decoding.most_tokens),
+      decoding.most_tokens, 1, kMostGeneratedTokens);
+  text.take("--attention", "DIR",
+            "write what the model attended to: a folder for each line in this one, line-0001 and so on, with the weights "
+            "of every block as .npy, figures, and the tokens as JSON",
+            attention);
+  add_model_flag(model_group, "a trained model", fmt::format(" (default: {})", bundled), model);
+  model_group.take_choice("--precision", "f32|f16",
+                          "how weights are kept on the device; arithmetic is float32 (default f32)", precision,
+                          {{"f32", inference::Precision::F32}, {"f16", inference::Precision::F16}});
+  FlagGroup(app, "Device")
+      .take_count("--batch", "N",
+                  fmt::format("lines to compute together, 1 to {} (default {})", kMaxItems, decoding.items_at_once),
+                  decoding.items_at_once, 1, kMaxItems);
   expressions.add_to(app);
   add_device_flag(app, device);
 }

@@ -24,9 +24,8 @@ std::vector<Command> edit_commands() {
        .run = [](const CommandContext& context) { context.window.write_text(); }},
       {.id = "edit.origin",
        .label = "Where is this number from?",
-       .help = "Tells which tensors, inputs and operation made the number under the pointer, or the pinned cell. Ctrl+click "
-               "asks "
-               "too.",
+       .help = "Shows which tensors, inputs and operation made the number under the pointer, or the pinned cell. "
+               "Ctrl+click does so too.",
        .words = "From?",
        .keys = {{Key::O, {}, "O"}},
        .menu = {.menu = "Edit", .label = "Where is this number from?", .section = 1},

@@ -66,7 +66,7 @@ std::vector<Command> help_commands() {
        .run = [](const CommandContext& context) { context.window.toggle_help(); }},
       {.id = "help.about",
        .label = "About",
-       .help = "Tells the version, the devices and the licence.",
+       .help = "Shows the version, the devices and the licence.",
        .menu = {.menu = "Help", .label = "About", .section = 1},
        .works_while_loading = true,
        .run = [](const CommandContext& context) { context.window.show_about(); }},

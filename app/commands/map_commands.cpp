@@ -5,35 +5,9 @@
 namespace headlight::app {
 namespace {
 
-/// A command that gives one of the view's choices one of its values.
-template <typename Value>
-// NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved, which clang-tidy 14 doesn't see in a template
-Command choice(std::string id, std::string label, std::string help, MenuEntry menu, Value ViewChoices::*member,
-               Value value) {
-  return {.id = std::move(id),
-          .label = std::move(label),
-          .help = std::move(help),
-          .menu = std::move(menu),
-          .works_while_loading = true,
-          .run = [member, value](const CommandContext& context) { context.state.view.*member = value; },
-          .is_checked = [member, value](const CommandContext& context) { return context.state.view.*member == value; }};
-}
-
-/// A command that switches one of the view's choices on or off.
-// NOLINTNEXTLINE(performance-unnecessary-value-param): they are moved, which clang-tidy 14 doesn't see through an aggregate
-Command toggle(std::string id, std::string label, std::string help, std::string menu_label, bool ViewChoices::*member) {
-  return {.id = std::move(id),
-          .label = std::move(label),
-          .help = std::move(help),
-          .menu = {.menu = "View", .submenu = "Words and bars", .label = std::move(menu_label), .section = 1},
-          .works_while_loading = true,
-          .run = [member](const CommandContext& context) { context.state.view.*member ^= true; },
-          .is_checked = [member](const CommandContext& context) { return context.state.view.*member; }};
-}
-
 Command special_tokens(const char* id, const char* label, const char* help, SpecialTokens value) {
-  return choice(id, label, help, {.menu = "View", .submenu = "Words and bars", .label = label, .section = 1, .part = 1},
-                &ViewChoices::special_tokens, value);
+  return view_choice(id, label, help, {.menu = "View", .submenu = "Words and bars", .label = label, .section = 1, .part = 1},
+                     &ViewChoices::special_tokens, value);
 }
 
 Command map_of(std::string id, attention::Stage stage, bool is_norm, const char* label, const char* menu_label,
@@ -85,9 +59,9 @@ void add_color_maps(std::vector<Command>& list) {
   for (const view::ColorMap map : view::kColorMaps) {
     if (map == view::ColorMap::BlueRed) continue;  // diverging: of scores, never of weights
     const std::string name(view::to_string(map));
-    list.push_back(choice("map.color." + name, "Colour map " + name, "Draws the weights in these colours.",
-                          {.menu = "View", .submenu = "Colour map", .label = name, .section = 1}, &ViewChoices::color_map,
-                          name));
+    list.push_back(view_choice("map.color." + name, "Colour map " + name, "Draws the weights in these colours.",
+                               {.menu = "View", .submenu = "Colour map", .label = name, .section = 1},
+                               &ViewChoices::color_map, name));
   }
 }
 
@@ -95,10 +69,11 @@ void add_ranges(std::vector<Command>& list) {
   const auto entry = [](const char* label, int part) {
     return MenuEntry{.menu = "View", .submenu = "Colour range", .label = label, .section = 1, .part = part};
   };
-  Command absolute = choice("map.range.absolute", "Colour range: fitted to each map",
-                            "The strongest colour is the map's largest weight, or in a long text what 98 % of its weights "
-                            "are at most.",
-                            entry("Fitted", 0), &ViewChoices::color_range, ColorRange::Absolute);
+  Command absolute =
+      view_choice("map.range.absolute", "Colour range: fitted to each map",
+                  "The strongest colour is the map's largest weight, or in a long text what 98 % of its weights "
+                  "are at most.",
+                  entry("Fitted", 0), &ViewChoices::color_range, ColorRange::Absolute);
   absolute.run = [](const CommandContext& context) {
     context.state.view.color_range = ColorRange::Absolute;
     context.state.view.color_limits.erase(attention::Stage::Weights);
@@ -108,14 +83,14 @@ void add_ranges(std::vector<Command>& list) {
     return view.color_range == ColorRange::Absolute && !view.color_limits.contains(attention::Stage::Weights);
   };
   list.push_back(std::move(absolute));
-  list.push_back(choice("map.range.row", "Colour range: each row its own",
-                        "Colours compare the cells of a row: the strongest colour is the row's largest weight.",
-                        entry("Each row its own", 0), &ViewChoices::color_range, ColorRange::PerRow));
+  list.push_back(view_choice("map.range.row", "Colour range: each row its own",
+                             "Colours compare the cells of a row: the strongest colour is the row's largest weight.",
+                             entry("Each row its own", 0), &ViewChoices::color_range, ColorRange::PerRow));
   Command fixed =
-      choice("map.range.fixed", "Colour range: fixed",
-             "All maps of weights have the same colours, from 0 to 1 until the ends of the colour bar are dragged "
-             "or typed.",
-             entry("Fixed", 0), &ViewChoices::color_range, ColorRange::Absolute);
+      view_choice("map.range.fixed", "Colour range: fixed",
+                  "All maps of weights have the same colours, from 0 to 1 until the ends of the colour bar are dragged "
+                  "or typed.",
+                  entry("Fixed", 0), &ViewChoices::color_range, ColorRange::Absolute);
   fixed.run = [](const CommandContext& context) {
     context.state.view.color_range = ColorRange::Absolute;
     context.state.view.color_limits.try_emplace(attention::Stage::Weights, view::ValueLimits{.low = 0.0F, .high = 1.0F});
@@ -125,20 +100,21 @@ void add_ranges(std::vector<Command>& list) {
     return view.color_range == ColorRange::Absolute && view.color_limits.contains(attention::Stage::Weights);
   };
   list.push_back(std::move(fixed));
-  list.push_back(choice("map.spread.linear", "Colour scale: linear", "Colours follow the weights.", entry("Linear", 1),
-                        &ViewChoices::color_spread, view::ScaleSpread::Linear));
-  list.push_back(choice("map.spread.sqrt", "Colour scale: square root",
-                        "Colours follow the square roots of the weights, so that small ones can be told apart.",
-                        entry("Square root", 1), &ViewChoices::color_spread, view::ScaleSpread::Root));
-  list.push_back(choice("map.spread.log", "Colour scale: logarithmic",
-                        "Colours follow the logarithms of the weights, so that small ones can be told apart.",
-                        entry("Logarithmic", 1), &ViewChoices::color_spread, view::ScaleSpread::Log));
-  list.push_back(choice("map.pool.max", "Where a pixel covers several cells: their largest weight",
-                        "A pixel of a long text's map shows the largest weight of the cells under it: no peak vanishes.",
-                        entry("Pixels show the largest weight", 2), &ViewChoices::pooling, attention::Pooling::Max));
-  list.push_back(choice("map.pool.mean", "Where a pixel covers several cells: their mean weight",
-                        "A pixel of a long text's map shows the mean weight of the cells under it.",
-                        entry("Pixels show the mean weight", 2), &ViewChoices::pooling, attention::Pooling::Mean));
+  list.push_back(view_choice("map.spread.linear", "Colour scale: linear", "Colours follow the weights.", entry("Linear", 1),
+                             &ViewChoices::color_spread, view::ScaleSpread::Linear));
+  list.push_back(view_choice("map.spread.sqrt", "Colour scale: square root",
+                             "Colours follow the square roots of the weights, so that small ones can be told apart.",
+                             entry("Square root", 1), &ViewChoices::color_spread, view::ScaleSpread::Root));
+  list.push_back(view_choice("map.spread.log", "Colour scale: logarithmic",
+                             "Colours follow the logarithms of the weights, so that small ones can be told apart.",
+                             entry("Logarithmic", 1), &ViewChoices::color_spread, view::ScaleSpread::Log));
+  list.push_back(
+      view_choice("map.pool.max", "Where a pixel covers several cells: their largest weight",
+                  "A pixel of a long text's map shows the largest weight of the cells under it: no peak vanishes.",
+                  entry("Pixels show the largest weight", 2), &ViewChoices::pooling, attention::Pooling::Max));
+  list.push_back(view_choice("map.pool.mean", "Where a pixel covers several cells: their mean weight",
+                             "A pixel of a long text's map shows the mean weight of the cells under it.",
+                             entry("Pixels show the mean weight", 2), &ViewChoices::pooling, attention::Pooling::Mean));
   list.push_back({.id = "map.fit",
                   .label = "Fit the colour range to every map",
                   .help = "Forgets the colour ranges that were dragged: each map has its own again.",
@@ -208,19 +184,23 @@ std::vector<Command> map_commands() {
   add_stages(list);
   add_color_maps(list);
   add_ranges(list);
-  list.push_back(choice("map.order.layer", "Grid by layer and head", "Layer by layer, each with its heads from 0 on.",
-                        {.menu = "View", .submenu = "Order of the grid", .label = "By layer and head", .section = 1},
-                        &ViewChoices::grid_order, GridOrder::ByLayer));
-  list.push_back(choice("map.order.concentration", "Grid by concentration, the most concentrated heads first",
-                        "Heads that look at few tokens come before heads that look at many.",
-                        {.menu = "View", .submenu = "Order of the grid", .label = "Most concentrated first", .section = 1},
-                        &ViewChoices::grid_order, GridOrder::ByConcentration));
-  list.push_back(toggle("map.words", "Map of words instead of tokens",
-                        "Weights to a word's tokens are added up, weights from them averaged.", "Words instead of tokens",
-                        &ViewChoices::groups_words));
-  list.push_back(toggle("map.bars", "Bars of attention given and received",
-                        "Bars beside the map: what queries give to other tokens, and what keys receive on average.",
-                        "Bars of attention given and received", &ViewChoices::shows_marginals));
+  list.push_back(view_choice("map.order.layer", "Grid by layer and head", "Layer by layer, each with its heads from 0 on.",
+                             {.menu = "View", .submenu = "Order of the grid", .label = "By layer and head", .section = 1},
+                             &ViewChoices::grid_order, GridOrder::ByLayer));
+  list.push_back(
+      view_choice("map.order.concentration", "Grid by concentration, the most concentrated heads first",
+                  "Heads that look at few tokens come before heads that look at many.",
+                  {.menu = "View", .submenu = "Order of the grid", .label = "Most concentrated first", .section = 1},
+                  &ViewChoices::grid_order, GridOrder::ByConcentration));
+  const auto in_bars = [](const char* label) {
+    return MenuEntry{.menu = "View", .submenu = "Words and bars", .label = label, .section = 1};
+  };
+  list.push_back(view_toggle("map.words", "Map of words instead of tokens",
+                             "Weights to a word's tokens are added up, weights from them averaged.",
+                             in_bars("Words instead of tokens"), &ViewChoices::groups_words));
+  list.push_back(view_toggle("map.bars", "Bars of attention given and received",
+                             "Bars beside the map: what queries give to other tokens, and what keys receive on average.",
+                             in_bars("Bars of attention given and received"), &ViewChoices::shows_marginals));
   list.push_back(special_tokens("map.special.shown", "Map of all tokens",
                                 "Special tokens have rows and columns like others.", SpecialTokens::Shown));
   list.push_back(special_tokens("map.special.hidden", "Map without special tokens",
@@ -230,25 +210,18 @@ std::vector<Command> map_commands() {
                                 SpecialTokens::Renormalized));
   list.push_back({.id = "map.verify",
                   .label = "Check the head against double precision, or stop",
-                  .help = "Computes the selected head's weights again in double precision; the status bar tells the largest "
+                  .help = "Computes the selected head's weights again in double precision; the status bar shows the largest "
                           "difference.",
                   .menu = {.menu = "View", .label = "Check against double precision", .section = 1},
                   .works_while_loading = true,
                   .run = [](const CommandContext& context) { context.window.toggle_verification(); },
                   .is_checked = [](const CommandContext& context) { return context.window.verifies_head(); }});
-  list.push_back({.id = "map.numbers",
-                  .label = "Numbers in cells on or off",
-                  .help = "Writes each value into its cell where it has room.",
-                  .menu = {.menu = "View", .label = "Numbers in cells", .section = 1},
-                  .works_while_loading = true,
-                  .run = [](const CommandContext& context) { context.state.view.show_numbers ^= true; },
-                  .is_checked = [](const CommandContext& context) { return context.state.view.show_numbers; }});
-  list.push_back({.id = "steps.all_heads",
-                  .label = "All heads in Steps on or off",
-                  .help = "Shows whole matrices, how they are cut into heads, and how the heads are put together again.",
-                  .works_while_loading = true,
-                  .run = [](const CommandContext& context) { context.state.view.steps_all_heads ^= true; },
-                  .is_checked = [](const CommandContext& context) { return context.state.view.steps_all_heads; }});
+  list.push_back(view_toggle("map.numbers", "Numbers in cells on or off",
+                             "Writes each value into its cell where it has room.",
+                             {.menu = "View", .label = "Numbers in cells", .section = 1}, &ViewChoices::show_numbers));
+  list.push_back(view_toggle("steps.all_heads", "All heads in Steps on or off",
+                             "Shows whole matrices, how they are cut into heads, and how the heads are put together again.",
+                             {}, &ViewChoices::steps_all_heads));
   return list;
 }
 

@@ -154,8 +154,8 @@ std::vector<Command> mask_commands() {
        .is_enabled = has_range},
       {.id = "mask.part_documents",
        .label = "Make documents of what separator tokens part",
-       .help = "A token sees only tokens of its own document; documents begin behind separators such as </s>.",
-       .menu = {.menu = "Edit", .submenu = "Mask", .label = "Documents behind separators", .section = 3, .part = 2},
+       .help = "A token sees only tokens of its own document; documents begin after separators such as </s>.",
+       .menu = {.menu = "Edit", .submenu = "Mask", .label = "Documents after separators", .section = 3, .part = 2},
        .run =
            [](const CommandContext& context) {
              attention::set_documents(selected_mask(context.state), context.state.selection.batch,

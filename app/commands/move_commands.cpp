@@ -26,7 +26,7 @@ bool has_lines(const CommandContext& context) {
   return shape && shape->batch > 1;
 }
 
-/// The number before or behind `from` among `count`; stops at the ends.
+/// The number before or after `from` among `count`; stops at the ends.
 std::uint32_t number_beside(std::uint32_t from, int steps, std::uint32_t count) {
   if (steps < 0) return from > 0 ? from - 1 : 0;
   return std::min(from + 1, std::max(count, 1U) - 1);
@@ -51,7 +51,7 @@ void move_layer(const CommandContext& context, int steps) {
   clamp_selection(context.state, context.shapes);
 }
 
-/// Locks the token before or behind the locked one, of its side; stops at the ends. Without one: the first query.
+/// Locks the token before or after the locked one, of its side; stops at the ends. Without one: the first query.
 void move_token(const CommandContext& context, int steps) {
   const inference::BlockShape* shape = selected_shape(context);
   if (!shape) return;
@@ -84,83 +84,51 @@ void move_line(const CommandContext& context, int steps) {
   clamp_selection(context.state, context.shapes);
 }
 
+void move_query(const CommandContext& context, int steps) { move_cell(context, steps, 0); }
+void move_key(const CommandContext& context, int steps) { move_cell(context, 0, steps); }
+
+/// A step back or on along one axis.
+Command move_step(const char* id, const char* label, const char* help, std::vector<shell::Shortcut> keys,
+                  void (*move)(const CommandContext& context, int steps), int steps,
+                  bool (*is_enabled)(const CommandContext&)) {
+  return {.id = id,
+          .label = label,
+          .help = help,
+          .keys = std::move(keys),
+          .run = [move, steps](const CommandContext& context) { move(context, steps); },
+          .is_enabled = is_enabled};
+}
+
 }  // namespace
 
 std::vector<Command> move_commands() {
+  using shell::kShift;
   return {
-      {.id = "move.previous_head",
-       .label = "Previous head",
-       .help = "Shows the head before, of the same layer.",
-       .keys = {{Key::Left, {}, "Left"}},
-       .run = [](const CommandContext& context) { move_head(context, -1); },
-       .is_enabled = has_arrows},
-      {.id = "move.next_head",
-       .label = "Next head",
-       .help = "Shows the next head of the same layer.",
-       .keys = {{Key::Right, {}, "Right"}},
-       .run = [](const CommandContext& context) { move_head(context, 1); },
-       .is_enabled = has_arrows},
-      {.id = "move.previous_layer",
-       .label = "Previous layer",
-       .help = "Shows the same head of the layer before.",
-       .keys = {{Key::Up, {}, "Up"}},
-       .run = [](const CommandContext& context) { move_layer(context, -1); },
-       .is_enabled = has_arrows},
-      {.id = "move.next_layer",
-       .label = "Next layer",
-       .help = "Shows the same head of the next layer.",
-       .keys = {{Key::Down, {}, "Down"}},
-       .run = [](const CommandContext& context) { move_layer(context, 1); },
-       .is_enabled = has_arrows},
-      {.id = "move.previous_token",
-       .label = "Lock the previous token",
-       .help = "Locks the token before the locked one, of the same side.",
-       .keys = {{Key::Up, shell::kShift, "Shift+Up"}, {Key::Left, shell::kShift, ""}},
-       .run = [](const CommandContext& context) { move_token(context, -1); },
-       .is_enabled = has_selected_head},
-      {.id = "move.next_token",
-       .label = "Lock the next token",
-       .help = "Locks the token behind the locked one, of the same side; without one the first query.",
-       .keys = {{Key::Down, shell::kShift, "Shift+Down"}, {Key::Right, shell::kShift, ""}},
-       .run = [](const CommandContext& context) { move_token(context, 1); },
-       .is_enabled = has_selected_head},
-      {.id = "move.previous_line",
-       .label = "Previous line of the batch",
-       .help = "Shows the maps of the line before.",
-       .keys = {{Key::PageUp, {}, "Page Up"}},
-       .run = [](const CommandContext& context) { move_line(context, -1); },
-       .is_enabled = has_lines},
-      {.id = "move.next_line",
-       .label = "Next line of the batch",
-       .help = "Shows the maps of the next line.",
-       .keys = {{Key::PageDown, {}, "Page Down"}},
-       .run = [](const CommandContext& context) { move_line(context, 1); },
-       .is_enabled = has_lines},
-      {.id = "move.previous_query",
-       .label = "Pin the query before",
-       .help = "Pins the cell of the query before, with the same key.",
-       .keys = {{Key::Up, kControl, "Ctrl+Up"}},
-       .run = [](const CommandContext& context) { move_cell(context, -1, 0); },
-       .is_enabled = has_selected_head},
-      {.id = "move.next_query",
-       .label = "Pin the next query",
-       .help = "Pins the cell of the next query, with the same key.",
-       .keys = {{Key::Down, kControl, "Ctrl+Down"}},
-       .run = [](const CommandContext& context) { move_cell(context, 1, 0); },
-       .is_enabled = has_selected_head},
-      {.id = "move.previous_key",
-       .label = "Pin the key before",
-       .help = "Pins the cell of the key before, of the same query.",
-       .keys = {{Key::Left, kControl, "Ctrl+Left"}},
-       .run = [](const CommandContext& context) { move_cell(context, 0, -1); },
-       .is_enabled = has_selected_head},
-      {.id = "move.next_key",
-       .label = "Pin the next key",
-       .help = "Pins the cell of the next key, of the same query.",
-       .keys = {{Key::Right, kControl, "Ctrl+Right"}},
-       .run = [](const CommandContext& context) { move_cell(context, 0, 1); },
-       .is_enabled = has_selected_head},
-  };
+      move_step("move.previous_head", "Previous head", "Shows the head before, of the same layer.",
+                {{Key::Left, {}, "Left"}}, move_head, -1, has_arrows),
+      move_step("move.next_head", "Next head", "Shows the next head of the same layer.", {{Key::Right, {}, "Right"}},
+                move_head, 1, has_arrows),
+      move_step("move.previous_layer", "Previous layer", "Shows the same head of the layer before.", {{Key::Up, {}, "Up"}},
+                move_layer, -1, has_arrows),
+      move_step("move.next_layer", "Next layer", "Shows the same head of the next layer.", {{Key::Down, {}, "Down"}},
+                move_layer, 1, has_arrows),
+      move_step("move.previous_token", "Lock the previous token", "Locks the token before the locked one, of the same side.",
+                {{Key::Up, kShift, "Shift+Up"}, {Key::Left, kShift, ""}}, move_token, -1, has_selected_head),
+      move_step("move.next_token", "Lock the next token",
+                "Locks the token after the locked one, of the same side; without one the first query.",
+                {{Key::Down, kShift, "Shift+Down"}, {Key::Right, kShift, ""}}, move_token, 1, has_selected_head),
+      move_step("move.previous_line", "Previous line of the batch", "Shows the maps of the line before.",
+                {{Key::PageUp, {}, "Page Up"}}, move_line, -1, has_lines),
+      move_step("move.next_line", "Next line of the batch", "Shows the maps of the next line.",
+                {{Key::PageDown, {}, "Page Down"}}, move_line, 1, has_lines),
+      move_step("move.previous_query", "Pin the query before", "Pins the cell of the query before, with the same key.",
+                {{Key::Up, kControl, "Ctrl+Up"}}, move_query, -1, has_selected_head),
+      move_step("move.next_query", "Pin the next query", "Pins the cell of the next query, with the same key.",
+                {{Key::Down, kControl, "Ctrl+Down"}}, move_query, 1, has_selected_head),
+      move_step("move.previous_key", "Pin the key before", "Pins the cell of the key before, of the same query.",
+                {{Key::Left, kControl, "Ctrl+Left"}}, move_key, -1, has_selected_head),
+      move_step("move.next_key", "Pin the next key", "Pins the cell of the next key, of the same query.",
+                {{Key::Right, kControl, "Ctrl+Right"}}, move_key, 1, has_selected_head)};
 }
 
 }  // namespace headlight::app

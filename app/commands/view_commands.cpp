@@ -47,27 +47,12 @@ void add_views(std::vector<Command>& list) {
   }
 }
 
-Command theme_command(const char* id, const char* label, const char* help, const char* menu_label, Theme theme) {
-  return {.id = id,
-          .label = label,
-          .help = help,
-          .menu = {.menu = "View", .label = menu_label, .section = 3},
-          .works_while_loading = true,
-          .run = [theme](const CommandContext& context) { context.state.view.theme = theme; },
-          .is_checked = [theme](const CommandContext& context) { return context.state.view.theme == theme; }};
-}
-
-/// 0: the monitor's own scale.
 Command scale_command(float scale) {
-  const long percent = std::lround(scale * 100.0F);
-  return {
-      .id = fmt::format("view.scale.{}", percent),
-      .label = fmt::format("Interface at {} %", percent),
-      .help = "Draws everything at this size.",
-      .menu = {.menu = "View", .submenu = "Interface scale", .label = fmt::format("{} %", percent), .section = 3, .part = 1},
-      .works_while_loading = true,
-      .run = [scale](const CommandContext& context) { context.state.view.ui_scale = scale; },
-      .is_checked = [scale](const CommandContext& context) { return context.state.view.ui_scale == scale; }};
+  const std::string percent = fmt::format("{} %", std::lround(scale * 100.0F));
+  return view_choice(fmt::format("view.scale.{}", std::lround(scale * 100.0F)), "Interface at " + percent,
+                     "Draws everything at this size.",
+                     {.menu = "View", .submenu = "Interface scale", .label = percent, .section = 3, .part = 1},
+                     &ViewChoices::ui_scale, scale);
 }
 
 Command motion_command() {
@@ -98,15 +83,11 @@ void add_scales(std::vector<Command>& list) {
                   .run = [](const CommandContext& context) {
                     context.state.view.ui_scale = previous_scale(context.state.view.ui_scale);
                   }});
-  list.push_back(
-      {.id = "view.scale.monitor",
-       .label = "Interface as the monitor asks",
-       .help = "Follows the monitor's own scale.",
-       .keys = {{Key::Digit0, kControl, "Ctrl+0"}},
-       .menu = {.menu = "View", .submenu = "Interface scale", .label = "As the monitor asks", .section = 3, .part = 1},
-       .works_while_loading = true,
-       .run = [](const CommandContext& context) { context.state.view.ui_scale = 0.0F; },
-       .is_checked = [](const CommandContext& context) { return context.state.view.ui_scale == 0.0F; }});
+  Command& monitor = list.emplace_back(
+      view_choice("view.scale.monitor", "Interface as the monitor asks", "Follows the monitor's own scale.",
+                  {.menu = "View", .submenu = "Interface scale", .label = "As the monitor asks", .section = 3, .part = 1},
+                  &ViewChoices::ui_scale, 0.0F));
+  monitor.keys = {{Key::Digit0, kControl, "Ctrl+0"}};
   for (const float scale : kUiScales) list.push_back(scale_command(scale));
 }
 
@@ -138,11 +119,14 @@ std::vector<Command> view_commands() {
                     Theme& theme = context.state.view.theme;
                     theme = theme == Theme::Dark ? Theme::Light : theme == Theme::Light ? Theme::HighContrast : Theme::Dark;
                   }});
-  list.push_back(theme_command("view.theme.dark", "Dark window", "A dark window.", "Dark", Theme::Dark));
-  list.push_back(theme_command("view.theme.light", "Light window", "A light window.", "Light", Theme::Light));
-  list.push_back(theme_command("view.theme.high_contrast", "Window of high contrast",
-                               "Black grounds, white lines and text: for projectors.", "High contrast",
-                               Theme::HighContrast));
+  const auto add_theme = [&](const char* id, const char* label, const char* help, const char* menu_label, Theme theme) {
+    list.push_back(
+        view_choice(id, label, help, {.menu = "View", .label = menu_label, .section = 3}, &ViewChoices::theme, theme));
+  };
+  add_theme("view.theme.dark", "Dark window", "A dark window.", "Dark", Theme::Dark);
+  add_theme("view.theme.light", "Light window", "A light window.", "Light", Theme::Light);
+  add_theme("view.theme.high_contrast", "Window of high contrast", "Black grounds, white lines and text: for projectors.",
+            "High contrast", Theme::HighContrast);
   list.push_back(motion_command());
   list.push_back(
       {.id = "view.presentation",

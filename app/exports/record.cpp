@@ -86,7 +86,7 @@ Json describe_source(const RunInputs& inputs, const inference::LanguageModel* la
         return settings;
       },
       [](const Notebook& notebook) -> Json {
-        Json preset = {{"preset", notebook.name}, {"about", inference::make_notebook(notebook.name).summary}};
+        Json preset = {{"preset", notebook.name}, {"about", std::string(inference::notebook_preset(notebook.name).summary)}};
         if (!notebook.edits.is_empty()) preset["edits"] = Json(write_edits(notebook.edits));
         return preset;
       },

@@ -21,9 +21,8 @@ std::string name_of(const Frame& frame, const HeadRef& head) {
 }
 
 std::string token_at(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t token) {
-  const std::uint32_t batch = frame.state.selection.batch;
-  const bool is_known = batch < tokens.texts.size() && token < tokens.texts[batch].size();
-  return is_known ? tokens.texts[batch][token] : fmt::format("token {}", token);
+  const std::string* text = tokens.label(frame.state.selection.batch, token);
+  return text != nullptr ? *text : fmt::format("token {}", token);
 }
 
 /// What the head did before and does now, in words.

@@ -303,9 +303,9 @@ void draw_preset_editor(Frame& frame, Form& form, PresetEditor& editor) {
     }
   }
   if (!form.fold("edit", "Edit", editor.is_open, "Sentence, sizes, seed and the numbers of any matrix.")) return;
-  const NotebookRecipe& own = inference::notebook_recipe(name);
+  const NotebookRecipe& own = inference::notebook_preset(name).recipe;
   draw_recipe(frame, form, own, edits.recipe);
-  if (const std::string_view fixed = inference::notebook_fixed(name); !fixed.empty()) form.note(fixed);
+  if (const std::string_view fixed = inference::notebook_preset(name).fixed; !fixed.empty()) form.note(fixed);
   refresh_own(editor, name, edits);
   if (!editor.own.empty()) draw_matrix(frame, form, editor, edits);
   if (edits != notebook_edits(frame.state.source)) edit_notebook(frame.state, std::move(edits));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/survey/corpus_file.h"
@@ -45,6 +46,7 @@ struct SurveyResults {
 /// says what is in them. Throws Error naming the file that can't be written.
 void write_survey_files(const std::filesystem::path& directory, const SurveyResults& results);
 
+extern const std::string_view kSurveyReport;  ///< report.html around its data, see cmake/Embed.cmake
 /// The report: one page without any other file.
 std::string survey_page(const SurveyResults& results);
 

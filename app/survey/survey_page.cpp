@@ -1,11 +1,11 @@
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/survey/survey_files.h"
-#include "app/survey/survey_page_text.h"
 #include "core/json.h"
 
 namespace headlight::app {
@@ -17,32 +17,16 @@ using evaluation::HeadMetric;
 /// Tokens on either side of the cell that are shown.
 constexpr std::uint32_t kContext = 24;
 
-struct MetricWords {
-  const char *title, *meaning;
-};
-
-MetricWords words_of(HeadMetric metric) {
-  switch (metric) {
-    case HeadMetric::PreviousToken:
-      return {"previous", "The mean weight on the token before, over the queries that have one."};
-    case HeadMetric::DuplicateToken:
-      return {"duplicate", "The mean weight on earlier occurrences of the same token, over the queries that have one."};
-    case HeadMetric::Induction:
-      return {"induction",
-              "The mean weight on what followed an earlier occurrence of the same token, over the queries that have one."};
-    case HeadMetric::Sink:
-      return {"sink", "The mean weight on the first token, where idle heads rest."};
-    case HeadMetric::Concentration:
-      return {"concentration", "The mean of each query's largest weight."};
-    case HeadMetric::RelativeEntropy:
-      return {"evenness", "Entropy as a share of that of even attention: 1 attends to all keys alike."};
-    case HeadMetric::Entropy:
-      return {"entropy", "Mean entropy of a query's attention, in nats."};
-    case HeadMetric::Distance:
-      return {"distance", "The mean number of tokens between query and key."};
-  }
-  return {"", ""};
-}
+/// In the order of HeadMetric.
+constexpr std::array<const char*, evaluation::kHeadMetrics> kMeanings = {
+    "The mean weight on the token before, over the queries that have one.",
+    "The mean weight on earlier occurrences of the same token, over the queries that have one.",
+    "The mean weight on what followed an earlier occurrence of the same token, over the queries that have one.",
+    "The mean weight on the first token, where idle heads rest.",
+    "The mean of each query's largest weight.",
+    "Entropy as a share of that of even attention: 1 attends to all keys alike.",
+    "Mean entropy of a query's attention, in nats.",
+    "The mean number of tokens between query and key."};
 
 /// Tokens of models mark spaces: shown as spaces.
 std::string page_token(std::string token) {
@@ -67,7 +51,6 @@ Json page_data(const SurveyResults& results) {
   const evaluation::CorpusMeasures& measures = results.measures;
   Json metrics = Json::array();
   for (std::size_t i = 0; i < measures.metrics.size(); ++i) {
-    const MetricWords words = words_of(measures.metrics[i]);
     Json heads = Json::array();
     for (std::uint32_t layer = 0; layer < measures.layers; ++layer) {
       for (std::uint32_t head = 0; head < measures.heads; ++head) {
@@ -82,8 +65,8 @@ Json page_data(const SurveyResults& results) {
                          {"examples", std::move(examples)}});
       }
     }
-    metrics.push_back({{"title", words.title},
-                       {"meaning", words.meaning},
+    metrics.push_back({{"title", evaluation::metric_name(measures.metrics[i])},
+                       {"meaning", kMeanings[static_cast<std::size_t>(measures.metrics[i])]},
                        {"top", measures.histogram_top(measures.metrics[i])},
                        {"heads", std::move(heads)}});
   }
@@ -96,17 +79,17 @@ Json page_data(const SurveyResults& results) {
 }  // namespace
 
 std::string survey_page(const SurveyResults& results) {
-  // A text of the corpus must not end the script that holds it.
-  std::string page(kPageStart);
+  std::string page(kSurveyReport);
+  std::string data;
   for (const char letter : to_text(page_data(results), -1)) {
     if (letter == '<') {
-      page += "\\u003c";
+      data += "\\u003c";  // a text of the corpus must not end the script that holds it
     } else {
-      page += letter;
+      data += letter;
     }
   }
-  page += kPageEnd;
-  return page;
+  constexpr std::string_view kPlace = "@DATA@";
+  return page.replace(page.find(kPlace), kPlace.size(), data);
 }
 
 }  // namespace headlight::app

@@ -1,16 +1,18 @@
 #include "app/survey/survey_run.h"
 
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "app/engine/gpu_runner.h"
 #include "app/survey/rank_marks.h"
-#include "app/survey/shard_desk.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 
@@ -26,6 +28,76 @@ constexpr int kShortWait_ms = 1;   // between looks for messages of other ranks
 constexpr int kLongWait_ms = 100;  // without other ranks
 /// Shards that wait for a thread, so that it never waits for rank 0.
 constexpr std::size_t kSpareShards = 1;
+
+/// Between the threads that measure shards, one a device, and the main thread of their rank. From any thread.
+class ShardDesk {
+ public:
+  using Result = std::pair<std::uint64_t, evaluation::CorpusStatistics>;
+
+  // Of the main thread.
+  void offer(std::uint64_t shard) {
+    {
+      const std::lock_guard lock(mutex_);
+      shards_.push_back(shard);
+      ++under_way_;
+    }
+    offered_.notify_one();
+  }
+  /// take() returns none from now on.
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_closed_ = true;
+    }
+    offered_.notify_all();
+  }
+  /// Shards that are offered or being measured.
+  std::size_t under_way() const {
+    const std::lock_guard lock(mutex_);
+    return under_way_;
+  }
+  /// What was measured since the last call; waits for `patience_ms` at most. Throws what a measuring thread failed with.
+  std::vector<Result> results(int patience_ms) {
+    std::unique_lock lock(mutex_);
+    given_.wait_for(lock, std::chrono::milliseconds(patience_ms), [&] { return failure_ != nullptr || !results_.empty(); });
+    if (failure_) std::rethrow_exception(failure_);
+    return std::exchange(results_, {});
+  }
+
+  // Of a thread that measures.
+  std::optional<std::uint64_t> take() {
+    std::unique_lock lock(mutex_);
+    offered_.wait(lock, [&] { return is_closed_ || !shards_.empty(); });
+    if (is_closed_) return std::nullopt;
+    const std::uint64_t shard = shards_.front();
+    shards_.pop_front();
+    return shard;
+  }
+  void give(std::uint64_t shard, evaluation::CorpusStatistics&& found) {
+    {
+      const std::lock_guard lock(mutex_);
+      results_.emplace_back(shard, std::move(found));
+      --under_way_;
+    }
+    given_.notify_one();
+  }
+  void fail(std::exception_ptr reason) {
+    {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::move(reason);
+    }
+    given_.notify_one();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable offered_, given_;
+  std::deque<std::uint64_t> shards_;
+  std::vector<Result> results_;
+  std::size_t under_way_ = 0;
+  bool is_closed_ = false;
+  std::exception_ptr failure_;
+};
 
 std::string number_bytes(std::uint64_t number) {
   std::string bytes(sizeof(number), '\0');

@@ -1,6 +1,5 @@
 #include "app/widgets/cell_text.h"
 
-#include "app/cells/stage_text.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
@@ -16,7 +15,7 @@ std::optional<std::string> cell_text(Frame& frame, attention::Cell cell) {
   if (!weight || (has_scores && !scaled)) return std::nullopt;
   const model::ModelInput& input = *frame.result.input;
   const auto name = [&](const model::TokenBatch& tokens, std::uint32_t index) {
-    const std::string* text = token_text(tokens, selection.batch, index);
+    const std::string* text = tokens.label(selection.batch, index);
     return text != nullptr ? *text : std::string();
   };
   std::string text =

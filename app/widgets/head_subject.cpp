@@ -1,7 +1,6 @@
 #include "app/widgets/head_subject.h"
 
 #include "app/cells/shown_mask.h"
-#include "app/cells/stage_text.h"
 #include "app/state/run_interventions.h"
 #include "app/widgets/thumbnail.h"
 
@@ -68,8 +67,7 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
 }
 
 std::string token_name(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t index) {
-  const std::string* text = token_text(tokens, frame.state.selection.batch, index);
-  return text != nullptr ? *text : std::to_string(index);
+  return tokens.name(frame.state.selection.batch, index);
 }
 
 }  // namespace headlight::app

@@ -1,6 +1,5 @@
 #include "app/widgets/map_axes.h"
 
-#include "app/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "view/axis_labels.h"
@@ -231,7 +230,7 @@ std::string AxisTokens::label(std::uint32_t index) const {
 
 AxisTokens axis_tokens(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t count, attention::KeyRange real,
                        const char* name) {
-  return {.texts = line_texts(tokens, frame.state.selection.batch), .count = count, .real = real, .name = name};
+  return {.texts = tokens.labels(frame.state.selection.batch), .count = count, .real = real, .name = name};
 }
 
 glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const AxisTokens& keys, glm::vec2 room) {

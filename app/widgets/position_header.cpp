@@ -1,6 +1,5 @@
 #include "app/widgets/position_header.h"
 
-#include "app/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/size_text.h"
@@ -49,8 +48,7 @@ const model::TokenBatch& predicted_tokens(const EngineResult& result) {
 }
 
 std::string predicted_token_text(const EngineResult& result, std::uint32_t batch, std::uint32_t token) {
-  const std::string* text = token_text(predicted_tokens(result), batch, token);
-  return text != nullptr ? *text : std::to_string(token);
+  return predicted_tokens(result).name(batch, token);
 }
 
 bool draw_position_header(Frame& frame, const std::string& name, const std::string& title,

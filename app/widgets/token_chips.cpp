@@ -1,6 +1,5 @@
 #include "app/widgets/token_chips.h"
 
-#include "app/cells/stage_text.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/text.h"
@@ -16,10 +15,7 @@ constexpr float kTitle = 52.0F;
 constexpr float kDeepestLineShade = 150.0F;  // of 255: the text stays readable
 constexpr float kLineWheelStep = 80.0F;
 
-std::string text_of(const TokenLine& line, std::uint32_t token) {
-  const std::string* text = token_text(*line.tokens, line.item, token);
-  return text != nullptr ? *text : std::to_string(token);
-}
+std::string text_of(const TokenLine& line, std::uint32_t token) { return line.tokens->name(line.item, token); }
 
 void lay_out(const Frame& frame, const TokenLine& line, TokenLineMemory& memory) {
   memory.run = frame.result.run;
@@ -119,7 +115,7 @@ void lay_out(ChipLayout& layout, const model::TokenBatch& tokens, const ChipMark
     layout.item_top.push_back(at.y);
     at.x = left;
     for (std::uint32_t token = 0; token < tokens.length; ++token) {
-      if (token_text(tokens, item, token) == nullptr) break;
+      if (tokens.label(item, token) == nullptr) break;
       const bool is_padding = token < tokens.start(item) || token - tokens.start(item) >= tokens.lengths[item];
       if (is_padding && !marks.shows_padding) continue;
       const char* text = is_padding ? kPaddingText : tokens.texts[item][token].c_str();

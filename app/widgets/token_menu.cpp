@@ -1,6 +1,5 @@
 #include "app/widgets/token_menu.h"
 
-#include "app/cells/stage_text.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"
 
@@ -50,10 +49,8 @@ class TokenItems {
     const model::TokenBatch& tokens =
         token_.side == MapSide::Query ? frame_.result.input->queries(kind) : frame_.result.input->keys(kind);
     const std::uint32_t item = frame_.state.selection.batch;
-    const std::string* text = token_text(tokens, item, token_.token);
     const Ink ink(frame_.ui.fonts().body, frame_.ui.theme().text);
-    ImGui::TextUnformatted(
-        fmt::format("token {}{}", token_.token, text != nullptr ? fmt::format(" \u201C{}\u201D", *text) : "").c_str());
+    ImGui::TextUnformatted(fmt::format("token {}{}", token_.token, tokens.quoted(item, token_.token)).c_str());
     ImGui::Separator();
     if (is_both || token_.side == MapSide::Key) {
       paint_item("Hide it from every query", "token.hide", "Masks the token's column: it gives nothing to any token.",

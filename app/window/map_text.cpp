@@ -15,10 +15,7 @@ constexpr std::uint64_t kMostCopied = std::uint64_t{1} << 20;
 std::vector<std::string> labels_of(const model::TokenBatch& tokens, std::uint32_t batch, std::uint32_t first,
                                    std::uint32_t count) {
   std::vector<std::string> labels;
-  for (std::uint32_t token = first; token < first + count; ++token) {
-    const bool is_known = batch < tokens.texts.size() && token < tokens.texts[batch].size();
-    labels.push_back(is_known ? tokens.texts[batch][token] : fmt::format("{}", token));
-  }
+  for (std::uint32_t token = first; token < first + count; ++token) labels.push_back(tokens.name(batch, token));
   return labels;
 }
 

@@ -177,15 +177,8 @@ MenuChoice draw_context_menu(Frame& frame, const MenuContext& context, MenuTarge
 
 const std::vector<PresetInfo>& MenuCatalog::presets() {
   if (!presets_.empty()) return presets_;
-  for (const std::string_view name : inference::notebook_names()) {
-    try {
-      inference::Notebook notebook = inference::make_notebook(name);
-      presets_.push_back(
-          {.name = std::string(name), .title = std::move(notebook.title), .summary = std::move(notebook.summary)});
-    } catch (const std::exception& error) {
-      presets_.push_back({.name = std::string(name), .title = std::string(name), .summary = error.what()});
-    }
-  }
+  for (const inference::NotebookPreset& preset : inference::notebook_presets())
+    presets_.push_back({std::string(preset.name), std::string(preset.title), std::string(preset.summary)});
   return presets_;
 }
 

@@ -31,7 +31,7 @@ MenuChoice draw_context_menu(Frame& frame, const MenuContext& context, MenuTarge
 /// What menus list and what is slow to find out: asked for once, when a menu is first opened.
 class MenuCatalog {
  public:
-  /// Every notebook with its title; one that can't be built says why in its summary.
+  /// Every notebook with its title.
   const std::vector<PresetInfo>& presets();
   /// nullptr when there is no such notebook.
   const PresetInfo* preset(const std::string& name);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -139,14 +138,6 @@ CapturedRun::Block& CapturedRun::block(model::BlockRef ref) const {
 
 inference::BlockShape CapturedRun::shape(model::BlockRef ref) const { return block(ref).captured->shape; }
 std::uint64_t CapturedRun::version(model::BlockRef ref) const { return block(ref).version; }
-
-Tensor CapturedRun::logits(std::span<const inference::StateRef> /*states*/) const {
-  throw Error("a capture has no logits: it holds attention alone");
-}
-
-std::vector<Tensor> CapturedRun::residuals(std::span<const inference::ResidualRows> /*requests*/) const {
-  throw Error("a capture has no residual stream: it holds attention alone");
-}
 
 void CapturedRun::check(const attention::TileRequest& request) const {
   const attention::BlockShape& shape = block(request.block).captured->shape;

@@ -34,12 +34,6 @@ class CapturedRun final : public inference::Run {
   inference::BlockShape shape(model::BlockRef block) const override;
   std::uint64_t version(model::BlockRef block) const override;
   std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) const override;
-  Tensor hidden(inference::Stack /*stack*/) const override { return {}; }
-  Tensor encoder_output() const override { return {}; }
-  bool has_logits() const override { return false; }
-  Tensor logits() const override { return {}; }
-  Tensor logits(std::span<const inference::StateRef> states) const override;
-  std::vector<Tensor> residuals(std::span<const inference::ResidualRows> requests) const override;
 
  private:
   /// What is known of the rows of one head's weights.

@@ -15,7 +15,6 @@
 #include "core/descriptor.h"
 #include "core/error.h"
 #include "core/file_stamp.h"
-#include "core/lfs_pointer.h"
 
 namespace headlight {
 namespace {
@@ -68,6 +67,13 @@ void sync_folder(const fs::path& path) {
 }
 
 }  // namespace
+
+void refuse_lfs_pointer(std::string_view content, const std::filesystem::path& path) {
+  constexpr std::size_t kLongest = 1024;  // of a pointer, as its specification says
+  if (content.size() > kLongest || !content.starts_with("version https://git-lfs")) return;
+  throw Error("{} is a Git LFS pointer, not the file itself: run `git lfs pull` in its repository, or download it again",
+              path.string());
+}
 
 AtomicFile::AtomicFile(fs::path path, Staging staging) : path_(std::move(path)) {
   if (staging == Staging::Named || !open_nameless()) open_named();

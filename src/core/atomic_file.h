@@ -10,6 +10,10 @@
 
 namespace headlight {
 
+/// Throws Error when `content` is a Git LFS pointer, which replaces a large file that wasn't fetched: a few lines of text
+/// with the file's hash and size. `path` names the file in the message.
+void refuse_lfs_pointer(std::string_view content, const std::filesystem::path& path);
+
 /// A file that is replaced atomically: a reader of `path` sees the old file or all of the new one, and a full disk, a killed
 /// program or a power failure leaves the old one intact. Until finish() the new file has no name where the system supports
 /// that (O_TMPFILE), so that nothing of it is left over; elsewhere it has a random name in `path`'s folder, so that no link

@@ -10,8 +10,8 @@
 
 #include <zlib.h>
 
+#include "core/atomic_file.h"
 #include "core/error.h"
-#include "core/lfs_pointer.h"
 
 namespace headlight {
 namespace {

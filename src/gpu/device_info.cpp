@@ -1,10 +1,10 @@
 #include "gpu/device_info.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <fstream>
-#include <optional>
-#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -15,18 +15,10 @@ namespace headlight::gpu {
 namespace {
 
 std::string_view kind_name(vk::PhysicalDeviceType type) {
-  switch (type) {
-    case vk::PhysicalDeviceType::eDiscreteGpu:
-      return "discrete GPU";
-    case vk::PhysicalDeviceType::eIntegratedGpu:
-      return "integrated GPU";
-    case vk::PhysicalDeviceType::eVirtualGpu:
-      return "virtual GPU";
-    case vk::PhysicalDeviceType::eCpu:
-      return "CPU";
-    default:
-      return "other";
-  }
+  // In the order of the type.
+  constexpr std::array<std::string_view, 5> kNames = {"other", "integrated GPU", "discrete GPU", "virtual GPU", "CPU"};
+  const auto index = static_cast<std::size_t>(type);
+  return kNames[index < kNames.size() ? index : 0];
 }
 
 std::string version_name(std::uint32_t version) {

@@ -4,7 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "core/error.h"
 #include "ops/attention.h"
 
 namespace headlight::inference {
@@ -112,14 +111,6 @@ void GivenRun::attend(std::span<const attention::TileRequest> requests) const {
 std::vector<attention::Tile> GivenRun::evaluate(std::span<const attention::TileRequest> requests) const {
   attend(requests);
   return attention::evaluate(kernels_, run_, requests);
-}
-
-Tensor GivenRun::logits(std::span<const StateRef> /*states*/) const {
-  throw Error("attention of given queries and keys has no logits");
-}
-
-std::vector<Tensor> GivenRun::residuals(std::span<const ResidualRows> /*requests*/) const {
-  throw Error("attention of given queries and keys has no residual stream");
 }
 
 }  // namespace headlight::inference

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -24,12 +23,6 @@ class GivenRun final : public Run {
   BlockShape shape(model::BlockRef block) const override;
   std::uint64_t version(model::BlockRef block) const override;
   std::vector<attention::Tile> evaluate(std::span<const attention::TileRequest> requests) const override;
-  Tensor hidden(Stack /*stack*/) const override { return {}; }
-  Tensor encoder_output() const override { return {}; }
-  bool has_logits() const override { return false; }
-  Tensor logits() const override { return {}; }
-  Tensor logits(std::span<const StateRef> states) const override;
-  std::vector<Tensor> residuals(std::span<const ResidualRows> requests) const override;
 
  private:
   const attention::BlockRun& block() const { return run_.blocks.front(); }

@@ -204,22 +204,22 @@ std::string cell_name(std::string_view matrix, const Shape& shape, std::span<con
   return fmt::format("{}[{}]", matrix, fmt::join(indices.last(without_leading_ones(shape).size()), ","));
 }
 
-void apply_matrices(const std::map<std::string, MatrixEdit>& matrices, Notebook& notebook) {
+void apply_matrices(std::string_view name, const std::map<std::string, MatrixEdit>& matrices, Notebook& notebook) {
   if (matrices.empty()) return;
   EditableParts parts(*notebook.network, notebook.input);
   const EditPlaces places(parts);
-  for (const auto& [name, edit] : matrices) {
-    const auto place = std::ranges::find(places.all(), name, &EditPlace::name);
+  for (const auto& [matrix, edit] : matrices) {
+    const auto place = std::ranges::find(places.all(), matrix, &EditPlace::name);
     if (place == places.all().end()) {
       std::vector<std::string_view> names;
       for (const EditPlace& known : places.all()) names.push_back(known.name);
-      throw Error("{} has no matrix '{}': choose from {}", notebook.name, name, fmt::join(names, ", "));
+      throw Error("{} has no matrix '{}': choose from {}", name, matrix, fmt::join(names, ", "));
     }
     Tensor numbers = place->numbers();
     const Shape shape = without_leading_ones(numbers.shape);
     if (shape != edit.shape) {
       throw Error("{} was typed for the shape {} and has {} now: type it again, or go back to the notebook's numbers",
-                  matrix_title(name), to_string(edit.shape), to_string(shape));
+                  matrix_title(matrix), to_string(edit.shape), to_string(shape));
     }
     for (const auto& [index, value] : edit.cells) numbers.values.at(index) = value;
     if (place->parameter != nullptr) {

@@ -61,7 +61,7 @@ std::string block_prefix(const model::Layers& layers, model::BlockRef block);
 std::string cell_name(std::string_view matrix, const Shape& shape, std::span<const std::uint32_t> indices);
 /// Puts the edit's cells into network and input. Throws Error in one line where the notebook has no such matrix, or one of
 /// another shape.
-void apply_matrices(const std::map<std::string, MatrixEdit>& matrices, Notebook& notebook);
+void apply_matrices(std::string_view name, const std::map<std::string, MatrixEdit>& matrices, Notebook& notebook);
 /// Keeps of `values`, which fill `own`, those that differ from it; drops the matrix from the edits where none does.
 /// Throws Error in one line where that is more than kMaxEditedNumbers.
 void set_matrix(NotebookEdits& edits, const NotebookMatrix& own, std::span<const float> values);

@@ -82,17 +82,9 @@ Notebook encoder_decoder(const NotebookRecipe& recipe) {
   layers->unembedding = {.linear = random.linear(width, 13)};
   network.layers = layers;
 
-  Notebook notebook{
-      .name = "notebook-002",
-      .title = "002 · encoder–decoder",
-      .summary =
-          "Recomputed from seed 1234 at a small size: two encoder and two decoder layers with residuals, LayerNorm and "
-          "feed-forward; padding masked everywhere, the decoder's own attention causal; filled with -1e10.",
-      .network = std::make_shared<model::Network>(std::move(network)),
-      .input = {.source = tokens({{2, 5, 6, 7, 8, 3}, {2, 9, 4, 3, kPadding, kPadding}}),
-                .target = tokens({{2, 4, 5, 6, 7}, {2, 8, 9, kPadding, kPadding}}),
-                .qkv = {}},
-      .masks = {}};
+  Notebook notebook{.network = std::make_shared<model::Network>(std::move(network)),
+                    .input = {.source = tokens({{2, 5, 6, 7, 8, 3}, {2, 9, 4, 3, kPadding, kPadding}}),
+                              .target = tokens({{2, 4, 5, 6, 7}, {2, 8, 9, kPadding, kPadding}})}};
   for (attention::MaskSpec& mask : notebook.masks.by_kind) mask.fill = attention::MaskFill::MinusTenBillion;
   notebook.masks[model::BlockKind::DecoderSelf].rule.causal = true;
   return notebook;

@@ -29,15 +29,10 @@ Tensor given(Shape shape, const float (&values)[N]) {
 Notebook single_head(const NotebookRecipe& /*recipe*/) {
   const Shape shape = {1, 1, 6, 4};
   Notebook notebook{
-      .name = "notebook-003",
-      .title = "003 · one head in numpy",
-      .summary = "Q, K and V as printed. One head whose scores are not scaled, causal, filled with -inf.",
       .network = encoder_network(
           {{.config = {.d_model = 4, .heads = 1, .d_k = 4, .d_v = 4, .scale = {.kind = model::Scale::Kind::None}}}}),
       .input = {.source = labelled_tokens({{"The", "cat", "sat", "on", "the", "mat."}}),
-                .target = {},
-                .qkv = model::GivenQkv{given(shape, kQuery003), given(shape, kKey003), given(shape, kValue003)}},
-      .masks = {}};
+                .qkv = model::GivenQkv{given(shape, kQuery003), given(shape, kKey003), given(shape, kValue003)}}};
   notebook.masks[model::BlockKind::EncoderSelf].rule = {.causal = true, .key_padding = false};
   return notebook;
 }

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "core/error.h"
 #include "inference/notebook_builders.h"
 #include "model/torch_random.h"
@@ -59,23 +57,14 @@ attention::BooleanMask draw_boolean_mask(model::TorchRandom& random) {
   return mask;
 }
 
-Notebook fused(std::string name, std::string title, std::string_view shapes, std::uint32_t batch,
-               const NotebookRecipe& recipe) {
+Notebook fused(std::uint32_t batch, const NotebookRecipe& recipe) {
   const model::AttentionConfig config = even_heads(recipe);
   const std::uint32_t width = config.d_model, length = 6;
   model::TorchRandom random(*recipe.seed);
   model::AttentionWeights weights = model::split_fused(random.linear(width, 3 * width), model::FusedLayout::PerHead, config);
   weights.output = random.linear(width, width);
-  Notebook notebook{
-      .name = std::move(name),
-      .title = std::move(title),
-      .summary = fmt::format(
-          "{}Seed 3. One weight [head][q|k|v][d_k] projects everything; causal, filled with -inf. The notebook reshapes "
-          "without the transpose: merge order \"without transpose\" shows its numbers.",
-          shapes),
-      .network = encoder_network({attention_layer(config, std::move(weights))}),
-      .input = {.source = numbered_tokens(batch, length), .target = {}, .qkv = {}},
-      .masks = {}};
+  Notebook notebook{.network = encoder_network({attention_layer(config, std::move(weights))}),
+                    .input = {.source = numbered_tokens(batch, length)}};
   notebook.input.source.vectors = random.randn({batch, length, width});
   notebook.masks[kEncoder].rule = {.causal = true, .key_padding = false};
   return notebook;
@@ -93,15 +82,8 @@ Notebook boolean_mask(const NotebookRecipe& recipe) {
   weights.value = random.linear(width, width);
   attention::BooleanMask mask = draw_boolean_mask(random);
   weights.output = random.linear(width, width);
-  Notebook notebook{
-      .name = "notebook-000",
-      .title = "000 · random boolean mask",
-      .summary =
-          "Recomputed from seed 3133213777, which torch had chosen itself. One random boolean mask for both heads of each "
-          "sequence, filled with -1e9: a query whose keys are all masked attends to every key alike.",
-      .network = encoder_network({attention_layer(even_heads(recipe), std::move(weights))}),
-      .input = {.source = numbered_tokens(2, 3), .target = {}, .qkv = {}},
-      .masks = {}};
+  Notebook notebook{.network = encoder_network({attention_layer(even_heads(recipe), std::move(weights))}),
+                    .input = {.source = numbered_tokens(2, 3)}};
   notebook.input.source.vectors = std::move(x);
   notebook.masks[kEncoder] = {.rule = {.key_padding = false},
                               .fill = attention::MaskFill::MinusOneBillion,
@@ -119,15 +101,9 @@ Notebook boolean_mask_class(const NotebookRecipe& recipe) {
   random.linear(width, width);
   // clone_module() copies one Linear four times, so Q, K, V and the output have the same weights.
   const model::Linear linear = random.linear(width, width);
-  Notebook notebook{.name = "notebook-000-class",
-                    .title = "000 · the class, four copies of one Linear",
-                    .summary =
-                        "Recomputed from seed 3130316345, which torch had chosen itself. clone_module copies one Linear, so "
-                        "W_Q, W_K, W_V and W_O are equal; no mask. The class drops weights out and forgets the result.",
-                    .network = encoder_network({attention_layer(
+  Notebook notebook{.network = encoder_network({attention_layer(
                         even_heads(recipe), {.query = linear, .key = linear, .value = linear, .output = linear})}),
-                    .input = {.source = numbered_tokens(2, 3), .target = {}, .qkv = {}},
-                    .masks = {}};
+                    .input = {.source = numbered_tokens(2, 3)}};
   notebook.input.source.vectors = std::move(x);
   notebook.masks[kEncoder].rule.key_padding = false;
   return notebook;
@@ -141,24 +117,16 @@ Notebook causal_seeded(const NotebookRecipe& recipe) {
   weights.query = random.linear(width, width);
   weights.key = random.linear(width, width);
   weights.value = random.linear(width, width);
-  Notebook notebook{.name = "notebook-001",
-                    .title = "001 · four causal heads",
-                    .summary = "Recomputed from seed 24. Four heads, causal, filled with -inf, no output projection.",
-                    .network = encoder_network({attention_layer(config, std::move(weights))}),
-                    .input = {.source = numbered_tokens(2, 5), .target = {}, .qkv = {}},
-                    .masks = {}};
+  Notebook notebook{.network = encoder_network({attention_layer(config, std::move(weights))}),
+                    .input = {.source = numbered_tokens(2, 5)}};
   notebook.input.source.vectors = random.randn({2, 5, width});
   notebook.masks[kEncoder].rule = {.causal = true, .key_padding = false};
   return notebook;
 }
 
-Notebook fused_projection(const NotebookRecipe& recipe) {
-  return fused("notebook-003-fused", "003 · fused Q, K, V projection", "", 2, recipe);
-}
+Notebook fused_projection(const NotebookRecipe& recipe) { return fused(2, recipe); }
 
-Notebook fused_wide(const NotebookRecipe& recipe) {
-  return fused("notebook-003-fused-512", "003 · fused, 512 wide, 8 heads", "The sizes of the notebook. ", 1, recipe);
-}
+Notebook fused_wide(const NotebookRecipe& recipe) { return fused(1, recipe); }
 
 Notebook from_scratch(const NotebookRecipe& recipe) {
   FromScratch scratch = begin_from_scratch(recipe, *recipe.d_k, *recipe.d_v);
@@ -167,13 +135,8 @@ Notebook from_scratch(const NotebookRecipe& recipe) {
                                   .key = {.weight = std::move(scratch.key), .bias = {}},
                                   .value = {.weight = std::move(scratch.value), .bias = {}},
                                   .output = std::nullopt};
-  Notebook notebook{
-      .name = "notebook-004",
-      .title = "004 · one head from scratch",
-      .summary = "Recomputed from seed 123. One head with d_k 3 and d_v 4, no bias, no mask, no output projection.",
-      .network = encoder_network({attention_layer(config, std::move(weights))}, scratch.embedding),
-      .input = {.source = std::move(scratch.tokens), .target = {}, .qkv = {}},
-      .masks = {}};
+  Notebook notebook{.network = encoder_network({attention_layer(config, std::move(weights))}, scratch.embedding),
+                    .input = {.source = std::move(scratch.tokens)}};
   notebook.masks[kEncoder].rule.key_padding = false;
   return notebook;
 }
@@ -185,16 +148,9 @@ Notebook from_scratch_heads(const NotebookRecipe& recipe) {
   const Tensor query = scratch.random.rand({config.heads, config.d_k, config.d_model});
   const Tensor key = scratch.random.rand({config.heads, config.d_k, config.d_model});
   const Tensor value = scratch.random.rand({config.heads, config.d_v, config.d_model});
-  Notebook notebook{
-      .name = "notebook-004-heads",
-      .title = "004 · three heads, one weight each",
-      .summary =
-          "Recomputed from seed 123. Three heads with a weight tensor each, d_k 3 and d_v 4, no bias, no mask, no output "
-          "projection.",
-      .network =
-          encoder_network({attention_layer(config, model::from_per_head(query, key, value, config))}, scratch.embedding),
-      .input = {.source = std::move(scratch.tokens), .target = {}, .qkv = {}},
-      .masks = {}};
+  Notebook notebook{.network = encoder_network({attention_layer(config, model::from_per_head(query, key, value, config))},
+                                               scratch.embedding),
+                    .input = {.source = std::move(scratch.tokens)}};
   notebook.masks[kEncoder].rule.key_padding = false;
   return notebook;
 }
@@ -213,15 +169,8 @@ Notebook from_scratch_encoder(const NotebookRecipe& recipe) {
   layer.feed_forward = {.in = random.linear(width, 4),
                         .out = random.linear(4, width)};  // braces keep the order of the draws
   layer.feed_forward_norms.after = fresh_norm(width);
-  Notebook notebook{
-      .name = "notebook-004-encoder",
-      .title = "004 · encoder layer, two heads",
-      .summary =
-          "Recomputed from seed 123. A whole encoder layer: two heads of width 1 with biases, residual and LayerNorm, a "
-          "feed-forward 2 → 4 → 2 with ReLU, residual and LayerNorm. No mask.",
-      .network = encoder_network({std::move(layer)}, scratch.embedding),
-      .input = {.source = std::move(scratch.tokens), .target = {}, .qkv = {}},
-      .masks = {}};
+  Notebook notebook{.network = encoder_network({std::move(layer)}, scratch.embedding),
+                    .input = {.source = std::move(scratch.tokens)}};
   notebook.masks[kEncoder].rule.key_padding = false;
   return notebook;
 }

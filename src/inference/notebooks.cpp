@@ -11,68 +11,100 @@
 namespace headlight::inference {
 namespace {
 
-struct Preset {
-  std::string_view name;
-  Notebook (*make)(const NotebookRecipe& recipe);
-  NotebookRecipe recipe;
-  std::string_view fixed;  ///< why its recipe has no other values
-};
-
 constexpr std::size_t kMaxWeights = 1U << 20U;  // of one projection
 constexpr std::string_view kNoSentence = "Its tokens are vectors drawn by torch.randn, not words.";
 constexpr const char* kSentence004 = "My shoes are small, my feet are big.";
 
 /// Notebook 000 never seeds: torch seeded itself in each of the two sessions whose cells are printed. Their two seeds are
 /// the only ones of the generator's 2^32 whose first draw is the input as that session printed it.
-const std::array<Preset, 10>& presets() {
-  static const std::array<Preset, 10> kPresets = {
-      {{"notebook-000", boolean_mask, {.d_model = 8, .heads = 2, .seed = 3133213777}, kNoSentence},
-       {"notebook-000-class", boolean_mask_class, {.d_model = 8, .heads = 2, .seed = 3130316345}, kNoSentence},
-       {"notebook-001", causal_seeded, {.d_model = 8, .heads = 4, .seed = 24}, kNoSentence},
+const std::array<NotebookPreset, 10>& presets() {
+  static const std::array<NotebookPreset, 10> kPresets = {
+      {{"notebook-000",
+        "000 · random boolean mask",
+        "Recomputed from seed 3133213777, which torch had chosen itself. One random boolean mask for both heads of each "
+        "sequence, filled with -1e9: a query whose keys are all masked attends to every key alike.",
+        boolean_mask,
+        {.d_model = 8, .heads = 2, .seed = 3133213777},
+        kNoSentence},
+       {"notebook-000-class",
+        "000 · the class, four copies of one Linear",
+        "Recomputed from seed 3130316345, which torch had chosen itself. clone_module copies one Linear, so W_Q, W_K, W_V "
+        "and W_O are equal; no mask. The class drops weights out and forgets the result.",
+        boolean_mask_class,
+        {.d_model = 8, .heads = 2, .seed = 3130316345},
+        kNoSentence},
+       {"notebook-001",
+        "001 · four causal heads",
+        "Recomputed from seed 24. Four heads, causal, filled with -inf, no output projection.",
+        causal_seeded,
+        {.d_model = 8, .heads = 4, .seed = 24},
+        kNoSentence},
        {"notebook-002",
+        "002 · encoder–decoder",
+        "Recomputed from seed 1234 at a small size: two encoder and two decoder layers with residuals, LayerNorm and "
+        "feed-forward; padding masked everywhere, the decoder's own attention causal; filled with -1e10.",
         encoder_decoder,
         {.d_model = 16, .heads = 4, .seed = 1234},
         "Its tokens are numbers of words; the words are not part of it."},
-       {"notebook-003", single_head, {}, "Its Q, K and V are printed numbers: nothing is drawn from a seed."},
-       {"notebook-003-fused", fused_projection, {.d_model = 16, .heads = 4, .seed = 3}, kNoSentence},
-       {"notebook-003-fused-512", fused_wide, {.d_model = 512, .heads = 8, .seed = 3}, kNoSentence},
+       {"notebook-003",
+        "003 · one head in numpy",
+        "Q, K and V as printed. One head whose scores are not scaled, causal, filled with -inf.",
+        single_head,
+        {},
+        "Its Q, K and V are printed numbers: nothing is drawn from a seed."},
+       {"notebook-003-fused",
+        "003 · fused Q, K, V projection",
+        "Seed 3. One weight [head][q|k|v][d_k] projects everything; causal, filled with -inf. The notebook reshapes without "
+        "the transpose: merge order \"without transpose\" shows its numbers.",
+        fused_projection,
+        {.d_model = 16, .heads = 4, .seed = 3},
+        kNoSentence},
+       {"notebook-003-fused-512",
+        "003 · fused, 512 wide, 8 heads",
+        "The sizes of the notebook. Seed 3. One weight [head][q|k|v][d_k] projects everything; causal, filled with -inf. "
+        "The notebook reshapes without the transpose: merge order \"without transpose\" shows its numbers.",
+        fused_wide,
+        {.d_model = 512, .heads = 8, .seed = 3},
+        kNoSentence},
        {"notebook-004",
+        "004 · one head from scratch",
+        "Recomputed from seed 123. One head with d_k 3 and d_v 4, no bias, no mask, no output projection.",
         from_scratch,
         {.sentence = kSentence004, .d_model = 2, .d_k = 3, .d_v = 4, .seed = 123},
         "It has one head; notebook-004-heads has several."},
        {"notebook-004-heads",
+        "004 · three heads, one weight each",
+        "Recomputed from seed 123. Three heads with a weight tensor each, d_k 3 and d_v 4, no bias, no mask, no output "
+        "projection.",
         from_scratch_heads,
         {.sentence = kSentence004, .d_model = 2, .heads = 3, .d_k = 3, .d_v = 4, .seed = 123},
         ""},
        {"notebook-004-encoder",
+        "004 · encoder layer, two heads",
+        "Recomputed from seed 123. A whole encoder layer: two heads of width 1 with biases, residual and LayerNorm, a "
+        "feed-forward 2 → 4 → 2 with ReLU, residual and LayerNorm. No mask.",
         from_scratch_encoder,
         {.sentence = kSentence004, .d_model = 2, .heads = 2, .seed = 123},
         "d_k and d_v are d_model / heads."}}};
   return kPresets;
 }
 
-const Preset& preset_of(std::string_view name) {
-  for (const Preset& preset : presets()) {
-    if (preset.name == name) return preset;
-  }
-  throw Error("unknown preset '{}': choose from {}", name, fmt::join(notebook_names(), ", "));
-}
-
 /// Puts the user's value in the place of the notebook's, where the notebook has one.
 template <typename Value>
-void take(const Preset& preset, std::string_view what, const std::optional<Value>& typed, std::optional<Value>& value) {
+void take(const NotebookPreset& preset, std::string_view what, const std::optional<Value>& typed,
+          std::optional<Value>& value) {
   if (!typed) return;
   if (!value) throw Error("{}: {} can't be changed. {}", preset.name, what, preset.fixed);
   value = typed;
 }
 
-void take_size(const Preset& preset, std::string_view what, std::uint32_t most, const std::optional<std::uint32_t>& typed,
-               std::optional<std::uint32_t>& value) {
+void take_size(const NotebookPreset& preset, std::string_view what, std::uint32_t most,
+               const std::optional<std::uint32_t>& typed, std::optional<std::uint32_t>& value) {
   take(preset, what, typed, value);
   if (value && (*value == 0 || *value > most)) throw Error("{} must be 1 to {}, not {}", what, most, *value);
 }
 
-NotebookRecipe recipe_with(const Preset& preset, const NotebookRecipe& typed) {
+NotebookRecipe recipe_with(const NotebookPreset& preset, const NotebookRecipe& typed) {
   NotebookRecipe recipe = preset.recipe;
   take(preset, "the sentence", typed.sentence, recipe.sentence);
   take(preset, "the seed", typed.seed, recipe.seed);
@@ -92,22 +124,28 @@ NotebookRecipe recipe_with(const Preset& preset, const NotebookRecipe& typed) {
 
 }  // namespace
 
+std::span<const NotebookPreset> notebook_presets() { return presets(); }
+
 std::vector<std::string_view> notebook_names() {
   std::vector<std::string_view> names;
-  for (const Preset& preset : presets()) names.push_back(preset.name);
+  for (const NotebookPreset& preset : presets()) names.push_back(preset.name);
   return names;
 }
 
-Notebook make_notebook(std::string_view name, const NotebookEdits& edits) {
-  const Preset& preset = preset_of(name);
-  Notebook notebook = preset.make(recipe_with(preset, edits.recipe));
-  apply_matrices(edits.matrices, notebook);
-  return notebook;
+const NotebookPreset& notebook_preset(std::string_view name) {
+  const auto found = std::ranges::find(presets(), name, &NotebookPreset::name);
+  if (found == presets().end()) {
+    throw Error("unknown preset '{}': choose from {}", name, fmt::join(notebook_names(), ", "));
+  }
+  return *found;
 }
 
-const NotebookRecipe& notebook_recipe(std::string_view name) { return preset_of(name).recipe; }
-
-std::string_view notebook_fixed(std::string_view name) { return preset_of(name).fixed; }
+Notebook make_notebook(std::string_view name, const NotebookEdits& edits) {
+  const NotebookPreset& preset = notebook_preset(name);
+  Notebook notebook = preset.make(recipe_with(preset, edits.recipe));
+  apply_matrices(name, edits.matrices, notebook);
+  return notebook;
+}
 
 std::shared_ptr<const model::Network> encoder_network(std::vector<model::AttentionLayer> layers,
                                                       std::shared_ptr<const model::Embedding> embedding) {

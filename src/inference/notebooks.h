@@ -1,7 +1,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -13,24 +13,29 @@ namespace headlight::inference {
 
 /// A notebook's computation with its exact numbers.
 struct Notebook {
-  std::string name;     ///< "notebook-000": the flag and the menu's key
-  std::string title;    ///< one line for the menu
-  std::string summary;  ///< what is special about it, for the window and run.json
   std::shared_ptr<const model::Network> network;
-  model::ModelInput input;
-  attention::MaskSet masks;
+  model::ModelInput input = {};
+  attention::MaskSet masks = {};
+};
+
+/// A preset: its name in flags and files, what menus and run.json say of it, and what it is made from.
+struct NotebookPreset {
+  std::string_view name;     ///< "notebook-000"
+  std::string_view title;    ///< one line for the menu
+  std::string_view summary;  ///< what is special about it
+  Notebook (*make)(const NotebookRecipe& recipe);
+  NotebookRecipe recipe;   ///< with the notebook's own values
+  std::string_view fixed;  ///< why its recipe has no other values, as a sentence; may be empty
 };
 
 /// "notebook-000", "notebook-000-class", …: in the order of the five notebooks.
+std::span<const NotebookPreset> notebook_presets();
 std::vector<std::string_view> notebook_names();
+/// Throws Error naming the known presets.
+const NotebookPreset& notebook_preset(std::string_view name);
 
 /// The notebook, made by its own recipe with the user's values, then with the numbers the user typed. Throws Error in one
 /// line: `name` isn't a preset (naming the known ones), its recipe has no such value, heads don't divide d_model, ….
 Notebook make_notebook(std::string_view name, const NotebookEdits& edits = {});
-
-/// What the notebook is made from, with its own values. Throws Error like make_notebook().
-const NotebookRecipe& notebook_recipe(std::string_view name);
-/// Why its recipe has no other values, as a sentence; may be empty.
-std::string_view notebook_fixed(std::string_view name);
 
 }  // namespace headlight::inference

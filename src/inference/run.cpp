@@ -31,6 +31,12 @@ BlockShape shape_of(const model::AttentionLayer& layer, model::BlockKind kind, c
           .norms_ffn_sum = has_ffn && ffn.after.has_value()};
 }
 
+Tensor Run::logits(std::span<const StateRef> /*states*/) const { throw Error("a run of attention alone has no logits"); }
+
+std::vector<Tensor> Run::residuals(std::span<const ResidualRows> /*requests*/) const {
+  throw Error("a run of attention alone has no residual stream");
+}
+
 Tensor Run::stage(model::BlockRef block, attention::Stage stage) const {
   const BlockShape shape = this->shape(block);
   const auto extent = shape.extent(stage);

@@ -56,6 +56,7 @@ struct ResidualRows {
 
 /// One forward pass: what it was computed from, and everything that can be asked about it. Immutable: its numbers stay
 /// whatever is run later, until the last handle goes. Not thread-safe: it is used by the thread that uses its session.
+/// A run of attention alone, without a network around it, has no states and no logits: asked for them it throws Error.
 class Run {
  public:
   Run(PassInputs inputs, const RunTiming& timing, const RunFindings& findings = {})
@@ -82,22 +83,22 @@ class Run {
 
   /// Hidden states [layer + 1, batch, token, d_model] of a stack: the token vectors, then what each layer returned, the last
   /// one after the final norm (transformers' output_hidden_states). Empty when there is no such stack.
-  virtual Tensor hidden(Stack stack) const = 0;
+  virtual Tensor hidden(Stack /*stack*/) const { return {}; }
   /// The encoder's result after the final norm [batch, token, d_model]; empty when there is no encoder.
-  virtual Tensor encoder_output() const = 0;
+  virtual Tensor encoder_output() const { return {}; }
 
   /// Does the network have an unembedding?
-  virtual bool has_logits() const = 0;
+  virtual bool has_logits() const { return false; }
   /// [batch, token, vocabulary] of the last stack; empty without an unembedding.
-  virtual Tensor logits() const = 0;
+  virtual Tensor logits() const { return {}; }
   /// Logits [state, vocabulary] of some states of the last stack: every layer through the final norm and the unembedding
   /// ("logit lens", nostalgebraist 2020); of the last layer they are the model's own.
-  virtual Tensor logits(std::span<const StateRef> states) const = 0;
+  virtual Tensor logits(std::span<const StateRef> states) const;
 
   /// Rows of the residual stream, each [count, d_model] as the layers read and wrote them: unlike hidden(), the last layer's
   /// are before the final norm. What a feed-forward network returned isn't kept: it is computed again, for the whole text.
   /// In one submission. Throws Error when a request names rows that the run doesn't have.
-  virtual std::vector<Tensor> residuals(std::span<const ResidualRows> requests) const = 0;
+  virtual std::vector<Tensor> residuals(std::span<const ResidualRows> requests) const;
 
   /// Tiles, logits of states and residuals as evaluate(), logits() and residuals() have them, in one submission where they
   /// fit.

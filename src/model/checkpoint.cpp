@@ -83,10 +83,6 @@ Parameter Checkpoint::find(std::string_view name, std::span<const std::uint32_t>
 
 Parameter Checkpoint::find(std::string_view name) { return take(at(name)); }
 
-Parameter Checkpoint::find_if_present(std::string_view name, std::initializer_list<std::uint32_t> expected) {
-  return has(name) ? find(name, expected) : Parameter();
-}
-
 Checkpoint Checkpoint::without_prefix(std::string_view prefix) const {
   std::vector<StoredTensor> tensors = contents_->files.tensors.all();
   for (StoredTensor& tensor : tensors) tensor.name.erase(0, prefix.size());
@@ -95,11 +91,6 @@ Checkpoint Checkpoint::without_prefix(std::string_view prefix) const {
   Checkpoint renamed = *this;
   renamed.contents_ = std::move(contents);
   return renamed;
-}
-
-void Checkpoint::ignore(std::string_view name) {
-  const StoredTensor* tensor = contents_->files.tensors.find(name);
-  if (tensor != nullptr) is_asked_[static_cast<std::size_t>(tensor - contents_->files.tensors.all().data())] = true;
 }
 
 std::vector<std::string> Checkpoint::unasked() const {

@@ -56,12 +56,8 @@ class Checkpoint {
   }
   /// The same of any shape.
   Parameter find(std::string_view name);
-  /// An empty parameter when there is no such tensor.
-  Parameter find_if_present(std::string_view name, std::initializer_list<std::uint32_t> expected);
   /// The same tensors, whose names all begin with `prefix`, under their names without it.
   Checkpoint without_prefix(std::string_view prefix) const;
-  /// Marks a tensor, if it exists, as asked for: models store some that Headlight doesn't need.
-  void ignore(std::string_view name);
   /// Names of the tensors that no caller has asked for yet, sorted.
   std::vector<std::string> unasked() const;
 

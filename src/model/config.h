@@ -1,10 +1,20 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-#include "core/index.h"
+namespace headlight {
+
+/// A layer's number; no other index converts to it.
+struct LayerIndex {
+  std::uint32_t value = 0;
+
+  constexpr auto operator<=>(const LayerIndex&) const = default;
+};
+
+}  // namespace headlight
 
 namespace headlight::model {
 

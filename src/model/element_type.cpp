@@ -11,7 +11,6 @@
 #include "core/processor.h"
 #include "model/grid_blocks.h"
 #include "model/quantised_blocks.h"
-#include "model/quantised_grids.h"
 
 namespace headlight::model {
 namespace {

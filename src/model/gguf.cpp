@@ -8,10 +8,37 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "model/file_cursor.h"
-#include "model/gguf_types.h"
 
 namespace headlight::model {
 namespace {
+
+/// How ggml stores numbers: blocks of `numbers` in `bytes`.
+struct GgmlType {
+  std::string_view name;
+  std::uint32_t numbers, bytes;
+  std::optional<ElementType> element_type;  ///< none: Headlight doesn't decode it
+};
+
+/// Those that weights don't have. Sizes as in the table GGML_QUANT_SIZES of the Python package gguf; missing numbers were
+/// withdrawn.
+constexpr std::array<std::pair<std::uint32_t, GgmlType>, 8> kOtherTypes{{{9, {"Q8_1", 32, 40, {}}},
+                                                                         {15, {"Q8_K", 256, 292, {}}},
+                                                                         {24, {"I8", 1, 1, {}}},
+                                                                         {25, {"I16", 1, 2, {}}},
+                                                                         {26, {"I32", 1, 4, {}}},
+                                                                         {27, {"I64", 1, 8, {}}},
+                                                                         {28, {"F64", 1, 8, {}}},
+                                                                         {41, {"Q1_0", 128, 18, {}}}}};
+
+/// By its number in files; none for one that ggml doesn't have.
+std::optional<GgmlType> ggml_type(std::uint32_t id) {
+  if (const std::optional<ElementType> type = element_type_of_ggml(id)) {
+    return GgmlType{to_string(*type), block_numbers(*type), block_bytes(*type), type};
+  }
+  const auto* found = std::ranges::find(kOtherTypes, id, &std::pair<std::uint32_t, GgmlType>::first);
+  if (found == kOtherTypes.end()) return std::nullopt;
+  return found->second;
+}
 
 constexpr std::string_view kMagic = "GGUF";
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 22;  // of a list that is copied; vocabularies have a tenth
@@ -214,57 +241,11 @@ void GgufFile::fail_type(std::string_view key, std::string_view expected) const 
   throw Error("{}: '{}' is {}, but {} is expected", path().string(), printable(key), value(key).description(), expected);
 }
 
-std::int64_t GgufFile::integer(std::string_view key) const {
-  const auto found = value(key).integers();
-  if (value(key).is_list || !found) fail_type(key, "an integer");
-  return found->front();
-}
-
-double GgufFile::number(std::string_view key) const {
-  const auto found = value(key).numbers();
-  if (value(key).is_list || !found) fail_type(key, "a number");
-  return found->front();
-}
-
-bool GgufFile::boolean(std::string_view key) const {
-  const auto found = value(key).booleans();
-  if (value(key).is_list || !found) fail_type(key, "a bool");
-  return found->front();
-}
-
-std::string GgufFile::text(std::string_view key) const {
-  const auto found = value(key).texts();
-  if (value(key).is_list || !found) fail_type(key, "a string");
-  return found->front();
-}
-
 void GgufFile::expect_copyable(std::string_view key) const {
   const std::uint64_t count = value(key).count;
   if (count > kMostElements) {
     throw Error("{}: '{}' is a list of {} values, more than {}", path().string(), printable(key), count, kMostElements);
   }
-}
-
-std::vector<std::int64_t> GgufFile::integers(std::string_view key) const {
-  expect_copyable(key);
-  auto found = value(key).integers();
-  if (!found) fail_type(key, "a list of integers");
-  return *std::move(found);
-}
-
-std::vector<double> GgufFile::numbers(std::string_view key) const {
-  expect_copyable(key);
-  auto found = value(key).numbers();
-  if (!found) fail_type(key, "a list of numbers");
-  return *std::move(found);
-}
-
-std::vector<std::string> GgufFile::texts(std::string_view key) const {
-  expect_copyable(key);
-  auto found = value(key).texts();
-  file_->expect_intact();
-  if (!found) fail_type(key, "a list of strings");
-  return *std::move(found);
 }
 
 }  // namespace headlight::model

@@ -39,23 +39,41 @@ class GgufFile {
 
   /// One value or a list of them. Throw Error naming key and file when it is missing or of another type; a scalar is a list
   /// of one.
-  std::int64_t integer(std::string_view key) const;
-  double number(std::string_view key) const;
-  bool boolean(std::string_view key) const;
-  std::string text(std::string_view key) const;
-  std::vector<std::int64_t> integers(std::string_view key) const;
-  std::vector<double> numbers(std::string_view key) const;
-  std::vector<std::string> texts(std::string_view key) const;
+  std::int64_t integer(std::string_view key) const { return one(key, &GgufValue::integers, "an integer"); }
+  double number(std::string_view key) const { return one(key, &GgufValue::numbers, "a number"); }
+  bool boolean(std::string_view key) const { return one(key, &GgufValue::booleans, "a bool"); }
+  std::string text(std::string_view key) const { return one(key, &GgufValue::texts, "a string"); }
+  std::vector<std::int64_t> integers(std::string_view key) const {
+    return list(key, &GgufValue::integers, "a list of integers");
+  }
+  std::vector<double> numbers(std::string_view key) const { return list(key, &GgufValue::numbers, "a list of numbers"); }
+  std::vector<std::string> texts(std::string_view key) const { return list(key, &GgufValue::texts, "a list of strings"); }
 
   /// The fallback when the key is missing; Error when its value has another type.
   std::int64_t integer_or(std::string_view key, std::int64_t fallback) const { return has(key) ? integer(key) : fallback; }
-  double number_or(std::string_view key, double fallback) const { return has(key) ? number(key) : fallback; }
   bool boolean_or(std::string_view key, bool fallback) const { return has(key) ? boolean(key) : fallback; }
   std::string text_or(std::string_view key, std::string_view fallback) const {
     return has(key) ? text(key) : std::string(fallback);
   }
 
  private:
+  template <typename T>
+  using Read = std::optional<std::vector<T>> (GgufValue::*)() const;
+
+  template <typename T>
+  T one(std::string_view key, Read<T> read, std::string_view expected) const {
+    const auto found = (value(key).*read)();
+    if (value(key).is_list || !found) fail_type(key, expected);
+    return found->front();
+  }
+  template <typename T>
+  std::vector<T> list(std::string_view key, Read<T> read, std::string_view expected) const {
+    expect_copyable(key);
+    auto found = (value(key).*read)();
+    file_->expect_intact();
+    if (!found) fail_type(key, expected);
+    return *std::move(found);
+  }
   /// Throws Error for a list far larger than any that a model needs.
   void expect_copyable(std::string_view key) const;
   [[noreturn]] void fail_type(std::string_view key, std::string_view expected) const;

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "model/quantised_blocks.h"
@@ -10,6 +11,10 @@
 // ggml's blocks whose codes are places in a grid: a table of groups of eight (or four) small numbers, chosen for what groups
 // of weights are like. The tables are ggml's (ggml-common.h), in quantised_grids.txt.
 namespace headlight::model {
+
+/// quantised_grids.txt: entries of grids in the order of Grid, each of four hexadecimal digits and a space
+/// or a line feed. Written by tools/make_format_golden.py.
+extern const std::string_view quantised_grids;
 
 /// Entries of a grid: number k of one is `entry >> bits · k`, two bits (three of IQ3) that stand for a level.
 enum class Grid : std::uint8_t { IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS, IQ3_S, IQ1_S };

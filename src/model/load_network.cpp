@@ -5,8 +5,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "model/architectures/families.h"
-#include "model/architectures/gguf_settings.h"
-#include "model/architectures/network_builder.h"
+#include "model/architectures/tensors.h"
 #include "model/hub_cache.h"
 
 namespace headlight::model {
@@ -147,7 +146,5 @@ LoadedNetwork load_network(const Checkpoint& checkpoint) {
 }
 
 LoadedNetwork load_network(const std::filesystem::path& path) { return load_network(Checkpoint(path)); }
-
-std::string supported_families() { return family_names(); }
 
 }  // namespace headlight::model

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <string_view>
 
 #include "model/checkpoint.h"
@@ -24,8 +23,5 @@ LoadedNetwork load_network(const Checkpoint& checkpoint);
 LoadedNetwork load_network(const std::filesystem::path& path);
 /// With `config` instead of config.json.
 LoadedNetwork load_network(const Checkpoint& checkpoint, std::string_view config);
-
-/// Names of the families that load_network supports: "BERT, RoBERTa, …".
-std::string supported_families();
 
 }  // namespace headlight::model

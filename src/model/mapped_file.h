@@ -2,15 +2,47 @@
 
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
 
 #include "core/file_stamp.h"
-#include "model/mapping_guard.h"
 
 namespace headlight::model {
+
+/// The position of an address in a file that this process has mapped.
+struct MappedAddress {
+  std::filesystem::path path;
+  std::size_t offset = 0;
+};
+
+/// Every MappedFile registers its addresses, so that messages can name an address's file. Any thread.
+void add_mapped_address(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void remove_mapped_address(std::span<const std::byte> bytes);
+std::optional<MappedAddress> find_mapped_address(const std::byte* address);
+
+/// Keeps the process alive when a mapped file becomes shorter. The system answers a read behind the file's new end with
+/// SIGBUS; a handler, installed with the first guard, then maps zeros over the rest of the mapping and marks the guard. A
+/// SIGBUS for any other reason goes to the previous handler. Thread-safe.
+class MappingGuard {
+ public:
+  /// `mapping` is what mmap() returned. With kMost guards in use a mapping stays unguarded.
+  explicit MappingGuard(std::span<const std::byte> mapping);
+  /// Destroy before the mapping is unmapped.
+  ~MappingGuard();
+  MappingGuard(const MappingGuard&) = delete;
+  MappingGuard& operator=(const MappingGuard&) = delete;
+
+  /// Were zeros read in place of missing bytes?
+  bool is_damaged() const;
+
+  static constexpr std::size_t kMost = 1024;
+
+ private:
+  struct Slot;
+  static Slot* find_free();
+  Slot* slot_ = nullptr;
+};
 
 /// A file mapped into memory, read-only: the system loads a page at its first read. Hold it by
 /// std::shared_ptr<const MappedFile>, so that a Parameter keeps it alive as its owner. When a mapped file becomes shorter or

@@ -108,6 +108,21 @@ std::size_t Network::parameter_count() const {
   return counter.total;
 }
 
+const std::string* TokenBatch::label(std::uint32_t item, std::size_t token) const {
+  const std::vector<std::string>* line = labels(item);
+  return line != nullptr && token < line->size() ? &(*line)[token] : nullptr;
+}
+
+std::string TokenBatch::name(std::uint32_t item, std::size_t token) const {
+  const std::string* text = label(item, token);
+  return text != nullptr ? *text : std::to_string(token);
+}
+
+std::string TokenBatch::quoted(std::uint32_t item, std::size_t token) const {
+  const std::string* text = label(item, token);
+  return text != nullptr ? " \u201C" + *text + "\u201D" : "";
+}
+
 std::uint32_t TokenBatch::position(std::uint32_t item, std::uint32_t token) const {
   if (!positions.empty()) return positions[std::size_t{item} * length + token];
   return token - std::min(token, start(item));

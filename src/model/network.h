@@ -106,6 +106,13 @@ struct TokenBatch {
   Tensor vectors = {};                               ///< [batch, length, d_model] when the input has vectors instead of ids
   std::vector<std::vector<std::string>> texts = {};  ///< [batch][length] labels of the axes; "<pad>" for padding
 
+  /// Labels of a line's tokens, or of one token; null where there are none.
+  const std::vector<std::string>* labels(std::uint32_t item) const { return item < texts.size() ? &texts[item] : nullptr; }
+  const std::string* label(std::uint32_t item, std::size_t token) const;
+  /// A token's label, or its number where it has none.
+  std::string name(std::uint32_t item, std::size_t token) const;
+  /// " “the”", to follow the token's number; "" where it has no label.
+  std::string quoted(std::uint32_t item, std::size_t token) const;
   std::uint32_t start(std::uint32_t item) const { return starts.empty() ? 0 : starts[item]; }
   /// Position of a token; padding before the first real one has position 0.
   std::uint32_t position(std::uint32_t item, std::uint32_t token) const;

@@ -89,10 +89,6 @@ void Parameter::release_pages() const {
 
 ElementType Parameter::type() const { return source_ ? source_->type : ElementType::F32; }
 
-std::size_t Parameter::stored_bytes() const {
-  return source_ ? element_count() / block_numbers(source_->type) * block_bytes(source_->type) : 0;
-}
-
 const std::byte* Parameter::address() const { return source_ ? source_->bytes.data() : nullptr; }
 
 Parameter Parameter::transposed() const {

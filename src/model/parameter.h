@@ -35,8 +35,6 @@ class Parameter {
   std::size_t element_count() const { return is_empty() ? 0 : headlight::element_count(shape_); }
   bool is_empty() const { return source_ == nullptr; }
   ElementType type() const;
-  /// Bytes of the whole stored weight.
-  std::size_t stored_bytes() const;
   /// The address of the stored weight: equal for all its views.
   const std::byte* address() const;
   /// Row of the stored weight (column, when transposed) where the view begins.

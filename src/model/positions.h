@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "core/tensor.h"
@@ -49,5 +48,10 @@ struct PositionBias {
   /// Distances beyond ±reach have the bias of ±reach; 0xffffffff: no limit.
   std::uint32_t reach() const;
 };
+
+/// The positional encoding of "Attention Is All You Need", §3.5, [length, d_model]:
+///   positions[p, 2i] = sin(p / 10000^(2i/d_model)),  positions[p, 2i + 1] = cos(p / 10000^(2i/d_model))
+/// computed in double precision. An odd d_model ends with a sine.
+Tensor sinusoidal_positions(std::uint32_t length, std::uint32_t d_model);
 
 }  // namespace headlight::model

@@ -3,11 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
-#include "model/reference_layers.h"
-
 namespace headlight::model::reference {
 namespace {
+
+double number(const std::vector<float>& values, std::size_t index) { return static_cast<double>(values[index]); }
+
+/// Adds `rows[row]` of a [rows, width] table to `to`.
+void add_row(const Tensor& table, std::size_t row, double factor, double* to) {
+  const std::size_t width = table.axis(1);
+  for (std::size_t i = 0; i < width; ++i) to[i] += factor * number(table.values, row * width + i);
+}
 
 /// Softmax of one row of masked scores. NaN when one of them is NaN or +∞, or all are −∞.
 void softmax_row(const double* masked, std::size_t keys, double* weights, double& row_max, double& row_sum) {
@@ -23,97 +28,130 @@ bool is_within(std::uint32_t window, std::uint32_t query, std::uint32_t key) {
   return window == 0 || distance < window;
 }
 
-/// Computes blocks one after the other and keeps their stages.
-struct Pass {
-  const Layers& layers;
-  const ModelInput& input;
-  const Visibility& is_visible;
-  double fill;
-  const SiteEdit& edit;
-  const ScoreEdit& score;
-  const ScoreEdit& weight;
-  Run run = {};
-
-  /// Of a site without heads: x [batch, token, d] with the edit.
-  Array edited(BlockRef block, Site site, Array x) const {
-    if (!edit) return x;
-    Array values{.shape = {x.shape[0], 1, x.shape[1], x.shape[2]}, .values = std::move(x.values)};
-    edit(block, site, values);
-    return {.shape = std::move(x.shape), .values = std::move(values.values)};
-  }
-
-  AttentionStages project(const AttentionLayer& layer, BlockRef block, const Array& x, const Array& memory) const {
-    AttentionStages stages;
-    if (!layer.weights) {
-      if (!input.qkv) throw Error("a layer without weights needs Q, K and V in its input: give them, or weights");
-      stages.q = widen(input.qkv->query);
-      stages.k = widen(input.qkv->key);
-      stages.v = widen(input.qkv->value);
-      return stages;
-    }
-    const AttentionWeights& weights = *layer.weights;
-    const std::uint32_t kv_heads = layer.config.kv_head_count();
-    stages.x = x;
-    stages.q = apply(weights.query_norm, split_heads(apply(weights.query, x), layer.config.heads));
-    stages.k = apply(weights.key_norm, split_heads(apply(weights.key, memory), kv_heads));
-    stages.v = split_heads(apply(weights.value, memory), kv_heads);
-    if (layer.config.rotary) {
-      const Rotary& rotary = layers.rotaries[*layer.config.rotary];
-      stages.q = rotate(rotary, input.queries(block.kind), std::move(stages.q));
-      stages.k = rotate(rotary, input.keys(block.kind), std::move(stages.k));
-    }
-    return stages;
-  }
-
-  /// The attention of a layer, from x to its branch's output. `x` is normed already; without memory, keys come from x.
-  Array attention(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
-    AttentionStages stages = project(layer, block, x, memory == nullptr ? x : *memory);
-    const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;
-    attend(layer.config, block, is_visible, fill, stages, bias, edit, score, weight);
-    if (layer.weights && layer.weights->output) {
-      stages.output = edited(block, Site::AttentionOutput, apply(*layer.weights->output, stages.merged));
-    }
-    Array y = stages.output.values.empty() ? stages.merged : stages.output;
-    run.blocks.push_back(block);
-    run.stages.push_back(std::move(stages));
-    return y;
-  }
-
-  /// One layer; `memory` is the other side of a cross-attention, null for self-attention.
-  Array layer(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
-    Array y = apply(layer.norms.inside, attention(layer, block, apply(layer.norms.before, x), memory));
-    AttentionStages& stages = run.stages.back();
-    if (!layer.norms.is_empty()) {
-      if (layer.weights) stages.residual = x;
-      y = add(std::move(y), x);
-      if (layer.norms.after) stages.attention_sum = y;
-      y = apply(layer.norms.after, std::move(y));
-      stages.attended = y;
-    }
-    if (!layer.feed_forward) return y;
-    const BranchNorms& norms = layer.feed_forward_norms;
-    const Array read = apply(norms.before, layer.is_parallel ? x : y);
-    if (norms.before) stages.ffn_input = read;
-    stages.ffn_active = edited(block, Site::Inner, apply_inner(*layer.feed_forward, read, &stages));
-    stages.ffn_output = edited(block, Site::FeedForward, apply(layer.feed_forward->out, stages.ffn_active));
-    Array sum = add(apply(norms.inside, stages.ffn_output), y);
-    if (norms.after) stages.ffn_sum = sum;
-    stages.next = apply(norms.after, std::move(sum));
-    return stages.next;
-  }
-};
-
 }  // namespace
 
-void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
-            AttentionStages& stages, const PositionBias* bias, const SiteEdit& edit, const ScoreEdit& score_edit,
-            const ScoreEdit& weight_edit) {
-  if (edit) {
-    edit(block, Site::Query, stages.q);
-    edit(block, Site::Weights, stages.q);
-    edit(block, Site::Key, stages.k);
-    edit(block, Site::Value, stages.v);
+Array zeros(Shape shape) {
+  const std::size_t count = element_count(shape);
+  return {.shape = std::move(shape), .values = std::vector<double>(count)};
+}
+
+Array widen(const Tensor& tensor) {
+  return {.shape = tensor.shape, .values = std::vector<double>(tensor.values.begin(), tensor.values.end())};
+}
+
+Array apply(const Linear& linear, const Array& x) {
+  const std::size_t in = linear.in();
+  const std::size_t out = linear.out();
+  const Tensor weight = linear.weight.tensor(), bias = linear.bias.tensor();
+  Shape shape = x.shape;
+  shape.back() = linear.out();
+  Array y = zeros(std::move(shape));
+  for (std::size_t row = 0; row < x.values.size() / in; ++row) {
+    for (std::size_t o = 0; o < out; ++o) {
+      double sum = linear.has_bias() ? number(bias.values, o) : 0.0;
+      for (std::size_t i = 0; i < in; ++i) sum += x.values[row * in + i] * number(weight.values, o * in + i);
+      y.values[row * out + o] = sum;
+    }
   }
+  return y;
+}
+
+Array apply(const Norm& norm, Array x) {
+  const Tensor weight = norm.weight.tensor(), bias = norm.bias.tensor();
+  const std::size_t width = x.shape.back();
+  const auto count = static_cast<double>(width);
+  for (std::size_t start = 0; start < x.values.size(); start += width) {
+    double* row = &x.values[start];
+    double mean = 0.0;
+    for (std::size_t i = 0; i < width && norm.kind == Norm::Kind::Layer; ++i) mean += row[i] / count;
+    double variance = 0.0;  // for RMSNorm the mean square
+    for (std::size_t i = 0; i < width; ++i) variance += (row[i] - mean) * (row[i] - mean) / count;
+    const double inverse = 1.0 / std::sqrt(variance + static_cast<double>(norm.epsilon));
+    for (std::size_t i = 0; i < width; ++i) {
+      row[i] = (row[i] - mean) * inverse * (number(weight.values, i) + static_cast<double>(norm.weight_offset));
+      if (!bias.is_empty()) row[i] += number(bias.values, i);
+    }
+  }
+  return x;
+}
+
+Array apply(const std::optional<Norm>& norm, Array x) { return norm ? apply(*norm, std::move(x)) : std::move(x); }
+
+Array merge_heads(const Array& split, MergeOrder order) {
+  const std::uint32_t batch = split.shape[0];
+  const std::uint32_t heads = split.shape[1];
+  const std::uint32_t tokens = split.shape[2];
+  const std::uint32_t d = split.shape[3];
+  Array merged = zeros({batch, tokens, heads * d});
+  if (order == MergeOrder::WithoutTranspose) {
+    merged.values = split.values;
+    return merged;
+  }
+  std::size_t from = 0;
+  for (std::size_t b = 0; b < batch; ++b) {
+    for (std::size_t h = 0; h < heads; ++h) {
+      for (std::size_t t = 0; t < tokens; ++t) {
+        for (std::size_t i = 0; i < d; ++i) merged.values[((b * tokens + t) * heads + h) * d + i] = split.values[from++];
+      }
+    }
+  }
+  return merged;
+}
+
+Array rotate(const Rotary& rotary, const TokenBatch& tokens, Array x) {
+  const std::uint32_t heads = x.shape[1];
+  const std::size_t width = x.shape[3];
+  const std::size_t half = rotary.dimensions / 2;
+  double* row = x.values.data();
+  for (std::uint32_t b = 0; b < tokens.batch; ++b) {
+    const bool is_long = rotary.is_long(tokens.position_count(b));
+    const std::vector<double>& frequencies = rotary.frequencies(is_long);
+    const double factor = rotary.factor(is_long);
+    for (std::uint32_t h = 0; h < heads; ++h) {
+      for (std::uint32_t t = 0; t < tokens.length; ++t, row += width) {
+        for (std::size_t i = 0; i < half; ++i) {
+          const double angle = tokens.position(b, t) * frequencies[i];
+          const double cosine = std::cos(angle) * factor, sine = std::sin(angle) * factor;
+          double& first = row[rotary.is_interleaved ? 2 * i : i];
+          double& second = row[rotary.is_interleaved ? 2 * i + 1 : i + half];
+          const double rotated = first * cosine - second * sine;
+          second = second * cosine + first * sine;
+          first = rotated;
+        }
+      }
+    }
+  }
+  return x;
+}
+
+Array embed(const Embedding* embedding, const TokenBatch& tokens) {
+  if (embedding == nullptr) return widen(tokens.vectors);
+  const Tensor table = embedding->table.tensor(), positions = embedding->positions.tensor(),
+               types = embedding->types.tensor();
+  const auto add_positions = [&](Array& x) {
+    const std::size_t width = x.shape[2];
+    for (std::size_t row = 0; row < tokens.ids.size(); ++row) {
+      const auto item = static_cast<std::uint32_t>(row / tokens.length),
+                 token = static_cast<std::uint32_t>(row % tokens.length);
+      double* to = &x.values[row * width];
+      if (!positions.is_empty()) add_row(positions, tokens.position(item, token) + embedding->position_offset, 1.0, to);
+      if (!types.is_empty()) add_row(types, tokens.types.empty() ? 0 : tokens.types[row], 1.0, to);
+    }
+  };
+  Array x = zeros({tokens.batch, tokens.length, table.axis(1)});
+  for (std::size_t row = 0; row < tokens.ids.size(); ++row) {
+    if (tokens.ids[row] == kPaddingId) continue;
+    add_row(table, tokens.ids[row], static_cast<double>(embedding->scale), &x.values[row * table.axis(1)]);
+  }
+  if (!embedding->is_projected_first) add_positions(x);
+  x = apply(embedding->norm, std::move(x));
+  if (embedding->projection) x = apply(*embedding->projection, x);
+  if (embedding->is_projected_first) add_positions(x);
+  return x;
+}
+
+void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
+            AttentionStages& stages, const ScoreEdit& score_edit, const ScoreEdit& weight_edit) {
   const std::uint32_t batch = stages.q.shape[0];
   const std::uint32_t heads = stages.q.shape[1];
   const std::uint32_t kv_heads = stages.k.shape[1];
@@ -140,7 +178,6 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
             score += stages.q.values[row * d_k + d] * stages.k.values[(first_key + j) * d_k + d];
           double scaled = score * scale;
           if (cap > 0.0) scaled = cap * std::tanh(scaled / cap);
-          if (bias != nullptr) scaled += bias->value(h, std::int64_t{j} - std::int64_t{i});
           if (score_edit) scaled = score_edit(block, b, h, i, j, scaled);
           const bool is_seen = is_within(config.window, i, j) && is_visible(block, b, h, i, j);
           has_weights = has_weights || is_seen;
@@ -161,59 +198,7 @@ void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_
       }
     }
   }
-  if (edit) edit(block, Site::HeadOutput, stages.heads);
   stages.merged = merge_heads(stages.heads, config.merge);
-}
-
-Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill, const SiteEdit& edit,
-        const ScoreEdit& score, const ScoreEdit& weight) {
-  check(network, input);
-  const Layers& layers = *network.layers;
-  Pass pass{.layers = layers,
-            .input = input,
-            .is_visible = is_visible,
-            .fill = fill,
-            .edit = edit,
-            .score = score,
-            .weight = weight};
-
-  Array memory = embed(network.source_embedding.get(), input.source);
-  if (!layers.encoder.empty()) {
-    pass.run.encoder_hidden.push_back(memory);
-    for (std::uint32_t i = 0; i < layers.encoder.size(); ++i) {
-      const BlockRef block{BlockKind::EncoderSelf, LayerIndex{i}};
-      if (layers.encoder[i].weights) memory = pass.edited(block, Site::Residual, std::move(memory));
-      pass.run.encoder_hidden.back() = memory;
-      memory = pass.layer(layers.encoder[i], block, memory, nullptr);
-      pass.run.encoder_hidden.push_back(memory);
-    }
-    memory = apply(layers.encoder_norm, std::move(memory));
-    pass.run.encoder_output = memory;
-  }
-
-  Array state = memory;
-  if (!layers.decoder.empty()) {
-    state = embed(network.target_embedding.get(), *input.target);
-    pass.run.decoder_hidden.push_back(state);
-    for (std::uint32_t i = 0; i < layers.decoder.size(); ++i) {
-      const DecoderLayer& layer = layers.decoder[i];
-      if (layer.self) {
-        const BlockRef block{BlockKind::DecoderSelf, LayerIndex{i}};
-        state = pass.edited(block, Site::Residual, std::move(state));
-        pass.run.decoder_hidden.back() = state;
-        state = pass.layer(*layer.self, block, state, nullptr);
-      }
-      const BlockRef block{BlockKind::Cross, LayerIndex{i}};
-      if (layer.cross.weights) state = pass.edited(block, Site::Residual, std::move(state));
-      if (!layer.self) pass.run.decoder_hidden.back() = state;
-      state = pass.layer(layer.cross, block, state, &memory);
-      pass.run.decoder_hidden.push_back(state);
-    }
-    state = apply(layers.decoder_norm, std::move(state));
-    pass.run.decoder_output = state;
-  }
-  if (layers.unembedding) pass.run.logits = unembed(*layers.unembedding, std::move(state));
-  return std::move(pass.run);
 }
 
 }  // namespace headlight::model::reference

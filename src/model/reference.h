@@ -6,7 +6,6 @@
 
 #include "core/tensor.h"
 #include "model/network.h"
-#include "model/site.h"
 
 namespace headlight::model::reference {
 
@@ -36,32 +35,33 @@ struct AttentionStages {
 using Visibility =
     std::function<bool(BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key)>;
 
-/// Changes the numbers of a site [batch, head, token, d] of a block where the pass has computed them; sites without heads
-/// have one. Of Site::Weights the numbers are the queries, where a uniform pattern begins.
-using SiteEdit = std::function<void(BlockRef block, Site site, Array& values)>;
-
 /// What becomes of a cell's number: of a scaled score, softcap and position bias included, before the mask; of a weight
 /// after softmax.
 using ScoreEdit = std::function<double(BlockRef block, std::uint32_t batch, std::uint32_t head, std::uint32_t query,
                                        std::uint32_t key, double number)>;
 
-struct Run {
-  std::vector<BlockRef> blocks;
-  std::vector<AttentionStages> stages;  ///< one for each of `blocks`
-  /// [batch, token, d_model] each: token vectors, then the state after each layer, before the final norm.
-  std::vector<Array> encoder_hidden, decoder_hidden;
-  Array encoder_output;  ///< [batch, n, d_model] after the final norm; empty without an encoder
-  Array decoder_output;  ///< [batch, n_target, d_model] after the final norm; empty without a decoder
-  Array logits;          ///< [batch, token, vocabulary]; empty without an unembedding
-};
-
-/// A whole forward pass. `fill` replaces masked scores; −inf leaves fully masked rows without weights (zeros).
-Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill,
-        const SiteEdit& edit = {}, const ScoreEdit& score = {}, const ScoreEdit& weight = {});
-
 /// One attention from given Q, K, V (the middle of the pass).
 void attend(const AttentionConfig& config, BlockRef block, const Visibility& is_visible, double fill,
-            AttentionStages& stages, const PositionBias* bias = nullptr, const SiteEdit& edit = {},
-            const ScoreEdit& score = {}, const ScoreEdit& weight = {});
+            AttentionStages& stages, const ScoreEdit& score = {}, const ScoreEdit& weight = {});
+
+/// The parts of a forward pass around attention.
+
+Array zeros(Shape shape);
+Array widen(const Tensor& tensor);
+
+/// y = x · weightᵀ + bias over the last axis.
+Array apply(const Linear& linear, const Array& x);
+/// LayerNorm (with the biased variance) or RMSNorm over the last axis.
+Array apply(const Norm& norm, Array x);
+/// norm(x); x itself without a norm.
+Array apply(const std::optional<Norm>& norm, Array x);
+
+/// [batch, head, token, d] → [batch, token, heads·d] in either order.
+Array merge_heads(const Array& split, MergeOrder order);
+/// RoPE: rotates the pairs of [batch, head, token, d] by the tokens' positions.
+Array rotate(const Rotary& rotary, const TokenBatch& tokens, Array x);
+
+/// Token vectors [batch, token, d_model]; those of the input when there is no embedding.
+Array embed(const Embedding* embedding, const TokenBatch& tokens);
 
 }  // namespace headlight::model::reference

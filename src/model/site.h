@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -20,30 +22,18 @@ enum class Site : std::uint8_t {
   Inner,        ///< the feed-forward's inner layer [query, d_ff], after the activation and times the gate
 };
 
-/// "queries", "keys", "values", "weights", "head outputs", "residual stream", "attention output", "feed-forward output",
-/// "feed-forward inside".
+/// For messages and menus.
 constexpr std::string_view to_string(Site site) {
-  switch (site) {
-    case Site::Query:
-      return "queries";
-    case Site::Key:
-      return "keys";
-    case Site::Value:
-      return "values";
-    case Site::Weights:
-      return "weights";
-    case Site::HeadOutput:
-      break;
-    case Site::Residual:
-      return "residual stream";
-    case Site::AttentionOutput:
-      return "attention output";
-    case Site::FeedForward:
-      return "feed-forward output";
-    case Site::Inner:
-      return "feed-forward inside";
-  }
-  return "head outputs";
+  constexpr std::array<std::string_view, 9> kNames = {"queries",
+                                                      "keys",
+                                                      "values",
+                                                      "weights",
+                                                      "head outputs",
+                                                      "residual stream",
+                                                      "attention output",
+                                                      "feed-forward output",
+                                                      "feed-forward inside"};
+  return kNames[static_cast<std::size_t>(site)];
 }
 
 /// Is it one tensor of each head?

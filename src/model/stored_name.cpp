@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "model/checkpoint_files.h"
-#include "model/mapped_addresses.h"
+#include "model/mapped_file.h"
 
 namespace headlight::model {
 namespace {

@@ -13,7 +13,6 @@
 
 #include "gpu/context.h"
 #include "gpu/kernel.h"
-#include "ops/half_probe.h"
 #include "ops/host_threads.h"
 #include "ops/kernel_variant.h"
 #include "ops/tuning.h"
@@ -23,6 +22,13 @@ namespace headlight::ops {
 /// Progress of the kernels that a pass waits for: how many are compiled. Called on the requesting thread, before the first
 /// with 0 and after each.
 using CompileObserver = std::function<void(std::size_t done, std::size_t total)>;
+
+/// Which of a device's conversions from float16 keep subnormal numbers (below 2^-14). Vulkan lets each flush them to 0, and
+/// no property of a device says whether it does.
+struct HalfConversions {
+  bool unpacking_keeps = false;  ///< unpackHalf2x16
+  bool texels_keep = false;      ///< texel buffers of float16
+};
 
 /// The kernels of one device, compiled at their first use, and the fastest choice among equivalent ones.
 class Kernels {

@@ -45,7 +45,7 @@ AddedTokens::Finder::Finder(const std::vector<std::pair<std::string, std::uint32
   for (const auto& [token_string, id] : patterns) ids.push_back(id);
 }
 
-AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Vocabulary& model, const Normalizer* normalizer) {
+AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Vocabulary& model, const Normalizer& normalizer) {
   std::uint32_t next = model.size();
   std::vector<std::pair<std::string, std::uint32_t>> as_typed, normalized;
   for (AddedToken& token : tokens) {
@@ -54,9 +54,9 @@ AddedTokens::AddedTokens(std::vector<AddedToken> tokens, const Vocabulary& model
     if (!id) id = model.find(token.content);
     if (!id) id = next++;
     std::string decoded = token.content;
-    if (token.is_normalized && normalizer != nullptr) {
+    if (token.is_normalized && normalizer) {
       NormalizedText text(token.content);
-      normalizer->apply(text);
+      normalizer(text);
       decoded = text.text();
     }
     ids_[token.content] = *id;
@@ -127,7 +127,7 @@ void AddedTokens::cut(const NormalizedText& text, const Finder& finder, std::vec
   push({at, static_cast<std::uint32_t>(text.text().size())}, std::nullopt);
 }
 
-std::vector<Piece> AddedTokens::extract(std::string_view text, const Normalizer* normalizer) const {
+std::vector<Piece> AddedTokens::extract(std::string_view text, const Normalizer& normalizer) const {
   std::vector<Piece> typed, pieces;
   cut(NormalizedText(text), *as_typed_, typed);
   std::size_t bytes = 0;
@@ -136,7 +136,7 @@ std::vector<Piece> AddedTokens::extract(std::string_view text, const Normalizer*
       pieces.push_back(std::move(piece));
       continue;
     }
-    if (normalizer != nullptr) normalizer->apply(piece.text);
+    if (normalizer) normalizer(piece.text);
     bytes += piece.text.text().size();
     piece.text.expect_within_limit(bytes);
     cut(piece.text, *normalized_, pieces);

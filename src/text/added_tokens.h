@@ -28,10 +28,10 @@ struct AddedToken {
 class AddedTokens {
  public:
   /// A token of the vocabulary `model` keeps its id there, another gets the next free one.
-  AddedTokens(std::vector<AddedToken> tokens, const Vocabulary& model, const Normalizer* normalizer);
+  AddedTokens(std::vector<AddedToken> tokens, const Vocabulary& model, const Normalizer& normalizer);
 
   /// Splits a text at the added tokens and normalizes the text between them.
-  std::vector<Piece> extract(std::string_view valid_utf8, const Normalizer* normalizer) const;
+  std::vector<Piece> extract(std::string_view valid_utf8, const Normalizer& normalizer) const;
 
   std::optional<std::uint32_t> find(std::string_view content) const;
   /// Null when `id` is no added token's.

@@ -1,15 +1,66 @@
-#include "text/bpe.h"
+#include "text/word_model.h"
 
+#include <bit>
+#include <cstdint>
 #include <functional>
 #include <queue>
 
 #include "core/error.h"
-#include "text/byte_tokens.h"
-#include "text/merge_table.h"
 #include "text/unicode.h"
+#include "text/vocabulary.h"
 
 namespace headlight::text {
 namespace {
+
+/// The token that two neighbouring tokens merge into, and the merge's rank.
+struct Merge {
+  std::uint32_t rank = 0;
+  std::uint32_t id = 0;
+};
+
+/// Pairs of ids to merges. An open-addressed table, because a long text does several look-ups per character.
+class MergeTable {
+ public:
+  explicit MergeTable(std::size_t merges);
+
+  /// A pair inserted twice keeps the later merge.
+  void insert(std::uint32_t left, std::uint32_t right, Merge merge);
+  const Merge* find(std::uint32_t left, std::uint32_t right) const;
+
+ private:
+  struct Entry {
+    std::uint64_t pair = kFree;
+    Merge merge;
+  };
+  static constexpr std::uint64_t kFree = ~std::uint64_t{0};
+
+  std::size_t slot(std::uint64_t pair) const;
+
+  std::vector<Entry> entries_;  ///< size is a power of two; at most half are in use
+  unsigned shift_ = 0;
+};
+
+std::uint64_t to_pair(std::uint32_t left, std::uint32_t right) { return std::uint64_t{left} << 32U | right; }
+
+MergeTable::MergeTable(std::size_t merges) : entries_(std::bit_ceil(2 * merges + 2)) {
+  shift_ = 64U - static_cast<unsigned>(std::countr_zero(entries_.size()));
+}
+
+std::size_t MergeTable::slot(std::uint64_t pair) const {
+  std::size_t at = (pair * 0x9E3779B97F4A7C15U) >> shift_;  // Fibonacci hashing
+  while (entries_[at].pair != kFree && entries_[at].pair != pair) at = (at + 1) & (entries_.size() - 1);
+  return at;
+}
+
+void MergeTable::insert(std::uint32_t left, std::uint32_t right, Merge merge) {
+  const std::uint64_t pair = to_pair(left, right);
+  entries_[slot(pair)] = {pair, merge};
+}
+
+const Merge* MergeTable::find(std::uint32_t left, std::uint32_t right) const {
+  const Entry& entry = entries_[slot(to_pair(left, right))];
+  return entry.pair == kFree ? nullptr : &entry.merge;
+}
 
 constexpr std::uint32_t kNone = ~std::uint32_t{0};
 

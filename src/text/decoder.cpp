@@ -5,29 +5,16 @@
 
 #include "core/error.h"
 #include "text/byte_alphabet.h"
-#include "text/byte_tokens.h"
+#include "text/json_node.h"
+#include "text/pre_tokenizer.h"
 #include "text/unicode.h"
 #include "text/utf8_repair.h"
+#include "text/vocabulary.h"
 
 namespace headlight::text {
 namespace {
 
 using Parts = std::vector<std::string>;
-
-template <typename Function>
-class FunctionDecoder final : public Decoder {
- public:
-  explicit FunctionDecoder(Function function) : function_(std::move(function)) {}
-  void apply(Parts& parts) const override { function_(parts); }
-
- private:
-  Function function_;
-};
-
-template <typename Function>
-DecoderPointer make_function_decoder(Function function) {
-  return std::make_unique<FunctionDecoder<Function>>(std::move(function));
-}
 
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
   if (from.empty()) return std::string(text);
@@ -62,6 +49,7 @@ std::string join(const Parts& parts) {
   return joined;
 }
 
+/// Runs of tokens like "<0xE2>" become characters, or U+FFFD each.
 void decode_byte_tokens(Parts& parts) {
   Parts decoded;
   std::string bytes;
@@ -107,43 +95,40 @@ std::string strip(std::string_view part, std::string_view content, std::size_t f
   return std::string(part);
 }
 
-}  // namespace
-
-DecoderPointer make_byte_level_decoder() {
-  return make_function_decoder([](Parts& parts) {
-    std::string bytes;
-    for (const std::string& part : parts) append_letter_bytes(bytes, part);
-    parts.assign(1, std::string(RepairedUtf8(bytes).text()));
-  });
+/// Letters of GPT-2's alphabet become the bytes they encode; invalid UTF-8 becomes U+FFFD.
+void decode_letters(Parts& parts) {
+  std::string bytes;
+  for (const std::string& part : parts) append_letter_bytes(bytes, part);
+  parts.assign(1, std::string(RepairedUtf8(bytes).text()));
 }
 
-DecoderPointer make_word_piece_decoder(std::string prefix, bool cleans_up) {
-  return make_function_decoder([=](Parts& parts) {
+/// Spaces between words; cleanup removes them before punctuation and English contractions.
+Decoder read_word_piece_decoder(const JsonNode& node) {
+  return [prefix = node.string_or("prefix", "##"), cleans_up = node.boolean_or("cleanup", true)](Parts& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       std::string& part = parts[i];
       if (i > 0) part = part.starts_with(prefix) ? part.substr(prefix.size()) : " " + part;
       if (cleans_up) part = clean_up(std::move(part));
     }
-  });
+  };
 }
 
-DecoderPointer make_metaspace_decoder(char32_t mark, bool drops_first) {
-  std::string mark_utf8;
-  append_utf8(mark_utf8, mark);
-  return make_function_decoder([=](Parts& parts) {
-    for (std::size_t i = 0; i < parts.size(); ++i)
-      parts[i] = replace_all(parts[i], mark_utf8, i == 0 && drops_first ? "" : " ");
-  });
+std::string one_letter(const JsonNode& node) {
+  std::string letters;
+  append_utf8(letters, node.character());
+  return letters;
 }
 
-DecoderPointer make_byte_fallback_decoder() { return make_function_decoder(decode_byte_tokens); }
-
-DecoderPointer make_fuse_decoder() {
-  return make_function_decoder([](Parts& parts) { parts.assign(1, join(parts)); });
+/// Word marks become spaces; those of the first token are removed where encoding puts one there.
+Decoder read_metaspace_decoder(const JsonNode& node) {
+  return [mark = one_letter(node.at("replacement")),
+          drops_first = read_prepend_scheme(node) != PrependScheme::Never](Parts& parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = replace_all(parts[i], mark, i == 0 && drops_first ? "" : " ");
+  };
 }
 
-DecoderPointer make_replace_decoder(Regex pattern, std::string content) {
-  return make_function_decoder([pattern = std::move(pattern), content = std::move(content)](Parts& parts) {
+Decoder read_replace_decoder(const JsonNode& node) {
+  return [pattern = node.at("pattern").pattern(), content = node.at("content").string()](Parts& parts) {
     for (std::string& part : parts) {
       if (part.empty()) continue;
       std::string replaced;
@@ -156,43 +141,62 @@ DecoderPointer make_replace_decoder(Regex pattern, std::string content) {
       }
       part = replaced.append(part, at);
     }
-  });
+  };
 }
 
-DecoderPointer make_strip_decoder(char32_t content, std::size_t from_start, std::size_t from_end) {
-  std::string content_utf8;
-  append_utf8(content_utf8, content);
-  return make_function_decoder([=](Parts& parts) {
-    for (std::string& part : parts) part = strip(part, content_utf8, from_start, from_end);
-  });
+/// Removes up to so many of one character from either end of each part.
+Decoder read_strip_decoder(const JsonNode& node) {
+  return [content = one_letter(node.at("content")), from_start = node.id_or("start", 0),
+          from_end = node.id_or("stop", 0)](Parts& parts) {
+    for (std::string& part : parts) part = strip(part, content, from_start, from_end);
+  };
 }
 
-DecoderPointer make_bpe_decoder(std::string suffix) {
-  return make_function_decoder([suffix = std::move(suffix)](Parts& parts) {
+/// The suffix that marks the end of a word becomes a space.
+Decoder read_bpe_decoder(const JsonNode& node) {
+  return [suffix = node.string_or("suffix", "</w>")](Parts& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i)
       parts[i] = replace_all(parts[i], suffix, i + 1 == parts.size() ? "" : " ");
-  });
+  };
 }
 
-DecoderPointer make_ctc_decoder(std::string padding, std::string word_delimiter, bool cleans_up) {
-  return make_function_decoder([=](Parts& parts) {
+/// Connectionist temporal classification: repetitions and padding are removed.
+Decoder read_ctc_decoder(const JsonNode& node) {
+  return [padding = node.string_or("pad_token", "<pad>"), word_delimiter = node.string_or("word_delimiter_token", "|"),
+          cleans_up = node.boolean_or("cleanup", true)](Parts& parts) {
     parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
     for (std::string& part : parts) {
       part = replace_all(part, padding, "");
       if (cleans_up) part = replace_all(clean_up(std::move(part)), word_delimiter, " ");
     }
     std::erase(parts, "");
-  });
+  };
 }
 
-DecoderPointer make_decoder_sequence(std::vector<DecoderPointer> decoders) {
-  return make_function_decoder([decoders = std::move(decoders)](Parts& parts) {
+Decoder read_decoder_sequence(const JsonNode& node) {
+  return [decoders = read_stages(node.at("decoders"), read_decoder)](Parts& parts) {
     const std::size_t limit = limit_of(total_bytes(parts));
-    for (const DecoderPointer& decoder : decoders) {
-      decoder->apply(parts);
+    for (const Decoder& decoder : decoders) {
+      decoder(parts);
       expect_within_limit(total_bytes(parts), limit);
     }
-  });
+  };
 }
+
+constexpr StageKind<Decoder> kDecoders[] = {
+    {"ByteLevel", [](const JsonNode&) -> Decoder { return decode_letters; }},
+    {"WordPiece", read_word_piece_decoder},
+    {"Metaspace", read_metaspace_decoder},
+    {"ByteFallback", [](const JsonNode&) -> Decoder { return decode_byte_tokens; }},
+    {"Fuse", [](const JsonNode&) -> Decoder { return [](Parts& parts) { parts.assign(1, join(parts)); }; }},
+    {"Replace", read_replace_decoder},
+    {"Strip", read_strip_decoder},
+    {"BPEDecoder", read_bpe_decoder},
+    {"CTC", read_ctc_decoder},
+    {"Sequence", read_decoder_sequence}};
+
+}  // namespace
+
+Decoder read_decoder(const JsonNode& node) { return read_stage(node, kDecoders, "decoder"); }
 
 }  // namespace headlight::text

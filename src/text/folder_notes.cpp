@@ -80,11 +80,11 @@ std::optional<bool> flag(const JsonNode& root, std::string_view key) {
 
 /// A number of tokens that the tokenizer adds itself.
 std::optional<std::uint32_t> small_count(const JsonNode& root, std::string_view key) {
-  constexpr std::uint32_t kMost = 65'536;
+  constexpr std::uint32_t kMax = 65'536;
   const std::optional<JsonNode> node = root.find(key);
   if (!node) return std::nullopt;
   const std::uint32_t count = node->id();
-  if (count > kMost) node->fail(fmt::format("is {}, more than {}", count, kMost));
+  if (count > kMax) node->fail(fmt::format("is {}, more than {}", count, kMax));
   return count;
 }
 

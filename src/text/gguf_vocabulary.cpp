@@ -1,4 +1,4 @@
-#include "text/gguf_vocabulary.h"
+#include "text/pipeline.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/utf8.h"
 #include "text/gguf_words.h"
+#include "text/json_node.h"
 #include "text/sentence_piece_stages.h"
 #include "text/vocabulary_files.h"
 
@@ -54,7 +55,7 @@ Stages make_gpt2(const GgufVocabulary& file) {
   options.ignores_merges = words.ignores_merges;
   Stages stages = make_byte_level_stages(Vocabulary(std::vector(file.tokens)), read_merges(file), std::move(options),
                                          std::move(words.pre_tokenizer));
-  if (words.composes) stages.normalizer = make_canonical_normalizer(CanonicalForm::Nfc);
+  if (words.composes) stages.normalizer = built_in(read_normalizer, {{"type", "NFC"}});
   stages.post_processor =
       make_enclosing_post_processor(if_wanted(file.adds_beginning.value_or(words.adds_beginning), file.special.beginning),
                                     if_wanted(file.adds_end.value_or(false), file.special.end));

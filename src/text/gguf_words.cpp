@@ -1,9 +1,9 @@
 #include "text/gguf_words.h"
 
 #include <algorithm>
-#include <span>
 
 #include "core/error.h"
+#include "text/json_node.h"
 
 namespace headlight::text {
 namespace {
@@ -74,11 +74,11 @@ GgufWords read_gguf_words(std::string_view pre_tokenizer) {
         "the file's tokenizer cuts words by the rule \"{}\" (tokenizer.ggml.pre), which Headlight doesn't know; "
         "open the model's Hugging Face folder instead",
         pre_tokenizer);
-  std::vector<PreTokenizerPointer> parts;
+  nlohmann::json parts = nlohmann::json::array();
   for (const std::string_view pattern : rule->patterns)
-    parts.push_back(make_split_pre_tokenizer(Regex(pattern), SplitBehavior::Isolated, false));
-  parts.push_back(make_byte_level_pre_tokenizer(false, false));
-  return {.pre_tokenizer = make_pre_tokenizer_sequence(std::move(parts)),
+    parts.push_back({{"type", "Split"}, {"pattern", {{"Regex", pattern}}}, {"behavior", "Isolated"}});
+  parts.push_back({{"type", "ByteLevel"}, {"add_prefix_space", false}, {"use_regex", false}});
+  return {.pre_tokenizer = built_in(read_pre_tokenizer, {{"type", "Sequence"}, {"pretokenizers", parts}}),
           .ignores_merges = rule->ignores_merges,
           .adds_beginning = rule->adds_beginning,
           .composes = rule->composes};

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/json.h"
+#include "text/unicode.h"
 
 namespace headlight::text {
 namespace {
@@ -57,10 +58,24 @@ bool JsonNode::boolean() const {
 }
 
 std::uint32_t JsonNode::id() const {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::int32_t>::max();
-  if (!value_->is_number_unsigned() || value_->get<std::uint64_t>() > kMost)
-    fail(fmt::format("must be a whole number from 0 to {}, but is {}", kMost, shown(*value_)));
+  constexpr std::uint64_t kMax = std::numeric_limits<std::int32_t>::max();
+  if (!value_->is_number_unsigned() || value_->get<std::uint64_t>() > kMax)
+    fail(fmt::format("must be a whole number from 0 to {}, but is {}", kMax, shown(*value_)));
   return value_->get<std::uint32_t>();
+}
+
+char32_t JsonNode::character() const {
+  const std::string& text = string();
+  std::size_t at = 0;
+  const char32_t c = text.empty() ? 0 : next_code_point(text, at);
+  if (text.empty() || at != text.size()) fail(fmt::format("must be one character, but is \"{}\"", text));
+  return c;
+}
+
+Regex JsonNode::pattern() const {
+  if (const auto literal = find("String")) return build_at(*literal, [&] { return Regex::of_literal(literal->string()); });
+  const JsonNode regex = at("Regex");
+  return build_at(regex, [&] { return Regex(regex.string()); });
 }
 
 std::string JsonNode::string_or(std::string_view key, std::string_view fallback) const {

@@ -4,9 +4,9 @@
 
 #include "core/utf8.h"
 #include "text/byte_alphabet.h"
-#include "text/byte_tokens.h"
 #include "text/unicode.h"
 #include "text/utf8_repair.h"
+#include "text/vocabulary.h"
 
 namespace headlight::text {
 namespace {

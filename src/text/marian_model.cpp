@@ -1,4 +1,4 @@
-#include "text/marian_model.h"
+#include "text/word_model.h"
 
 #include <algorithm>
 

@@ -1,13 +1,35 @@
 #include "text/model_json.h"
 
+#include <string>
+
+#include "core/error.h"
 #include "core/json.h"
-#include "text/bpe.h"
-#include "text/unigram.h"
-#include "text/word_level_model.h"
-#include "text/word_piece.h"
+#include "text/word_model.h"
 
 namespace headlight::text {
 namespace {
+
+class WordLevel final : public WordModel {
+ public:
+  WordLevel(Vocabulary vocabulary, std::uint32_t unknown) : WordModel(std::move(vocabulary)), unknown_(unknown) {}
+
+  std::string_view kind() const override { return "WordLevel"; }
+  std::optional<std::uint32_t> unknown() const override { return unknown_; }
+
+  void tokenize(std::string_view piece, std::vector<PieceToken>& tokens) const override {
+    tokens.push_back({vocabulary().find(piece).value_or(unknown_), {0, static_cast<std::uint32_t>(piece.size())}});
+  }
+
+ private:
+  std::uint32_t unknown_;
+};
+
+/// A vocabulary of whole pieces; any other piece is `unknown`. Throws Error when the vocabulary lacks that token.
+WordModelPointer make_word_level(Vocabulary vocabulary, const std::string& unknown) {
+  const auto id = vocabulary.find(unknown);
+  if (!id) throw Error("the token for unknown words, \"{}\", isn't in the vocabulary", unknown);
+  return std::make_unique<WordLevel>(std::move(vocabulary), *id);
+}
 
 /// A merge is "left right" or ["left", "right"].
 Merges read_merges(const JsonNode& node) {
@@ -80,10 +102,10 @@ Vocabulary read_vocabulary(const JsonNode& node) {
   if (!node.value().is_object()) node.fail(fmt::format("must be an object, but is {}", node.value().type_name()));
   std::vector<std::pair<std::string, std::uint32_t>> entries;
   entries.reserve(node.value().size());
-  constexpr std::uint32_t kMost = 1U << 22U;  // no vocabulary is larger, and a gap costs memory
+  constexpr std::uint32_t kMax = 1U << 22U;  // no vocabulary is larger, and a gap costs memory
   for (const auto& [token_string, id] : node.value().items()) {
-    if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= kMost)
-      node.at(token_string).fail(fmt::format("must be an id below {}, but is {}", kMost, shown(id)));
+    if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= kMax)
+      node.at(token_string).fail(fmt::format("must be an id below {}, but is {}", kMax, shown(id)));
     entries.emplace_back(token_string, id.get<std::uint32_t>());
   }
   return Vocabulary(std::move(entries));

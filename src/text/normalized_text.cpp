@@ -9,13 +9,13 @@ namespace headlight::text {
 namespace {
 
 // Byte letters take 2 bytes for 1, the longest compatible decomposition 33 for 3, and marks before each word a few.
-constexpr std::size_t kLeastLimit = 65'536;
-constexpr std::size_t kMostGrowth = 64;
+constexpr std::size_t kMinLimit = 65'536;
+constexpr std::size_t kMaxGrowth = 64;
 
 }  // namespace
 
 NormalizedText::NormalizedText(std::string_view valid_utf8)
-    : text_(valid_utf8), limit_(kLeastLimit + kMostGrowth * valid_utf8.size()) {
+    : text_(valid_utf8), limit_(kMinLimit + kMaxGrowth * valid_utf8.size()) {
   ranges_.reserve(text_.size());
   for (std::size_t at = 0; at < text_.size();) {
     const std::size_t length = character_length(text_, at);

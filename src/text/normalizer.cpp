@@ -1,24 +1,112 @@
 #include "text/normalizer.h"
 
+#include <utf8proc.h>
+#include <algorithm>
+#include <array>
+#include <optional>
+
 #include "text/byte_alphabet.h"
+#include "text/json_node.h"
+#include "text/precompiled_map.h"
 
 namespace headlight::text {
 namespace {
 
-/// A stage that is one function.
-template <typename Function>
-class FunctionNormalizer final : public Normalizer {
- public:
-  explicit FunctionNormalizer(Function function) : function_(std::move(function)) {}
-  void apply(NormalizedText& text) const override { function_(text); }
+enum class CanonicalForm { Nfc, Nfd, Nfkc, Nfkd };
 
- private:
-  Function function_;
+struct Part {
+  char32_t code_point = 0;
+  int change = 0;
+  int combining_class = 0;
 };
 
-template <typename Function>
-NormalizerPointer make_function_normalizer(Function function) {
-  return std::make_unique<FunctionNormalizer<Function>>(std::move(function));
+int combining_class(char32_t c) {
+  return c < 0x300 ? 0 : utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
+}
+
+/// Decomposed, each run of marks in canonical order.
+std::vector<Part> decompose(std::string_view text, bool compatible) {
+  std::vector<Part> parts;
+  parts.reserve(text.size());
+  std::size_t run = 0;  // start of the marks that aren't in order yet
+  const auto order = [&] {
+    std::stable_sort(parts.begin() + static_cast<std::ptrdiff_t>(run), parts.end(),
+                     [](const Part& a, const Part& b) { return a.combining_class < b.combining_class; });
+  };
+  const int options = UTF8PROC_DECOMPOSE | (compatible ? UTF8PROC_COMPAT : 0);
+  std::array<utf8proc_int32_t, 32> decomposed{};  // the longest decomposition has 18 characters
+  for (std::size_t at = 0; at < text.size();) {
+    const char32_t c = next_code_point(text, at);
+    utf8proc_ssize_t count = 1;
+    decomposed[0] = static_cast<utf8proc_int32_t>(c);
+    if (c >= 0x80) {
+      int boundary = 0;
+      count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), decomposed.data(), decomposed.size(),
+                                      static_cast<utf8proc_option_t>(options), &boundary);
+    }
+    for (utf8proc_ssize_t i = 0; i < count; ++i) {
+      const auto part = static_cast<char32_t>(decomposed[static_cast<std::size_t>(i)]);
+      const int of = combining_class(part);
+      if (of == 0) {
+        order();
+        run = parts.size();
+      }
+      parts.push_back({part, i == 0 ? 0 : 1, of});
+      if (of == 0) run = parts.size();
+    }
+  }
+  order();
+  return parts;
+}
+
+/// The primary composite of two characters.
+std::optional<char32_t> compose(char32_t first, char32_t second) {
+  if (second < 0x300) return std::nullopt;  // no composite ends in a character below the combining marks
+  std::array<utf8proc_int32_t, 2> pair = {static_cast<utf8proc_int32_t>(first), static_cast<utf8proc_int32_t>(second)};
+  constexpr int kOptions = UTF8PROC_COMPOSE | UTF8PROC_STABLE;
+  if (utf8proc_normalize_utf32(pair.data(), 2, static_cast<utf8proc_option_t>(kOptions)) != 1) return std::nullopt;
+  return static_cast<char32_t>(pair[0]);
+}
+
+std::vector<Change> recompose(const std::vector<Part>& parts) {
+  std::vector<Change> changes;
+  changes.reserve(parts.size());
+  std::optional<Change> starter;  // may still compose with later characters
+  std::vector<Change> marks;      // marks after it that didn't compose
+  constexpr int kNoClass = -1;    // below all combining classes
+  int last_class = kNoClass;      // of the last mark
+  const auto flush_starter = [&] {
+    if (starter) changes.push_back(*starter);
+    starter.reset();
+  };
+  for (const Part& part : parts) {
+    const Change change{part.code_point, part.change};
+    if (!starter) {
+      if (part.combining_class != 0) {
+        changes.push_back(change);
+      } else {
+        starter = change;
+      }
+      continue;
+    }
+    const bool blocked = last_class >= part.combining_class;
+    const std::optional<char32_t> joined = blocked ? std::nullopt : compose(starter->code_point, part.code_point);
+    if (joined) {
+      starter = Change{*joined, starter->change + part.change - 1};
+    } else if (part.combining_class == 0) {
+      flush_starter();
+      changes.insert(changes.end(), marks.begin(), marks.end());
+      marks.clear();
+      last_class = kNoClass;
+      starter = change;
+    } else {
+      marks.push_back(change);
+      last_class = part.combining_class;
+    }
+  }
+  flush_starter();
+  changes.insert(changes.end(), marks.begin(), marks.end());
+  return changes;
 }
 
 bool is_ascii(std::string_view text) {
@@ -28,8 +116,18 @@ bool is_ascii(std::string_view text) {
   return true;
 }
 
-void to_form(NormalizedText& text, CanonicalForm form) {
-  if (!is_ascii(text.text())) text.transform(to_canonical_form(text.text(), form));
+/// A text's Unicode normalization form (UAX #15): a composed character replaces all its parts, the parts of a decomposed one
+/// are inserted after the first.
+template <CanonicalForm kForm>
+void to_form(NormalizedText& text) {
+  if (is_ascii(text.text())) return;
+  constexpr bool kIsCompatible = kForm == CanonicalForm::Nfkc || kForm == CanonicalForm::Nfkd;
+  const std::vector<Part> parts = decompose(text.text(), kIsCompatible);
+  if constexpr (kForm == CanonicalForm::Nfc || kForm == CanonicalForm::Nfkc) return text.transform(recompose(parts));
+  std::vector<Change> changes;
+  changes.reserve(parts.size());
+  for (const Part& part : parts) changes.push_back({part.code_point, part.change});
+  text.transform(changes);
 }
 
 void lowercase(NormalizedText& text) {
@@ -105,61 +203,88 @@ void strip(NormalizedText& text, bool left, bool right) {
   text.transform(changes, count_code_points(std::string_view(content).substr(0, begin)));
 }
 
-}  // namespace
-
-NormalizerPointer make_bert_normalizer(const BertNormalizerOptions& options) {
-  return make_function_normalizer([options](NormalizedText& text) {
-    if (options.cleans_text) clean(text);
-    if (options.spaces_out_chinese) space_out_chinese(text);
-    if (options.strips_accents.value_or(options.lowercases)) {
-      to_form(text, CanonicalForm::Nfd);
+Normalizer read_bert(const JsonNode& node) {
+  const bool cleans_text = node.boolean_or("clean_text", true);  // drops controls, replaces white space by spaces
+  const bool spaces_out = node.boolean_or("handle_chinese_chars", true);
+  const bool lowercases = node.boolean_or("lowercase", true);
+  const bool strips_accents = node.boolean_or("strip_accents", lowercases);
+  return [=](NormalizedText& text) {
+    if (cleans_text) clean(text);
+    if (spaces_out) space_out_chinese(text);
+    if (strips_accents) {
+      to_form<CanonicalForm::Nfd>(text);
       text.filter([](char32_t c) { return !is_nonspacing_mark(c); });
     }
-    if (options.lowercases) lowercase(text);
-  });
+    if (lowercases) lowercase(text);
+  };
 }
 
-NormalizerPointer make_canonical_normalizer(CanonicalForm form) {
-  return make_function_normalizer([form](NormalizedText& text) { to_form(text, form); });
+Normalizer read_precompiled(const JsonNode& node) {
+  const JsonNode map = node.at("precompiled_charsmap");
+  const std::optional<std::string> bytes = decode_base64(map.string());
+  if (!bytes) map.fail("isn't base64");
+  return build_at(map, [&] { return make_precompiled_normalizer(*bytes); });
 }
 
-NormalizerPointer make_lowercase_normalizer() { return make_function_normalizer(lowercase); }
-
-NormalizerPointer make_strip_accents_normalizer() {
-  return make_function_normalizer([](NormalizedText& text) { text.filter([](char32_t c) { return !is_mark(c); }); });
-}
-
-NormalizerPointer make_strip_normalizer(bool left, bool right) {
-  return make_function_normalizer([=](NormalizedText& text) { strip(text, left, right); });
-}
-
-NormalizerPointer make_replace_normalizer(Regex pattern, std::string content) {
-  return make_function_normalizer([pattern = std::move(pattern), content = std::move(content)](NormalizedText& text) {
+Normalizer read_replace(const JsonNode& node) {
+  return [pattern = node.at("pattern").pattern(), content = node.at("content").string()](NormalizedText& text) {
     if (!text.is_empty()) text.replace(pattern.find_all(text.text()), content);
-  });
+  };
 }
 
-NormalizerPointer make_prepend_normalizer(std::string prefix) {
-  return make_function_normalizer([prefix = std::move(prefix)](NormalizedText& text) { text.prepend(prefix); });
+/// A stage without settings.
+template <void (*kRewrite)(NormalizedText& text)>
+Normalizer always(const JsonNode& /*node*/) {
+  return kRewrite;
 }
 
-NormalizerPointer make_nmt_normalizer() {
-  return make_function_normalizer([](NormalizedText& text) {
-    text.filter([](char32_t c) { return !is_dropped_by_nmt(c); });
-    text.map([](char32_t c) { return is_space_to_nmt(c) ? U' ' : c; });
-  });
+/// Drops every mark (general category M).
+void strip_accents(NormalizedText& text) {
+  text.filter([](char32_t c) { return !is_mark(c); });
 }
 
-NormalizerPointer make_precompiled_normalizer(PrecompiledMap map) {
-  return make_function_normalizer([map = std::move(map)](NormalizedText& text) { map.apply(text); });
+/// SentencePiece's rules of NMT: drops controls, replaces unusual spaces by a space.
+void apply_nmt(NormalizedText& text) {
+  text.filter([](char32_t c) { return !is_dropped_by_nmt(c); });
+  text.map([](char32_t c) { return is_space_to_nmt(c) ? U' ' : c; });
 }
 
-NormalizerPointer make_byte_level_normalizer() { return make_function_normalizer(to_byte_letters); }
+constexpr StageKind<Normalizer> kNormalizers[] = {
+    {"BertNormalizer", read_bert},
+    {"NFC", always<to_form<CanonicalForm::Nfc>>},
+    {"NFD", always<to_form<CanonicalForm::Nfd>>},
+    {"NFKC", always<to_form<CanonicalForm::Nfkc>>},
+    {"NFKD", always<to_form<CanonicalForm::Nfkd>>},
+    {"Lowercase", always<lowercase>},
+    {"StripAccents", always<strip_accents>},
+    {"Strip",
+     [](const JsonNode& node) -> Normalizer {
+       return [left = node.boolean_or("strip_left", true),
+               right = node.boolean_or("strip_right", true)](NormalizedText& text) { strip(text, left, right); };
+     }},
+    {"Replace", read_replace},
+    {"Prepend",
+     [](const JsonNode& node) -> Normalizer {
+       return [prefix = node.at("prepend").string()](NormalizedText& text) { text.prepend(prefix); };
+     }},
+    {"Nmt", always<apply_nmt>},
+    {"Precompiled", read_precompiled},
+    {"ByteLevel", always<to_byte_letters>},
+    {"Sequence",
+     [](const JsonNode& node) { return make_normalizer_sequence(read_stages(node.at("normalizers"), read_normalizer)); }}};
 
-NormalizerPointer make_normalizer_sequence(std::vector<NormalizerPointer> normalizers) {
-  return make_function_normalizer([normalizers = std::move(normalizers)](NormalizedText& text) {
-    for (const NormalizerPointer& normalizer : normalizers) normalizer->apply(text);
-  });
+}  // namespace
+
+Normalizer read_normalizer(const JsonNode& node) { return read_stage(node, kNormalizers, "normalizer"); }
+
+Normalizer make_precompiled_normalizer(std::string_view map) {
+  return [map = PrecompiledMap(map)](NormalizedText& text) { map.apply(text); };
+}
+
+Normalizer make_normalizer_sequence(std::vector<Normalizer> normalizers) {
+  return [normalizers = std::move(normalizers)](NormalizedText& text) {
+    for (const Normalizer& normalizer : normalizers) normalizer(text);
+  };
 }
 
 }  // namespace headlight::text

@@ -1,48 +1,22 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <string>
+#include <functional>
 #include <string_view>
 #include <vector>
 
-#include "text/canonical_form.h"
 #include "text/normalized_text.h"
-#include "text/precompiled_map.h"
-#include "text/regex.h"
 
 namespace headlight::text {
 
-/// The first stage of a tokenizer: rewrites a text. Immutable.
-class Normalizer {
- public:
-  virtual ~Normalizer() = default;
-  virtual void apply(NormalizedText& text) const = 0;
-};
+class JsonNode;
 
-using NormalizerPointer = std::unique_ptr<const Normalizer>;
+/// The first stage of a tokenizer: rewrites a text. Immutable; empty where a tokenizer has none.
+using Normalizer = std::function<void(NormalizedText& text)>;
 
-struct BertNormalizerOptions {
-  bool cleans_text = true;  ///< drops control characters, replaces white space by spaces
-  bool spaces_out_chinese = true;
-  std::optional<bool> strips_accents;  ///< absent: when it lowercases
-  bool lowercases = true;
-};
-
-NormalizerPointer make_bert_normalizer(const BertNormalizerOptions& options);
-NormalizerPointer make_canonical_normalizer(CanonicalForm form);
-NormalizerPointer make_lowercase_normalizer();
-/// Drops every mark (general category M).
-NormalizerPointer make_strip_accents_normalizer();
-/// Drops white space at the ends.
-NormalizerPointer make_strip_normalizer(bool left, bool right);
-NormalizerPointer make_replace_normalizer(Regex pattern, std::string content);
-NormalizerPointer make_prepend_normalizer(std::string prefix);
-/// SentencePiece's rules of NMT: drops controls, replaces unusual spaces by a space.
-NormalizerPointer make_nmt_normalizer();
-NormalizerPointer make_precompiled_normalizer(PrecompiledMap map);
-/// Replaces bytes by letters of GPT-2's alphabet.
-NormalizerPointer make_byte_level_normalizer();
-NormalizerPointer make_normalizer_sequence(std::vector<NormalizerPointer> normalizers);
+/// Throws LocatedError for a type that Headlight doesn't know.
+Normalizer read_normalizer(const JsonNode& node);
+/// The bytes of a SentencePiece model's map of characters. Throws Error when they are damaged.
+Normalizer make_precompiled_normalizer(std::string_view map);
+Normalizer make_normalizer_sequence(std::vector<Normalizer> normalizers);
 
 }  // namespace headlight::text

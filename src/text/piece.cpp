@@ -23,7 +23,7 @@ std::vector<TextSpan> merge(const std::vector<TextSpan>& spans, Joins joins) {
 }
 
 std::vector<TextSpan> arrange(std::vector<TextSpan> spans, SplitBehavior behavior) {
-  const auto match_behind_other = [](bool is_match, bool previous) { return is_match && !previous; };
+  const auto match_after_other = [](bool is_match, bool previous) { return is_match && !previous; };
   switch (behavior) {
     case SplitBehavior::Removed:
       return spans;
@@ -32,12 +32,12 @@ std::vector<TextSpan> arrange(std::vector<TextSpan> spans, SplitBehavior behavio
     case SplitBehavior::Contiguous:
       return merge(spans, [](bool is_match, bool previous) { return is_match == previous; });
     case SplitBehavior::MergedWithPrevious:
-      return merge(spans, match_behind_other);
+      return merge(spans, match_after_other);
     case SplitBehavior::MergedWithNext:
       break;
   }
   std::reverse(spans.begin(), spans.end());
-  spans = merge(spans, match_behind_other);
+  spans = merge(spans, match_after_other);
   std::reverse(spans.begin(), spans.end());
   return spans;
 }

@@ -1,22 +1,11 @@
 #include "text/pipeline.h"
 
-#include <array>
 #include <unordered_map>
 
 #include "text/unicode.h"
 
 namespace headlight::text {
 namespace {
-
-// Common special tokens, for files that don't say which role each of theirs has.
-using Candidates = std::array<std::string_view, 4>;
-constexpr Candidates kBeginnings = {"<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>"};
-constexpr Candidates kEnds = {"</s>", "<eos>", "<|endoftext|>", "<|end_of_text|>"};
-constexpr Candidates kPaddings = {"[PAD]", "<pad>", "<|pad|>", "<|finetune_right_pad_id|>"};
-constexpr Candidates kUnknowns = {"[UNK]", "<unk>", "<|unk|>", "<UNK>"};
-constexpr Candidates kMasks = {"[MASK]", "<mask>", "<|mask|>", "<MASK>"};
-constexpr Candidates kSeparators = {"[SEP]", "<sep>", "<|sep|>", "<SEP>"};
-constexpr Candidates kClassifications = {"[CLS]", "<cls>", "<|cls|>", "<CLS>"};
 
 bool is_space(char32_t c) { return c == U'Ġ' || is_white_space(c); }
 
@@ -39,24 +28,15 @@ std::uint32_t count_trailing_spaces(std::string_view token_string) {
 }  // namespace
 
 Tokenizer::Pipeline::Pipeline(Stages parts)
-    : stages(std::move(parts)), added(stages.added, stages.model->vocabulary(), stages.normalizer.get()) {
-  const auto resolve = [&](const std::optional<std::string>& named, const Candidates& candidates) {
-    std::optional<std::uint32_t> id;
-    if (named) id = find(*named);
-    for (const std::string_view candidate : candidates) {
+    : stages(std::move(parts)), added(stages.added, stages.model->vocabulary(), stages.normalizer) {
+  for (const SpecialTokenRole& role : kSpecialTokenRoles) {
+    std::optional<std::uint32_t>& id = special.*role.id;
+    if (const auto& named = stages.special.*role.token_string) id = find(*named);
+    for (const std::string_view candidate : role.candidates) {
       const std::optional<std::uint32_t> guess = id ? std::nullopt : added.find(candidate);
       if (guess && added.is_special(*guess)) id = guess;
     }
-    return id;
-  };
-  const SpecialTokenStrings& names = stages.special;
-  special = {.beginning = resolve(names.beginning, kBeginnings),
-             .end = resolve(names.end, kEnds),
-             .padding = resolve(names.padding, kPaddings),
-             .unknown = resolve(names.unknown, kUnknowns),
-             .mask = resolve(names.mask, kMasks),
-             .separator = resolve(names.separator, kSeparators),
-             .classification = resolve(names.classification, kClassifications)};
+  }
   if (!special.unknown) special.unknown = stages.model->unknown();
 }
 
@@ -71,8 +51,8 @@ std::optional<std::uint32_t> Tokenizer::Pipeline::find(std::string_view token_st
 }
 
 Encoding Tokenizer::Pipeline::encode(std::string_view text, std::uint32_t source) const {
-  std::vector<Piece> pieces = added.extract(text, stages.normalizer.get());
-  if (stages.pre_tokenizer) stages.pre_tokenizer->apply(pieces);
+  std::vector<Piece> pieces = added.extract(text, stages.normalizer);
+  if (stages.pre_tokenizer) stages.pre_tokenizer(pieces);
 
   Encoding encoding{text, {}};
   const auto push = [&](std::uint32_t id, ByteRange bytes, std::string_view token_string, bool is_special) {

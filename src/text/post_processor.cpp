@@ -2,10 +2,16 @@
 
 #include <algorithm>
 
+#include "text/json_node.h"
 #include "text/unicode.h"
 
 namespace headlight::text {
 namespace {
+
+struct OffsetTrimming {
+  bool trims = true;              ///< byte ranges lose the spaces that their tokens begin and end with
+  bool adds_prefix_space = true;  ///< the first token's single space wasn't typed
+};
 
 EncodedToken special(std::uint32_t id, std::uint32_t type) { return {.id = id, .type = type, .is_special = true}; }
 
@@ -39,23 +45,106 @@ void trim(Encoding& encoding, OffsetTrimming trimming) {
 }
 
 /// Special tokens before and after.
-void surround(Encoding& encoding, const std::vector<std::uint32_t>& before, const std::vector<std::uint32_t>& behind,
+void surround(Encoding& encoding, const std::vector<std::uint32_t>& before, const std::vector<std::uint32_t>& after,
               std::uint32_t type) {
   std::vector<EncodedToken> tokens;
   for (const std::uint32_t id : before) tokens.push_back(special(id, type));
   for (const EncodedToken& token : encoding.tokens) tokens.push_back(token);
-  for (const std::uint32_t id : behind) tokens.push_back(special(id, type));
+  for (const std::uint32_t id : after) tokens.push_back(special(id, type));
   encoding.tokens = std::move(tokens);
 }
 
-class TemplatePostProcessor final : public PostProcessor {
- public:
-  TemplatePostProcessor(Template single, Template pair) : single_(std::move(single)), pair_(std::move(pair)) {}
+std::uint32_t read_pair_id(const JsonNode& node) {
+  const std::vector<JsonNode> pair = node.items();
+  if (pair.size() != 2) node.fail("must be a token and an id");
+  return pair[1].id();
+}
 
-  void apply(std::vector<Encoding>& encodings, bool adds_special) const override {
+Template read_template(const JsonNode& parts, const JsonNode& specials) {
+  constexpr std::size_t kMax = 256;  // tokens around texts; models have fewer than ten
+  Template built;
+  std::size_t tokens = parts.value().size();
+  const auto expect_few = [&] {
+    if (tokens > kMax) parts.fail(fmt::format("puts more than {} texts and tokens together", kMax));
+  };
+  expect_few();
+  for (const JsonNode& part : parts.items()) {
+    if (const auto sequence = part.find("Sequence")) {
+      const std::string source = sequence->at("id").string();
+      if (source != "A" && source != "B") sequence->at("id").fail(fmt::format("is \"{}\": must be A or B", source));
+      built.push_back({.type = sequence->at("type_id").id(), .source = source == "A" ? 0U : 1U});
+      continue;
+    }
+    const JsonNode named = part.at("SpecialToken");
+    TemplatePart placed{.type = named.at("type_id").id()};
+    const JsonNode ids = specials.at(named.at("id").string()).at("ids");
+    tokens += ids.value().size();
+    expect_few();
+    for (const JsonNode& id : ids.items()) placed.ids.push_back(id.id());
+    built.push_back(std::move(placed));
+  }
+  return built;
+}
+
+OffsetTrimming read_trimming(const JsonNode& node) {
+  return {.trims = node.boolean_or("trim_offsets", true), .adds_prefix_space = node.boolean_or("add_prefix_space", true)};
+}
+
+/// [CLS] first [SEP] second [SEP].
+PostProcessor read_bert_processing(const JsonNode& node) {
+  const std::uint32_t separator = read_pair_id(node.at("sep")), classification = read_pair_id(node.at("cls"));
+  return [=](std::vector<Encoding>& encodings, bool adds_special) {
+    for (std::size_t i = 0; adds_special && i < encodings.size(); ++i) {
+      if (i == 0) {
+        surround(encodings[i], {classification}, {separator}, 0);
+      } else {
+        surround(encodings[i], {}, {separator}, 1);
+      }
+    }
+  };
+}
+
+/// <s> first </s></s> second </s>, all of type 0.
+PostProcessor read_roberta_processing(const JsonNode& node) {
+  const std::uint32_t separator = read_pair_id(node.at("sep")), classification = read_pair_id(node.at("cls"));
+  return [=, trimming = read_trimming(node)](std::vector<Encoding>& encodings, bool adds_special) {
+    for (std::size_t i = 0; i < encodings.size(); ++i) {
+      trim(encodings[i], trimming);
+      for (EncodedToken& token : encodings[i].tokens) token.type = 0;
+      if (adds_special) surround(encodings[i], {i == 0 ? classification : separator}, {separator}, 0);
+    }
+  };
+}
+
+constexpr StageKind<PostProcessor> kPostProcessors[] = {
+    {"TemplateProcessing",
+     [](const JsonNode& node) {
+       const JsonNode specials = node.at("special_tokens");
+       return make_template_post_processor(read_template(node.at("single"), specials),
+                                           read_template(node.at("pair"), specials));
+     }},
+    {"BertProcessing", read_bert_processing},
+    {"RobertaProcessing", read_roberta_processing},
+    {"ByteLevel",
+     [](const JsonNode& node) -> PostProcessor {
+       return [trimming = read_trimming(node)](std::vector<Encoding>& encodings, bool) {
+         for (Encoding& encoding : encodings) trim(encoding, trimming);
+       };
+     }},
+    {"Sequence", [](const JsonNode& node) -> PostProcessor {
+       return [parts = read_stages(node.at("processors"), read_post_processor)](std::vector<Encoding>& encodings,
+                                                                                bool adds_special) {
+         for (const PostProcessor& part : parts) part(encodings, adds_special);
+       };
+     }}};
+
+}  // namespace
+
+PostProcessor make_template_post_processor(Template single, Template pair) {
+  return [single = std::move(single), pair = std::move(pair)](std::vector<Encoding>& encodings, bool adds_special) {
     if (encodings.empty() || encodings.size() > 2) return;  // another template has already run
     std::vector<Encoding> placed;
-    for (const TemplatePart& part : encodings.size() == 1 ? single_ : pair_) {
+    for (const TemplatePart& part : encodings.size() == 1 ? single : pair) {
       if (part.ids.empty()) {
         if (part.source >= encodings.size()) continue;
         placed.push_back(encodings[part.source]);
@@ -66,92 +155,9 @@ class TemplatePostProcessor final : public PostProcessor {
       }
     }
     encodings = std::move(placed);
-  }
-
- private:
-  Template single_, pair_;
-};
-
-class BertPostProcessor final : public PostProcessor {
- public:
-  BertPostProcessor(std::uint32_t separator, std::uint32_t classification)
-      : separator_(separator), classification_(classification) {}
-
-  void apply(std::vector<Encoding>& encodings, bool adds_special) const override {
-    for (std::size_t i = 0; adds_special && i < encodings.size(); ++i) {
-      if (i == 0) {
-        surround(encodings[i], {classification_}, {separator_}, 0);
-      } else {
-        surround(encodings[i], {}, {separator_}, 1);
-      }
-    }
-  }
-
- private:
-  std::uint32_t separator_, classification_;
-};
-
-class RobertaPostProcessor final : public PostProcessor {
- public:
-  RobertaPostProcessor(std::uint32_t separator, std::uint32_t classification, OffsetTrimming trimming)
-      : separator_(separator), classification_(classification), trimming_(trimming) {}
-
-  void apply(std::vector<Encoding>& encodings, bool adds_special) const override {
-    for (std::size_t i = 0; i < encodings.size(); ++i) {
-      trim(encodings[i], trimming_);
-      for (EncodedToken& token : encodings[i].tokens) token.type = 0;
-      if (adds_special) surround(encodings[i], {i == 0 ? classification_ : separator_}, {separator_}, 0);
-    }
-  }
-
- private:
-  std::uint32_t separator_, classification_;
-  OffsetTrimming trimming_;
-};
-
-class ByteLevelPostProcessor final : public PostProcessor {
- public:
-  explicit ByteLevelPostProcessor(OffsetTrimming trimming) : trimming_(trimming) {}
-  void apply(std::vector<Encoding>& encodings, bool) const override {
-    for (Encoding& encoding : encodings) trim(encoding, trimming_);
-  }
-
- private:
-  OffsetTrimming trimming_;
-};
-
-class PostProcessorSequence final : public PostProcessor {
- public:
-  explicit PostProcessorSequence(std::vector<PostProcessorPointer> parts) : parts_(std::move(parts)) {}
-  void apply(std::vector<Encoding>& encodings, bool adds_special) const override {
-    for (const PostProcessorPointer& part : parts_) part->apply(encodings, adds_special);
-  }
-
- private:
-  std::vector<PostProcessorPointer> parts_;
-};
-
-}  // namespace
-
-PostProcessorPointer make_template_post_processor(Template single, Template pair) {
-  return std::make_unique<TemplatePostProcessor>(std::move(single), std::move(pair));
+  };
 }
 
-PostProcessorPointer make_bert_post_processor(std::uint32_t separator, std::uint32_t classification) {
-  return std::make_unique<BertPostProcessor>(separator, classification);
-}
-
-PostProcessorPointer make_roberta_post_processor(std::uint32_t separator, std::uint32_t classification,
-                                                 OffsetTrimming trimming) {
-  return std::make_unique<RobertaPostProcessor>(separator, classification, trimming);
-}
-
-PostProcessorPointer make_byte_level_post_processor(OffsetTrimming trimming) {
-  return std::make_unique<ByteLevelPostProcessor>(trimming);
-}
-
-PostProcessorPointer make_post_processor_sequence(std::vector<PostProcessorPointer> post_processors) {
-  return std::make_unique<PostProcessorSequence>(std::move(post_processors));
-}
+PostProcessor read_post_processor(const JsonNode& node) { return read_stage(node, kPostProcessors, "post-processor"); }
 
 }  // namespace headlight::text

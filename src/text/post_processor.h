@@ -1,13 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <functional>
 #include <string_view>
 #include <vector>
 
 #include "text/tokenizer.h"
 
 namespace headlight::text {
+
+class JsonNode;
 
 /// A token of an encoded text, before byte ranges are mapped back.
 struct EncodedToken {
@@ -27,15 +29,8 @@ struct Encoding {
 };
 
 /// The stage after the model: special tokens around and between texts, token types, byte ranges without white space.
-/// Immutable.
-class PostProcessor {
- public:
-  virtual ~PostProcessor() = default;
-  /// `encodings` has one for a text, two for a pair; apply() may leave any number.
-  virtual void apply(std::vector<Encoding>& encodings, bool adds_special) const = 0;
-};
-
-using PostProcessorPointer = std::unique_ptr<const PostProcessor>;
+/// `encodings` has one for a text, two for a pair; any number may be left. Immutable; empty where a tokenizer has none.
+using PostProcessor = std::function<void(std::vector<Encoding>& encodings, bool adds_special)>;
 
 /// A part of a template: one of the texts, or special tokens.
 struct TemplatePart {
@@ -45,17 +40,8 @@ struct TemplatePart {
 };
 using Template = std::vector<TemplatePart>;
 
-PostProcessorPointer make_template_post_processor(Template single, Template pair);
-/// [CLS] first [SEP] second [SEP].
-PostProcessorPointer make_bert_post_processor(std::uint32_t separator, std::uint32_t classification);
-struct OffsetTrimming {
-  bool trims = true;              ///< byte ranges lose the spaces that their tokens begin and end with
-  bool adds_prefix_space = true;  ///< the first token's single space wasn't typed
-};
-/// <s> first </s></s> second </s>, all of type 0.
-PostProcessorPointer make_roberta_post_processor(std::uint32_t separator, std::uint32_t classification,
-                                                 OffsetTrimming trimming);
-PostProcessorPointer make_byte_level_post_processor(OffsetTrimming trimming);
-PostProcessorPointer make_post_processor_sequence(std::vector<PostProcessorPointer> post_processors);
+PostProcessor make_template_post_processor(Template single, Template pair);
+/// Throws LocatedError for a type that Headlight doesn't know.
+PostProcessor read_post_processor(const JsonNode& node);
 
 }  // namespace headlight::text

@@ -1,6 +1,7 @@
 #include "text/pre_tokenizer.h"
 
 #include "text/byte_alphabet.h"
+#include "text/json_node.h"
 
 namespace headlight::text {
 namespace {
@@ -9,40 +10,29 @@ constexpr std::string_view kGpt2Words = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p
 
 /// A stage that splits each piece by one function: void(NormalizedText, std::vector<Piece>& out).
 template <typename Cut>
-class CuttingPreTokenizer final : public PreTokenizer {
- public:
-  explicit CuttingPreTokenizer(Cut cut) : cut_(std::move(cut)) {}
-
-  void apply(std::vector<Piece>& pieces) const override {
-    std::vector<Piece> cut;
-    cut.reserve(pieces.size());
+PreTokenizer cutting(Cut cut) {
+  return [cut = std::move(cut)](std::vector<Piece>& pieces) {
+    std::vector<Piece> parts;
+    parts.reserve(pieces.size());
     std::size_t bytes = 0;
     for (Piece& piece : pieces) {
-      const std::size_t before = cut.size();
+      const std::size_t before = parts.size();
       if (piece.added) {
-        cut.push_back(std::move(piece));
+        parts.push_back(std::move(piece));
       } else {
-        cut_(std::move(piece.text), cut);
+        cut(std::move(piece.text), parts);
       }
-      for (std::size_t i = before; i < cut.size(); ++i) bytes += cut[i].text.text().size();
-      if (!cut.empty()) cut.back().text.expect_within_limit(bytes);
+      for (std::size_t i = before; i < parts.size(); ++i) bytes += parts[i].text.text().size();
+      if (!parts.empty()) parts.back().text.expect_within_limit(bytes);
     }
-    pieces = std::move(cut);
-  }
-
- private:
-  Cut cut_;
-};
-
-template <typename Cut>
-PreTokenizerPointer make_cutting_pre_tokenizer(Cut cut) {
-  return std::make_unique<CuttingPreTokenizer<Cut>>(std::move(cut));
+    pieces = std::move(parts);
+  };
 }
 
 /// Splits at single characters.
 template <typename IsMatch>
-PreTokenizerPointer make_character_split(IsMatch is_match, SplitBehavior behavior) {
-  return make_cutting_pre_tokenizer([=](const NormalizedText& text, std::vector<Piece>& pieces) {
+PreTokenizer split_at(IsMatch is_match, SplitBehavior behavior) {
+  return cutting([=](const NormalizedText& text, std::vector<Piece>& pieces) {
     split(text, find_spans(text.text(), is_match), behavior, pieces);
   });
 }
@@ -50,17 +40,6 @@ PreTokenizerPointer make_character_split(IsMatch is_match, SplitBehavior behavio
 void push_unless_empty(NormalizedText text, std::vector<Piece>& pieces) {
   if (!text.is_empty()) pieces.push_back({std::move(text), std::nullopt});
 }
-
-class PreTokenizerSequence final : public PreTokenizer {
- public:
-  explicit PreTokenizerSequence(std::vector<PreTokenizerPointer> parts) : parts_(std::move(parts)) {}
-  void apply(std::vector<Piece>& pieces) const override {
-    for (const PreTokenizerPointer& part : parts_) part->apply(pieces);
-  }
-
- private:
-  std::vector<PreTokenizerPointer> parts_;
-};
 
 /// Runs of word characters, runs of others, and the white space between them as matches.
 std::vector<TextSpan> find_words(std::string_view text) {
@@ -85,10 +64,25 @@ std::vector<TextSpan> find_words(std::string_view text) {
   return spans;
 }
 
-}  // namespace
+SplitBehavior read_behavior(const JsonNode& node) {
+  constexpr std::pair<std::string_view, SplitBehavior> kBehaviors[] = {
+      {"Removed", SplitBehavior::Removed},
+      {"Isolated", SplitBehavior::Isolated},
+      {"MergedWithPrevious", SplitBehavior::MergedWithPrevious},
+      {"MergedWithNext", SplitBehavior::MergedWithNext},
+      {"Contiguous", SplitBehavior::Contiguous}};
+  for (const auto& [name, behavior] : kBehaviors) {
+    if (node.string() == name) return behavior;
+  }
+  node.fail(
+      fmt::format("is \"{}\": must be Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous", node.string()));
+}
 
-PreTokenizerPointer make_byte_level_pre_tokenizer(bool adds_prefix_space, bool uses_regex) {
-  return make_cutting_pre_tokenizer([=, words = Regex(kGpt2Words)](NormalizedText text, std::vector<Piece>& pieces) {
+/// Words as GPT-2 splits them (with use_regex), in GPT-2's alphabet of bytes.
+PreTokenizer read_byte_level(const JsonNode& node) {
+  return cutting([adds_prefix_space = node.boolean_or("add_prefix_space", true),
+                  uses_regex = node.boolean_or("use_regex", true),
+                  words = Regex(kGpt2Words)](NormalizedText text, std::vector<Piece>& pieces) {
     if (adds_prefix_space && !text.text().starts_with(' ')) text.prepend(" ");
     const std::size_t first = pieces.size();
     if (uses_regex) {
@@ -100,36 +94,37 @@ PreTokenizerPointer make_byte_level_pre_tokenizer(bool adds_prefix_space, bool u
   });
 }
 
-PreTokenizerPointer make_whitespace_pre_tokenizer() {
-  return make_cutting_pre_tokenizer([](const NormalizedText& text, std::vector<Piece>& pieces) {
+/// Runs of word characters and runs of others.
+PreTokenizer read_whitespace(const JsonNode& /*node*/) {
+  return cutting([](const NormalizedText& text, std::vector<Piece>& pieces) {
     split(text, find_words(text.text()), SplitBehavior::Removed, pieces);
   });
 }
 
-PreTokenizerPointer make_whitespace_split_pre_tokenizer() {
-  return make_character_split(is_white_space, SplitBehavior::Removed);
+PreTokenizer read_whitespace_split(const JsonNode& /*node*/) { return split_at(is_white_space, SplitBehavior::Removed); }
+
+PreTokenizer in_sequence(std::vector<PreTokenizer> parts) {
+  return [parts = std::move(parts)](std::vector<Piece>& pieces) {
+    for (const PreTokenizer& part : parts) part(pieces);
+  };
 }
 
-PreTokenizerPointer make_bert_pre_tokenizer() {
-  std::vector<PreTokenizerPointer> parts;
-  parts.push_back(make_whitespace_split_pre_tokenizer());
-  parts.push_back(make_punctuation_pre_tokenizer(SplitBehavior::Isolated));
-  return make_pre_tokenizer_sequence(std::move(parts));
-}
-
-PreTokenizerPointer make_metaspace_pre_tokenizer(MetaspaceOptions options) {
-  std::size_t at = 0;
-  const char32_t mark = next_code_point(options.replacement, at);
-  return make_cutting_pre_tokenizer([options = std::move(options), mark](NormalizedText text, std::vector<Piece>& pieces) {
+/// Spaces become word marks; splits before each.
+PreTokenizer read_metaspace(const JsonNode& node) {
+  const char32_t mark = node.at("replacement").character();
+  std::string letters;
+  append_utf8(letters, mark);
+  return cutting([mark, letters, prepend = read_prepend_scheme(node), splits = node.boolean_or("split", true)](
+                     NormalizedText text, std::vector<Piece>& pieces) {
     std::vector<ByteRange> spaces;
     for (std::size_t i = 0; i < text.text().size(); ++i) {
       if (text.text()[i] == ' ') spaces.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i + 1)});
     }
-    text.replace(spaces, options.replacement);
+    text.replace(spaces, letters);
     const bool may_prepend =
-        options.prepend == PrependScheme::Always || (options.prepend == PrependScheme::First && text.original_begin() == 0);
-    if (may_prepend && !text.text().starts_with(options.replacement)) text.prepend(options.replacement);
-    if (options.splits) {
+        prepend == PrependScheme::Always || (prepend == PrependScheme::First && text.original_begin() == 0);
+    if (may_prepend && !text.text().starts_with(letters)) text.prepend(letters);
+    if (splits) {
       split(text, find_spans(text.text(), [&](char32_t c) { return c == mark; }), SplitBehavior::MergedWithNext, pieces);
     } else {
       push_unless_empty(std::move(text), pieces);
@@ -137,29 +132,21 @@ PreTokenizerPointer make_metaspace_pre_tokenizer(MetaspaceOptions options) {
   });
 }
 
-PreTokenizerPointer make_split_pre_tokenizer(Regex pattern, SplitBehavior behavior, bool inverted) {
-  return make_cutting_pre_tokenizer(
-      [=, pattern = std::move(pattern)](const NormalizedText& text, std::vector<Piece>& pieces) {
-        std::vector<TextSpan> spans = to_spans(pattern.find_all(text.text()), text.text().size());
-        for (TextSpan& span : spans) span.is_match = span.is_match != inverted;
-        split(text, std::move(spans), behavior, pieces);
-      });
+/// Splits at matches of a pattern, or at the text between them when inverted.
+PreTokenizer read_split(const JsonNode& node) {
+  return cutting([pattern = node.at("pattern").pattern(), behavior = read_behavior(node.at("behavior")),
+                  inverted = node.boolean_or("invert", false)](const NormalizedText& text, std::vector<Piece>& pieces) {
+    std::vector<TextSpan> spans = to_spans(pattern.find_all(text.text()), text.text().size());
+    for (TextSpan& span : spans) span.is_match = span.is_match != inverted;
+    split(text, std::move(spans), behavior, pieces);
+  });
 }
 
-PreTokenizerPointer make_digits_pre_tokenizer(bool individually) {
-  return make_character_split(is_numeric, individually ? SplitBehavior::Isolated : SplitBehavior::Contiguous);
-}
-
-PreTokenizerPointer make_punctuation_pre_tokenizer(SplitBehavior behavior) {
-  return make_character_split(is_punctuation, behavior);
-}
-
-PreTokenizerPointer make_delimiter_pre_tokenizer(char32_t delimiter) {
-  return make_character_split([delimiter](char32_t c) { return c == delimiter; }, SplitBehavior::Removed);
-}
-
-PreTokenizerPointer make_fixed_length_pre_tokenizer(std::size_t length) {
-  return make_cutting_pre_tokenizer([length](const NormalizedText& text, std::vector<Piece>& pieces) {
+/// Pieces of `length` characters.
+PreTokenizer read_fixed_length(const JsonNode& node) {
+  const std::uint32_t length = node.id_or("length", 5);
+  if (length == 0) node.at("length").fail("must not be 0");
+  return cutting([length](const NormalizedText& text, std::vector<Piece>& pieces) {
     std::size_t begin = 0;
     std::size_t count = 0;
     for (std::size_t at = 0; at < text.text().size();) {
@@ -171,8 +158,47 @@ PreTokenizerPointer make_fixed_length_pre_tokenizer(std::size_t length) {
   });
 }
 
-PreTokenizerPointer make_pre_tokenizer_sequence(std::vector<PreTokenizerPointer> pre_tokenizers) {
-  return std::make_unique<PreTokenizerSequence>(std::move(pre_tokenizers));
+constexpr StageKind<PreTokenizer> kPreTokenizers[] = {
+    {"ByteLevel", read_byte_level},
+    {"Whitespace", read_whitespace},
+    {"WhitespaceSplit", read_whitespace_split},
+    {"BertPreTokenizer",
+     [](const JsonNode& node) {
+       return in_sequence({read_whitespace_split(node), split_at(is_punctuation, SplitBehavior::Isolated)});
+     }},
+    {"Metaspace", read_metaspace},
+    {"Split", read_split},
+    {"Digits",
+     [](const JsonNode& node) {
+       const bool individually = node.boolean_or("individual_digits", false);
+       return split_at(is_numeric, individually ? SplitBehavior::Isolated : SplitBehavior::Contiguous);
+     }},
+    {"Punctuation",
+     [](const JsonNode& node) {
+       const std::optional<JsonNode> behavior = node.find("behavior");
+       return split_at(is_punctuation, behavior ? read_behavior(*behavior) : SplitBehavior::Isolated);
+     }},
+    {"CharDelimiterSplit",
+     [](const JsonNode& node) {
+       return split_at([delimiter = node.at("delimiter").character()](char32_t c) { return c == delimiter; },
+                       SplitBehavior::Removed);
+     }},
+    {"FixedLength", read_fixed_length},
+    {"Sequence",
+     [](const JsonNode& node) { return in_sequence(read_stages(node.at("pretokenizers"), read_pre_tokenizer)); }}};
+
+}  // namespace
+
+PrependScheme read_prepend_scheme(const JsonNode& node) {
+  const std::optional<JsonNode> scheme = node.find("prepend_scheme");
+  if (!scheme) return node.boolean_or("add_prefix_space", true) ? PrependScheme::Always : PrependScheme::Never;
+  const std::string& name = scheme->string();
+  if (name == "always") return PrependScheme::Always;
+  if (name == "first") return PrependScheme::First;
+  if (name == "never") return PrependScheme::Never;
+  scheme->fail(fmt::format("is \"{}\": must be always, first or never", name));
 }
+
+PreTokenizer read_pre_tokenizer(const JsonNode& node) { return read_stage(node, kPreTokenizers, "pre-tokenizer"); }
 
 }  // namespace headlight::text

@@ -73,7 +73,7 @@ class TrieWalk {
       if (step.byte == kEnd) {
         const Step done = step;
         path.pop_back();
-        if (done.keys_above + done.keys_below > kMostKeys) return "too many keys begin one another";
+        if (done.keys_above + done.keys_below > kMaxKeys) return "too many keys begin one another";
         nodes_[done.node] = {State::Left, done.keys_below};
         if (!path.empty()) path.back().keys_below = std::max(path.back().keys_below, done.keys_below + done.own_key);
         continue;
@@ -91,9 +91,9 @@ class TrieWalk {
   }
 
  private:
-  static constexpr std::uint32_t kMostKeys = 32;           // the library's limit on keys that are prefixes of one text
+  static constexpr std::uint32_t kMaxKeys = 32;            // the library's limit on keys that are prefixes of one text
   static constexpr std::size_t kLongestReplacement = 256;  // bytes; Unicode's own have at most 33
-  static constexpr std::uint32_t kEnd = 256;               // behind the last byte
+  static constexpr std::uint32_t kEnd = 256;               // after the last byte
 
   enum class State : std::uint8_t { New, Entered, Left };
   struct Node {

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kLongest = 32'768;  // bytes of a pattern; those of tokenizers have hundreds
 
 // Of one match: those of tokenizers step back less often than their text has characters.
-constexpr std::size_t kMostRetries = 1'000'000, kMostRetriesPerByte = 4;
+constexpr std::size_t kMaxRetries = 1'000'000, kMaxRetriesPerByte = 4;
 constexpr unsigned int kDeepestStack = 8'000'000;  // entries, at most some 500 MB
 // Of all matches in one text: retries don't count what a look-ahead reads, and a text has many places to begin at.
 constexpr std::chrono::seconds kLongestTime{10};
@@ -44,7 +44,7 @@ std::string reason(int code, OnigErrorInfo* info = nullptr) {
   return {reinterpret_cast<const char*>(message), static_cast<std::size_t>(length)};
 }
 
-/// \K begins a match behind text that it has read, and \G matches where a search begins; find_all() tries each place by
+/// \K begins a match after text that it has read, and \G matches where a search begins; find_all() tries each place by
 /// itself.
 void refuse_places(std::string_view pattern) {
   for (std::size_t at = 0; at + 1 < pattern.size(); ++at) {
@@ -74,7 +74,7 @@ struct Regex::Pattern {
   ~Pattern() { onig_free(compiled); }
 };
 
-Regex::Regex(std::unique_ptr<const Pattern> pattern) : pattern_(std::move(pattern)) {}
+Regex::Regex(std::shared_ptr<const Pattern> pattern) : pattern_(std::move(pattern)) {}
 
 Regex::Regex(std::string_view pattern) {
   if (pattern.size() > kLongest) throw Error("a regular expression has {} bytes, more than {}", pattern.size(), kLongest);
@@ -83,7 +83,7 @@ Regex::Regex(std::string_view pattern) {
   }
   refuse_places(pattern);
   initialize_library();
-  auto compiled = std::make_unique<Pattern>();
+  auto compiled = std::make_shared<Pattern>();
   OnigErrorInfo info{};
   const int status = onig_new(&compiled->compiled, bytes_of(pattern), bytes_of(pattern) + pattern.size(), ONIG_OPTION_NONE,
                               ONIG_ENCODING_UTF8, ONIG_SYNTAX_RUBY, &info);
@@ -95,21 +95,17 @@ Regex::Regex(std::string_view pattern) {
 
 Regex Regex::of_literal(std::string_view literal) {
   if (literal.empty()) return Regex("");
-  auto pattern = std::make_unique<Pattern>();
+  auto pattern = std::make_shared<Pattern>();
   pattern->literal = literal;
   return Regex(std::move(pattern));
 }
-
-Regex::~Regex() = default;
-Regex::Regex(Regex&&) noexcept = default;
-Regex& Regex::operator=(Regex&&) noexcept = default;
 
 std::vector<ByteRange> Regex::find_all(std::string_view text) const {
   if (pattern_->compiled == nullptr) return find_literal(text, pattern_->literal);
   const std::unique_ptr<OnigMatchParam, FreeLimits> limits(onig_new_match_param());
   if (!limits) throw std::bad_alloc();
   onig_set_match_stack_limit_size_of_match_param(limits.get(), kDeepestStack);
-  onig_set_retry_limit_in_match_of_match_param(limits.get(), kMostRetries + kMostRetriesPerByte * text.size());
+  onig_set_retry_limit_in_match_of_match_param(limits.get(), kMaxRetries + kMaxRetriesPerByte * text.size());
   if (text.data() == nullptr) text = "";
   const OnigUChar* const begin = bytes_of(text);
   const OnigUChar* const end = begin + text.size();

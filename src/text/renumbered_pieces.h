@@ -6,7 +6,7 @@
 
 #include "text/folder_notes.h"
 #include "text/sentence_piece_file.h"
-#include "text/unigram.h"
+#include "text/word_model.h"
 
 namespace headlight::text {
 

@@ -1,6 +1,7 @@
 #include "text/sentence_piece_stages.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <tuple>
 #include <unordered_set>
@@ -10,15 +11,15 @@
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "text/json_node.h"
-#include "text/marian_model.h"
 #include "text/model_json.h"
 #include "text/renumbered_pieces.h"
 #include "text/vocabulary_files.h"
+#include "text/word_model.h"
 
 namespace headlight::text {
 namespace {
 
-constexpr std::string_view kMark = "▁";
+constexpr const char* kMark = "▁";
 
 std::vector<std::string> token_strings_of(const SentencePieceFile& model) {
   std::vector<std::string> token_strings;
@@ -49,14 +50,24 @@ std::optional<std::string> token_string_of(const SentencePieceFile& model, std::
              : std::nullopt;
 }
 
-DecoderPointer make_byte_fallback_sequence(bool strips_first_space) {
-  std::vector<DecoderPointer> decoders;
-  decoders.push_back(make_replace_decoder(Regex::of_literal(kMark), " "));
-  decoders.push_back(make_byte_fallback_decoder());
-  decoders.push_back(make_fuse_decoder());
-  if (strips_first_space) decoders.push_back(make_strip_decoder(U' ', 1, 0));
-  return make_decoder_sequence(std::move(decoders));
+using Json = nlohmann::json;
+
+Json replacement(const char* from, const char* to) {
+  return {{"type", "Replace"}, {"pattern", {{"String", from}}}, {"content", to}};
 }
+
+Normalizer normalizer_sequence(const Json& normalizers) {
+  return built_in(read_normalizer, {{"type", "Sequence"}, {"normalizers", normalizers}});
+}
+
+Decoder make_byte_fallback_sequence(bool strips_first_space) {
+  Json decoders = Json::array({replacement(kMark, " "), {{"type", "ByteFallback"}}, {{"type", "Fuse"}}});
+  if (strips_first_space) decoders.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1U}});
+  return built_in(read_decoder, {{"type", "Sequence"}, {"decoders", decoders}});
+}
+
+/// Word marks for spaces.
+Json metaspace() { return {{"type", "Metaspace"}, {"replacement", kMark}}; }
 
 Stages make_bpe_stages(const SentencePieceFile& model, const FolderNotes& notes) {
   std::vector<std::string> token_strings = token_strings_of(model);
@@ -70,8 +81,9 @@ Stages make_bpe_stages(const SentencePieceFile& model, const FolderNotes& notes)
   Stages stages;
   stages.model = make_bpe(Vocabulary(std::move(token_strings)), merges, std::move(options));
   if (notes.is("gemma")) {
-    stages.normalizer = make_replace_normalizer(Regex::of_literal(" "), std::string(kMark));
-    stages.pre_tokenizer = make_split_pre_tokenizer(Regex::of_literal(" "), SplitBehavior::MergedWithPrevious, false);
+    stages.normalizer = built_in(read_normalizer, replacement(" ", kMark));
+    stages.pre_tokenizer = built_in(read_pre_tokenizer,
+                                    {{"type", "Split"}, {"pattern", {{"String", " "}}}, {"behavior", "MergedWithPrevious"}});
     stages.decoder = make_byte_fallback_sequence(false);
   } else {
     add_llama_stages(stages, notes.adds_prefix_space.value_or(true), notes.is_legacy.value_or(true));
@@ -89,15 +101,9 @@ ScoredTokens scored(const SentencePieceFile& model) {
 }
 
 /// Words between white space, each with a mark in front.
-PreTokenizerPointer make_marked_words() {
-  std::vector<PreTokenizerPointer> parts;
-  parts.push_back(make_whitespace_split_pre_tokenizer());
-  parts.push_back(make_metaspace_pre_tokenizer({}));
-  return make_pre_tokenizer_sequence(std::move(parts));
-}
-
-NormalizerPointer make_map(const SentencePieceFile& model) {
-  return make_precompiled_normalizer(PrecompiledMap(model.character_map));
+PreTokenizer make_marked_words() {
+  return built_in(read_pre_tokenizer,
+                  {{"type", "Sequence"}, {"pretokenizers", Json::array({{{"type", "WhitespaceSplit"}}, metaspace()})}});
 }
 
 void make_t5_stages(const SentencePieceFile& model, const FolderNotes& notes, Stages& stages) {
@@ -110,7 +116,7 @@ void make_t5_stages(const SentencePieceFile& model, const FolderNotes& notes, St
   add_t5_stages(stages, std::move(tokens), to_id(model.unknown), to_id(model.end).value_or(1), model.character_map);
 }
 
-/// A comma behind a digit isn't part of ALBERT's tokens: those that have one cost 100 more.
+/// A comma after a digit isn't part of ALBERT's tokens: those that have one cost 100 more.
 bool ends_in_digit_and_comma(std::string_view token_string) {
   return token_string.size() >= 2 && token_string.back() == ',' && token_string[token_string.size() - 2] >= '0' &&
          token_string[token_string.size() - 2] <= '9';
@@ -119,16 +125,13 @@ bool ends_in_digit_and_comma(std::string_view token_string) {
 void make_albert_stages(const SentencePieceFile& model, const FolderNotes& notes, Stages& stages) {
   ScoredTokens tokens = scored(model);
   for (auto& [token_string, score] : tokens) score -= ends_in_digit_and_comma(token_string) ? 100.0 : 0.0;
-  std::vector<NormalizerPointer> normalizers;
-  normalizers.push_back(make_replace_normalizer(Regex::of_literal("``"), "\""));
-  normalizers.push_back(make_replace_normalizer(Regex::of_literal("''"), "\""));
-  if (!notes.keeps_accents.value_or(false)) {
-    normalizers.push_back(make_canonical_normalizer(CanonicalForm::Nfkd));
-    normalizers.push_back(make_strip_accents_normalizer());
-  }
-  if (notes.lowercases.value_or(true)) normalizers.push_back(make_lowercase_normalizer());
-  if (!model.character_map.empty()) normalizers.push_back(make_map(model));
-  stages.normalizer = make_normalizer_sequence(std::move(normalizers));
+  Json normalizers = Json::array({replacement("``", "\""), replacement("''", "\"")});
+  if (!notes.keeps_accents.value_or(false))
+    normalizers.insert(normalizers.end(), {{{"type", "NFKD"}}, {{"type", "StripAccents"}}});
+  if (notes.lowercases.value_or(true)) normalizers.push_back({{"type", "Lowercase"}});
+  stages.normalizer = normalizer_sequence(normalizers);
+  if (!model.character_map.empty())
+    stages.normalizer = make_normalizer_sequence({stages.normalizer, make_precompiled_normalizer(model.character_map)});
   stages.pre_tokenizer = make_marked_words();
   stages.model = make_unigram(std::move(tokens), to_id(model.unknown), false);
   const auto cls = stages.model->vocabulary().find("[CLS]");
@@ -139,18 +142,18 @@ void make_albert_stages(const SentencePieceFile& model, const FolderNotes& notes
       {{.ids = {*cls}}, {.source = 0}, {.ids = {*sep}}, {.type = 1, .source = 1}, {.type = 1, .ids = {*sep}}});
 }
 
-NormalizerPointer make_plain_normalizer(const SentencePieceFile& model) {
-  std::vector<NormalizerPointer> normalizers;
-  if (!model.character_map.empty()) normalizers.push_back(make_map(model));
-  normalizers.push_back(make_strip_normalizer(false, true));
-  normalizers.push_back(make_replace_normalizer(Regex(" {2,}"), std::string(kMark)));
-  return make_normalizer_sequence(std::move(normalizers));
+Normalizer make_plain_normalizer(const SentencePieceFile& model) {
+  const Normalizer spaces =
+      normalizer_sequence(Json::array({{{"type", "Strip"}, {"strip_left", false}},
+                                       {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", kMark}}}));
+  if (model.character_map.empty()) return spaces;
+  return make_normalizer_sequence({make_precompiled_normalizer(model.character_map), spaces});
 }
 
 /// XLM-RoBERTa, CamemBERT, mBART, Pegasus.
 void make_renumbered_stages(const SentencePieceFile& model, RenumberedPieces pieces, Stages& stages) {
   stages.normalizer = make_plain_normalizer(model);
-  stages.pre_tokenizer = pieces.cuts_at_spaces ? make_marked_words() : make_metaspace_pre_tokenizer({});
+  stages.pre_tokenizer = pieces.cuts_at_spaces ? make_marked_words() : built_in(read_pre_tokenizer, metaspace());
   stages.model = make_unigram(std::move(pieces.tokens), pieces.unknown, false);
   const Vocabulary& vocabulary = stages.model->vocabulary();
   const auto put = [&](const std::vector<std::string>& token_strings, Template& built) {
@@ -177,13 +180,13 @@ void make_renumbered_stages(const SentencePieceFile& model, RenumberedPieces pie
 /// The rules for models of unknown family.
 void make_plain_stages(const SentencePieceFile& model, Stages& stages) {
   stages.normalizer = make_plain_normalizer(model);
-  stages.pre_tokenizer = make_metaspace_pre_tokenizer({});
+  stages.pre_tokenizer = built_in(read_pre_tokenizer, metaspace());
   stages.model = make_unigram(scored(model), to_id(model.unknown), model.falls_back_to_bytes);
 }
 
 Stages make_unigram_stages(const SentencePieceFile& model, const FolderNotes& notes) {
   Stages stages;
-  stages.decoder = make_metaspace_decoder(U'▁', true);
+  stages.decoder = built_in(read_decoder, metaspace());
   if (notes.is("t5") || notes.is("mt5")) {
     make_t5_stages(model, notes, stages);
   } else if (notes.is("albert")) {
@@ -232,13 +235,13 @@ Merges make_merges(const std::vector<std::string>& token_strings, const std::vec
 
 void add_llama_stages(Stages& stages, bool adds_prefix_space, bool is_legacy) {
   if (is_legacy) {
-    std::vector<NormalizerPointer> normalizers;
-    if (adds_prefix_space) normalizers.push_back(make_prepend_normalizer(std::string(kMark)));
-    normalizers.push_back(make_replace_normalizer(Regex::of_literal(" "), std::string(kMark)));
-    stages.normalizer = make_normalizer_sequence(std::move(normalizers));
+    Json normalizers = Json::array({replacement(" ", kMark)});
+    if (adds_prefix_space) normalizers.insert(normalizers.begin(), Json{{"type", "Prepend"}, {"prepend", kMark}});
+    stages.normalizer = normalizer_sequence(normalizers);
   } else {
-    stages.pre_tokenizer = make_metaspace_pre_tokenizer(
-        {.prepend = adds_prefix_space ? PrependScheme::First : PrependScheme::Never, .splits = false});
+    Json marks = metaspace();
+    marks.update({{"prepend_scheme", adds_prefix_space ? "first" : "never"}, {"split", false}});
+    stages.pre_tokenizer = built_in(read_pre_tokenizer, marks);
   }
   stages.decoder = make_byte_fallback_sequence(adds_prefix_space);
   stages.token_string_kind = TokenStringKind::WordMarks;
@@ -246,12 +249,12 @@ void add_llama_stages(Stages& stages, bool adds_prefix_space, bool is_legacy) {
 
 void add_t5_stages(Stages& stages, ScoredTokens tokens, std::optional<std::uint32_t> unknown, std::uint32_t end,
                    const std::string& character_map) {
-  if (!character_map.empty()) stages.normalizer = make_precompiled_normalizer(PrecompiledMap(character_map));
+  if (!character_map.empty()) stages.normalizer = make_precompiled_normalizer(character_map);
   stages.pre_tokenizer = make_marked_words();
   stages.model = make_unigram(std::move(tokens), unknown, false);
   stages.post_processor = make_template_post_processor({{.source = 0}, {.ids = {end}}},
                                                        {{.source = 0}, {.ids = {end}}, {.source = 1}, {.ids = {end}}});
-  stages.decoder = make_metaspace_decoder(U'▁', true);
+  stages.decoder = built_in(read_decoder, metaspace());
   stages.token_string_kind = TokenStringKind::WordMarks;
 }
 
@@ -310,11 +313,12 @@ Stages read_marian(const std::filesystem::path& folder, const std::string& name,
   } catch (const Error& error) {
     throw Error("{}: {}", pieces.string(), error.what());
   }
-  std::vector<DecoderPointer> decoders;
-  decoders.push_back(make_metaspace_decoder(U'▁', true));
-  decoders.push_back(make_fuse_decoder());
-  decoders.push_back(make_strip_decoder(U' ', std::string::npos, std::string::npos));
-  stages.decoder = make_decoder_sequence(std::move(decoders));
+  constexpr std::uint32_t kAll = std::numeric_limits<std::int32_t>::max();
+  stages.decoder = built_in(
+      read_decoder, {{"type", "Sequence"},
+                     {"decoders", Json::array({metaspace(),
+                                               {{"type", "Fuse"}},
+                                               {{"type", "Strip"}, {"content", " "}, {"start", kAll}, {"stop", kAll}}})}});
   stages.token_string_kind = TokenStringKind::WordMarks;
   stages.post_processor =
       make_template_post_processor({{.source = 0}, {.ids = {*end}}}, {{.source = 0}, {.source = 1}, {.ids = {*end}}});

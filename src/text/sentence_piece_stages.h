@@ -2,10 +2,9 @@
 
 #include <filesystem>
 
-#include "text/bpe.h"
 #include "text/folder_notes.h"
 #include "text/sentence_piece_file.h"
-#include "text/unigram.h"
+#include "text/word_model.h"
 
 namespace headlight::text {
 

@@ -2,14 +2,51 @@
 
 #include <algorithm>
 
-#include "text/gguf_vocabulary.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "text/folder_notes.h"
 #include "text/label.h"
 #include "text/pipeline.h"
-#include "text/tokenizer_folder.h"
-#include "text/tokenizer_json.h"
+#include "text/sentence_piece_stages.h"
 #include "text/utf8_repair.h"
+#include "text/vocabulary_files.h"
 
 namespace headlight::text {
+namespace {
+
+/// The side of an encoder–decoder that a text is for; only Marian's two tokenizers differ.
+enum class Side { Source, Target };
+
+Stages read_files(const std::filesystem::path& folder, const FolderNotes& notes, Side side) {
+  const auto has = [&](const char* name) { return std::filesystem::exists(folder / name); };
+  if (has("tokenizer.json")) {
+    const std::filesystem::path file = folder / "tokenizer.json";
+    return read_tokenizer_json(read_file(file), file.string());
+  }
+  if (has("source.spm") && has("target.spm") && has("vocab.json"))
+    return read_marian(folder, side == Side::Source ? "source.spm" : "target.spm", notes);
+  if (has("vocab.json") && has("merges.txt")) return read_byte_level_folder(folder, notes);
+  for (const char* name : {"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model"}) {
+    if (has(name)) return read_sentence_piece(folder / name, notes);
+  }
+  if (has("vocab.txt")) return read_bert_folder(folder, notes);
+  throw Error(
+      "{} has no tokenizer: it needs tokenizer.json, vocab.json with merges.txt, vocab.txt or a SentencePiece model "
+      "(tokenizer.model, spiece.model)",
+      folder.string());
+}
+
+/// The tokenizer of a model's folder, from the files it has. Throws Error naming file, place and reason.
+Stages read_tokenizer_folder(const std::filesystem::path& folder, Side side) {
+  const FolderNotes notes = read_folder_notes(folder);
+  Stages stages = read_files(folder, notes, side);
+  for (const SpecialTokenRole& role : kSpecialTokenRoles) {
+    if (const auto& noted = notes.special.*role.token_string) stages.special.*role.token_string = noted;
+  }
+  return stages;
+}
+
+}  // namespace
 
 Tokenizer::Tokenizer(std::unique_ptr<const Pipeline> pipeline) : pipeline_(std::move(pipeline)) {}
 Tokenizer::~Tokenizer() = default;
@@ -60,7 +97,7 @@ std::vector<Token> assemble(const std::vector<Encoding>& encodings, const std::v
 std::vector<Token> Tokenizer::encode(std::string_view text, bool adds_special) const {
   const RepairedUtf8 repaired(text);
   std::vector<Encoding> encodings = {pipeline_->encode(repaired.text(), 0)};
-  if (pipeline_->stages.post_processor) pipeline_->stages.post_processor->apply(encodings, adds_special);
+  if (pipeline_->stages.post_processor) pipeline_->stages.post_processor(encodings, adds_special);
   return assemble(encodings, {&repaired}, [&](std::uint32_t id) { return token_string(id); });
 }
 
@@ -68,7 +105,7 @@ std::vector<Token> Tokenizer::encode_pair(std::string_view first, std::string_vi
   const RepairedUtf8 repaired_first(first), repaired_second(second);
   std::vector<Encoding> encodings = {pipeline_->encode(repaired_first.text(), 0),
                                      pipeline_->encode(repaired_second.text(), 1)};
-  if (pipeline_->stages.post_processor) pipeline_->stages.post_processor->apply(encodings, adds_special);
+  if (pipeline_->stages.post_processor) pipeline_->stages.post_processor(encodings, adds_special);
   return assemble(encodings, {&repaired_first, &repaired_second}, [&](std::uint32_t id) { return token_string(id); });
 }
 
@@ -88,7 +125,7 @@ std::string Tokenizer::decode(std::span<const std::uint32_t> ids, bool skips_spe
   }
   std::string text;
   if (pipeline_->stages.decoder) {
-    pipeline_->stages.decoder->apply(parts);
+    pipeline_->stages.decoder(parts);
     for (const std::string& part : parts) text += part;
   } else {
     for (std::size_t i = 0; i < parts.size(); ++i) text += (i == 0 ? "" : " ") + parts[i];

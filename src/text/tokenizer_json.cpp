@@ -1,10 +1,10 @@
-#include "text/tokenizer_json.h"
+#include "text/pipeline.h"
 
 #include <algorithm>
 
 #include "core/json.h"
+#include "text/json_node.h"
 #include "text/model_json.h"
-#include "text/stage_json.h"
 
 namespace headlight::text {
 namespace {

@@ -1,13 +1,11 @@
-#include "text/unigram.h"
+#include "text/word_model.h"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
 
 #include "core/error.h"
-#include "text/byte_tokens.h"
 #include "text/prefix_tree.h"
 #include "text/unicode.h"
+#include "text/vocabulary.h"
 
 namespace headlight::text {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace headlight::text {
 
 Vocabulary::Vocabulary(std::vector<std::string> token_strings) : token_strings_(std::move(token_strings)) { build_index(); }
@@ -29,6 +31,22 @@ void Vocabulary::build_index() {
 std::optional<std::string_view> Vocabulary::token_string(std::uint32_t id) const {
   if (id >= token_strings_.size() || (!is_gap_.empty() && is_gap_[id])) return std::nullopt;
   return token_strings_[id];
+}
+
+ByteTokens::ByteTokens(const Vocabulary& vocabulary) {
+  for (unsigned byte = 0; byte < ids_.size(); ++byte) ids_[byte] = vocabulary.find(fmt::format("<0x{:02X}>", byte));
+}
+
+int byte_of_token(std::string_view token_string) {
+  if (token_string.size() != 6 || !token_string.starts_with("<0x") || token_string[5] != '>') return -1;
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
+  const int high = digit(token_string[3]);
+  const int low = digit(token_string[4]);
+  return high < 0 || low < 0 ? -1 : 16 * high + low;
 }
 
 }  // namespace headlight::text

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -38,5 +39,18 @@ class Vocabulary {
   std::vector<bool> is_gap_;                ///< [id], empty when there are none
   std::unordered_map<std::string_view, std::uint32_t> ids_;
 };
+
+/// Ids of the tokens "<0x00>" … "<0xFF>", for bytes that no other token contains.
+class ByteTokens {
+ public:
+  explicit ByteTokens(const Vocabulary& vocabulary);
+  std::optional<std::uint32_t> find(unsigned char byte) const { return ids_[byte]; }
+
+ private:
+  std::array<std::optional<std::uint32_t>, 256> ids_;
+};
+
+/// The byte of a token "<0x41>", −1 for any other token string.
+int byte_of_token(std::string_view token_string);
 
 }  // namespace headlight::text

@@ -3,12 +3,11 @@
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "core/utf8.h"
-#include "text/bpe.h"
 #include "text/gguf_words.h"
 #include "text/json_node.h"
 #include "text/model_json.h"
 #include "text/unicode.h"
-#include "text/word_piece.h"
+#include "text/word_model.h"
 
 namespace headlight::text {
 namespace {
@@ -78,15 +77,14 @@ Stages make_qwen2_stages(Vocabulary vocabulary, const Merges& merges, const Fold
   std::vector<AddedToken> added = notes.special_tokens;
   if (added.empty()) added.push_back({.content = "<|endoftext|>", .is_normalized = false, .is_special = true});
   Stages stages = make_byte_level_stages(std::move(vocabulary), merges, {}, read_gguf_words("qwen2").pre_tokenizer);
-  stages.normalizer = make_canonical_normalizer(CanonicalForm::Nfc);
+  stages.normalizer = built_in(read_normalizer, {{"type", "NFC"}});
   stages.added = std::move(added);
   return stages;
 }
 
 }  // namespace
 
-PostProcessorPointer make_enclosing_post_processor(std::optional<std::uint32_t> beginning,
-                                                   std::optional<std::uint32_t> end) {
+PostProcessor make_enclosing_post_processor(std::optional<std::uint32_t> beginning, std::optional<std::uint32_t> end) {
   const auto enclose = [&](std::uint32_t source, Template& built) {
     if (beginning) built.push_back({.type = source, .ids = {*beginning}});
     built.push_back({.type = source, .source = source});
@@ -99,11 +97,11 @@ PostProcessorPointer make_enclosing_post_processor(std::optional<std::uint32_t> 
   return make_template_post_processor(std::move(single), std::move(pair));
 }
 
-Stages make_byte_level_stages(Vocabulary vocabulary, const Merges& merges, BpeOptions options, PreTokenizerPointer words) {
+Stages make_byte_level_stages(Vocabulary vocabulary, const Merges& merges, BpeOptions options, PreTokenizer words) {
   Stages stages;
   stages.pre_tokenizer = std::move(words);
   stages.model = make_bpe(std::move(vocabulary), merges, std::move(options));
-  stages.decoder = make_byte_level_decoder();
+  stages.decoder = built_in(read_decoder, {{"type", "ByteLevel"}});
   stages.token_string_kind = TokenStringKind::ByteLetters;
   return stages;
 }
@@ -114,17 +112,18 @@ Stages make_bert_stages(Vocabulary vocabulary, const FolderNotes& notes) {
   const std::uint32_t sep = require(vocabulary, separator);
   const std::uint32_t cls = require(vocabulary, classification);
   Stages stages;
-  stages.normalizer = make_bert_normalizer({.cleans_text = true,
-                                            .spaces_out_chinese = notes.spaces_out_chinese.value_or(true),
-                                            .strips_accents = notes.strips_accents,
-                                            .lowercases = notes.lowercases.value_or(true)});
-  stages.pre_tokenizer = make_bert_pre_tokenizer();
+  nlohmann::json normalizer = {{"type", "BertNormalizer"},
+                               {"handle_chinese_chars", notes.spaces_out_chinese.value_or(true)},
+                               {"lowercase", notes.lowercases.value_or(true)}};
+  if (notes.strips_accents) normalizer["strip_accents"] = *notes.strips_accents;
+  stages.normalizer = built_in(read_normalizer, normalizer);
+  stages.pre_tokenizer = built_in(read_pre_tokenizer, {{"type", "BertPreTokenizer"}});
   stages.added = special_tokens(vocabulary, notes, {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"});
   stages.model = make_word_piece(std::move(vocabulary), {.unknown = notes.special.unknown.value_or("[UNK]")});
   stages.post_processor = make_template_post_processor(
       {{.ids = {cls}}, {.source = 0}, {.ids = {sep}}},
       {{.ids = {cls}}, {.source = 0}, {.ids = {sep}}, {.type = 1, .source = 1}, {.type = 1, .ids = {sep}}});
-  stages.decoder = make_word_piece_decoder("##", true);
+  stages.decoder = built_in(read_decoder, {{"type", "WordPiece"}});
   return stages;
 }
 
@@ -153,18 +152,22 @@ Stages read_byte_level_folder(const std::filesystem::path& folder, const FolderN
     std::vector<AddedToken> added = is_roberta
                                         ? special_tokens(vocabulary, notes, {"<s>", "<pad>", "</s>", "<unk>", "<mask>"})
                                         : special_tokens(vocabulary, notes, {"<|endoftext|>"});
-    PostProcessorPointer post_processor;
+    PostProcessor post_processor;
     if (is_roberta) {
-      post_processor = make_roberta_post_processor(require(vocabulary, notes.special.separator.value_or("</s>")),
-                                                   require(vocabulary, notes.special.classification.value_or("<s>")),
-                                                   {.trims = true, .adds_prefix_space = adds_space});
+      const std::uint32_t separator = require(vocabulary, notes.special.separator.value_or("</s>"));
+      const std::uint32_t beginning = require(vocabulary, notes.special.classification.value_or("<s>"));
+      post_processor = built_in(read_post_processor, {{"type", "RobertaProcessing"},
+                                                      {"sep", nlohmann::json::array({"</s>", separator})},
+                                                      {"cls", nlohmann::json::array({"<s>", beginning})},
+                                                      {"add_prefix_space", adds_space}});
     } else if (notes.adds_beginning.value_or(notes.is("opt"))) {
       const std::string fallback = notes.is("opt") ? "</s>" : "<|endoftext|>";
       post_processor =
           make_enclosing_post_processor(require(vocabulary, notes.special.beginning.value_or(fallback)), std::nullopt);
     }
     Stages stages =
-        make_byte_level_stages(std::move(vocabulary), merges, {}, make_byte_level_pre_tokenizer(adds_space, true));
+        make_byte_level_stages(std::move(vocabulary), merges, {},
+                               built_in(read_pre_tokenizer, {{"type", "ByteLevel"}, {"add_prefix_space", adds_space}}));
     stages.added = std::move(added);
     stages.post_processor = std::move(post_processor);
     return stages;

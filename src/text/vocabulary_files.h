@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "text/bpe.h"
 #include "text/folder_notes.h"
+#include "text/word_model.h"
 
 namespace headlight::text {
 
@@ -15,11 +15,11 @@ Stages read_byte_level_folder(const std::filesystem::path& folder, const FolderN
 Stages read_bert_folder(const std::filesystem::path& folder, const FolderNotes& notes);
 
 /// The stages of a byte-level BPE from any kind of file; `words` splits the text.
-Stages make_byte_level_stages(Vocabulary vocabulary, const Merges& merges, BpeOptions options, PreTokenizerPointer words);
+Stages make_byte_level_stages(Vocabulary vocabulary, const Merges& merges, BpeOptions options, PreTokenizer words);
 /// The stages of BERT's WordPiece. Throws Error when [CLS] or [SEP] is missing.
 Stages make_bert_stages(Vocabulary vocabulary, const FolderNotes& notes);
 
 /// <beginning> A <end>, and for pairs the same around B, its tokens of type 1.
-PostProcessorPointer make_enclosing_post_processor(std::optional<std::uint32_t> beginning, std::optional<std::uint32_t> end);
+PostProcessor make_enclosing_post_processor(std::optional<std::uint32_t> beginning, std::optional<std::uint32_t> end);
 
 }  // namespace headlight::text

@@ -1,4 +1,4 @@
-#include "text/word_piece.h"
+#include "text/word_model.h"
 
 #include "core/error.h"
 #include "text/unicode.h"

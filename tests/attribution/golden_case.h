@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/load_network.h"
-#include "model/reference.h"
+#include "tools/reference/reference_run.h"
 
 namespace headlight::test {
 

@@ -6,8 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "inference/apply_operation.h"
-#include "model/reference_layers.h"
+#include "tools/reference/reference_run.h"
 #include "support/stages.h"
 #include "support/visibility.h"
 

@@ -11,7 +11,7 @@
 #include <set>
 
 #include "model/load_network.h"
-#include "model/reference.h"
+#include "tools/reference/reference_run.h"
 #include "support/golden.h"
 #include "support/golden_model.h"
 

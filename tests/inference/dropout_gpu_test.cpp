@@ -11,7 +11,7 @@
 
 #include "attention/dropout.h"
 #include "core/error.h"
-#include "inference/apply_operation.h"
+#include "tools/reference/reference_run.h"
 #include "inference/notebooks.h"
 #include "inference/playground.h"
 #include "support/deviation.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "inference/apply_operation.h"
+#include "tools/reference/reference_run.h"
 #include "inference/desk.h"
 #include "inference/random_network.h"
 #include "support/error_message.h"

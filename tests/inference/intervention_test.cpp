@@ -6,7 +6,7 @@
 #include <limits>
 #include <string>
 
-#include "inference/apply_operation.h"
+#include "tools/reference/reference_run.h"
 #include "support/error_message.h"
 
 namespace intervention_test {

@@ -17,7 +17,7 @@
 #include "core/error.h"
 #include "inference/notebooks.h"
 #include "inference/torch_snippet.h"
-#include "model/reference.h"
+#include "tools/reference/reference_run.h"
 #include "model/torch_random.h"
 #include "support/visibility.h"
 
@@ -58,7 +58,7 @@ std::string refusal_of(std::string_view preset, std::string_view name, std::stri
 
 std::string snippet_of(std::string_view preset, const NotebookEdits& edits = {}) {
   const Notebook notebook = make_notebook(preset, edits);
-  return torch_snippet(notebook.title, fmt::format("{}", fmt::join(words_of(edits), ", ")), *notebook.network,
+  return torch_snippet(std::string(notebook_preset(preset).title), fmt::format("{}", fmt::join(words_of(edits), ", ")), *notebook.network,
                        notebook.input, notebook.masks);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("a recipe with other values draws what PyTorch draws") {
   CHECK(sentence.network->layers->encoder[0].config.heads == 5);
   CHECK(words_of({.recipe = {.sentence = "x", .heads = 5, .seed = 7}}) ==
         std::vector<std::string>{"sentence typed", "5 heads", "seed 7"});
-  for (const std::string_view name : notebook_names()) CHECK(refusal_of(name, {.recipe = notebook_recipe(name)}) == "made");
+  for (const std::string_view name : notebook_names()) CHECK(refusal_of(name, {.recipe = notebook_preset(name).recipe}) == "made");
 }
 
 TEST_CASE("changes that a notebook can't take are refused in one line") {

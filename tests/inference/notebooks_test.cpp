@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "model/reference.h"
+#include "tools/reference/reference_run.h"
 #include "support/deviation.h"
 #include "support/golden.h"
 #include "support/visibility.h"
@@ -176,11 +176,11 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("every preset has its name, its labels and an input that fits") {
-    for (const std::string_view name : notebook_names()) {
-      const Notebook notebook = make_notebook(name);
-      CHECK(notebook.name == name);
-      CHECK_FALSE(notebook.title.empty());
-      CHECK_FALSE(notebook.summary.empty());
+    for (const NotebookPreset& preset : notebook_presets()) {
+      CHECK(&notebook_preset(preset.name) == &preset);
+      const Notebook notebook = make_notebook(preset.name);
+      CHECK_FALSE(preset.title.empty());
+      CHECK_FALSE(preset.summary.empty());
       CHECK(notebook.input.source.texts.size() == notebook.input.source.batch);
       CHECK_NOTHROW(check(*notebook.network, notebook.input));
     }

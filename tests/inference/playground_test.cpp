@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
-#include "model/reference.h"
+#include "tools/reference/reference_run.h"
 #include "support/golden.h"
 #include "support/playground_cases.h"
 #include "support/visibility.h"

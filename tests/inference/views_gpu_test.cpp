@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "inference/golden_run.h"
-#include "model/reference_layers.h"
+#include "tools/reference/reference_run.h"
 #include "support/deviation.h"
 #include "support/gpu.h"
 #include "support/running_session.h"

@@ -122,7 +122,6 @@ TEST_SUITE("cpu") {
     CHECK(file.integers("u8") == std::vector<std::int64_t>{200});
     CHECK(file.integer_or("none", 5) == 5);
     CHECK(file.integer_or("u8", 5) == 200);
-    CHECK(file.number_or("none", 0.5) == 0.5);
     CHECK(file.boolean_or("none", true));
     CHECK(file.text_or("none", "x") == "x");
 

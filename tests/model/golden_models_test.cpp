@@ -7,6 +7,7 @@
 
 #include "core/atomic_file.h"
 #include "model/load_network.h"
+#include "tools/reference/reference_run.h"
 #include "support/deviation.h"
 #include "support/golden_model.h"
 

@@ -1,4 +1,4 @@
-#include "model/reference.h"
+#include "tools/reference/reference_run.h"
 
 #include <doctest/doctest.h>
 

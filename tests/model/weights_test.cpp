@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "model/sinusoid.h"
+#include "model/positions.h"
 
 namespace weights_test {
 

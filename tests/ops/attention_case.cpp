@@ -278,8 +278,9 @@ AttentionResult<double> expected(const AttentionCase& one) {
   };
   model::reference::attend(
       one.config, {.layer = LayerIndex{one.layer}}, is_visible, static_cast<double>(attention::fill_value(one.mask.fill)),
-      stages, one.position_bias ? &*one.position_bias : nullptr, {},
+      stages,
       [&](model::BlockRef, std::uint32_t batch, std::uint32_t head, std::uint32_t query, std::uint32_t key, double score) {
+        if (one.position_bias) score += one.position_bias->value(head, std::int64_t{key} - std::int64_t{query});
         return one.score(batch, head, {query, key}, score);
       });
   return {stages.heads.values, stages.row_max.values, stages.row_sum.values};

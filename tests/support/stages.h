@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "attention/stage.h"
-#include "model/reference.h"
+#include "tools/reference/reference_run.h"
 #include "support/deviation.h"
 #include "support/running_session.h"
 

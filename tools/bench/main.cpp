@@ -275,96 +275,72 @@ int run_bench(const BenchFlags& flags) {
   return 0;
 }
 
-void add_size_flags(CLI::App& app, BenchFlags& flags) {
-  constexpr const char* kGroup = "What is measured";
-  add_repeatable_flag(app, "--ops", "OP,...", "only these operations (see below)", kGroup,
-                      [&flags](const std::vector<std::string>& values) { flags.operations = parse_operations(values); });
-  add_repeatable_flag(
-      app, "--n", "N,...", "numbers of tokens, up to 32768 (default: 16, 32, ... 1024)", kGroup,
-      [&flags](const std::vector<std::string>& values) { flags.tokens = parse_list("--n", values, 1, kLongest); });
-  add_flag(app, "--max-n", "N", "the default's last number of tokens", kGroup, [&flags](const std::string& value) {
-    flags.longest = static_cast<std::uint32_t>(parse_integer("--max-n", value, 16, kLongest));
-  });
-  add_repeatable_flag(app, "--d-model", "D,...", "widths of the model (default: 512,768)", kGroup,
-                      [&flags](const std::vector<std::string>& values) {
-                        flags.widths = parse_list("--d-model", values, 1, model::kMaxModelWidth);
-                      });
-  add_repeatable_flag(
-      app, "--heads", "H,...", "heads of each width (default: 8,12)", kGroup,
-      [&flags](const std::vector<std::string>& values) { flags.heads = parse_list("--heads", values, 1, kMostHeads); });
-}
-
-void add_effort_flags(CLI::App& app, BenchFlags& flags) {
-  constexpr const char* kGroup = "How thoroughly";
+/// The program's flags.
+std::function<int()> add_bench(CLI::App& app) {
   constexpr std::uint64_t kMostRounds = 1000;
-  add_flag(app, "--model", "PATH", fmt::format("instead: measure this model: {}", kModelNames), kGroup,
-           [&flags](const std::string& value) { flags.model = named_model(value); });
-  offer_model_names(app);
-  add_flag(app, "--precision", "P", "with --model: weights as f32 (default) or f16", kGroup,
-           [&flags](const std::string& value) {
-             const std::vector<std::string> precisions = {"f32", "f16"};
-             flags.keeps_halves = parse_choice("--precision", value, precisions) == 1;
-           });
-  offer_words(app, "--precision", {"f32", "f16"});
-  add_plain_flag(app, "--quick", "n = 16, 64, 256 and fewer rounds", kGroup, [&flags] {
+  const auto shared = std::make_shared<BenchFlags>();
+  BenchFlags& flags = *shared;
+  const FlagGroup sizes(app, "What is measured");
+  const auto add_list = [&](const char* flag, const char* value, const char* help, std::vector<std::uint32_t>& into,
+                            std::uint32_t high) {
+    sizes.add_repeatable(flag, value, help, [flag, &into, high](const std::vector<std::string>& values) {
+      into = parse_list(flag, values, 1, high);
+    });
+  };
+  sizes.add_repeatable("--ops", "OP,...", "only these operations (see below)",
+                       [&flags](const std::vector<std::string>& values) { flags.operations = parse_operations(values); });
+  add_list("--n", "N,...", "numbers of tokens, up to 32768 (default: 16, 32, ... 1024)", flags.tokens, kLongest);
+  sizes.take_count("--max-n", "N", "the default's last number of tokens", flags.longest, 16, kLongest);
+  add_list("--d-model", "D,...", "widths of the model (default: 512,768)", flags.widths, model::kMaxModelWidth);
+  add_list("--heads", "H,...", "heads of each width (default: 8,12)", flags.heads, kMostHeads);
+  const FlagGroup effort(app, "How thoroughly");
+  add_model_flag(effort, "instead: measure this model", "", flags.model);
+  effort.take_choice("--precision", "P", "with --model: weights as f32 (default) or f16", flags.keeps_halves,
+                     {{"f32", false}, {"f16", true}});
+  effort.add_plain("--quick", "n = 16, 64, 256 and fewer rounds", [&flags] {
     flags.is_quick = true;
     flags.longest = 256;
   });
-  add_plain_flag(app, "--full", "up to 4096 tokens, and cases that take longer than 20 seconds too", kGroup, [&flags] {
+  effort.add_plain("--full", "up to 4096 tokens, and cases that take longer than 20 seconds too", [&flags] {
     flags.is_full = true;
     flags.longest = kLongestOfFull;
   });
-  add_flag(app, "--rounds", "N", "so many rounds of each case (default: from 3 to 50, as many as fit into 0.4 s)", kGroup,
-           [&flags](const std::string& value) {
-             flags.rounds = static_cast<std::uint32_t>(parse_integer("--rounds", value, 1, kMostRounds));
-           });
-  add_plain_flag(
-      app, "--viewer",
-      "instead: open the window offscreen and type into it (--rounds N characters): from launch to the first heatmap, "
-      "from a keystroke to its maps, from a painted cell to its maps, knocking out every head, and what a frame of each "
-      "view costs",
-      kGroup, [&flags] { flags.is_viewer = true; });
-  add_flag(app, "--head-grid", "LxH",
-           "with --viewer: of a GPT-2 with so many layers and heads, as in 12x12, and random weights, made for the "
-           "measurement",
-           kGroup, [&flags](const std::string& value) {
-             const std::size_t cross = value.find('x');
-             if (cross == std::string::npos)
-               throw UsageError("--head-grid: expected LAYERSxHEADS as in 12x12, found '{}'", value);
-             const auto count = [](const std::string& number) {
-               return static_cast<std::uint32_t>(parse_integer("--head-grid", number, 1, kMostGrid));
-             };
-             flags.grid = {count(value.substr(0, cross)), count(value.substr(cross + 1))};
-           });
-  add_flag(
-      app, "--roofline", "FILE",
-      "draw what was measured as a roofline into FILE (.svg, .pdf or .png): GFLOP/s over FLOP a byte, against a loop of "
-      "multiply-adds and a loop that copies, measured in the same run",
-      kGroup, [&flags](const std::string& value) {
-        flags.roofline = value;
-        if (!exporting::drawing_format(flags.roofline)) {
-          throw UsageError("--roofline {}: name a file that ends in .svg, .pdf or .png", value);
-        }
-      });
-  add_plain_flag(
-      app, "--check",
-      "instead: check numbers and a few ratios that hold on any machine; exit status 1 when something is wrong, 4 when it "
-      "is only slow",
-      kGroup, [&flags] { flags.is_check = true; });
-}
-
-/// The program's flags.
-std::function<int()> add_bench(CLI::App& app) {
-  const auto flags = std::make_shared<BenchFlags>();
-  add_size_flags(app, *flags);
-  add_effort_flags(app, *flags);
-  add_flag(app, "--format", "FORMAT", "table (default) or json", "Output", [flags](const std::string& value) {
-    const std::vector<std::string> formats = {"table", "json"};
-    flags->is_json = parse_choice("--format", value, formats) == 1;
-  });
-  offer_words(app, "--format", {"table", "json"});
-  add_device_flag(app, flags->device);
-  return [flags] { return run_bench(*flags); };
+  effort.take_count("--rounds", "N", "so many rounds of each case (default: from 3 to 50, as many as fit into 0.4 s)",
+                    flags.rounds, 1, kMostRounds);
+  effort.turn("--viewer",
+              "instead: open the window offscreen and type into it (--rounds N characters): from launch to the first "
+              "heatmap, from a keystroke to its maps, from a painted cell to its maps, knocking out every head, and what a "
+              "frame of each view costs",
+              flags.is_viewer);
+  effort.add("--head-grid", "LxH",
+             "with --viewer: of a GPT-2 with so many layers and heads, as in 12x12, and random weights, made for the "
+             "measurement",
+             [&flags](const std::string& value) {
+               const std::size_t cross = value.find('x');
+               if (cross == std::string::npos)
+                 throw UsageError("--head-grid: expected LAYERSxHEADS as in 12x12, found '{}'", value);
+               const auto count = [](const std::string& number) {
+                 return static_cast<std::uint32_t>(parse_integer("--head-grid", number, 1, kMostGrid));
+               };
+               flags.grid = {count(value.substr(0, cross)), count(value.substr(cross + 1))};
+             });
+  effort.add("--roofline", "FILE",
+             "draw what was measured as a roofline into FILE (.svg, .pdf or .png): GFLOP/s over FLOP a byte, against a loop "
+             "of multiply-adds and a loop that copies, measured in the same run",
+             [&flags](const std::string& value) {
+               flags.roofline = value;
+               if (!exporting::drawing_format(flags.roofline)) {
+                 throw UsageError("--roofline {}: name a file that ends in .svg, .pdf or .png", value);
+               }
+             });
+  effort.turn("--check",
+              "instead: check numbers and a few ratios that hold on any machine; exit status 1 when something is wrong, 4 "
+              "when it is only slow",
+              flags.is_check);
+  FlagGroup(app, "Output")
+      .take_choice("--format", "FORMAT", "table (default) or json", flags.is_json, {{"table", false}, {"json", true}});
+  add_device_flag(app, flags.device);
+  return [shared] { return run_bench(*shared); };
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "gpu/transfer.h"
-#include "model/reference.h"
 #include "ops/attention.h"
+#include "tools/reference/reference_run.h"
 
 namespace headlight::bench {
 namespace {

@@ -87,8 +87,7 @@ std::string layer_label(std::uint32_t passed, std::uint32_t layers) {
 
 std::string position_in_words(const model::ModelInput& input, const PredictionPosition& position) {
   const model::TokenBatch& tokens = predicted_tokens(input);
-  const bool is_known = position.batch < tokens.texts.size() && position.token < tokens.texts[position.batch].size();
-  const std::string token = is_known ? tokens.texts[position.batch][position.token] : std::to_string(position.token);
+  const std::string token = tokens.name(position.batch, position.token);
   const bool is_next = position.kind == PredictionPosition::Kind::Next;
   const char* what = is_next                                             ? "Next token after"
                      : position.kind == PredictionPosition::Kind::Masked ? "In the place of"

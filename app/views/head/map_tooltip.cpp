@@ -2,7 +2,6 @@
 
 #include "app/cells/arithmetic.h"
 #include "app/cells/shown_mask.h"
-#include "app/cells/stage_text.h"
 #include "app/quantities/shown_map.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
@@ -59,9 +58,9 @@ void draw_tokens(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   const std::uint32_t item = frame.state.selection.batch;
   const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
   if (written) draw_token(frame, "writes", theme.query, &*written, cell.query, MapSide::Query);
-  draw_token(frame, rows_write_tokens(frame, kind) ? "reads" : "query", theme.query, line_texts(input.queries(kind), item),
+  draw_token(frame, rows_write_tokens(frame, kind) ? "reads" : "query", theme.query, input.queries(kind).labels(item),
              cell.query, MapSide::Query);
-  draw_token(frame, "key", theme.key, line_texts(input.keys(kind), item), cell.key, MapSide::Key);
+  draw_token(frame, "key", theme.key, input.keys(kind).labels(item), cell.key, MapSide::Key);
 }
 
 std::string number_text(std::optional<float> value) {
@@ -74,7 +73,7 @@ void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, 
                std::optional<float> received) {
   ImFont* mono = frame.ui.fonts().mono;
   if (row.key) {
-    const std::string* text = token_text(frame.result.input->keys(kind), frame.state.selection.batch, *row.key);
+    const std::string* text = frame.result.input->keys(kind).label(frame.state.selection.batch, *row.key);
     const std::string token = text != nullptr ? fmt::format(" at \u201C{}\u201D", *text) : "";
     draw_number(frame, "row's largest", fmt::format("{:.3f}{}", row.largest, token), mono);
     draw_number(frame, "row entropy", fmt::format("{:.3f} nats", row.entropy), mono);

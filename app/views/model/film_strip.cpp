@@ -1,6 +1,5 @@
 #include "app/views/model/film_strip.h"
 
-#include "app/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 
@@ -67,9 +66,9 @@ void FilmStrip::handle_keys(Frame& frame) {
 void FilmStrip::draw_token_slider(Frame& frame, float width) {
   const std::uint32_t count = selected_shape(frame).queries;
   std::uint32_t token = token_.value_or(count - 1);
-  const std::string* known = frame.result.input ? token_text(frame.result.input->queries(frame.state.selection.block.kind),
-                                                             frame.state.selection.batch, token)
-                                                : nullptr;
+  const Selection& selection = frame.state.selection;
+  const std::string* known =
+      frame.result.input ? frame.result.input->queries(selection.block.kind).label(selection.batch, token) : nullptr;
   const std::string text = known != nullptr ? *known : "";
   frame.ui.ensure_glyphs(text);
   const std::string shown = token_ ? fmt::format("up to token {} of {}  \u201C{}\u201D", token, count, frame.ui.shaped(text))

@@ -1,6 +1,5 @@
 #include "app/views/patching/patching_parts.h"
 
-#include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
@@ -45,9 +44,7 @@ void choose_tokens_of_heads(Frame& frame) {
   PatchingChoices& choices = frame.state.patching;
   if (!is_of_heads(choices.map) || !choices.token) return;
   const model::TokenBatch& tokens = frame.result.input->queries(frame.state.selection.block.kind);
-  const std::uint32_t batch = frame.state.selection.batch;
-  const std::string* text = token_text(tokens, batch, *choices.token);
-  const std::string token = text ? *text : std::to_string(*choices.token);
+  const std::string token = tokens.name(frame.state.selection.batch, *choices.token);
   frame.ui.ensure_glyphs(token);
   choose(frame, "patching.at", {"at all tokens", fmt::format("at \u201C{}\u201D", token)}, choices.at_token);
 }

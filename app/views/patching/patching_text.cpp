@@ -1,6 +1,5 @@
 #include "app/views/patching/patching_parts.h"
 
-#include "app/cells/stage_text.h"
 #include "app/state/comparison.h"
 #include "app/widgets/signed_bars.h"
 #include "app/widgets/size_text.h"
@@ -110,8 +109,7 @@ Matrix recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, c
   for (const std::uint32_t layer : effects.layers) matrix.columns.tokens.push_back(std::to_string(layer));
   for (std::size_t column = 0; column < effects.columns; ++column) {
     const auto token = effects.first + static_cast<std::uint32_t>(column);
-    const std::string* text = token_text(tokens, batch, token);
-    matrix.rows.tokens.push_back(text ? *text : std::to_string(token));
+    matrix.rows.tokens.push_back(tokens.name(batch, token));
     std::vector<std::optional<double>>& cells = matrix.cells.emplace_back();
     for (std::size_t row = 0; row < effects.layers.size(); ++row) cells.push_back(effects.recovery_at(row, column, measure));
   }

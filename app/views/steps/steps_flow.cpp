@@ -200,7 +200,7 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
   if (frame.result.input) {
     const model::TokenBatch& tokens =
         matrix.has_key_rows() ? frame.result.input->keys(kind) : frame.result.input->queries(kind);
-    view.row_tokens = line_texts(tokens, frame.state.selection.batch);
+    view.row_tokens = tokens.labels(frame.state.selection.batch);
   }
   // Tokens where a row of matrices begins, and where the rows are another sequence than before.
   const bool begins_sequence = is_first || matrix == StepMatrix::Other::Memory ||

@@ -3,7 +3,6 @@
 #include <tuple>
 
 #include "app/cells/arithmetic.h"
-#include "app/cells/stage_text.h"
 #include "app/views/steps/matrix_plan.h"
 #include "app/views/steps/steps_flow.h"
 #include "app/widgets/arithmetic_strip.h"
@@ -114,8 +113,7 @@ std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeom
   }
   const Selection& selection = frame.state.selection;
   const auto name = [&](const model::TokenBatch& tokens, const char* role, std::uint32_t index) {
-    const std::string* text = token_text(tokens, selection.batch, index);
-    return fmt::format("{} {}{}", role, index, text != nullptr ? fmt::format(" “{}”", *text) : "");
+    return fmt::format("{} {}{}", role, index, tokens.quoted(selection.batch, index));
   };
   const model::TokenBatch& queries = frame.result.input->queries(selection.block.kind);
   const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
@@ -214,7 +212,7 @@ void keep_drawn(Frame& frame, const MatrixView& view, const HeadSubject& subject
     panel.of = query.quantity;
     const bool is_map = plan.stage.is_map();
     const Selection& selection = frame.state.selection;
-    if (is_map) keys = line_texts(frame.result.input->keys(selection.block.kind), selection.batch);
+    if (is_map) keys = frame.result.input->keys(selection.block.kind).labels(selection.batch);
     panel.rows.title = is_map ? "query" : "token";
     panel.columns.title = is_map ? "key" : "feature";
   }

@@ -1,4 +1,4 @@
-#include "model/architectures/gguf_settings.h"
+#include "model/architectures/settings.h"
 
 #include <array>
 

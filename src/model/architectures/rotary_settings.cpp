@@ -1,4 +1,4 @@
-#include "model/architectures/rotary_settings.h"
+#include "model/architectures/sizes.h"
 
 #include <algorithm>
 #include <cmath>

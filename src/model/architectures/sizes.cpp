@@ -1,6 +1,5 @@
 #include "model/architectures/sizes.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 

@@ -5,6 +5,7 @@
 
 #include "model/architectures/settings.h"
 #include "model/config.h"
+#include "model/positions.h"
 #include "model/weights.h"
 
 namespace headlight::model {
@@ -39,5 +40,11 @@ struct Sizes {
 
 /// Throws Error naming the first value that is out of range or that Headlight doesn't support.
 Sizes read_sizes(const Settings& settings, const Family& family);
+
+/// RoPE as config.json describes it, by the keys before release 5 of transformers (rope_theta, rope_scaling) or the later
+/// ones (rope_parameters): default, linear, llama3, yarn and longrope.
+/// `is_local` asks for those of layers with a window, which differ in Gemma 3. Throws Error naming an unsupported value.
+Rotary read_rotary(const Settings& settings, const Family& family, std::uint32_t head_size, std::uint32_t max_length,
+                   bool is_local);
 
 }  // namespace headlight::model

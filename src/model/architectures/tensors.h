@@ -4,8 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model/architectures/family.h"
+#include "model/architectures/sizes.h"
 #include "model/checkpoint.h"
+#include "model/network.h"
 
 namespace headlight::model {
 
@@ -48,5 +49,8 @@ class FamilyTensors {
   const Family& family_;
   std::string prefix_;
 };
+
+/// The whole network of a family. Throws Error naming tensors that are missing or mis-shaped.
+Network build_network(const Family& family, const Settings& settings, const Sizes& sizes, FamilyTensors& tensors);
 
 }  // namespace headlight::model

@@ -1,0 +1,227 @@
+#include "tools/reference/reference_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "core/error.h"
+
+namespace headlight::model::reference {
+namespace {
+
+/// a + b of equal shapes.
+Array add(Array a, const Array& b) {
+  for (std::size_t i = 0; i < a.values.size(); ++i) a.values[i] += b.values[i];
+  return a;
+}
+
+double activated(Activation activation, double x) {
+  switch (activation) {
+    case Activation::None:
+      return x;
+    case Activation::Relu:
+      return std::max(x, 0.0);
+    case Activation::Gelu:
+      return 0.5 * x * (1.0 + std::erf(x / std::numbers::sqrt2));
+    case Activation::GeluTanh:
+      return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    case Activation::Silu:
+      return x / (1.0 + std::exp(-x));
+  }
+  return x;
+}
+
+/// Its inner layer after the activation, times the gate where there is one. `stages`: hidden layer and gate before the
+/// activation go there.
+Array apply_inner(const FeedForward& feed_forward, const Array& x, AttentionStages& stages) {
+  Array inner = apply(feed_forward.in, x);
+  stages.ffn_hidden = inner;
+  if (feed_forward.gate) {
+    Array gate = apply(*feed_forward.gate, x);
+    for (std::size_t i = 0; i < inner.values.size(); ++i) inner.values[i] *= activated(feed_forward.activation, gate.values[i]);
+    stages.ffn_gate = std::move(gate);
+  } else {
+    for (double& value : inner.values) value = activated(feed_forward.activation, value);
+  }
+  return inner;
+}
+
+/// [batch, token, heads·d] → [batch, head, token, d]
+Array split_heads(const Array& x, std::uint32_t heads) {
+  const std::uint32_t batch = x.shape[0];
+  const std::uint32_t tokens = x.shape[1];
+  const std::uint32_t d = x.shape[2] / heads;
+  Array split = zeros({batch, heads, tokens, d});
+  std::size_t to = 0;
+  for (std::size_t b = 0; b < batch; ++b) {
+    for (std::size_t h = 0; h < heads; ++h) {
+      for (std::size_t t = 0; t < tokens; ++t) {
+        for (std::size_t i = 0; i < d; ++i) split.values[to++] = x.values[((b * tokens + t) * heads + h) * d + i];
+      }
+    }
+  }
+  return split;
+}
+
+/// Computes blocks one after the other and keeps their stages.
+struct Pass {
+  const Layers& layers;
+  const ModelInput& input;
+  const Visibility& is_visible;
+  double fill;
+  const SiteEdit& edit;
+  const ScoreEdit& score;
+  const ScoreEdit& weight;
+  Run run = {};
+
+  /// Of a site without heads: x [batch, token, d] with the edit.
+  Array edited(BlockRef block, Site site, Array x) const {
+    if (!edit) return x;
+    Array values{.shape = {x.shape[0], 1, x.shape[1], x.shape[2]}, .values = std::move(x.values)};
+    edit(block, site, values);
+    return {.shape = std::move(x.shape), .values = std::move(values.values)};
+  }
+
+  AttentionStages project(const AttentionLayer& layer, BlockRef block, const Array& x, const Array& memory) const {
+    AttentionStages stages;
+    if (!layer.weights) {
+      if (!input.qkv) throw Error("a layer without weights needs Q, K and V in its input: give them, or weights");
+      stages.q = widen(input.qkv->query);
+      stages.k = widen(input.qkv->key);
+      stages.v = widen(input.qkv->value);
+      return stages;
+    }
+    const AttentionWeights& weights = *layer.weights;
+    const std::uint32_t kv_heads = layer.config.kv_head_count();
+    stages.x = x;
+    stages.q = apply(weights.query_norm, split_heads(apply(weights.query, x), layer.config.heads));
+    stages.k = apply(weights.key_norm, split_heads(apply(weights.key, memory), kv_heads));
+    stages.v = split_heads(apply(weights.value, memory), kv_heads);
+    if (layer.config.rotary) {
+      const Rotary& rotary = layers.rotaries[*layer.config.rotary];
+      stages.q = rotate(rotary, input.queries(block.kind), std::move(stages.q));
+      stages.k = rotate(rotary, input.keys(block.kind), std::move(stages.k));
+    }
+    return stages;
+  }
+
+  /// The attention of a layer, from x to its branch's output. `x` is normed already; without memory, keys come from x.
+  Array attention(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
+    AttentionStages stages = project(layer, block, x, memory == nullptr ? x : *memory);
+    if (edit) {
+      edit(block, Site::Query, stages.q);
+      edit(block, Site::Weights, stages.q);
+      edit(block, Site::Key, stages.k);
+      edit(block, Site::Value, stages.v);
+    }
+    const PositionBias* bias = layer.config.position_bias ? &layers.position_biases[*layer.config.position_bias] : nullptr;
+    const ScoreEdit biased = [&](BlockRef, std::uint32_t item, std::uint32_t head, std::uint32_t query, std::uint32_t key,
+                                 double number) {
+      if (bias != nullptr) number += bias->value(head, std::int64_t{key} - std::int64_t{query});
+      return score ? score(block, item, head, query, key, number) : number;
+    };
+    attend(layer.config, block, is_visible, fill, stages, biased, weight);
+    if (edit) {
+      edit(block, Site::HeadOutput, stages.heads);
+      stages.merged = merge_heads(stages.heads, layer.config.merge);
+    }
+    if (layer.weights && layer.weights->output) {
+      stages.output = edited(block, Site::AttentionOutput, apply(*layer.weights->output, stages.merged));
+    }
+    Array y = stages.output.values.empty() ? stages.merged : stages.output;
+    run.blocks.push_back(block);
+    run.stages.push_back(std::move(stages));
+    return y;
+  }
+
+  /// One layer; `memory` is the other side of a cross-attention, null for self-attention.
+  Array layer(const AttentionLayer& layer, BlockRef block, const Array& x, const Array* memory) {
+    Array y = apply(layer.norms.inside, attention(layer, block, apply(layer.norms.before, x), memory));
+    AttentionStages& stages = run.stages.back();
+    if (!layer.norms.is_empty()) {
+      if (layer.weights) stages.residual = x;
+      y = add(std::move(y), x);
+      if (layer.norms.after) stages.attention_sum = y;
+      y = apply(layer.norms.after, std::move(y));
+      stages.attended = y;
+    }
+    if (!layer.feed_forward) return y;
+    const BranchNorms& norms = layer.feed_forward_norms;
+    const Array read = apply(norms.before, layer.is_parallel ? x : y);
+    if (norms.before) stages.ffn_input = read;
+    stages.ffn_active = edited(block, Site::Inner, apply_inner(*layer.feed_forward, read, stages));
+    stages.ffn_output = edited(block, Site::FeedForward, apply(layer.feed_forward->out, stages.ffn_active));
+    Array sum = add(apply(norms.inside, stages.ffn_output), y);
+    if (norms.after) stages.ffn_sum = sum;
+    stages.next = apply(norms.after, std::move(sum));
+    return stages.next;
+  }
+};
+
+}  // namespace
+
+Array unembed(const Unembedding& unembedding, Array x) {
+  if (unembedding.transform) x = apply(*unembedding.transform, x);
+  for (double& value : x.values) value = activated(unembedding.activation, value);
+  x = apply(unembedding.norm, std::move(x));
+  for (double& value : x.values) value *= static_cast<double>(unembedding.scale);
+  Array logits = apply(unembedding.linear, x);
+  const auto cap = static_cast<double>(unembedding.softcap);
+  for (double& value : logits.values) {
+    if (cap > 0.0) value = cap * std::tanh(value / cap);
+  }
+  return logits;
+}
+
+Run run(const Network& network, const ModelInput& input, const Visibility& is_visible, double fill, const SiteEdit& edit,
+        const ScoreEdit& score, const ScoreEdit& weight) {
+  check(network, input);
+  const Layers& layers = *network.layers;
+  Pass pass{.layers = layers,
+            .input = input,
+            .is_visible = is_visible,
+            .fill = fill,
+            .edit = edit,
+            .score = score,
+            .weight = weight};
+
+  Array memory = embed(network.source_embedding.get(), input.source);
+  if (!layers.encoder.empty()) {
+    pass.run.encoder_hidden.push_back(memory);
+    for (std::uint32_t i = 0; i < layers.encoder.size(); ++i) {
+      const BlockRef block{BlockKind::EncoderSelf, LayerIndex{i}};
+      if (layers.encoder[i].weights) memory = pass.edited(block, Site::Residual, std::move(memory));
+      pass.run.encoder_hidden.back() = memory;
+      memory = pass.layer(layers.encoder[i], block, memory, nullptr);
+      pass.run.encoder_hidden.push_back(memory);
+    }
+    memory = apply(layers.encoder_norm, std::move(memory));
+    pass.run.encoder_output = memory;
+  }
+
+  Array state = memory;
+  if (!layers.decoder.empty()) {
+    state = embed(network.target_embedding.get(), *input.target);
+    pass.run.decoder_hidden.push_back(state);
+    for (std::uint32_t i = 0; i < layers.decoder.size(); ++i) {
+      const DecoderLayer& layer = layers.decoder[i];
+      if (layer.self) {
+        const BlockRef block{BlockKind::DecoderSelf, LayerIndex{i}};
+        state = pass.edited(block, Site::Residual, std::move(state));
+        pass.run.decoder_hidden.back() = state;
+        state = pass.layer(*layer.self, block, state, nullptr);
+      }
+      const BlockRef block{BlockKind::Cross, LayerIndex{i}};
+      if (layer.cross.weights) state = pass.edited(block, Site::Residual, std::move(state));
+      if (!layer.self) pass.run.decoder_hidden.back() = state;
+      state = pass.layer(layer.cross, block, state, &memory);
+      pass.run.decoder_hidden.push_back(state);
+    }
+    state = apply(layers.decoder_norm, std::move(state));
+    pass.run.decoder_output = state;
+  }
+  if (layers.unembedding) pass.run.logits = unembed(*layers.unembedding, std::move(state));
+  return std::move(pass.run);
+}
+
+}  // namespace headlight::model::reference
