@@ -118,7 +118,7 @@ Quantity difference(const Quantity& base, QuantityId id) {
 
 Quantity baseline(const Quantity& base, QuantityId id) {
   Quantity line = base;
-  line.id = "frozen-" + base.id;
+  line.id = "baseline-" + base.id;
   line.title = "baseline's " + base.title;
   line.figure_title = "baseline's " + base.figure_title;
   line.base = id;
@@ -153,7 +153,10 @@ std::span<const Quantity> quantities() {
 const Quantity& quantity(QuantityId id) { return quantities()[id.index()]; }
 
 std::optional<QuantityId> find_quantity(std::string_view id) {
-  const auto found = std::ranges::find(quantities(), id, &Quantity::id);
+  constexpr std::string_view kFormer = "frozen-";  // as lessons for earlier versions call those of the baseline
+  const std::string present =
+      id.starts_with(kFormer) ? "baseline-" + std::string(id.substr(kFormer.size())) : std::string(id);
+  const auto found = std::ranges::find(quantities(), present, &Quantity::id);
   if (found == quantities().end()) return std::nullopt;
   return QuantityId(static_cast<std::size_t>(found - quantities().begin()));
 }

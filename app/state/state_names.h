@@ -85,9 +85,9 @@ inline constexpr std::array<EnumName<FlowMethod>, 3> kFlowMethods = {
 inline constexpr std::array<EnumName<KnockoutMeasure>, 3> kKnockoutMeasures = {
     {{KnockoutMeasure::Logit, "logit"}, {KnockoutMeasure::Probability, "probability"}, {KnockoutMeasure::Loss, "loss"}}};
 inline constexpr std::array<EnumName<SideMap>, 3> kSideMaps = {
-    {{SideMap::OtherHead, "head"}, {SideMap::Baseline, "frozen"}, {SideMap::LayerMean, "layer-mean"}}};
+    {{SideMap::OtherHead, "head"}, {SideMap::Baseline, "baseline"}, {SideMap::LayerMean, "layer-mean"}}};
 inline constexpr std::array<EnumName<Ablation>, 3> kAblations = {
-    {{Ablation::Zero, "zero"}, {Ablation::Mean, "mean"}, {Ablation::BaselineMean, "frozen-mean"}}};
+    {{Ablation::Zero, "zero"}, {Ablation::Mean, "mean"}, {Ablation::BaselineMean, "baseline-mean"}}};
 inline constexpr std::array<EnumName<PatchMap>, 5> kPatchMaps = {{{PatchMap::Residual, "residual"},
                                                                   {PatchMap::AttentionOutput, "attention"},
                                                                   {PatchMap::FeedForward, "feed-forward"},

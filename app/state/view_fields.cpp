@@ -180,7 +180,7 @@ void add_single_views(std::vector<Field>& fields) {
 /// What is compared, and the views that change runs in the background.
 void add_comparison(std::vector<Field>& fields) {
   fields.push_back(described(
-      value_field("compare", "frozen", "", at<&State::compare, &CompareChoices::baseline>(), write_baseline, read_baseline),
+      value_field("compare", "baseline", "", at<&State::compare, &CompareChoices::baseline>(), write_baseline, read_baseline),
       [](const State& before, const State& after) {
         if (has_second_text(before) && has_second_text(after)) {
           return Change{.label = "Edit second text", .is_continuous = true};
@@ -210,7 +210,7 @@ void add_comparison(std::vector<Field>& fields) {
   fields.push_back(choice_field("patching", "measure", "Choose what patches change",
                                 in_patching<&PatchingChoices::measure>(), kPatchMeasures));
   fields.push_back(
-      switch_field("patching", "into_frozen", "Choose the patched run", in_patching<&PatchingChoices::into_baseline>()));
+      switch_field("patching", "into_baseline", "Choose the patched run", in_patching<&PatchingChoices::into_baseline>()));
   fields.push_back(value_field("patching", "token", "Choose the patched token", in_patching<&PatchingChoices::token>(),
                                write_token, read_token));
   fields.push_back(

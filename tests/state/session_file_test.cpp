@@ -187,7 +187,7 @@ TEST_SUITE("cpu") {
     CHECK(failure_of(R"({"headlight": 1, "state": {"preset": "notebook-9"}})")
               .starts_with(": preset: expected one of notebook-000, "));
     CHECK(failure_of(R"({"headlight": 1, "state": {"compare": {"frozen": {"preset": "?"}}}})")
-              .starts_with(": compare.frozen.preset: expected one of notebook-000, "));
+              .starts_with(": compare.baseline.preset: expected one of notebook-000, "));
   }
 
   TEST_CASE("names as they are typed, and as titles show them") {
