@@ -1,5 +1,6 @@
 #include "app/widgets/map_axes.h"
 
+#include "app/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "view/axis_labels.h"

@@ -1,5 +1,6 @@
 #include "app/widgets/token_menu.h"
 
+#include "app/cells/stage_text.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"
 

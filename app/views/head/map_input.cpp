@@ -1,12 +1,12 @@
 #include "app/views/head/map_parts.h"
 
-#include <imgui.h>
 #include <glm/geometric.hpp>
 
 #include "app/cells/shown_mask.h"
 #include "app/shell/click_area.h"
 #include "app/shell/imgui_vectors.h"
 #include "app/widgets/brush.h"
+#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {

@@ -1,6 +1,6 @@
 #include "app/views/head/head_parts.h"
 
-#include <imgui.h>
+#include "app/widgets/text.h"
 
 #include "app/widgets/text.h"
 

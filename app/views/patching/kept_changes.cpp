@@ -69,10 +69,10 @@ void KeptChangesPanel::draw_mean(Frame& frame, const std::optional<HeadRef>& hea
   ImGui::SameLine();
   const char* const label =
       has_second_text(frame.state) ? "Give the second text's mean###mean" : "Give the baseline's mean###mean";
-  if (draw_button(frame, "patching.mean", label,
-                  "Mean ablation over a reference text: at every token the chosen head gives the mean of what it gives in "
-                  "the other run.") &&
-      head) {
+  const char* const explanation =
+      "Mean ablation over a reference text: at every token the chosen head gives the mean of what it gives in the other "
+      "run.";
+  if (draw_button(frame, "patching.mean", label, explanation) && head) {
     const std::uint32_t batch = frame.state.selection.batch;
     const model::TokenBatch& tokens = frame.result.input->queries(head->block.kind);
     keep(reference_mean_query(head->block, batch, head->head, tokens.start(batch), tokens.lengths[batch]),
