@@ -11,9 +11,9 @@
 #include <set>
 
 #include "model/load_network.h"
-#include "tools/reference/reference_run.h"
 #include "support/golden.h"
 #include "support/golden_model.h"
+#include "tools/reference/reference_run.h"
 
 namespace head_divergence_test {
 

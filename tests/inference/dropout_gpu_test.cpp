@@ -11,7 +11,6 @@
 
 #include "attention/dropout.h"
 #include "core/error.h"
-#include "tools/reference/reference_run.h"
 #include "inference/notebooks.h"
 #include "inference/playground.h"
 #include "support/deviation.h"
@@ -19,6 +18,7 @@
 #include "support/running_session.h"
 #include "support/stages.h"
 #include "support/visibility.h"
+#include "tools/reference/reference_run.h"
 
 namespace dropout_gpu_test {
 

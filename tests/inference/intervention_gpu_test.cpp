@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "tools/reference/reference_run.h"
 #include "inference/desk.h"
 #include "inference/random_network.h"
 #include "support/error_message.h"
@@ -13,6 +12,7 @@
 #include "support/running_session.h"
 #include "support/stages.h"
 #include "support/visibility.h"
+#include "tools/reference/reference_run.h"
 
 namespace intervention_gpu_test {
 

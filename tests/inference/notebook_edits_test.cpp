@@ -17,9 +17,9 @@
 #include "core/error.h"
 #include "inference/notebooks.h"
 #include "inference/torch_snippet.h"
-#include "tools/reference/reference_run.h"
 #include "model/torch_random.h"
 #include "support/visibility.h"
+#include "tools/reference/reference_run.h"
 
 namespace notebook_edits_test {
 
@@ -58,8 +58,8 @@ std::string refusal_of(std::string_view preset, std::string_view name, std::stri
 
 std::string snippet_of(std::string_view preset, const NotebookEdits& edits = {}) {
   const Notebook notebook = make_notebook(preset, edits);
-  return torch_snippet(std::string(notebook_preset(preset).title), fmt::format("{}", fmt::join(words_of(edits), ", ")), *notebook.network,
-                       notebook.input, notebook.masks);
+  return torch_snippet(std::string(notebook_preset(preset).title), fmt::format("{}", fmt::join(words_of(edits), ", ")),
+                       *notebook.network, notebook.input, notebook.masks);
 }
 
 }  // namespace
@@ -129,7 +129,8 @@ TEST_CASE("a recipe with other values draws what PyTorch draws") {
   CHECK(sentence.network->layers->encoder[0].config.heads == 5);
   CHECK(words_of({.recipe = {.sentence = "x", .heads = 5, .seed = 7}}) ==
         std::vector<std::string>{"sentence typed", "5 heads", "seed 7"});
-  for (const std::string_view name : notebook_names()) CHECK(refusal_of(name, {.recipe = notebook_preset(name).recipe}) == "made");
+  for (const std::string_view name : notebook_names())
+    CHECK(refusal_of(name, {.recipe = notebook_preset(name).recipe}) == "made");
 }
 
 TEST_CASE("changes that a notebook can't take are refused in one line") {

@@ -7,9 +7,9 @@
 
 #include "core/atomic_file.h"
 #include "model/load_network.h"
-#include "tools/reference/reference_run.h"
 #include "support/deviation.h"
 #include "support/golden_model.h"
+#include "tools/reference/reference_run.h"
 
 namespace golden_models_test {
 

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "attention/stage.h"
-#include "tools/reference/reference_run.h"
 #include "support/deviation.h"
 #include "support/running_session.h"
+#include "tools/reference/reference_run.h"
 
 namespace headlight::test {
 

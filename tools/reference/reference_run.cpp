@@ -38,7 +38,8 @@ Array apply_inner(const FeedForward& feed_forward, const Array& x, AttentionStag
   stages.ffn_hidden = inner;
   if (feed_forward.gate) {
     Array gate = apply(*feed_forward.gate, x);
-    for (std::size_t i = 0; i < inner.values.size(); ++i) inner.values[i] *= activated(feed_forward.activation, gate.values[i]);
+    for (std::size_t i = 0; i < inner.values.size(); ++i)
+      inner.values[i] *= activated(feed_forward.activation, gate.values[i]);
     stages.ffn_gate = std::move(gate);
   } else {
     for (double& value : inner.values) value = activated(feed_forward.activation, value);
