@@ -92,14 +92,15 @@ void explain_scores(const CellQuestion& question, Arithmetic& arithmetic, Number
   if (query && key) set_sum(arithmetic, products(*query, *key), std::nullopt);
 }
 
-void explain_bias(const CellQuestion& question, const std::optional<float>& score, Arithmetic& arithmetic) {
+void explain_bias(const CellQuestion& question, const std::optional<float>& score, Arithmetic& arithmetic,
+                  std::string note) {
   arithmetic.formula += " + bias";
   if (score && arithmetic.result && question.layer->config.softcap == 0.0F && question.score_expression.empty()) {
     const double bias = double{*arithmetic.result} - question.painted_bias -
                         double{*score} * double{question.layer->config.scale.factor(question.geometry.shape.d_k)};
     arithmetic.numbers += fmt::format(" + {}", write_factor(bias));
   }
-  arithmetic.note = "The bias depends on head and distance alone (relative positions).";
+  arithmetic.note = std::move(note);
 }
 
 void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, NumberSource& numbers) {
@@ -124,7 +125,9 @@ void explain_scaled(const CellQuestion& question, Arithmetic& arithmetic, Number
     arithmetic.formula = fmt::format("{} · tanh({} / {})", cap, arithmetic.formula, cap);
     arithmetic.numbers = fmt::format("{} · tanh({} / {})", cap, arithmetic.numbers, cap);
   }
-  if (config.position_bias) explain_bias(question, score, arithmetic);
+  if (config.position_bias)
+    explain_bias(question, score, arithmetic, "The bias depends on head and distance alone (relative positions).");
+  if (question.has_captured_bias) explain_bias(question, score, arithmetic, std::string(kCapturedBiasNote));
   if (question.painted_bias != 0.0) {
     arithmetic.formula += " + painted bias";
     arithmetic.numbers += write_added(question.painted_bias);
@@ -331,7 +334,15 @@ constexpr std::array<StageLine, attention::kStages> kStageLines = {{{"x", &expla
 
 }  // namespace
 
-Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers) {
+CellQuestion with_captured_mask(CellQuestion question, NumberSource& numbers) {
+  if (!question.has_captured_bias || !question.mask_reason.empty()) return question;
+  const std::optional<float> masked = numbers.value(Stage::Masked, question.row, question.column);
+  if (masked && std::isinf(*masked) && *masked < 0.0F) question.mask_reason = "the captured bias";
+  return question;
+}
+
+Arithmetic explain_cell(const CellQuestion& asked, NumberSource& numbers) {
+  const CellQuestion question = with_captured_mask(asked, numbers);
   const Stage stage = question.stage;
   const StageLine& line = kStageLines[static_cast<std::size_t>(stage)];
   Arithmetic arithmetic;

@@ -48,6 +48,8 @@ struct CellQuestion {
   double painted_bias = 0.0;  ///< that the user painted onto the cell
   /// What the user painted into the cell's row instead of the head's own pattern; 0: another key of the row is painted.
   std::optional<double> painted_weight = {};
+  bool has_captured_bias = false;            ///< the capture adds a number of its own to each score
+  bool has_sink = false;                     ///< and each row's sum has the exponential of a sink
   std::optional<float> dropout_factor = {};  ///< of the cell's weight, 0 where it is dropped; none: no dropout of weights
   attention::Stage stage = attention::Stage::Scores;
   std::uint32_t row = 0, column = 0;
@@ -71,10 +73,14 @@ struct Arithmetic {
   bool has_constant = false;
 };
 
+/// The question, with the captured bias as what masks the cell where that is −∞.
+CellQuestion with_captured_mask(CellQuestion question, NumberSource& numbers);
+inline constexpr std::string_view kCapturedBiasNote = "The bias was captured with the scores.";
+
 /// What dropout does to a weight, and why its row doesn't add up to 1. `factor`: 0 where it is dropped.
 std::string dropout_note(float factor);
 
-Arithmetic explain_cell(const CellQuestion& question, NumberSource& numbers);
+Arithmetic explain_cell(const CellQuestion& asked, NumberSource& numbers);
 
 /// "0.418", "−1.250", "3.1e-5", "−∞": for reading, three decimals.
 std::string write_number(double value);

@@ -62,6 +62,11 @@ class ChainWriter {
                  bias);
   }
 
+  /// `scaled`: the score with the bias, which is as exact as that.
+  void add_captured_bias(double scaled) {
+    if (value_) add_to_score("captured bias", "score + bias", std::string(kCapturedBiasNote), scaled - *value_);
+  }
+
   void add_expression() {
     ChainLine line{.name = "score expression",
                    .formula = question_.score_expression,
@@ -98,7 +103,9 @@ class ChainWriter {
   void add_softmax(const std::optional<NumberSource::Softmax>& softmax) {
     const bool has_weights = softmax && softmax->sum > 0.0F;
     ChainLine largest{.name = "m", .formula = "maxⱼ score", .note = "The largest score of the query's row."};
-    ChainLine sum{.name = "l", .formula = "Σⱼ exp(score − m)", .note = "What the row's exponentials add up to."};
+    ChainLine sum{.name = "l",
+                  .formula = question_.has_sink ? "exp(sink − m) + Σⱼ exp(score − m)" : "Σⱼ exp(score − m)",
+                  .note = "What the row's exponentials add up to."};
     ChainLine weight{.name = "weight", .formula = "exp(score − m) / l"};
     if (softmax) {
       largest.value = double{softmax->max};
@@ -163,7 +170,8 @@ std::optional<double> position_bias(const CellQuestion& question, const model::L
                                               std::int64_t{question.column} - std::int64_t{question.row});
 }
 
-ScoreChain explain_score(const CellQuestion& question, const model::Layers* layers, NumberSource& numbers) {
+ScoreChain explain_score(const CellQuestion& asked, const model::Layers* layers, NumberSource& numbers) {
+  const CellQuestion question = with_captured_mask(asked, numbers);
   ScoreChain chain;
   const NumberSource::Numbers query = numbers.row(Stage::Q, question.row);
   const NumberSource::Numbers key = numbers.row(Stage::K, question.column);
@@ -178,6 +186,7 @@ ScoreChain explain_score(const CellQuestion& question, const model::Layers* laye
   if (const std::optional<double> bias = position_bias(question, layers)) {
     writer.add_bias(*bias, layers->position_biases[*config.position_bias].kind == model::PositionBias::Kind::Slopes);
   }
+  if (question.has_captured_bias && chain.evaluated) writer.add_captured_bias(double{*chain.evaluated});
   if (!question.score_expression.empty()) writer.add_expression();
   if (question.painted_bias != 0.0) writer.add_painted_bias();
   if (question.painted_weight) writer.add_painted_weight(*question.painted_weight);

@@ -9,7 +9,8 @@ ShownMask::ShownMask(const Frame& frame) : selection_(frame.state.selection), ch
   if (!frame.result.network || !frame.result.shapes.contains(block)) return;
   if (frame.result.capture) {  // masked, if at all, as its file says
     with_window_.emplace();
-    with_window_->rule = {.causal = capture::is_causal(*frame.result.capture, block.kind)};
+    with_window_->rule = {.causal = capture::is_causal(*frame.result.capture, block.kind),
+                          .window = frame.result.network->layer(block).config.window};
     with_window_->fill = attention::MaskFill::NegativeInfinity;
     return;
   }

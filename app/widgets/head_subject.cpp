@@ -3,6 +3,7 @@
 #include "app/cells/shown_mask.h"
 #include "app/state/run_interventions.h"
 #include "app/widgets/thumbnail.h"
+#include "capture/capture_file.h"
 
 namespace headlight::app {
 
@@ -43,6 +44,11 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
   const auto pattern = fixed_pattern(frame.state, selection.block, selection.head);
   question.is_uniform = pattern == attention::FixedPattern::Uniform;
   if (!attention::is_map(stage)) return question;
+  if (frame.result.capture) {
+    const capture::CapturedScore* score = frame.result.capture->score(selection.block);
+    question.has_captured_bias = score != nullptr && score->bias;
+    question.has_sink = score != nullptr && score->sinks;
+  }
   question.mask_reason = mask_reason(mask, {.map = shown.map(),
                                             .batch = selection.batch,
                                             .cell = cell,

@@ -153,6 +153,7 @@ class Capture:
     image's shape. first_patch: the token of the first one, by default so that the patches are the last tokens.
     attention_mask, decoder_attention_mask: what the model was given of a padded batch, [batch, tokens], 0 for padding; the
     second one of a decoder beside an encoder. cached: tokens that were in the cache before the pass, whose rows are missing.
+    scores: of queries and keys how scores are made: scale, softcap and window, each a number or a list with one for each layer.
     """
 
     def __init__(
@@ -172,6 +173,7 @@ class Capture:
         attention_mask=None,
         decoder_attention_mask=None,
         cached=0,
+        scores=None,
     ):
         given = {
             "attentions": attentions,
@@ -198,6 +200,7 @@ class Capture:
         self._read_tokens = self._cached + generated[0].shape[2] if generated else None
         if generated and generated[0].shape[0] > 1 and not is_output:
             expect_no_beams(generated)
+        self._scores = dict(scores or {})
         self._is_causal = bool(causal) or bool(generated)
         for name, lists in (("tokens", tokens), ("encoder_tokens", encoder_tokens), ("decoder_tokens", decoder_tokens)):
             if isinstance(lists, str):
@@ -245,6 +248,7 @@ class Capture:
             words[prefix + "lengths"], words[prefix + "starts"] = json.dumps(lengths), json.dumps(starts)
         if self._cached:
             words["cached"] = json.dumps(self._cached)
+        words.update((name, json.dumps(numbers)) for name, numbers in self._scores.items())
         if self._patches is not None:
             words["patches"] = json.dumps(self._patches)
         if self._first_patch is not None:

@@ -5,6 +5,7 @@ import contextlib
 
 from ._captures import Capture
 from ._program import HeadlightError
+from ._recorded import Recorded, recording
 
 _KINDS = ("attentions", "encoder_attentions", "decoder_attentions", "cross_attentions")
 
@@ -15,12 +16,10 @@ def _texts_of(tokenizer, ids):
 
 
 @contextlib.contextmanager
-def _prepared(model):
-    """The model without dropout, and with attention that it can return; afterwards as it was."""
-    training = [module for module in model.modules() if module.training]
+def _eager(model):
+    """The model with attention that it can return; afterwards as it was."""
     before = getattr(model.config, "_attn_implementation", None)
     is_switched = hasattr(model, "set_attn_implementation") and before not in (None, "eager")
-    model.eval()
     try:
         if is_switched:
             model.set_attn_implementation("eager")
@@ -28,6 +27,15 @@ def _prepared(model):
     finally:
         if is_switched:
             model.set_attn_implementation(before)
+
+
+@contextlib.contextmanager
+def _without_dropout(model):
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        yield
+    finally:
         for module in training:
             module.training = True
 
@@ -101,21 +109,40 @@ def _inputs(model, tokenizer, texts, target):
     return lines
 
 
-def _run(model, lines):
-    """By kind the layers' tensors [line, heads, queries, keys], with zeros for padding. Lines of the same sizes are run
-    together."""
+def _batches(model, lines):
+    """Lines of the same sizes, which are run together: their numbers, and what the model reads."""
     import torch
 
     together = collections.defaultdict(list)
     for line, inputs in enumerate(lines):
         together[tuple((name, tuple(value.shape)) for name, value in inputs.items())].append(line)
+    device = getattr(model, "device", None)
+    for members in together.values():
+        inputs = {name: torch.cat([lines[line][name] for line in members]) for name in lines[members[0]]}
+        yield members, inputs if device is None else {name: value.to(device) for name, value in inputs.items()}
+
+
+def _record(model, lines):
+    """Queries, keys and values of all layers, whose weights then are nowhere n x n; None: the layers don't give them."""
+    import torch
+
+    recorded = Recorded(model)
+    for members, inputs in _batches(model, lines):
+        with recording(model) as calls, torch.no_grad():
+            if calls is None:
+                return None
+            model(**inputs, return_dict=True)
+            if not calls:
+                return None
+            recorded.add(calls, members)
+    return recorded
+
+
+def _run(model, lines):
+    """By kind the layers' tensors [line, heads, queries, keys], with zeros for padding."""
     found = collections.defaultdict(dict)  # by kind and layer: by line
-    with _prepared(model):
-        for members in together.values():
-            inputs = {name: torch.cat([lines[line][name] for line in members]) for name in lines[members[0]]}
-            device = getattr(model, "device", None)
-            if device is not None:
-                inputs = {name: value.to(device) for name, value in inputs.items()}
+    with _eager(model):
+        for members, inputs in _batches(model, lines):
             for kind, layers in _attentions(model, inputs).items():
                 for index, layer in enumerate(layers):
                     found[kind, index].update(zip(members, layer))
@@ -144,6 +171,8 @@ def _words(tokenizer, ids, tokens="tokens", mask="attention_mask"):
 def capture(model, tokenizer, text, target=None, *, opens=True, **options):
     """Runs a transformers model on a text, or a list of texts, and opens its attention in the window.
 
+    Of a model that looks its attention function up (AttentionInterface) queries, keys and values are kept, and the window
+    computes their weights; of others the weights that it returns with output_attentions=True.
     Each line has the attention that it has alone: lines of different lengths are run one after another, and the tokenizer
     needs no padding. Dropout is off; afterwards the model is in training again if it was.
     target: the decoder's text of an encoder-decoder, or one for each line; without one it reads the start token alone. opens:
@@ -153,17 +182,23 @@ def capture(model, tokenizer, text, target=None, *, opens=True, **options):
     if not texts:
         raise HeadlightError("there is no text; give one, or a list of some")
     lines = _inputs(model, tokenizer, texts, target)
-    layers = _run(model, lines)
+    with _without_dropout(model):
+        recorded = _record(model, lines)
+        layers = _run(model, lines) if recorded is None else {}
     source = [inputs["input_ids"][0] for inputs in lines]
     if "decoder_input_ids" in lines[0]:
         words = _words(tokenizer, source, "encoder_tokens")
         read = [inputs["decoder_input_ids"][0] for inputs in lines]
         words.update(_words(tokenizer, read, "decoder_tokens", "decoder_attention_mask"), causal=True)
     else:
-        first = layers["attentions"][0]
-        is_causal = bool((first.triu(1) == 0).all()) and first.shape[-1] > 1
-        words = dict(_words(tokenizer, source), causal=is_causal)
-    made = Capture(**layers, **words)
+        words = _words(tokenizer, source)
+    if recorded is not None:
+        made = Capture(recorded.tensors(), scores=recorded.scores(), **dict(words, causal=recorded.is_causal))
+    else:
+        if "causal" not in words:
+            first = layers["attentions"][0]
+            words["causal"] = bool((first.triu(1) == 0).all()) and first.shape[-1] > 1
+        made = Capture(**layers, **words)
     if opens:
         made.view(**options)
     return made

@@ -6,6 +6,7 @@
 
 #include "capture/captured_mask.h"
 #include "capture/numbers.h"
+#include "model/config.h"
 
 namespace headlight::capture {
 
@@ -14,27 +15,48 @@ struct RowScale {
   float max = 0.0F, sum = 0.0F;
 };
 
-/// Weights that are computed from captured queries and keys, on the host: row i is softmax_j(qᵢ·kⱼ / √d_k) over the keys
-/// that it sees (CapturedMask::visible). Sums are of double precision; a weight is rounded once. Not thread-safe.
+/// How a block's queries and keys become scores, as the file says.
+struct CapturedScore {
+  model::Scale scale = {};
+  float softcap = 0.0F;  ///< scaled scores s become softcap · tanh(s / softcap); 0: off
+  /// [batch or 1, heads or 1, n_q, n_k], added to scaled scores; −∞ hides a key. May be null.
+  std::shared_ptr<const Numbers> bias = {};
+  /// [1, heads, 1, 1], the score of a sink: a key without a value in every row's sum (gpt-oss). May be null.
+  std::shared_ptr<const Numbers> sinks = {};
+
+  /// Only the host computes with a bias or with sinks.
+  bool needs_host() const { return bias || sinks; }
+};
+
+/// Weights that are computed from captured queries and keys, on the host: row i is softmax_j(cap(qᵢ·kⱼ · scale) + biasᵢⱼ)
+/// over the keys that it sees (CapturedMask::visible), and a head's sink. Sums are of double precision; a weight is rounded
+/// once. Not thread-safe.
 class AttentionOf {
  public:
   /// `queries` [batch, heads, n_q, d_k] and `keys` [batch, kv_heads, n_k, d_k]; kv_heads divides heads.
-  AttentionOf(std::shared_ptr<const Numbers> queries, std::shared_ptr<const Numbers> keys, CapturedMask mask);
+  AttentionOf(std::shared_ptr<const Numbers> queries, std::shared_ptr<const Numbers> keys, CapturedMask mask,
+              CapturedScore score);
 
   /// [rows, columns], row after row; and each row's m and l: −∞ and 0 where it sees no key.
   void weights(const Rectangle& cells, float* to, RowScale* scales) const;
-  /// qᵢ·kⱼ, times 1/√d_k if `is_scaled`.
+  /// qᵢ·kⱼ, with `is_scaled` scaled and capped and with those biases that hide no key.
   void scores(const Rectangle& cells, bool is_scaled, float* to) const;
+  /// Does a bias of −∞ hide the key, column by column? Of one row. Empty: there is no bias.
+  std::vector<std::uint8_t> hidden_keys(const Rectangle& row) const;
 
  private:
   /// Reads the keys of this matrix unless they are those that were read last.
   void load_keys(std::uint32_t item, std::uint32_t head) const;
   void dot(const float* query, std::uint32_t first, std::uint32_t count, double* to) const;
+  double scaled(double score) const;
+  /// Of a row's keys [first, first + count); empty: there is none.
+  std::vector<float> biases(const Rectangle& row, std::uint32_t first, std::uint32_t count) const;
 
   std::shared_ptr<const Numbers> queries_, keys_;
   CapturedMask mask_;
+  CapturedScore score_;
   std::uint32_t width_ = 0;  ///< d_k
-  double scale_ = 1.0;
+  double factor_ = 1.0;
   mutable std::vector<float> loaded_;  ///< [key, d_k]
   mutable std::uint32_t loaded_item_ = 0, loaded_head_ = 0;
 };

@@ -24,6 +24,9 @@ std::shared_ptr<const model::Network> make_network(const std::vector<CapturedBlo
     layer.config.d_k = block.shape.d_k;
     layer.config.kv_heads = block.shape.kv_heads;
     layer.config.d_v = block.shape.d_v;
+    layer.config.scale = block.score.scale;
+    layer.config.softcap = block.score.softcap;
+    layer.config.window = block.mask.window;
     const std::uint32_t index = block.ref.layer.value;
     if (block.ref.kind == BlockKind::EncoderSelf) {
       layers->encoder.push_back(std::move(layer));
@@ -91,6 +94,21 @@ std::vector<attention::KeyRange> real_tokens(const model::TokenBatch& tokens) {
   return ranges;
 }
 
+std::size_t layers_of(const std::vector<CapturedBlock>& blocks, BlockKind kind) {
+  return static_cast<std::size_t>(
+      std::ranges::count(blocks, kind, [](const CapturedBlock& block) { return block.ref.kind; }));
+}
+
+/// Scale, softcap and window of a block, whose weights, where the file has them, are what they are.
+void take_score(CapturedBlock& block, const CaptureWords& words, std::size_t layers) {
+  const auto number = [&](auto what) { return words.number(what, block.ref, layers); };
+  const std::optional<double> scale = number(&ScoreWords::scale);
+  if (scale) block.score.scale = {.kind = model::Scale::Kind::Value, .value = static_cast<float>(*scale)};
+  block.score.softcap = static_cast<float>(number(&ScoreWords::softcap).value_or(0.0));
+  const std::optional<double> window = number(&ScoreWords::window);
+  if (block.ref.kind != BlockKind::Cross) block.mask.window = static_cast<std::uint32_t>(window.value_or(0.0));
+}
+
 StoredCapture read_stored(const std::filesystem::path& path) {
   const std::string extension = path.extension().string();
   if (extension == ".npz") return read_npz_capture(path, content_of);
@@ -105,6 +123,7 @@ CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(
   const CaptureWords words = read_words(path_, stored.metadata);
   blocks_ = make_blocks(path_.string(), stored, words.cached);
   is_causal_ = words.is_causal;
+  for (CapturedBlock& block : blocks_) take_score(block, words, layers_of(blocks_, block.ref.kind));
   network_ = make_network(blocks_);
   const auto image = std::ranges::find_if(stored.arrays, is_image);
   const SideSize source = size_of_side(blocks_, true);
@@ -132,6 +151,11 @@ CaptureFile::CaptureFile(std::filesystem::path path, bool reads_images) : path_(
 bool is_causal(const CaptureFile& file, model::BlockKind kind) {
   if (!file.is_causal() || kind == BlockKind::Cross) return false;
   return kind == BlockKind::DecoderSelf || file.network()->layers->decoder.empty();
+}
+
+const CapturedScore* CaptureFile::score(model::BlockRef block) const {
+  const auto found = std::ranges::find(blocks_, block, &CapturedBlock::ref);
+  return found == blocks_.end() ? nullptr : &found->score;
 }
 
 const std::optional<PatchGrid>& CaptureFile::patches() const { return images_->grid; }

@@ -30,6 +30,8 @@ class CaptureFile {
   const std::filesystem::path& path() const { return path_; }
   /// In the order of computation; at least one.
   const std::vector<CapturedBlock>& blocks() const { return blocks_; }
+  /// Of one of them; null: there is no such block.
+  const CapturedScore* score(model::BlockRef block) const;
   bool is_causal() const { return is_causal_; }
   /// Layers of the captured sizes, without weights.
   const std::shared_ptr<const model::Network>& network() const { return network_; }

@@ -51,6 +51,7 @@ bool read_mask(const Json& value, const std::string& where) {
 
 /// Rows and columns of patches, tokens, or the number of one.
 constexpr std::uint32_t kMostCount = std::uint32_t{1} << 20;
+constexpr double kMaxScale = 1e6;
 constexpr std::size_t kMostImages = std::size_t{1} << 16;
 
 bool is_count(const Json& value) { return value.is_number_unsigned() && value.get<std::uint64_t>() <= kMostCount; }
@@ -61,6 +62,19 @@ LineNumbers read_numbers(const Json& value, std::string where) {
   for (const Json& number : value) {
     if (!is_count(number)) throw Error("{}: {} is no number of tokens", found.where, shown(number));
     found.numbers.push_back(number.get<std::uint32_t>());
+  }
+  return found;
+}
+
+/// `max`: of a number; all are positive, or 0 (null in JSON), which says nothing.
+LayerNumbers read_layer_numbers(const Json& value, std::string where, double max) {
+  LayerNumbers found{.where = std::move(where)};
+  for (const Json& number : value.is_array() ? value : Json::array({value})) {
+    const double one = number.is_null() ? 0.0 : number.is_number() ? number.get<double>() : -1.0;
+    if (!(one >= 0.0 && one <= max)) {
+      throw Error("{}: {} is no number from 0 to {:g}, nor a list of such", found.where, shown(number), max);
+    }
+    found.numbers.push_back(one);
   }
   return found;
 }
@@ -114,14 +128,28 @@ void take(CaptureWords& words, const std::string& key, const Json& value, const 
     if (name == "lengths") side.lengths = read_numbers(value, where);
     if (name == "starts") side.starts = read_numbers(value, where);
   };
+  const auto take_score = [&](ScoreWords& scores, std::string_view prefix) {
+    if (!key.starts_with(prefix)) return;
+    const std::string_view name = std::string_view(key).substr(prefix.size());
+    if (name == "scale") scores.scale = read_layer_numbers(value, where, kMaxScale);
+    if (name == "softcap") scores.softcap = read_layer_numbers(value, where, kMaxScale);
+    if (name == "window") scores.window = read_layer_numbers(value, where, kMostCount);
+  };
+  take_score(words.scores, "");
+  for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind)
+    take_score(words.scores_of_kind[kind], fmt::format("{}_", to_string(static_cast<model::BlockKind>(kind))));
   take_side(words.plain, "");
   take_side(words.queries, "query_");
   take_side(words.keys, "key_");
 }
 
-constexpr std::array<const char*, 14> kMembers = {
-    "tokens",      "lengths",    "starts", "query_tokens", "query_lengths", "query_starts", "key_tokens",
-    "key_lengths", "key_starts", "mask",   "cached",       "image",         "patches",      "first_patch"};
+constexpr std::array<const char*, 26> kMembers = {
+    "tokens",        "lengths",         "starts",         "query_tokens",    "query_lengths",
+    "query_starts",  "key_tokens",      "key_lengths",    "key_starts",      "mask",
+    "cached",        "image",           "patches",        "first_patch",     "scale",
+    "softcap",       "window",          "encoder_scale",  "encoder_softcap", "encoder_window",
+    "decoder_scale", "decoder_softcap", "decoder_window", "cross_scale",     "cross_softcap",
+    "cross_window"};
 
 /// Metadata are texts: these are no JSON.
 bool is_plain_text(std::string_view key, std::string_view text) {
@@ -206,6 +234,20 @@ CaptureWords read_words(const std::filesystem::path& path, const std::map<std::s
     if (about.contains(key)) take(words, key, about.at(key), file);
   }
   return words;
+}
+
+std::optional<double> CaptureWords::number(std::optional<LayerNumbers> ScoreWords::*what, model::BlockRef block,
+                                           std::size_t layers) const {
+  const std::optional<LayerNumbers>& of_kind = scores_of_kind[static_cast<std::size_t>(block.kind)].*what;
+  const std::optional<LayerNumbers>& list = of_kind ? of_kind : scores.*what;
+  if (!list) return std::nullopt;
+  const std::size_t count = list->numbers.size();
+  if (count != 1 && count != layers) {
+    throw Error("{}: {} numbers, but there are {} layers; write one number, or one for each layer", list->where, count,
+                layers);
+  }
+  const double number = list->numbers[count == 1 ? 0 : block.layer.value];
+  return number == 0.0 ? std::nullopt : std::optional(number);
 }
 
 SideWords with_missing(SideWords words, const SideWords& others) {

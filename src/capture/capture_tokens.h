@@ -41,12 +41,30 @@ struct ImageWords {
   std::string problem = {};                                  ///< in one line what of this can't be read; empty: nothing
 };
 
+/// A number for all layers, or one for each.
+struct LayerNumbers {
+  std::string where;
+  std::vector<double> numbers = {};
+};
+
+/// How the scores of one kind of block are made of queries and keys; what isn't there is as usual.
+struct ScoreWords {
+  std::optional<LayerNumbers> scale = {}, softcap = {}, window = {};
+};
+
 /// What a capture says in words.
 struct CaptureWords {
   SideWords plain = {}, queries = {}, keys = {};  ///< by the names "tokens", "query_tokens", "key_tokens" and so on
   bool is_causal = false;
   std::uint32_t cached = 0;  ///< tokens that were in a cache: their rows are missing
   ImageWords image = {};
+  ScoreWords scores = {};                                          ///< of all kinds: "scale", "softcap", "window"
+  std::array<ScoreWords, model::kBlockKinds> scores_of_kind = {};  ///< "decoder_scale" and so on, which win
+
+  /// What is said of this block's scale, softcap or window; nullopt: nothing. `layers`: of its kind. Throws Error where
+  /// there is a list with another number of numbers.
+  std::optional<double> number(std::optional<LayerNumbers> ScoreWords::*what, model::BlockRef block,
+                               std::size_t layers) const;
 };
 
 /// From the file's own metadata and from the JSON file beside it (run.npz: run.json), whose members win. Throws Error in one

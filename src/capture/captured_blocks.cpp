@@ -20,7 +20,8 @@ using model::BlockRef;
 constexpr std::uint32_t kMostLayers = 4096, kMostTokens = std::uint32_t{1} << 20;
 constexpr std::size_t kMostLabels = std::size_t{1} << 24;  ///< tokens of all lines
 
-enum class Part : std::uint8_t { Weights, Query, Key, Value };
+enum class Part : std::uint8_t { Weights, Query, Key, Value, Bias, Sinks };
+constexpr std::size_t kPartCount = 6;
 
 /// What an array is by its name.
 struct ArrayName {
@@ -38,8 +39,12 @@ struct PartName {
   std::string_view text;
   Part part;
 };
-constexpr std::array kParts = {PartName{"attention.", Part::Weights}, PartName{"q.", Part::Query}, PartName{"k.", Part::Key},
-                               PartName{"v.", Part::Value}};
+constexpr std::array<PartName, kPartCount> kParts = {{{"attention.", Part::Weights},
+                                                      {"q.", Part::Query},
+                                                      {"k.", Part::Key},
+                                                      {"v.", Part::Value},
+                                                      {"bias.", Part::Bias},
+                                                      {"sinks.", Part::Sinks}}};
 
 std::optional<ArrayName> parse_name(std::string_view name) {
   for (const Prefix& prefix : kPrefixes) {
@@ -59,9 +64,15 @@ std::optional<ArrayName> parse_name(std::string_view name) {
 
 /// The arrays of one block.
 struct Parts {
-  const StoredArray *weights = nullptr, *query = nullptr, *key = nullptr, *value = nullptr;
+  std::array<const StoredArray*, kPartCount> arrays = {};
 
-  bool has_attention() const { return weights != nullptr || query != nullptr || key != nullptr; }
+  const StoredArray*& at(Part part) { return arrays[static_cast<std::size_t>(part)]; }
+  const StoredArray* at(Part part) const { return arrays[static_cast<std::size_t>(part)]; }
+  bool has(Part part) const { return at(part) != nullptr; }
+  bool has_attention() const { return has(Part::Weights) || has(Part::Query) || has(Part::Key); }
+  const StoredArray& first() const {
+    return **std::ranges::find_if(arrays, [](auto* array) { return array != nullptr; });
+  }
 };
 
 /// Makes the blocks of a file's arrays; every error names the file.
@@ -87,10 +98,12 @@ class BlockBuilder {
     has_decoder_ = std::ranges::any_of(parts_, [](const auto& item) { return item.first.kind != BlockKind::EncoderSelf; });
     for (const auto& [ref, parts] : parts_) {
       if (!parts.has_attention())
-        fail("'{}' has no attention beside it; save weights, or queries and keys, with it", parts.value->name);
-      blocks.push_back(parts.weights != nullptr ? from_weights(ref, *parts.weights) : from_queries(ref, parts));
-      blocks.back().has_unread = parts.weights != nullptr && (parts.query != nullptr || parts.key != nullptr);
-      if (parts.value != nullptr) add_values(blocks.back(), *parts.value);
+        fail("'{}' has no attention beside it; save weights, or queries and keys, with it", parts.first().name);
+      const bool has_weights = parts.has(Part::Weights);
+      blocks.push_back(has_weights ? from_weights(ref, *parts.at(Part::Weights)) : from_queries(ref, parts));
+      const auto is_unread = [&](Part part) { return has_weights && parts.has(part); };
+      blocks.back().has_unread = std::ranges::any_of(std::array{Part::Query, Part::Key, Part::Bias, Part::Sinks}, is_unread);
+      if (parts.has(Part::Value)) add_values(blocks.back(), *parts.at(Part::Value));
       expect_like_first(blocks.back());
     }
     expect_like_each_other(blocks);
@@ -105,11 +118,7 @@ class BlockBuilder {
 
   void add(const StoredArray& array) {
     const ArrayName name = *parse_name(array.name);
-    Parts& parts = parts_[name.block];
-    const StoredArray*& place = name.part == Part::Weights ? parts.weights
-                                : name.part == Part::Query ? parts.query
-                                : name.part == Part::Key   ? parts.key
-                                                           : parts.value;
+    const StoredArray*& place = parts_[name.block].at(name.part);
     if (place != nullptr) fail("'{}' and '{}' are the same attention; keep one", place->name, array.name);
     place = &array;
   }
@@ -158,25 +167,46 @@ class BlockBuilder {
   }
 
   CapturedBlock from_queries(BlockRef ref, const Parts& parts) const {
-    if (parts.query == nullptr || parts.key == nullptr) {
-      const StoredArray& present = parts.query != nullptr ? *parts.query : *parts.key;
-      fail("'{}' has no {} beside it; save queries and keys of a layer together", present.name,
-           parts.query != nullptr ? "keys" : "queries");
+    const StoredArray *query = parts.at(Part::Query), *key = parts.at(Part::Key);
+    if (query == nullptr || key == nullptr) {
+      fail("'{}' has no {} beside it; save queries and keys of a layer together", parts.first().name,
+           query != nullptr ? "keys" : "queries");
     }
-    const Shape queries = four_axes(*parts.query), keys = four_axes(*parts.key);
+    const Shape queries = four_axes(*query), keys = four_axes(*key);
     const bool fits = queries[0] == keys[0] && queries[3] == keys[3] && queries[1] % keys[1] == 0;
     if (!fits) {
-      fail("'{}' is {} and '{}' {}: batch and d_k have to be equal, and the keys' heads divide the queries'",
-           parts.query->name, headlight::to_string(parts.query->shape), parts.key->name,
-           headlight::to_string(parts.key->shape));
+      fail("'{}' is {} and '{}' {}: batch and d_k have to be equal, and the keys' heads divide the queries'", query->name,
+           headlight::to_string(query->shape), key->name, headlight::to_string(key->shape));
     }
-    CapturedBlock block = empty_block(ref, *parts.query, queries, keys[2]);
+    CapturedBlock block = empty_block(ref, *query, queries, keys[2]);
     block.shape.d_k = queries[3];
     block.shape.kv_heads = keys[1];
-    if (block.shape.d_k > model::kMaxModelWidth) fail("'{}' has a d_k of {}", parts.query->name, block.shape.d_k);
-    block.queries = later_rows(parts.query->open(queries), block.mask.first_row);
-    block.keys = parts.key->open(keys);
+    if (block.shape.d_k > model::kMaxModelWidth) fail("'{}' has a d_k of {}", query->name, block.shape.d_k);
+    block.queries = later_rows(query->open(queries), block.mask.first_row);
+    block.keys = key->open(keys);
+    if (parts.has(Part::Bias)) add_bias(block, *parts.at(Part::Bias), queries[2]);
+    if (parts.has(Part::Sinks)) add_sinks(block, *parts.at(Part::Sinks));
     return block;
+  }
+
+  void add_bias(CapturedBlock& block, const StoredArray& array, std::uint32_t captured_queries) const {
+    const Shape bias = four_axes(array);
+    const attention::BlockShape& shape = block.shape;
+    const bool fits = (bias[0] == 1 || bias[0] == shape.batch) && (bias[1] == 1 || bias[1] == shape.heads) &&
+                      bias[2] == captured_queries && bias[3] == shape.keys;
+    if (!fits) {
+      fail("'{}' is {}, but is added to scores of {} lines, {} heads, {} queries and {} keys", array.name,
+           headlight::to_string(array.shape), shape.batch, shape.heads, captured_queries, shape.keys);
+    }
+    block.score.bias = later_rows(array.open(bias), block.mask.first_row);
+  }
+
+  void add_sinks(CapturedBlock& block, const StoredArray& array) const {
+    if (array.shape != Shape{block.shape.heads}) {
+      fail("'{}' is {}; save a score for each of the {} heads", array.name, headlight::to_string(array.shape),
+           block.shape.heads);
+    }
+    block.score.sinks = array.open({1, block.shape.heads, 1, 1});
   }
 
   void add_values(CapturedBlock& block, const StoredArray& array) const {

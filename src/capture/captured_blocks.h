@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attention/block_shape.h"
+#include "capture/attention_of.h"
 #include "capture/captured_mask.h"
 #include "capture/numbers.h"
 #include "capture/stored_capture.h"
@@ -20,13 +21,14 @@ struct CapturedBlock {
   model::BlockRef ref;
   attention::BlockShape shape;
   CapturedMask mask = {};
+  CapturedScore score = {};                                ///< of queries and keys
   std::shared_ptr<const Numbers> weights = {};             ///< [batch, heads, n_q, n_k]
   std::shared_ptr<const Numbers> queries = {}, keys = {};  ///< [batch, heads, n, d_k]; null with weights
   std::shared_ptr<const Numbers> values = {};              ///< [batch, kv_heads, n_k, d_v]; may be null
-  bool has_unread = false;  ///< the file has queries or keys beside the weights, which aren't read
+  bool has_unread = false;  ///< the file has queries, keys, biases or sinks beside the weights, which aren't read
 };
 
-/// What an array of this name holds, if a capture reads it: "attention.0", "cross_q.3", "image".
+/// What an array of this name holds, if a capture reads it: "attention.0", "cross_q.3", "sinks.0", "image".
 Content content_of(std::string_view name);
 
 /// The blocks of a file's arrays in the order of computation, at least one, without their masks' tokens. `cached`: tokens

@@ -117,7 +117,7 @@ CapturedRun::CapturedRun(std::shared_ptr<const CaptureFile> file, inference::Ses
     block.captured = &captured;
     block.version = next_version();
     if (!captured.weights) {
-      block.attention = std::make_unique<AttentionOf>(captured.queries, captured.keys, captured.mask);
+      block.attention = std::make_unique<AttentionOf>(captured.queries, captured.keys, captured.mask, captured.score);
     }
     if (captured.values) block.values = std::make_unique<MixedValues>(captured.values, captured.shape.heads);
   }
@@ -264,21 +264,29 @@ attention::Tile CapturedRun::evaluate_on_host(const attention::TileRequest& requ
     for (std::uint32_t r = first; r < std::min(first + request.pool, request.rows); ++r) {
       const std::uint32_t query = request.row + r;
       RowScale scale;
-      read(block, request.stage, {request.batch, request.head, query, 1, request.column, request.columns}, line.data(),
-           is_map ? &scale : nullptr);
+      const Rectangle cells{request.batch, request.head, query, 1, request.column, request.columns};
+      read(block, request.stage, cells, line.data(), is_map ? &scale : nullptr);
       // Columns that the mask shows. A weight in others that isn't 0 is shown: the file says so too.
       const attention::KeyRange visible = is_map ? within(block.captured->mask.visible(request.batch, query), request)
                                                  : attention::KeyRange(request.columns);
+      const std::vector<std::uint8_t> hidden =
+          is_map && block.attention ? block.attention->hidden_keys(cells) : std::vector<std::uint8_t>();
       const bool counts_hidden = request.stage != Stage::Masked;  // whose mean is of visible cells
       const bool is_in_sample = request.sampled_rows == 0 || r - first < request.sampled_rows;
       const attention::KeyRange counted = counts_hidden ? attention::KeyRange(request.columns) : visible;
-      if (is_in_sample) pooled.add(line, counted.begin, counted.end);
+      const auto is_counted = [&](std::uint32_t c) { return counts_hidden || hidden.empty() || hidden[c] == 0; };
+      for (std::uint32_t c = counted.begin; is_in_sample && c < counted.end; ++c) {
+        const std::uint32_t begin = c;
+        while (c < counted.end && is_counted(c)) ++c;
+        pooled.add(line, begin, c);
+      }
       if (!is_map) continue;
       tile.row_max.push_back(scale.max);
       tile.row_sum.push_back(scale.sum);
       if (!is_in_sample) continue;
       for (std::uint32_t c = 0; c < request.columns; ++c) {
-        if (visible.holds(c) || (request.stage == Stage::Weights && line[c] != 0.0F)) masked[c / request.column_pool()] = 0;
+        const bool is_visible = visible.holds(c) && (hidden.empty() || hidden[c] == 0);
+        if (is_visible || (request.stage == Stage::Weights && line[c] != 0.0F)) masked[c / request.column_pool()] = 0;
       }
     }
     for (std::uint32_t at = 0; at < width; ++at) {

@@ -67,7 +67,7 @@ bool is_finite(const Tensor& tensor) {
 DeviceParts::Part DeviceParts::part(const CapturedBlock& block, std::uint32_t item, std::uint32_t head) {
   const attention::BlockShape& shape = block.shape;
   const std::uint32_t kv_heads = kv_heads_at_once(shape, session_.most_tensor_bytes());
-  if (kv_heads == 0 || block.mask.first_row > 0) return {};
+  if (kv_heads == 0 || block.mask.first_row > 0 || block.score.needs_host()) return {};
   const std::uint32_t at_once = kv_heads * PartSize::group(shape);
   const Key key{.block = block.ref, .item = item, .first_head = head / at_once * at_once};
   const std::uint32_t heads = std::min(at_once, shape.heads - key.first_head);
@@ -87,7 +87,10 @@ DeviceParts::Kept DeviceParts::make(const CapturedBlock& block, const Key& key, 
                                   .q = read_heads(*block.queries, key.item, key.first_head, heads),
                                   .k = read_heads(*block.keys, key.item, first_kv, kv_heads),
                                   .v = {},
+                                  .scale = block.score.scale,
+                                  .softcap = block.score.softcap,
                                   .is_causal = block.mask.is_causal,
+                                  .window = block.mask.window,
                                   .real_keys = real_keys};
   if (block.values) given.v = read_heads(*block.values, key.item, first_kv, kv_heads);
   if (!is_finite(given.q) || !is_finite(given.k) || !is_finite(given.v)) return {};

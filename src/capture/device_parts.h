@@ -24,7 +24,8 @@ class DeviceParts {
   /// Consecutive heads of one line of the batch.
   struct Part {
     /// Of these heads, counted from 0; null: the host computes them, because a matrix is more than the device binds, a
-    /// number of theirs is not finite, of which kernels promise nothing, or rows are missing, which kernels would compute.
+    /// number of theirs is not finite, of which kernels promise nothing, rows are missing, which kernels would compute, or
+    /// scores have biases or sinks, which no kernel reads.
     std::shared_ptr<const inference::Run> run = nullptr;
     std::uint32_t first_head = 0, heads = 0;
   };

@@ -29,6 +29,8 @@ attention::BlockRun upload_block(gpu::Stream& stream, const GivenAttention& give
   block.config.kv_heads = kv_heads;
   block.config.d_k = d_k;
   block.config.d_v = d_v;
+  block.config.scale = given.scale;
+  block.config.softcap = given.softcap;
   block.shape = {.batch = 1,
                  .heads = heads,
                  .queries = queries,
@@ -48,7 +50,7 @@ attention::BlockRun upload_block(gpu::Stream& stream, const GivenAttention& give
   block.merged = std::make_shared<const ops::DeviceTensor>(stream, 1, 1, queries, heads * d_v4 * 4, "the merged heads");
   block.stats = std::make_shared<const ops::DeviceTensor>(ops::make_stats(stream, 1, heads, queries));
   attention::MaskSpec mask;
-  mask.rule = {.causal = given.is_causal, .key_padding = given.real_keys.has_value()};
+  mask.rule = {.causal = given.is_causal, .window = given.window, .key_padding = given.real_keys.has_value()};
   const attention::KeyRange real = given.real_keys.value_or(keys);
   const std::array<std::uint32_t, 2> real_keys{real.begin, real.end};
   block.mask = std::make_shared<const attention::DeviceMask>(attention::upload_mask(

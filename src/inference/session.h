@@ -48,13 +48,17 @@ using PassObserver = std::function<bool(std::size_t done, std::size_t total)>;
 inline constexpr double kLongPass = 2e10;
 
 /// Queries, keys and values of one attention block that no layer projected, as of a capture: row i of a head is
-/// softmax_j(qᵢ·kⱼ / √d_k) over the keys that are no padding, with a causal mask over those with j ≤ i.
+/// softmax_j(cap(qᵢ·kⱼ · scale)) over the keys that are no padding, with a causal mask over those with j ≤ i, with a window
+/// over those with |i − j| < window.
 struct GivenAttention {
   model::BlockRef block;  ///< the run's only one
   Tensor q;               ///< [head, query, d_k]
   Tensor k;               ///< [KV head, key, d_k]; their number divides that of the heads
   Tensor v;               ///< [KV head, key, d_v]; empty: the block has no values
+  model::Scale scale = {};
+  float softcap = 0.0F;  ///< scaled scores s become softcap · tanh(s / softcap); 0: off
   bool is_causal = false;
+  std::uint32_t window = 0;                           ///< 0: none
   std::optional<attention::KeyRange> real_keys = {};  ///< the others are padding; nullopt: none is
 };
 

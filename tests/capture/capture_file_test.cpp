@@ -200,6 +200,23 @@ TEST_SUITE("cpu") {
           std::string::npos);
   }
 
+  TEST_CASE("how scores are made is checked where the file is read") {
+    const auto about = [](const char* words, std::vector<MadeTensor> more = {}) {
+      more.insert(more.begin(), {even("q.0", {1, 2, 3, 4}), even("k.0", {1, 2, 3, 4})});
+      return complaint_about(more, words);
+    };
+    CHECK(about(R"("scale":"-1")") == "c.safetensors, scale: -1 is no number from 0 to 1e+06, nor a list of such");
+    CHECK(about(R"("softcap":"[\"x\"]")").find("softcap: \"x\" is no number from 0 to 1e+06") != std::string::npos);
+    CHECK(about(R"("window":"[4, null]")") ==
+          "c.safetensors, window: 2 numbers, but there are 1 layers; write one number, or one for each layer");
+    CHECK(about(R"("encoder_window":"1e9")").find("encoder_window: 1000000000.0 is no number") != std::string::npos);
+    CHECK(about("", {even("bias.0", {1, 2, 3, 4})}) ==
+          "c.safetensors: 'bias.0' is [1, 2, 3, 4], but is added to scores of 1 lines, 2 heads, 3 queries and 3 keys");
+    CHECK(about("", {even("sinks.0", {3})}) == "c.safetensors: 'sinks.0' is [3]; save a score for each of the 2 heads");
+    CHECK(complaint_about({even("attention.0", {1, 1, 2, 2}), even("sinks.1", {1})}) ==
+          "c.safetensors: 'sinks.1' has no attention beside it; save weights, or queries and keys, with it");
+  }
+
   TEST_CASE("which tokens of a line are padding is checked where the file is read") {
     const TemporaryDirectory folder;
     const std::vector<MadeTensor> batch = {even("attention.0", {2, 1, 4, 4})};

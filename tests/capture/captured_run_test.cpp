@@ -13,6 +13,7 @@
 #include "support/deviation.h"
 #include "support/error_message.h"
 #include "support/golden.h"
+#include "support/random.h"
 
 namespace captured_run_test {
 
@@ -338,6 +339,67 @@ TEST_SUITE("cpu") {
     CHECK(saved->warning() == "");
     CHECK(tile_of(*saved, whole(*saved, kFirst, 1, 0)).values[15] == 0.25F);
     CHECK(saved->warning() == "");
+  }
+
+  TEST_CASE("scale, softcap, window, biases and sinks of a file are those of a plain loop in double precision") {
+    const TemporaryDirectory folder;
+    constexpr std::uint32_t kHeads = 2, kTokens = 7, kWidth = 3;
+    Random random(5);
+    const auto made = [&](const char* name, const Shape& shape, float size) {
+      return MadeTensor{.name = name, .shape = shape, .values = random.tensor(shape, size).values};
+    };
+    std::vector<MadeTensor> tensors{made("q.0", {1, kHeads, kTokens, kWidth}, 2.0F),
+                                    made("k.0", {1, kHeads, kTokens, kWidth}, 2.0F),
+                                    made("bias.0", {1, kHeads, kTokens, kTokens}, 1.0F), made("sinks.0", {kHeads}, 1.0F)};
+    tensors[2].values[3 * kTokens + 2] = -std::numeric_limits<float>::infinity();
+    const auto cell = [&](std::size_t tensor, std::uint32_t head, std::uint32_t row, std::uint32_t column,
+                          std::uint32_t width) {
+      return double{tensors[tensor].values[(std::size_t{head} * kTokens + row) * width + column]};
+    };
+    for (const bool is_causal : {true, false}) {
+      const std::string words =
+          R"("scale":"0.7","softcap":"[1.5]","window":"3")" + std::string(is_causal ? R"(,"mask":"causal")" : "");
+      const auto run = open_run(write_capture(folder.path() / "c.safetensors", tensors, words));
+      double of_scores = 0.0, of_weights = 0.0;
+      for (std::uint32_t head = 0; head < kHeads; ++head) {
+        const attention::Tile scaled = tile_of(*run, whole(*run, kFirst, 0, head, Stage::Scaled));
+        const attention::Tile masked = tile_of(*run, whole(*run, kFirst, 0, head, Stage::Masked));
+        const attention::Tile weights = tile_of(*run, whole(*run, kFirst, 0, head));
+        for (std::uint32_t row = 0; row < kTokens; ++row) {
+          std::vector<double> scores(kTokens);
+          double sum = std::exp(double{tensors[3].values[head]});
+          for (std::uint32_t key = 0; key < kTokens; ++key) {
+            double dot = 0.0;
+            for (std::uint32_t i = 0; i < kWidth; ++i) dot += cell(0, head, row, i, kWidth) * cell(1, head, key, i, kWidth);
+            scores[key] = 1.5 * std::tanh(0.7 * dot / 1.5) + cell(2, head, row, key, kTokens);
+            const bool is_near = key > row ? !is_causal && key - row < 3 : row - key < 3;
+            const std::size_t at = std::size_t{row} * kTokens + key;
+            const bool is_visible = is_near && std::isfinite(scores[key]);
+            CHECK(masked.is_masked(row, key) == !is_visible);
+            CHECK(std::isinf(masked.values[at]) == !is_visible);
+            if (std::isfinite(scores[key])) widen(of_scores, double{scaled.values[at]}, scores[key]);
+            sum += is_visible ? std::exp(scores[key]) : 0.0;
+            scores[key] = is_visible ? std::exp(scores[key]) : 0.0;
+          }
+          for (std::uint32_t key = 0; key < kTokens; ++key)
+            widen(of_weights, double{weights.values[std::size_t{row} * kTokens + key]}, scores[key] / sum);
+        }
+        // A pooled square has the mean of what is visible: of rows 2 and 3 and keys 2 and 3 not (3, 2), which a bias hides.
+        attention::TileRequest square = whole(*run, kFirst, 0, head, Stage::Masked);
+        square.row = square.column = 2;
+        square.rows = square.columns = square.pool = 2;
+        square.pooling = attention::Pooling::Mean;
+        const auto score = [&](std::uint32_t row, std::uint32_t key) {
+          return double{masked.values[std::size_t{row} * kTokens + key]};
+        };
+        const double mean = is_causal ? (score(2, 2) + score(3, 3)) / 2 : (score(2, 2) + score(2, 3) + score(3, 3)) / 3;
+        if (head == 0) CHECK(tile_of(*run, square).values[0] == doctest::Approx(mean).epsilon(1e-6));
+      }
+      CHECK(of_scores < 2e-7);   // 1.1e-7
+      CHECK(of_weights < 6e-8);  // 3.0e-8: a float's rounding
+      CHECK(run->warning() == "");
+      CHECK(run->file().network()->layer(kFirst).config.softcap == 1.5F);
+    }
   }
 
   TEST_CASE("rows of tokens that were in a cache are masked, whatever the file has") {

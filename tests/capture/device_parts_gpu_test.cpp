@@ -88,7 +88,8 @@ TEST_SUITE("gpu") {
     inference::Session session(context);
     double of_weights = 0.0, of_others = 0.0;
     for (const char* mask : {"", R"("mask":"causal")", R"("starts":"[0, 1]","lengths":"[1, 60]")",
-                             R"("mask":"causal","starts":"[0, 5]","lengths":"[60, 60]")"}) {
+                             R"("mask":"causal","starts":"[0, 5]","lengths":"[60, 60]")",
+                             R"("mask":"causal","window":"9","scale":"0.21","softcap":"3")", R"("window":"40")"}) {
       for (const std::uint32_t tokens : {1U, 65U, 131U}) {
         if (tokens == 1 && std::string_view(mask).find("starts") != std::string_view::npos) continue;
         CAPTURE(mask);

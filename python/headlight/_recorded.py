@@ -1,0 +1,271 @@
+"""Queries, keys and values of a transformers model, as its layers give them to their attention function."""
+
+import contextlib
+import math
+
+from ._program import HeadlightError
+
+_NAME = "headlight"  # of the attention function, while a model runs
+_ROWS = 256  # queries whose weights are there at once, where sdpa can't compute them
+_MOST_MASKED = 4096  # tokens of a text whose mask [tokens, tokens] is made
+_CROSS = ("cross", "encoder_attn", "encdec", "encoder_attention")
+
+
+def _registered():
+    """Makes the attention function known; False where this transformers has none to register (before 4.48)."""
+    try:
+        from transformers import AttentionInterface
+        from transformers.masking_utils import AttentionMaskInterface
+    except ImportError:
+        return False
+    AttentionInterface.register(_NAME, _attention)
+    AttentionMaskInterface.register(_NAME, _mask)
+    return True
+
+
+def _mask(*args, **options):
+    """sdpa's mask. It is left out where the layer can tell by itself whether it looks back alone, which some layers tell
+    wrongly (Splinter, NLLB-MoE): of texts that aren't long it is never left out."""
+    from transformers.masking_utils import sdpa_mask
+
+    if options.get("q_length", 0) <= _MOST_MASKED:
+        options.update(allow_is_causal_skip=False, allow_is_bidirectional_skip=False)
+    return sdpa_mask(*args, **options)
+
+
+_calls = None  # of the model that is running: a list of _Call
+
+
+class _Call:
+    """One layer's attention. visible: which keys queries see, a mask as sdpa takes it, or None."""
+
+    def __init__(self, module, query, key, value, mask, options):
+        self.module = module
+        self.query, self.key, self.value = query, key, value
+        scaling = options.get("scaling")
+        self.scale = float(scaling if scaling is not None else query.shape[-1] ** -0.5)
+        self.softcap = float(options.get("softcap") or 0.0)
+        self.sinks = options.get("s_aux")
+        is_causal = options.get("is_causal")
+        if is_causal is None:
+            is_causal = bool(getattr(module, "is_causal", True))
+        self.is_causal = is_causal and mask is None and query.shape[2] > 1
+        self.bias, self.is_visible = _parts(mask, options.get("position_bias"))
+
+
+def _parts(mask, position_bias):
+    """What is added to scores, and which cells are seen; each may be None."""
+    if mask is None:
+        return position_bias, None
+    if not mask.is_floating_point():
+        return position_bias, mask.bool()
+    is_visible = mask > -1e4  # masks of old models hide by -1e4 or by the least number of their type
+    added = mask.where(is_visible, mask.new_zeros(()))
+    if not bool(added.any()):
+        return position_bias, is_visible
+    return (added if position_bias is None else added + position_bias), is_visible
+
+
+def _attention(module, query, key, value, attention_mask=None, **options):
+    """Takes part in transformers' AttentionInterface: keeps what it is given, and computes what the model expects."""
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    call = _Call(module, query, key, value, attention_mask, options)
+    _calls.append(call)
+    if not call.softcap and call.sinks is None:
+        return sdpa_attention_forward(module, query, key, value, attention_mask, **dict(options, dropout=0.0))
+    return _by_rows(call).transpose(1, 2).contiguous(), None
+
+
+def _by_rows(call):
+    """Outputs of heads with a soft cap or sinks, which sdpa has not, some rows at a time."""
+    import torch
+
+    group = call.query.shape[1] // call.key.shape[1]
+    keys, values = (part.repeat_interleave(group, dim=1) for part in (call.key, call.value))
+    outputs = []
+    for first in range(0, call.query.shape[2], _ROWS):
+        rows = slice(first, first + _ROWS)
+        scores = call.query[:, :, rows] @ keys.transpose(2, 3) * call.scale
+        if call.softcap:
+            scores = call.softcap * torch.tanh(scores / call.softcap)
+        if call.bias is not None:
+            scores = scores + call.bias[..., rows, :]
+        is_visible = _visible_rows(call, rows)
+        if is_visible is not None:
+            scores = scores.masked_fill(~is_visible, torch.finfo(scores.dtype).min)
+        if call.sinks is not None:
+            sinks = call.sinks.reshape(1, -1, 1, 1).expand(scores.shape[0], -1, scores.shape[2], 1)
+            scores = torch.cat([scores, sinks.to(scores.dtype)], dim=-1)
+        weights = torch.softmax(scores, dim=-1, dtype=torch.float32).to(values.dtype)
+        outputs.append(weights[..., : keys.shape[2]] @ values)
+    return torch.cat(outputs, dim=2)
+
+
+def _visible_rows(call, rows):
+    import torch
+
+    if call.is_visible is not None:
+        return call.is_visible[..., rows, :]
+    if not call.is_causal:
+        return None
+    query = torch.arange(call.query.shape[2], device=call.query.device)[rows]
+    return torch.arange(call.key.shape[2], device=call.query.device)[None] <= query[:, None]
+
+
+@contextlib.contextmanager
+def recording(model):
+    """While it lasts the model's layers compute attention here: gives the list of its calls, in their order, or None where the
+    model's layers don't look their attention function up. Configurations are as before afterwards."""
+    global _calls
+    configs = {id(part.config): part.config for part in model.modules() if hasattr(part, "config")}
+    before = {key: getattr(config, "_attn_implementation_internal", None) for key, config in configs.items()}
+    if not hasattr(model, "set_attn_implementation") or not _registered():
+        yield None
+        return
+    try:
+        try:
+            model.set_attn_implementation(_NAME)
+            _calls = []
+        except (ValueError, KeyError, ImportError):
+            _calls = None
+        yield _calls
+    finally:
+        _calls = None
+        for key, config in configs.items():
+            if before[key] is not None:
+                config._attn_implementation_internal = before[key]
+
+
+class _Pattern:
+    """Which keys queries see: is_causal (None: one query, which doesn't tell), a window or None, and `rest`, where this isn't
+    all: cells [lines or 1, 1, queries, keys] that are hidden."""
+
+    def __init__(self, call):
+        import torch
+
+        queries, keys = call.query.shape[2], call.key.shape[2]
+        self.window = self.hidden = None
+        self.is_causal = call.is_causal if queries > 1 else None
+        if call.is_visible is None or bool(call.is_visible.all()):
+            return
+        is_visible = call.is_visible.expand(*call.is_visible.shape[:2], queries, keys)
+        distance = torch.arange(queries, device=is_visible.device)[:, None] - torch.arange(keys, device=is_visible.device)
+        self.is_causal = queries == keys and not bool(is_visible[..., distance < 0].any())
+        far = distance.expand(is_visible.shape)[is_visible].abs().max() if bool(is_visible.any()) else distance.max()
+        expected = distance.abs() <= far
+        if self.is_causal:
+            expected &= distance >= 0
+        if queries == keys and bool((is_visible == expected).all()):
+            self.window = int(far) + 1 if int(far) + 1 < keys else None
+            return
+        self.is_causal = False
+        self.hidden = ~is_visible
+
+
+def _prefix(name, module, is_pair):
+    """How docs/CAPTURES.md begins the names of the arrays of a layer of this name."""
+    if not is_pair:
+        return ""
+    lower = name.lower()
+    if "decoder" not in lower.split("."):
+        return "encoder_"
+    is_cross = any(part in lower.rsplit("decoder", 1)[1] for part in _CROSS) or getattr(module, "is_cross_attention", False)
+    return "cross_" if is_cross else "decoder_"
+
+
+def _joined(parts, lines):
+    """By line [heads, rows, columns] as one tensor [lines, …] with zeros for padding."""
+    first = next(iter(parts.values()))
+    sizes = [max(part.shape[axis] for part in parts.values()) for axis in range(3)]
+    whole = first.new_zeros((lines, *sizes))
+    for line, part in parts.items():
+        whole[(line, *map(slice, part.shape))] = part
+    return whole
+
+
+class Recorded:
+    """Arrays by name and how scores are made of them, of calls of several runs: each of some lines of the batch."""
+
+    def __init__(self, model):
+        self._names = {id(part): name for name, part in model.named_modules()}
+        self._is_pair = bool(getattr(model.config, "is_encoder_decoder", False))
+        self._type = type(model).__name__
+        self._layers = {}  # by prefix and layer: a list of (lines of the batch, call, pattern)
+        self._lines = 0
+
+    def add(self, calls, members):
+        """`members`: the lines that this run was of."""
+        counts, sizes = {}, {}
+        self._lines = max(self._lines, *(line + 1 for line in members))
+        for call in calls:
+            prefix = _prefix(self._names.get(id(call.module), ""), call.module, self._is_pair)
+            layer = counts[prefix] = counts.get(prefix, -1) + 1
+            size = call.query.shape[2], call.key.shape[2]
+            known = sizes.setdefault(prefix, size)
+            if known != size or (prefix != "cross_" and size[0] != size[1]):
+                name = self._names.get(id(call.module), type(call.module).__name__)
+                raise HeadlightError(
+                    f"{self._type}: {name} has {size[0]} queries and {size[1]} keys, the first of its kind {known[0]} and "
+                    f"{known[1]}; a capture is of one text whose layers have the same tokens: give Capture() the attentions of "
+                    "the part that you look at"
+                )
+            self._layers.setdefault((prefix, layer), []).append((members, call, _Pattern(call)))
+
+    @property
+    def is_causal(self):
+        """Of the decoder's, or of the only stack's, layers: do all look back alone?"""
+        side = "decoder_" if self._is_pair else ""
+        known = [pattern.is_causal for (prefix, _), runs in self._layers.items() if prefix == side for *_, pattern in runs]
+        told = [is_causal for is_causal in known if is_causal is not None]
+        return bool(told) and all(told)
+
+    def tensors(self):
+        tensors = {}
+        for (prefix, layer), runs in self._layers.items():
+            for name, what in (("q", "query"), ("k", "key"), ("v", "value")):
+                parts = {line: getattr(call, what)[at] for members, call, _ in runs for at, line in enumerate(members)}
+                tensors[f"{prefix}{name}.{layer}"] = _joined(parts, self._lines)
+            sinks = runs[0][1].sinks
+            if sinks is not None:
+                tensors[f"{prefix}sinks.{layer}"] = sinks.detach().reshape(-1)
+            bias = {line: part for run in runs for line, part in self._biases(prefix, *run)}
+            if bias:
+                if len(bias) < self._lines:  # other lines have none
+                    heads = next(iter(bias.values())).shape[0]
+                    for members, call, _ in runs:
+                        for line in members:
+                            bias.setdefault(line, call.query.new_zeros((heads, call.query.shape[2], call.key.shape[2])))
+                tensors[f"{prefix}bias.{layer}"] = _joined(bias, self._lines)
+        return tensors
+
+    def _biases(self, prefix, members, call, pattern):
+        """Of each line what no word says: numbers that are added to scores, and -inf for keys that are hidden."""
+        hidden = pattern.hidden
+        if hidden is None and pattern.is_causal and not (self.is_causal and prefix in ("", "decoder_")):
+            hidden = ~_visible_rows(call, slice(None)).expand(1, 1, call.query.shape[2], call.key.shape[2])
+        if hidden is None and (call.bias is None or not bool(call.bias.any())):
+            return
+        whole = call.query.new_zeros((1, 1, call.query.shape[2], call.key.shape[2])).float()
+        if call.bias is not None:
+            whole = whole + call.bias
+        if hidden is not None:
+            whole = whole.masked_fill(hidden, -math.inf)
+        for at, line in enumerate(members):
+            yield line, whole[at if whole.shape[0] > 1 else 0].detach()
+
+    def scores(self):
+        """The words of docs/CAPTURES.md that say how scores are made: by name a number of each layer."""
+        words = {}
+        for prefix in {prefix for prefix, _ in self._layers}:
+            layers = [self._layers[key] for key in sorted(key for key in self._layers if key[0] == prefix)]
+            numbers = {
+                "scale": [runs[0][1].scale for runs in layers],
+                "softcap": [runs[0][1].softcap for runs in layers],
+                "window": [max(pattern.window or 0 for *_, pattern in runs) for runs in layers],
+            }
+            usual = [runs[0][1].query.shape[-1] ** -0.5 for runs in layers]
+            if all(math.isclose(*pair, rel_tol=1e-9) for pair in zip(numbers["scale"], usual)):
+                del numbers["scale"]
+            words.update({prefix + name: values for name, values in numbers.items() if any(values)})
+        return words
