@@ -1,0 +1,16 @@
+# headlight_sources(TARGET [FOLDER…] [EXCEPT NAME…]) – all sources of these folders, by default of this one, and of those below, but those
+# that are called so: a new source is listed nowhere. Ninja looks for new ones at the beginning of each build.
+function(headlight_sources target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "EXCEPT")
+  set(folders ${ARG_UNPARSED_ARGUMENTS})
+  if(NOT folders)
+    set(folders .)
+  endif()
+  foreach(folder IN LISTS folders)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp)
+    foreach(name IN LISTS ARG_EXCEPT)
+      list(FILTER sources EXCLUDE REGEX "/${name}$")
+    endforeach()
+    target_sources(${target} PRIVATE ${sources})
+  endforeach()
+endfunction()
