@@ -1,16 +1,27 @@
 #include "inference/apply_operation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 
 namespace headlight::inference {
 namespace {
 
+std::string complaint(const Scale& scale, std::uint32_t) {
+  return std::isfinite(scale.gain) ? "" : fmt::format("its gain is {}: give a finite number", scale.gain);
+}
 void apply(const Scale& scale, const DeviceHead& head) {
   if (scale.gain != 1.0f) ops::scale_head(head.stream, head.kernels, head.slot, scale.gain, head.rows);
 }
 
+std::string complaint(const Add& add, std::uint32_t width) {
+  if (add.vector.size() != width) {
+    return fmt::format("its vector has {} numbers where a head has {}: give as many", add.vector.size(), width);
+  }
+  const bool is_finite = std::ranges::all_of(add.vector, [](float value) { return std::isfinite(value); });
+  return is_finite ? "" : "its vector has a number that isn't finite: give finite ones";
+}
 void apply(const Add& add, const DeviceHead& head) {
   std::vector<float> padded(std::size_t{head.slot.width4} * 4);
   std::copy_n(add.vector.begin(), std::min(add.vector.size(), padded.size()), padded.begin());
@@ -21,6 +32,7 @@ void apply(const Add& add, const DeviceHead& head) {
   ops::add_to_head(head.stream, head.kernels, head.slot, *buffer, head.rows);
 }
 
+std::string complaint(const Average&, std::uint32_t) { return ""; }
 void apply(const Average&, const DeviceHead& head) {
   std::vector<std::uint32_t> ranges;
   for (std::uint32_t item = 0; item < head.tokens.batch; ++item) {
@@ -34,6 +46,14 @@ void apply(const Average&, const DeviceHead& head) {
   ops::average_head(head.stream, head.kernels, head.slot, *buffer);
 }
 
+std::string complaint(const Replace& replace, std::uint32_t width) {
+  if (replace.rows.empty() || replace.rows.size() % width != 0) {
+    return fmt::format("its rows have {} numbers in all where each token has {}: give whole rows", replace.rows.size(),
+                       width);
+  }
+  const bool is_finite = std::ranges::all_of(replace.rows, [](float value) { return std::isfinite(value); });
+  return is_finite ? "" : "its rows have a number that isn't finite: give finite ones";
+}
 void apply(const Replace& replace, const DeviceHead& head) {
   if (replace.item >= head.tokens.batch || head.item.value_or(replace.item) != replace.item) return;
   const std::size_t width = head.width, count = replace.rows.size() / width;
@@ -54,12 +74,17 @@ void apply(const Replace& replace, const DeviceHead& head) {
                        {.first = first, .count = end - first});
 }
 
+std::string complaint(const ReplacePattern&, std::uint32_t) { return ""; }
 /// Of the head's queries: with 0 all scores are equal.
 void apply(const ReplacePattern& replaced, const DeviceHead& head) {
   if (replaced.pattern.kind != attention::FixedPattern::Uniform) return;
   ops::scale_head(head.stream, head.kernels, head.slot, 0.0f, head.rows);
 }
 
+std::string complaint(const Dropout& dropout, std::uint32_t) {
+  if (dropout.probability >= 0.0f && dropout.probability <= attention::kMaxDropout) return "";
+  return fmt::format("its probability is {}: give 0 to {}", dropout.probability, attention::kMaxDropout);
+}
 /// Of weights the attention's kernels drop.
 void apply(const Dropout& dropout, const DeviceHead& head) {
   const auto& [block, site, number] = head.place;
@@ -70,6 +95,10 @@ void apply(const Dropout& dropout, const DeviceHead& head) {
 }
 
 }  // namespace
+
+std::string complaint(const Operation& operation, std::uint32_t width) {
+  return std::visit([&](const auto& one) { return complaint(one, width); }, operation);
+}
 
 void apply_operation(const Operation& operation, const DeviceHead& head) {
   std::visit([&](const auto& one) { apply(one, head); }, operation);

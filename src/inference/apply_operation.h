@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "attention/mask.h"
@@ -35,6 +36,9 @@ struct DeviceHead {
   /// Buffers that must live until the stream's work is done are appended.
   std::vector<std::shared_ptr<const gpu::Buffer>>& buffers;
 };
+
+/// Why an operation is impossible at a site whose rows have so many numbers, or an empty text.
+std::string complaint(const Operation& operation, std::uint32_t width);
 
 /// Records the operation on the head's rows, in place. Throws Error when the device has no memory for its vector.
 void apply_operation(const Operation& operation, const DeviceHead& head);

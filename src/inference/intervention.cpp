@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "inference/apply_operation.h"
 
 namespace headlight::inference {
 namespace {
@@ -42,32 +43,7 @@ bool changes_nothing(const Operation& operation) {
   return (scale != nullptr && scale->gain == 1.0f) || (dropout != nullptr && dropout->probability == 0.0f);
 }
 
-/// Why the operation is impossible, or an empty text. `width` is the site's.
-std::string complaint(const Scale& scale, std::uint32_t) {
-  return std::isfinite(scale.gain) ? "" : fmt::format("its gain is {}: give a finite number", scale.gain);
-}
-std::string complaint(const Average&, std::uint32_t) { return ""; }
-std::string complaint(const ReplacePattern&, std::uint32_t) { return ""; }
-std::string complaint(const Dropout& dropout, std::uint32_t) {
-  if (dropout.probability >= 0.0f && dropout.probability <= attention::kMaxDropout) return "";
-  return fmt::format("its probability is {}: give 0 to {}", dropout.probability, attention::kMaxDropout);
-}
-std::string complaint(const Add& add, std::uint32_t width) {
-  if (add.vector.size() != width) {
-    return fmt::format("its vector has {} numbers where a head has {}: give as many", add.vector.size(), width);
-  }
-  const bool is_finite = std::ranges::all_of(add.vector, [](float value) { return std::isfinite(value); });
-  return is_finite ? "" : "its vector has a number that isn't finite: give finite ones";
-}
-std::string complaint(const Replace& replace, std::uint32_t width) {
-  if (replace.rows.empty() || replace.rows.size() % width != 0) {
-    return fmt::format("its rows have {} numbers in all where each token has {}: give whole rows", replace.rows.size(),
-                       width);
-  }
-  const bool is_finite = std::ranges::all_of(replace.rows, [](float value) { return std::isfinite(value); });
-  return is_finite ? "" : "its rows have a number that isn't finite: give finite ones";
-}
-
+/// Why the intervention is impossible, or an empty text.
 std::string complaint(const Intervention& one, const SiteSize& size) {
   const bool is_pattern = std::holds_alternative<ReplacePattern>(one.operation);
   if (one.scope.head.value_or(0) >= size.heads)
@@ -79,7 +55,7 @@ std::string complaint(const Intervention& one, const SiteSize& size) {
     return "weights can be replaced by a pattern or dropped out alone";
   if (is_dropout && one.site == Site::Weights && (one.scope.head || one.scope.item))
     return "dropout of weights is of all heads and batch items, not of one";
-  return std::visit([&](const auto& operation) { return complaint(operation, size.width); }, one.operation);
+  return complaint(one.operation, size.width);
 }
 
 }  // namespace
