@@ -8,7 +8,7 @@
 
 #include "app/analyses/analysis.h"
 #include "app/state/transient.h"
-#include "evaluation/pattern_meter.h"
+#include "evaluation/head_meter.h"
 
 namespace headlight::app {
 

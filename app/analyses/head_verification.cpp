@@ -9,7 +9,7 @@
 #include "app/state/run_interventions.h"
 #include "core/error.h"
 #include "core/half.h"
-#include "inference/mask_tokens.h"
+#include "inference/prompt.h"
 #include "model/reference_layers.h"
 
 namespace headlight::app {

@@ -10,7 +10,7 @@
 #include "attention/expression.h"
 #include "attention/mask.h"
 #include "evaluation/head_meter.h"
-#include "inference/mask_tokens.h"
+#include "inference/prompt.h"
 
 namespace headlight::app {
 

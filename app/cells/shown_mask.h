@@ -2,7 +2,7 @@
 
 #include "app/frame.h"
 #include "attention/mask.h"
-#include "inference/mask_tokens.h"
+#include "inference/prompt.h"
 
 namespace headlight::app {
 

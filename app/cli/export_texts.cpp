@@ -11,7 +11,7 @@
 #include "app/exports/plan.h"
 #include "app/exports/record.h"
 #include "app/exports/text_index.h"
-#include "app/state/portable_state.h"
+#include "app/state/session_file.h"
 #include "app/state/usage.h"
 #include "core/atomic_file.h"
 #include "core/error.h"

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "app/cli/model_info.h"
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "core/error.h"
 #include "core/json.h"

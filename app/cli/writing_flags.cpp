@@ -7,7 +7,7 @@
 
 #include "app/cli/flags.h"
 #include "app/exports/line_attention.h"
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "core/error.h"
 

@@ -2,15 +2,12 @@
 
 #include <numbers>
 
-#include <imgui.h>
-
 #include "app/exports/figures.h"
 #include "app/exports/record.h"
 #include "app/shell/click_area.h"
 #include "app/shell/imgui_vectors.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "export/canvas.h"
 #include "export/figure_frame.h"
 
 namespace headlight::app {

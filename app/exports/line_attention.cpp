@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/engine/computed_run.h"
-#include "app/engine/run_source.h"
+#include "app/engine/runner.h"
 #include "app/exports/figures.h"
 #include "app/exports/job.h"
 #include "app/exports/plan.h"

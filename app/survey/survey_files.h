@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <string>
-#include <vector>
-
 #include "app/survey/corpus_file.h"
 #include "evaluation/corpus_statistics.h"
 #include "inference/language_model.h"

@@ -3,7 +3,6 @@
 #include "app/analyses/run_sample.h"
 #include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
-#include "app/state/portable_state.h"
 #include "core/error.h"
 
 namespace headlight::app {

@@ -2,7 +2,6 @@
 #include <imgui.h>
 
 #include "app/commands/command_list.h"
-#include "app/views/view_table.h"
 #include "app/window/frame_guard.h"
 #include "app/window/workspace.h"
 
@@ -196,7 +195,7 @@ void Workspace::dismiss() {
   for (Feature* feature : features_) has_dialog = feature->close() || has_dialog;
   if (close_popups() || has_dialog) return;
   if (desk_.is_arriving() || desk_.result.first_layers > 0) return models_.give_up_loading();
-  if (desk_.engine->pass_progress()) return desk_.engine->cancel_load();
+  if (desk_.engine->progress().pass) return desk_.engine->cancel_load();
   if (desk_.generation.is_running()) return desk_.stop_generating();
   if (desk_.transient.search.is_open) {
     desk_.transient.search.is_open = false;

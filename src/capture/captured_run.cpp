@@ -5,9 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <utility>
-
-#include <fmt/format.h>
 
 #include "core/error.h"
 

@@ -6,8 +6,8 @@
 #include <list>
 #include <utility>
 
+#include "core/atomic_file.h"
 #include "core/error.h"
-#include "core/staged_path.h"
 #include "export/file_array.h"
 
 namespace headlight::exporting {

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <vector>
-
 #include "attention/mask.h"
 #include "gpu/stream.h"
 #include "inference/intervention.h"

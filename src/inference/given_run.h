@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <vector>
-
 #include "attention/run.h"
 #include "inference/run.h"
 #include "inference/run_tensors.h"

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 
 #include "core/error.h"
 #include "inference/notebook_builders.h"
@@ -59,6 +58,22 @@ attention::BooleanMask draw_boolean_mask(model::TorchRandom& random) {
   return mask;
 }
 
+/// Not even padding.
+attention::MaskSet unmasked() {
+  attention::MaskSet masks;
+  masks[kEncoder].rule.key_padding = false;
+  return masks;
+}
+
+/// W_Q, W_K and W_V, in the order in which the notebooks draw them.
+model::AttentionWeights draw_projections(model::TorchRandom& random, std::uint32_t width) {
+  model::AttentionWeights weights;
+  weights.query = random.linear(width, width);
+  weights.key = random.linear(width, width);
+  weights.value = random.linear(width, width);
+  return weights;
+}
+
 Notebook fused(std::string name, std::string title, std::string_view shapes, std::uint32_t batch,
                const NotebookRecipe& recipe) {
   const model::AttentionConfig config = even_heads(recipe);
@@ -87,10 +102,7 @@ Notebook boolean_mask(const NotebookRecipe& recipe) {
   const std::uint32_t width = *recipe.d_model;
   model::TorchRandom random(*recipe.seed);
   Tensor x = random.randn({2, 3, width});
-  model::AttentionWeights weights;
-  weights.query = random.linear(width, width);
-  weights.key = random.linear(width, width);
-  weights.value = random.linear(width, width);
+  model::AttentionWeights weights = draw_projections(random, width);
   attention::BooleanMask mask = draw_boolean_mask(random);
   weights.output = random.linear(width, width);
   Notebook notebook{
@@ -137,10 +149,7 @@ Notebook causal_seeded(const NotebookRecipe& recipe) {
   const model::AttentionConfig config = even_heads(recipe);
   const std::uint32_t width = config.d_model;
   model::TorchRandom random(*recipe.seed);
-  model::AttentionWeights weights;
-  weights.query = random.linear(width, width);
-  weights.key = random.linear(width, width);
-  weights.value = random.linear(width, width);
+  model::AttentionWeights weights = draw_projections(random, width);
   Notebook notebook{.name = "notebook-001",
                     .title = "001 · four causal heads",
                     .summary = "Recomputed from seed 24. Four heads, causal, filled with -inf, no output projection.",
@@ -167,15 +176,12 @@ Notebook from_scratch(const NotebookRecipe& recipe) {
                                   .key = {.weight = std::move(scratch.key), .bias = {}},
                                   .value = {.weight = std::move(scratch.value), .bias = {}},
                                   .output = std::nullopt};
-  Notebook notebook{
-      .name = "notebook-004",
-      .title = "004 · one head from scratch",
-      .summary = "Recomputed from seed 123. One head with d_k 3 and d_v 4, no bias, no mask, no output projection.",
-      .network = encoder_network({attention_layer(config, std::move(weights))}, scratch.embedding),
-      .input = {.source = std::move(scratch.tokens), .target = {}, .qkv = {}},
-      .masks = {}};
-  notebook.masks[kEncoder].rule.key_padding = false;
-  return notebook;
+  return {.name = "notebook-004",
+          .title = "004 · one head from scratch",
+          .summary = "Recomputed from seed 123. One head with d_k 3 and d_v 4, no bias, no mask, no output projection.",
+          .network = encoder_network({attention_layer(config, std::move(weights))}, scratch.embedding),
+          .input = {.source = std::move(scratch.tokens), .target = {}, .qkv = {}},
+          .masks = unmasked()};
 }
 
 Notebook from_scratch_heads(const NotebookRecipe& recipe) {
@@ -185,7 +191,7 @@ Notebook from_scratch_heads(const NotebookRecipe& recipe) {
   const Tensor query = scratch.random.rand({config.heads, config.d_k, config.d_model});
   const Tensor key = scratch.random.rand({config.heads, config.d_k, config.d_model});
   const Tensor value = scratch.random.rand({config.heads, config.d_v, config.d_model});
-  Notebook notebook{
+  return {
       .name = "notebook-004-heads",
       .title = "004 · three heads, one weight each",
       .summary =
@@ -194,36 +200,28 @@ Notebook from_scratch_heads(const NotebookRecipe& recipe) {
       .network =
           encoder_network({attention_layer(config, model::from_per_head(query, key, value, config))}, scratch.embedding),
       .input = {.source = std::move(scratch.tokens), .target = {}, .qkv = {}},
-      .masks = {}};
-  notebook.masks[kEncoder].rule.key_padding = false;
-  return notebook;
+      .masks = unmasked()};
 }
 
 Notebook from_scratch_encoder(const NotebookRecipe& recipe) {
   const std::uint32_t width = *recipe.d_model;
   FromScratch scratch = begin_from_scratch(recipe, 3, 4);
   model::TorchRandom& random = scratch.random;
-  model::AttentionWeights weights;
-  weights.query = random.linear(width, width);
-  weights.key = random.linear(width, width);
-  weights.value = random.linear(width, width);
+  model::AttentionWeights weights = draw_projections(random, width);
   weights.output = random.linear(width, width);
   model::AttentionLayer layer = attention_layer(even_heads(recipe), std::move(weights));
   layer.norms.after = fresh_norm(width);
   layer.feed_forward = {.in = random.linear(width, 4),
                         .out = random.linear(4, width)};  // braces keep the order of the draws
   layer.feed_forward_norms.after = fresh_norm(width);
-  Notebook notebook{
-      .name = "notebook-004-encoder",
-      .title = "004 · encoder layer, two heads",
-      .summary =
-          "Recomputed from seed 123. A whole encoder layer: two heads of width 1 with biases, residual and LayerNorm, a "
-          "feed-forward 2 → 4 → 2 with ReLU, residual and LayerNorm. No mask.",
-      .network = encoder_network({std::move(layer)}, scratch.embedding),
-      .input = {.source = std::move(scratch.tokens), .target = {}, .qkv = {}},
-      .masks = {}};
-  notebook.masks[kEncoder].rule.key_padding = false;
-  return notebook;
+  return {.name = "notebook-004-encoder",
+          .title = "004 · encoder layer, two heads",
+          .summary =
+              "Recomputed from seed 123. A whole encoder layer: two heads of width 1 with biases, residual and LayerNorm, a "
+              "feed-forward 2 → 4 → 2 with ReLU, residual and LayerNorm. No mask.",
+          .network = encoder_network({std::move(layer)}, scratch.embedding),
+          .input = {.source = std::move(scratch.tokens), .target = {}, .qkv = {}},
+          .masks = unmasked()};
 }
 
 }  // namespace headlight::inference

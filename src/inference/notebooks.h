@@ -1,10 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "attention/mask.h"
 #include "inference/notebook_edits.h"
 #include "model/network.h"

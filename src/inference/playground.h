@@ -1,8 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <string>
+#include <string_view>
 
 #include "model/network.h"
 
@@ -49,5 +48,17 @@ struct Playground {
 /// the dictionary has as many words, its network when both do. It may be empty.
 Playground make_playground(const PlaygroundSettings& settings, const std::string& text, const std::string& key_text,
                            const Playground& previous = {});
+
+/// The typed texts as padded batches of word ids.
+struct WordBatch {
+  model::TokenBatch text;
+  std::optional<model::TokenBatch> key_text;  ///< as many sequences as `text`
+  std::uint32_t vocabulary = 0;               ///< rows that the embedding of both texts needs
+};
+
+/// Lines become batch items, padded to the longest with kPaddingId. One line of `key_text` serves every line of `text`.
+/// Throws Error in one line: invalid UTF-8, no word, more words than kMaxTokens or kMaxBatchTokens, different numbers of
+/// lines.
+WordBatch batch_words(std::string_view text, std::string_view key_text);
 
 }  // namespace headlight::inference

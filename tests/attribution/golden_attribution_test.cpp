@@ -10,7 +10,6 @@
 #include "attribution/dense_flow.h"
 #include "attribution/flow_graph.h"
 #include "attribution/golden_case.h"
-#include "attribution/layer_shares.h"
 #include "attribution/logit_parts.h"
 #include "attribution/rollout.h"
 #include "attribution/value_norms.h"
