@@ -35,6 +35,15 @@ struct Frame {
     if (items) items->insert_or_assign(std::move(name), rect);
   }
 
+  /// A cell of the stage's matrix is under the pointer, or a token: of this frame's panes.
+  void point_at(attention::Cell cell, attention::Stage stage = attention::Stage::Weights) {
+    transient.hovered = cell;
+    transient.hovered_stage = stage;
+  }
+  void point_at(LockedToken token) {
+    (token.side == MapSide::Query ? transient.points_at.query : transient.points_at.key) = token.token;
+  }
+
   /// The tile if it is known, possibly of the previous run; it is asked for in any case. Null while there is none.
   const EngineTile* ask(const TileQuery& query) {
     queries.emplace_back(query);

@@ -1,5 +1,5 @@
 # `cmake --install build/release [--prefix …]`: the programs, the bundled models, lessons and example texts, manual pages, completions, the menu
-# entry, icons and types of files, the licence. Shaders are inside the program, which finds the models relative to its path (app/models/bundled_models.cpp).
+# entry, icons and types of files, the licence. Shaders are inside the program, which finds the models relative to its path (app/models/starter_view.cpp).
 include(GNUInstallDirs)
 install(TARGETS headlight headlight-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(FILES assets/headlight.desktop DESTINATION ${CMAKE_INSTALL_DATADIR}/applications)

@@ -5,8 +5,6 @@
 #include "attention/expression.h"
 #include "attention/mask.h"
 #include "evaluation/head_meter.h"
-#include "evaluation/pattern_meter.h"
-#include "inference/mask_tokens.h"
 
 namespace headlight::app {
 

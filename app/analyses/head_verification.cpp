@@ -3,7 +3,7 @@
 #include "app/state/run_interventions.h"
 #include "core/error.h"
 #include "core/half.h"
-#include "inference/mask_tokens.h"
+#include "inference/prompt.h"
 #include "model/reference.h"
 
 namespace headlight::app {

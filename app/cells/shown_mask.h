@@ -3,7 +3,7 @@
 #include "app/frame.h"
 #include "attention/fixed_pattern.h"
 #include "attention/mask.h"
-#include "inference/mask_tokens.h"
+#include "inference/prompt.h"
 
 namespace headlight::app {
 

@@ -16,7 +16,6 @@
 #include "app/state/usage.h"
 #include "core/error.h"
 #include "core/utf8.h"
-#include "inference/run_findings.h"
 #include "inference/weight_findings.h"
 
 namespace headlight::app {

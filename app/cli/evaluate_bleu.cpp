@@ -8,7 +8,7 @@
 
 #include "app/cli/evaluation_flags.h"
 #include "app/cli/progress_bar.h"
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "core/json.h"
 #include "evaluation/bleu.h"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/cli/progress_bar.h"
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "core/atomic_file.h"
 #include "core/line_reader.h"

@@ -14,8 +14,7 @@
 #include "app/cli/progress_bar.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
-#include "app/models/bundled_models.h"
-#include "app/state/portable_state.h"
+#include "app/models/starter_view.h"
 #include "app/state/session_file.h"
 #include "app/state/usage.h"
 

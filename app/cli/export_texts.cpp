@@ -9,7 +9,7 @@
 #include "app/exports/export_plan.h"
 #include "app/exports/plan.h"
 #include "app/exports/text_index.h"
-#include "app/state/portable_state.h"
+#include "app/state/session_file.h"
 #include "app/state/usage.h"
 #include "core/error.h"
 #include "core/json.h"

@@ -9,7 +9,8 @@
 #include <CLI/CLI.hpp>
 
 #include "app/cli/command_text.h"
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
+#include "app/state/usage.h"
 
 namespace headlight::app {
 namespace {

@@ -9,7 +9,7 @@
 #include "app/cli/text_lines.h"
 #include "app/cli/writing_flags.h"
 #include "app/engine/continuation.h"
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/state/usage.h"
 
 namespace headlight::app {

@@ -14,7 +14,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "core/error.h"
 #include "core/json.h"

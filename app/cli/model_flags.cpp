@@ -8,11 +8,10 @@
 
 #include "app/cli/text_lines.h"
 #include "app/lessons/lesson_file.h"
-#include "app/models/bundled_models.h"
 #include "app/models/starter_view.h"
 #include "app/state/mask_file.h"
 #include "app/state/opened_file.h"
-#include "app/state/portable_state.h"
+#include "app/state/session_file.h"
 #include "app/state/usage.h"
 #include "capture/capture_file.h"
 #include "core/line_reader.h"

@@ -14,14 +14,13 @@
 #include <fmt/ranges.h>
 
 #include "app/cli/progress_bar.h"
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "app/survey/survey_files.h"
 #include "app/survey/survey_run.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/line_reader.h"
-#include "inference/run_findings.h"
 #include "inference/weight_findings.h"
 
 namespace headlight::app {

@@ -12,6 +12,7 @@
 
 #include "app/cli/text_lines.h"
 #include "app/engine/prompt_lines.h"
+#include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "core/error.h"
 #include "core/json.h"

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "app/exports/line_attention.h"
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/state/usage.h"
 #include "core/error.h"
 

@@ -10,7 +10,7 @@
 #include "app/quantities/shown_map.h"
 #include "app/shell/desktop.h"
 #include "app/state/opened_file.h"
-#include "app/state/portable_state.h"
+#include "app/state/session_file.h"
 #include "core/error.h"
 #include "core/json.h"
 

@@ -2,7 +2,6 @@
 
 #include "app/exports/plan.h"
 #include "app/state/field.h"
-#include "app/state/usage.h"
 #include "app/widgets/controls.h"
 
 namespace headlight::app {

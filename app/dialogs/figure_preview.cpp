@@ -11,7 +11,6 @@
 #include "app/widgets/controls.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "export/canvas.h"
 #include "export/figure_frame.h"
 
 namespace headlight::app {

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "app/frame.h"
 
 namespace headlight::app {
@@ -12,5 +15,13 @@ void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page);
 
 /// Name, version, what it is built on. `renderer`: the device that draws the window.
 void draw_about_dialog(Frame& frame, bool& is_open, const std::string& renderer);
+
+/// A word that is on screen and one sentence that says what it means.
+struct GlossaryEntry {
+  std::string_view word, meaning;
+};
+
+/// From the text to the prediction, in the order of the calculation.
+std::span<const GlossaryEntry> glossary();
 
 }  // namespace headlight::app

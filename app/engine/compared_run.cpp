@@ -1,11 +1,7 @@
 #include "app/engine/compared_run.h"
 
 #include <algorithm>
-#include <utility>
 
-#include <fmt/format.h>
-
-#include "app/engine/computed_run.h"
 #include "app/quantities/evaluation.h"
 #include "core/error.h"
 #include "inference/aligned_run.h"

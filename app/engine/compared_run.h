@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-
 #include "app/engine/run_source.h"
 #include "app/engine/runner.h"
 #include "app/state/state.h"

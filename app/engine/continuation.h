@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
-
 #include "app/engine/engine.h"
 #include "app/engine/predictions.h"
 #include "app/state/state.h"

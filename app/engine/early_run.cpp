@@ -1,9 +1,7 @@
 #include "app/engine/early_run.h"
 
 #include <algorithm>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "app/engine/engine.h"
 #include "app/engine/query_queue.h"

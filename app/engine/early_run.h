@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-
 #include "app/engine/query.h"
 #include "app/engine/run_source.h"
 #include "app/engine/runner.h"

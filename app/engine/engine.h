@@ -1,13 +1,8 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
+#include <condition_variable>
+#include <thread>
 
 #include "app/engine/model_cache.h"
 #include "app/engine/predictions.h"
@@ -22,6 +17,9 @@
 #include "inference/counterparts.h"
 
 namespace headlight::app {
+
+class EngineTasks;
+class EngineWorker;
 
 /// A request of the window. A newer one replaces an older one that the worker hasn't started.
 struct EngineRequest {
@@ -45,19 +43,11 @@ struct EngineRequest {
   std::uint64_t opening = 0;
 };
 
-/// A model that is being loaded on the device.
-struct LoadProgress {
-  std::size_t done_bytes = 0, total_bytes = 0;
-};
-
-/// Kernels that the driver compiles before the newest request can be computed.
-struct CompileProgress {
-  std::size_t done = 0, total = 0;
-};
-
-/// Layers of a long pass that are computed.
-struct PassProgress {
-  std::size_t done = 0, total = 0;
+/// What the newest request waits for; what isn't there isn't under way.
+struct EngineProgress {
+  std::optional<Progress> load = {};     ///< bytes of a model's weights that are on the device
+  std::optional<Progress> kernels = {};  ///< that the driver compiles
+  std::optional<Progress> pass = {};     ///< layers of a long pass that are computed
 };
 
 /// A consistent snapshot of the engine's results; cheap to copy.
@@ -82,7 +72,7 @@ struct EngineResult {
   /// flickers.
   EngineTiles tiles;
   bool has_all_tiles = false;  ///< false: more are coming
-  QueryProgress progress;      ///< of the queries that weren't answered already
+  Progress progress;           ///< of the queries that weren't answered already
   bool has_logits = false;     ///< the network predicts tokens
   Predictions predictions;     ///< the requested ones; like tiles possibly of the previous run
   /// The memory [batch, token, d_model] from which cross-attention's keys and values are projected: the encoder's output. Of
@@ -160,12 +150,7 @@ class Engine {
   /// device stays.
   void set_device(std::string device);
 
-  /// Progress of loading a model's weights; nullopt while none is being loaded.
-  std::optional<LoadProgress> load_progress() const;
-  /// Progress of compiling kernels while a request waits for them; else nullopt.
-  std::optional<CompileProgress> compile_progress() const;
-  /// Progress of a long pass of the newest request; else nullopt.
-  std::optional<PassProgress> pass_progress() const;
+  EngineProgress progress() const;
   /// Cancels the load or the long pass in progress: its request ends with an error, and is computed again when its inputs
   /// change. A request for another model or device does the same, of a long pass one with any other inputs.
   void cancel_load();
@@ -182,8 +167,39 @@ class Engine {
   void wait_until_idle();
 
  private:
-  class Worker;
-  std::unique_ptr<Worker> worker_;
+  // The engine's thread. What it calls while it works says whether that may go on.
+  void work();
+  bool watch_load(std::size_t done_bytes, std::size_t total_bytes);
+  /// Kernels that are compiled while the engine is idle are not published.
+  void watch_compiling(std::size_t done, std::size_t total);
+  /// Long passes of tasks, which other threads wait for, aren't published and go on.
+  bool watch_passes(std::size_t done, std::size_t total);
+  /// May a pass that nothing on screen needs go on? Not where inputs wait that it isn't of.
+  bool may_go_on() const;
+  /// A model's first layers are there, and the others are still being loaded.
+  void show_early(EngineResult result);
+  std::vector<Query> newer_queries() const;
+  /// One at a time, after some tiles: the user's requests don't wait for all of them, nor they for the last tile.
+  void do_task(EngineWorker& worker);
+
+  void wake() const;
+  bool is_idle() const { return !is_working_ && !wanted_ && !device_; }
+
+  EngineOptions options_;
+  std::shared_ptr<EngineTasks> tasks_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  mutable std::condition_variable idle_;  ///< something was published
+  std::optional<EngineRequest> wanted_;
+  std::optional<std::string> device_;  ///< to open; the first one is set by the constructor
+  std::optional<EngineResult> published_;
+  EngineProgress progress_;
+  RunInputs computing_;        ///< of the newest request that was begun
+  bool is_beginning_ = false;  ///< is that request's pass computed now?
+  bool is_cancelled_ = false;
+  bool is_working_ = false;
+  bool is_stopping_ = false;
+  std::thread thread_;  ///< last member: started after all others are initialised
 };
 
 }  // namespace headlight::app

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <utility>
 #include <variant>
 
-#include "app/engine/computed_run.h"
 #include "capture/captured_run.h"
 #include "core/error.h"
-#include "core/free_memory.h"
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace headlight::app {
 namespace {
@@ -35,13 +36,13 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 
 void EngineWorker::open(const std::string& device) {
   try {
-    std::unique_ptr<Runner> runner = open_(device);
+    std::unique_ptr<Runner> runner = options_.open(device);
     close();
     runner_ = std::move(runner);
-    runner_->watch_compiling(watch_compiling_);
+    runner_->watch_compiling(options_.watch_compiling);
     runner_->watch_passes([this](std::size_t done, std::size_t total) {
-      if (computes_changes_) return !may_go_on_ || may_go_on_();
-      return !watch_passes_ || watch_passes_(done, total);
+      if (computes_changes_) return !options_.may_go_on || options_.may_go_on();
+      return !options_.watch_passes || options_.watch_passes(done, total);
     });
     device_ = device;
     is_given_up_ = false;
@@ -101,7 +102,7 @@ void EngineWorker::load_weights(const RunSource::Source& source, const RunInputs
     if (is_model) {
       load_in_order(source, inputs);
     } else {
-      runner_->load(layers, inference::Precision::F32, watch_load_);
+      runner_->load(layers, inference::Precision::F32, options_.watch_load);
     }
   } catch (...) {
     early_.reset();
@@ -247,7 +248,11 @@ void EngineWorker::work_while_idle() {
 
 void EngineWorker::give_back_unused_memory() {
   if (runner_) runner_->give_back_unused_memory();
-  return_free_memory();  // a processor's device memory is the host's: after the device
+#ifdef __GLIBC__
+  // Pages that malloc keeps but nothing uses: the process would only ever grow while texts and models change. Takes some ms
+  // for 100 MiB. A processor's device memory is the host's: after the device.
+  ::malloc_trim(0);
+#endif
 }
 
 EngineResult EngineWorker::snapshot() const {

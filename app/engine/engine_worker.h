@@ -1,12 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "app/engine/compared_run.h"
 #include "app/engine/copy_count.h"
 #include "app/engine/early_run.h"
@@ -35,17 +28,7 @@ class EngineWorker {
     double least_rest_ms = inference::FirstLayers{}.least_rest_ms;
   };
   explicit EngineWorker(Options options)
-      : open_(std::move(options.open)),
-        watch_load_(std::move(options.watch_load)),
-        watch_compiling_(std::move(options.watch_compiling)),
-        watch_passes_(std::move(options.watch_passes)),
-        may_go_on_(std::move(options.may_go_on)),
-        show_early_(std::move(options.show_early)),
-        newer_queries_(std::move(options.newer_queries)),
-        least_rest_ms_(options.least_rest_ms),
-        source_(std::move(options.models)),
-        tile_bytes_(options.tile_bytes),
-        tiles_(options.tile_bytes) {}
+      : options_(std::move(options)), source_(options_.models), tiles_(options_.tile_bytes) {}
 
   /// Opens another device and repeats the last request there; on failure the current one stays.
   void open(const std::string& device);
@@ -141,14 +124,7 @@ class EngineWorker {
   void tell(const std::string& message, ErrorKind kind = ErrorKind::Other);
   void reopen();
 
-  RunnerFactory open_;
-  inference::LoadObserver watch_load_;
-  inference::CompileObserver watch_compiling_;
-  inference::PassObserver watch_passes_;
-  std::function<bool()> may_go_on_;
-  std::function<void(EngineResult)> show_early_;
-  std::function<std::vector<Query>()> newer_queries_;
-  double least_rest_ms_;
+  Options options_;
   bool computes_changes_ = false;   ///< a pass of changed_passes() is under way
   std::unique_ptr<Runner> runner_;  ///< outlives run_ and kept_
   std::string device_error_;
@@ -177,7 +153,6 @@ class EngineWorker {
   std::optional<EngineRequest> request_;
   BlockShapes laid_out_for_;  ///< the run that the caller knew when it listed its tiles
   EngineResult result_;       ///< all but the tiles
-  std::size_t tile_bytes_;
   TileCache tiles_;
   std::shared_ptr<HeadNormsCache> norms_ = std::make_shared<HeadNormsCache>();
   std::optional<Translation> translation_;  ///< while it is being written

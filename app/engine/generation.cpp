@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "app/engine/continuation.h"
 #include "core/error.h"
 

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "app/engine/engine.h"
 #include "app/engine/predictions.h"
 #include "app/state/state.h"

@@ -1,12 +1,48 @@
 #include "app/engine/gpu_runner.h"
 
-#include <utility>
+#include <algorithm>
+#include <array>
 
 #include "app/state/settings.h"
 #include "capture/captured_run.h"
 
 namespace headlight::app {
 namespace {
+
+/// Rows computed in a pass, from the last to the first: one (a token typed), and a count of each class for which kernels
+/// exist (ops/linear.cpp).
+constexpr std::array<std::uint32_t, 4> kRowCounts = {12, 7, 3, 1};
+
+/// A text cut to its first tokens.
+void truncate(model::TokenBatch& tokens, std::uint32_t length) {
+  tokens.length = length;
+  tokens.lengths = {length};
+  tokens.ids.resize(length);
+  if (!tokens.positions.empty()) tokens.positions.resize(length);
+  if (!tokens.types.empty()) tokens.types.resize(length);
+  if (!tokens.texts.empty()) tokens.texts.front().resize(length);
+}
+
+/// An input for which so many rows have to be computed when `input` was the last: with a causal mask its last tokens differ,
+/// else it is shorter.
+model::ModelInput with_rows(const model::Network& network, model::ModelInput input, const attention::MaskSet& masks,
+                            std::uint32_t rows) {
+  model::TokenBatch& tokens = input.source;
+  if (!masks[model::BlockKind::EncoderSelf].rule.causal) {
+    truncate(tokens, rows);
+    return input;
+  }
+  const std::uint32_t vocabulary = network.source_embedding->table.axis(0);
+  for (std::uint32_t i = tokens.length - rows; i < tokens.length; ++i) tokens.ids[i] = (tokens.ids[i] + 1) % vocabulary;
+  return input;
+}
+
+bool can_vary(const inference::Run& run) {
+  const inference::PassInputs& pass = run.inputs();
+  const model::TokenBatch& tokens = pass.input.source;
+  const bool has_ids = pass.network->source_embedding && tokens.vectors.is_empty() && !tokens.ids.empty() && !pass.input.qkv;
+  return has_ids && tokens.batch == 1 && tokens.starts.empty();
+}
 
 gpu::ContextOptions context_options(const std::string& device) {
   gpu::ContextOptions options;
@@ -23,5 +59,23 @@ std::shared_ptr<const inference::Run> GpuRunner::run_capture(std::shared_ptr<con
 }
 
 std::unique_ptr<Runner> open_gpu_runner(const std::string& device) { return std::make_unique<GpuRunner>(device); }
+
+void WarmUp::note(const inference::Run& run) {
+  const std::shared_ptr<const model::Layers>& layers = run.inputs().network->layers;
+  if (layers == warm_) return;
+  warm_ = layers;
+  row_counts_.assign(kRowCounts.begin(), kRowCounts.end());
+}
+
+void WarmUp::step(inference::Session& session, const std::shared_ptr<const inference::Run>& run) {
+  if (!run || !can_vary(*run)) return row_counts_.clear();
+  inference::PassInputs pass = run->inputs();
+  std::erase_if(row_counts_, [&](std::uint32_t rows) { return rows >= pass.input.source.length; });
+  if (row_counts_.empty()) return;
+  const std::uint32_t rows = row_counts_.back();
+  row_counts_.pop_back();
+  pass.input = with_rows(*pass.network, std::move(pass.input), pass.masks, rows);
+  session.run(std::move(pass), run);
+}
 
 }  // namespace headlight::app

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <filesystem>
-#include <map>
 #include <memory>
+
+#include <map>
 #include <mutex>
 #include <utility>
 #include <vector>

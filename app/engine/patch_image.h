@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "capture/patch_grid.h"
 #include "export/canvas.h"

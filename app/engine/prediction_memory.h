@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "app/engine/engine.h"
 #include "app/engine/predictions.h"
 #include "inference/sampling.h"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include "app/engine/predictions.h"
 #include "inference/language_model.h"
 #include "model/network.h"

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <span>
-#include <vector>
 
 #include "app/state/state.h"
 #include "inference/sampling.h"

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
+
+#include <cstddef>
 
 #include "app/state/source.h"
 #include "inference/prompt.h"

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <compare>
 #include <cstddef>
-#include <variant>
 
 #include "app/analyses/analysis_query.h"
 #include "app/engine/predictions.h"
@@ -19,8 +17,8 @@ struct MemoryQuery {
 /// hasn't seen.
 using Query = std::variant<TileQuery, PredictionQuery, MemoryQuery, AnalysisQuery>;
 
-/// Queries that are answered, and all that were asked.
-struct QueryProgress {
+/// How far something is.
+struct Progress {
   std::size_t done = 0, total = 0;
 };
 

@@ -1,13 +1,6 @@
 #pragma once
 
-#include <compare>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <span>
-#include <vector>
 
 #include "app/engine/query.h"
 #include "app/quantities/evaluation.h"
@@ -55,7 +48,7 @@ class QueryQueue {
   void answer_some(const Runs& runs, const QueryBudget& budget, const ComputePasses& compute_passes = {});
 
   /// Since the queue was last empty.
-  QueryProgress progress() const { return {.done = done_, .total = done_ + waiting_.size()}; }
+  Progress progress() const { return {.done = done_, .total = done_ + waiting_.size()}; }
 
  private:
   struct Waiting {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 
 #include "app/engine/model_cache.h"
 #include "app/engine/translation.h"

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
+
+#include <string>
 
 #include "app/engine/run_source.h"
 #include "inference/run.h"
@@ -62,6 +61,11 @@ class Runner {
   /// Gives device memory that no run holds back to the driver, for when the user has rested.
   virtual void give_back_unused_memory() {}
 };
+
+/// The run of a source: a pass of its network on the runner's device, or a capture's numbers (Runner::run_capture). The
+/// caller gives `base` away, as to Session::run; one that isn't a run of this runner is no base.
+std::shared_ptr<const inference::Run> compute_run(Runner& runner, const RunSource::Source& source, const RunInputs& inputs,
+                                                  std::shared_ptr<const inference::Run>&& base);
 
 /// Opens a device by name or index; an empty one means the best. Throws Error in one line when there is none.
 using RunnerFactory = std::function<std::unique_ptr<Runner>(const std::string& device)>;

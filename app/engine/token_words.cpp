@@ -1,6 +1,5 @@
 #include "app/engine/token_words.h"
 
-#include <string_view>
 #include <utility>
 
 #include "text/label.h"

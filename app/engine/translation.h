@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "app/state/state.h"
 #include "core/tensor.h"

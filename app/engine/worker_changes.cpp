@@ -1,8 +1,5 @@
 // Passes with changes that analyses ask for: one at a time, or several of one text together.
 #include <algorithm>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "app/engine/engine_worker.h"
 #include "core/error.h"

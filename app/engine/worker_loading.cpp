@@ -1,8 +1,6 @@
 // A model's weights on their way to the device, and what is seen of it meanwhile.
 #include <memory>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "app/engine/engine_worker.h"
 #include "core/error.h"
@@ -11,14 +9,14 @@ namespace headlight::app {
 
 void EngineWorker::load_in_order(const RunSource::Source& source, const RunInputs& inputs) {
   const auto watch = [this](std::size_t done, std::size_t total) {
-    if (watch_load_ && !watch_load_(done, total)) return false;
+    if (options_.watch_load && !options_.watch_load(done, total)) return false;
     // Piece by piece, so that the user can look around in these layers.
-    if (early_ && newer_queries_) answer_early(newer_queries_());
+    if (early_ && options_.newer_queries) answer_early(options_.newer_queries());
     return true;
   };
   inference::FirstLayers first;
-  first.least_rest_ms = least_rest_ms_;
-  if (show_early_) first.count = EarlyRun::layers_for(source, inputs, request_->selected);
+  first.least_rest_ms = options_.least_rest_ms;
+  if (options_.show_early) first.count = EarlyRun::layers_for(source, inputs, request_->selected);
   first.ready = [&](const std::shared_ptr<const model::Layers>& layers) { begin_early_run(source, inputs, layers); };
   runner_->load_in_order(source.network->layers, precision_of(inputs.source), watch, first);
   if (early_) early_->end();  // the whole network's run needs the memory
@@ -27,7 +25,7 @@ void EngineWorker::load_in_order(const RunSource::Source& source, const RunInput
 void EngineWorker::begin_early_run(const RunSource::Source& source, const RunInputs& inputs,
                                    const std::shared_ptr<const model::Layers>& layers) {
   try {
-    early_ = std::make_unique<EarlyRun>(*runner_, source, inputs, layers, ++run_count_, tile_bytes_);
+    early_ = std::make_unique<EarlyRun>(*runner_, source, inputs, layers, ++run_count_, options_.tile_bytes);
     early_->answer(request_->queries);
   } catch (const std::exception&) {
     early_.reset();
@@ -35,7 +33,7 @@ void EngineWorker::begin_early_run(const RunSource::Source& source, const RunInp
   }
   EngineResult result = result_;
   early_->describe(result);
-  show_early_(std::move(result));
+  options_.show_early(std::move(result));
 }
 
 void EngineWorker::answer_early(std::span<const Query> queries) {
@@ -47,7 +45,7 @@ void EngineWorker::answer_early(std::span<const Query> queries) {
   }
   EngineResult result = result_;
   early_->describe(result);
-  show_early_(std::move(result));
+  options_.show_early(std::move(result));
 }
 
 }  // namespace headlight::app

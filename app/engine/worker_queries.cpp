@@ -1,13 +1,8 @@
 // Which queries of a request have no answer yet, and what becomes of their answers.
 #include <algorithm>
-#include <cstdint>
-#include <map>
-#include <memory>
 #include <set>
-#include <span>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "app/engine/engine_worker.h"
 #include "app/quantities/map_tiles.h"

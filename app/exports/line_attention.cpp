@@ -1,7 +1,14 @@
 #include "app/exports/line_attention.h"
 
-#include "app/engine/computed_run.h"
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/engine/runner.h"
 #include "app/exports/figure_kind.h"
+#include "app/exports/job.h"
+#include "app/exports/plan.h"
 #include "core/atomic_file.h"
 #include "core/json.h"
 #include "export/json.h"

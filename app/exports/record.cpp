@@ -4,7 +4,7 @@
 #include "app/state/field_values.h"
 #include "app/state/mask_json.h"
 #include "app/state/model_changes.h"
-#include "app/state/portable_state.h"
+#include "app/state/session_file.h"
 #include "app/state/state_json.h"
 #include "app/state/state_names.h"
 #include "core/json.h"

@@ -1,5 +1,5 @@
 #include "app/engine/compared_run.h"
-#include "app/engine/computed_run.h"
+#include "app/engine/runner.h"
 #include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
 #include "app/state/run_interventions.h"

@@ -3,15 +3,10 @@
 #include <system_error>
 
 #include "app/lessons/lesson_player.h"
-#include "app/lessons/observation.h"
 #include "app/quantities/quantity.h"
-#include "app/state/chosen_json.h"
 #include "app/state/field.h"
-#include "app/state/json_reader.h"
 #include "app/state/state_json.h"
 #include "app/state/state_names.h"
-#include "core/error.h"
-#include "core/json.h"
 #include "files/image_file.h"
 
 namespace headlight::app {

@@ -1,15 +1,12 @@
 #include "app/lessons/lesson_player.h"
 
 #include <cstdlib>
-#include <exception>
 #include <set>
 #include <system_error>
-#include <vector>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/state/comparison.h"
 #include "app/state/state_json.h"
 #include "core/error.h"

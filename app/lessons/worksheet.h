@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "app/engine/engine.h"
 #include "app/lessons/lesson.h"
 
@@ -10,5 +12,12 @@ namespace headlight::app {
 /// right answers and what they are because of. Maps of more than 12 rows or columns have no grid. Throws Error in one line
 /// where a card can't be computed.
 std::string worksheet_pdf(const Lesson& lesson, EngineOptions options, bool has_answers);
+
+/// Do the run's numbers agree with the printed ones? NaN never does. `computed`: as many.
+bool agree(const PrintedNumbers& numbers, std::span<const float> computed);
+
+/// One sentence: do they agree, where don't they, and why. `departure`: LessonPlayer::departure(); empty: a number that
+/// differs is the file's.
+std::string verdict_of(const PrintedNumbers& numbers, std::span<const float> computed, std::string_view departure);
 
 }  // namespace headlight::app

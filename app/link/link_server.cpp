@@ -6,19 +6,13 @@
 #include <sys/statvfs.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <exception>
-#include <span>
 #include <system_error>
-#include <utility>
 
-#include "app/link/link_message.h"
-#include "app/link/runtime_folder.h"
-#include "app/state/linked_step_path.h"
+#include "app/state/source.h"
 #include "capture/capture_file.h"
 #include "core/error.h"
 #include "core/utf8.h"

@@ -1,16 +1,11 @@
 #pragma once
 
-#include <sys/types.h>
 #include <unistd.h>
 
-#include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "app/link/link_socket.h"
 #include "app/link/linked_steps.h"

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <sys/types.h>
-
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
-#include <string>
 #include <utility>
+
+#include <sys/types.h>
 
 namespace headlight::app {
 
@@ -35,5 +36,33 @@ bool is_answered(const std::filesystem::path& path);
 LinkSocket accept_from(const LinkSocket& listener, uid_t user);
 /// Sends all without waiting: a program that doesn't read what it is told is not waited for. Returns whether it took it.
 bool send_now(const LinkSocket& socket, std::span<const std::byte> bytes);
+
+/// The messages of a live link (docs/PYTHON.md has the protocol): a head of 24 bytes, little-endian, and a payload.
+enum class LinkKind : std::uint16_t {
+  Hello = 1,    ///< of a program: its name, UTF-8
+  Capture = 2,  ///< of a program: a .safetensors file (docs/CAPTURES.md) of `step`
+  Welcome = 101,
+  Kept = 102,     ///< the capture of `step` is kept
+  Refused = 103,  ///< why, in one line
+  Busy = 104,     ///< another program is linked
+};
+
+inline constexpr std::size_t kLinkHeadBytes = 24;
+inline constexpr std::uint16_t kLinkVersion = 1;
+/// Steps are exact in a double, which JSON and Python's notebooks may make of them.
+inline constexpr std::int64_t kMostLinkStep = std::int64_t{1} << 53;
+inline constexpr std::uint64_t kMostHelloBytes = 256;
+
+struct LinkHead {
+  LinkKind kind = LinkKind::Hello;
+  std::int64_t step = 0;            ///< 0 … kMostLinkStep
+  std::uint64_t payload_bytes = 0;  ///< behind the head
+};
+
+/// Magic "HLNK", version (u16), kind (u16), step (i64), length of the payload (u64).
+std::array<std::byte, kLinkHeadBytes> encode(const LinkHead& head);
+/// Of what a program sends. Throws Error in one line for another magic, version or kind, a step outside its range, and a
+/// payload of more than `most_payload` bytes.
+LinkHead decode_link_head(std::span<const std::byte, kLinkHeadBytes> bytes, std::uint64_t most_payload);
 
 }  // namespace headlight::app

@@ -1,10 +1,31 @@
 #pragma once
 
 #include "app/engine/model_cache.h"
-#include "app/models/bundled_models.h"
 #include "app/state/state.h"
 
 namespace headlight::app {
+
+/// The bundled models' names.
+inline constexpr const char* kCaptionWriter = "captions-gpt2";
+inline constexpr const char* kTranslator = "multi30k-de-en";
+
+/// Folders that may hold the bundled models: relative to the installed program, to the program in its source tree, and the
+/// source tree that it was built from.
+std::vector<std::filesystem::path> bundled_folders();
+
+/// The bundled model of this name; nullopt where this installation lacks it.
+std::optional<std::filesystem::path> find_bundled_model(std::string_view name);
+
+/// Resolves --model: a bundled model's folder where `name` is its name and not a file's, else `name` itself
+/// (inference::find_model).
+std::string named_model(const std::string& name);
+/// The path of the model that the user named, or of the bundled one when `given` is empty. Throws Error in one line when it
+/// isn't found.
+std::filesystem::path chosen_model(const std::string& given, std::string_view bundled);
+/// The values of --model, for its help.
+inline constexpr const char* kModelNames =
+    "its folder, a .gguf file, organisation/name in the local Hugging Face cache, or one that comes along: captions-gpt2, "
+    "multi30k-de-en";
 
 /// A bundled model, a text and a head that shows what it has learned on that text. The models' cards have the numbers.
 struct StarterView {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-
 #include "app/shell/heatmap_renderer.h"
 
 namespace headlight::shell {

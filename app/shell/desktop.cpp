@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <optional>
-#include <string>
 #include <thread>
 #include <vector>
 

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "app/shell/frame_tiles.h"
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "app/shell/pixels.h"
 
 namespace headlight::shell {

@@ -7,7 +7,6 @@
 #include "app/shell/heatmap_pipeline.h"
 #include "app/shell/imgui_vectors.h"
 #include "core/error.h"
-#include "imgui.h"
 
 namespace headlight::shell {
 namespace {

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <limits>
+
+#include <cstddef>
 #include <memory>
-#include <optional>
-#include <span>
 
 #include "app/shell/theme.h"
 #include "view/value_scale.h"

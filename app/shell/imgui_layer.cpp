@@ -12,7 +12,6 @@
 #include "app/shell/imgui_vectors.h"
 #include "app/shell/shaped_text.h"
 #include "core/error.h"
-#include "imgui.h"
 #include "imgui_internal.h"
 
 namespace headlight::shell {

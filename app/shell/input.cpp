@@ -1,19 +1,70 @@
 #include "app/shell/input.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
+#include <bitset>
+#include <optional>
 
 namespace headlight::shell {
 namespace {
 
-constexpr std::array<std::string_view, kKeys> kNames{
-    "tab",   "left",  "right",  "up",   "down",  "pageup", "pagedown", "home", "end", "insert", "delete", "backspace",
-    "space", "enter", "escape", "ctrl", "shift", "alt",    "super",    "-",    "=",   ",",      ".",      "/",
-    "0",     "1",     "2",      "3",    "4",     "5",      "6",        "7",    "8",   "9",      "a",      "b",
-    "c",     "d",     "e",      "f",    "g",     "h",      "i",        "j",    "k",   "l",      "m",      "n",
-    "o",     "p",     "q",      "r",    "s",     "t",      "u",        "v",    "w",   "x",      "y",      "z",
-    "f1",    "f2",    "f3",     "f4",   "f5",    "f6",     "f7",       "f8",   "f9",  "f10",    "f11",    "f12"};
+/// A key that a text field ignores: one that types a character, whose text is an event of its own, or a modifier. So it may
+/// share a frame with text: ImGui's text fields read a frame's characters before its keys.
+bool is_ignored_by_text_fields(const KeyPress& event) {
+  const bool is_modifier = event.key >= Key::LeftControl && event.key <= Key::LeftSuper;
+  return is_modifier || types_character(event);
+}
+
+/// The events that the current frame already contains.
+struct Seen {
+  bool move = false;
+  bool click = false;
+  bool wheel = false;
+  bool key = false;
+  bool editing_key = false;  ///< one that text fields don't ignore
+  bool text = false;
+  bool focus = false;
+  std::bitset<8> buttons;
+  std::bitset<kKeys> keys;
+  /// Of the frame's keys, clicks and turns of the wheel. ImGui knows one state of the modifiers a frame: with the release of
+  /// Ctrl in the frame of A, Ctrl+A would be an A.
+  std::optional<Modifiers> modifiers;
+
+  bool fits(const Modifiers& of_event) const { return !modifiers || *modifiers == of_event; }
+
+  bool fits(const MouseMove&) const { return !click && !wheel && !key && !text; }
+  bool fits(const MouseLeave&) const { return !move && !click && !wheel; }
+  bool fits(const MouseClick& event) const {
+    const bool ends_drag = !event.down && move;  // events after a drag must see the button held at the last position
+    return !wheel && !ends_drag && !buttons.test(static_cast<std::size_t>(event.button)) && fits(event.modifiers);
+  }
+  bool fits(const MouseWheel& event) const { return !click && fits(event.modifiers); }
+  bool fits(const KeyPress& event) const {
+    const bool keeps_order = !text || is_ignored_by_text_fields(event);
+    return !click && keeps_order && !keys.test(static_cast<std::size_t>(event.key)) && fits(event.modifiers);
+  }
+  bool fits(const TextInput&) const { return !click && !editing_key; }
+  bool fits(const FocusChange&) const { return !focus; }
+
+  void note(const MouseMove&) { move = true; }
+  void note(const MouseLeave&) { move = click = true; }
+  void note(const MouseClick& event) {
+    click = true;
+    modifiers = event.modifiers;
+    buttons.set(static_cast<std::size_t>(event.button));
+  }
+  void note(const MouseWheel& event) {
+    wheel = true;
+    modifiers = event.modifiers;
+  }
+  void note(const KeyPress& event) {
+    key = true;
+    editing_key = editing_key || !is_ignored_by_text_fields(event);
+    modifiers = event.modifiers;
+    keys.set(static_cast<std::size_t>(event.key));
+  }
+  void note(const TextInput&) { text = true; }
+  void note(const FocusChange&) { focus = true; }
+};
 
 // Users don't hold Ctrl from one gesture to the next.
 constexpr KeyPress kModifiersReleased{.key = Key::LeftControl, .down = false};
@@ -37,14 +88,30 @@ std::vector<InputEvent> drag(glm::vec2 from, glm::vec2 to, Modifiers modifiers) 
 
 std::vector<InputEvent> tap(Key key, Modifiers modifiers) { return {KeyPress{key, true, modifiers}, KeyPress{key, false}}; }
 
-bool parse_key(std::string_view name, Key& key) {
-  std::string wanted(name);
-  std::transform(wanted.begin(), wanted.end(), wanted.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  const auto found = std::find(kNames.begin(), kNames.end(), wanted);
-  if (found == kNames.end()) return false;
-  key = static_cast<Key>(found - kNames.begin());
-  return true;
+void InputQueue::push(InputEvent event) {
+  // Of several moves before the frame only the last position is kept.
+  if (std::holds_alternative<MouseMove>(event) && !events_.empty() && std::holds_alternative<MouseMove>(events_.back())) {
+    events_.back() = std::move(event);
+    return;
+  }
+  events_.push_back(std::move(event));
+}
+
+void InputQueue::drop_text() {
+  if (!events_.empty() && std::holds_alternative<TextInput>(events_.front())) events_.pop_front();
+}
+
+std::vector<InputEvent> InputQueue::take_frame() {
+  std::vector<InputEvent> frame;
+  Seen seen;
+  while (!events_.empty()) {
+    const bool fits = std::visit([&](const auto& event) { return seen.fits(event); }, events_.front());
+    if (!fits) break;
+    std::visit([&](const auto& event) { seen.note(event); }, events_.front());
+    frame.push_back(std::move(events_.front()));
+    events_.pop_front();
+  }
+  return frame;
 }
 
 }  // namespace headlight::shell

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "app/shell/imgui_vectors.h"
-#include "imgui.h"
 #include "imgui_internal.h"
 
 namespace headlight::shell {

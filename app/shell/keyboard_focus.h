@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <limits>
 #include <optional>
-#include <vector>
 
 #include "app/shell/input.h"
 #include "app/shell/theme.h"

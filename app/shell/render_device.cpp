@@ -1,7 +1,6 @@
 #include "app/shell/render_device.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 
 #include <fmt/ranges.h>
@@ -9,34 +8,18 @@
 #include "app/shell/vulkan_handles.h"
 #include "app/shell/window_impl.h"
 #include "core/error.h"
-#include "gpu/validation_layer.h"
 
 namespace headlight::shell {
 namespace {
 
 constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers draws on any CPU)";
 constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";  // headers without beta extensions lack its name
-constexpr std::size_t kKeptMessages = 100;
-constexpr std::uint32_t kLeastTexels = 65'536;  // of a texel buffer, on every Vulkan device
+constexpr std::uint32_t kLeastTexels = 65'536;                           // of a texel buffer, on every Vulkan device
 // Dear ImGui's vertices and the image of its letters while it is uploaded: 8 MiB at 1600 × 1000, 64 MiB at 2880 × 1800 and
 // twice the size, rounded up to powers of two.
 constexpr vk::DeviceSize kLeastImGuiHeap = vk::DeviceSize{64} << 20;
 
 using Handles = RenderDevice::Handles;
-
-/// Accepts C's types or Vulkan-Hpp's: the type of pfnUserCallback depends on the headers' version.
-constexpr auto on_validation_message = [](auto /*severity*/, auto /*types*/, const auto* data, void* user) -> VkBool32 {
-  auto& handles = *static_cast<Handles*>(user);
-  const std::lock_guard lock(handles.validation.mutex);
-  ++handles.validation.count;
-  if (handles.validation.messages.size() < kKeptMessages) handles.validation.messages.emplace_back(data->pMessage);
-  return VK_FALSE;
-};
-
-bool is_validation_wanted(const RenderDeviceOptions& options) {
-  const char* variable = std::getenv("HEADLIGHT_VALIDATION");
-  return options.validation || (variable != nullptr && std::string_view(variable) == "1");
-}
 
 template <typename Properties>
 bool has_extension(const Properties& available, std::string_view name) {
@@ -45,7 +28,6 @@ bool has_extension(const Properties& available, std::string_view name) {
 }
 
 void create_instance(Handles& handles) {
-  std::vector<const char*> layers;
   std::vector<const char*> extensions;
   const auto available = handles.loader.enumerateInstanceExtensionProperties();
   // The surface extensions of this system, by name: no windowing header is needed. Only where there is such a display:
@@ -58,39 +40,8 @@ void create_instance(Handles& handles) {
     extensions.push_back(name);
   }
   handles.has_surfaces = !extensions.empty();
-  std::optional<gpu::ValidationLayer> validation;
-  if (handles.has_validation) {
-    validation.emplace(handles.loader);
-    layers.push_back(gpu::ValidationLayer::kName);
-    extensions.insert(extensions.end(), validation->extensions().begin(), validation->extensions().end());
-  }
-  vk::InstanceCreateFlags flags;
-  if (has_extension(available, VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {  // else drivers like MoltenVK stay hidden
-    extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
-    flags |= vk::InstanceCreateFlagBits::eEnumeratePortabilityKHR;
-  }
-  const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
-  handles.instance = vk::raii::Instance(
-      handles.loader, vk::InstanceCreateInfo{.pNext = validation ? validation->next() : nullptr,
-                                             .flags = flags,
-                                             .pApplicationInfo = &application,
-                                             .enabledLayerCount = static_cast<std::uint32_t>(layers.size()),
-                                             .ppEnabledLayerNames = layers.data(),
-                                             .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
-                                             .ppEnabledExtensionNames = extensions.data()});
-  if (!handles.has_validation) return;
-  using Severity = vk::DebugUtilsMessageSeverityFlagBitsEXT;
-  using Type = vk::DebugUtilsMessageTypeFlagBitsEXT;
-  handles.messenger = vk::raii::DebugUtilsMessengerEXT(
-      handles.instance, vk::DebugUtilsMessengerCreateInfoEXT{.messageSeverity = Severity::eWarning | Severity::eError,
-                                                             .messageType = Type::eValidation | Type::ePerformance,
-                                                             .pfnUserCallback = on_validation_message,
-                                                             .pUserData = &handles});
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
+  handles.instance = gpu::make_instance(handles.loader, handles.has_validation, std::move(extensions));
+  if (handles.has_validation) handles.messenger = gpu::collect_messages(handles.instance, handles.validation);
 }
 
 /// A device as far as it can draw the window.
@@ -145,11 +96,7 @@ Renderer describe_renderer(std::size_t index, const vk::raii::PhysicalDevice& ph
 /// The devices to try, best first: GPUs, then processors. Throws Error listing those there are.
 std::vector<Renderer> choose(const std::vector<Renderer>& all, const std::string& wanted, bool shows_windows) {
   if (all.empty()) throw Error("no Vulkan device to draw with: {}", kAdvice);
-  const bool is_number =
-      !wanted.empty() && std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  const auto is_match = [&](const Renderer& one) {
-    return is_number ? wanted == std::to_string(one.index) : lower(one.name).find(lower(wanted)) != std::string::npos;
-  };
+  const auto is_match = [&](const Renderer& one) { return gpu::is_wanted(wanted, one.index, one.name); };
   std::vector<std::string> names, able;
   std::vector<Renderer> chosen;
   for (const Renderer& one : all) {
@@ -240,7 +187,7 @@ void RenderDevice::reopen() {
 void RenderDevice::open() {
   try {
     if (!handles_) handles_ = std::make_unique<Handles>();
-    handles_->has_validation = is_validation_wanted(options_);
+    handles_->has_validation = gpu::is_validation_wanted(options_.validation);
     if (options_.shows_windows && !handles_->display) handles_->display = std::make_shared<GlfwSession>();
     create_instance(*handles_);
     open_device(*handles_, options_);

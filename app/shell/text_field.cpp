@@ -1,14 +1,10 @@
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 
 #include "app/shell/imgui_vectors.h"
-#include "app/shell/narrow_text.h"
 #include "app/shell/shaped_text.h"
-#include "app/shell/ui.h"
 #include "app/shell/ui_impl.h"
-#include "imgui.h"
 #include "imgui_internal.h"
 
 namespace headlight::shell {

@@ -1,7 +1,5 @@
 #include "app/shell/theme.h"
 
-#include <algorithm>
-
 #include <glm/common.hpp>
 #include <glm/vec3.hpp>
 

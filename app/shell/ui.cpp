@@ -1,8 +1,6 @@
 #include "app/shell/ui.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <limits>
 
@@ -13,7 +11,6 @@
 #include "app/shell/imgui_vectors.h"
 #include "app/shell/missing_font.h"
 #include "app/shell/ui_impl.h"
-#include "imgui.h"
 #include "view/color_map.h"
 
 namespace headlight::shell {

@@ -1,20 +1,12 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "app/shell/fonts.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/shell/input.h"
 #include "app/shell/keyboard_focus.h"
-#include "app/shell/narrow_text.h"
 #include "app/shell/pixels.h"
 #include "app/shell/theme.h"
+#include "app/shell/wrapped_text.h"
 #include "view/rect.h"
 
 namespace headlight::shell {

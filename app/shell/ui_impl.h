@@ -1,13 +1,11 @@
 #pragma once
 
-#include <unordered_map>
-
 #include "app/shell/canvas.h"
 #include "app/shell/font_atlas.h"
 #include "app/shell/frame_tiles.h"
 #include "app/shell/heatmap_pipeline.h"
 #include "app/shell/imgui_layer.h"
-#include "app/shell/input_queue.h"
+#include "app/shell/input.h"
 #include "app/shell/ui.h"
 #include "app/shell/wrapped_text.h"
 

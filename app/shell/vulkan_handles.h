@@ -1,25 +1,16 @@
 #pragma once
 
 // The only header of the shell that includes Vulkan-Hpp; no panel includes it, because it takes seconds to compile.
-#include <memory>
-#include <mutex>
-#include <string>
 #include <utility>
-#include <vector>
-
-#include <vulkan/vulkan_raii.hpp>
 
 #include "app/shell/render_device.h"
 #include "core/sleep_watch.h"
+#include "gpu/instance.h"
 
 namespace headlight::shell {
 
 struct RenderDevice::Handles {
-  struct {
-    std::mutex mutex;  // the driver may report from any thread
-    std::vector<std::string> messages;
-    std::uint32_t count = 0;
-  } validation;
+  gpu::ValidationLog validation;
   bool has_validation = false;
   bool has_surfaces = false;      ///< there is a display that windows can be on
   bool can_present = false;       ///< the device has VK_KHR_swapchain

@@ -3,10 +3,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
-
-#include <glm/vec2.hpp>
 
 #include "app/shell/pixels.h"
 #include "core/result.h"

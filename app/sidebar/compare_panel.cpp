@@ -35,37 +35,53 @@ std::string about(const Frame& frame, const ChangedHead& changed) {
       token_at(frame, frame.result.input->keys(kind), changed.cell.key), double{changed.then}, double{changed.now});
 }
 
-/// One line: the head, a bar, and the share of its attention that moved.
-void draw_head(Frame& frame, const ChangedHead& changed, std::size_t index, double largest) {
+/// A line of a list that can be clicked, in small type: a name, room for a bar, a number.
+struct ChangedLine {
+  std::string mark, tip, name, number;
+  bool is_chosen = false;
+  std::optional<float> bar = {};  ///< 0 … 1
+};
+
+bool draw_line(Frame& frame, const ChangedLine& line) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
-  const std::string mark = fmt::format("compare.head.{}", index);
   const float height = font_size(font) + 7.0F;
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
-  if (click_area(mark.c_str(), {width, height})) {
-    select_head(frame.state.selection, changed.head.block, changed.head.head);
-    frame.state.view.pinned = changed.cell;
-  }
-  const std::string words = about(frame, changed);
-  frame.ui.ensure_glyphs(words);
-  mark_last_item(frame, mark, words.c_str());
-  const Selection& selection = frame.state.selection;
-  const bool is_selected = selection.block == changed.head.block && selection.head == changed.head.head;
+  const bool is_clicked = click_area(line.mark.c_str(), {width, height});
+  frame.ui.ensure_glyphs(line.tip);
+  mark_last_item(frame, line.mark, line.tip.c_str());
   ImDrawList* list = ImGui::GetWindowDrawList();
-  if (ImGui::IsItemHovered() || is_selected) {
+  if (ImGui::IsItemHovered() || line.is_chosen) {
     list->AddRectFilled(origin, {origin.x + width, origin.y + height}, theme.field, 3.0F);
   }
   const float y = std::round(origin.y + (height - font_size(font)) * 0.5F);
-  put_text(font, {origin.x + 4.0F, y}, is_selected ? theme.accent : theme.text,
-           fit_text(font, name_of(frame, changed.head), kNameWidth - 8.0F));
   const float room = std::max(width - kNameWidth - kNumberWidth, 1.0F);
-  const auto share = static_cast<float>(largest > 0.0 ? changed.moved / largest : 0.0);
-  list->AddRectFilled({origin.x + kNameWidth, y + 2.0F},
-                      {origin.x + kNameWidth + std::max(room * share, 1.0F), y + font_size(font) - 1.0F}, theme.accent,
-                      2.0F);
-  const std::string number = fmt::format("{:.1f} %", 100.0 * changed.moved);
-  put_text(font, {origin.x + width - text_width(font, number) - 4.0F, y}, theme.text_dim, number);
+  const float name_width = line.bar ? kNameWidth : std::max(width - kNumberWidth, 9.0F);
+  put_text(font, {origin.x + 4.0F, y}, line.is_chosen ? theme.accent : theme.text,
+           fit_text(font, line.name, name_width - 8.0F));
+  if (line.bar) {
+    list->AddRectFilled({origin.x + kNameWidth, y + 2.0F},
+                        {origin.x + kNameWidth + std::max(room * *line.bar, 1.0F), y + font_size(font) - 1.0F}, theme.accent,
+                        2.0F);
+  }
+  put_text(font, {origin.x + width - text_width(font, line.number) - 4.0F, y}, theme.text_dim, line.number);
+  return is_clicked;
+}
+
+/// The head, a bar, and the share of its attention that moved.
+void draw_head(Frame& frame, const ChangedHead& changed, std::size_t index, double largest) {
+  Selection& selection = frame.state.selection;
+  const bool is_clicked =
+      draw_line(frame, {.mark = fmt::format("compare.head.{}", index),
+                        .tip = about(frame, changed),
+                        .name = name_of(frame, changed.head),
+                        .number = fmt::format("{:.1f} %", 100.0 * changed.moved),
+                        .is_chosen = selection.block == changed.head.block && selection.head == changed.head.head,
+                        .bar = static_cast<float>(largest > 0.0 ? changed.moved / largest : 0.0)});
+  if (!is_clicked) return;
+  select_head(selection, changed.head.block, changed.head.head);
+  frame.state.view.pinned = changed.cell;
 }
 
 void draw_changed_heads(Frame& frame, Form& form) {
@@ -91,34 +107,20 @@ std::string selected_map_name(const Frame& frame) {
   return name_of(frame, {.block = selection.block, .head = selection.head});
 }
 
-/// One line: query and key, and how much the weight changed.
+/// Query and key, and how much the weight changed.
 void draw_cell(Frame& frame, const ChangedCell& changed, std::size_t index) {
-  const shell::Theme& theme = frame.ui.theme();
-  ImFont* font = frame.ui.fonts().small;
-  const std::string mark = fmt::format("compare.cell.{}", index);
-  const float height = font_size(font) + 7.0F;
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
-  if (click_area(mark.c_str(), {width, height})) frame.state.view.pinned = changed.cell;
   const model::BlockKind kind = frame.state.selection.block.kind;
   const std::string tokens =
       fmt::format("{} \u2192 {}", token_at(frame, frame.result.input->queries(kind), changed.cell.query),
                   token_at(frame, frame.result.input->keys(kind), changed.cell.key));
-  const std::string words = fmt::format("Query {}, key {}: {}. The weight was {:.4f} and is {:.4f}. Click: pins the cell.",
-                                        changed.cell.query, changed.cell.key, tokens, changed.then, changed.now);
-  frame.ui.ensure_glyphs(words);
-  mark_last_item(frame, mark, words.c_str());
-  const bool is_pinned = frame.state.view.pinned == changed.cell;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  if (ImGui::IsItemHovered() || is_pinned) {
-    list->AddRectFilled(origin, {origin.x + width, origin.y + height}, theme.field, 3.0F);
-  }
-  const float y = std::round(origin.y + (height - font_size(font)) * 0.5F);
-  const std::string number =
-      (changed.change() > 0.0 ? "+" : "") + view::format_fixed(static_cast<float>(changed.change()), 3);
-  put_text(font, {origin.x + 4.0F, y}, is_pinned ? theme.accent : theme.text,
-           fit_text(font, tokens, std::max(width - kNumberWidth - 8.0F, 1.0F)));
-  put_text(font, {origin.x + width - text_width(font, number) - 4.0F, y}, theme.text_dim, number);
+  const bool is_clicked = draw_line(
+      frame, {.mark = fmt::format("compare.cell.{}", index),
+              .tip = fmt::format("Query {}, key {}: {}. The weight was {:.4f} and is {:.4f}. Click: pins the cell.",
+                                 changed.cell.query, changed.cell.key, tokens, changed.then, changed.now),
+              .name = tokens,
+              .number = (changed.change() > 0.0 ? "+" : "") + view::format_fixed(static_cast<float>(changed.change()), 3),
+              .is_chosen = frame.state.view.pinned == changed.cell});
+  if (is_clicked) frame.state.view.pinned = changed.cell;
 }
 
 void draw_changed_cells(Frame& frame, Form& form) {

@@ -1,6 +1,6 @@
 #include "app/sidebar/language_model_panel.h"
 
-#include "app/state/linked_step_path.h"
+#include "app/state/source.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/examples.h"
 #include "app/widgets/size_text.h"
@@ -78,6 +78,31 @@ void draw_stretch(Form& form, Model& choice) {
               "positions). The model wasn't trained for that.");
 }
 
+/// What the section is about: its name, with the path as tooltip, a remark, and why it can't be shown.
+void draw_name(Frame& frame, Form& form, const char* mark, const std::string& name, const std::string& path,
+               const std::string& remark, const std::string& error) {
+  frame.ui.ensure_glyphs(name);
+  ImGui::PushTextWrapPos(0.0F);
+  write_text(frame.ui.fonts().strong, frame.ui.theme().text, name);
+  frame.mark(mark, last_item_rect());
+  explain_last_item(frame, path.c_str());
+  if (!remark.empty()) form.note(remark);
+  ImGui::PopTextWrapPos();
+  if (!error.empty()) form.warning(error);
+  ImGui::Spacing();
+}
+
+/// Returns whether another one is to be opened.
+template <typename Close>
+bool draw_ending(Form& form, const Close& close) {
+  ImGui::Spacing();
+  const float half = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) * 0.5F;
+  const bool opens_another = form.button("open", "Open another\u2026", half);
+  ImGui::SameLine();
+  if (form.button("close", "Close", half)) close();
+  return opens_another;
+}
+
 }  // namespace
 
 std::string model_name(const inference::LanguageModel* model, const std::string& path) {
@@ -91,15 +116,7 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const infe
   Form form(frame, typed, "model");
   Model& choice = frame.state.model();
   const std::string name = model_name(model, choice.path);
-  frame.ui.ensure_glyphs(name);
-  ImGui::PushTextWrapPos(0.0F);
-  write_text(frame.ui.fonts().strong, frame.ui.theme().text, name);
-  frame.mark("model.name", last_item_rect());
-  explain_last_item(frame, choice.path.c_str());
-  if (model) form.note(in_short(model->description));
-  ImGui::PopTextWrapPos();
-  if (!error.empty()) form.warning(error);
-  ImGui::Spacing();
+  draw_name(frame, form, "model.name", name, choice.path, model ? in_short(model->description) : std::string(), error);
   // Where a text is too long for the table of positions, what helps is in sight.
   const bool may_stretch = model ? has_position_table(*model) : !error.empty();
   const bool is_wanted = choice.stretches_positions || !error.empty() || !frame.result.error.empty();
@@ -120,26 +137,14 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const infe
       choice.padding = static_cast<inference::PaddingSide>(side);
     }
   }
-  ImGui::Spacing();
-  const float half = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) * 0.5F;
-  const bool opens_another = form.button("open", "Open another\u2026", half);
-  ImGui::SameLine();
-  if (form.button("close", "Close", half)) select_model(frame.state, "", {});
-  return opens_another;
+  return draw_ending(form, [&] { select_model(frame.state, "", {}); });
 }
 
 bool draw_capture_panel(Frame& frame, NumberBeingTyped& typed, const std::string& error) {
   Form form(frame, typed, "capture");
   const std::string& path = capture_path(frame.state.source);
   const std::string name = std::filesystem::path(path).filename().string();
-  frame.ui.ensure_glyphs(name);
-  ImGui::PushTextWrapPos(0.0F);
-  write_text(frame.ui.fonts().strong, frame.ui.theme().text, name);
-  frame.mark("capture.name", last_item_rect());
-  explain_last_item(frame, path.c_str());
-  ImGui::PopTextWrapPos();
-  if (!error.empty()) form.warning(error);
-  ImGui::Spacing();
+  draw_name(frame, form, "capture.name", name, path, {}, error);
   const EngineResult& result = frame.result;
   const bool is_shown = result.capture && (result.capture->path() == path || are_linked_steps(result.capture->path(), path));
   if (is_shown && !result.shapes.empty()) draw_facts_of_capture(form, result);
@@ -151,12 +156,7 @@ bool draw_capture_panel(Frame& frame, NumberBeingTyped& typed, const std::string
     form.warning(fmt::format("Of the rows read so far: {}.", result.capture_warning));
     frame.mark("capture.warning", last_item_rect());
   }
-  ImGui::Spacing();
-  const float half = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) * 0.5F;
-  const bool opens_another = form.button("open", "Open another\u2026", half);
-  ImGui::SameLine();
-  if (form.button("close", "Close", half)) select_capture(frame.state, "");
-  return opens_another;
+  return draw_ending(form, [&] { select_capture(frame.state, ""); });
 }
 
 }  // namespace headlight::app

@@ -5,10 +5,9 @@
 
 #include <fmt/ranges.h>
 
-#include "app/lessons/printed_numbers.h"
+#include "app/lessons/worksheet.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {

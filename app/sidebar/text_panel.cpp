@@ -73,7 +73,6 @@ void draw_given_tokens(Frame& frame, TextPanelMemory& memory) {
 
 void draw_text_panel(Frame& frame, TextPanelMemory& memory, const std::string& error) {
   const bool has_run = frame.result.run != 0 && frame.result.input != nullptr;
-  forget_pointed_tokens(frame);
   if (is_notebook(frame.state.source) || is_capture(frame.state.source)) {
     if (has_run) draw_given_tokens(frame, memory);
     return;

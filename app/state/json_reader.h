@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

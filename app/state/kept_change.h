@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "core/shared_value.h"
 #include "inference/intervention.h"

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <string>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include "app/state/chosen_json.h"
+#include "app/state/state_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"

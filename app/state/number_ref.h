@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "attention/stage.h"
 #include "model/config.h"

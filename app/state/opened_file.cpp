@@ -1,7 +1,6 @@
 #include "app/state/opened_file.h"
 
 #include <cstdlib>
-#include <exception>
 
 #include <nlohmann/json.hpp>
 

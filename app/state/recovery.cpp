@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <exception>
 #include <limits>
 #include <random>
 #include <system_error>

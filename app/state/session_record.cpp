@@ -6,7 +6,6 @@
 #include <limits>
 #include <span>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "app/state/json_reader.h"
-#include "app/state/linked_step_path.h"
+#include "app/state/source.h"
 #include "app/state/state_json.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
@@ -13,6 +13,7 @@ namespace headlight::app {
 namespace {
 
 using nlohmann::json;
+
 namespace fs = std::filesystem;
 
 fs::path xdg_directory(const char* variable, const char* below_home) {
@@ -51,33 +52,42 @@ WindowPlacement window_from_json(const json& value, const std::string& path) {
 constexpr std::array<EnumName<Fold>, 3> kFolds = {
     {{Fold::Automatic, "automatic"}, {Fold::Open, "open"}, {Fold::Folded, "folded"}}};
 
-json panes_to_json(const Panes& panes) {
-  return {{"sidebar", panes.sidebar},
-          {"grid", panes.grid},
-          {"sidebar_fold", enum_name<Fold>(kFolds, panes.sidebar_fold)},
-          {"grid_fold", enum_name<Fold>(kFolds, panes.grid_fold)},
-          {"is_text_open", panes.is_text_open},
-          {"is_model_open", panes.is_model_open},
-          {"is_mask_open", panes.is_mask_open},
-          {"is_compare_open", panes.is_compare_open},
-          {"shows_details", panes.shows_details}};
+/// Writes members of an object, or reads them: so that each is in one list.
+struct MemberWriter {
+  json& object;
+
+  void operator()(const char* key, const auto& value) const { object[key] = value; }
+  void operator()(const char* key, float value, float /*low*/, float /*high*/) const { object[key] = value; }
+  void operator()(const char* key, Fold value) const { object[key] = enum_name<Fold>(kFolds, value); }
+};
+struct MemberReader {
+  const JsonReader& object;
+
+  void operator()(const char* key, auto& value) const { object.read(key, value); }
+  void operator()(const char* key, float& value, float low, float high) const { object.read(key, value, low, high); }
+  void operator()(const char* key, Fold& value) const { object.read_enum<Fold>(key, value, kFolds); }
+};
+
+void for_each_member(auto& panes, const auto& use) {
+  constexpr float kWidest = 4'000.0f;
+  use("sidebar", panes.sidebar, 0.0f, kWidest);
+  use("grid", panes.grid, 0.0f, kWidest);
+  use("sidebar_fold", panes.sidebar_fold);
+  use("grid_fold", panes.grid_fold);
+  use("is_text_open", panes.is_text_open);
+  use("is_model_open", panes.is_model_open);
+  use("is_mask_open", panes.is_mask_open);
+  use("is_compare_open", panes.is_compare_open);
+  use("shows_details", panes.shows_details);
 }
 
-Panes panes_from_json(const json& value, const std::string& path) {
-  constexpr float kNarrowest = 0.0f;
-  constexpr float kWidest = 4'000.0f;
-  const JsonReader reader(value, path);
-  Panes panes;
-  reader.read("sidebar", panes.sidebar, kNarrowest, kWidest);
-  reader.read("grid", panes.grid, kNarrowest, kWidest);
-  reader.read_enum<Fold>("sidebar_fold", panes.sidebar_fold, kFolds);
-  reader.read_enum<Fold>("grid_fold", panes.grid_fold, kFolds);
-  reader.read("is_text_open", panes.is_text_open);
-  reader.read("is_model_open", panes.is_model_open);
-  reader.read("is_mask_open", panes.is_mask_open);
-  reader.read("is_compare_open", panes.is_compare_open);
-  reader.read("shows_details", panes.shows_details);
-  return panes;
+/// Those that are a text or a switch.
+void for_each_plain_member(auto& settings, const auto& use) {
+  use("device", settings.device);
+  use("export_directory", settings.export_directory);
+  use("model_folder", settings.model_folder);
+  use("shows_welcome", settings.shows_welcome);
+  use("verifies_head", settings.verifies_head);
 }
 
 json lessons_to_json(const LessonProgress& lessons) { return {{"cards", lessons.cards}, {"completed", lessons.completed}}; }
@@ -126,16 +136,12 @@ void put_first(std::vector<std::string>& recent, const std::string& text, std::s
 Settings settings_from_json(const json& value) {
   const JsonReader reader(value, "");
   Settings settings;
-  reader.read("device", settings.device);
-  reader.read("export_directory", settings.export_directory);
-  reader.read("model_folder", settings.model_folder);
-  reader.read("shows_welcome", settings.shows_welcome);
-  reader.read("verifies_head", settings.verifies_head);
+  for_each_plain_member(settings, MemberReader{reader});
   settings.recent_models = recent_from_json(reader, "recent_models", "paths", kMostRecentModels);
   settings.recent_choices = recent_from_json(reader, "recent_choices", "names", kMostRecentChoices);
   if (const json* window = reader.find("window")) settings.window = window_from_json(*window, "window");
   if (const json* lessons = reader.find("lessons")) settings.lessons = lessons_from_json(*lessons, "lessons");
-  if (const json* panes = reader.find("panes")) settings.panes = panes_from_json(*panes, "panes");
+  if (const json* panes = reader.find("panes")) for_each_member(settings.panes, MemberReader{JsonReader(*panes, "panes")});
   if (const json* state = reader.find("state")) {
     const Result<State> read = state_from_json(*state);
     if (!read) throw Error("state.{}", read.error());
@@ -223,19 +229,38 @@ LoadedSettings load_settings(const fs::path& path) {
 }
 
 void save_settings(const fs::path& path, const Settings& settings) {
-  const json value = {{"device", settings.device},
-                      {"export_directory", settings.export_directory},
-                      {"recent_models", settings.recent_models},
-                      {"recent_choices", settings.recent_choices},
-                      {"model_folder", settings.model_folder},
-                      {"shows_welcome", settings.shows_welcome},
-                      {"verifies_head", settings.verifies_head},
-                      {"lessons", lessons_to_json(settings.lessons)},
-                      {"window", window_to_json(settings.window)},
-                      {"panes", panes_to_json(settings.panes)},
-                      {"state", to_json(settings.state)}};
+  json value = {{"recent_models", settings.recent_models},
+                {"recent_choices", settings.recent_choices},
+                {"lessons", lessons_to_json(settings.lessons)},
+                {"window", window_to_json(settings.window)},
+                {"state", to_json(settings.state)}};
+  for_each_plain_member(settings, MemberWriter{value});
+  for_each_member(settings.panes, MemberWriter{value["panes"]});
   make_directories(path.parent_path());
   write_file_atomically(path, to_text(value) + "\n");
+}
+
+SettingsKeeper::SettingsKeeper(std::filesystem::path path, Settings saved)
+    : path_(std::move(path)), change_(std::move(saved)) {}
+
+double SettingsKeeper::keep(const Settings& settings, double now_s) {
+  if (path_.empty()) return std::numeric_limits<double>::infinity();
+  const double wait_s = change_.wait_s(settings, now_s);
+  if (wait_s > 0.0) return wait_s;
+  save(settings);  // a failure is reported when the window closes, after another attempt
+  change_.settle(settings);
+  return std::numeric_limits<double>::infinity();
+}
+
+std::optional<std::string> SettingsKeeper::save(const Settings& settings) {
+  if (path_.empty()) return std::nullopt;
+  try {
+    save_settings(path_, settings);
+    change_.settle(settings);
+    return std::nullopt;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
 }
 
 }  // namespace headlight::app

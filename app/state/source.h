@@ -1,10 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "attention/mask.h"
 #include "inference/language_model.h"
@@ -87,5 +84,14 @@ const std::string& capture_path(const Source& source);
 bool names_same(const Source& a, const Source& b);
 /// How the shown model's weights are kept on the device; other sources have float32.
 inference::Precision precision_of(const Source& source);
+
+/// The name of the folder in which a window keeps the steps of a live link, and of the file of a step; `serial` is another
+/// for each capture, so that a step that was sent again is another file.
+std::filesystem::path linked_steps_folder(const std::filesystem::path& socket);
+std::filesystem::path linked_step_path(const std::filesystem::path& folder, std::int64_t step, std::uint64_t serial);
+/// Is this the capture of a step of a live link? It is gone when its window closes.
+bool is_linked_step(const std::filesystem::path& file);
+/// Are both captures steps of the same window's link?
+bool are_linked_steps(const std::filesystem::path& a, const std::filesystem::path& b);
 
 }  // namespace headlight::app

@@ -2,19 +2,7 @@
 
 // The usual headers of the standard library and {fmt}, which aren't included again beside this one.
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdint>
-#include <filesystem>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <glm/vec2.hpp>

@@ -4,11 +4,43 @@
 
 #include "app/state/field.h"
 #include "app/state/json_reader.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
+#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
 
 using nlohmann::json;
+
+struct KnownContent {
+  std::string_view begins;  ///< the file's first bytes
+  std::string_view is;
+};
+
+constexpr std::array kKnown = {
+    KnownContent{.begins = "GGUF", .is = "it is a GGUF model, which is opened as one (Ctrl+O, --model)"},
+    KnownContent{.begins = "PK\x03\x04", .is = "it is a zip archive; a capture in one is named .npz (--capture)"},
+    KnownContent{.begins = "\x93NUMPY", .is = "it is a NumPy array; a mask in one is named .npy (--mask-file)"},
+    KnownContent{.begins = "\x89PNG", .is = "it is a PNG image; a figure that carries a session is named .png"},
+    KnownContent{.begins = "%PDF", .is = "it is a PDF; a figure that carries a session is named .pdf"},
+    KnownContent{.begins = "<svg", .is = "it is an SVG image; a figure that carries a session is named .svg"},
+    KnownContent{.begins = "<?xml", .is = "it is XML; a figure that carries a session is named .svg"},
+};
+
+/// What a content is that can't be JSON's; empty where it may be JSON that is broken.
+std::string other_kind(std::string_view content) {
+  const std::size_t first = content.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos) return "it is empty";
+  for (const KnownContent& known : kKnown) {
+    if (content.starts_with(known.begins)) return std::string(known.is);
+  }
+  if (content[first] == '{' || content[first] == '[') return {};
+  // The header of a .safetensors file is JSON behind its length.
+  if (content.size() > 8 && content[8] == '{') return "it is a .safetensors file under another name";
+  const bool is_text = find_invalid_utf8(content) == std::string_view::npos && content.find('\0') == std::string_view::npos;
+  return is_text ? "it is a text, which is opened as one (File, Open text; --text-file)" : "it is a binary file";
+}
 
 /// What earlier versions called a member of a group, or a value of one.
 struct FormerName {
@@ -81,6 +113,18 @@ Result<State> state_from_json(const json& value) {
   } catch (const json::exception& error) {
     return Failure{one_line(error.what())};
   }
+}
+
+std::string refusal_of_json(std::string_view content, const std::string& problem, std::string_view expected) {
+  const std::string kind = other_kind(content);
+  return fmt::format("{}{}{}; expected {}", problem, kind.empty() ? "" : ": ", kind, expected);
+}
+
+nlohmann::json read_chosen_json(const std::filesystem::path& path, std::string_view expected, const JsonLimits& limits) {
+  const std::string content = read_file(path, limits.bytes);
+  Result<nlohmann::json> document = parse_json(content, limits);
+  if (!document) throw Error("{}: {}", path.string(), refusal_of_json(content, document.error(), expected));
+  return std::move(document).value();
 }
 
 }  // namespace headlight::app

@@ -38,20 +38,26 @@ struct Aim {
   bool operator==(const Aim&) const = default;
 };
 
+/// Tokens under the pointer, by their chip, label or cell: as a row and as a column of the map.
+struct PointedTokens {
+  std::optional<std::uint32_t> query, key;
+
+  bool operator==(const PointedTokens&) const = default;
+};
+
 /// State of pointer and keyboard, neither undone nor saved.
 struct Transient {
   Aim aim;
-  std::optional<attention::Cell> hovered;  ///< under the pointer, in `hovered_stage`'s matrix
+  /// The cell under the pointer, in `hovered_stage`'s matrix: Frame::point_at() sets it in each frame.
+  std::optional<attention::Cell> hovered;
   attention::Stage hovered_stage = attention::Stage::Weights;
-  /// The token whose chip is under the pointer, as a row and as a column of the map; set and cleared by the text panel.
-  std::optional<std::uint32_t> pointed_query, pointed_key;
-  /// The row whose weights shade the keys' chips: under the pointer on the map or among the chips, else the pinned one.
-  std::optional<std::uint32_t> followed_query;
+  /// Tokens that were under the pointer in the last frame, which all views light, and those of this one (Frame::point_at()).
+  PointedTokens pointed, points_at;
   float zoom = 1.0f;                           ///< of the big heatmap; 1 fits the area
   glm::vec2 pan{0.0F};                         ///< of the big heatmap, in cells
   std::optional<attention::Cell> reveals;      ///< the big heatmap moves until it shows the cell, and clears this
   std::optional<CellRange> range;              ///< dragged over the big heatmap; of its selected map
-  std::optional<CellRange> visible;            ///< of the big heatmap on screen; set by it, cleared each frame
+  std::optional<CellRange> visible;            ///< of the big heatmap on screen; set by it in each frame
   std::optional<StrongestOf> seeks_strongest;  ///< set by commands; cleared by the map, which pins the cell
   /// The head with the highest value is selected as soon as it is known; set by commands, cleared by the window.
   std::optional<evaluation::HeadMetric> seeks_head;
@@ -62,6 +68,20 @@ struct Transient {
   bool paints = false;                      ///< the brush is on: the left button masks and unmasks cells of the big heatmap
   TextFocus text_focus = TextFocus::None;   ///< cleared by the text box
   bool focuses_second_text = false;         ///< its box takes the keyboard in the next frame, and clears this
+
+  /// The panes are about to be drawn, and say anew what is under the pointer.
+  void begin_panes() {
+    pointed = std::exchange(points_at, {});
+    hovered.reset();
+    visible.reset();
+    pointed_number.reset();
+  }
+  /// The row whose weights shade the keys' chips: under the pointer on the map or among the chips, else the pinned one.
+  std::optional<std::uint32_t> followed_query(const State& state) const {
+    const bool is_on_map = hovered && attention::is_map(hovered_stage);
+    if (is_on_map || pointed.query) return is_on_map ? hovered->query : pointed.query;
+    return state.view.pinned ? std::optional(state.view.pinned->query) : std::nullopt;
+  }
 };
 
 }  // namespace headlight::app

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/error.h"
 #include "view/value_scale.h"

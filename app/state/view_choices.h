@@ -2,12 +2,6 @@
 
 // The display settings and those of single views: parts of State.
 
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "attention/painted_cells.h"
 #include "attention/stage.h"
 #include "evaluation/head_metric.h"

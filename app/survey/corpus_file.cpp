@@ -9,14 +9,12 @@
 #include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
 #include <zlib.h>
 
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/file_stamp.h"
 #include "core/line_reader.h"
-#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {

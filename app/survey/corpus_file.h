@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "core/descriptor.h"
 #include "core/text_bytes.h"
 #include "evaluation/corpus_survey.h"

@@ -10,8 +10,6 @@
 #include <cstring>
 #include <system_error>
 
-#include <fmt/format.h>
-
 #include "core/atomic_file.h"
 #include "core/error.h"
 

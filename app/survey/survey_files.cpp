@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/state/portable_state.h"
+#include "app/state/session_file.h"
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "core/json.h"

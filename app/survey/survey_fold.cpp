@@ -3,7 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <zlib.h>
 

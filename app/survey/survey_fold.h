@@ -1,10 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <string>
 
 #include "evaluation/corpus_statistics.h"
 

@@ -1,16 +1,13 @@
 #include "app/survey/survey_reader.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <limits>
-#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include <nlohmann/json.hpp>
 
-#include "app/state/portable_state.h"
+#include "app/state/session_file.h"
 #include "app/survey/survey_files.h"
 #include "core/atomic_file.h"
 #include "core/error.h"

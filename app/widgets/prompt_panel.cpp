@@ -191,7 +191,6 @@ void draw_prompt_switches(Frame& frame) {
 }
 
 void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
-  forget_pointed_tokens(frame);
   draw_prompt_source(frame, memory, error);
   draw_prompt_switches(frame);
 }

@@ -164,8 +164,8 @@ void draw_lit_cell(const Frame& frame, model::BlockRef block, const view::Rect& 
   const auto shape = frame.result.shapes.find(block);
   if (shape == frame.result.shapes.end() || block.kind != frame.state.selection.block.kind) return;
   const bool is_on_map = transient.hovered && attention::is_map(transient.hovered_stage);
-  const std::optional<std::uint32_t> query = is_on_map ? transient.hovered->query : transient.pointed_query;
-  const std::optional<std::uint32_t> key = is_on_map ? transient.hovered->key : transient.pointed_key;
+  const std::optional<std::uint32_t> query = is_on_map ? transient.hovered->query : transient.pointed.query;
+  const std::optional<std::uint32_t> key = is_on_map ? transient.hovered->key : transient.pointed.key;
   const shell::Color color = frame.ui.theme().crosshair;
   // At least a pixel wide, and around the cells, so that their colours stay.
   const auto side = [](float from, float length, std::uint32_t at, std::uint32_t count) {

@@ -58,15 +58,6 @@ std::string token_count_text(const model::TokenBatch& tokens) {
   return text;
 }
 
-void forget_pointed_tokens(Frame& frame) {
-  Transient& transient = frame.transient;
-  const bool is_on_map = transient.hovered && attention::is_map(transient.hovered_stage);
-  transient.followed_query = is_on_map ? std::optional(transient.hovered->query) : transient.pointed_query;
-  if (!transient.followed_query && frame.state.view.pinned) transient.followed_query = frame.state.view.pinned->query;
-  transient.pointed_query.reset();
-  transient.pointed_key.reset();
-}
-
 std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const model::TokenBatch& tokens,
                                           ChipLayout& layout, const std::optional<ChipTarget>& also_marked) {
   const model::ModelInput& input = *frame.result.input;
@@ -87,15 +78,15 @@ std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const 
   if (pinned && (is_query || is_key)) marks.pinned = is_query ? pinned->query : pinned->key;
 
   std::vector<float> shades;
-  const bool is_shaded = is_key && frame.transient.followed_query && !frame.transient.aim.conceals;
-  if (is_shaded) shades = weights_of_row(frame, *frame.transient.followed_query);
+  const std::optional<std::uint32_t> followed = frame.transient.followed_query(frame.state);
+  if (is_key && followed && !frame.transient.aim.conceals) shades = weights_of_row(frame, *followed);
   marks.shades = shades;
 
   const ChipEvents events = draw_token_chips(frame, name, tokens, marks, layout);
   const std::optional<ChipTarget>& pointed = events.hovered ? events.hovered : also_marked;
   if (pointed && pointed->item == frame.state.selection.batch) {
-    if (is_query) frame.transient.pointed_query = pointed->token;
-    if (is_key) frame.transient.pointed_key = pointed->token;
+    if (is_query) frame.point_at(LockedToken{MapSide::Query, pointed->token});
+    if (is_key) frame.point_at(LockedToken{MapSide::Key, pointed->token});
   }
   if (events.clicked && (is_query || is_key)) pin_token(frame.state, *events.clicked, is_query);
   if (events.clicked && !is_query && !is_key) frame.state.selection.batch = events.clicked->item;

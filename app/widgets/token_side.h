@@ -7,10 +7,6 @@ namespace headlight::app {
 /// "7 tokens", "9 tokens × 2 lines, padded to the longest".
 std::string token_count_text(const model::TokenBatch& tokens);
 
-/// Called before any side is drawn: clears the tokens under the pointer of the last frame; their row determines the shading
-/// of the keys' chips in this one (Transient::followed_query).
-void forget_pointed_tokens(Frame& frame);
-
 /// The chips of one side of the run, the encoder's or the decoder's tokens: pointing lights the token's row or column of the
 /// map, a click pins it, a right click opens the token's menu. `also_marked`: another chip to highlight. Returns the chip
 /// under the pointer.

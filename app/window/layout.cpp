@@ -69,6 +69,12 @@ Sides share_out(glm::vec2 size, const Panes& panes) {
   return sides;
 }
 
+/// Folds a panel, or shows it: by choice, where there is no room for it by itself.
+void toggle(Panes& panes, const Layout& layout, Fold Panes::*fold, bool is_shown, bool Sides::*has_room) {
+  panes.*fold = is_shown ? Fold::Folded : Fold::Automatic;
+  if (!is_shown && !(share_out(size_of(layout), panes).*has_room)) panes.*fold = Fold::Open;
+}
+
 }  // namespace
 
 TabRows tab_rows_in(float width, const TabWidths& tabs) {
@@ -125,21 +131,11 @@ void drag_grid(Panes& panes, const Layout& layout, float x) {
 }
 
 void toggle_sidebar(Panes& panes, const Layout& layout) {
-  if (layout.has_sidebar()) {
-    panes.sidebar_fold = Fold::Folded;
-    return;
-  }
-  panes.sidebar_fold = Fold::Automatic;
-  if (!share_out(size_of(layout), panes).has_sidebar) panes.sidebar_fold = Fold::Open;
+  toggle(panes, layout, &Panes::sidebar_fold, layout.has_sidebar(), &Sides::has_sidebar);
 }
 
 void toggle_grid(Panes& panes, const Layout& layout) {
-  if (layout.has_grid()) {
-    panes.grid_fold = Fold::Folded;
-    return;
-  }
-  panes.grid_fold = Fold::Automatic;
-  if (!share_out(size_of(layout), panes).has_grid) panes.grid_fold = Fold::Open;
+  toggle(panes, layout, &Panes::grid_fold, layout.has_grid(), &Sides::has_grid);
 }
 
 }  // namespace headlight::app

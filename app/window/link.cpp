@@ -1,5 +1,5 @@
 #include "app/link/link_server.h"
-#include "app/state/linked_step_path.h"
+#include "app/state/source.h"
 #include "app/widgets/controls.h"
 #include "app/window/desk.h"
 

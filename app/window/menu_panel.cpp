@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "app/commands/command_list.h"
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/widgets/controls.h"
 #include "inference/notebooks.h"
 

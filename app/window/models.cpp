@@ -140,7 +140,7 @@ void Models::go_back() {
 }
 
 void Models::give_up_loading() {
-  if (desk_.engine->load_progress()) {
+  if (desk_.engine->progress().load) {
     is_load_cancelled_ = true;
     desk_.engine->cancel_load();
   } else if (desk_.is_arriving()) {

@@ -2,7 +2,7 @@
 
 #include "app/dialogs/model_browser.h"
 #include "app/dialogs/welcome_panel.h"
-#include "app/models/model_jobs.h"
+#include "app/models/model_finder.h"
 #include "app/window/lessons.h"
 
 namespace headlight::app {

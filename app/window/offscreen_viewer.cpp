@@ -1,9 +1,6 @@
 #include "app/window/offscreen_viewer.h"
 
 #include <algorithm>
-#include <cmath>
-#include <span>
-#include <string>
 
 #include <stb_image_write.h>
 

@@ -4,7 +4,7 @@
 
 #include "app/cells/stage_text.h"
 #include "app/commands/command_list.h"
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/widgets/examples.h"
 
 namespace headlight::app {

@@ -4,7 +4,6 @@
 #include "app/models/starter_view.h"
 #include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
-#include "app/state/portable_state.h"
 #include "core/error.h"
 
 namespace headlight::app {

@@ -1,4 +1,4 @@
-#include "app/state/portable_state.h"
+#include "app/state/session_file.h"
 #include "app/survey/survey_reader.h"
 #include "app/widgets/controls.h"
 #include "app/window/desk.h"

@@ -7,17 +7,12 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <thread>
 
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "app/link/link_server.h"
-#include "app/link/runtime_folder.h"
 #include "app/shell/render_device.h"
 #include "app/shell/window.h"
-#include "app/state/recovery.h"
-#include "app/state/settings_keeper.h"
 #include "app/window/workspace.h"
 #include "core/error.h"
 

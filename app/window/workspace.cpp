@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <ctime>
-#include <exception>
 
 #include <imgui.h>
 
@@ -10,7 +9,7 @@
 #include "app/models/starter_view.h"
 #include "app/shell/shaped_text.h"
 #include "app/state/comparison.h"
-#include "app/state/portable_state.h"
+#include "app/state/session_file.h"
 #include "app/window/offscreen_viewer.h"
 #include "core/atomic_file.h"
 #include "core/error.h"

@@ -111,13 +111,13 @@ class Workspace final : private CommandHost {
   const LessonPlayer& lessons() const { return lessons_.player(); }
   const ModelBrowser& model_browser() const { return models_.browser(); }
   /// The token under the pointer, among the chips or in the text, as a row of the map.
-  std::optional<std::uint32_t> pointed_query() const { return desk_.transient.pointed_query; }
+  std::optional<std::uint32_t> pointed_query() const { return desk_.transient.pointed.query; }
   /// The row whose weights shade the keys' chips.
-  std::optional<std::uint32_t> followed_query() const { return desk_.transient.followed_query; }
+  std::optional<std::uint32_t> followed_query() const { return desk_.transient.followed_query(desk_.state); }
   /// What the target's box shows while the model writes it.
   const std::string& shown_translation() const { return prompt_memory_.translation; }
   const Generation& generation() const { return desk_.generation; }
-  std::optional<LoadProgress> load_progress() const { return desk_.engine->load_progress(); }
+  std::optional<Progress> load_progress() const { return desk_.engine->progress().load; }
   /// Writes the figure of the view on screen as SVG, PDF or PNG. Throws Error in one line where it has none.
   void write_figure(const std::filesystem::path& path) const;
   /// What to remember; the window's placement is the caller's.
@@ -290,8 +290,7 @@ class Workspace final : private CommandHost {
   std::vector<Query> requested_queries_, queries_;  ///< of the newest request, and of this frame
 
   TabRows tab_rows_ = TabRows::One;
-  float tabs_width_ = 0.0F;                         ///< beside the grid, where there is one
-  std::optional<attention::Cell> pointed_in_grid_;  ///< of the thumbnail under the pointer, in the last frame
+  float tabs_width_ = 0.0F;  ///< beside the grid, where there is one
   ItemRects items_;
   ItemTips tips_;
   TextPanelMemory text_memory_;

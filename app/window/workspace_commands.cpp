@@ -197,7 +197,7 @@ void Workspace::dismiss() {
   for (Feature* feature : features_) has_dialog = feature->close() || has_dialog;
   if (close_popups() || has_dialog) return;
   if (desk_.is_arriving() || desk_.result.first_layers > 0) return models_.give_up_loading();
-  if (desk_.engine->pass_progress()) return desk_.engine->cancel_load();
+  if (desk_.engine->progress().pass) return desk_.engine->cancel_load();
   if (desk_.generation.is_running()) return desk_.stop_generating();
   if (desk_.transient.search.is_open) {
     desk_.transient.search.is_open = false;

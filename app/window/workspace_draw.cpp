@@ -1,23 +1,17 @@
 
 
 #include "app/cells/stage_text.h"
-#include "app/dialogs/help_dialogs.h"
 #include "app/dialogs/history_window.h"
-#include "app/shell/click_area.h"
 #include "app/sidebar/compare_panel.h"
 #include "app/sidebar/language_model_panel.h"
-#include "app/sidebar/masks_panel.h"
-#include "app/sidebar/model_panel.h"
 #include "app/state/comparison.h"
 #include "app/state/model_changes.h"
 #include "app/views/grid/grid_view.h"
 #include "app/views/translator/translator_view.h"
-#include "app/views/view_table.h"
 #include "app/widgets/cell_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_list.h"
 #include "app/widgets/range_bar.h"
-#include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/window/frame_guard.h"
 #include "app/window/map_text.h"
@@ -116,12 +110,8 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   if (find_view(frame.state.view.tab).shows_all_heads && panes.grid_fold == Fold::Automatic) panes.grid_fold = Fold::Folded;
   desk_.layout = layout_window(desk_.ui.size(), strips, panes);
   const shell::Theme& theme = desk_.ui.theme();
+  frame.transient.begin_panes();
   draw_tabs(frame);
-  const std::optional<attention::Cell> in_grid = std::exchange(pointed_in_grid_, std::nullopt);
-  if (in_grid) {  // lit in all views, as a token's chip is
-    frame.transient.pointed_query = in_grid->query;
-    frame.transient.pointed_key = in_grid->key;
-  }
   // The map first: it is the most important request.
   draw_center(frame);
   const shell::ControlArea area(desk_.ui.keyboard(), kAboveAll);
@@ -134,8 +124,10 @@ void Workspace::draw(Frame& menus, Frame& frame) {
     const std::optional<NumberRef> of_view = std::exchange(frame.transient.pointed_number, std::nullopt);
     draw_grid_panel(frame);
     ask_about_number(frame);
-    pointed_in_grid_ = cell_of(frame.transient.pointed_number);
-    if (pointed_in_grid_ != in_grid) desk_.ui.request_redraw(2);  // the view shows it a frame later
+    if (const auto cell = cell_of(frame.transient.pointed_number)) {  // lit in all views, as a token's chip is
+      frame.point_at(LockedToken{MapSide::Query, cell->query});
+      frame.point_at(LockedToken{MapSide::Key, cell->key});
+    }
     if (!frame.transient.pointed_number) frame.transient.pointed_number = of_view;
   });
   pane("texts", desk_.layout.texts, theme.panel, false, [&] {
@@ -157,6 +149,7 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   draw_notice(frame);
   draw_welcome(menus);  // behind the panes: a card may choose something else than they have shown
   draw_dialogs(frame);
+  if (frame.transient.points_at != frame.transient.pointed) desk_.ui.request_redraw(2);  // views show it a frame later
   copy_pinned_cell(frame);
   copy_wanted_numbers(frame);
   sessions_.use_record(frame);
@@ -230,9 +223,6 @@ void Workspace::draw_tabs(Frame& frame) {
 
 void Workspace::draw_center(Frame& frame) {
   pane("center", desk_.layout.center, desk_.ui.theme().background, true, [&] {
-    frame.transient.hovered.reset();  // each view sets it anew, or has no cells
-    frame.transient.visible.reset();
-    frame.transient.pointed_number.reset();
     const View& view = find_view(frame.state.view.tab);
     if (const std::string why = why_empty(view, frame); !why.empty()) {
       draw_empty_note(frame, "view.unavailable", frame.result.capture ? "Not in the capture" : "Not of this model", why);
@@ -240,7 +230,7 @@ void Workspace::draw_center(Frame& frame) {
       std::unique_ptr<ViewPanel>& panel = open_views_[view.id];
       if (!panel) panel = view.open();
       panel->draw(frame);
-    } else if (!desk_.engine->load_progress()) {
+    } else if (!desk_.engine->progress().load) {
       draw_empty_panel(frame, desk_.engine->is_busy());
     }
     if (!frame.transient.pointed_number && frame.transient.hovered) frame.transient.pointed_number = number_at_cell(frame);
@@ -330,14 +320,15 @@ void Workspace::draw_status(Frame& frame) {
 }
 
 std::string Workspace::job_text() const {
-  if (const std::optional<CompileProgress> kernels = desk_.engine->compile_progress()) {
+  const auto [load, kernels, pass] = desk_.engine->progress();
+  if (kernels) {
     return fmt::format("compiling kernels {} of {}\u2026", kernels->done, kernels->total);
   }
-  if (const std::optional<PassProgress> pass = desk_.engine->pass_progress()) {
+  if (pass) {
     return fmt::format("computing layer {} of {}\u2026 Esc stops", std::min(pass->done + 1, pass->total), pass->total);
   }
-  if (const std::optional<LoadProgress> load = desk_.engine->load_progress(); load && desk_.result.first_layers > 0) {
-    const std::size_t percent = 100 * load->done_bytes / std::max<std::size_t>(load->total_bytes, 1);
+  if (load && desk_.result.first_layers > 0) {
+    const std::size_t percent = 100 * load->done / std::max<std::size_t>(load->total, 1);
     return fmt::format("the later layers are being loaded, {} %\u2026 Esc stops", percent);
   }
   if (!models_.jobs().is_opening()) return export_dialog_.status();

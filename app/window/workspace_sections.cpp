@@ -18,7 +18,7 @@ void Workspace::follow_arrival(double now_s) {
   } else if (!arrives && std::exchange(resumes_text_, false)) {
     desk_.transient.text_focus = TextFocus::AtEnd;
   }
-  if (!arrives && !desk_.engine->load_progress()) {
+  if (!arrives && !desk_.engine->progress().load) {
     arrival_began_s_.reset();
   } else if (!arrival_began_s_) {
     arrival_began_s_ = now_s;

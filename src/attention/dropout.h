@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "model/config.h"
 #include "model/site.h"
 

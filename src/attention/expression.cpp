@@ -1,7 +1,6 @@
 #include "attention/expression.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <span>
-#include <string_view>
-
 #include "attention/expression.h"
 
 namespace headlight::attention {

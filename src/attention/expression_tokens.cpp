@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>

@@ -1,12 +1,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "attention/expression.h"
 

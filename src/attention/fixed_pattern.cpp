@@ -2,8 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
-#include <utility>
 
 namespace headlight::attention {
 std::string_view to_string(FixedPattern pattern) {

@@ -1,9 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <optional>
-#include <string_view>
 
 #include "attention/mask.h"
 

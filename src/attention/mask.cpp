@@ -1,13 +1,10 @@
 #include "attention/mask.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <iterator>
 #include <limits>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "core/error.h"
 

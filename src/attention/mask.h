@@ -1,12 +1,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "attention/expression.h"
 #include "attention/painted_cells.h"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <vector>
-
 #include "attention/dropout.h"
 #include "attention/fixed_pattern.h"
 #include "attention/mask.h"

@@ -1,7 +1,6 @@
 #include "attention/paint_words.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <iterator>

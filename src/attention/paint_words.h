@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "attention/mask_words.h"
 
 namespace headlight::attention {

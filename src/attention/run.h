@@ -1,11 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <vector>
 
 #include "attention/block_shape.h"
 #include "attention/mask_words.h"

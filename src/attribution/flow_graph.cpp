@@ -147,4 +147,77 @@ std::vector<std::uint32_t> reached_below(const std::vector<TokenShares>& layer, 
   return {below.begin(), below.end()};
 }
 
+double contribution(std::span<const float> whole, std::span<const float> part) {
+  return std::max(nearer(whole, part, 1.0), kLeastContribution);
+}
+
+LayerShares::LayerShares(const model::AttentionLayer& layer, std::uint32_t keys, std::vector<TokenRows> tokens)
+    : heads_(layer.config.heads), keys_(keys), d_v_(layer.config.d_v), tokens_(std::move(tokens)) {
+  const model::Parameter& weight = layer.weights->output->weight;
+  width_ = weight.axis(0);
+  output_.resize(heads_ * d_v_ * width_);
+  weight.read_columns(0, weight.axis(0), output_.data(), width_);
+  weight.expect_intact();
+  for (std::size_t row = 0; row < heads_ * d_v_; ++row) {
+    double length = 0.0;
+    for (std::size_t i = 0; i < width_; ++i) length += std::abs(double{output_[row * width_ + i]});
+    lengths_.push_back(length);
+  }
+  for (const TokenRows& token : tokens_) {
+    std::vector<float>& row = middle_.emplace_back(token.before);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] += token.written[i];
+  }
+  raw_.resize(tokens_.size() * heads_ * keys_);
+  term_.resize(width_);
+}
+
+void LayerShares::add(std::uint32_t head, std::uint32_t first, std::span<const float> values,
+                      std::span<const std::span<const float>> weights) {
+  for (std::size_t at = 0; at * d_v_ < values.size(); ++at) {
+    const std::span<const float> value = values.subspan(at * d_v_, d_v_);
+    double length = 0.0;
+    for (std::size_t i = 0; i < d_v_; ++i) length += std::abs(double{value[i]}) * lengths_[head * d_v_ + i];
+    bool is_computed = false;
+    for (std::size_t token = 0; token < tokens_.size(); ++token) {
+      const double weight = double{weights[token][at]};
+      if (weight == 0.0) continue;
+      double& made = raw(token, head, first + at);
+      made = kLeastContribution;
+      if (weight * length <= kLeastContribution) continue;
+      if (!std::exchange(is_computed, true)) {
+        std::fill(term_.begin(), term_.end(), 0.0);
+        for (std::size_t i = 0; i < d_v_; ++i) {
+          const double factor = double{value[i]};
+          const float* row = output_.data() + (head * d_v_ + i) * width_;
+          for (std::size_t j = 0; j < width_; ++j) term_[j] += factor * double{row[j]};
+        }
+      }
+      made = std::max(nearer(std::span<const float>(middle_[token]), std::span<const double>(term_), weight),
+                      kLeastContribution);
+    }
+  }
+}
+
+std::vector<TokenShares> LayerShares::shares(double least) const {
+  std::vector<TokenShares> result;
+  for (std::size_t token = 0; token < tokens_.size(); ++token) {
+    const TokenRows& rows = tokens_[token];
+    const std::span<const double> terms = std::span(raw_).subspan(token * heads_ * keys_, heads_ * keys_);
+    const double residual = contribution(middle_[token], rows.before);
+    const double sum = std::accumulate(terms.begin(), terms.end(), residual);
+    TokenShares& shares = result.emplace_back(TokenShares{.token = rows.token, .residual = residual / sum});
+    for (std::uint32_t key = 0; key < keys_; ++key) {
+      for (std::uint32_t head = 0; head < heads_; ++head) {
+        const double share = terms[head * keys_ + key] / sum;
+        if (share >= least) shares.terms.push_back({.key = key, .head = head, .share = share});
+      }
+    }
+    std::vector<float> mlp = rows.after;
+    for (std::size_t i = 0; i < mlp.size(); ++i) mlp[i] -= middle_[token][i];
+    const double of_mlp = contribution(rows.after, mlp), of_middle = contribution(rows.after, middle_[token]);
+    shares.mlp = of_mlp / (of_mlp + of_middle);
+  }
+  return result;
+}
+
 }  // namespace headlight::attribution

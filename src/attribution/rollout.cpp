@@ -1,7 +1,6 @@
 #include "attribution/rollout.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <limits>
 #include <utility>
 

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "capture/captured_mask.h"
 #include "capture/numbers.h"
 #include "model/config.h"

@@ -1,7 +1,6 @@
 #include "capture/capture_file.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "capture/capture_tokens.h"

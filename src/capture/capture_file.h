@@ -1,10 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "capture/captured_blocks.h"
 #include "capture/patch_grid.h"

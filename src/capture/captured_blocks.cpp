@@ -4,8 +4,6 @@
 #include <array>
 #include <charconv>
 #include <map>
-#include <optional>
-#include <string>
 #include <utility>
 
 #include "core/error.h"

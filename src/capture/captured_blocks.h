@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "attention/block_shape.h"
 #include "capture/attention_of.h"
 #include "capture/captured_mask.h"

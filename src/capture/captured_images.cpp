@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/tensor.h"

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "capture/capture_tokens.h"
 #include "capture/patch_grid.h"
 #include "capture/stored_capture.h"

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <vector>
 
 #include "attention/mask.h"
 

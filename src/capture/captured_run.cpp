@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-
 #include <fmt/format.h>
 
 #include "core/error.h"

@@ -1,17 +1,8 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "capture/attention_of.h"
 #include "capture/capture_file.h"
 #include "capture/device_parts.h"
-#include "capture/mixed_values.h"
 #include "inference/run.h"
 
 namespace headlight::capture {

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <span>
-#include <string>
 
 #include "core/tensor.h"
 #include "model/mapped_file.h"

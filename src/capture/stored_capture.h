@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 

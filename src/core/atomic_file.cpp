@@ -1,16 +1,15 @@
 #include "core/atomic_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <optional>
 #include <random>
 #include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/descriptor.h"
 #include "core/error.h"
@@ -20,6 +19,17 @@ namespace headlight {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kStaged = ".staged";
+
+/// Returns errno of a file or folder that can't be synced; 0: it is on the disk, or its file system doesn't support that.
+int sync(const fs::path& path, int flags) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
+  if (descriptor < 0) return errno;
+  const int error = ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
+  ::close(descriptor);
+  return error;
+}
 
 constexpr mode_t kMode = 0666;  // minus the umask
 constexpr std::string_view kTemporary = ".tmp";
@@ -32,12 +42,10 @@ constexpr std::size_t kRandomDigits = 16;
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
 /// "settings.json.9f86d081884c7d65.tmp" in the same folder: the name can't be guessed in advance.
-fs::path random_name(const fs::path& path) {
+fs::path random_name(fs::path path, std::string_view ending) {
   std::random_device random;
   const std::uint64_t number = std::uint64_t{random()} << 32 | random();
-  fs::path name = path;
-  name += fmt::format(".{:0{}x}{}", number, kRandomDigits, kTemporary);
-  return name;
+  return path += fmt::format(".{:0{}x}{}", number, kRandomDigits, ending);
 }
 
 bool is_temporary_of(const std::string& name, const std::string& file) {
@@ -46,24 +54,23 @@ bool is_temporary_of(const std::string& name, const std::string& file) {
   return name.ends_with(kTemporary) && digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// The age of a temporary file that a killed program left; a file still being written is younger.
-void remove_leftovers(const fs::path& path) {
+/// Libraries append to the staged name what they write first.
+bool is_staged_of(const std::string& name, const std::string& file) {
+  return name.starts_with(file + ".") && name.find(kStaged, file.size() + 1) != std::string::npos;
+}
+
+/// What a killed program left of those that are `is_ours(name, file)`; one that is still being written is younger.
+void remove_leftovers(const fs::path& path, bool (*is_ours)(const std::string& name, const std::string& file)) {
   constexpr std::time_t kOld_s = 3600;
   const std::string file = path.filename().string();
   std::error_code error;
   for (fs::directory_iterator entry(folder_of(path), error), end; !error && entry != end; entry.increment(error)) {
-    if (!is_temporary_of(entry->path().filename().string(), file)) continue;
+    if (!is_ours(entry->path().filename().string(), file)) continue;
     struct stat status {};
     const bool is_old = ::lstat(entry->path().c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
                         std::time(nullptr) - status.st_mtime > kOld_s;
     if (is_old) ::unlink(entry->path().c_str());
   }
-}
-
-/// A new name is on the disk once its folder is synced. Errors are ignored: not every file system supports this.
-void sync_folder(const fs::path& path) {
-  const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.number() >= 0) ::fsync(folder.number());
 }
 
 }  // namespace
@@ -95,8 +102,8 @@ bool AtomicFile::open_nameless() {
 }
 
 void AtomicFile::open_named() {
-  remove_leftovers(path_);
-  temporary_ = random_name(path_);
+  remove_leftovers(path_, is_temporary_of);
+  temporary_ = random_name(path_, kTemporary);
   const int descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode);
   if (descriptor < 0) fail(path_, errno);
   file_.reset(::fdopen(descriptor, "wb"));
@@ -109,7 +116,7 @@ void AtomicFile::open_named() {
 /// linkat() can't replace a file, so the nameless file gets a temporary name first.
 void AtomicFile::give_name() {
   const std::string source = fmt::format("/proc/self/fd/{}", ::fileno(file_.get()));
-  const fs::path name = random_name(path_);
+  const fs::path name = random_name(path_, kTemporary);
   if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) fail(path_, errno);
   temporary_ = name;
 }
@@ -127,7 +134,7 @@ void AtomicFile::finish() {
   fs::rename(temporary_, path_, error);
   if (error) fail(path_, error.value());
   file_.reset();
-  sync_folder(path_);
+  sync(folder_of(path_), O_DIRECTORY);  // the new name; not every file system supports it
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content) {
@@ -171,6 +178,24 @@ void make_directories(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) throw Error("can't create the folder {}: {}; choose another one", directory.string(), error.message());
+}
+
+StagedPath::StagedPath(fs::path path) : path_(std::move(path)) {
+  remove_leftovers(path_, is_staged_of);
+  temporary_ = random_name(path_, kStaged);
+}
+
+StagedPath::~StagedPath() {
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void StagedPath::finish() {
+  if (const int error = sync(temporary_, 0); error != 0) fail(path_, error);
+  std::error_code error;
+  fs::rename(temporary_, path_, error);
+  if (error) fail(path_, error.value());
+  temporary_.clear();
+  sync(folder_of(path_), O_DIRECTORY);
 }
 
 }  // namespace headlight

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <exception>
 #include <stdexcept>
-#include <string>
 
 #include <fmt/format.h>
 

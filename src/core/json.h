@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <string>
 #include <string_view>
 
 #include <nlohmann/json_fwd.hpp>

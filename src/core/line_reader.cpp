@@ -1,9 +1,7 @@
 #include "core/line_reader.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 

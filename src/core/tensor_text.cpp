@@ -3,12 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "core/error.h"
 #include "core/utf8.h"

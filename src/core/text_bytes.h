@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <filesystem>
 #include <memory>
-#include <string>
 #include <string_view>
 
 #include "core/descriptor.h"

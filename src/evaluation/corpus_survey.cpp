@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "core/error.h"
 #include "evaluation/head_maps.h"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "evaluation/corpus_statistics.h"
 #include "inference/language_model.h"
 #include "inference/session.h"

@@ -1,14 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "evaluation/head_meter.h"
-#include "evaluation/head_scores.h"
+#include "evaluation/head_metric.h"
 #include "evaluation/progress.h"
 #include "inference/language_model.h"
 #include "inference/session.h"

@@ -9,7 +9,6 @@
 #include "core/error.h"
 #include "evaluation/head_maps.h"
 #include "evaluation/head_meter.h"
-#include "evaluation/head_scores.h"
 #include "inference/prompt.h"
 
 namespace headlight::evaluation {

@@ -1,11 +1,6 @@
 #pragma once
 
 #include <array>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 #include "evaluation/head_metric.h"
 #include "evaluation/progress.h"

@@ -1,6 +1,5 @@
 #include "evaluation/multi30k.h"
 
-#include <string>
 #include <system_error>
 
 #include "core/error.h"

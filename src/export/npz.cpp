@@ -5,8 +5,8 @@
 
 #include <zip.h>
 
+#include "core/atomic_file.h"
 #include "core/error.h"
-#include "core/staged_path.h"
 #include "export/file_array.h"
 
 namespace headlight::exporting {

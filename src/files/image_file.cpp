@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
-#include <string_view>
-#include <utility>
 
 #include "core/atomic_file.h"
 #include "core/error.h"

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <optional>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/error.h"
@@ -110,20 +109,6 @@ std::string npy_header(std::string_view type, std::span<const std::uint32_t> sha
 std::string encode_npy(const Tensor& tensor) {
   return npy_header("<f4", tensor.shape)
       .append(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size() * sizeof(float));
-}
-
-Tensor decode_npy(std::string_view bytes) {
-  const NpyHeader header = read_npy_header(bytes);
-  if (header.type != "<f4" || header.is_fortran) {
-    throw Error("the .npy file holds something other than row-major little-endian float32");
-  }
-  const std::string_view content = bytes.substr(header.begin);
-  if (content.size() != header.count * sizeof(float)) {
-    throw Error("the .npy file has {} bytes of values, its shape needs {}", content.size(), header.count * sizeof(float));
-  }
-  Tensor tensor(header.shape);
-  std::memcpy(tensor.values.data(), content.data(), content.size());
-  return tensor;
 }
 
 }  // namespace headlight::files

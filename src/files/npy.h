@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
 #include <string_view>
 
 #include "core/tensor.h"
@@ -29,7 +25,5 @@ NpyHeader read_npy_header(std::string_view bytes, std::uint64_t file_size);
 std::string npy_header(std::string_view type, std::span<const std::uint32_t> shape);
 /// Little-endian float32.
 std::string encode_npy(const Tensor& tensor);
-/// Reads what encode_npy() writes. Throws Error saying what is wrong with the bytes.
-Tensor decode_npy(std::string_view bytes);
 
 }  // namespace headlight::files

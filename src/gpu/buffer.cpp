@@ -1,7 +1,6 @@
 #include "gpu/buffer.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/error.h"
 #include "gpu/buffer_handles.h"

@@ -1,10 +1,6 @@
 #pragma once
 
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
 
 #include "gpu/buffer.h"
 #include "gpu/handles.h"

@@ -1,10 +1,10 @@
 #include "gpu/context.h"
 
-#include <algorithm>
 #include <cctype>
+
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
-#include <optional>
 
 #include <fmt/ranges.h>
 
@@ -14,30 +14,11 @@
 #include "gpu/memory_pool.h"
 #include "gpu/recording.h"
 #include "gpu/staging.h"
-#include "gpu/validation_layer.h"
 
 namespace headlight::gpu {
 namespace {
 
 constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers runs on any CPU)";
-
-/// Takes C's types or Vulkan-Hpp's: which of them pfnUserCallback has depends on the headers' version.
-constexpr auto on_validation_message = [](auto /*severity*/, auto /*types*/, const auto* data, void* user) -> VkBool32 {
-  auto& log = *static_cast<ValidationLog*>(user);
-  const std::lock_guard lock(log.mutex);
-  log.messages.emplace_back(data->pMessage);
-  return VK_FALSE;
-};
-
-bool is_validation_wanted(const ContextOptions& options) {
-  const char* variable = std::getenv("HEADLIGHT_VALIDATION");
-  return options.validation || (variable != nullptr && std::string_view(variable) == "1");
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 /// Position in `devices` of the device that the user asked for. Throws Error listing what there is.
 std::size_t choose(const std::vector<DeviceInfo>& devices, const std::string& wanted) {
@@ -45,11 +26,8 @@ std::size_t choose(const std::vector<DeviceInfo>& devices, const std::string& wa
   std::vector<std::string> names;
   for (const DeviceInfo& device : devices) names.push_back(fmt::format("{}: {}", device.index, device.name));
   if (!wanted.empty()) {
-    const bool is_number = std::all_of(wanted.begin(), wanted.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
     for (std::size_t i = 0; i < devices.size(); ++i) {
-      const bool is_match =
-          is_number ? std::to_string(i) == wanted : lower(devices[i].name).find(lower(wanted)) != std::string::npos;
-      if (!is_match) continue;
+      if (!is_wanted(wanted, i, devices[i].name)) continue;
       if (!devices[i].is_usable()) {
         throw Error("the device '{}' can't be used because {}; choose another one (there are {})", devices[i].name,
                     fmt::join(devices[i].lacks, ", "), fmt::join(names, "; "));
@@ -65,28 +43,6 @@ std::size_t choose(const std::vector<DeviceInfo>& devices, const std::string& wa
   }
   throw Error("no usable Vulkan device: {} can't be used because {}; {}", devices[0].name, fmt::join(devices[0].lacks, ", "),
               kAdvice);
-}
-
-void create_instance(Context::Handles& handles) {
-  const bool is_validated = is_validation_wanted(handles.options);
-  std::vector<const char*> layers;
-  std::vector<const char*> extensions;
-  std::optional<ValidationLayer> validation;
-  if (is_validated) {
-    validation.emplace(handles.loader);
-    layers.push_back(ValidationLayer::kName);
-    extensions.insert(extensions.end(), validation->extensions().begin(), validation->extensions().end());
-  }
-  handles.instance = make_instance(handles.loader, layers, extensions, validation ? validation->next() : nullptr);
-  if (is_validated) {
-    using Severity = vk::DebugUtilsMessageSeverityFlagBitsEXT;
-    using Type = vk::DebugUtilsMessageTypeFlagBitsEXT;
-    handles.messenger = vk::raii::DebugUtilsMessengerEXT(
-        handles.instance, vk::DebugUtilsMessengerCreateInfoEXT{.messageSeverity = Severity::eWarning | Severity::eError,
-                                                               .messageType = Type::eValidation | Type::ePerformance,
-                                                               .pfnUserCallback = on_validation_message,
-                                                               .pUserData = &handles.validation});
-  }
 }
 
 void create_device(Context::Handles& handles) {
@@ -136,7 +92,9 @@ Context::Context(const ContextOptions& options) {
     if (const char* folder = std::getenv("HEADLIGHT_SHADERS"); folder != nullptr && options.shader_folder.empty()) {
       handles_->options.shader_folder = folder;
     }
-    create_instance(*handles_);
+    const bool validates = is_validation_wanted(options.validation);
+    handles_->instance = make_instance(handles_->loader, validates);
+    if (validates) handles_->messenger = collect_messages(handles_->instance, handles_->validation);
     create_device(*handles_);
     handles_->memory_pool = std::make_shared<MemoryPool>(*handles_);
     handles_->idle_recordings = std::make_shared<IdleRecordings>();

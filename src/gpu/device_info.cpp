@@ -115,24 +115,6 @@ std::optional<std::uint32_t> find_compute_family(const vk::raii::PhysicalDevice&
   return choose_compute_family(families);
 }
 
-vk::raii::Instance make_instance(const vk::raii::Context& loader, std::span<const char* const> layers,
-                                 std::vector<const char*> extensions, const void* next) {
-  vk::InstanceCreateFlags flags;
-  for (const vk::ExtensionProperties& extension : loader.enumerateInstanceExtensionProperties()) {
-    if (std::string_view(extension.extensionName.data()) != VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME) continue;
-    extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
-    flags |= vk::InstanceCreateFlagBits::eEnumeratePortabilityKHR;
-  }
-  const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
-  return {loader, vk::InstanceCreateInfo{.pNext = next,
-                                         .flags = flags,
-                                         .pApplicationInfo = &application,
-                                         .enabledLayerCount = static_cast<std::uint32_t>(layers.size()),
-                                         .ppEnabledLayerNames = layers.data(),
-                                         .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
-                                         .ppEnabledExtensionNames = extensions.data()}};
-}
-
 DeviceInfo describe(const vk::raii::Instance& instance, const vk::raii::PhysicalDevice& physical) {
   const vk::PhysicalDeviceProperties basic = physical.getProperties();
   DeviceInfo info;

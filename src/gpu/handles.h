@@ -1,29 +1,18 @@
 #pragma once
 
-// The only header that sees Vulkan-Hpp; included by gpu/*.cpp alone, because it costs seconds to compile.
+// Sees Vulkan-Hpp; included by gpu/*.cpp alone, because it costs seconds to compile.
 #include <atomic>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include <vulkan/vulkan_raii.hpp>
 
 #include "core/sleep_watch.h"
 #include "gpu/context.h"
+#include "gpu/instance.h"
+#include "gpu/kernel.h"
 
 namespace headlight::gpu {
 
 class IdleRecordings;
 class MemoryPool;
 class Staging;
-
-/// Collects what the validation layer says; the driver may call it from any thread.
-struct ValidationLog {
-  std::mutex mutex;
-  std::vector<std::string> messages;
-};
 
 struct Context::Handles {
   ContextOptions options;
@@ -55,9 +44,12 @@ DeviceInfo describe(const vk::raii::Instance& instance, const vk::raii::Physical
 /// See choose_compute_family().
 std::optional<std::uint32_t> find_compute_family(const vk::raii::PhysicalDevice& physical);
 
-/// An instance that also lists devices whose drivers translate Vulkan to something else (MoltenVK), with these layers and
-/// extensions.
-vk::raii::Instance make_instance(const vk::raii::Context& loader, std::span<const char* const> layers = {},
-                                 std::vector<const char*> extensions = {}, const void* next = nullptr);
+struct Kernel::Handles {
+  Context* context = nullptr;
+  vk::raii::ShaderModule module = nullptr;  ///< until the pipeline is made
+  vk::raii::DescriptorSetLayout set_layout = nullptr;
+  vk::raii::PipelineLayout layout = nullptr;
+  vk::raii::Pipeline pipeline = nullptr;
+};
 
 }  // namespace headlight::gpu

@@ -1,13 +1,6 @@
 #pragma once
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <memory>
-#include <mutex>
-#include <span>
-#include <vector>
 
 #include "gpu/buffer_handles.h"
 #include "gpu/handles.h"

@@ -2,11 +2,7 @@
 
 #include <deque>
 #include <functional>
-#include <mutex>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "gpu/buffer.h"
 #include "gpu/handles.h"

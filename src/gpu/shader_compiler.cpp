@@ -1,8 +1,5 @@
 #include "gpu/shader_compiler.h"
 
-#include <memory>
-#include <string>
-
 #include <shaderc/shaderc.hpp>
 
 #include "core/atomic_file.h"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "gpu/buffer_handles.h"
 #include "gpu/failure.h"

@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
-#include <optional>
-#include <set>
 #include <span>
 
 #include "gpu/recording.h"

@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "gpu/buffer_handles.h"
 #include "gpu/failure.h"
-#include "gpu/kernel_handles.h"
+#include "gpu/handles.h"
 #include "gpu/recording.h"
 #include "gpu/staging.h"
 

@@ -1,13 +1,7 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <initializer_list>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
 #include <type_traits>
 
 #include "gpu/buffer.h"

@@ -2,7 +2,6 @@
 
 #include <cassert>
 #include <limits>
-#include <utility>
 
 #include "core/error.h"
 #include "gpu/failure.h"

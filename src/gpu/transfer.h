@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <span>
-
 #include "gpu/buffer.h"
 #include "gpu/context.h"
 

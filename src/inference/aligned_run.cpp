@@ -1,13 +1,11 @@
 #include "inference/aligned_run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <limits>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <variant>
 
 #include "core/error.h"

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "inference/language_model.h"
 #include "inference/prompt.h"

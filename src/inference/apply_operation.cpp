@@ -15,6 +15,16 @@ void apply(const Scale& scale, const DeviceHead& head) {
   if (scale.gain != 1.0f) ops::scale_head(head.stream, head.kernels, head.slot, scale.gain, head.rows);
 }
 
+/// Lives as long as the pass.
+template <typename T>
+const gpu::Buffer& upload(const DeviceHead& head, const std::vector<T>& values, const char* what) {
+  const auto buffer =
+      std::make_shared<const gpu::Buffer>(head.stream.context(), values.size() * sizeof(T), gpu::Memory::Transient, what);
+  head.stream.upload(*buffer, 0, std::span<const T>(values));
+  head.buffers.push_back(buffer);
+  return *buffer;
+}
+
 std::string complaint(const Add& add, std::uint32_t width) {
   if (add.vector.size() != width) {
     return fmt::format("its vector has {} numbers where a head has {}: give as many", add.vector.size(), width);
@@ -25,11 +35,7 @@ std::string complaint(const Add& add, std::uint32_t width) {
 void apply(const Add& add, const DeviceHead& head) {
   std::vector<float> padded(std::size_t{head.slot.width4} * 4);
   std::copy_n(add.vector.begin(), std::min(add.vector.size(), padded.size()), padded.begin());
-  const auto buffer = std::make_shared<const gpu::Buffer>(head.stream.context(), padded.size() * sizeof(float),
-                                                          gpu::Memory::Transient, "an intervention's vector");
-  head.stream.upload(*buffer, 0, std::span<const float>(padded));
-  head.buffers.push_back(buffer);
-  ops::add_to_head(head.stream, head.kernels, head.slot, *buffer, head.rows);
+  ops::add_to_head(head.stream, head.kernels, head.slot, upload(head, padded, "an intervention's vector"), head.rows);
 }
 
 std::string complaint(const Average&, std::uint32_t) { return ""; }
@@ -39,11 +45,7 @@ void apply(const Average&, const DeviceHead& head) {
     ranges.push_back(head.tokens.start(item));
     ranges.push_back(head.tokens.start(item) + head.tokens.lengths[item]);
   }
-  const auto buffer = std::make_shared<const gpu::Buffer>(head.stream.context(), ranges.size() * sizeof(std::uint32_t),
-                                                          gpu::Memory::Transient, "the texts' ends");
-  head.stream.upload(*buffer, 0, std::span<const std::uint32_t>(ranges));
-  head.buffers.push_back(buffer);
-  ops::average_head(head.stream, head.kernels, head.slot, *buffer);
+  ops::average_head(head.stream, head.kernels, head.slot, upload(head, ranges, "the texts' ends"));
 }
 
 std::string complaint(const Replace& replace, std::uint32_t width) {
@@ -66,11 +68,8 @@ void apply(const Replace& replace, const DeviceHead& head) {
     const auto from = replace.rows.begin() + static_cast<std::ptrdiff_t>((row + first - replace.first) * width);
     std::copy_n(from, width, padded.begin() + static_cast<std::ptrdiff_t>(row * stride));
   }
-  const auto buffer = std::make_shared<const gpu::Buffer>(head.stream.context(), padded.size() * sizeof(float),
-                                                          gpu::Memory::Transient, "an intervention's rows");
-  head.stream.upload(*buffer, 0, std::span<const float>(padded));
-  head.buffers.push_back(buffer);
-  ops::replace_in_head(head.stream, head.kernels, head.slot, replace.item, {*buffer, 0, padded.size() * sizeof(float)},
+  const gpu::Buffer& buffer = upload(head, padded, "an intervention's rows");
+  ops::replace_in_head(head.stream, head.kernels, head.slot, replace.item, {buffer, 0, padded.size() * sizeof(float)},
                        {.first = first, .count = end - first});
 }
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <vector>
-
 #include "attention/mask.h"
 #include "gpu/stream.h"
 #include "inference/intervention.h"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <vector>
-
 #include "inference/language_model.h"
 #include "inference/prompt.h"
 #include "inference/sampling.h"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <optional>
-#include <vector>
-
 #include "gpu/context.h"
 #include "model/network.h"
 #include "ops/linear.h"

@@ -1,13 +1,10 @@
 #include "inference/device_run.h"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 #include "core/error.h"
 #include "gpu/context.h"
 #include "inference/forward.h"
-#include "inference/layer_recorder.h"
 
 namespace headlight::inference {
 namespace {

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <span>
-#include <vector>
-
 #include "attention/run.h"
 #include "inference/device_layers.h"
 #include "inference/layer_recorder.h"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "core/tensor.h"
 #include "model/network.h"
 #include "ops/rows.h"

@@ -1,7 +1,5 @@
 #include "inference/forward.h"
 
-#include <utility>
-
 #include "inference/embed.h"
 #include "inference/layer_recorder.h"
 #include "ops/edit_head.h"

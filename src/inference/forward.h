@@ -1,10 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <map>
-#include <memory>
-#include <vector>
-
 #include "attention/run.h"
 #include "gpu/stream.h"
 #include "inference/device_layers.h"

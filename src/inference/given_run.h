@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <span>
 #include <vector>
-
 #include "attention/run.h"
 #include "inference/run.h"
 #include "inference/run_tensors.h"

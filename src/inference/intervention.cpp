@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "core/error.h"
 #include "inference/apply_operation.h"
@@ -56,6 +55,20 @@ std::string complaint(const Intervention& one, const SiteSize& size) {
   if (is_dropout && one.site == Site::Weights && (one.scope.head || one.scope.item))
     return "dropout of weights is of all heads and batch items, not of one";
   return complaint(one.operation, size.width);
+}
+
+/// What is chosen for each head, of those heads that the network has, as operation(choice) at the site.
+template <typename Choices, typename MakeOperation>
+Interventions of_heads(const Choices& choices, const model::Network& network, Site site, const MakeOperation& make) {
+  Interventions result;
+  for (const model::BlockRef block : network.blocks()) {
+    const std::uint32_t heads = network.layer(block).config.heads;
+    for (auto one = choices.lower_bound({block, 0}); one != choices.end() && one->first.first == block; ++one) {
+      const std::uint32_t head = one->first.second;
+      if (head < heads) result.push_back({site, scope_of(block, head), make(one->second)});
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -125,18 +138,6 @@ bool mixes_tokens(std::span<const Intervention> interventions, model::BlockKind 
   });
 }
 
-Interventions interventions_of(const FixedPatterns& patterns, const model::Network& network) {
-  Interventions result;
-  for (const model::BlockRef block : network.blocks()) {
-    const std::uint32_t heads = network.layer(block).config.heads;
-    for (auto one = patterns.lower_bound({block, 0}); one != patterns.end() && one->first.first == block; ++one) {
-      const std::uint32_t head = one->first.second;
-      if (head < heads) result.push_back({Site::Weights, scope_of(block, head), ReplacePattern{one->second}});
-    }
-  }
-  return result;
-}
-
 std::vector<std::optional<attention::ReplacementPattern>> patterns_of(std::span<const Intervention> interventions,
                                                                       model::BlockRef block, std::uint32_t heads) {
   std::vector<std::optional<attention::ReplacementPattern>> patterns;
@@ -163,15 +164,11 @@ std::optional<attention::DropoutPlan> weight_dropout(std::span<const Interventio
 }
 
 Interventions interventions_of(const HeadGains& gains, const model::Network& network) {
-  Interventions result;
-  for (const model::BlockRef block : network.blocks()) {
-    const std::uint32_t heads = network.layer(block).config.heads;
-    for (auto gain = gains.lower_bound({block, 0}); gain != gains.end() && gain->first.first == block; ++gain) {
-      const std::uint32_t head = gain->first.second;
-      if (head < heads) result.push_back({Site::HeadOutput, scope_of(block, head), Scale{gain->second}});
-    }
-  }
-  return result;
+  return of_heads(gains, network, Site::HeadOutput, [](float gain) { return Scale{gain}; });
+}
+
+Interventions interventions_of(const FixedPatterns& patterns, const model::Network& network) {
+  return of_heads(patterns, network, Site::Weights, [](const auto& pattern) { return ReplacePattern{pattern}; });
 }
 
 }  // namespace headlight::inference

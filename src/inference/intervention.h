@@ -1,12 +1,9 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "attention/dropout.h"
 #include "attention/fixed_pattern.h"

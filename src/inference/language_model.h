@@ -1,9 +1,5 @@
 #pragma once
 
-#include <filesystem>
-#include <memory>
-#include <string>
-
 #include "attention/mask.h"
 #include "inference/prompt.h"
 #include "model/load_network.h"

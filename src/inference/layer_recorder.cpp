@@ -5,7 +5,7 @@
 
 #include "attention/mask_words.h"
 #include "inference/apply_operation.h"
-#include "inference/mask_tokens.h"
+#include "inference/prompt.h"
 #include "inference/run.h"
 
 namespace headlight::inference {

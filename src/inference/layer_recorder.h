@@ -1,9 +1,6 @@
 #pragma once
 
-#include <map>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include "inference/forward.h"
 #include "ops/rotate.h"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-
 #include "gpu/device_info.h"
 #include "inference/session.h"
 #include "model/network.h"

@@ -1,8 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <filesystem>
-#include <string>
-#include <utility>
 
 #include "core/error.h"
 #include "inference/language_model.h"

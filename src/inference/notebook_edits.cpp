@@ -6,7 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/error.h"

@@ -1,12 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
-#include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/tensor.h"
 #include "model/network.h"

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <string>
+#include <string_view>
 
 #include "model/network.h"
 

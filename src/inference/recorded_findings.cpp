@@ -1,6 +1,5 @@
 #include "inference/recorded_findings.h"
 
-#include <span>
 #include <utility>
 
 #include "ops/odd_numbers.h"

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <cstdint>
-#include <vector>
-
 #include "attention/run.h"
 #include "gpu/stream.h"
 #include "gpu/submission.h"
-#include "inference/run_findings.h"
+#include "inference/weight_findings.h"
 #include "ops/kernels.h"
 
 namespace headlight::inference {

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <utility>
-#include <vector>
-
 #include "attention/mask.h"
 #include "inference/intervention.h"
 #include "model/network.h"

@@ -1,16 +1,10 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "attention/block_shape.h"
 #include "attention/stage.h"
 #include "core/tensor.h"
 #include "inference/reuse.h"
-#include "inference/run_findings.h"
+#include "inference/weight_findings.h"
 #include "model/network.h"
 
 namespace headlight::inference {

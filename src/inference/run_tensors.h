@@ -2,11 +2,6 @@
 
 #include <array>
 #include <compare>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <string_view>
-#include <vector>
 
 #include "attention/run.h"
 #include "gpu/stream.h"

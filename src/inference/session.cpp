@@ -1,10 +1,6 @@
 #include "inference/session.h"
 
-#include <chrono>
-#include <functional>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "core/error.h"
 #include "gpu/context.h"

@@ -1,13 +1,8 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
-#include <optional>
-#include <span>
 
 #include "attention/mask.h"
 #include "core/tensor.h"

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include "attention/run.h"
 #include "core/tensor.h"

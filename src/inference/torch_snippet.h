@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-
 #include "attention/mask.h"
 #include "model/network.h"
 

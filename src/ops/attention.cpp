@@ -2,16 +2,22 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <tuple>
 
 #include "core/error.h"
 #include "ops/attention_blocks.h"
-#include "ops/attention_tiles.h"
 #include "ops/host_attention.h"
+#include "ops/linear.h"
 
 namespace headlight::ops {
 namespace {
+
+constexpr std::uint32_t kLargeLanes = 256, kLargeRows = 64, kSmallLanes = 64, kSmallRows = 32, kSharedBytes = 10'240;
+constexpr std::uint32_t kColumns4 = 16;        // of a workgroup
+constexpr std::uint32_t kGroupsPerCore = 4;    // of 64 lanes: one for each of a core's schedulers
+constexpr std::uint32_t kFewestPartKeys = 64;  // two tiles: less isn't worth the second dispatch
+constexpr std::uint32_t kMostParts = 16;
+constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 
 /// How many batch items one dispatch can take, so that no binding and no grid exceeds the device's limits.
 std::uint32_t items_per_slice(const Kernels& kernels, std::size_t in_range, const AttentionInputs& inputs,
@@ -38,7 +44,7 @@ KernelVariant with_expressions(KernelVariant variant, const BlockInputs& inputs)
 
 /// The naive kernel: one dispatch, or several of consecutive rows where one would keep the device busy for too long.
 void record_naive(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inputs, AttentionParameters parameters) {
-  constexpr std::uint32_t kColumns4 = 16, kFewestRows = 32;
+  constexpr std::uint32_t kFewestRows = 32;
   const std::uint32_t maps = inputs.items * parameters.heads, end = parameters.queries;
   const double row_work = kAttentionCost * maps * parameters.keys * 4.0 * (parameters.d_k4 + parameters.d_v4);
   const std::uint32_t step =
@@ -79,7 +85,7 @@ std::optional<AttentionTiles> find_tiles(Kernels& kernels, const BlockInputs& in
 /// Tiles, likewise in one dispatch or several.
 void record_tiled(gpu::Stream& stream, Kernels& kernels, const BlockInputs& inputs, AttentionParameters parameters,
                   const AttentionTiles& tiles) {
-  constexpr std::uint32_t kColumns4 = 16, kMergedRows = 4;
+  constexpr std::uint32_t kMergedRows = 4;
   const std::uint32_t maps = inputs.items * parameters.heads, end = parameters.queries;
   const std::uint32_t column_groups = divide_up(parameters.d_v4, kColumns4);
   const double row_work = kAttentionCost * maps * parameters.keys * 4.0 * (parameters.d_k4 + parameters.d_v4);
@@ -233,6 +239,28 @@ void attention(gpu::Stream& stream, Kernels& kernels, const AttentionInputs& inp
                            inputs.mask.expressions.get()};
     record_items(stream, kernels, kind, scratch, part, parameters);
   }
+}
+
+PartBytes part_bytes(std::uint32_t parts, std::uint32_t rows, std::uint32_t maps, std::uint32_t d_v4) {
+  const std::size_t count = std::size_t{parts} * rows * maps;
+  return {count * d_v4 * DeviceTensor::kVec4Bytes, count * 2 * sizeof(float)};
+}
+
+AttentionTiles choose_attention_tiles(const gpu::DeviceInfo& device, std::uint32_t rows, std::uint32_t maps,
+                                      std::uint32_t keys, std::uint32_t d_v4, std::uint32_t most_lanes) {
+  const std::uint32_t cores = std::max(device.cores, 1u);
+  const std::uint64_t columns = std::uint64_t{maps} * divide_up(d_v4, kColumns4);
+  const bool fills_large = most_lanes >= kLargeLanes && divide_up(rows, kLargeRows) * columns >= cores;
+  if (fills_large && can_run(device, kLargeLanes, kSharedBytes)) return {kLargeLanes, kLargeRows, 1};
+  AttentionTiles tiles{kSmallLanes, kSmallRows, 1};
+  const std::uint64_t groups = divide_up(rows, kSmallRows) * columns;
+  const std::uint64_t wanted = std::uint64_t{cores} * kGroupsPerCore / groups;
+  const std::size_t most_bytes = std::min(kMostBytes, device.max_storage_range);
+  const std::uint64_t affordable = most_bytes / std::max<std::size_t>(part_bytes(1, rows, maps, d_v4).sums, 1);
+  const std::uint64_t z_limit = device.max_groups[2] / divide_up(d_v4, kColumns4);
+  tiles.parts = static_cast<std::uint32_t>(std::max<std::uint64_t>(
+      1, std::min<std::uint64_t>({wanted, affordable, z_limit, keys / kFewestPartKeys, kMostParts})));
+  return tiles;
 }
 
 }  // namespace headlight::ops

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "ops/attention.h"
-
 namespace headlight::ops {
 
 namespace {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "gpu/stream.h"
 #include "ops/attention.h"
 #include "ops/device_tensor.h"

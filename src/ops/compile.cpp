@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <exception>
 #include <mutex>
-#include <optional>
 #include <thread>
-#include <vector>
 
 #include "core/error.h"
 #include "gpu/buffer.h"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <span>
-
 #include "gpu/kernel.h"
 #include "ops/kernels.h"
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-#include <string_view>
 #include <utility>
 
 #include "core/tensor.h"

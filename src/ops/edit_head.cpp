@@ -10,29 +10,6 @@ namespace {
 
 constexpr std::uint32_t kLanes = 64;
 
-/// Calls dispatch(the items' slice of the tensor, parameters, groups) for as many batch items at a time as the device binds.
-template <typename Dispatch>
-void edit(const Kernels& kernels, const HeadSlot& slot, Rows rows, const Dispatch& dispatch) {
-  const DeviceTensor& tensor = slot.tensor;
-  EditHeadParameters parameters{};
-  parameters.tokens = rows.count;
-  parameters.first = rows.first;
-  parameters.width4 = slot.width4;
-  parameters.row4 = slot.row4;
-  parameters.head_at4 = slot.at4;
-  parameters.stride4 = tensor.stride4();
-  const auto per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
-      {tensor.items, kernels.max_binding(false) / tensor.item_bytes(), kernels.context().device().max_groups[1]}));
-  const Kernels::Fold fold = kernels.fold(divide_up(rows.count * slot.width4, kLanes));
-  const std::uint32_t first = std::min(slot.first_item, tensor.items);
-  const std::uint32_t end = first + std::min(slot.items, tensor.items - first);
-  for (std::uint32_t item = first; item < end; item += per_slice) {
-    parameters.first_item = item;
-    const std::uint32_t items = std::min(per_slice, end - item);
-    dispatch(tensor.slice(item, items), parameters, gpu::Groups{fold.groups, items, fold.rows});
-  }
-}
-
 /// Parameters and groups of a dispatch for one item's rows.
 std::pair<EditHeadParameters, gpu::Groups> one_item(const Kernels& kernels, const HeadSlot& slot, Rows rows) {
   EditHeadParameters parameters{};
@@ -43,6 +20,23 @@ std::pair<EditHeadParameters, gpu::Groups> one_item(const Kernels& kernels, cons
   parameters.head_at4 = slot.at4;
   const Kernels::Fold fold = kernels.fold(divide_up(rows.count * slot.width4, kLanes));
   return {parameters, {fold.groups, 1, fold.rows}};
+}
+
+/// Calls dispatch(the items' slice of the tensor, parameters, groups) for as many batch items at a time as the device binds.
+template <typename Dispatch>
+void edit(const Kernels& kernels, const HeadSlot& slot, Rows rows, const Dispatch& dispatch) {
+  const DeviceTensor& tensor = slot.tensor;
+  auto [parameters, groups] = one_item(kernels, slot, rows);
+  parameters.stride4 = tensor.stride4();
+  const auto per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
+      {tensor.items, kernels.max_binding(false) / tensor.item_bytes(), kernels.context().device().max_groups[1]}));
+  const std::uint32_t first = std::min(slot.first_item, tensor.items);
+  const std::uint32_t end = first + std::min(slot.items, tensor.items - first);
+  for (std::uint32_t item = first; item < end; item += per_slice) {
+    parameters.first_item = item;
+    const std::uint32_t items = std::min(per_slice, end - item);
+    dispatch(tensor.slice(item, items), parameters, gpu::Groups{groups.x, items, groups.z});
+  }
 }
 
 /// Rows without gaps, the first at `at4`.

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
 #include "ops/attention.h"

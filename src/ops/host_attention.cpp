@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <vector>
 
 #include "ops/host_mask.h"
-#include "ops/host_memory.h"
+#include "ops/host_rows.h"
 #include "ops/host_tile.h"
 
 namespace headlight::ops {

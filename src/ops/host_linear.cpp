@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <functional>
 
 #include "core/half.h"
-#include "ops/host_memory.h"
+#include "ops/host_rows.h"
 #include "ops/host_tile.h"
 
 namespace headlight::ops {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "ops/parameters.h"
 
 namespace headlight::ops {

@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <functional>
 
-#include "ops/host_memory.h"
-
 namespace headlight::ops {
 namespace {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gpu/buffer.h"
 #include "ops/norm.h"
 #include "ops/parameters.h"
 #include "ops/rotate.h"
@@ -18,5 +19,14 @@ bool norm_on_host(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, 
 /// rotate(), likewise; `parameters` as shaders/rotate.comp has them.
 bool rotate_on_host(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const RotaryAngles& angles,
                     const RotateParameters& parameters);
+
+/// Is the slice in the program's memory?
+inline bool is_mapped(const gpu::Slice& slice) { return !slice.buffer->mapped().empty(); }
+
+/// The numbers of a mapped slice; valid as long as its buffer.
+template <typename T>
+T* numbers(const gpu::Slice& slice) {
+  return reinterpret_cast<T*>(slice.buffer->mapped().data() + slice.offset);
+}
 
 }  // namespace headlight::ops

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "core/error.h"
 #include "gpu/shader_compiler.h"
 

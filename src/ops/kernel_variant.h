@@ -2,12 +2,7 @@
 
 #include <array>
 #include <compare>
-#include <cstdint>
 #include <filesystem>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "gpu/kernel.h"
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "gpu/stream.h"
 #include "ops/device_tensor.h"
 #include "ops/kernels.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ops/device_tensor.h"
-#include "ops/host_memory.h"
+#include "ops/host_rows.h"
 #include "ops/parameters.h"
 
 namespace headlight::ops {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
-
 #include "gpu/buffer.h"
 #include "gpu/stream.h"
 #include "ops/kernels.h"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <exception>
 #include <mutex>
 #include <thread>
 

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "gpu/buffer.h"
 #include "gpu/context.h"
 

@@ -1,11 +1,9 @@
 #include "ops/tuning.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <ctime>
 #include <limits>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 

@@ -1,11 +1,7 @@
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "gpu/device_info.h"
 

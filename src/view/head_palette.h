@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
 #include "view/color_map.h"
 
 namespace headlight::view {

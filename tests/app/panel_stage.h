@@ -74,6 +74,7 @@ struct PanelStage {
     shell.ui.begin_frame(shell.size, shell.scale, 1.0 / 60.0);
     Frame shown{
         .ui = shell.ui, .state = state, .transient = transient, .result = result, .queries = queries, .items = &items};
+    transient.begin_panes();
     const double began_ms = processor_ms();
     const float grid = 340.0F;
     const float width = shell.ui.size().x;

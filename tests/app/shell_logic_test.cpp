@@ -7,12 +7,12 @@
 #include <imgui.h>
 
 #include "app/shell/glyph_set.h"
+#include "app/shell/word_allocator.h"
 #include "app/shell/heatmap_renderer.h"
-#include "app/shell/input_queue.h"
+#include "app/shell/input.h"
 #include "app/shell/missing_font.h"
 #include "app/shell/shaped_text.h"
 #include "app/shell/theme.h"
-#include "app/shell/word_allocator.h"
 
 namespace shell_logic_test {
 
@@ -188,19 +188,6 @@ TEST_CASE("a frame has one state of the modifiers") {
   CHECK(frame_sizes({KeyPress{Key::A, true, kControl}, KeyPress{Key::LeftControl, false}}) ==
         std::vector<std::size_t>{1, 1});
   CHECK(frame_sizes({MouseWheel{{0, 1}, kControl}, MouseWheel{{0, 1}}}) == std::vector<std::size_t>{1, 1});
-}
-
-TEST_CASE("keys are found by name") {
-  Key key = Key::Tab;
-  REQUIRE(parse_key("F12", key));
-  CHECK(key == Key::F12);
-  REQUIRE(parse_key("z", key));
-  CHECK(key == Key::Z);
-  REQUIRE(parse_key("0", key));
-  CHECK(key == Key::Digit0);
-  REQUIRE(parse_key("PageDown", key));
-  CHECK(key == Key::PageDown);
-  CHECK_FALSE(parse_key("hyper", key));
 }
 
 TEST_CASE("freed words join their neighbours and are given out again") {

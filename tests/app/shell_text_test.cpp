@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "app/shell/narrow_text.h"
 #include "app/shell/wrapped_text.h"
 #include "app/shell_stage.h"
 #include "imgui_internal.h"

@@ -21,7 +21,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/engine/gpu_runner.h"
-#include "app/models/bundled_models.h"
 #include "app/models/starter_view.h"
 #include "app/random_input.h"
 #include "app/shell/render_device.h"

@@ -18,7 +18,7 @@
 #include <imgui.h>
 
 #include "app/commands/command_list.h"
-#include "app/dialogs/glossary.h"
+#include "app/dialogs/help_dialogs.h"
 #include "app/shell/theme.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/ui_driver.h"
 
 namespace viewer_block_test {

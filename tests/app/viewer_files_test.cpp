@@ -13,6 +13,7 @@
 #include "core/atomic_file.h"
 #include "core/error.h"
 #include "files/npy.h"
+#include "support/decode_npy.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_files_test {

@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/models/bundled_models.h"
 #include "app/models/starter_view.h"
 #include "app/state/state_json.h"
 #include "app/ui_driver.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "app/dialogs/glossary.h"
+#include "app/dialogs/help_dialogs.h"
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"
 #include "support/temporary_directory.h"

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"

@@ -10,7 +10,7 @@
 #include <imgui.h>
 
 #include "app/analyses/head_similarity.h"
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
 

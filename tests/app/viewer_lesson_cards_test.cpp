@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "app/lessons/printed_numbers.h"
+#include "app/lessons/worksheet.h"
 #include "app/state/comparison.h"
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"

@@ -12,7 +12,7 @@
 
 #include "app/analyses/patching.h"
 #include "app/engine/gpu_runner.h"
-#include "app/models/bundled_models.h"
+#include "app/models/starter_view.h"
 #include "app/state/comparison.h"
 #include "app/ui_driver.h"
 #include "app/views/patching/patching_parts.h"

@@ -19,7 +19,6 @@
 #include "app/cells/stage_text.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"
-#include "app/state/portable_state.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
 #include "core/atomic_file.h"

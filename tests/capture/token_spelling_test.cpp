@@ -1,5 +1,5 @@
 // Tokens as tokenizers spell them: byte letters, marks of words, pieces, decoded texts.
-#include "capture/token_spelling.h"
+#include "capture/capture_tokens.h"
 
 #include <doctest/doctest.h>
 

@@ -10,6 +10,7 @@
 
 #include "capture/captures.h"
 #include "files/npy.h"
+#include "support/decode_npy.h"
 #include "support/deviation.h"
 #include "support/golden.h"
 #include "support/program.h"

@@ -4,6 +4,7 @@
 
 #include "files/npy.h"
 #include "model/safetensors.h"
+#include "support/decode_npy.h"
 #include "support/program.h"
 
 namespace export_texts_test {

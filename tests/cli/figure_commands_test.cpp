@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "files/npy.h"
+#include "support/decode_npy.h"
 #include "support/golden_model.h"
 #include "support/program.h"
 

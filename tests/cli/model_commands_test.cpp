@@ -9,6 +9,7 @@
 
 #include "files/npy.h"
 #include "inference/notebooks.h"
+#include "support/decode_npy.h"
 #include "support/deviation.h"
 #include "support/golden_model.h"
 #include "support/odd_model.h"

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "files/npy.h"
+#include "support/decode_npy.h"
 #include "support/program.h"
 #include "support/skip.h"
 

@@ -6,6 +6,7 @@
 
 #include "files/npy.h"
 #include "inference/decoding.h"
+#include "support/decode_npy.h"
 #include "support/deviation.h"
 #include "support/golden_model.h"
 #include "support/gpu.h"

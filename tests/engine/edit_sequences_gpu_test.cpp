@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "app/engine/computed_run.h"
 #include "app/engine/gpu_runner.h"
+#include "app/engine/runner.h"
 #include "app/state/mask_painting.h"
 #include "app/state/undo.h"
 #include "engine/two_runs.h"

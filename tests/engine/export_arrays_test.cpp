@@ -17,6 +17,7 @@
 #include "engine/small_export.h"
 #include "files/npy.h"
 #include "model/safetensors.h"
+#include "support/decode_npy.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 

@@ -16,6 +16,7 @@
 #include "core/json.h"
 #include "engine/reference_runner.h"
 #include "files/npy.h"
+#include "support/decode_npy.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 

@@ -13,6 +13,7 @@
 #include "engine/fake_runner.h"
 #include "engine/small_export.h"
 #include "files/npy.h"
+#include "support/decode_npy.h"
 #include "support/temporary_directory.h"
 
 namespace export_job_test {

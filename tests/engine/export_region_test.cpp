@@ -6,8 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "app/engine/computed_run.h"
-#include "app/engine/run_source.h"
+#include "app/engine/runner.h"
 #include "app/exports/export_plan.h"
 #include "app/exports/figure_kind.h"
 #include "app/exports/job.h"

@@ -15,6 +15,7 @@
 #include "engine/reference_runner.h"
 #include "engine/small_export.h"
 #include "files/npy.h"
+#include "support/decode_npy.h"
 #include "support/temporary_directory.h"
 
 namespace export_test {

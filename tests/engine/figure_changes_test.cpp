@@ -12,7 +12,6 @@
 #include "app/exports/job.h"
 #include "app/state/comparison.h"
 #include "app/state/model_changes.h"
-#include "app/state/portable_state.h"
 #include "app/state/session_file.h"
 #include "core/atomic_file.h"
 #include "engine/fake_runner.h"

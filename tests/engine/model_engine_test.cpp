@@ -42,10 +42,10 @@ struct Bench {
     return *result;
   }
   /// Waits until a load is in progress.
-  LoadProgress await_progress(std::size_t least_done) {
+  Progress await_progress(std::size_t least_done) {
     for (int patience = 0; patience < 4000; ++patience) {
-      const std::optional<LoadProgress> progress = engine.load_progress();
-      if (progress && progress->done_bytes >= least_done) return *progress;
+      const std::optional<Progress> progress = engine.progress().load;
+      if (progress && progress->done >= least_done) return *progress;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     FAIL("nothing is being loaded");
@@ -101,7 +101,7 @@ TEST_SUITE("cpu") {
     CHECK_FALSE(playground.model);
     CHECK(bench.log->loads == 3);  // in its place, so that the device has room again
     CHECK_FALSE(bench.log->has_f16);
-    CHECK_FALSE(bench.engine.load_progress());
+    CHECK_FALSE(bench.engine.progress().load);
   }
 
   TEST_CASE("loading shows how far it is, and can be given up") {
@@ -111,9 +111,9 @@ TEST_SUITE("cpu") {
     bench.finish();
     bench.log->is_load_held = true;
     bench.request(model_state("gpt2", "a"));
-    const LoadProgress progress = bench.await_progress(100);
-    CHECK(progress.done_bytes == 100);
-    CHECK(progress.total_bytes == 1000);
+    const Progress progress = bench.await_progress(100);
+    CHECK(progress.done == 100);
+    CHECK(progress.total == 1000);
     CHECK(bench.engine.is_busy());
     bench.engine.cancel_load();
     const EngineResult cancelled = bench.finish();
@@ -147,7 +147,7 @@ TEST_SUITE("cpu") {
     CHECK(early.run == 1);
     CHECK(early.shapes.size() == 2);
     CHECK(early.tiles.empty());
-    CHECK(bench.engine.load_progress());
+    CHECK(bench.engine.progress().load);
     CHECK(bench.engine.is_busy());
     // The window lays it out, and asks.
     EngineRequest request{.revision = ++bench.revision, .inputs = run_inputs(state)};
@@ -172,7 +172,7 @@ TEST_SUITE("cpu") {
     CHECK(whole.has_all_tiles);
     CHECK(whole.predictions.size() == 1);
     CHECK(whole.revision == bench.revision);
-    CHECK_FALSE(bench.engine.load_progress());
+    CHECK_FALSE(bench.engine.progress().load);
   }
 
   TEST_CASE("a request that waits for kernels shows how many are compiled") {
@@ -180,9 +180,9 @@ TEST_SUITE("cpu") {
     bench.log->kernels = 3;
     bench.log->is_compiling_held = true;
     bench.request(State());
-    std::optional<CompileProgress> progress;
+    std::optional<Progress> progress;
     for (int patience = 0; patience < 4000 && (!progress || progress->done == 0); ++patience) {
-      progress = bench.engine.compile_progress();
+      progress = bench.engine.progress().kernels;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     REQUIRE(progress);
@@ -192,7 +192,7 @@ TEST_SUITE("cpu") {
     bench.log->is_compiling_held = false;
     bench.log->is_compiling_held.notify_all();
     bench.finish();
-    CHECK_FALSE(bench.engine.compile_progress());
+    CHECK_FALSE(bench.engine.progress().kernels);
   }
 
   TEST_CASE("the layers of a long pass are told, and it is cancelled by the user or by newer inputs") {
@@ -203,9 +203,9 @@ TEST_SUITE("cpu") {
       bench.log->layers = 4;
       bench.log->is_pass_held = true;
       bench.request(state);
-      std::optional<PassProgress> progress;
+      std::optional<Progress> progress;
       for (int patience = 0; patience < 4000 && (!progress || progress->done == 0); ++patience) {
-        progress = bench.engine.pass_progress();
+        progress = bench.engine.progress().pass;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
       REQUIRE(progress);
@@ -215,7 +215,7 @@ TEST_SUITE("cpu") {
     hold();
     bench.log->is_pass_held = false;
     CHECK(bench.finish().run == 1);
-    CHECK_FALSE(bench.engine.pass_progress());
+    CHECK_FALSE(bench.engine.progress().pass);
 
     state.text() += " four";
     hold();

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "app/engine/run_source.h"
-#include "app/engine/tile_facts.h"
+#include "app/engine/tile_cache.h"
 #include "app/quantities/evaluation.h"
 #include "engine/reference_runner.h"
 

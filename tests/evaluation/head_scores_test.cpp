@@ -4,7 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "evaluation/batches.h"
-#include "evaluation/head_scores.h"
+#include "evaluation/head_metric.h"
 
 namespace head_scores_test {
 

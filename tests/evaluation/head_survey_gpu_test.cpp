@@ -7,7 +7,7 @@
 
 #include <doctest/doctest.h>
 
-#include "evaluation/head_scores.h"
+#include "evaluation/head_metric.h"
 #include "evaluation/head_survey.h"
 #include "inference/prompt.h"
 #include "support/error_message.h"

@@ -1,5 +1,5 @@
 // How well rows of attention match a pattern, by hand.
-#include "evaluation/pattern_meter.h"
+#include "evaluation/head_meter.h"
 
 #include <doctest/doctest.h>
 

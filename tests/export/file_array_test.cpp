@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "files/npy.h"
 #include "model/safetensors.h"
+#include "support/decode_npy.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
 

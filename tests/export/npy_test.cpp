@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "support/decode_npy.h"
 
 namespace npy_test {
 

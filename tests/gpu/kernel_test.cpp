@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "gpu/reflect.h"
 #include "gpu/stream.h"
 #include "gpu/test_kernel.h"
 #include "ops/kernel_variant.h"

@@ -6,8 +6,8 @@
 
 #include "attention/expression_presets.h"
 #include "inference/desk.h"
-#include "inference/mask_tokens.h"
 #include "inference/playground.h"
+#include "inference/prompt.h"
 #include "support/expressions.h"
 #include "support/gpu.h"
 #include "support/running_session.h"

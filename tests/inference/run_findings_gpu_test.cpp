@@ -1,5 +1,5 @@
 // What of a pass isn't a number is counted on the device: by functions of the program and by kernels, against whole maps.
-#include "inference/run_findings.h"
+#include "inference/weight_findings.h"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "gpu/cooperative_matrices.h"
-#include "gpu/reflect.h"
+#include "gpu/kernel.h"
 
 namespace headlight::kernel_report {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <atomic>
 
-#include "app/link/runtime_folder.h"
-#include "app/state/linked_step_path.h"
+#include "app/link/linked_steps.h"
+#include "app/state/source.h"
 #include "capture/capture_file.h"
 #include "core/atomic_file.h"
 #include "core/error.h"

@@ -1,5 +1,5 @@
 // Tiles of attention_tiled.comp, and parts of the keys, as devices with more and fewer cores get them.
-#include "ops/attention_tiles.h"
+#include "ops/attention.h"
 
 #include <doctest/doctest.h>
 

@@ -12,7 +12,6 @@
 
 #include "core/half.h"
 #include "ops/linear_case.h"
-#include "ops/linear_tiles.h"
 #include "support/deviation.h"
 #include "support/error_message.h"
 #include "support/gpu_tensors.h"

@@ -1,4 +1,4 @@
-#include "ops/linear_tiles.h"
+#include "ops/linear.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,5 @@
 // Session files: old and new versions, damage, and the names that are typed for them.
 #include "app/state/session_file.h"
-#include "app/state/portable_state.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "app/state/settings_keeper.h"
+#include "app/state/settings.h"
 
 #include <doctest/doctest.h>
 

@@ -12,6 +12,7 @@
 #include "app/state/session_file.h"
 #include "app/state/state.h"
 #include "app/state/state_json.h"
+#include "app/state/transient.h"
 #include "app/state/usage.h"
 #include "core/error.h"
 #include "state/unusual_state.h"
@@ -390,6 +391,24 @@ TEST_SUITE("cpu") {
     CHECK(std::get<Playground>(run_inputs(state).source).key_text == "");
     state.playground().cross = true;
     CHECK(std::get<Playground>(run_inputs(state).source).key_text == "keys");
+  }
+
+  TEST_CASE("tokens under the pointer are read in the frame after the one that wrote them") {
+    State state;
+    state.view.pinned = attention::Cell{.query = 5, .key = 1};
+    Transient transient;
+    transient.points_at = {.query = 3, .key = {}};
+    CHECK(transient.followed_query(state) == 5U);  // not yet
+    transient.begin_panes();
+    CHECK(transient.pointed == PointedTokens{.query = 3, .key = {}});
+    CHECK(transient.followed_query(state) == 3U);
+    transient.hovered = attention::Cell{.query = 2, .key = 0};  // a cell of the map comes first
+    CHECK(transient.followed_query(state) == 2U);
+    transient.hovered_stage = attention::Stage::Q;  // whose rows are no queries of a map
+    CHECK(transient.followed_query(state) == 3U);
+    transient.begin_panes();
+    CHECK_FALSE(transient.hovered);
+    CHECK(transient.followed_query(state) == 5U);
   }
 }
 

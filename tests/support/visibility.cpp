@@ -3,7 +3,7 @@
 #include <map>
 #include <memory>
 
-#include "inference/mask_tokens.h"
+#include "inference/prompt.h"
 
 namespace headlight::test {
 namespace {

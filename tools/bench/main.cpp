@@ -9,7 +9,6 @@
 
 #include "app/cli/command_line.h"
 #include "app/cli/flags.h"
-#include "app/models/bundled_models.h"
 #include "app/models/starter_view.h"
 #include "app/state/settings.h"
 #include "app/state/usage.h"

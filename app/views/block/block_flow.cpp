@@ -108,8 +108,7 @@ class Flow {
     };
     pointed_.node = &node;
     pointed_.cell = {.query = index(part.y, node.rows), .key = index(part.x, node.columns)};
-    frame_.transient.hovered = pointed_.cell;
-    frame_.transient.hovered_stage = node.stage;
+    frame_.point_at(pointed_.cell, node.stage);
   }
 
   void outline(const PlacedNode& placed, const MatrixPart& part, shell::Color color) const {

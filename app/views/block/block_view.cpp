@@ -240,10 +240,7 @@ void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node
     memory.held = frame.state.view.pinned = hovered;
     frame.start_command("view.neuron");
   }
-  if (hovered) {
-    frame.transient.hovered = hovered;
-    frame.transient.hovered_stage = node.stage;
-  }
+  if (hovered) frame.point_at(*hovered, node.stage);
   ImGui::EndChild();
   const std::optional<attention::Cell> cell = hovered ? hovered : memory.held;
   draw_strip(frame, subject, cell ? &node : nullptr, cell.value_or(attention::Cell{}), strip, memory);

@@ -162,7 +162,6 @@ const Marginals* GroupedHead::marginals(Frame& frame) {
 }
 
 void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
-  frame.transient.hovered.reset();
   if (!head.update(frame)) {
     const bool is_empty = head.queries().groups.count == 0 || head.keys().groups.count == 0;
     return draw_note(frame, is_empty && frame.state.view.special_tokens != SpecialTokens::Shown

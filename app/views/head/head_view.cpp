@@ -147,9 +147,7 @@ void handle_axis_clicks(Frame& frame, const view::Viewport& viewport, glm::vec2 
 MarkedLabels marked_labels(const Frame& frame) {
   const Transient& transient = frame.transient;
   if (transient.hovered) return {.query = transient.hovered->query, .key = transient.hovered->key};
-  if (transient.pointed_query || transient.pointed_key) {
-    return {.query = transient.pointed_query, .key = transient.pointed_key};
-  }
+  if (transient.pointed != PointedTokens{}) return {.query = transient.pointed.query, .key = transient.pointed.key};
   const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
   if (const std::optional<LockedToken>& locked = frame.state.view.locked; locked && !pinned) {
     return locked->side == MapSide::Query ? MarkedLabels{.query = locked->token, .key = {}}
@@ -247,7 +245,7 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   if (pinned) draw_crosshair(viewport, pinned->query, pinned->key, frame.ui.theme().accent);
   if (hovered) draw_crosshair(viewport, hovered->query, hovered->key, frame.ui.theme().crosshair);
   if (!hovered) {
-    draw_crosshair(viewport, frame.transient.pointed_query, frame.transient.pointed_key, frame.ui.theme().crosshair);
+    draw_crosshair(viewport, frame.transient.pointed.query, frame.transient.pointed.key, frame.ui.theme().crosshair);
   }
   const Marginals* marginals = bars > 0.0F ? memory.grouped.marginals(frame) : nullptr;
   if (marginals) draw_marginals(frame, viewport, *marginals);

@@ -48,10 +48,8 @@ class MapInput {
     const bool is_hovered = ImGui::IsItemHovered() && !covered_.contains(pointer());
     if (is_hovered && io_.MouseWheel != 0.0F) zoom_at(pointer(), std::pow(kZoomStep, io_.MouseWheel));
     const std::optional<attention::Cell> cell = cell_at(viewport_, pointer());
-    frame_.transient.hovered.reset();
     if (is_hovered && cell) {
-      frame_.transient.hovered = cell;
-      frame_.transient.hovered_stage = frame_.state.view.heatmap_stage;
+      frame_.point_at(*cell, frame_.state.view.heatmap_stage);
       begin_stroke(*cell);
       if (ImGui::IsMouseClicked(ImGuiMouseButton_Right)) offer_menu(*cell);
       if (is_painting(frame_) && !wants_to_pan()) ImGui::SetMouseCursor(ImGuiMouseCursor_None);  // the brush is drawn

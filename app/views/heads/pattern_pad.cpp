@@ -94,8 +94,7 @@ void PatternPad::follow_pointer(Frame& frame, const view::Rect& box, float cell)
                          at.y < static_cast<float>(pattern_.queries);
   if (!is_inside || !(ImGui::IsItemHovered() || ImGui::IsItemActive())) return;
   const auto row = static_cast<std::uint32_t>(at.y), column = static_cast<std::uint32_t>(at.x);
-  frame.transient.hovered = attention::Cell{.query = pattern_.first_query + row, .key = pattern_.first_key + column};
-  frame.transient.hovered_stage = attention::Stage::Weights;
+  frame.point_at(attention::Cell{.query = pattern_.first_query + row, .key = pattern_.first_key + column});
   if (ImGui::IsItemActivated() && !ImGui::GetIO().KeyCtrl) {
     ink_ = pattern_.at(row, column) == 0 ? std::uint8_t{1} : std::uint8_t{0};
   }

@@ -48,7 +48,6 @@ class LinesView final : public ViewPanel {
     title_ = fmt::format("Layer {} · {}", block.layer.value, kind_name(frame.result, block.kind));
     const bool has_pair = !sides.queries.sentences.empty() && !sides.keys.sentences.empty();
     const std::optional<std::uint32_t> hovered_head = draw_lines_header(frame, has_pair, set_);
-    frame.transient.hovered.reset();
     draw_names(frame, sides);
     begin_bare_region("lines");
     draw_area(frame, sides, has_pair, hovered_head);
@@ -127,7 +126,6 @@ class LinesView final : public ViewPanel {
     const LineLayout layout = layout_of(frame, sides, room, ImGui::GetScrollY());
     frame.mark("lines.area", {.origin = origin, .size = room});
     follow_locked(frame, layout);
-    forget_pointed(frame);
     const std::optional<LockedToken> hovered = handle_pointer(frame, layout, origin);
     const std::optional<LockedToken> token = hovered ? hovered : pointed_elsewhere(frame);
     LineInputs inputs{.tiles = {},
@@ -160,23 +158,13 @@ class LinesView final : public ViewPanel {
     if (locked != std::exchange(locked_, locked) && locked) ImGui::SetScrollY(layout.scroll_to(locked->token));
   }
 
-  /// What this view pointed at in the last frame is over, also where no panel with chips clears it.
-  void forget_pointed(Frame& frame) {
-    const std::optional<LockedToken> before = std::exchange(pointed_, std::nullopt);
-    if (!before || before != pointed_elsewhere(frame)) return;
-    frame.transient.pointed_query.reset();
-    frame.transient.pointed_key.reset();
-  }
-
   /// Locks the token that is clicked, and releases it when it is clicked again. Returns the one under the pointer.
   std::optional<LockedToken> handle_pointer(Frame& frame, const LineLayout& layout, glm::vec2 origin) {
     if (!ImGui::IsWindowHovered()) return std::nullopt;
     const std::optional<LockedToken> hovered = layout.token_at(to_glm(ImGui::GetIO().MousePos) - origin);
     if (!hovered) return std::nullopt;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
-    auto& pointed = hovered->side == MapSide::Query ? frame.transient.pointed_query : frame.transient.pointed_key;
-    pointed = hovered->token;
-    pointed_ = hovered;
+    frame.point_at(*hovered);
     // Ctrl and a click ask where the number is from.
     if (ImGui::IsMouseClicked(ImGuiMouseButton_Left) && !ImGui::GetIO().KeyCtrl) {
       std::optional<LockedToken>& locked = frame.state.view.locked;
@@ -199,8 +187,7 @@ class LinesView final : public ViewPanel {
         frame, attention::to_string(attention::Stage::Weights), {.query = line->query, .key = line->key}, line->weight));
     number.head = line->head;
     if (!found) return nullptr;
-    frame.transient.hovered = attention::Cell{.query = line->query, .key = line->key};
-    frame.transient.hovered_stage = attention::Stage::Weights;
+    frame.point_at(attention::Cell{.query = line->query, .key = line->key});
     const std::string text = fmt::format("head {}: {} \u201C{}\u201D \u2192 {} \u201C{}\u201D: {}", line->head,
                                          sides.queries.name, sides.queries.labels.at(line->query), sides.keys.name,
                                          sides.keys.labels.at(line->key), view::format_exact(line->weight));
@@ -211,8 +198,8 @@ class LinesView final : public ViewPanel {
 
   /// The token whose chip the pointer is over.
   static std::optional<LockedToken> pointed_elsewhere(const Frame& frame) {
-    if (frame.transient.pointed_query) return LockedToken{MapSide::Query, *frame.transient.pointed_query};
-    if (frame.transient.pointed_key) return LockedToken{MapSide::Key, *frame.transient.pointed_key};
+    if (frame.transient.pointed.query) return LockedToken{MapSide::Query, *frame.transient.pointed.query};
+    if (frame.transient.pointed.key) return LockedToken{MapSide::Key, *frame.transient.pointed.key};
     return std::nullopt;
   }
 
@@ -291,7 +278,7 @@ class LinesView final : public ViewPanel {
   std::optional<SidesOf> sides_of_;
   LineInputs inputs_;
   LineSet set_;
-  std::optional<LockedToken> locked_, pointed_;
+  std::optional<LockedToken> locked_;
   float largest_ = 0.0F;  ///< weight of the tiles that are shown
   // Of the last frame, for the vector image.
   std::vector<std::uint32_t> heads_;

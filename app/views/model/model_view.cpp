@@ -68,9 +68,8 @@ struct Lines {
 class ModelView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    frame.transient.hovered = std::exchange(pointed_, std::nullopt);
-    frame.transient.hovered_stage = attention::Stage::Weights;
-    const std::optional<attention::Cell> was_pointed = frame.transient.hovered;
+    const std::optional<attention::Cell> was_pointed = std::exchange(pointed_, std::nullopt);
+    if (was_pointed) frame.point_at(*was_pointed);
     const ShownMetrics metrics = ask_metrics(frame);
     const model::BlockKind kind = frame.state.selection.block.kind;
     const std::vector<HeadRef> heads = listed_heads(frame.result.shapes, kind, frame.state.heads, metrics.found);

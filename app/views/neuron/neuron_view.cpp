@@ -351,8 +351,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   NeuronPair pair = read_pair(frame, subject, cell);
   copy_when_known(frame, subject, pair, memory);
   if (pair.is_known()) memory.shown = std::move(pair);
-  frame.transient.hovered = chosen;
-  frame.transient.hovered_stage = attention::Stage::Weights;
+  frame.point_at(chosen);
   frame.transient.pointed_number = number_of(frame, attention::to_string(attention::Stage::Weights), cell);
   if (!memory.shown.is_known()) {
     write_text(frame.ui.fonts().body, frame.ui.theme().text_dim, "The query and the key are being computed.");

@@ -168,7 +168,6 @@ class SideBySideView final : public ViewPanel {
     const ImVec2 begin = ImGui::GetCursorScreenPos();
     const glm::vec2 room = room_beside_bar();
     const Rooms rooms = lay_out(frame, {.origin = to_glm(begin), .size = {room.x, std::max(room.y - kFooter, 1.0F)}}, shape);
-    frame.transient.hovered.reset();
     for (std::size_t side = 0; side < 2; ++side)
       handle_pointer(frame, viewport(frame, rooms.areas[side], shape), side, side == 0 ? left.map : right.map);
     const view::Viewport first_port = viewport(frame, rooms.areas[0], shape);
@@ -256,8 +255,7 @@ class SideBySideView final : public ViewPanel {
     const std::optional<view::CellPosition> at = shown.cell_at(pointer);
     if (is_hovered && at) {
       const Cell cell{.query = at->row, .key = at->column};
-      frame.transient.hovered = cell;
-      frame.transient.hovered_stage = attention::Stage::Weights;
+      frame.point_at(cell);
       frame.transient.pointed_number = NumberRef{.of = std::string(quantity(map.quantity).id),
                                                  .block = map.block,
                                                  .batch = map.batch,

@@ -55,7 +55,6 @@ bool has_cell(const StepFlow& flow, const StepCell& cell) {
 
 /// The cell under the pointer, else the held one, else the pinned cell's weight.
 std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, StepsMemory& memory) {
-  frame.transient.hovered.reset();
   memory.pointed.reset();
   if (ImGui::IsWindowHovered() && !memory.typed.covers(pointer_position())) {
     for (const StepSection& section : flow.sections) {
@@ -63,10 +62,7 @@ std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, Ste
         const auto cell = matrix_cell_at(box.view, to_glm(ImGui::GetIO().MousePos));
         if (!cell) continue;
         const StepMatrix matrix = box.view.plan.stage;
-        if (matrix.is_stage()) {
-          frame.transient.hovered = cell;
-          frame.transient.hovered_stage = matrix.stage();
-        }
+        if (matrix.is_stage()) frame.point_at(*cell, matrix.stage());
         memory.pointed = {.matrix = matrix, .cell = *cell};
         hold_on_click(frame, memory, *memory.pointed);
         return memory.pointed;

@@ -52,7 +52,6 @@ class TextView final : public ViewPanel {
     draw_header(frame, is_cross, chosen, shades);
     shown_ = {
         .ui = &frame.ui, .is_cross = is_cross, .chosen = chosen, .shades = shades, .title = title(frame.state.selection)};
-    frame.transient.hovered.reset();
     const std::optional<LockedToken> before = std::exchange(hovered_, std::nullopt);
     begin_bare_region("text");
     frame.mark("text.area", window_rect());
@@ -128,8 +127,8 @@ class TextView final : public ViewPanel {
       return is_cross ? token : LockedToken{.side = state.view.text_side, .token = token.token};
     };
     if (hovered_) return *hovered_;
-    if (frame.transient.pointed_query) return of_text({MapSide::Query, *frame.transient.pointed_query});
-    if (frame.transient.pointed_key) return of_text({MapSide::Key, *frame.transient.pointed_key});
+    if (frame.transient.pointed.query) return of_text({MapSide::Query, *frame.transient.pointed.query});
+    if (frame.transient.pointed.key) return of_text({MapSide::Key, *frame.transient.pointed.key});
     if (state.view.locked) return of_text(*state.view.locked);
     const std::uint32_t end = query_range(frame, state.selection.block.kind).end;
     return of_text({MapSide::Query, end > 0 ? end - 1 : 0});

@@ -101,7 +101,6 @@ float column(const char* name, float x, float width, float height, Draw&& draw) 
 }  // namespace
 
 float draw_translator_panel(Frame& frame, PromptPanelMemory& memory, const std::string& error) {
-  forget_pointed_tokens(frame);
   const ImVec2 origin = ImGui::GetWindowPos();
   const float width = ImGui::GetWindowWidth();
   const float height = ImGui::GetWindowHeight();

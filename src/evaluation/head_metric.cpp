@@ -1,4 +1,4 @@
-#include "evaluation/head_scores.h"
+#include "evaluation/head_metric.h"
 
 namespace headlight::evaluation {
 namespace {

@@ -1,0 +1,91 @@
+#include "gpu/instance.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/error.h"
+
+namespace headlight::gpu {
+namespace {
+
+constexpr const char* kLayer = "VK_LAYER_KHRONOS_validation";
+constexpr vk::ValidationFeatureEnableEXT kSynchronization = vk::ValidationFeatureEnableEXT::eSynchronizationValidation;
+constexpr std::size_t kKeptMessages = 100;
+
+bool has_extension(const std::vector<vk::ExtensionProperties>& available, std::string_view name) {
+  return std::ranges::any_of(
+      available, [&](const vk::ExtensionProperties& extension) { return name == extension.extensionName.data(); });
+}
+
+/// Takes C's types or Vulkan-Hpp's: which of them pfnUserCallback has depends on the headers' version.
+constexpr auto on_validation_message = [](auto /*severity*/, auto /*types*/, const auto* data, void* user) -> VkBool32 {
+  auto& log = *static_cast<ValidationLog*>(user);
+  const std::lock_guard lock(log.mutex);
+  ++log.count;
+  if (log.messages.size() < kKeptMessages) log.messages.emplace_back(data->pMessage);
+  return VK_FALSE;
+};
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+}  // namespace
+
+bool is_validation_wanted(bool is_option_set) {
+  const char* variable = std::getenv("HEADLIGHT_VALIDATION");
+  return is_option_set || (variable != nullptr && std::string_view(variable) == "1");
+}
+
+vk::raii::Instance make_instance(const vk::raii::Context& loader, bool validates, std::vector<const char*> extensions) {
+  std::vector<const char*> layers;
+  vk::ValidationFeaturesEXT features;
+  if (validates) {
+    const bool is_installed = std::ranges::any_of(
+        loader.enumerateInstanceLayerProperties(),
+        [](const vk::LayerProperties& layer) { return std::string_view(layer.layerName.data()) == kLayer; });
+    if (!is_installed)
+      throw Error("validation was asked for but {} is not installed (Debian: vulkan-validationlayers)", kLayer);
+    layers.push_back(kLayer);
+    extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);
+    if (has_extension(loader.enumerateInstanceExtensionProperties(std::string(kLayer)),
+                      VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME)) {
+      extensions.push_back(VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME);
+      features.enabledValidationFeatureCount = 1;
+      features.pEnabledValidationFeatures = &kSynchronization;
+    }
+  }
+  vk::InstanceCreateFlags flags;
+  if (has_extension(loader.enumerateInstanceExtensionProperties(), VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME)) {
+    extensions.push_back(VK_KHR_PORTABILITY_ENUMERATION_EXTENSION_NAME);
+    flags |= vk::InstanceCreateFlagBits::eEnumeratePortabilityKHR;
+  }
+  const vk::ApplicationInfo application{.pApplicationName = "headlight", .apiVersion = VK_API_VERSION_1_1};
+  return {loader, vk::InstanceCreateInfo{.pNext = features.enabledValidationFeatureCount > 0 ? &features : nullptr,
+                                         .flags = flags,
+                                         .pApplicationInfo = &application,
+                                         .enabledLayerCount = static_cast<std::uint32_t>(layers.size()),
+                                         .ppEnabledLayerNames = layers.data(),
+                                         .enabledExtensionCount = static_cast<std::uint32_t>(extensions.size()),
+                                         .ppEnabledExtensionNames = extensions.data()}};
+}
+
+vk::raii::DebugUtilsMessengerEXT collect_messages(const vk::raii::Instance& instance, ValidationLog& log) {
+  using Severity = vk::DebugUtilsMessageSeverityFlagBitsEXT;
+  using Type = vk::DebugUtilsMessageTypeFlagBitsEXT;
+  return {instance, vk::DebugUtilsMessengerCreateInfoEXT{.messageSeverity = Severity::eWarning | Severity::eError,
+                                                         .messageType = Type::eValidation | Type::ePerformance,
+                                                         .pfnUserCallback = on_validation_message,
+                                                         .pUserData = &log}};
+}
+
+bool is_wanted(const std::string& wanted, std::size_t index, const std::string& name) {
+  if (wanted.empty()) return true;
+  const bool is_number = std::ranges::all_of(wanted, [](unsigned char c) { return std::isdigit(c) != 0; });
+  return is_number ? std::to_string(index) == wanted : lower(name).find(lower(wanted)) != std::string::npos;
+}
+
+}  // namespace headlight::gpu
