@@ -118,28 +118,4 @@ void add_source_logits(std::span<const double> direction, std::span<const float>
   }
 }
 
-double LogitDirection::of(std::span<const float> part) const {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < part.size(); ++i) sum += direction[i] * double{part[i]};
-  return sum;
-}
-
-LogitDirection logit_direction(const model::Layers& layers, std::span<const float> residual, LogitTarget target) {
-  LogitDirection result{.direction = std::vector<double>(residual.size())};
-  add_token(*layers.unembedding, target.token, 1.0, result.direction, result.constant);
-  if (target.other) add_token(*layers.unembedding, *target.other, -1.0, result.direction, result.constant);
-  if (!layers.encoder_norm) return result;
-  const Norm& norm = *layers.encoder_norm;
-  const Tensor weight = norm.weight.tensor();
-  const Tensor bias = norm.bias.is_empty() ? Tensor() : norm.bias.tensor();
-  for (std::size_t i = 0; i < residual.size(); ++i) {
-    if (!bias.is_empty()) result.constant += result.direction[i] * double{bias.values[i]};
-    result.direction[i] *= double{weight.values[i]} + double{norm.weight_offset};
-  }
-  const double center = norm.kind == Norm::Kind::Layer ? mean(result.direction) : 0.0;
-  const double scale = inverse_scale(norm, residual);
-  for (double& component : result.direction) component = (component - center) * scale;
-  return result;
-}
-
 }  // namespace headlight::attribution

@@ -11,18 +11,6 @@
 
 namespace headlight::ops {
 
-class Kernels;
-
-/// Which of a device's conversions from float16 keep subnormal numbers (below 2^-14). Vulkan lets each flush them to 0, and
-/// no property of a device says whether it does.
-struct HalfConversions {
-  bool unpacking_keeps = false;  ///< unpackHalf2x16
-  bool texels_keep = false;      ///< texel buffers of float16
-};
-
-/// Asks the device by a small dispatch. Where that fails, neither is relied on; throws Error of kind DeviceLost.
-HalfConversions probe_halves(Kernels& kernels);
-
 /// Progress of the kernels that a pass waits for: how many are compiled. Called on the requesting thread, before the first
 /// with 0 and after each.
 using CompileObserver = std::function<void(std::size_t done, std::size_t total)>;
