@@ -68,7 +68,7 @@ struct Frame {
 
   /// Do maps show the present run minus the baseline? Not where the two can't be compared.
   bool shows_difference() const {
-    return state.compare.baseline && state.compare.shows_difference && result.reference_error.empty();
+    return state.compare.baseline && state.compare.shows_difference && result.baseline_error.empty();
   }
   /// The query, of the difference where maps show differences.
   TileQuery compared(TileQuery query) const {

@@ -1,6 +1,6 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// sum = x + y in some rows of one item: a residual connection behind a branch that an intervention changed.
+// sum = x + y in some rows of one item: a residual connection after a branch that an intervention changed.
 //   sum, x, y [token, row4] vec4
 layout(local_size_x = 64) in;
 #include "params/edit_head.h"

@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kStepNumbers = std::size_t{1} << 18;
 
 /// Cells of one layer that are patched together, each in a pass of its own.
-constexpr std::size_t kMostPatches = 32;
+constexpr std::size_t kMaxPatches = 32;
 
 /// Activations of one layer that are read together: of some tokens, or of some heads, each a cell of the map.
 struct Unit {
@@ -144,7 +144,7 @@ Task<PatchEffects> analyse(PatchingQuestion question, AnalysisSubject subject) {
     while (!cells.empty()) {
       Reads reads{.of = target};
       reads.logits.push_back(state);
-      for (std::size_t i = 0; i < std::min(cells.size(), kMostPatches); ++i) {
+      for (std::size_t i = 0; i < std::min(cells.size(), kMaxPatches); ++i) {
         reads.passes.push_back({patch(question, unit, source_values, cells[i])});
       }
       const Answers read = co_await std::move(reads);

@@ -35,7 +35,7 @@ struct AnalysisSubject {
   BlockShapes shapes;
   bool has_logits = false;
   /// Of analyses that compare: every token of the run that is compared with has a counterpart in this one.
-  bool covers_reference = true;
+  bool covers_baseline = true;
 };
 
 /// An analysis query's answer.

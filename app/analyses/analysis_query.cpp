@@ -7,11 +7,11 @@ using SharedResult = std::shared_ptr<const AnalysisResult>;
 
 /// Forgets the type of what is found. Of the baseline alone all is read by its own positions.
 template <typename Found>
-Task<SharedResult> untyped(Task<Found> task, bool is_of_reference) {
+Task<SharedResult> untyped(Task<Found> task, bool is_of_baseline) {
   SharedResult told;
   while (!task.is_done()) {
     Reads reads = std::move(task.reads());
-    if (is_of_reference) reads.of = WhichRun::BaselineItself;
+    if (is_of_baseline) reads.of = WhichRun::BaselineItself;
     task.take(co_await std::move(reads));
     if (task.result() == told) continue;
     told = task.result();
@@ -33,7 +33,7 @@ bool AnalysisQuery::compares() const {
 
 Task<std::shared_ptr<const AnalysisResult>> analyse_any(AnalysisQuery query, AnalysisSubject subject) {
   return std::visit(
-      [&](auto& asked) { return untyped(analyse(std::move(asked), std::move(subject)), query.is_of_reference); },
+      [&](auto& asked) { return untyped(analyse(std::move(asked), std::move(subject)), query.is_of_baseline); },
       query.question);
 }
 

@@ -30,13 +30,13 @@ struct AnalysisQuery {
 
   Question question = {};
   /// The same question about the baseline; of questions that don't compare.
-  bool is_of_reference = false;
+  bool is_of_baseline = false;
 
   AnalysisQuery() = default;
   template <typename Asked>
   requires(!std::same_as<std::remove_cvref_t<Asked>, AnalysisQuery> && std::constructible_from<Question, Asked>)
-      AnalysisQuery(Asked&& asked, bool of_reference = false)  // NOLINT: each question is a query
-      : question(std::forward<Asked>(asked)), is_of_reference(of_reference) {}
+      AnalysisQuery(Asked&& asked, bool of_baseline = false)  // NOLINT: each question is a query
+      : question(std::forward<Asked>(asked)), is_of_baseline(of_baseline) {}
 
   auto operator<=>(const AnalysisQuery&) const = default;
   /// Does it read the baseline beside the run? Then it is asked only where there is one, which has the run's shapes.

@@ -36,9 +36,9 @@ std::vector<double> summed(std::span<const attention::Tile> tiles) {
 
 void keep(const ChangedCell& one, std::vector<ChangedCell>& most) {
   const auto size = [](const ChangedCell& cell) { return std::abs(cell.change()); };
-  if (most.size() == ChangedCells::kMost && size(one) <= size(most.back())) return;
+  if (most.size() == ChangedCells::kMax && size(one) <= size(most.back())) return;
   most.insert(std::ranges::upper_bound(most, size(one), std::greater(), size), one);
-  if (most.size() > ChangedCells::kMost) most.pop_back();
+  if (most.size() > ChangedCells::kMax) most.pop_back();
 }
 
 }  // namespace

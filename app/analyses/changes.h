@@ -26,9 +26,9 @@ struct ChangedCell {
 };
 
 struct ChangedCells final : AnalysisResult {
-  static constexpr std::size_t kMost = 50;
+  static constexpr std::size_t kMax = 50;
 
-  std::vector<ChangedCell> cells;  ///< kMost at most, the largest change of either sign first; equal ones by row and column
+  std::vector<ChangedCell> cells;  ///< kMax at most, the largest change of either sign first; equal ones by row and column
   std::size_t changed = 0;         ///< cells that differ, listed or not
 };
 

@@ -14,7 +14,7 @@ using SharedLayers = std::shared_ptr<const model::Layers>;
 
 /// Multiply-adds of one step: some 10 ms.
 constexpr std::size_t kStepWork = std::size_t{1} << 23;
-/// Heads after which a result is told that isn't complete yet.
+/// Heads after which an incomplete result is reported.
 constexpr std::size_t kToldHeads = 32;
 /// How long a step waits for the thread that computes eigenvalues.
 constexpr std::chrono::milliseconds kStepTime{10};

@@ -9,7 +9,7 @@ namespace {
 /// Logits that are read at once: reading and adding up more would take longer than a step may.
 constexpr std::size_t kStepLogits = std::size_t{1} << 21;
 /// Heads of a layer that are offered to be knocked out together, each in a pass of its own.
-constexpr std::size_t kMostPasses = 32;
+constexpr std::size_t kMaxPasses = 32;
 /// Numbers of heads' outputs that are read at once.
 constexpr std::size_t kStepOutputs = std::size_t{1} << 18;
 /// Passes that steps leave room for, where a text's logits don't fit into one step.
@@ -124,7 +124,7 @@ Task<std::vector<PredictedNumbers>> predicted(KnockoutsQuestion question, std::v
 /// From the first of these heads on, those of its block whose passes are offered together.
 std::span<const HeadRef> offered(std::span<const HeadRef> heads, const KnockoutsQuestion& question,
                                  const AnalysisSubject& subject) {
-  std::size_t most = std::min(heads.size(), kMostPasses);
+  std::size_t most = std::min(heads.size(), kMaxPasses);
   if (question.ablation == Ablation::BaselineMean) {
     const std::size_t numbers =
         std::size_t{place_of(heads.front(), question.batch, subject).count} * subject.shapes.at(heads.front().block).d_v;

@@ -28,7 +28,7 @@ KnockoutsQuestion knockout_query(const WhatIfChoices& choices, std::uint32_t bat
 struct PredictedNumbers {
   double logit = 0.0;        ///< the token's, less the other's where there is one
   double probability = 0.0;  ///< the token's, by softmax over the vocabulary
-  /// Mean over the tokens behind the first of −ln p(token | those before it), in nats.
+  /// Mean over the tokens after the first of −ln p(token | those before it), in nats.
   double loss = 0.0;
 
   double of(KnockoutMeasure measure) const;

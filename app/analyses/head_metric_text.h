@@ -11,7 +11,7 @@ struct HeadMetricText {
   const char* badge;     ///< on a thumbnail: "prev"; empty: it has none
   const char* sentence;  ///< what a head with a high value does: "looks at the previous token"
   const char* help;      ///< the definition, one sentence or two
-  const char* unit;      ///< behind the number; empty: it has none
+  const char* unit;      ///< after the number; empty: it has none
   bool is_share;         ///< from 0 to 1, so that bars of all heads have one scale
 };
 /// The value from which on a metric with a badge is true of a head: most of the attention goes there.

@@ -10,7 +10,7 @@ namespace {
 
 /// Cells of one step: a keystroke that comes meanwhile waits for two milliseconds or three.
 constexpr std::size_t kMetricStepCells = std::size_t{1} << 17;
-/// From so many cells on the heads that are known so far are told before all are: that takes seconds.
+/// From so many cells on the heads that are known so far are reported before all are: that takes seconds.
 constexpr std::size_t kLongMetricWork = std::size_t{1} << 25;
 constexpr std::uint32_t kMetricStrips = 32;
 
@@ -121,8 +121,8 @@ std::vector<RowStrip> in_parts(const std::vector<RowStrip>& strips, std::size_t 
 std::vector<RowStrip> measured_rows(attention::KeyRange queries, std::uint32_t keys) {
   const std::uint32_t count = queries.end - queries.begin;
   if (count == 0 || keys == 0) return {};
-  if (std::size_t{count} * keys <= kMostMeasuredCells) return {{.first = queries.begin, .count = count}};
-  const auto rows = static_cast<std::uint32_t>(std::max<std::size_t>(kMostMeasuredCells / keys / kMetricStrips, 1));
+  if (std::size_t{count} * keys <= kMaxMeasuredCells) return {{.first = queries.begin, .count = count}};
+  const auto rows = static_cast<std::uint32_t>(std::max<std::size_t>(kMaxMeasuredCells / keys / kMetricStrips, 1));
   const std::uint32_t strips = std::min(kMetricStrips, count / rows);
   std::vector<RowStrip> measured;
   for (std::uint32_t strip = 0; strip < strips; ++strip) {

@@ -7,8 +7,8 @@
 namespace headlight::app {
 
 /// What every head of one kind of attention does with a batch item (evaluation/head_metric.h). Maps are read in strips of
-/// rows, layer by layer; of a short text everything is told at once, so that numbers of the previous run stay until those of
-/// the new one are complete.
+/// rows, layer by layer; of a short text everything is reported at once, so that numbers of the previous run stay until
+/// those of the new one are complete.
 struct HeadMetricsQuestion {
   model::BlockKind kind = {};
   std::uint32_t batch = 0;
@@ -39,8 +39,8 @@ struct RowStrip {
   bool operator==(const RowStrip&) const = default;
 };
 /// The most cells of one map that are measured: all of 2,048 × 2,048.
-inline constexpr std::size_t kMostMeasuredCells = std::size_t{2'048} * 2'048;
-/// The queries that are measured: all of them, or where their map has more than kMostMeasuredCells cells, 32 strips at
+inline constexpr std::size_t kMaxMeasuredCells = std::size_t{2'048} * 2'048;
+/// The queries that are measured: all of them, or where their map has more than kMaxMeasuredCells cells, 32 strips at
 /// equal distances with about as many cells together.
 std::vector<RowStrip> measured_rows(attention::KeyRange queries, std::uint32_t keys);
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kRankingStepCells = std::size_t{1} << 17;
 /// Cells of rows whose pattern is computed at once: an expression takes up to 10 ms for so many.
 constexpr std::size_t kPatternCells = std::size_t{1} << 14;
-/// From so many cells on the ranking is told as it grows: all of them take seconds.
+/// From so many cells on the ranking is reported as it grows: all of them take seconds.
 constexpr std::size_t kLongRankingWork = std::size_t{1} << 25;
 
 /// Adds rows of each head's map to its number. `pattern`: null where it has every cell.

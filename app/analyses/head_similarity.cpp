@@ -36,8 +36,8 @@ Task<HeadSimilarity> analyse(SimilarityQuestion question, AnalysisSubject subjec
   HeadSimilarity found;
   found.heads = maps.heads;
   if (found.heads.size() == 1) throw Error("there is one head only, and nothing to compare it with");
-  if (found.heads.size() > kMostComparedHeads) {
-    throw Error("of at most {} heads every two can be compared; here are {}", kMostComparedHeads, found.heads.size());
+  if (found.heads.size() > kMaxComparedHeads) {
+    throw Error("of at most {} heads every two can be compared; here are {}", kMaxComparedHeads, found.heads.size());
   }
   found.queries = maps.queries.end - maps.queries.begin;
   if (found.queries == 0 || maps.columns() == 0) throw Error("this line has no tokens");
@@ -73,7 +73,7 @@ Task<HeadSimilarity> analyse(SimilarityQuestion question, AnalysisSubject subjec
 std::vector<RowStrip> compared_rows(attention::KeyRange queries, std::uint32_t keys, std::uint32_t heads) {
   const std::uint32_t count = queries.end - queries.begin;
   const std::size_t pairs = std::max<std::size_t>(std::size_t{heads} * (heads - 1) / 2, 1);
-  const std::size_t most = std::max<std::size_t>(kMostComparedCells / (pairs * std::max(keys, 1U)), 1);
+  const std::size_t most = std::max<std::size_t>(kMaxComparedCells / (pairs * std::max(keys, 1U)), 1);
   if (count <= most) return {{.first = queries.begin, .count = count}};
   const std::uint32_t strips = std::min(kSimilarityStrips, static_cast<std::uint32_t>(most));
   const auto rows = static_cast<std::uint32_t>(most / strips);

@@ -27,9 +27,9 @@ struct HeadSimilarity final : AnalysisResult {
 
 Task<HeadSimilarity> analyse(SimilarityQuestion question, AnalysisSubject subject);
 
-inline constexpr std::uint32_t kMostComparedHeads = 1'024;
+inline constexpr std::uint32_t kMaxComparedHeads = 1'024;
 /// Cells of pairs of heads that are compared: some seconds of a processor.
-inline constexpr std::size_t kMostComparedCells = std::size_t{1} << 27;
+inline constexpr std::size_t kMaxComparedCells = std::size_t{1} << 27;
 /// The queries that are compared: all of them, or as many as the cells allow, in up to 16 strips at equal distances of which
 /// the last ends with the text.
 std::vector<RowStrip> compared_rows(attention::KeyRange queries, std::uint32_t keys, std::uint32_t heads);

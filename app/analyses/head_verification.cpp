@@ -12,7 +12,7 @@ namespace {
 namespace reference = model::reference;
 using reference::Array;
 
-constexpr std::uint32_t kMostRows = 64;
+constexpr std::uint32_t kMaxRows = 64;
 constexpr std::size_t kCellsOfAStep = std::size_t{1} << 21;
 constexpr std::size_t kMultiplyAddsOfAStep = 8'000'000;  // about 10 ms of a processor's plain loops
 
@@ -31,7 +31,7 @@ model::Linear rows_of(const model::Linear& linear, std::uint32_t first, std::uin
 /// Queries of an item, without its padding.
 std::vector<std::uint32_t> spread_rows(const model::TokenBatch& tokens, std::uint32_t item) {
   const std::uint32_t length = tokens.lengths.empty() ? tokens.length : tokens.lengths[item];
-  const std::uint32_t count = std::min(length, kMostRows);
+  const std::uint32_t count = std::min(length, kMaxRows);
   std::vector<std::uint32_t> rows;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint64_t row = count < 2 ? 0 : std::uint64_t{i} * (length - 1) / (count - 1);

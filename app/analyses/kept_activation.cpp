@@ -50,8 +50,8 @@ KeptActivationQuestion steering_query(model::BlockRef block, std::uint32_t batch
   return question;
 }
 
-KeptActivationQuestion reference_mean_query(model::BlockRef block, std::uint32_t batch, std::uint32_t head,
-                                            std::uint32_t first, std::uint32_t count) {
+KeptActivationQuestion baseline_mean_query(model::BlockRef block, std::uint32_t batch, std::uint32_t head,
+                                           std::uint32_t first, std::uint32_t count) {
   KeptActivationQuestion question = keeping_query(PatchMap::Heads, block, batch, head, first, count);
   question.kept = Kept::Mean;
   return question;

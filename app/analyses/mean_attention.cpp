@@ -8,12 +8,12 @@ namespace headlight::app {
 namespace {
 
 /// Edges that carry less are never drawn.
-constexpr double kLeastShare = static_cast<double>(kLeastFlowThreshold);
+constexpr double kMinShare = static_cast<double>(kMinFlowThreshold);
 /// Cells of one take(): some 10 ms.
-constexpr std::size_t kMostCells = std::size_t{1} << 21;
+constexpr std::size_t kMaxCells = std::size_t{1} << 21;
 
 /// Pipes of a flow at most.
-constexpr double kMostPipes = static_cast<double>(std::size_t{1} << 22);
+constexpr double kMaxPipes = static_cast<double>(std::size_t{1} << 22);
 
 /// The mean over heads of rows of a layer's weights [row, key].
 std::vector<double> mean_rows(std::span<const attention::Tile> heads) {
@@ -28,7 +28,7 @@ std::vector<double> mean_rows(std::span<const attention::Tile> heads) {
 /// All heads' rows of one layer from `row` on, some that are reached.
 Reads rows_from(model::BlockRef block, const inference::BlockShape& shape, std::uint32_t batch, std::uint32_t row,
                 const std::function<bool(std::uint32_t)>& is_reached) {
-  const std::size_t most = std::max<std::size_t>(kMostCells / (std::size_t{shape.heads} * shape.keys), 1);
+  const std::size_t most = std::max<std::size_t>(kMaxCells / (std::size_t{shape.heads} * shape.keys), 1);
   std::uint32_t end = row + 1;
   while (end < shape.queries && end - row < most && is_reached(end)) ++end;
   Reads reads;
@@ -88,17 +88,17 @@ TokenFlowFound nothing_yet(const FlowQuestion& question, const AnalysisSubject& 
 
 std::uint32_t most_flow_tokens(std::uint32_t layers) {
   const double between = std::max(static_cast<double>(layers) - 2.0, 1.0);
-  return std::min(static_cast<std::uint32_t>(std::sqrt(kMostPipes / between)), kMostRolloutTokens);
+  return std::min(static_cast<std::uint32_t>(std::sqrt(kMaxPipes / between)), kMaxRolloutTokens);
 }
 
 Task<TokenFlowFound> attention_rollout(FlowQuestion question, AnalysisSubject subject) {
-  check(question, subject, kMostRolloutTokens);
+  check(question, subject, kMaxRolloutTokens);
   const double residual_weight = static_cast<double>(question.residual_weight) / 1000.0;
   TokenFlowFound found = nothing_yet(question, subject);
   std::vector<double> masses(found.inputs.size()), below(found.inputs.size());  // [token] after and before the layer
   masses[question.position] = 1.0;
   const auto take_row = [&](std::uint32_t layer, std::uint32_t query, std::span<const double> weights) {
-    attribution::roll_down(masses[query], layer, query, weights, residual_weight, kLeastShare, below, found.edges);
+    attribution::roll_down(masses[query], layer, query, weights, residual_weight, kMinShare, below, found.edges);
   };
   LayerWalk walk{.is_reached = [&](std::uint32_t query) { return masses[query] != 0.0; },
                  .take_row = take_row,
@@ -127,7 +127,7 @@ Task<TokenFlowFound> attention_flow(FlowQuestion question, AnalysisSubject subje
   do {
     co_await read_nothing();
   } while (!flow.step());
-  attribution::TokenFlow largest = flow.result(kLeastShare);
+  attribution::TokenFlow largest = flow.result(kMinShare);
   found.inputs[source] = largest.value;
   found.edges = std::move(largest.edges);
   co_return found;

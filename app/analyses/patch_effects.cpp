@@ -27,10 +27,10 @@ PatchedNumbers patched_numbers(std::span<const float> logits, const MeasuredToke
 
 std::optional<double> recovery(PatchMeasure measure, const PatchedNumbers& target, const PatchedNumbers& source,
                                const PatchedNumbers& patched) {
-  constexpr double kLeast = 1e-4;
+  constexpr double kMin = 1e-4;
   const double from = target.of(measure), to = source.of(measure), gap = to - from;
   const double unit = measure == PatchMeasure::Probability ? std::max(from, to) : 1.0;
-  if (!(std::abs(gap) >= kLeast * unit) || gap == 0.0) return std::nullopt;
+  if (!(std::abs(gap) >= kMin * unit) || gap == 0.0) return std::nullopt;
   const double result = (patched.of(measure) - from) / gap;
   return std::isfinite(result) ? std::optional(result) : std::nullopt;
 }

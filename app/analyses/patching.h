@@ -83,7 +83,7 @@ struct PatchPlace {
 std::uint32_t patch_width(PatchMap map, const inference::BlockShape& shape);
 /// Reads them, of a run with such a shape.
 void read_place(const PatchPlace& place, const inference::BlockShape& shape, Reads& reads);
-/// What was read [token, width], of several places one behind the other.
+/// What was read [token, width], of several places one after the other.
 std::vector<float> place_values(const Answers& answers);
 /// The mean of rows [row, width], in double precision, without those of tokens that the run has no counterpart of (NaN).
 /// Throws Error where nothing is left.
@@ -147,7 +147,7 @@ struct PathQuestion {
   auto operator<=>(const PathQuestion&) const = default;
   bool compares() const { return true; }
 };
-/// Effects of the senders' layers, told sender by sender.
+/// Effects of the senders' layers, reported sender by sender.
 Task<PatchEffects> analyse(PathQuestion question, AnalysisSubject subject);
 
 /// The receiver that is meant: the last layer or head where there is none of that number. None where the run has no
@@ -183,8 +183,8 @@ KeptActivationQuestion keeping_query(PatchMap map, model::BlockRef block, std::u
                                      std::uint32_t first, std::uint32_t count);
 KeptActivationQuestion steering_query(model::BlockRef block, std::uint32_t batch, std::uint32_t first, std::uint32_t count);
 /// What a head gives on the mean over these tokens of the baseline, for each of them.
-KeptActivationQuestion reference_mean_query(model::BlockRef block, std::uint32_t batch, std::uint32_t head,
-                                            std::uint32_t first, std::uint32_t count);
+KeptActivationQuestion baseline_mean_query(model::BlockRef block, std::uint32_t batch, std::uint32_t head,
+                                           std::uint32_t first, std::uint32_t count);
 
 /// The same activations at another place of the same kind: in another layer or head, from another token on. They must be as
 /// wide there.

@@ -8,10 +8,10 @@ namespace headlight::app {
 namespace {
 
 /// Numbers of frozen outputs that are kept at most: 256 MiB.
-constexpr std::size_t kMostFrozen = std::size_t{1} << 26;
+constexpr std::size_t kMaxFrozen = std::size_t{1} << 26;
 /// Senders of a layer that are offered to be computed together, each in a pass of its own; numbers of their outputs that are
 /// read at once, and that their passes replace at most: 16 MiB.
-constexpr std::size_t kMostSenders = 32, kMostOutputs = std::size_t{1} << 18, kMostReplaced = std::size_t{1} << 22;
+constexpr std::size_t kMaxSenders = 32, kMaxOutputs = std::size_t{1} << 18, kMaxReplaced = std::size_t{1} << 22;
 
 using model::BlockKind;
 
@@ -103,7 +103,7 @@ class Paths {
 };
 
 Paths::Paths(const PathQuestion& question, const AnalysisSubject& subject) : question_(question), shapes_(subject.shapes) {
-  if (question.into_baseline && !subject.covers_reference) {
+  if (question.into_baseline && !subject.covers_baseline) {
     throw Error("the other text has tokens without a counterpart here, which would not be frozen: patch into this run");
   }
   const HeadRef& receiver = question.receiver;
@@ -150,10 +150,10 @@ void Paths::mark_frozen(const std::vector<Sender>& senders, const AnalysisSubjec
     one.freezes_mlp = !question_.recomputes_mlps && subject.network->layer(one.block).feed_forward.has_value();
     if (one.freezes_attention) numbers += std::size_t{chain_tokens_.count} * shape.d_output;
     if (one.freezes_mlp) numbers += std::size_t{chain_tokens_.count} * shape.d_model;
-    if (numbers > kMostFrozen) {
+    if (numbers > kMaxFrozen) {
       throw Error(
           "freezing the layers between takes more than {} MiB: choose a receiver in an earlier layer, or a shorter text",
-          (kMostFrozen * sizeof(float)) >> 20);
+          (kMaxFrozen * sizeof(float)) >> 20);
     }
   }
 }
@@ -173,8 +173,8 @@ std::size_t Paths::offered(std::span<const Sender> senders) const {
   for (std::size_t block = at; block < chain.size(); ++block) {
     replaced += chain[block].feed_forward.size() + (block > at ? chain[block].attention.size() : 0);
   }
-  const std::size_t most = std::clamp<std::size_t>(std::min(kMostReplaced / replaced, kMostOutputs / outputs), 1,
-                                                   std::min(senders.size(), kMostSenders));
+  const std::size_t most = std::clamp<std::size_t>(std::min(kMaxReplaced / replaced, kMaxOutputs / outputs), 1,
+                                                   std::min(senders.size(), kMaxSenders));
   std::size_t count = 1;
   while (count < most && senders[count].at == at) ++count;
   return count;

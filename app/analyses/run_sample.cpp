@@ -5,7 +5,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::uint32_t kMostHeads = 256;
+constexpr std::uint32_t kMaxHeads = 256;
 constexpr std::uint32_t kKeys = 8;
 constexpr std::size_t kLogits = 64;
 constexpr std::size_t kTilesOfAStep = 32;
@@ -14,7 +14,7 @@ constexpr std::size_t kTilesOfAStep = 32;
 std::vector<attention::TileRequest> sampled_tiles(const BlockShapes& shapes) {
   std::uint32_t heads = 0;
   for (const auto& [block, shape] : shapes) heads += shape.heads;
-  const std::uint32_t stride = std::max((heads + kMostHeads - 1) / kMostHeads, 1U);
+  const std::uint32_t stride = std::max((heads + kMaxHeads - 1) / kMaxHeads, 1U);
   std::vector<attention::TileRequest> tiles;
   std::uint32_t number = 0;
   for (const auto& [block, shape] : shapes) {
@@ -64,7 +64,7 @@ std::vector<std::uint32_t> ids_of(const model::ModelInput& input) {
   const auto add = [&](const model::TokenBatch& tokens) {
     if (tokens.ids.empty()) return;
     const std::uint32_t first = tokens.start(0), count = tokens.lengths.empty() ? tokens.length : tokens.lengths.front();
-    for (std::uint32_t i = first; i < first + count && ids.size() < kMostRecordedNumbers; ++i) ids.push_back(tokens.ids[i]);
+    for (std::uint32_t i = first; i < first + count && ids.size() < kMaxRecordedNumbers; ++i) ids.push_back(tokens.ids[i]);
   };
   add(input.source);
   if (input.target) add(*input.target);

@@ -7,7 +7,7 @@ namespace headlight::app {
 
 /// What flows into the last state of one token of a model with one stack: information-flow routes
 /// (attribution/flow_graph.h), from the last layer down, only of what is reached; attention rollout, of texts of at most
-/// kMostRolloutTokens; or attention flow to one token vector, of texts of at most most_flow_tokens(). Tokens count padding.
+/// kMaxRolloutTokens; or attention flow to one token vector, of texts of at most most_flow_tokens(). Tokens count padding.
 struct FlowQuestion {
   FlowMethod method = FlowMethod::Routes;
   std::uint32_t batch = 0, position = 0;
@@ -17,7 +17,7 @@ struct FlowQuestion {
 
   auto operator<=>(const FlowQuestion&) const = default;
 };
-inline constexpr std::uint32_t kMostRolloutTokens = 4'096;
+inline constexpr std::uint32_t kMaxRolloutTokens = 4'096;
 /// All edges between the first and the last layer are in memory at once, four million of them at most: 1,448 tokens of 4
 /// layers, 647 of 12.
 std::uint32_t most_flow_tokens(std::uint32_t layers);
@@ -26,7 +26,7 @@ struct TokenFlowFound final : AnalysisResult {
   std::uint32_t layers = 0;
   std::uint32_t start = 0;                                         ///< the token
   std::vector<std::vector<attribution::TokenShares>> shares = {};  ///< [layer] of routes: routes() of them at any threshold
-  std::vector<attribution::FlowEdge> edges = {};                   ///< of the other two, from kLeastFlowThreshold on
+  std::vector<attribution::FlowEdge> edges = {};                   ///< of the other two, from kMinFlowThreshold on
   /// [token] What reaches the token vectors, of rollout; of flow only that of the question's, the others 0.
   std::vector<double> inputs = {};
 };

@@ -111,7 +111,7 @@ class ProvenanceBuilder {
     }
     const bool is_mean = base.scope == Scope::Kind || base.id == "mean-layer";
     if (is_mean) computed += "; the mean over heads is added up in double on the host";
-    if (shown.base) computed += "; the reference capture's number is subtracted";
+    if (shown.base) computed += "; the baseline capture's number is subtracted";
     add("computed by", computed);
     add_pooling(base);
   }
@@ -155,7 +155,7 @@ class ProvenanceBuilder {
     add("dropout", factor == 0.0F ? "dropped: 0" : fmt::format("kept, times {:.6g}", factor));
   }
 
-  /// What was painted onto the cell; of several cells together nothing is told.
+  /// What was painted onto the cell; of several cells together nothing is said.
   void add_paint(const attention::MaskSpec& mask, const std::optional<attention::ReplacementPattern>& pattern) {
     if (!number_.is_exact()) return;
     const attention::Cell cell{.query = number_.row, .key = number_.column};

@@ -174,8 +174,8 @@ const StepValues::Known* StepValues::find(Frame& frame, StepMatrix matrix, const
     values = model::read_weight(*columns.linear, window.row, window.rows, columns.first + window.column, window.columns);
   }
   if (values.empty()) return nullptr;
-  constexpr std::size_t kMostWindows = 256;
-  if (entries_.size() > kMostWindows) entries_.clear();
+  constexpr std::size_t kMaxWindows = 256;
+  if (entries_.size() > kMaxWindows) entries_.clear();
   Entry& entry = entries_.insert_or_assign(place, Entry{.key = key, .known = {}}).first->second;
   attention::Tile& tile = entry.known.tile;
   tile.request = {.stage = attention::Stage::X,

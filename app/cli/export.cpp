@@ -141,7 +141,7 @@ int run_command(ExportFlags& flags) {
   if (!flags.comparisons.empty()) {
     if (!flags.texts.empty()) throw UsageError("--texts brings texts of any length: leave out {}", kCompareFlags);
     flags.comparisons.front()(state);
-    options.reference = *state.compare.baseline;
+    options.baseline = *state.compare.baseline;
   }
   if (flags.threshold) state.view.lines.threshold = *flags.threshold;
   options.choice = figure_choice(state);

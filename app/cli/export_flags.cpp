@@ -199,9 +199,9 @@ float parse_length(const std::string& flag, const std::string& text) {
     if (!text.ends_with(unit.name)) continue;
     const std::string number = text.substr(0, text.size() - 2);
     return unit.millimetres *
-           parse_number(flag, number, kLeastMapEdge_mm / unit.millimetres, kMostMapEdge_mm / unit.millimetres);
+           parse_number(flag, number, kMinMapEdge_mm / unit.millimetres, kMaxMapEdge_mm / unit.millimetres);
   }
-  return parse_number(flag, text, kLeastMapEdge_mm, kMostMapEdge_mm);
+  return parse_number(flag, text, kMinMapEdge_mm, kMaxMapEdge_mm);
 }
 
 std::vector<std::string> part_names() { return {"title", "settings", "labels", "bar", "legend", "numbers", "marks"}; }
@@ -244,7 +244,7 @@ void add_figure_flags(CLI::App& app, ExportFlags& flags) {
              flags.figure);
   group.turn("--without-session", "figures don't carry the texts and settings that they are made from", flags.has_session,
              false);
-  group.take_count("--dpi", "N", "dots per inch of PNGs, 48 to 960 (default 192)", options.dpi, kLeastDpi, kMostDpi);
+  group.take_count("--dpi", "N", "dots per inch of PNGs, 48 to 960 (default 192)", options.dpi, kMinDpi, kMaxDpi);
   group.take_choice(
       "--rows", "read|written",
       "how figures name a decoder's rows: by the token that it reads there, or the next, which it writes (default read)",

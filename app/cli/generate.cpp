@@ -131,8 +131,8 @@ void add_sampling_flags(CLI::App& app, GenerateFlags& flags) {
   const FlagGroup group(app, "Sampling");
   group.take_number("--temperature", "T",
                     "logits are divided by it, 0 to 10; 0 takes the likeliest token each time (default 0.8)",
-                    flags.temperature, 0.0f, kMostTemperature);
-  group.take_count("--top-k", "K", "only among the K likeliest tokens (default 0: all)", sampling.top_k, 0, kMostTopK);
+                    flags.temperature, 0.0f, kMaxTemperature);
+  group.take_count("--top-k", "K", "only among the K likeliest tokens (default 0: all)", sampling.top_k, 0, kMaxTopK);
   group.take_number("--top-p", "P", "only among the likeliest tokens that together reach the probability P (default 1)",
                     sampling.top_p, 0.0f, 1.0f);
   group.take_count("--seed", "N",

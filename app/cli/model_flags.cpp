@@ -294,7 +294,7 @@ void ModelFlags::apply_preset_edits(State& state) const {
       throw Error("--set {}: {}", edit, error.what());
     }
   }
-  (void)inference::make_notebook(name, edits);  // what can't be made is told before anything is computed
+  (void)inference::make_notebook(name, edits);  // what can't be made is reported before anything is computed
   edit_notebook(state, std::move(edits));
 }
 
@@ -318,7 +318,7 @@ void ModelFlags::apply(State& state) {
   if (!capture_.empty()) {
     const std::filesystem::path path = std::filesystem::absolute(capture_).lexically_normal();
     find_at(state, path.string());                 // a figure may name its capture without its folder
-    const capture::CaptureFile file(path, false);  // what is wrong with it is told before anything is computed
+    const capture::CaptureFile file(path, false);  // what is wrong with it is reported before anything is computed
     select_capture(state, path.string());
   }
   // A text applies to everything but a preset; the playground's flags apply to the playground.

@@ -55,7 +55,7 @@ class ModelFlags {
   /// As --session does.
   void use_session(std::string file) { session_file_ = std::move(file); }
 
-  /// A file without a flag: a model, a capture, a session, a lesson or a text, told by kind_of_file(). Throws Error where
+  /// A file without a flag: a model, a capture, a session, a lesson or a text, as kind_of_file() finds. Throws Error where
   /// there is no such file or it is no text, and UsageError beside a flag that names another one.
   void open_file(const std::string& file);
 

@@ -104,7 +104,7 @@ Subcommand add_view_command(CLI::App& app) {
   const auto flags = std::make_shared<ViewFlags>();
   FlagGroup(*command, "Text")
       .add_argument("file", "[FILE]",
-                    "what to open, told by what it is: a model's folder, .gguf, .safetensors or .bin file; a capture "
+                    "what to open, recognised by its content: a model's folder, .gguf, .safetensors or .bin file; a capture "
                     "(.npz, .safetensors); a session (.json), or a figure that carries one; a lesson (.json); else a text",
                     flags->file);
   flags->model.add_to(*command, "--score-scale", fmt::format("what was open last, {} at the first start", kCaptionWriter));

@@ -25,8 +25,8 @@ void WritingFlags::add_to(CLI::App& app, std::string_view bundled, const std::st
                       });
   text.take_count(
       "--max-tokens", "N",
-      fmt::format("tokens to write for each line, 1 to {} (default {})", kMostGeneratedTokens, decoding.most_tokens),
-      decoding.most_tokens, 1, kMostGeneratedTokens);
+      fmt::format("tokens to write for each line, 1 to {} (default {})", kMaxGeneratedTokens, decoding.most_tokens),
+      decoding.most_tokens, 1, kMaxGeneratedTokens);
   text.take("--attention", "DIR",
             "write what the model attended to: a folder for each line in this one, line-0001 and so on, with the weights "
             "of every block as .npy, figures, and the tokens as JSON",

@@ -41,10 +41,10 @@ struct Command {
   std::function<void(const CommandContext&)> run;
   std::function<bool(const CommandContext&)> is_enabled = {};  ///< none: always
   std::function<bool(const CommandContext&)> is_checked = {};  ///< has the menu entry a tick? none: never
-  /// What it is about just now, behind the label in menus and the palette: "Edit text" of an undo. May be none.
+  /// Its current target, after the label in menus and the palette: "Edit text" of an undo. May be none.
   std::function<std::string(const CommandContext&)> object = {};
   /// Says in the status line what it has done to masks or gains: "Layer 1 · head 4 knocked out". `is_changed`: masks or
-  /// gains are others than before. None, or an empty text: nothing is said.
+  /// gains differ from before. None, or an empty text: nothing is said.
   std::function<std::string(const State& after, bool is_changed)> tell = {};
   /// What the status line says when its key is pressed while it is not enabled; empty: nothing.
   std::string refusal = {};

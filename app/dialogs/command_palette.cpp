@@ -12,8 +12,8 @@ constexpr float kRowHeight = 30.0F;
 constexpr float kFootHeight = 26.0F;
 constexpr float kInset = 10.0F;  // of a row's text
 constexpr float kGap = 12.0F;    // between the texts of a row
-constexpr std::size_t kMostRows = 12;
-constexpr std::size_t kMostHits = 200;
+constexpr std::size_t kMaxRows = 12;
+constexpr std::size_t kMaxHits = 200;
 
 /// How a text is written, and those of its letters that the query matched.
 struct MarkedInk {
@@ -91,7 +91,7 @@ void CommandPalette::replace(std::vector<PaletteEntry> entries) {
 }
 
 void CommandPalette::search() {
-  hits_ = index_.search(query_, kMostHits);
+  hits_ = index_.search(query_, kMaxHits);
   selected_ = 0;
   scrolls_to_row_ = true;
 }
@@ -105,7 +105,7 @@ std::optional<PaletteEntry> CommandPalette::draw(Frame& frame, const std::string
   const float field = ImGui::GetFrameHeight() + 2.0F * kPadding;
   const float room = frame.ui.size().y - top - kMargin - field - kFootHeight - kPadding;
   const auto fitting = static_cast<std::size_t>(std::max(room / kRowHeight, 1.0F));
-  const std::size_t rows = std::clamp<std::size_t>(hits_.size(), 1, std::min(fitting, kMostRows));
+  const std::size_t rows = std::clamp<std::size_t>(hits_.size(), 1, std::min(fitting, kMaxRows));
   const float list = static_cast<float>(rows) * kRowHeight;
   ImGui::SetNextWindowPos({std::round((frame.ui.size().x - width) * 0.5F), top});
   ImGui::SetNextWindowSize({width, field + list + kFootHeight + kPadding});
@@ -174,7 +174,7 @@ bool CommandPalette::draw_list(Frame& frame, float height) {
   ImGui::BeginChild("list", {0.0F, height});
   if (hits_.empty()) {
     ImGui::SetCursorPos({kInset, std::round((kRowHeight - font_size(frame.ui.fonts().body)) * 0.5F)});
-    const Ink ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
+    const TextStyleScope ink(frame.ui.fonts().body, frame.ui.theme().text_dim);
     const std::string text = fmt::format("Nothing is called \u201C{}\u201D", query_);
     ImGui::TextUnformatted(fit_text(frame.ui.fonts().body, text, ImGui::GetContentRegionAvail().x - kInset).c_str());
     frame.mark("palette.empty", last_item_rect());

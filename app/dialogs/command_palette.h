@@ -9,7 +9,7 @@ namespace headlight::app {
 struct PaletteEntry {
   std::string id;           ///< "command mask.causal", "head encoder.1.4": what Settings::recent_choices names
   std::string title;        ///< searched first: "Layer 1 · head 4"
-  std::string detail = {};  ///< searched too, dim behind the title: "L1H4"
+  std::string detail = {};  ///< searched too, dim after the title: "L1H4"
   std::string words = {};   ///< searched too, by commas: "Swap, Put here"; shown where one of them was typed
   std::string kind;         ///< "Head", "Model", or the group of a command
   std::string keys = {};    ///< that start it without the palette
@@ -27,7 +27,7 @@ class CommandPalette {
   void replace(std::vector<PaletteEntry> entries);
   void close() { is_open_ = false; }
   bool is_open() const { return is_open_; }
-  /// What is listed just now, from the top, and which row of it is selected.
+  /// What is listed, from the top, and which row of it is selected.
   std::size_t count() const { return hits_.size(); }
   const PaletteEntry& entry(std::size_t row) const { return entries_[hits_[row].entry]; }
   std::size_t selected() const { return selected_; }

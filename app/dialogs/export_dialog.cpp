@@ -17,8 +17,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::size_t kNpy = 5;
-static_assert(kOfferedFormats[kNpy] == ExportFormat::Npy);
+constexpr auto kNpy = static_cast<std::size_t>(ExportFormat::Npy);
 
 /// A folder of this program's own for what only passes through.
 std::filesystem::path passing_folder() {
@@ -72,7 +71,7 @@ void ExportDialog::propose(const ExportContents& contents) {
 
 bool ExportDialog::holds_chosen_arrays() const {
   for (std::size_t i = 0; i < formats_.size(); ++i) {
-    if (formats_[i] && holds_arrays(kOfferedFormats[i])) return true;
+    if (formats_[i] && holds_arrays(static_cast<ExportFormat>(i))) return true;
   }
   return false;
 }
@@ -80,7 +79,7 @@ bool ExportDialog::holds_chosen_arrays() const {
 bool ExportDialog::writes_other_figures(const State& state, const EngineResult& result) const {
   bool has_format = false;
   for (std::size_t i = 0; i < formats_.size(); ++i)
-    has_format = has_format || (formats_[i] && is_figure(kOfferedFormats[i]));
+    has_format = has_format || (formats_[i] && is_figure(static_cast<ExportFormat>(i)));
   const std::vector<const FigureKind*> kinds = chosen_kinds(state, result);
   return has_format && std::ranges::any_of(kinds, [](const FigureKind* kind) { return !kind->is_of_stages; });
 }
@@ -98,7 +97,7 @@ bool ExportDialog::has_stage(const EngineResult& result, attention::Stage stage)
 }
 
 bool ExportDialog::has_baseline(const State& state, const EngineResult& result) {
-  return state.compare.baseline && result.reference_error.empty();
+  return state.compare.baseline && result.baseline_error.empty();
 }
 
 std::vector<const FigureKind*> ExportDialog::chosen_kinds(const State& state, const EngineResult& result) const {
@@ -137,7 +136,7 @@ void ExportDialog::copy_figure(const State& state, const Transient& transient, c
   static_cast<ExportContents&>(wanted) = {.stages = {shown_stage(state)}};
   wanted.formats = {ExportFormat::Png};
   wanted.views = {&kHeadFigure};
-  if (!writes_difference(wanted)) wanted.reference.reset();
+  if (!writes_difference(wanted)) wanted.baseline.reset();
   wanted.kind = state.selection.block.kind;
   wanted.layers = state.selection.block.layer.value;
   select_shown(state.selection, wanted);
@@ -190,7 +189,7 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
   options.logits = matrices_[kLogitNumbers];
   options.formats.clear();
   for (std::size_t i = 0; i < formats_.size(); ++i) {
-    if (formats_[i]) options.formats.push_back(kOfferedFormats[i]);
+    if (formats_[i]) options.formats.push_back(static_cast<ExportFormat>(i));
   }
   if (reach_ != Reach::Everything) {
     options.kind = state.selection.block.kind;
@@ -205,7 +204,7 @@ ExportOptions ExportDialog::options(const State& state, const Transient& transie
   if (has_baseline(state, result)) {
     options.writes_differences = is_open_ ? writes_differences_ : state.compare.shows_difference;
     const bool has_pair = std::ranges::find(options.views, &kPairFigure) != options.views.end();
-    if (options.writes_differences || has_pair) options.reference = *state.compare.baseline;
+    if (options.writes_differences || has_pair) options.baseline = *state.compare.baseline;
   }
   options.choice = figure_choice(state);
   apply(figure_, options);

@@ -9,14 +9,9 @@
 
 namespace headlight::app {
 
-/// The formats, in the order of their switches.
-inline constexpr std::array kOfferedFormats = {
-    ExportFormat::Png, ExportFormat::Svg, ExportFormat::Pdf,         ExportFormat::Csv,  ExportFormat::Json,
-    ExportFormat::Npy, ExportFormat::Npz, ExportFormat::Safetensors, ExportFormat::Html, ExportFormat::Tiles};
-static_assert(kOfferedFormats.size() == kExportFormats);
 /// Room for the switches of figure_kinds().
-inline constexpr std::size_t kMostFigureKinds = 16;
-/// The matrices behind the stages.
+inline constexpr std::size_t kMaxFigureKinds = 16;
+/// The matrices of the stages.
 inline constexpr std::size_t kHiddenStates = attention::kStages, kLogitNumbers = kHiddenStates + 1,
                              kNormNumbers = kLogitNumbers + 1;
 
@@ -27,7 +22,7 @@ class ExportDialog {
  public:
   ExportDialog(RunnerFactory open_runner, std::function<void()> wake);
 
-  /// Figures look as the window does until they are told otherwise, and differences are written where it shows them.
+  /// Figures look as the window does until the user changes them, and differences are written where it shows them.
   /// `contents`: of the view on screen; they replace what was chosen before where they differ from those of the last time.
   void open(const State& state, const ExportContents& contents);
   /// The same where what is on screen is to be saved, with the name of a file in `folder`.
@@ -100,7 +95,7 @@ class ExportDialog {
   /// The stages, then hidden states, logits, and whether weights are written as norms.
   std::array<bool, attention::kStages + 3> matrices_{};
   std::array<bool, kExportFormats> formats_{};
-  std::array<bool, kMostFigureKinds> views_{};  ///< of figure_kinds(), in their order
+  std::array<bool, kMaxFigureKinds> views_{};  ///< of figure_kinds(), in their order
   Reach reach_ = Reach::ThisHead;
   bool is_open_ = false;
   bool writes_differences_ = false;  ///< of the run and the baseline, where there is one

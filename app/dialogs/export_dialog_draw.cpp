@@ -46,7 +46,7 @@ template <typename Names>
 void draw_switches(Frame& frame, const char* prefix, const Names& names, std::span<bool> are_on,
                    std::string (*explain)(std::size_t number) = nullptr) {
   const shell::Theme& theme = frame.ui.theme();
-  const Ink ink(frame.ui.fonts().small, theme.text);
+  const TextStyleScope ink(frame.ui.fonts().small, theme.text);
   const float left = ImGui::GetCursorPosX();
   const float right = left + ImGui::GetContentRegionAvail().x;
   float x = left;
@@ -121,7 +121,7 @@ void ExportDialog::draw_choices(Frame& frame) {
   draw_gap(frame);
   draw_label(frame, "Formats");
   draw_switches(
-      frame, "format", [](std::size_t i) { return to_string(kOfferedFormats[i]); }, formats_);
+      frame, "format", [](std::size_t i) { return to_string(static_cast<ExportFormat>(i)); }, formats_);
   draw_gap(frame);
   if (!writes_figures(options(frame.state, frame.transient, frame.result).formats)) return;
   if (frame.ui.size().y >= kRoomForAll) draw_label(frame, "Figures");
@@ -202,7 +202,7 @@ void ExportDialog::draw_names(Frame& frame) {
   const float height = std::clamp(frame.ui.size().y - 560.0F, 56.0F, most);     // the rest must fit a small window
   ImGui::BeginChild("names", {0.0F, height}, true);
   {
-    const Ink ink(frame.ui.fonts().mono_small, frame.ui.theme().text_dim);
+    const TextStyleScope ink(frame.ui.fonts().mono_small, frame.ui.theme().text_dim);
     for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) ImGui::TextUnformatted(names[i].c_str());
     if (names.size() > kNamesShown) ImGui::TextUnformatted(fmt::format("and {} more", names.size() - kNamesShown).c_str());
   }

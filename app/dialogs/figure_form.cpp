@@ -69,17 +69,17 @@ FigureChoices figure_choices(const ViewChoices& view) {
 void draw_figure_form(Frame& frame, NumberBeingTyped& typed, FigureChoices& choices) {
   Form form(frame, typed, "export");
   draw_title(frame, form, choices.title);
-  const auto least = static_cast<std::uint32_t>(kLeastMapEdge_mm);
+  const auto least = static_cast<std::uint32_t>(kMinMapEdge_mm);
   const std::uint32_t below = choices.size_mm > least ? std::max(choices.size_mm - kSizeStep_mm, least) : 0;
   form.number("size", "Size (mm)", choices.size_mm,
               {.low = 0,
-               .high = static_cast<std::uint64_t>(kMostMapEdge_mm),
+               .high = static_cast<std::uint64_t>(kMaxMapEdge_mm),
                .below = below,
                .above = choices.size_mm == 0 ? 100 : choices.size_mm + kSizeStep_mm,
                .hint = "auto"},
               "The longer side of a map on paper; auto: as large as its cells and numbers need.");
   form.number("dpi", "DPI", choices.dpi,
-              {.low = kLeastDpi, .high = kMostDpi, .below = choices.dpi - kDpiStep, .above = choices.dpi + kDpiStep},
+              {.low = kMinDpi, .high = kMaxDpi, .below = choices.dpi - kDpiStep, .above = choices.dpi + kDpiStep},
               "Pixels of a PNG per inch of paper; a screen has about 96, print wants 300.");
   const std::vector<std::string> names = color_map_names();
   std::vector<const char*> labels;
@@ -124,8 +124,8 @@ void draw_figure_details(Frame& frame, NumberBeingTyped& typed, FigureChoices& c
 void apply(const FigureChoices& choices, ExportOptions& options) {
   options.title = choices.title;
   const auto size = static_cast<float>(choices.size_mm);
-  options.map_edge_mm = choices.size_mm == 0 ? 0.0F : std::max(size, kLeastMapEdge_mm);
-  options.dpi = std::clamp(choices.dpi, kLeastDpi, kMostDpi);
+  options.map_edge_mm = choices.size_mm == 0 ? 0.0F : std::max(size, kMinMapEdge_mm);
+  options.dpi = std::clamp(choices.dpi, kMinDpi, kMaxDpi);
   options.color_map = choices.color_map;
   options.is_row_normalized = choices.is_row_normalized;
   options.is_transparent = choices.is_transparent;

@@ -52,7 +52,7 @@ class PreviewCanvas final : public exporting::Canvas {
   float scale_;
 };
 
-constexpr std::uint32_t kMostPixels = 96;  // of an image, along each edge
+constexpr std::uint32_t kMaxPixels = 96;  // of an image, along each edge
 
 ImU32 packed(exporting::Rgb color) { return view::pack(color); }
 
@@ -90,7 +90,7 @@ void PreviewCanvas::hatch(std::span<const exporting::Rect> rects, exporting::Rgb
 }
 
 void PreviewCanvas::image(exporting::Rect rect, const exporting::Pixels& pixels) {
-  const std::uint32_t step = std::max({1U, pixels.width / kMostPixels, pixels.height / kMostPixels});
+  const std::uint32_t step = std::max({1U, pixels.width / kMaxPixels, pixels.height / kMaxPixels});
   const glm::vec2 pixel(rect.size.x / static_cast<float>(pixels.width), rect.size.y / static_cast<float>(pixels.height));
   for (std::uint32_t y = 0; y < pixels.height; y += step) {
     for (std::uint32_t x = 0; x < pixels.width; x += step) {
@@ -183,7 +183,7 @@ void FigurePreview::update(Frame& frame, const ExportOptions& options, const Fig
                                                                         .model = frame.result.model,
                                                                         .prompt = frame.result.prompt,
                                                                         .capture = frame.result.capture},
-                                                             .reference_input = frame.result.reference_input.get(),
+                                                             .baseline_input = frame.result.baseline_input.get(),
                                                              .blocks = blocks,
                                                              .matrix = figures.front(),
                                                              .options = shown,
@@ -267,10 +267,10 @@ std::shared_ptr<const Prediction> PreviewNumbers::prediction(const PredictionQue
 
 std::uint32_t PreviewNumbers::edge(std::uint32_t most, std::size_t maps) const {
   // Each value is a rectangle in every frame: so many for all maps together.
-  constexpr double kMostValues = 83'000.0;
-  constexpr std::uint32_t kLeast = 24, kMost = 96;
-  const double fitting = std::sqrt(kMostValues / static_cast<double>(std::max(maps, std::size_t{1})));
-  return std::min(most, std::clamp(static_cast<std::uint32_t>(fitting), kLeast, kMost));
+  constexpr double kMaxValues = 83'000.0;
+  constexpr std::uint32_t kMin = 24, kMax = 96;
+  const double fitting = std::sqrt(kMaxValues / static_cast<double>(std::max(maps, std::size_t{1})));
+  return std::min(most, std::clamp(static_cast<std::uint32_t>(fitting), kMin, kMax));
 }
 
 std::uint32_t PreviewNumbers::largest_pool() const {

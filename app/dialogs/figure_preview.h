@@ -35,7 +35,7 @@ class FigurePreview {
  public:
   /// In an area of the current window.
   void draw(Frame& frame, const ExportOptions& options, const FigureKind& kind, glm::vec2 room);
-  /// What it leaves out of large maps: a sentence and a space behind it; empty: nothing.
+  /// What it leaves out of large maps: a sentence and a space after it; empty: nothing.
   std::string remark() const;
 
  private:

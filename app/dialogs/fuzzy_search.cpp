@@ -11,15 +11,15 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::size_t kMostLetters = 192;  // of an entry
-constexpr std::size_t kMostQuery = 48;     // letters; what is typed behind them is ignored
+constexpr std::size_t kMaxLetters = 192;  // of an entry
+constexpr std::size_t kMaxQuery = 48;     // letters; what is typed after them is ignored
 
 // What is worth what. A word's beginning is worth more than a letter in a row, so that initials find commands ("rmh":
 // "Reset masks and heads"), and a whole number more than its first digit, so that "layer 1" prefers layer 1 to layer 11.
 constexpr int kLetter = 16;
 constexpr int kWordStart = 10;
 constexpr int kTextStart = 4;              // besides
-constexpr int kInRow = 9;                  // behind the letter before
+constexpr int kInRow = 9;                  // directly after the letter before
 constexpr int kWordEnd = 5;                // the query's word ends where the text's does
 constexpr int kGapPenalty = -3;            // letters left out between two that match …
 constexpr int kGapLetter = -1;             // … and each of them
@@ -102,7 +102,7 @@ struct SearchQuery {
 
 SearchQuery read_query(std::string_view utf8) {
   Letters read;
-  append_letters(read, utf8, kMostQuery);
+  append_letters(read, utf8, kMaxQuery);
   SearchQuery query;
   bool is_inside = false;
   for (std::size_t i = 0; i < read.folded.size(); ++i) {
@@ -178,7 +178,7 @@ class Aligner {
 
   /// kNone outside of the positions that the letter can have.
   int known(std::size_t row, std::size_t column) const {
-    return column < first_[row] || column > last_[row] ? kNone : scores_[row * kMostLetters + column];
+    return column < first_[row] || column > last_[row] ? kNone : scores_[row * kMaxLetters + column];
   }
 
   void fill_row(const Pattern& pattern, const Piece& piece, std::size_t row) {
@@ -187,7 +187,7 @@ class Aligner {
     for (std::size_t j = begin; j <= last_[row]; ++j) {
       if (row > 0 && j > begin) behind_gap = std::max(behind_gap, known(row - 1, j - 2) + kGapPenalty) + kGapLetter;
       if (j < first_[row]) continue;
-      int& score = scores_[row * kMostLetters + j];
+      int& score = scores_[row * kMaxLetters + j];
       score = kNone;
       if (piece.letters[j] != pattern.letters[row]) continue;
       const int above = row == 0 ? kGapLetter * static_cast<int>(std::min(j, kLongestStart))
@@ -212,8 +212,8 @@ class Aligner {
     }
   }
 
-  std::array<std::size_t, kMostQuery> first_{}, last_{};
-  std::array<int, kMostQuery * kMostLetters> scores_{};  // [letter of the pattern, letter of the piece]
+  std::array<std::size_t, kMaxQuery> first_{}, last_{};
+  std::array<int, kMaxQuery * kMaxLetters> scores_{};  // [letter of the pattern, letter of the piece]
 };
 
 /// One entry's texts: the title, a space, the detail.
@@ -274,10 +274,10 @@ void FuzzyIndex::assign(std::span<const SearchText> entries) {
     Entry& entry = entries_.emplace_back();
     entry.begin = static_cast<std::uint32_t>(letters.folded.size());
     const auto length = [&] { return letters.folded.size() - entry.begin; };
-    append_letters(letters, text.title, kMostLetters);
+    append_letters(letters, text.title, kMaxLetters);
     entry.title = static_cast<std::uint16_t>(length());
-    append_letters(letters, " ", kMostLetters - length());
-    append_letters(letters, text.detail, kMostLetters - length());
+    append_letters(letters, " ", kMaxLetters - length());
+    append_letters(letters, text.detail, kMaxLetters - length());
     entry.length = static_cast<std::uint16_t>(length());
     for (std::size_t i = entry.begin; i < letters.folded.size(); ++i) entry.letters |= letter_bit(letters.folded[i]);
   }

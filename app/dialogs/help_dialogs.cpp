@@ -48,7 +48,7 @@ constexpr std::array kWords = {
                   "The softmax of a row's masked scores: the share that the query takes from each key; a row adds up to 1."},
     GlossaryEntry{"causal", "A query sees only keys up to its own position, as in models that predict the next token."},
     GlossaryEntry{"window", "A query sees only keys that are less than so many tokens away."},
-    GlossaryEntry{"prefix", "The first tokens, which every query sees; behind them the mask is causal."},
+    GlossaryEntry{"prefix", "The first tokens, which every query sees; after them the mask is causal."},
     GlossaryEntry{"self-attention", "Queries and keys come from the same text."},
     GlossaryEntry{"cross-attention",
                   "Queries come from one text and keys and values from another, as a decoder reads what the encoder read."},
@@ -64,7 +64,7 @@ constexpr std::array kWords = {
     GlossaryEntry{"merge", "Putting the heads' outputs side by side again before the output projection W_O."},
     GlossaryEntry{
         "position",
-        "What tells a model the order of its tokens: added to their vectors, turned into Q and K, or added to scores."},
+        "What gives a model the order of its tokens: added to their vectors, turned into Q and K, or added to scores."},
     GlossaryEntry{"RoPE",
                   "Rotary position embedding: queries and keys are turned by angles that grow with the position, so that "
                   "scores depend on distances."},
@@ -245,7 +245,7 @@ void draw_about_dialog(Frame& frame, bool& is_open, const std::string& renderer)
   ImGui::PushTextWrapPos(0.0F);
   ImGui::TextUnformatted("Type a sentence and see every head of a transformer attend to it.");
   ImGui::Spacing();
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const std::string computes = frame.result.device.empty() ? "none" : frame.result.device;
   ImGui::TextUnformatted(fmt::format("Computes on: {}", computes).c_str());
   ImGui::TextUnformatted(fmt::format("Draws on: {}", renderer).c_str());

@@ -11,9 +11,9 @@ constexpr float kHeight = 460.0F;
 constexpr float kRow = 24.0F;
 constexpr float kIndent = 18.0F;
 constexpr float kLabelShare = 0.5F;
-constexpr std::uint32_t kMostIndents = 6;
+constexpr std::uint32_t kMaxIndents = 6;
 
-/// What tells a step from its neighbours: masks and interventions, else the text.
+/// What distinguishes a step from its neighbours: masks and interventions, else the text.
 std::string detail_of(const State& state) {
   std::string detail = model_changes(state);
   if (detail.empty()) detail = state.text();
@@ -32,7 +32,7 @@ bool draw_step(Frame& frame, const HistoryStep& step) {
   mark_last_item(frame, fmt::format("history.{}", step.id), "A click goes to this step.");
   if (step.is_shown) frame.ui.keyboard().prefer_last();
   ImGui::PopID();
-  const float indent = 8.0F + kIndent * static_cast<float>(std::min(step.depth, kMostIndents));
+  const float indent = 8.0F + kIndent * static_cast<float>(std::min(step.depth, kMaxIndents));
   const float drop = (kRow - font_size(fonts.body)) * 0.5F;
   const shell::Color color = step.is_shown ? theme.accent : step.is_undone ? theme.text_dim : theme.text;
   if (step.depth > 0) {
@@ -54,7 +54,7 @@ bool draw_step(Frame& frame, const HistoryStep& step) {
 
 /// A field for the shown step's name.
 void draw_name(Frame& frame, Undo& undo) {
-  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text);
+  const TextStyleScope ink(frame.ui.fonts().body, frame.ui.theme().text);
   std::string name = undo.shown_name();
   const std::uint64_t id = undo.shown_id();
   ImGui::PushID(static_cast<int>(id));       // another step's field is another one
@@ -77,7 +77,7 @@ std::optional<std::uint64_t> draw_history_window(Frame& frame, Undo& undo, bool&
   ImGui::PushStyleColor(ImGuiCol_WindowBg, frame.ui.theme().panel);
   if (ImGui::Begin("History", &is_open, ImGuiWindowFlags_NoCollapse | ImGuiWindowFlags_NoSavedSettings)) {
     {
-      const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+      const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
       ImGui::TextWrapped("A click goes to a step. What is changed there begins another branch; none is lost.");
     }
     draw_name(frame, undo);

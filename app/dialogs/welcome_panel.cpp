@@ -12,7 +12,7 @@ constexpr float kHeading = 24.0F;  // with the gap below it
 constexpr float kBottom = 10.0F;
 constexpr float kCardHeight = 62.0F;
 constexpr float kSummaryLine = 15.0F;
-constexpr std::size_t kMostSummaryLines = 2;
+constexpr std::size_t kMaxSummaryLines = 2;
 constexpr float kWelcomeGap = 6.0F;
 constexpr float kNarrowest = 172.0F;    // card
 constexpr float kWelcomeInset = 12.0F;  // of a card's text
@@ -65,9 +65,9 @@ bool draw_card(Frame& frame, const WelcomeCard& card, std::size_t index, const v
   if (is_hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   const float room = box.size.x - 2.0F * kWelcomeInset;
   std::vector<std::string> summary = break_lines(fonts.small, card.summary, room);
-  if (summary.size() > kMostSummaryLines) {
+  if (summary.size() > kMaxSummaryLines) {
     explain_last_item(frame, card.summary.c_str());
-    summary.resize(kMostSummaryLines);
+    summary.resize(kMaxSummaryLines);
     summary.back() = fit_text(fonts.small, summary.back() + " \u2026", room);
   }
 

@@ -47,18 +47,18 @@ bool have_same_heads(const model::Network& left, const model::Network& right) {
 }
 
 /// Why runs of two models have no differences; empty: they may have. Told before the other model's weights are uploaded.
-std::string why_not_comparable(const RunSource::Source& reference, const RunSource::Source& newest) {
-  if (!reference.model || !newest.model || reference.model == newest.model) return {};
-  const text::Tokenizer *theirs = reference.model->tokenizer.get(), *ours = newest.model->tokenizer.get();
+std::string why_not_comparable(const RunSource::Source& baseline, const RunSource::Source& newest) {
+  if (!baseline.model || !newest.model || baseline.model == newest.model) return {};
+  const text::Tokenizer *theirs = baseline.model->tokenizer.get(), *ours = newest.model->tokenizer.get();
   if (theirs == nullptr || ours == nullptr || !have_same_tokens(*theirs, *ours)) {
     return "the baseline is of a model with another tokenizer";
   }
-  const text::Tokenizer *written = reference.model->predicted_tokenizer(),
+  const text::Tokenizer *written = baseline.model->predicted_tokenizer(),
                         *ours_written = newest.model->predicted_tokenizer();
   if ((written != theirs || ours_written != ours) && !have_same_tokens(*written, *ours_written)) {
     return "the baseline is of a model that writes another tokenizer's tokens";
   }
-  if (!have_same_heads(*reference.network, *newest.network)) {
+  if (!have_same_heads(*baseline.network, *newest.network)) {
     return "the baseline is of a model with other layers, heads or widths";
   }
   return {};
@@ -74,13 +74,12 @@ bool have_same_maps(const BlockShapes& left, const BlockShapes& right) {
 }
 
 /// Why two runs have no differences; empty: they have. `only_maps`: one is a capture, the other a network's.
-std::string why_not_comparable(const BlockShapes& reference, const BlockShapes& newest, bool only_maps) {
-  if (reference == newest || (only_maps && have_same_maps(reference, newest))) return {};
+std::string why_not_comparable(const BlockShapes& baseline, const BlockShapes& newest, bool only_maps) {
+  if (baseline == newest || (only_maps && have_same_maps(baseline, newest))) return {};
   for (const auto& [block, shape] : newest) {
-    const auto found = reference.find(block);
-    const bool differs =
-        found != reference.end() &&
-        (found->second.queries != shape.queries || found->second.keys != shape.keys || found->second.batch != shape.batch);
+    const auto found = baseline.find(block);
+    const bool differs = found != baseline.end() && (found->second.queries != shape.queries ||
+                                                     found->second.keys != shape.keys || found->second.batch != shape.batch);
     if (!differs) continue;
     const inference::BlockShape& other = found->second;
     return fmt::format("the baseline has {} × {} queries and {} keys, this run {} × {} and {}", other.batch, other.queries,

@@ -7,8 +7,8 @@ namespace headlight::app {
 namespace {
 
 /// Tokens of all copies together: memory of a pass is that of a text of so many at most.
-constexpr std::size_t kMostCopiedTokens = 4'096;
-constexpr double kMostMilliseconds = 50.0;
+constexpr std::size_t kMaxCopiedTokens = 4'096;
+constexpr double kMaxMilliseconds = 50.0;
 /// Of the time of fewer passes: noise of two measurements is less.
 constexpr double kClearlyFaster = 0.9;
 
@@ -19,7 +19,7 @@ void CopyCount::begin(const Of& of) {
   const Of rounded{.layers = of.layers, .tokens = std::bit_ceil(std::max(of.tokens, 1U))};
   if (rounded == of_) return;
   of_ = rounded;
-  limit_ = std::clamp<std::size_t>(kMostCopiedTokens / of_.tokens, 1, kMost);
+  limit_ = std::clamp<std::size_t>(kMaxCopiedTokens / of_.tokens, 1, kMax);
   times_.clear();
 }
 
@@ -33,7 +33,7 @@ std::size_t CopyCount::next(std::size_t most) const {
       if (known->second.of_pass_and_layer >= kClearlyFaster * times_.at(best).of_pass_and_layer) break;
       best = passes;
     }
-    if (2.0 * known->second.all > kMostMilliseconds) break;
+    if (2.0 * known->second.all > kMaxMilliseconds) break;
   }
   return best;
 }

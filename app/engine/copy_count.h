@@ -36,10 +36,10 @@ class CopyCount {
   };
 
   Of of_;
-  std::size_t limit_ = kMost;
+  std::size_t limit_ = kMax;
   std::map<std::size_t, Time> times_;  ///< by number of passes
 
-  static constexpr std::size_t kMost = 32;
+  static constexpr std::size_t kMax = 32;
 };
 
 }  // namespace headlight::app

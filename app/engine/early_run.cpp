@@ -12,9 +12,9 @@ namespace headlight::app {
 namespace {
 
 /// A longer text's pass takes long itself, and some layers of it are computed twice.
-constexpr std::uint32_t kMostEarlyTokens = 1024;
+constexpr std::uint32_t kMaxEarlyTokens = 1024;
 /// Cells that are evaluated before the load goes on.
-constexpr std::size_t kMostEarlyCells = std::size_t{1} << 21;
+constexpr std::size_t kMaxEarlyCells = std::size_t{1} << 21;
 
 /// Do the runs of both layers have the same shapes?
 bool have_same_shape(const model::AttentionLayer& left, const model::AttentionLayer& right) {
@@ -31,7 +31,7 @@ bool have_same_shape(const model::AttentionLayer& left, const model::AttentionLa
 std::uint32_t EarlyRun::layers_for(const RunSource::Source& source, const RunInputs& inputs, model::BlockRef selected) {
   const model::Layers& layers = *source.network->layers;
   const bool is_shown_whole = source.capture != nullptr || !layers.decoder.empty() || source.input->target.has_value();
-  if (is_shown_whole || source.input->source.length > kMostEarlyTokens) return 0;
+  if (is_shown_whole || source.input->source.length > kMaxEarlyTokens) return 0;
   if (!interventions_of(inputs, *source.network).empty()) return 0;
   const bool is_uniform = std::ranges::all_of(layers.encoder, [&](const model::AttentionLayer& layer) {
     return layer.weights && have_same_shape(layer, layers.encoder.front());
@@ -75,7 +75,7 @@ bool EarlyRun::answer(std::span<const Query> queries) {
               [&] { return tiles_.add_evaluated(query, quantity(query.quantity).evaluate(query, subject)); });
   }
   if (queue.is_empty()) return false;
-  queue.answer_some({.run = *run_}, {.cells = kMostEarlyCells});
+  queue.answer_some({.run = *run_}, {.cells = kMaxEarlyCells});
   return true;
 }
 
@@ -105,10 +105,10 @@ void EarlyRun::describe(EngineResult& result) const {
   result.is_stale = false;
   result.is_load_error = false;
   result.first_layers = layers_;
-  result.reference_input.reset();
-  result.reference_tokens.reset();
+  result.baseline_input.reset();
+  result.baseline_tokens.reset();
   result.pairs.reset();
-  result.reference_error.clear();
+  result.baseline_error.clear();
 }
 
 }  // namespace headlight::app

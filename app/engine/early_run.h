@@ -10,7 +10,7 @@ namespace headlight::app {
 struct EngineResult;
 
 /// The run of a model's first layers while the others are being loaded, so that the first heatmap doesn't wait for the last
-/// layer. Only maps of its layers are read of it, which depend on no layer behind them.
+/// layer. Only maps of its layers are read of it, which depend on no later layer.
 class EarlyRun {
  public:
   /// How many layers suffice for maps of the selected one. 0: nothing can be shown early, or too much would be computed

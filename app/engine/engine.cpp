@@ -17,13 +17,13 @@ bool EngineResult::is_current(const TileQuery& query) const {
   return found != tiles.end() && found->second.run == run;
 }
 
-std::optional<std::uint32_t> EngineResult::in_reference(std::uint32_t batch, std::uint32_t token) const {
+std::optional<std::uint32_t> EngineResult::in_baseline(std::uint32_t batch, std::uint32_t token) const {
   if (!pairs) return token;
   const std::uint32_t found = pairs->predicted().at(batch).at(token);
   return found == inference::kNoCounterpart ? std::nullopt : std::optional(found);
 }
 
-std::optional<std::uint32_t> EngineResult::from_reference(std::uint32_t batch, std::uint32_t token) const {
+std::optional<std::uint32_t> EngineResult::from_baseline(std::uint32_t batch, std::uint32_t token) const {
   if (!pairs) return token;
   const std::vector<std::uint32_t>& tokens = pairs->predicted().at(batch);
   const auto found = std::ranges::find(tokens, token);

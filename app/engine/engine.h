@@ -29,9 +29,9 @@ struct EngineRequest {
   /// the memory are answered before the other tiles.
   std::vector<Query> queries = {};
   /// Of the run that differences are taken from; may be `inputs`. It is computed once and kept while the newest run changes.
-  /// EngineResult::reference_error says why it can't be compared: it must have the run's model and precision, and as many
+  /// EngineResult::baseline_error says why it can't be compared: it must have the run's model and precision, and as many
   /// lines of text.
-  std::optional<RunInputs> reference = {};
+  std::optional<RunInputs> baseline = {};
   /// Shapes of the run for which the tiles were listed: a tile of a whole matrix becomes the whole of a later run's. Empty:
   /// the newest run's.
   BlockShapes laid_out_for = {};
@@ -90,12 +90,12 @@ struct EngineResult {
   std::uint32_t first_layers = 0;
   bool is_load_error = false;  ///< `error` says why a model's weights aren't on the device
   /// The compared run's tokens by this run's positions; none: there is no such run.
-  std::shared_ptr<const model::ModelInput> reference_input;
-  std::shared_ptr<const model::ModelInput> reference_tokens;  ///< the same by its own positions
+  std::shared_ptr<const model::ModelInput> baseline_input;
+  std::shared_ptr<const model::ModelInput> baseline_tokens;  ///< the same by its own positions
   /// The run's tokens and their counterparts in the text of the run that it is compared with; none: those of the same
   /// positions.
   std::shared_ptr<const inference::InputCounterparts> pairs;
-  std::string reference_error;  ///< one line, when differences were asked for that there can't be
+  std::string baseline_error;  ///< one line, when differences were asked for that there can't be
   /// How often the device was lost and opened again, and everything above recomputed.
   std::uint32_t reopenings = 0;
   /// How often the model's files had been written or replaced since they were opened, and were opened again.
@@ -108,9 +108,9 @@ struct EngineResult {
   /// The prediction, possibly of the previous run; nullptr while there is none.
   const Prediction* prediction(const PredictionQuery& request) const;
   /// Where the run that is compared with has a token of the last stack; none where it has no counterpart.
-  std::optional<std::uint32_t> in_reference(std::uint32_t batch, std::uint32_t token) const;
+  std::optional<std::uint32_t> in_baseline(std::uint32_t batch, std::uint32_t token) const;
   /// Where this run has one of its tokens.
-  std::optional<std::uint32_t> from_reference(std::uint32_t batch, std::uint32_t token) const;
+  std::optional<std::uint32_t> from_baseline(std::uint32_t batch, std::uint32_t token) const;
   /// The answer, possibly of the previous run; nullptr while there is none.
   const Analysed* analysed(const AnalysisQuery& query) const;
 };

@@ -121,7 +121,7 @@ void EngineWorker::run_forward(const RunInputs& inputs) {
   try {
     if (source_.forget_changed_model(inputs)) {
       ++result_.model_changes;
-      lost_reference_ = request_->reference;
+      lost_baseline_ = request_->baseline;
       compared_.clear();
     }
     const RunSource::Source& source = source_.build(
@@ -194,25 +194,25 @@ void EngineWorker::translate_some() {
 }
 
 void EngineWorker::compare() {
-  result_.reference_error.clear();
-  result_.reference_input.reset();
-  result_.reference_tokens.reset();
+  result_.baseline_error.clear();
+  result_.baseline_input.reset();
+  result_.baseline_tokens.reset();
   result_.pairs.reset();
   const std::shared_ptr<const inference::Run> run = run_;
   if (!request_ || !run || !result_.inputs) return;
-  const bool is_baseline_anew = lost_reference_ != request_->reference || lost_reference_ == *result_.inputs;
-  if (is_baseline_anew) lost_reference_.reset();
+  const bool is_baseline_anew = lost_baseline_ != request_->baseline || lost_baseline_ == *result_.inputs;
+  if (is_baseline_anew) lost_baseline_.reset();
   try {
-    compared_.update(lost_reference_ ? std::nullopt : request_->reference,
+    compared_.update(lost_baseline_ ? std::nullopt : request_->baseline,
                      {.inputs = *result_.inputs, .source = source_, .run = run}, *runner_);
   } catch (const std::exception& error) {
     return fail(error);
   }
-  result_.reference_error =
-      lost_reference_ ? "the baseline's model has changed on disk since; keep a baseline again" : compared_.refusal();
+  result_.baseline_error =
+      lost_baseline_ ? "the baseline's model has changed on disk since; keep a baseline again" : compared_.refusal();
   const std::shared_ptr<const inference::Run> other = compared_.run();
-  result_.reference_input = other ? compared_.aligned_tokens() : nullptr;
-  result_.reference_tokens = other ? compared_.tokens() : nullptr;
+  result_.baseline_input = other ? compared_.aligned_tokens() : nullptr;
+  result_.baseline_tokens = other ? compared_.tokens() : nullptr;
   result_.pairs = compared_.pairs();
   tiles_.compare_with(other ? versions_of(*other) : BlockVersions());
   const auto layers_of = [](const inference::Run& of) { return of.inputs().network->layers.get(); };
@@ -226,7 +226,7 @@ void EngineWorker::evaluate_some() {
     const std::size_t vocabulary = run_->has_logits() ? result_.network->layers->unembedding->linear.out() : 1;
     const std::size_t states = std::max<std::size_t>(kChunkLogits / vocabulary, 1);
     try {
-      queue_.answer_some({.run = *run_, .reference = compared_.run().get(), .reference_itself = compared_.itself().get()},
+      queue_.answer_some({.run = *run_, .baseline = compared_.run().get(), .baseline_itself = compared_.itself().get()},
                          {.cells = cells, .states = states},
                          [this](WhichRun of, std::uint32_t line, std::span<const inference::Interventions> passes,
                                 std::size_t most) { return changed_passes(of, line, passes, most); });

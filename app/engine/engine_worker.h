@@ -94,10 +94,10 @@ class EngineWorker {
   /// Null where they can't be one pass.
   std::shared_ptr<const inference::Run> run_copies(WhichRun of, std::uint32_t line,
                                                    std::span<const inference::Interventions> passes);
-  /// The newest run, or the reference.
+  /// The newest run, or the baseline.
   std::shared_ptr<const inference::Run> run_of(WhichRun of) const;
-  /// What an analysis of the newest run, or of the reference, knows from its beginning.
-  AnalysisSubject analysis_subject(bool is_of_reference);
+  /// What an analysis of the newest run, or of the baseline, knows from its beginning.
+  AnalysisSubject analysis_subject(bool is_of_baseline);
   /// Puts those of the request's queries into the queue that aren't answered, and takes out what is no longer asked.
   void collect();
   std::vector<TileQuery> missing_tiles();
@@ -136,7 +136,7 @@ class EngineWorker {
   std::uint64_t run_count_ = 0;                  ///< passes, those of first layers counted
   std::optional<RunInputs> attempted_;           ///< inputs of the newest forward pass, whether it succeeded or not
   std::uint64_t opening_ = 0;                    ///< EngineRequest::opening of the newest request
-  std::optional<RunInputs> lost_reference_;      ///< a reference whose weights were changed on disk: not computed again
+  std::optional<RunInputs> lost_baseline_;       ///< a baseline whose weights were changed on disk: not computed again
   std::shared_ptr<const model::Layers> loaded_;  ///< a model's weights that are on the device
   inference::Precision loaded_precision_ = inference::Precision::F32;
   std::shared_ptr<const inference::Run> run_;  ///< that result_ describes; none: it is gone with its device or weights

@@ -8,7 +8,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::size_t kMostPending = 4;  // bytes of the longest character
+constexpr std::size_t kMaxPending = 4;  // bytes of the longest character
 
 bool ends_text(const EngineResult& result, std::uint32_t id) {
   const inference::LanguageModel& model = *result.model;
@@ -91,10 +91,10 @@ void Generation::take(State& state, const EngineResult& result, std::uint32_t id
   const std::string text = continuation_text(*tokenizer, before_, pending_);
   if (text.find('\n') != std::string::npos) return stop(state, "the model began a new line");
   ++count_;
-  if (text.empty() || (ends_inside_character(text) && pending_.size() < kMostPending)) {
+  if (text.empty() || (ends_inside_character(text) && pending_.size() < kMaxPending)) {
     std::vector<std::uint32_t> ids = before_;
     ids.insert(ids.end(), pending_.begin(), pending_.end());
-    if (text.empty() && pending_.size() > kMostPending) return stop(state, "the model has nothing to say that has a text");
+    if (text.empty() && pending_.size() > kMaxPending) return stop(state, "the model has nothing to say that has a text");
     given = all_ids(result, item_, ids);
     return;
   }

@@ -13,9 +13,9 @@ namespace headlight::app {
 struct PredictionQuery {
   std::uint32_t batch = 0;
   std::uint32_t token = 0;
-  std::uint32_t layer = 0;    ///< layers already passed: 0 the token vectors, the number of layers the model's own reading
-  bool keeps_logits = false;  ///< all of them, to sample from
-  bool is_of_reference = false;  ///< of the run that is compared with
+  std::uint32_t layer = 0;      ///< layers already passed: 0 the token vectors, the number of layers the model's own reading
+  bool keeps_logits = false;    ///< all of them, to sample from
+  bool is_of_baseline = false;  ///< of the run that is compared with
 
   auto operator<=>(const PredictionQuery&) const = default;
   inference::StateRef state() const { return {.batch = batch, .token = token, .layer = layer}; }

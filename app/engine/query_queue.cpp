@@ -78,8 +78,8 @@ Reads QueryQueue::next_reads(const QueryBudget& budget, std::vector<Part>& batch
 
 const inference::Run& QueryQueue::asked(const Runs& runs, WhichRun of) {
   const inference::Run* run = of == WhichRun::Newest     ? &runs.run
-                              : of == WhichRun::Baseline ? runs.reference
-                                                         : runs.reference_itself;
+                              : of == WhichRun::Baseline ? runs.baseline
+                                                         : runs.baseline_itself;
   if (run == nullptr) throw Error("there is no run to compare with");
   return *run;
 }

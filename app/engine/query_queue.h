@@ -31,7 +31,7 @@ using ComputePasses = std::function<ChangedPasses(WhichRun of, std::uint32_t lin
 /// What is on screen with the selected head, what else is on screen, and what may wait until all of that is answered.
 enum class QueryPriority : std::uint8_t { Selected, OnScreen, Background };
 
-/// The queries that aren't answered yet, for one newest run and one reference. All of them are answered together where they
+/// The queries that aren't answered yet, for one newest run and one baseline. All of them are answered together where they
 /// fit into the budget, else those of the first priority, some at a time, so that a newer request waits for little.
 class QueryQueue {
  public:

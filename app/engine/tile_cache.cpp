@@ -46,14 +46,14 @@ void add_rows(TileFacts& facts, const attention::Tile& tile) {
 
 float high_weight(const attention::Tile& weights) {
   constexpr std::size_t kSamples = 4096;
-  constexpr std::size_t kLeastCells = 16;
+  constexpr std::size_t kMinCells = 16;
   std::vector<float> samples;
   const std::size_t step = std::max<std::size_t>(weights.values.size() / kSamples, 1);
   for (std::size_t cell = 0; cell < weights.values.size(); cell += step) {
     const bool is_masked = !weights.masked.empty() && weights.masked[cell] != 0;
     if (!is_masked && std::isfinite(weights.values[cell])) samples.push_back(weights.values[cell]);
   }
-  if (samples.size() < kLeastCells) return 0.0F;
+  if (samples.size() < kMinCells) return 0.0F;
   const auto most = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() * 98 / 100);
   std::ranges::nth_element(samples, most);
   return *most;
@@ -90,7 +90,7 @@ std::uint64_t version_of(const TileQuery& query, const BlockVersions& versions) 
 }
 
 /// The same of the other run of a difference.
-std::uint64_t reference_version_of(const TileQuery& query, const BlockVersions& versions) {
+std::uint64_t baseline_version_of(const TileQuery& query, const BlockVersions& versions) {
   return quantity(query.quantity).base ? version_of(query, versions) : 0;
 }
 
@@ -107,7 +107,7 @@ EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run, std::uint64
 bool TileCache::is_up_to_date(const TileQuery& query, const EngineTile& known) const {
   const std::uint64_t version = version_of(query, versions_);
   return version != 0 && known.version == version &&
-         known.reference_version == reference_version_of(query, reference_versions_);
+         known.baseline_version == baseline_version_of(query, baseline_versions_);
 }
 
 EngineTiles::iterator TileCache::drop(EngineTiles::iterator entry) {
@@ -129,13 +129,13 @@ void TileCache::begin_run(std::uint64_t run, const BlockShapes& before, const Bl
   }
 }
 
-void TileCache::compare_with(BlockVersions reference) {
-  if (reference == reference_versions_) return;
-  reference_versions_ = std::move(reference);
+void TileCache::compare_with(BlockVersions baseline) {
+  if (baseline == baseline_versions_) return;
+  baseline_versions_ = std::move(baseline);
   for (auto entry = tiles_.begin(); entry != tiles_.end();) {
     if (!quantity(entry->first.quantity).base) {
       ++entry;
-    } else if (reference_versions_.empty()) {
+    } else if (baseline_versions_.empty()) {
       entry = drop(entry);
     } else {
       entry->second.run = is_up_to_date(entry->first, entry->second) ? run_ : 0;
@@ -168,7 +168,7 @@ Task<void> TileCache::add_evaluated(TileQuery query, Evaluation evaluation) {
 void TileCache::add(const TileQuery& query, attention::Tile tile) {
   if (const auto old = tiles_.find(query); old != tiles_.end()) bytes_ -= bytes_of(old->second);
   EngineTile& known = tiles_[query] = make_engine_tile(std::move(tile), run_, version_of(query, versions_));
-  known.reference_version = reference_version_of(query, reference_versions_);
+  known.baseline_version = baseline_version_of(query, baseline_versions_);
   bytes_ += bytes_of(known);
   wanted_at_.try_emplace(query, clock_);
   evict();

@@ -32,7 +32,7 @@ struct TileFacts {
   float concentration = 0.0F;     ///< as concentration() of all rows of weights
   std::vector<float> row_scales;  ///< [tile_rows], as row_normalizers(); of weights
 
-  // Of exact weights only: what a pooled tile tells of each square is its largest weight, from which neither follows.
+  // Of exact weights only: what a pooled tile says of each square is its largest weight, from which neither follows.
   std::vector<RowStatistics> rows;  ///< [rows], each of the tile's columns: a whole row where the tile has all keys
   /// Σ of the weights of the tile's rows by column [columns]: what all queries together give to a key, where the tile has
   /// all of them. Padding queries count, and a row with NaNs makes its columns NaN.
@@ -62,9 +62,9 @@ float concentration(const attention::Tile& tile, attention::KeyRange queries, st
 /// A tile and the newest run that it shows.
 struct EngineTile {
   std::shared_ptr<const attention::Tile> tile;
-  std::uint64_t run = 0;                ///< 0 also for a difference from a run that is no longer compared with
-  std::uint64_t version = 0;            ///< of what it depends on: the same number, the same values
-  std::uint64_t reference_version = 0;  ///< likewise of the other run of a difference
+  std::uint64_t run = 0;               ///< 0 also for a difference from a run that is no longer compared with
+  std::uint64_t version = 0;           ///< of what it depends on: the same number, the same values
+  std::uint64_t baseline_version = 0;  ///< likewise of the other run of a difference
   std::shared_ptr<const TileFacts> facts = {};
 };
 EngineTile make_engine_tile(attention::Tile tile, std::uint64_t run, std::uint64_t version = 0);
@@ -84,7 +84,7 @@ class TileCache {
 
   /// The run that differences are taken from, of the current run's shapes: tiles that were taken from another one are no
   /// longer current. Empty: there is none, and differences are dropped.
-  void compare_with(BlockVersions reference);
+  void compare_with(BlockVersions baseline);
 
   /// Marks `queries` as asked now; returns those without a current tile, in their order and each once.
   std::vector<TileQuery> missing(std::span<const TileQuery> queries);
@@ -107,7 +107,7 @@ class TileCache {
   std::size_t bytes_ = 0;
   std::uint64_t run_ = 0;
   std::uint64_t clock_ = 0;  ///< counts calls of missing()
-  BlockVersions versions_, reference_versions_;
+  BlockVersions versions_, baseline_versions_;
   EngineTiles tiles_;
   std::map<TileQuery, std::uint64_t> wanted_at_;
 };

@@ -13,12 +13,12 @@ namespace headlight::app {
 namespace {
 
 /// A model may never end an unusual text; no translation is this much longer than its source.
-constexpr std::size_t kTimesLonger = 2, kMoreTokens = 32, kMostTokens = 512;
+constexpr std::size_t kTimesLonger = 2, kMoreTokens = 32, kMaxTokens = 512;
 
 std::size_t longest_target(const inference::LanguageModel& model, const inference::Prompt& prompt) {
   std::size_t longest = 0;
   for (const std::vector<text::Token>& line : prompt.tokens) longest = std::max(longest, line.size());
-  const std::size_t most = std::min(kTimesLonger * longest + kMoreTokens, kMostTokens);
+  const std::size_t most = std::min(kTimesLonger * longest + kMoreTokens, kMaxTokens);
   const std::uint32_t positions = inference::position_limit(model, model.network->target_embedding.get());
   return positions == 0 ? most : std::min<std::size_t>(most, positions);
 }

@@ -29,8 +29,8 @@ void follow_shape(TileQuery& tile, const BlockShapes& before, const BlockShapes&
 
 /// Has the run that is compared with a matrix of this quantity? A capture may have weights alone. Null: there is no such
 /// run.
-bool has_matrix(const inference::Run* reference, const TileQuery& tile) {
-  return reference != nullptr && quantity(tile.quantity).shape(reference->shape(tile.block)).has_value();
+bool has_matrix(const inference::Run* baseline, const TileQuery& tile) {
+  return baseline != nullptr && quantity(tile.quantity).shape(baseline->shape(tile.block)).has_value();
 }
 
 const model::TokenBatch& read_by_last_stack(const model::ModelInput& input) {
@@ -100,8 +100,8 @@ std::vector<PredictionQuery> EngineWorker::missing_predictions() {
   Predictions kept;
   for (const Query& query : request_->queries) {
     const PredictionQuery* wanted = std::get_if<PredictionQuery>(&query);
-    if (!wanted || (wanted->is_of_reference && (!compared || !compared_.run()->has_logits()))) continue;
-    const model::TokenBatch& tokens = read_by_last_stack(wanted->is_of_reference ? *compared : *result_.input);
+    if (!wanted || (wanted->is_of_baseline && (!compared || !compared_.run()->has_logits()))) continue;
+    const model::TokenBatch& tokens = read_by_last_stack(wanted->is_of_baseline ? *compared : *result_.input);
     if (wanted->batch >= tokens.batch || wanted->token >= tokens.length || wanted->layer > layers) continue;
     const auto known = result_.predictions.find(*wanted);
     if (known != result_.predictions.end()) kept.insert(*known);
@@ -123,12 +123,12 @@ std::vector<AnalysisQuery> EngineWorker::missing_analyses() {
   std::map<AnalysisQuery, Analysed> kept;
   for (const Query& query : request_->queries) {
     const AnalysisQuery* wanted = std::get_if<AnalysisQuery>(&query);
-    if (!wanted || ((wanted->compares() || wanted->is_of_reference) && !compared_.run())) continue;
+    if (!wanted || ((wanted->compares() || wanted->is_of_baseline) && !compared_.run())) continue;
     const auto known = result_.analyses.find(*wanted);
     if (known != result_.analyses.end()) kept.insert(*known);
-    // What was found of the reference stays right while it is the same (forget_comparisons()).
+    // What was found of the baseline stays right while it is the same (forget_comparisons()).
     const bool is_answered = known != result_.analyses.end() && known->second.is_done &&
-                             (known->second.run == result_.run || wanted->is_of_reference);
+                             (known->second.run == result_.run || wanted->is_of_baseline);
     if (!is_answered) missing.push_back(*wanted);
   }
   result_.analyses = std::move(kept);
@@ -140,16 +140,16 @@ void EngineWorker::forget_comparisons() {
     const TileQuery* tile = std::get_if<TileQuery>(&query);
     const PredictionQuery* prediction = std::get_if<PredictionQuery>(&query);
     const AnalysisQuery* analysis = std::get_if<AnalysisQuery>(&query);
-    return (tile && quantity(tile->quantity).base) || (prediction && prediction->is_of_reference) ||
-           (analysis && (analysis->compares() || analysis->is_of_reference));
+    return (tile && quantity(tile->quantity).base) || (prediction && prediction->is_of_baseline) ||
+           (analysis && (analysis->compares() || analysis->is_of_baseline));
   });
   if (changed_.of != WhichRun::Newest) changed_ = {};
-  std::erase_if(result_.predictions, [](const auto& known) { return known.first.is_of_reference; });
-  std::erase_if(result_.analyses, [](const auto& known) { return known.first.compares() || known.first.is_of_reference; });
+  std::erase_if(result_.predictions, [](const auto& known) { return known.first.is_of_baseline; });
+  std::erase_if(result_.analyses, [](const auto& known) { return known.first.compares() || known.first.is_of_baseline; });
 }
 
-AnalysisSubject EngineWorker::analysis_subject(bool is_of_reference) {
-  if (is_of_reference) {
+AnalysisSubject EngineWorker::analysis_subject(bool is_of_baseline) {
+  if (is_of_baseline) {
     const inference::Run& run = *compared_.itself();
     return {.network = run.inputs().network,
             .input = compared_.tokens(),
@@ -162,7 +162,7 @@ AnalysisSubject EngineWorker::analysis_subject(bool is_of_reference) {
           .inputs = result_.inputs,
           .shapes = result_.shapes,
           .has_logits = result_.has_logits,
-          .covers_reference = !result_.pairs || inference::covers(*result_.pairs, *compared_.tokens())};
+          .covers_baseline = !result_.pairs || inference::covers(*result_.pairs, *compared_.tokens())};
 }
 
 void EngineWorker::collect() {
@@ -178,7 +178,7 @@ void EngineWorker::collect() {
   // What is still wanted goes on where it is: a mean may have taken long to come so far.
   queue_.cancel([&](const Query& query) { return !wanted.contains(query); });
   std::size_t position = 0;
-  const EvaluationSubject evaluated = subject_of({.run = *run_, .reference = compared_.run().get(), .norms = norms_});
+  const EvaluationSubject evaluated = subject_of({.run = *run_, .baseline = compared_.run().get(), .norms = norms_});
   for (const TileQuery& tile : tiles) {
     const QueryPriority priority = position == 0 ? QueryPriority::Selected : QueryPriority::OnScreen;
     queue_.ask(tile, priority, position++, [&] { return tiles_.add_evaluated(tile, evaluation_of(tile, evaluated)); });
@@ -191,12 +191,12 @@ void EngineWorker::collect() {
   }
   for (const AnalysisQuery& query : analyses) {
     queue_.ask(query, QueryPriority::Background, ++position,
-               [&] { return analyse(query, analysis_subject(query.is_of_reference)); });
+               [&] { return analyse(query, analysis_subject(query.is_of_baseline)); });
   }
 }
 
 QueryTask EngineWorker::predict_at(PredictionQuery query) {
-  Reads reads{.of = query.is_of_reference ? WhichRun::BaselineItself : WhichRun::Newest};
+  Reads reads{.of = query.is_of_baseline ? WhichRun::BaselineItself : WhichRun::Newest};
   reads.logits.push_back(query.state());
   const Answers read = co_await std::move(reads);
   result_.predictions.insert_or_assign(query, predict(read.logits, query.keeps_logits, result_.run));

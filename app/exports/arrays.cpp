@@ -20,12 +20,12 @@ std::vector<std::string> axis_names(const Quantity& written) {
   return axes;
 }
 
-/// What `read` reads of the run, less what it reads of the reference where there is one.
+/// What `read` reads of the run, less what it reads of the baseline where there is one.
 template <typename Read>
 Tensor difference_of(const Runs& runs, const Read& read) {
   Tensor result = read(runs.run);
-  if (runs.reference == nullptr) return result;
-  const Tensor other = read(*runs.reference);
+  if (runs.baseline == nullptr) return result;
+  const Tensor other = read(*runs.baseline);
   if (other.shape != result.shape) throw Error("the two runs' results have different shapes: they have no difference");
   for (std::size_t i = 0; i < result.values.size(); ++i) result.values[i] -= other.values[i];
   return result;
@@ -57,11 +57,11 @@ NumberArray stage_array(const Runs& runs, const ExportBlocks& blocks, attention:
   while (ends.empty() || ends.back() < strips.size()) ends.push_back(end_of_group(strips, ends.empty() ? 0 : ends.back()));
   const std::size_t count = ends.size();
   const auto norms = std::make_shared<HeadNormsCache>();
-  const auto read = [&run = runs.run, reference = runs.reference, norms, strips = std::move(strips), ends = std::move(ends)](
+  const auto read = [&run = runs.run, baseline = runs.baseline, norms, strips = std::move(strips), ends = std::move(ends)](
                         std::size_t part, std::string& bytes) {
     const std::size_t first = part == 0 ? 0 : ends.at(part - 1);
     const std::span<const TileQuery> together = std::span(strips).subspan(first, ends.at(part) - first);
-    for (const attention::Tile& strip : evaluate({.run = run, .reference = reference, .norms = norms}, together))
+    for (const attention::Tile& strip : evaluate({.run = run, .baseline = baseline, .norms = norms}, together))
       exporting::append_numbers(strip.values, bytes);
   };
   return {.array = {.name = std::move(name), .shape = std::move(shape), .parts = count, .read = read},
@@ -82,9 +82,9 @@ NumberArray hidden_array(const Runs& runs, inference::Stack stack, std::string n
   const model::TokenBatch& tokens = is_encoder ? input.source : *input.target;
   const auto states = static_cast<std::uint32_t>(1 + (is_encoder ? layers.encoder.size() : layers.decoder.size()));
   const std::uint32_t width = run.shape(run.blocks().front()).d_model;
-  const auto read = [&run, reference = runs.reference, stack](std::size_t /*part*/, std::string& bytes) {
+  const auto read = [&run, baseline = runs.baseline, stack](std::size_t /*part*/, std::string& bytes) {
     const auto of_run = [&](const inference::Run& of) { return of.hidden(stack); };
-    exporting::append_numbers(difference_of({.run = run, .reference = reference}, of_run).values, bytes);
+    exporting::append_numbers(difference_of({.run = run, .baseline = baseline}, of_run).values, bytes);
   };
   return {.array = {.name = std::move(name), .shape = {states, tokens.batch, tokens.length, width}, .read = read},
           .axes = {"layer", "batch", "token", "feature"}};
@@ -97,7 +97,7 @@ NumberArray logits_array(const Runs& runs, const model::Network& network, const 
   const std::uint32_t vocabulary = network.layers->unembedding->linear.out();
   const std::size_t at_once = std::max(1U, kLogitsAtOnce / vocabulary);
   const std::size_t all = std::size_t{tokens.batch} * tokens.length;
-  const auto read = [&run = runs.run, reference = runs.reference, at_once, all, layers, length = tokens.length](
+  const auto read = [&run = runs.run, baseline = runs.baseline, at_once, all, layers, length = tokens.length](
                         std::size_t part, std::string& bytes) {
     std::vector<inference::StateRef> states;
     for (std::size_t token = part * at_once; token < std::min(all, (part + 1) * at_once); ++token) {
@@ -106,7 +106,7 @@ NumberArray logits_array(const Runs& runs, const model::Network& network, const 
                         .layer = static_cast<std::uint32_t>(layers)});
     }
     exporting::append_numbers(
-        difference_of({.run = run, .reference = reference}, [&](const inference::Run& of) { return of.logits(states); })
+        difference_of({.run = run, .baseline = baseline}, [&](const inference::Run& of) { return of.logits(states); })
             .values,
         bytes);
   };

@@ -13,7 +13,7 @@ struct NumberArray {
   std::vector<std::string> axes;
 };
 
-/// Arrays of two runs hold the first one's numbers minus the reference's; both must outlive the array.
+/// Arrays of two runs hold the first one's numbers minus the baseline's; both must outlive the array.
 
 /// Every selected matrix of a stage: [layer, batch, head, row, column], or without the head axis. It is evaluated part by
 /// part when it is written.

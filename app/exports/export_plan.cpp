@@ -106,7 +106,7 @@ void write_figure(ExportWork& work, const ExportBlocks& blocks, const FigureKind
                       .has_logits = work.run->has_logits()},
                      work.checkpoint);
   const FigureSubject subject{.source = source,
-                              .reference_input = work.reference ? work.reference->source.input.get() : nullptr,
+                              .baseline_input = work.baseline ? work.baseline->source.input.get() : nullptr,
                               .blocks = blocks,
                               .matrix = matrix,
                               .options = work.options,
@@ -358,7 +358,7 @@ std::string ExportWork::changes() const {
     return run_changes(inputs, of.model.get(), *of.network);
   };
   std::optional<std::string> compared;
-  if (reference != nullptr) compared = changes_in(options.reference->inputs, reference->source);
+  if (baseline != nullptr) compared = changes_in(options.baseline->inputs, baseline->source);
   return changes_note(options.inputs.source, changes_in(options.inputs, source), compared);
 }
 

@@ -9,7 +9,7 @@ struct ExportWork {
   Runner& runner;
   const RunSource::Source& source;
   const ExportOptions& options;
-  const KnownRun* reference = nullptr;  ///< what is compared with, and its source; null where the options have none
+  const KnownRun* baseline = nullptr;  ///< what is compared with, and its source; null where the options have none
   std::shared_ptr<const inference::Run> run;
   std::vector<ExportBlocks> blocks = {};  ///< what is selected of the run
   Checkpoint checkpoint = {};
@@ -17,8 +17,8 @@ struct ExportWork {
   exporting::Json arrays = exporting::Json::array();  ///< that are written, as run.json lists them
 
   /// Of figures, which may show both.
-  Runs both_runs() const { return {.run = *run, .reference = reference ? reference->run.get() : nullptr}; }
-  /// Of numbers, which are differences where there is a reference.
+  Runs both_runs() const { return {.run = *run, .baseline = baseline ? baseline->run.get() : nullptr}; }
+  /// Of numbers, which are differences where there is a baseline.
   Runs runs() const { return writes_difference(options) ? both_runs() : Runs{.run = *run}; }
   /// changes_note() of figures and pages.
   std::string changes() const;

@@ -12,7 +12,7 @@ constexpr std::array kKindsOfFigures = {&kHeadFigure, &kHeadsFigure, &kGridFigur
 constexpr double kWeightValue = 0.25, kSignedValue = 3.5;
 /// Bytes of a cell as a rectangle of SVG, and up to how many along an edge are drawn so.
 constexpr double kSvgCell = 100.0;
-constexpr std::uint32_t kMostSvgCells = 64;
+constexpr std::uint32_t kMaxSvgCells = 64;
 constexpr double kMeasuredDpi = 192.0;  // of FigureBytes' PNGs
 
 bool is_part(const ExportBlocks& blocks) {
@@ -73,7 +73,7 @@ double figure_bytes(const FigureKind& kind, const ExportBlocks& blocks, Stage st
   const auto [rows, columns] = extent_of(blocks, stage);
   TileQuery drawn{.rows = rows, .columns = columns, .pool = 1};
   pool_sides(drawn, glm::uvec2(is_of_head ? kFigureEdge : kPanelEdge));
-  const bool is_drawn = format == ExportFormat::Svg && std::max(rows, columns) <= kMostSvgCells;
+  const bool is_drawn = format == ExportFormat::Svg && std::max(rows, columns) <= kMaxSvgCells;
   const double value = is_drawn ? kSvgCell : stage == Stage::Weights ? kWeightValue : kSignedValue;
   std::uint64_t maps = is_of_head ? 1 : heads_of(blocks, stage).size();
   if (kind.scope == FigureScope::Attention) maps *= blocks.layers.size();

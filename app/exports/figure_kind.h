@@ -26,7 +26,7 @@ class FigureNumbers {
   /// Values along an edge of each of so many matrices that are worth reading: fewer than `most` where the figure is drawn
   /// small.
   virtual std::uint32_t edge(std::uint32_t most, std::size_t /*maps*/) const { return most; }
-  /// How many cells the figure reads in all, so that progress can be told.
+  /// How many cells the figure reads in all, so that progress can be reported.
   virtual void expect(double /*cells*/) {}
 
  protected:
@@ -69,10 +69,10 @@ class RunNumbers final : public FigureNumbers {
 
 /// What one figure is of.
 struct FigureSubject {
-  RunSource::Source source;                            ///< with network and input
-  const model::ModelInput* reference_input = nullptr;  ///< of the run that is compared with; null: not known, or none
-  ExportBlocks blocks;                                 ///< of a kind of attention
-  MatrixRef matrix;                                    ///< one of figures_of()
+  RunSource::Source source;                           ///< with network and input
+  const model::ModelInput* baseline_input = nullptr;  ///< of the run that is compared with; null: not known, or none
+  ExportBlocks blocks;                                ///< of a kind of attention
+  MatrixRef matrix;                                   ///< one of figures_of()
   const ExportOptions& options;
   exporting::DrawingFormat format = exporting::DrawingFormat::Svg;
   std::string changes = {};  ///< changes_note() of the run
@@ -93,7 +93,7 @@ struct FigureBytes {
 struct FigureKind {
   std::string_view id;     ///< "lines": --views, files and sessions name it
   std::string_view label;  ///< of its switch: "Lines"
-  std::string_view help;   ///< "the heads of a layer as lines from queries to keys": behind "id: "
+  std::string_view help;   ///< "the heads of a layer as lines from queries to keys": after "id: "
   FigureScope scope = FigureScope::Head;
   FigureBytes bytes = {};          ///< measured with captions-gpt2 and 13 and 72 tokens
   bool draws_values = false;       ///< of whole maps, so that its files grow with them
@@ -162,7 +162,7 @@ exporting::FigureStyle figure_style(const ExportBlocks& blocks, attention::Stage
 /// What was computed, in a line: "captions-gpt2, d_model 256, 8 heads, …; mask causal".
 std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options);
 
-/// "cross, layer 1, head 3, batch item 0": what isn't needed to tell is left out.
+/// "cross, layer 1, head 3, batch item 0": what isn't needed to tell them apart is left out.
 std::string figure_place(const ExportBlocks& blocks, const MatrixRef& matrix, bool names_head);
 
 /// The tokens along a matrix that is drawn.

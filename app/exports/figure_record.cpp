@@ -29,7 +29,7 @@ constexpr std::array<Switch<ExportOptions>, 4> kFlags = {{{"per_row", &ExportOpt
                                                           {"transparent", &ExportOptions::is_transparent},
                                                           {"norms", &ExportOptions::weighs_values}}};
 
-constexpr std::uint32_t kMostRanges = 1U << 16, kMostIndex = 1U << 24;
+constexpr std::uint32_t kMaxRanges = 1U << 16, kMaxIndex = 1U << 24;
 
 json ranges_of(const IndexSet& set) {
   json list = json::array();
@@ -39,18 +39,18 @@ json ranges_of(const IndexSet& set) {
 
 std::uint32_t index_member(const JsonReader& figure, const char* key) {
   const json* found = figure.find(key);
-  return JsonReader::integer(figure.path(key), found ? *found : json(), std::uint32_t{0}, kMostIndex);
+  return JsonReader::integer(figure.path(key), found ? *found : json(), std::uint32_t{0}, kMaxIndex);
 }
 
 std::optional<IndexSet> set_member(const JsonReader& figure, const char* key) {
   const json* found = figure.find(key);
   if (found == nullptr || found->is_null()) return std::nullopt;
   constexpr const char* kExpected = "ranges [[first, end], …]";
-  if (!found->is_array() || found->empty() || found->size() > kMostRanges) figure.fail(key, kExpected, *found);
+  if (!found->is_array() || found->empty() || found->size() > kMaxRanges) figure.fail(key, kExpected, *found);
   IndexSet set;
   for (const json& range : *found) {
     if (!range.is_array() || range.size() != 2) figure.fail(key, kExpected, *found);
-    const auto end = JsonReader::integer(figure.path(key), range[1], std::uint32_t{1}, kMostIndex);
+    const auto end = JsonReader::integer(figure.path(key), range[1], std::uint32_t{1}, kMaxIndex);
     set.add({.first = JsonReader::integer(figure.path(key), range[0], std::uint32_t{0}, end - 1), .end = end});
   }
   return set;
@@ -79,8 +79,8 @@ const FigureKind& view_member(const JsonReader& figure) {
 void read_style(const JsonReader& figure, attention::Stage stage, ExportOptions& options) {
   figure.read("title", options.title);
   if (const json* size = figure.find("size_mm"); size && *size != 0.0F)
-    figure.read("size_mm", options.map_edge_mm, kLeastMapEdge_mm, kMostMapEdge_mm);
-  figure.read("dpi", options.dpi, kLeastDpi, kMostDpi);
+    figure.read("size_mm", options.map_edge_mm, kMinMapEdge_mm, kMaxMapEdge_mm);
+  figure.read("dpi", options.dpi, kMinDpi, kMaxDpi);
   figure.read("color_map", options.color_map);
   if (!view::parse_color_map(options.color_map)) figure.fail("color_map", "colours", options.color_map);
   figure.read_enum<view::ScaleSpread>("spread", options.color_spread, kSpreads);
@@ -155,7 +155,7 @@ ExportOptions options_of_figure(const json& member, const SharedValue<BaselineRu
   figure.read("difference", is_difference);
   if (is_difference) {
     if (!baseline) throw Error("the figure shows a difference, but its session has no baseline");
-    options.reference = *baseline;
+    options.baseline = *baseline;
   }
   const attention::Stage stage = stage_member(figure);
   options.stages = {stage};

@@ -15,7 +15,7 @@ namespace {
 
 using attention::Stage;
 
-/// Heads behind a matrix: all of a mean.
+/// Heads of a matrix: all of a mean.
 std::uint32_t heads_behind(const ExportBlocks& blocks) {
   if (blocks.mean == HeadMean::None) return 1;
   return blocks.shape.heads * (blocks.mean == HeadMean::Kind ? blocks.all_layers : 1);
@@ -50,7 +50,7 @@ std::string mask_in_words(const attention::MaskSpec& mask) {
 std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& options) {
   const RunInputs& inputs = options.inputs;
   const inference::BlockShape& shape = blocks.shape;
-  const std::string less = blocks.is_difference && options.reference ? "; minus " + options.reference->name : std::string();
+  const std::string less = blocks.is_difference && options.baseline ? "; minus " + options.baseline->name : std::string();
   std::string text = match(
       inputs.source,
       [&](const Playground& playground) {

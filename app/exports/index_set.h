@@ -7,7 +7,7 @@
 
 namespace headlight::app {
 
-/// Indices from the first up to `end`, which is behind the last.
+/// Indices from the first up to `end`, one past the last.
 struct IndexRange {
   std::uint32_t first = 0, end = 0;
 
@@ -37,7 +37,7 @@ class IndexSet {
   std::vector<IndexRange> ranges_;
 };
 
-/// "5", "0-3,7", "0:4" (the second number is behind the last). Throws UsageError, which names the `flag`.
+/// "5", "0-3,7", "0:4" (the second number is one past the last). Throws UsageError, which names the `flag`.
 IndexSet parse_index_set(const std::string& flag, const std::string& text);
 
 /// Does a text say more than one number, so that it can only be a selection?

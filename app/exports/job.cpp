@@ -15,14 +15,14 @@ struct Format {
 };
 constexpr std::array<Format, kExportFormats> kFormats = {{{"png", FormatKind::Figure},
                                                           {"svg", FormatKind::Figure},
+                                                          {"pdf", FormatKind::Figure},
                                                           {"csv", FormatKind::Matrix},
-                                                          {"npy", FormatKind::Array},
                                                           {"json", FormatKind::Matrix},
-                                                          {"tiles", FormatKind::Matrix},
+                                                          {"npy", FormatKind::Array},
                                                           {"npz", FormatKind::AllArrays},
                                                           {"safetensors", FormatKind::AllArrays},
                                                           {"html", FormatKind::Page},
-                                                          {"pdf", FormatKind::Figure}}};
+                                                          {"tiles", FormatKind::Matrix}}};
 
 }  // namespace
 

@@ -14,7 +14,7 @@ namespace headlight::app {
 
 /// Tiles: a folder for each map, with PNGs of a pixel for each cell and an index. Npz, Safetensors: all arrays in
 /// one file. Html: weights as a page. Png, Svg, Pdf: figures.
-enum class ExportFormat : std::uint8_t { Png, Svg, Csv, Npy, Json, Tiles, Npz, Safetensors, Html, Pdf };
+enum class ExportFormat : std::uint8_t { Png, Svg, Pdf, Csv, Json, Npy, Npz, Safetensors, Html, Tiles };
 inline constexpr std::size_t kExportFormats = 10;
 std::string_view to_string(ExportFormat format);
 
@@ -30,8 +30,8 @@ inline bool holds_arrays(ExportFormat format) {
 Result<ExportFormat> parse_format(std::string_view text);
 
 /// Limits of a figure's size and resolution.
-inline constexpr float kLeastMapEdge_mm = 10.0F, kMostMapEdge_mm = 1'000.0F;
-inline constexpr std::uint32_t kLeastDpi = 48, kMostDpi = 960;
+inline constexpr float kMinMapEdge_mm = 10.0F, kMaxMapEdge_mm = 1'000.0F;
+inline constexpr std::uint32_t kMinDpi = 48, kMaxDpi = 960;
 
 struct FigureKind;
 
@@ -58,8 +58,8 @@ FigureChoice figure_choice(const State& state);
 /// Options of an export. An empty selection means all of that axis.
 struct ExportOptions : ExportContents {
   RunInputs inputs;
-  std::optional<BaselineRun> reference = {};  ///< another run, to compare with
-  /// Every matrix is written as the run minus the reference, hidden states and logits as well; else pairs alone show it.
+  std::optional<BaselineRun> baseline = {};  ///< another run, to compare with
+  /// Every matrix is written as the run minus the baseline, hidden states and logits as well; else pairs alone show it.
   bool writes_differences = true;
   std::shared_ptr<ModelCache> models = {};  ///< may hold the model that `inputs` names; none: it is opened again
   std::vector<ExportFormat> formats = {ExportFormat::Png};
@@ -91,7 +91,7 @@ struct ExportOptions : ExportContents {
 };
 
 /// Are matrices written as what two runs differ in?
-inline bool writes_difference(const ExportOptions& options) { return options.reference && options.writes_differences; }
+inline bool writes_difference(const ExportOptions& options) { return options.baseline && options.writes_differences; }
 
 struct ExportProgress {
   std::size_t loaded_bytes = 0, bytes_to_load = 0;  ///< of the model, before the first file

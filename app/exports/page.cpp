@@ -47,9 +47,9 @@ class PageReader {
  private:
   void expect_room(const exporting::PageSet& set) {
     cells_ += std::uint64_t{set.layers.size()} * set.heads.size() * set.rows.size() * set.columns.size();
-    if (cells_ <= exporting::kMostPageCells) return;
+    if (cells_ <= exporting::kMaxPageCells) return;
     throw Error("a page of {} cells is too large for a browser, {} fit; choose fewer --layer, --head or --queries", cells_,
-                exporting::kMostPageCells);
+                exporting::kMaxPageCells);
   }
 
   void add(const attention::Tile& strip, exporting::PageSet& set) {

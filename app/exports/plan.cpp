@@ -100,7 +100,7 @@ IndexSet tokens_of_text(const std::vector<std::string>& labels, const std::strin
 std::string part_complaint(const IndexRange& part, std::string_view things, std::uint32_t count) {
   if (part.first < part.end && part.end <= count) return {};
   if (part.end == part.first + 1) return fmt::format("{}: there are {} 0 to {}", part.first, things, count - 1);
-  return fmt::format("{}:{}: there are {} 0 to {}; the second number is behind the last that is written", part.first,
+  return fmt::format("{}:{}: there are {} 0 to {}; the second number is one past the last that is written", part.first,
                      part.end, things, count - 1);
 }
 
@@ -157,7 +157,7 @@ std::vector<ExportBlocks> select_blocks(const RunShapes& run, const model::Netwo
     blocks.mean = options.mean;
     blocks.weighs_values = options.weighs_values;
     blocks.is_difference = writes_difference(options);
-    blocks.has_reference = options.reference.has_value();
+    blocks.has_baseline = options.baseline.has_value();
     blocks.predicts = predicts(network, kind);
     if (options.mean == HeadMean::Kind) blocks.layers.resize(1);
     selected.push_back(std::move(blocks));

@@ -23,7 +23,7 @@ struct ExportBlocks {
   bool weighs_values = false;        ///< weights are written as norms
   bool is_difference = false;        ///< of two runs, in each stage
   bool predicts = false;             ///< the last layer's states are read as logits
-  bool has_reference = false;        ///< there is another run, which pairs show
+  bool has_baseline = false;         ///< there is another run, which pairs show
   std::string prefix;                ///< of file names: "encoder_" where the network has several kinds, else empty
 
   /// Of without_padding(): the line's own rows of matrices that aren't maps (else none: all are written), and what was
@@ -37,7 +37,7 @@ IndexRange without_padding(const IndexRange& range, const model::TokenBatch& tok
 /// The selection of one batch item without its padding, for what is drawn; itself where nothing else is selected.
 ExportBlocks without_padding(const ExportBlocks& blocks, const model::ModelInput& input, std::uint32_t item);
 
-/// Are the states behind the last of these layers read as logits?
+/// Are the states after the last of these layers read as logits?
 bool predicts(const model::Network& network, model::BlockKind kind);
 
 /// What a run has to select from.
@@ -64,7 +64,7 @@ std::string part_complaint(const IndexRange& part, std::string_view things, std:
 /// Tokens that make `text`: one, or several beside each other. A mark for the space before a word counts as the space.
 IndexSet tokens_of_text(const std::vector<std::string>& labels, const std::string& text);
 
-/// "1000:2000": from the first index up to the second, which is behind the last. Throws UsageError, which names the `flag`.
+/// "1000:2000": from the first index up to the second, one past the last. Throws UsageError, which names the `flag`.
 IndexRange parse_index_range(const std::string& flag, const std::string& text);
 
 /// The selected heads of a stage, ascending: KV heads for K and V, which several query heads may share; a single one where a

@@ -149,9 +149,9 @@ void describe_input(const model::ModelInput& input, Json& about) {
 }
 
 /// The run that is subtracted: what it is called, its source, tokens and masks.
-Json describe_reference(const ExportWork& work) {
-  const BaselineRun& baseline = *work.options.reference;
-  const RunSource::Source& source = work.reference->source;
+Json describe_baseline(const ExportWork& work) {
+  const BaselineRun& baseline = *work.options.baseline;
+  const RunSource::Source& source = work.baseline->source;
   Json about = {{"name", baseline.name},
                 {"model", describe_source(baseline.inputs, source.model.get(), *source.network, work.options.directory)}};
   describe_input(*source.input, about);
@@ -211,10 +211,10 @@ std::string encode_run_record(const ExportWork& work, const Json& arrays) {
   document["model"] = describe_model(work);
   describe_input(*work.source.input, document);
   document["masks"] = describe_masks(options.inputs, work.blocks);
-  if (work.reference != nullptr && writes_difference(options)) document["minus"] = describe_reference(work);
+  if (work.baseline != nullptr && writes_difference(options)) document["minus"] = describe_baseline(work);
   document["selection"] = describe_selection(options);
   document["selection"]["notes"] = work.notes;
-  if (work.reference != nullptr && !writes_difference(options)) document["selection"]["beside"] = describe_reference(work);
+  if (work.baseline != nullptr && !writes_difference(options)) document["selection"]["beside"] = describe_baseline(work);
   if (std::ranges::any_of(options.formats, is_figure)) document["view"] = describe_figures(options);
   document["stages"] = arrays;
   return to_text(document) + "\n";

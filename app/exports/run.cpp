@@ -47,7 +47,7 @@ void expect_room(const FigureKind& kind, const exporting::Drawing& drawing, expo
   const double largest = exporting::largest_edge(format), longest = std::max(width, height);
   if (format == exporting::DrawingFormat::Png && longest * scale > largest) {
     const auto dpi = static_cast<int>(largest / longest * 96.0);
-    const std::string finer = dpi < static_cast<int>(kLeastDpi) ? std::string() : fmt::format("--dpi {} at most, or ", dpi);
+    const std::string finer = dpi < static_cast<int>(kMinDpi) ? std::string() : fmt::format("--dpi {} at most, or ", dpi);
     throw UsageError(
         "{}: a PNG of {:.0f} × {:.0f} pixels is too large, at most {:.0f} on each side; choose {}fewer --layers or "
         "--heads, or --format svg",
@@ -74,7 +74,7 @@ RunShapes shapes_before_run(const model::Network& network, const model::ModelInp
 std::shared_ptr<const model::Network> needed_network(const RunSource::Source& source, const ExportOptions& options) {
   const model::Layers& layers = *source.network->layers;
   const bool is_of_layers = options.layers && options.mean != HeadMean::Kind && layers.decoder.empty();
-  const bool writes_results = options.hidden || options.logits || options.reference.has_value();
+  const bool writes_results = options.hidden || options.logits || options.baseline.has_value();
   const bool draws_whole =
       writes_figures_of(options) &&
       std::ranges::any_of(figure_kinds_of(options), [](const FigureKind* kind) { return needs_whole_network(*kind); });
@@ -183,9 +183,9 @@ ExportReport write(ExportWork work, const ExportObserver& observer) {
 }
 
 /// The run that is compared with. Throws Error where the two have no differences.
-KnownRun computed_reference(Runner& runner, const ExportOptions& options, const RunSource& sources,
-                            const std::shared_ptr<const inference::Run>& run) {
-  const RunInputs& inputs = options.reference->inputs;
+KnownRun computed_baseline(Runner& runner, const ExportOptions& options, const RunSource& sources,
+                           const std::shared_ptr<const inference::Run>& run) {
+  const RunInputs& inputs = options.baseline->inputs;
   ComparedRun compared;
   compared.update(inputs, {.inputs = options.inputs, .source = sources, .run = run}, runner);
   if (!compared.run()) throw Error("the runs can't be compared: {}", compared.refusal());
@@ -197,15 +197,15 @@ KnownRun computed_reference(Runner& runner, const ExportOptions& options, const 
 
 ExportReport run_export(Runner& runner, const ExportOptions& options, const ExportObserver& observer) {
   const std::optional<KnownRun> known = runner.find(options.inputs);
-  std::optional<KnownRun> known_other = known && options.reference ? runner.find(options.reference->inputs) : std::nullopt;
+  std::optional<KnownRun> known_other = known && options.baseline ? runner.find(options.baseline->inputs) : std::nullopt;
   if (known_other) {
-    known_other->run = by_positions_of(options.inputs, *known->run, options.reference->inputs, std::move(known_other->run));
+    known_other->run = by_positions_of(options.inputs, *known->run, options.baseline->inputs, std::move(known_other->run));
   }
-  if (known && (known_other || !options.reference)) {
+  if (known && (known_other || !options.baseline)) {
     return write({.runner = runner,
                   .source = known->source,
                   .options = options,
-                  .reference = known_other ? &*known_other : nullptr,
+                  .baseline = known_other ? &*known_other : nullptr,
                   .run = known->run},
                  observer);
   }
@@ -229,9 +229,9 @@ ExportReport run_export(Runner& runner, const ExportOptions& options, const Expo
     });
   }
   std::shared_ptr<const inference::Run> run = compute_run(runner, computed, options.inputs, nullptr);
-  if (!options.reference) return export_run(runner, std::move(run), source, options, observer);
-  const KnownRun reference = computed_reference(runner, options, sources, run);
-  return write({.runner = runner, .source = source, .options = options, .reference = &reference, .run = std::move(run)},
+  if (!options.baseline) return export_run(runner, std::move(run), source, options, observer);
+  const KnownRun baseline = computed_baseline(runner, options, sources, run);
+  return write({.runner = runner, .source = source, .options = options, .baseline = &baseline, .run = std::move(run)},
                observer);
 }
 

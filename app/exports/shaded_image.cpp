@@ -23,7 +23,7 @@ float add_words(std::span<const RunningToken> tokens, std::span<const float> wid
 }
 
 /// Pixels of a thumbnail's edge: two for each unit of the largest that figures draw.
-constexpr std::uint32_t kMostThumbnailEdge = 48;
+constexpr std::uint32_t kMaxThumbnailEdge = 48;
 
 exporting::Pixels thumbnail(const exporting::Pixels& image, const capture::PatchGrid& grid,
                             capture::PatchGrid::Place place) {
@@ -37,7 +37,7 @@ exporting::Pixels thumbnail(const exporting::Pixels& image, const capture::Patch
   const std::uint32_t edge = std::min(width, height);
   left += (width - edge) / 2;
   top += (height - edge) / 2;
-  const std::uint32_t shown = std::min(edge, kMostThumbnailEdge);
+  const std::uint32_t shown = std::min(edge, kMaxThumbnailEdge);
   exporting::Pixels pixels{.width = shown, .height = shown, .rgba = {}};
   pixels.rgba.reserve(std::size_t{shown} * shown);
   for (std::uint32_t y = 0; y < shown; ++y) {

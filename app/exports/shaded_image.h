@@ -6,7 +6,7 @@
 
 namespace headlight::app {
 
-/// Tokens that are patches of an image in their places on it; those before and behind them as running text, above and below.
+/// Tokens that are patches of an image in their places on it; those before and after them as running text, above and below.
 struct PatchLines {
   TextLines lines;  ///< as one line, as high as everything
   view::Rect image;
@@ -17,7 +17,7 @@ glm::vec2 fitted_image(const PatchImage& image, glm::vec2 most);
 PatchLines lay_out_patches(std::span<const RunningToken> tokens, std::span<const float> widths, const TextMeasures& measures,
                            const PatchImage& image, glm::vec2 most);
 
-/// An image on which colours can be told: grey, and half as strong. Without pixels an even ground.
+/// An image on which colours can be told apart: grey, and half as strong. Without pixels an even ground.
 exporting::Pixels muted_image(const PatchImage& image, bool is_dark);
 
 /// A patch's shade, 0 … 1, and its colour.

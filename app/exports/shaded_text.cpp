@@ -6,10 +6,10 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kLeastShade = 0.0005F;    // smaller weights have a colour only
-constexpr float kLeastFigurePart = 0.1F;  // of the largest, likewise
-constexpr float kFigureNumberGap = 4.0F, kLeastTextWidth = 120.0F;
-constexpr std::uint32_t kMostFigureDigits = 5;
+constexpr float kMinShade = 0.0005F;    // smaller weights have a colour only
+constexpr float kMinFigurePart = 0.1F;  // of the largest, likewise
+constexpr float kFigureNumberGap = 4.0F, kMinTextWidth = 120.0F;
+constexpr std::uint32_t kMaxFigureDigits = 5;
 
 /// Colours of the queries' and the keys' side, as the window has them on such a ground.
 view::Rgb side_color(MapSide side, bool is_dark) {
@@ -116,7 +116,7 @@ class BlockMaker {
       numbers.push_back(shade_text(weight, shades.is_difference));
       widths.push_back(std::ceil(metrics_.width(numbers.back(), exporting::kTextNumberSize)));
     }
-    const float least = std::max(kLeastShade, kLeastFigurePart * largest);
+    const float least = std::max(kMinShade, kMinFigurePart * largest);
     for (std::uint32_t line = 0; line + 1 < lines.first_of.size(); ++line) {
       for (const PlacedNumber& placed : place_numbers(lines, line, values, widths, width_, kFigureNumberGap, least)) {
         block.numbers.push_back(
@@ -133,7 +133,7 @@ class BlockMaker {
 }  // namespace
 
 std::string shade_text(float weight, bool is_difference) {
-  const std::string number = view::format_number(weight, kMostFigureDigits + (weight < 0.0F ? 1U : 0U));  // the sign
+  const std::string number = view::format_number(weight, kMaxFigureDigits + (weight < 0.0F ? 1U : 0U));  // the sign
   return is_difference && weight > 0.0F ? "+" + number : number;
 }
 
@@ -152,13 +152,13 @@ exporting::TextFigure text_figure(const ShadedText& shown) {
   exporting::TextFigure figure{
       .title = shown.title, .subtitle = shown.subtitle, .style = shown.style, .session = shown.session};
   if (!figure.subtitle.empty()) figure.subtitle += "; ";
-  const std::string largest = view::format_number(largest_shade(shown), kMostFigureDigits);
+  const std::string largest = view::format_number(largest_shade(shown), kMaxFigureDigits);
   figure.subtitle +=
       fmt::format("what “{}” (token {}) {}", name, shown.chosen.token, is_row ? "attends to" : "is attended by");
   figure.subtitle += shown.is_difference
                          ? fmt::format("; red is more, blue less; the strongest shade is a change of {}", largest)
                          : fmt::format("; the strongest shade is {}", largest);
-  if (shown.style.map_edge > 0.0F) figure.width = std::max(shown.style.map_edge, kLeastTextWidth);
+  if (shown.style.map_edge > 0.0F) figure.width = std::max(shown.style.map_edge, kMinTextWidth);
   const BlockMaker maker(shown.style, figure.width);
   const auto add = [&](const std::vector<RunningToken>& tokens, MapSide side, std::string caption) {
     const std::optional<PatchImage>& image = side == MapSide::Query ? shown.query_image : shown.key_image;

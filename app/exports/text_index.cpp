@@ -22,7 +22,7 @@ TextIndex::TextIndex(const std::filesystem::path& folder, const Json& settings)
   std::error_code failure;
   if (std::filesystem::exists(path_, failure)) {
     std::string content = read_file(path_);
-    const std::size_t whole = content.rfind('\n') + 1;  // behind the last line that was finished; npos + 1 is 0
+    const std::size_t whole = content.rfind('\n') + 1;  // after the last line that was finished; npos + 1 is 0
     if (whole < content.size()) {
       std::filesystem::resize_file(path_, whole, failure);
       if (failure) throw Error("can't write {}: {}", path_.string(), failure.message());

@@ -17,7 +17,7 @@ struct IndexedText {
 };
 
 /// index.jsonl of a folder with an export of many texts: its first line has the settings, each other a finished text. It
-/// grows a line at a time, so that an interrupted export goes on behind its last finished text; what is left of a line that
+/// grows a line at a time, so that an interrupted export goes on after its last finished text; what is left of a line that
 /// wasn't finished is cut off.
 class TextIndex {
  public:

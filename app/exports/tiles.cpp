@@ -119,7 +119,7 @@ void write_matrix_tiles(const ExportWork& work, const ExportBlocks& blocks, cons
       part.rows = rows;
       part.column += column;
       part.columns = std::min(kExportTileEdge, whole.columns - column);
-      const attention::Tile cells = evaluate({.run = runs.run, .reference = runs.reference, .norms = norms}, part,
+      const attention::Tile cells = evaluate({.run = runs.run, .baseline = runs.baseline, .norms = norms}, part,
                                              [&](std::size_t /*cells*/) { tell(); });
       const std::optional<exporting::Pixels> pixels = paint(cells, is_signed(whole), limits, options);
       if (!pixels) continue;

@@ -57,7 +57,7 @@ struct StepPanel {
 exporting::PanelsFigure steps_figure(std::vector<StepPanel> panels, exporting::PanelsFigure page);
 
 /// The most bars of a figure of predictions, and what it shows of each layer.
-inline constexpr std::size_t kMostFigureBars = 15, kFigureReadings = 3;
+inline constexpr std::size_t kMaxFigureBars = 15, kFigureReadings = 3;
 
 /// The bars of the likeliest tokens under sampling settings, in place of those that the figure has.
 void set_bars(exporting::PredictionsFigure& figure, std::span<const inference::Candidate> candidates,

@@ -25,7 +25,7 @@ void CardRunner::ask(std::vector<Query> queries) {
 std::vector<ObservedCondition> CardRunner::observe_conditions() {
   const nlohmann::json settings = to_json(state_), no_answer;
   std::vector<ObservedCondition> observed;
-  // First to find what has to be asked; what that tells may need more, such as a metric of a head.
+  // First to find what has to be asked; its answer may need more, such as a metric of a head.
   for (int round = 0; round < 2; ++round) {
     std::vector<Query> queries;
     observed.clear();

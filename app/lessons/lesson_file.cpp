@@ -16,11 +16,11 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 constexpr JsonLimits kLimits{.bytes = std::size_t{1} << 20, .values = 100'000, .depth = 16};
-constexpr std::size_t kMostCards = 100;
+constexpr std::size_t kMaxCards = 100;
 constexpr std::size_t kMaxChoices = 8;
 constexpr std::uint32_t kLastIndex = 0xffff;
-constexpr std::uint32_t kMostMinutes = 600;
-constexpr int kMostDecimals = 9;
+constexpr std::uint32_t kMaxMinutes = 600;
+constexpr int kMaxDecimals = 9;
 
 constexpr std::array<EnumName<LessonCondition::Test>, 5> kTests = {{{LessonCondition::Test::Equals, "equals"},
                                                                     {LessonCondition::Test::Differs, "differs"},
@@ -236,7 +236,7 @@ PrintedNumbers read_numbers(const json& value, const std::string& path) {
   reader.read("batch", numbers.query.batch, 0U, kLastIndex);
   reader.read("row", numbers.query.row, 0U, kLastIndex);
   reader.read("column", numbers.query.column, 0U, kLastIndex);
-  reader.read("decimals", numbers.decimals, 0, kMostDecimals);
+  reader.read("decimals", numbers.decimals, 0, kMaxDecimals);
   if (reader.find("within")) {
     float within = 0.0F;
     reader.read("within", within, 0.0F, 1.0F);
@@ -336,10 +336,10 @@ Lesson lesson_from_json(json value, const fs::path& folder, const std::string& l
   refuse_unknown(reader, value, {"headlight_lesson", "title", "summary", "minutes", "cards"});
   lesson.title = text_of(reader, "title");
   lesson.summary = text_of(reader, "summary");
-  reader.read("minutes", lesson.minutes, 1U, kMostMinutes);
+  reader.read("minutes", lesson.minutes, 1U, kMaxMinutes);
   const json* cards = list_of(reader, "cards");
-  const bool is_size_good = cards && !cards->empty() && cards->size() <= kMostCards;
-  if (!is_size_good) throw Error("cards: expected a list of 1 to {} cards", kMostCards);
+  const bool is_size_good = cards && !cards->empty() && cards->size() <= kMaxCards;
+  if (!is_size_good) throw Error("cards: expected a list of 1 to {} cards", kMaxCards);
   State state;
   for (std::size_t i = 0; i < cards->size(); ++i) {
     lesson.cards.push_back(read_card((*cards)[i], fmt::format("cards[{}]", i), folder, state));

@@ -75,7 +75,7 @@ class LessonPlayer {
   /// Opens a lesson at the card where it was left, at the first when it was completed or `restarts`. `state` becomes the
   /// card's. Returns one line where the card can't be opened, else nothing; likewise the next two.
   std::string start(std::size_t index, bool restarts, State& state, LessonProgress& progress);
-  /// The next card; behind the last one the lesson is completed and the list is shown.
+  /// The next card; after the last one the lesson is completed and the list is shown.
   std::string go_on(State& state, LessonProgress& progress);
   std::string go_back(State& state, LessonProgress& progress);
   /// Opens the same card again, after something else was looked at.

@@ -121,11 +121,11 @@ LinkHead decode_link_head(std::span<const std::byte, kLinkHeadBytes> bytes, std:
   }
   LinkHead head{.kind = static_cast<LinkKind>(kind)};
   head.step = static_cast<std::int64_t>(take(bytes.subspan(8, 8)));
-  if (head.step < 0 || head.step > kMostLinkStep) {
-    throw Error(ErrorKind::InvalidInput, "step {} is outside of 0 to {}", head.step, kMostLinkStep);
+  if (head.step < 0 || head.step > kMaxLinkStep) {
+    throw Error(ErrorKind::InvalidInput, "step {} is outside of 0 to {}", head.step, kMaxLinkStep);
   }
   head.payload_bytes = take(bytes.subspan(16, 8));
-  const std::uint64_t most = head.kind == LinkKind::Hello ? kMostHelloBytes : most_payload;
+  const std::uint64_t most = head.kind == LinkKind::Hello ? kMaxHelloBytes : most_payload;
   if (head.payload_bytes > most) {
     throw Error(ErrorKind::InvalidInput, "a payload of {} bytes is more than {}; send fewer layers or a shorter text",
                 head.payload_bytes, most);

@@ -34,7 +34,7 @@ bool is_answered(const std::filesystem::path& path);
 /// The next connection that waits; doesn't block. None: there is none, or its program is of another user than `user`
 /// (SO_PEERCRED) and it is closed.
 LinkSocket accept_from(const LinkSocket& listener, uid_t user);
-/// Sends all without waiting: a program that doesn't read what it is told is not waited for. Returns whether it took it.
+/// Sends all without waiting: a program that doesn't read what it is sent is not waited for. Returns whether it took it.
 bool send_now(const LinkSocket& socket, std::span<const std::byte> bytes);
 
 /// The messages of a live link (docs/PYTHON.md has the protocol): a head of 24 bytes, little-endian, and a payload.
@@ -50,13 +50,13 @@ enum class LinkKind : std::uint16_t {
 inline constexpr std::size_t kLinkHeadBytes = 24;
 inline constexpr std::uint16_t kLinkVersion = 1;
 /// Steps are exact in a double, which JSON and Python's notebooks may make of them.
-inline constexpr std::int64_t kMostLinkStep = std::int64_t{1} << 53;
-inline constexpr std::uint64_t kMostHelloBytes = 256;
+inline constexpr std::int64_t kMaxLinkStep = std::int64_t{1} << 53;
+inline constexpr std::uint64_t kMaxHelloBytes = 256;
 
 struct LinkHead {
   LinkKind kind = LinkKind::Hello;
-  std::int64_t step = 0;            ///< 0 … kMostLinkStep
-  std::uint64_t payload_bytes = 0;  ///< behind the head
+  std::int64_t step = 0;            ///< 0 … kMaxLinkStep
+  std::uint64_t payload_bytes = 0;  ///< after the head
 };
 
 /// Magic "HLNK", version (u16), kind (u16), step (i64), length of the payload (u64).

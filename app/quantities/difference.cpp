@@ -10,8 +10,8 @@ using attention::Stage;
 /// Exact cells of one strip where pooling comes after the difference.
 constexpr std::uint32_t kStripCells = 1U << 18;
 
-float difference(float value, float reference) {
-  return value == reference ? 0.0F : value - reference;  // −∞ in both: no difference
+float difference(float value, float baseline) {
+  return value == baseline ? 0.0F : value - baseline;  // −∞ in both: no difference
 }
 
 /// Two runs' tiles of the base become their difference.
@@ -27,8 +27,8 @@ struct Comparison {
   /// Rows that a strip from `row` on stands for; of a sample it has fewer.
   std::uint32_t rows_from(std::uint32_t row) const;
   TileQuery strip(std::uint32_t row) const;
-  void add(const attention::Tile& run, const attention::Tile& reference, attention::Tile& tile) const;
-  /// Has the cell of the matrix counterparts in the reference?
+  void add(const attention::Tile& run, const attention::Tile& baseline, attention::Tile& tile) const;
+  /// Has the cell of the matrix counterparts in the baseline?
   bool is_there(std::uint32_t row, std::uint32_t column) const {
     const auto has_one = [](std::span<const std::uint32_t> tokens, std::uint32_t token) {
       return tokens.empty() || tokens[token] != inference::kNoCounterpart;
@@ -42,7 +42,7 @@ Comparison::Comparison(const TileQuery& asked, const EvaluationSubject& subject)
       takes_farthest(asked.pooling == attention::Pooling::Max &&
                      quantity(asked.quantity).stage == attention::Stage::Weights) {
   query.quantity = *quantity(asked.quantity).base;
-  if (const auto& pairs = subject.reference.pairs) {
+  if (const auto& pairs = subject.baseline.pairs) {
     const Stage stage = quantity(query.quantity).stage;
     const auto& of_queries = pairs->queries(query.block.kind).at(query.batch);
     const auto& of_keys = pairs->keys(query.block.kind).at(query.batch);
@@ -74,7 +74,7 @@ TileQuery Comparison::strip(std::uint32_t row) const {
   return strip;
 }
 
-void Comparison::add(const attention::Tile& run, const attention::Tile& reference, attention::Tile& tile) const {
+void Comparison::add(const attention::Tile& run, const attention::Tile& baseline, attention::Tile& tile) const {
   const std::uint32_t pool = pools_itself ? query.pool : 1, column_pool = pools_itself ? query.column_pool() : 1;
   const std::uint32_t rows = run.request.tile_rows(), columns = run.request.tile_columns();
   for (std::uint32_t row = 0; row < rows; row += pool) {
@@ -86,12 +86,12 @@ void Comparison::add(const attention::Tile& run, const attention::Tile& referenc
       for (std::uint32_t r = row; r < std::min(row + pool, rows); ++r) {
         for (std::uint32_t c = column; c < std::min(column + column_pool, columns); ++c) {
           if (!is_there(run.request.row + r, run.request.column + c)) continue;
-          const float cell = difference(run.at(r, c), reference.at(r, c));
+          const float cell = difference(run.at(r, c), baseline.at(r, c));
           // A NaN stays: no later cell is farther from 0 than it.
           if (!(std::abs(cell) <= std::abs(farthest)) && !std::isnan(farthest)) farthest = cell;
           sum += double{cell};
           ++count;
-          is_masked = is_masked && run.is_masked(r, c) && reference.is_masked(r, c);
+          is_masked = is_masked && run.is_masked(r, c) && baseline.is_masked(r, c);
         }
       }
       if (count == 0) farthest = std::numeric_limits<float>::quiet_NaN();  // none of the cells has a counterpart
@@ -109,12 +109,12 @@ void Comparison::add(const attention::Tile& run, const attention::Tile& referenc
 Evaluation compared_in_strips(TileQuery query, EvaluationSubject subject) {
   const Comparison comparison(query, subject);
   const Quantity& base = quantity(comparison.query.quantity);
-  const EvaluationSubject reference = reference_of(subject);
+  const EvaluationSubject baseline = baseline_of(subject);
   attention::Tile tile;
   tile.request = stage_request(comparison.query);
   for (std::uint32_t row = query.row; row < query.row + query.rows; row += comparison.rows_from(row)) {
     const attention::Tile now = co_await base.evaluate(comparison.strip(row), subject);
-    const attention::Tile then = co_await base.evaluate(comparison.strip(row), reference);
+    const attention::Tile then = co_await base.evaluate(comparison.strip(row), baseline);
     comparison.add(now, then, tile);
   }
   co_return tile;
@@ -125,7 +125,7 @@ Evaluation compared_in_strips(TileQuery query, EvaluationSubject subject) {
 Evaluation baseline_tile(const TileQuery& query, const EvaluationSubject& subject) {
   TileQuery of_base = query;
   of_base.quantity = *quantity(query.quantity).base;
-  return quantity(of_base.quantity).evaluate(of_base, reference_of(subject));
+  return quantity(of_base.quantity).evaluate(of_base, baseline_of(subject));
 }
 
 Evaluation difference_tile(const TileQuery& query, const EvaluationSubject& subject) {

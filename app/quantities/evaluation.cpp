@@ -90,16 +90,16 @@ Evaluation stage_tile(const TileQuery& query, const EvaluationSubject& subject) 
 
 EvaluationSubject subject_of(const Runs& runs) {
   EvaluationSubject subject{.shapes = shapes_of(runs.run), .run = side_of(runs.run), .norms = runs.norms};
-  if (runs.reference != nullptr) subject.reference = side_of(*runs.reference);
+  if (runs.baseline != nullptr) subject.baseline = side_of(*runs.baseline);
   if (!subject.norms) subject.norms = std::make_shared<HeadNormsCache>();
   return subject;
 }
 
-EvaluationSubject reference_of(const EvaluationSubject& subject) {
-  EvaluationSubject reference = subject;
-  reference.run = subject.reference;
-  reference.of = WhichRun::Baseline;
-  return reference;
+EvaluationSubject baseline_of(const EvaluationSubject& subject) {
+  EvaluationSubject baseline = subject;
+  baseline.run = subject.baseline;
+  baseline.of = WhichRun::Baseline;
+  return baseline;
 }
 
 attention::Tile evaluate(const Runs& runs, const TileQuery& query, const EvaluationObserver& observe) {
@@ -132,7 +132,7 @@ std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuer
         std::ranges::copy(reads.tiles, std::back_inserter(requests));
       }
       if (asked.empty()) continue;
-      const inference::Run* run = of == WhichRun::Newest ? &runs.run : runs.reference;
+      const inference::Run* run = of == WhichRun::Newest ? &runs.run : runs.baseline;
       if (run == nullptr) throw Error("{} need a run to compare with", quantity(queries.front().quantity).title);
       std::vector<attention::Tile> tiles = run->evaluate(requests);
       auto next = std::make_move_iterator(tiles.begin());
@@ -149,7 +149,7 @@ std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuer
 }
 
 std::size_t end_of_group(std::span<const TileQuery> queries, std::size_t first) {
-  constexpr std::size_t kCellsTogether = std::size_t{1} << 19;  // so that progress is told
+  constexpr std::size_t kCellsTogether = std::size_t{1} << 19;  // so that progress is reported
   std::size_t end = first, cells = 0;
   while (end < queries.size() && (end == first || cells < kCellsTogether)) {
     cells += std::size_t{queries[end].rows} * queries[end].columns;

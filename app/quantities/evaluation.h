@@ -16,12 +16,12 @@ struct EvaluationSubject {
     std::shared_ptr<const model::Network> network = {};
     inference::Interventions interventions = {};
     std::map<model::BlockRef, std::uint64_t> versions = {};  ///< Run::version
-    /// Of the reference, where its text has other tokens than the run's: which of them correspond.
+    /// Of the baseline, where its text has other tokens than the run's: which of them correspond.
     std::shared_ptr<const inference::InputCounterparts> pairs = {};
   };
   BlockShapes shapes = {};  ///< of both runs
   Side run = {};
-  Side reference = {};  ///< without a network where there is none
+  Side baseline = {};  ///< without a network where there is none
   std::shared_ptr<HeadNormsCache> norms = {};
   WhichRun of = WhichRun::Newest;                 ///< `run`, whose tiles are read
   std::size_t most_cells = std::size_t{1} << 20;  ///< of one step, about; at least one row of squares, or one head's strip
@@ -33,17 +33,17 @@ using Evaluation = Task<attention::Tile>;
 /// Evaluation of a tile that a run has as it is.
 Evaluation stage_tile(const TileQuery& query, const EvaluationSubject& subject);
 
-/// Evaluation of run − reference, of the base of the query's quantity. Where the base pools by the maximum, both runs'
+/// Evaluation of run − baseline, of the base of the query's quantity. Where the base pools by the maximum, both runs'
 /// exact cells are compared, and a square shows its difference that is farthest from 0; other stages pool by the mean, and
 /// so the difference of both means is the mean difference.
 ///
-/// A cell is masked where it is masked in both runs. Where its query or key has no counterpart in the reference's text
+/// A cell is masked where it is masked in both runs. Where its query or key has no counterpart in the baseline's text
 /// (EvaluationSubject::Side::pairs), it is NaN and masked; before the mask those cells alone are masked. Of a cell that
 /// only one of them masks, the difference of
 /// masked scores has the fill in it and may be infinite. There are no row statistics: row_max and row_sum are empty.
 Evaluation difference_tile(const TileQuery& query, const EvaluationSubject& subject);
 
-/// Evaluation of the base of the query's quantity, of the reference alone.
+/// Evaluation of the base of the query's quantity, of the baseline alone.
 Evaluation baseline_tile(const TileQuery& query, const EvaluationSubject& subject);
 
 /// Evaluation of the exact mean of several heads' weights, kMeanOfLayer or kMeanOfKind: strips of whole rows come from the
@@ -65,9 +65,9 @@ Evaluation norms_tile(const TileQuery& query, const EvaluationSubject& subject);
 /// What quantities are evaluated of.
 struct Runs {
   const inference::Run& run;
-  const inference::Run* reference = nullptr;         ///< for differences; has the shapes of `run` (AlignedRun)
-  const inference::Run* reference_itself = nullptr;  ///< the same run with the shapes of its own text
-  std::shared_ptr<HeadNormsCache> norms = nullptr;   ///< shared by the evaluations of several tiles; null: one is made
+  const inference::Run* baseline = nullptr;         ///< for differences; has the shapes of `run` (AlignedRun)
+  const inference::Run* baseline_itself = nullptr;  ///< the same run with the shapes of its own text
+  std::shared_ptr<HeadNormsCache> norms = nullptr;  ///< shared by the evaluations of several tiles; null: one is made
 };
 EvaluationSubject subject_of(const Runs& runs);
 
@@ -75,19 +75,19 @@ EvaluationSubject subject_of(const Runs& runs);
 using EvaluationObserver = std::function<void(std::size_t cells)>;
 
 /// A tile at once. The runs' network is needed by norms alone. Throws Error where the query isn't inside its matrix, or a
-/// difference has no reference.
+/// difference has no baseline.
 attention::Tile evaluate(const Runs& runs, const TileQuery& query, const EvaluationObserver& observe = {});
 
 /// Several tiles, whose steps are evaluated together: the device is waited for once a step and not once a tile.
 std::vector<attention::Tile> evaluate(const Runs& runs, std::span<const TileQuery> queries,
                                       const EvaluationObserver& observe = {});
 
-/// So that tiles of about as many cells are evaluated together: the first index behind the queries from `first` on.
+/// So that tiles of about as many cells are evaluated together: one past the queries from `first` on.
 std::size_t end_of_group(std::span<const TileQuery> queries, std::size_t first);
 
 BlockShapes shapes_of(const inference::Run& run);
 
-/// The subject whose run is the reference.
-EvaluationSubject reference_of(const EvaluationSubject& subject);
+/// The subject whose run is the baseline.
+EvaluationSubject baseline_of(const EvaluationSubject& subject);
 
 }  // namespace headlight::app

@@ -58,7 +58,7 @@ const model::FeedForward* ffn_of(const FormulaSubject& subject) {
   return subject.layer && subject.layer->feed_forward ? &*subject.layer->feed_forward : nullptr;
 }
 
-/// The sum behind attention: "x + Y".
+/// The sum after attention: "x + Y".
 std::string attention_added(const FormulaSubject& subject) {
   if (!subject.layer) return "x + Y";
   const model::AttentionWeights* weights = weights_of(subject.layer);

@@ -8,10 +8,10 @@ namespace {
 
 /// Multiply-adds of one take(), some 10 ms, and keys read at once at most.
 constexpr std::size_t kWork = std::size_t{1} << 23;
-constexpr std::size_t kMostKeys = 4'096;
+constexpr std::size_t kMaxKeys = 4'096;
 /// Of all norms that are kept: those of 128 heads of a text of 32,768 tokens.
 constexpr std::size_t kCacheBytes = std::size_t{32} << 20;
-constexpr std::size_t kMostVersions = 2;  ///< of a head
+constexpr std::size_t kMaxVersions = 2;  ///< of a head
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void HeadNorms::resize(const attention::BlockShape& shape) {
   queries_ = shape.queries;
   keys_ = shape.keys;
   const std::size_t work = std::max<std::size_t>(parts_->front().work_per_key() * parts_->size(), 1);
-  piece_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(kWork / work, 1, kMostKeys));
+  piece_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(kWork / work, 1, kMaxKeys));
   norms_.assign(parts_->size(), std::vector<double>(keys_));
   is_known_.assign((keys_ + piece_ - 1) / piece_, false);
 }
@@ -93,7 +93,7 @@ void HeadNormsCache::forget_old_versions(const Key& key) {
   for (auto entry = first; entry != entries_.end() && is_of_head(entry->first); ++entry, ++count) {
     if (entry->second.used_at < oldest->second.used_at) oldest = entry;
   }
-  if (count > kMostVersions) entries_.erase(oldest);  // one is added at a time
+  if (count > kMaxVersions) entries_.erase(oldest);  // one is added at a time
 }
 
 void HeadNormsCache::keep_only(std::span<const model::Layers* const> layers) {

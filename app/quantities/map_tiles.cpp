@@ -45,8 +45,8 @@ bool is_finer(const TileQuery& part, const TileQuery& whole) {
 }
 
 bool is_map_tile(const TileQuery& query, std::uint32_t rows, std::uint32_t columns) {
-  constexpr std::uint32_t kMostPool = 1U << 20;  // as in attention/evaluate.cpp: sums with edges don't overflow
-  const auto is_level = [](std::uint32_t pool) { return std::has_single_bit(pool) && pool <= kMostPool; };
+  constexpr std::uint32_t kMaxPool = 1U << 20;  // as in attention/evaluate.cpp: sums with edges don't overflow
+  const auto is_level = [](std::uint32_t pool) { return std::has_single_bit(pool) && pool <= kMaxPool; };
   if (query.sampled_rows != 0 || !is_level(query.pool) || !is_level(query.column_pool())) return false;
   return query.row < rows && query.column < columns && query == tile_query(query, rows, columns, place_of(query));
 }
@@ -66,7 +66,7 @@ class Division {
 
  private:
   void visit(const TileQuery& tile, const std::vector<TileQuery>& known) {
-    constexpr double kLeastShare = 0.25;
+    constexpr double kMinShare = 0.25;
     std::vector<TileQuery> inside;
     double known_area = 0.0;  // what two levels know is counted twice: no harm, it is only a bound
     for (const TileQuery& candidate : known) {
@@ -76,7 +76,7 @@ class Division {
       known_area += area(candidate);
     }
     const std::vector<TileQuery> below =
-        known_area < kLeastShare * area(tile) ? std::vector<TileQuery>() : tiles_below(tile, rows_, columns_);
+        known_area < kMinShare * area(tile) ? std::vector<TileQuery>() : tiles_below(tile, rows_, columns_);
     for (const TileQuery& part : below) visit(part, inside);
     if (!below.empty()) return;
     TileQuery rest = tile;

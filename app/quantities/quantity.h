@@ -66,7 +66,7 @@ struct FormulaSubject {
   model::BlockRef block;
   const model::AttentionLayer* layer = nullptr;
   std::uint32_t head = 0;
-  const attention::MaskSpec* mask = nullptr;  ///< whose score expression and biases are told; null: none
+  const attention::MaskSpec* mask = nullptr;  ///< whose score expression and biases are shown; null: none
   std::optional<attention::ReplacementPattern> pattern = std::nullopt;  ///< that takes the place of the head's own
 };
 
@@ -103,7 +103,7 @@ std::span<const Quantity> quantities();
 const Quantity& quantity(QuantityId id);
 std::optional<QuantityId> find_quantity(std::string_view id);
 
-/// run − reference of a quantity that isn't a difference itself.
+/// run − baseline of a quantity that isn't a difference itself.
 QuantityId difference_of(QuantityId id);
 
 /// The baseline's weights, or a mean of them: of Stage::Weights, kMeanOfLayer or kMeanOfKind.

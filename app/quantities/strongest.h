@@ -15,11 +15,11 @@ struct RankedCell {
 /// From the strongest on: the larger value, of equal ones the upper row, then the left column.
 bool comes_before(const RankedCell& left, const RankedCell& right);
 
-/// The first of an exact tile's cells that comes behind `after`, of all where there is none. Masked cells and NaN don't
+/// The first of an exact tile's cells that comes after `after`, of all where there is none. Masked cells and NaN don't
 /// count.
 std::optional<RankedCell> first_behind(const attention::Tile& exact, const std::optional<RankedCell>& after);
 
-/// Which cell comes next after `from`, the strongest of all where there is none or nothing comes behind it.
+/// Which cell comes next after `from`, the strongest of all where there is none or nothing comes after it.
 struct StrongestQuestion {
   TileQuery map;  ///< names it; its rectangle is ignored
   std::uint32_t rows = 0, columns = 0;

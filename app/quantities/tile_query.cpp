@@ -27,7 +27,7 @@ bool is_inside(const TileQuery& query, const BlockShapes& shapes) {
   const bool has_head = asked.scope != Scope::Head || query.head < shape.heads;
   const bool can_sample = query.quantity == QuantityId(attention::Stage::Weights) ||
                           query.quantity == difference_of(QuantityId(attention::Stage::Weights));
-  if (query.sampled_rows != 0 && (!can_sample || query.pool < attention::kLeastSampledPool)) return false;
+  if (query.sampled_rows != 0 && (!can_sample || query.pool < attention::kMinSampledPool)) return false;
   return extent && has_head && query.batch < shape.batch && query.rows > 0 && query.columns > 0 && query.pool > 0 &&
          query.row < extent->rows && query.rows <= extent->rows - query.row && query.column < extent->columns &&
          query.columns <= extent->columns - query.column;

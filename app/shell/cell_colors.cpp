@@ -109,7 +109,7 @@ void copy_pixels(const HeatmapImage& image, const CellColoring& coloring, std::s
 CellColoring coloring_of(const HeatmapImage& image, float pixels_per_column, float pixels_per_row) {
   const bool is_log = image.spread == view::ScaleSpread::Log;
   const auto pooled = [](float pixels) {
-    return static_cast<std::uint32_t>(std::clamp(std::ceil(1.0F / pixels - 0.01F), 1.0F, static_cast<float>(kMostPooled)));
+    return static_cast<std::uint32_t>(std::clamp(std::ceil(1.0F / pixels - 0.01F), 1.0F, static_cast<float>(kMaxPooled)));
   };
   return {.low = is_log ? view::log_floor(image.low, image.high) : image.low,
           .high = image.high,

@@ -11,7 +11,7 @@ struct CellColoring {
   view::ScaleSpread spread = view::ScaleSpread::Linear;
   Color hatch_ground = 0;  ///< over the colour of masked cells
   Color missing = 0;       ///< below it where a masked cell is NaN
-  /// Cells that share a pixel, 1 … kMostPooled: a cell has the colour of the largest value of so many rows and columns that
+  /// Cells that share a pixel, 1 … kMaxPooled: a cell has the colour of the largest value of so many rows and columns that
   /// begin with it, so that peaks are kept, or of the one that isn't finite. Masked cells count only among themselves.
   std::uint32_t pooled_rows = 1;
   std::uint32_t pooled_columns = 1;
@@ -19,7 +19,7 @@ struct CellColoring {
   bool operator==(const CellColoring&) const = default;
 };
 
-inline constexpr std::uint32_t kMostPooled = 4;
+inline constexpr std::uint32_t kMaxPooled = 4;
 
 /// How image and area are coloured when a cell has so many pixels.
 CellColoring coloring_of(const HeatmapImage& image, float pixels_per_column, float pixels_per_row);

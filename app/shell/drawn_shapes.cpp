@@ -40,14 +40,14 @@ ImVec4 clip_of(const PixelRect& rect) {
 }
 
 PixelRect bounds_of(std::span<const ImDrawVert> corners) {
-  constexpr float kMost = 1e6F;  // far outside any image, and an integer
-  ImVec2 low{kMost, kMost};
-  ImVec2 high{-kMost, -kMost};
+  constexpr float kMax = 1e6F;  // far outside any image, and an integer
+  ImVec2 low{kMax, kMax};
+  ImVec2 high{-kMax, -kMax};
   for (const ImDrawVert& corner : corners) {
     low = {std::min(low.x, corner.pos.x), std::min(low.y, corner.pos.y)};
     high = {std::max(high.x, corner.pos.x), std::max(high.y, corner.pos.y)};
   }
-  const auto pixel = [&](float position) { return static_cast<std::int32_t>(std::clamp(position, -kMost, kMost)); };
+  const auto pixel = [&](float position) { return static_cast<std::int32_t>(std::clamp(position, -kMax, kMax)); };
   return {pixel(std::floor(low.x)), pixel(std::floor(low.y)), pixel(std::ceil(high.x)), pixel(std::ceil(high.y))};
 }
 

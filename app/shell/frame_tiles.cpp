@@ -53,7 +53,7 @@ std::vector<PixelRect> FrameTiles::changed_since(const FrameTiles& before) const
   for (std::size_t i = 0; i < hashes_.size(); ++i) changed[i] = hashes_[i] != before.hashes_[i];
   for (std::int32_t most_between = 0; most_between < columns(); most_between = 2 * most_between + 1) {
     std::vector<PixelRect> rects = merged(changed, most_between);
-    if (rects.size() <= kMostRects) return rects;
+    if (rects.size() <= kMaxRects) return rects;
   }
   return {whole()};
 }

@@ -25,7 +25,7 @@ class FrameTiles {
   /// The side of a tile in pixels; drivers that draw with a processor divide an image into the same ones.
   static constexpr std::int32_t kEdge = 64;
   /// So many rectangles at most are redrawn.
-  static constexpr std::size_t kMostRects = 12;
+  static constexpr std::size_t kMaxRects = 12;
 
   FrameTiles() = default;
   /// Nothing is drawn; `content` stands for what the whole image depends on.

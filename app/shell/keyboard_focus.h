@@ -98,7 +98,7 @@ class KeyboardFocus {
   bool closes_popup_ = false, leaves_field_ = false;  ///< with the next frame
 };
 
-/// The controls drawn in this scope come in the walk behind those of smaller areas. Outside of all areas, as in menus,
+/// The controls drawn in this scope come in the walk after those of smaller areas. Outside of all areas, as in menus,
 /// nothing is offered.
 class ControlArea {
  public:

@@ -14,10 +14,10 @@ namespace {
 
 constexpr const char* kAdvice = "install a Vulkan driver (Debian: mesa-vulkan-drivers draws on any CPU)";
 constexpr const char* kPortabilitySubset = "VK_KHR_portability_subset";  // headers without beta extensions lack its name
-constexpr std::uint32_t kLeastTexels = 65'536;                           // of a texel buffer, on every Vulkan device
+constexpr std::uint32_t kMinTexels = 65'536;                             // of a texel buffer, on every Vulkan device
 // Dear ImGui's vertices and the image of its letters while it is uploaded: 8 MiB at 1600 × 1000, 64 MiB at 2880 × 1800 and
 // twice the size, rounded up to powers of two.
-constexpr vk::DeviceSize kLeastImGuiHeap = vk::DeviceSize{64} << 20;
+constexpr vk::DeviceSize kMinImGuiHeap = vk::DeviceSize{64} << 20;
 
 using Handles = RenderDevice::Handles;
 
@@ -61,9 +61,9 @@ std::string lack_of_memory(const vk::PhysicalDeviceMemoryProperties& memory) {
     return static_cast<bool>(type.propertyFlags & vk::MemoryPropertyFlagBits::eHostVisible);
   });
   const vk::DeviceSize bytes = first == types.end() ? 0 : memory.memoryHeaps[first->heapIndex].size;
-  if (bytes >= kLeastImGuiHeap) return "";
+  if (bytes >= kMinImGuiHeap) return "";
   return fmt::format("Dear ImGui uses the first memory that the host can reach, and {} MiB are less than {}", bytes >> 20,
-                     kLeastImGuiHeap >> 20);
+                     kMinImGuiHeap >> 20);
 }
 
 /// Can its swapchain show images on the surface?
@@ -191,7 +191,7 @@ void RenderDevice::open() {
     if (options_.shows_windows && !handles_->display) handles_->display = std::make_shared<GlfwSession>();
     create_instance(*handles_);
     open_device(*handles_, options_);
-    if (options_.has_short_texel_buffers) handles_->most_texels = kLeastTexels;
+    if (options_.has_short_texel_buffers) handles_->most_texels = kMinTexels;
   } catch (const vk::IncompatibleDriverError&) {
     throw Error("no Vulkan device to draw with: {}", kAdvice);
   } catch (const vk::SystemError& error) {

@@ -150,16 +150,16 @@ Color text_on(Color ground, Color preferred) {
 }
 
 Color mark_on(Color ground, Color mark, Color ink) {
-  constexpr double kLeast = 3.0;
+  constexpr double kMin = 3.0;
   constexpr std::uint32_t kSteps = 16;
   const std::uint32_t alpha = mark >> 24;
   for (std::uint32_t step = 0; step <= kSteps; ++step) {
     const Color color = blended(with_alpha(mark, alpha + (255U - alpha) * step / kSteps), ground);
-    if (contrast(color, ground) >= kLeast) return color;
+    if (contrast(color, ground) >= kMin) return color;
   }
   for (std::uint32_t step = 1; step < kSteps; ++step) {
     const Color color = blended(with_alpha(ink, 255U * step / kSteps), mark);
-    if (contrast(color, ground) >= kLeast) return color;
+    if (contrast(color, ground) >= kMin) return color;
   }
   return ink;
 }

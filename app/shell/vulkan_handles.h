@@ -31,7 +31,7 @@ struct RenderDevice::Handles {
   bool loses_memory_asleep = false;
   SleepWatch sleep;  ///< since the device was opened
 
-  /// Throws the Error, of kind DeviceLost or OutOfDeviceMemory if it applies, that tells the user what Vulkan reported.
+  /// Throws the Error, of kind DeviceLost or OutOfDeviceMemory if it applies, that says what Vulkan reported.
   [[noreturn]] void fail(vk::Result result) const;
 
   /// Calls `work` and converts Vulkan's exceptions to an Error in one line.

@@ -59,7 +59,7 @@ WrappedText::WrappedText(std::string text, float width, const Measure& measure) 
 void WrappedText::break_line(std::string_view line, float width, const Measure& measure) {
   ++lines_;
   std::size_t begin = 0;  // of the row in `line`
-  std::size_t space = 0;  // the last one; behind `begin`, the row may be broken there
+  std::size_t space = 0;  // the last one; after `begin`, the row may be broken there
   float x = 0.0F;
   float x_behind_space = 0.0F;
   for (std::size_t at = 0; at < line.size();) {

@@ -157,7 +157,7 @@ void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
   if (compares_capture_with_network(frame.state)) {
     form.note("One of the two is a capture: weights are compared, other stages are this run's.");
   }
-  if (!frame.result.reference_error.empty()) form.warning("Can't be compared: " + frame.result.reference_error + ".");
+  if (!frame.result.baseline_error.empty()) form.warning("Can't be compared: " + frame.result.baseline_error + ".");
   if (!has_second_text(frame.state)) {
     if (form.button("freeze", "Keep anew")) frame.start_command("compare.freeze");
     ImGui::SameLine();
@@ -167,7 +167,7 @@ void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
     ImGui::SameLine();
   }
   if (form.button("stop", "Off")) frame.start_command("compare.stop");
-  if (!frame.result.reference_error.empty()) return;
+  if (!frame.result.baseline_error.empty()) return;
   draw_changed_heads(frame, form);
   draw_changed_cells(frame, form);
 }

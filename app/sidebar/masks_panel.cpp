@@ -71,7 +71,7 @@ void draw_presets(Frame& frame, Form& form, const Field& field, MaskSpec& mask, 
 }
 
 void draw_text(Frame& frame, const Field& field, MaskSpec& mask, ExpressionDraft& draft) {
-  constexpr float kMostLines = 6.0F;
+  constexpr float kMaxLines = 6.0F;
   constexpr std::uint32_t kMarkAlpha = 120;
   std::string text = draft.is_open ? draft.text : expression_of(mask, field.use).text();
   std::vector<shell::TextMark> marks;
@@ -80,12 +80,12 @@ void draw_text(Frame& frame, const Field& field, MaskSpec& mask, ExpressionDraft
     marks.push_back({.begin = at, .end = at + 1, .color = shell::with_alpha(frame.ui.theme().warning, kMarkAlpha)});
   }
   const shell::TextFieldOptions options{.height = shell::text_field_height(1.0F),
-                                        .most_height = shell::text_field_height(kMostLines),
+                                        .most_height = shell::text_field_height(kMaxLines),
                                         .hint = field.hint,
                                         .limit = Expression::kLongest + 1,
                                         .marks = marks};
   const bool is_edited = [&] {
-    const Ink ink(frame.ui.fonts().mono, frame.ui.theme().text);
+    const TextStyleScope ink(frame.ui.fonts().mono, frame.ui.theme().text);
     return frame.ui.text_field(fmt::format("##{}", field.name).c_str(), text, options);
   }();
   mark_last_item(frame, "mask." + std::string(field.name), field.explanation);
@@ -143,7 +143,7 @@ void draw_brush_fields(Frame& frame, Form& form) {
     form.decimal("bias", "Bias", view.brush_bias, -kSteepestBias, kSteepestBias,
                  "Added to the scaled score: +0.69 doubles a small weight, \u22120.69 halves it.");
   } else if (view.brush_ink == BrushInk::Pattern) {
-    form.decimal("weight", "Weight", view.brush_weight, 0.0F, attention::kMostPatternWeight,
+    form.decimal("weight", "Weight", view.brush_weight, 0.0F, attention::kMaxPatternWeight,
                  "Of the painted cell; a row's weights are divided by their sum. Rows without paint stay as computed.");
   }
   int shape = static_cast<int>(view.brush_shape);

@@ -125,7 +125,7 @@ void draw_matrix(Frame& frame, Form& form, PresetEditor& editor, NotebookEdits& 
   const shell::TextFieldOptions options{.height = shell::text_field_height(2.0F),
                                         .most_height = shell::text_field_height(10.0F)};
   const bool is_edited = [&] {
-    const Ink ink(frame.ui.fonts().mono, frame.ui.theme().text);
+    const TextStyleScope ink(frame.ui.fonts().mono, frame.ui.theme().text);
     return frame.ui.text_field("##preset.numbers", editor.text, options);
   }();
   mark_last_item(frame, "preset.numbers", kMatrixHelp);

@@ -10,7 +10,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kFewestRows = 2.0F;
-constexpr float kMostRows = 7.0F;
+constexpr float kMaxRows = 7.0F;
 
 void draw_caption(Frame& frame, const std::string& text) {
   write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
@@ -19,7 +19,7 @@ void draw_caption(Frame& frame, const std::string& text) {
 void draw_text_box(Frame& frame, const char* name, std::string& text, const char* hint, shell::FieldFocus focus) {
   frame.ui.text_field(fmt::format("##{}", name).c_str(), text,
                       {.height = shell::text_field_height(kFewestRows),
-                       .most_height = shell::text_field_height(kMostRows),
+                       .most_height = shell::text_field_height(kMaxRows),
                        .focus = focus,
                        .hint = hint});
   frame.mark(name, last_item_rect());
@@ -27,7 +27,7 @@ void draw_text_box(Frame& frame, const char* name, std::string& text, const char
 
 /// A caption at the left, where there is room for it, and the button at the right.
 void draw_text_head(Frame& frame, const char* caption) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const float button = button_width("Examples");
   const float start = ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - button;
   if (ImGui::GetCursorPosX() + ImGui::CalcTextSize(caption).x + ImGui::GetStyle().ItemSpacing.x < start) {

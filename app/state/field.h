@@ -16,7 +16,7 @@ struct FieldFlag {
   std::string name = {};        ///< "--d-model"; empty: the field has none
   std::string value_name = {};  ///< "N", "on|off", "dark|light"; empty: the flag takes no value
   std::string help = {};        ///< with limits and default, where they say something
-  /// Reads what was typed behind the flag, which is called `flag` there. Throws UsageError.
+  /// Reads what was typed after the flag, which is called `flag` there. Throws UsageError.
   std::function<StateEdit(const std::string& flag, const std::string& text)> parse = {};
 };
 

@@ -108,14 +108,14 @@ json write_patterns(const inference::FixedPatterns& patterns) {
 }
 
 void read_patterns(const JsonReader& object, const char* key, inference::FixedPatterns& value) {
-  std::size_t left = kMostPaintedNumbers;
+  std::size_t left = kMaxPaintedNumbers;
   read_by_head(object, key, value, attention::ReplacementPattern(),
                [&left](const JsonReader& head, attention::ReplacementPattern& pattern) {
                  head.read_enum<attention::FixedPattern>("pattern", pattern.kind, kFixedPatterns);
                  const json* weights = head.find("weights");
                  if (weights == nullptr || pattern.kind != attention::FixedPattern::Painted) return;
                  pattern.weights =
-                     numbers_from_json(*weights, head.path("weights"), 0.0f, attention::kMostPatternWeight, left);
+                     numbers_from_json(*weights, head.path("weights"), 0.0f, attention::kMaxPatternWeight, left);
                });
 }
 
@@ -172,7 +172,7 @@ json write_heads(const std::vector<HeadRef>& heads) {
 void read_heads(const JsonReader& object, const char* key, std::vector<HeadRef>& value) {
   const json* found = object.find(key);
   if (!found) return;
-  if (!found->is_array() || found->size() > kMostPinnedHeads) object.fail(key, "a list of heads", *found);
+  if (!found->is_array() || found->size() > kMaxPinnedHeads) object.fail(key, "a list of heads", *found);
   value.clear();
   for (const json& head : *found) {
     const JsonReader reader(head, object.path(key));
@@ -248,8 +248,8 @@ void read_flow_threshold(const JsonReader& object, const char* key, std::optiona
   if (!found) return;
   value.reset();
   if (found->is_null()) return;
-  float threshold = kLeastFlowThreshold;
-  object.read(key, threshold, kLeastFlowThreshold, kMostFlowThreshold);
+  float threshold = kMinFlowThreshold;
+  object.read(key, threshold, kMinFlowThreshold, kMaxFlowThreshold);
   value = threshold;
 }
 

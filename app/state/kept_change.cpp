@@ -10,7 +10,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint32_t kLastIndex = 1U << 24;
-constexpr std::size_t kMostNumbers = std::size_t{1} << 24;  // of all changes of a file
+constexpr std::size_t kMaxNumbers = std::size_t{1} << 24;  // of all changes of a file
 
 enum class Kind : std::uint8_t { Add, Replace, Average };
 constexpr std::array<EnumName<Kind>, 3> kOperations = {
@@ -24,7 +24,7 @@ std::vector<float> read_numbers(const JsonReader& reader) {
   std::vector<float> numbers;
   const json* found = reader.find("numbers");
   if (!found) throw Error("{}: expected a list of numbers, found none", reader.path("numbers"));
-  if (!found->is_array() || found->empty() || found->size() > kMostNumbers)
+  if (!found->is_array() || found->empty() || found->size() > kMaxNumbers)
     reader.fail("numbers", "a list of numbers", *found);
   numbers.reserve(found->size());
   for (const json& number : *found) {
@@ -46,7 +46,7 @@ KeptChange read_change(const JsonReader& reader) {
   reader.read_enum<model::BlockKind>("kind", block.kind, kKinds);
   reader.read("layer", block.layer.value, 0U, kLastIndex);
   reader.read("head", head, 0U, kLastIndex);
-  reader.read("strength", change.strength, -kMostStrength, kMostStrength);
+  reader.read("strength", change.strength, -kMaxStrength, kMaxStrength);
   one.scope = inference::scope_of(block, head);
   if (kind == Kind::Average) {
     one.operation = inference::Average{};
@@ -101,8 +101,8 @@ json write_changes(const KeptChanges& changes) {
 void read_changes(const JsonReader& object, const char* key, KeptChanges& value) {
   const json* found = object.find(key);
   if (!found) return;
-  if (!found->is_array() || found->size() > kMostKeptChanges) {
-    object.fail(key, fmt::format("a list of at most {} changes", kMostKeptChanges), *found);
+  if (!found->is_array() || found->size() > kMaxKeptChanges) {
+    object.fail(key, fmt::format("a list of at most {} changes", kMaxKeptChanges), *found);
   }
   KeptChanges changes;
   for (const json& change : *found) changes.push_back(read_change(JsonReader(change, object.path(key))));

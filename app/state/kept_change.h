@@ -20,8 +20,8 @@ struct KeptChange {
 };
 using KeptChanges = std::vector<KeptChange>;
 
-inline constexpr std::size_t kMostKeptChanges = 64;
-inline constexpr float kMostStrength = 100.0F;
+inline constexpr std::size_t kMaxKeptChanges = 64;
+inline constexpr float kMaxStrength = 100.0F;
 
 /// With its strength.
 inference::Intervention intervention_of(const KeptChange& change);

@@ -18,7 +18,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, ".npy files of little-endian numbers are read as they are");
 
-constexpr std::size_t kMostAxes = 4;  // [batch, heads, queries, keys]
+constexpr std::size_t kMaxAxes = 4;  // [batch, heads, queries, keys]
 
 /// Cells in any number of axes, before load_mask() interprets them.
 struct Cells {
@@ -30,7 +30,7 @@ void read_lists(const nlohmann::json& value, std::size_t depth, Cells& cells, co
   if (value.is_array()) {
     const auto size = static_cast<std::uint32_t>(value.size());
     if (depth == cells.shape.size()) {
-      if (!cells.keep.empty() || depth >= kMostAxes) throw Error("{}: the lists of the mask are nested unevenly", file);
+      if (!cells.keep.empty() || depth >= kMaxAxes) throw Error("{}: the lists of the mask are nested unevenly", file);
       cells.shape.resize(depth + 1, size);
     }
     if (cells.shape[depth] != size) {
@@ -101,7 +101,7 @@ attention::BooleanMask load_mask(const std::filesystem::path& path) {
   const std::string content = read_file(path);
   Cells cells = is_npy ? read_npy(content, file) : read_json_cells(content, file);
   const std::size_t axes = cells.shape.size();
-  if (axes < 2 || axes > kMostAxes || cells.keep.empty()) {
+  if (axes < 2 || axes > kMaxAxes || cells.keep.empty()) {
     throw Error("{}: the mask is {}; expected [queries, keys], [batch, queries, keys] or [batch, heads, queries, keys]",
                 file, headlight::to_string(cells.shape));
   }

@@ -13,8 +13,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint32_t kLastCell = 0xffff'fffeu;
-constexpr std::size_t kMostPaintedInScope = std::size_t{1} << 22;
-constexpr std::uint32_t kMostDocuments = 1u << 20;  // of one item
+constexpr std::size_t kMaxPaintedInScope = std::size_t{1} << 22;
+constexpr std::uint32_t kMaxDocuments = 1u << 20;  // of one item
 
 json scope_axis(const std::optional<std::uint32_t>& axis) { return axis ? json(*axis) : json(nullptr); }
 
@@ -118,13 +118,13 @@ json write_part(const attention::PaintedBiases& biases) {
 
 void read_part(const json& scopes, const std::string& path, attention::PaintedBiases& biases) {
   if (!scopes.is_array()) throw Error("{}: expected a list, found {}", path, shown(scopes));
-  std::size_t left = kMostPaintedNumbers;
+  std::size_t left = kMaxPaintedNumbers;
   for (const json& entry : scopes) {
     const JsonReader reader(entry, path);
     const json* runs = reader.find("runs");
     if (!runs) throw Error("{}.runs: expected a list", path);
     attention::NumberRuns numbers =
-        numbers_from_json(*runs, reader.path("runs"), -attention::kMostBias, attention::kMostBias, left);
+        numbers_from_json(*runs, reader.path("runs"), -attention::kMaxBias, attention::kMaxBias, left);
     if (!numbers.empty()) biases.insert_or_assign(scope_from_json(reader), std::move(numbers));
   }
 }
@@ -143,8 +143,8 @@ void read_part(const json& items, const std::string& path, SharedValue<attention
     std::uint32_t item = 0;
     reader.read("batch", item, 0u, kLastCell);
     const json* tokens = reader.find("begins");
-    if (!tokens || !tokens->is_array() || tokens->size() > kMostDocuments)
-      throw Error("{}: expected a list of at most {} tokens", reader.path("begins"), kMostDocuments);
+    if (!tokens || !tokens->is_array() || tokens->size() > kMaxDocuments)
+      throw Error("{}: expected a list of at most {} tokens", reader.path("begins"), kMaxDocuments);
     std::vector<std::uint32_t> begins;
     for (const json& token : *tokens) begins.push_back(JsonReader::integer(reader.path("begins"), token, 0u, kLastCell));
     attention::MaskSpec one;
@@ -244,9 +244,9 @@ attention::NumberRuns numbers_from_json(const json& runs, const std::string& pat
     const std::uint32_t query = JsonReader::integer(path, run[0], 0u, kLastCell);
     const std::uint32_t first = JsonReader::integer(path, run[1], 0u, kLastCell);
     const std::uint32_t count = JsonReader::integer(path, run[2], 1u, kLastCell - first);
-    if (count > std::min(kMostPaintedInScope - cells.size(), left)) {
-      throw Error("{}: more than {} painted cells, or {} in all lists together", path, kMostPaintedInScope,
-                  kMostPaintedNumbers);
+    if (count > std::min(kMaxPaintedInScope - cells.size(), left)) {
+      throw Error("{}: more than {} painted cells, or {} in all lists together", path, kMaxPaintedInScope,
+                  kMaxPaintedNumbers);
     }
     left -= count;
     for (std::uint32_t i = 0; i < count; ++i) cells.emplace_back(attention::Cell{query, first + i}, number);

@@ -37,7 +37,7 @@ nlohmann::json to_json(const attention::MaskSpec& mask);
 attention::MaskSpec mask_from_json(const nlohmann::json& value, const std::string& path);
 
 /// Cells with a number that the lists of a file may have together, so that few words of a file can't take long to read.
-inline constexpr std::size_t kMostPaintedNumbers = std::size_t{1} << 24;
+inline constexpr std::size_t kMaxPaintedNumbers = std::size_t{1} << 24;
 
 /// Numbers painted onto cells as runs [query, first key, count, number]. Throws Error where one isn't from `low` to `high`,
 /// or there are more than `left`, from which the read ones are taken.

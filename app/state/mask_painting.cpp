@@ -64,7 +64,7 @@ void paint_scope(State& state, const PaintScope& scope, const std::vector<Cell>&
   // A wider brush replaces narrower paint in the same maps.
   erase_in(mask.painted, cells, [&](const PaintScope& painted) { return covers(scope, painted); });
   const Selection& selection = state.selection;
-  // Where one cell of the map doesn't tell of the others that the scope names, paint stays even where it changes nothing.
+  // Where one cell of the map says nothing about the others that the scope names, paint stays even where it changes nothing.
   const bool maps_differ =
       (mask.matrix && mask.matrix->heads > 1 && !scope.head) || map.has_trained_window || mask.mask_expression;
   const std::uint32_t layer = scope.layer.value_or(selection.block.layer.value);
@@ -106,7 +106,7 @@ std::vector<Cell> brush_cells(BrushShape shape, Cell from, Cell at, const Painte
   const auto [top, bottom] = std::minmax(from.query, at.query);
   const auto [left, right] = std::minmax(from.key, at.key);
   const std::size_t count = (std::size_t{bottom} - top + 1) * (right - left + 1);
-  if (count > kMostPaintedAtOnce) {
+  if (count > kMaxPaintedAtOnce) {
     throw Error("a rectangle of {} cells is too large to paint; write a mask expression such as q < {} || k > {}", count,
                 top, right);
   }

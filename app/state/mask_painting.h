@@ -16,10 +16,10 @@ struct PaintedMap {
 };
 
 /// Cells that are painted at once at most.
-inline constexpr std::size_t kMostPaintedAtOnce = std::size_t{1} << 20;
+inline constexpr std::size_t kMaxPaintedAtOnce = std::size_t{1} << 20;
 
 /// The cells that a brush of this shape changes at `at`; of a rectangle `from` is the other corner. In row-major order.
-/// Throws Error where they are more than kMostPaintedAtOnce.
+/// Throws Error where they are more than kMaxPaintedAtOnce.
 std::vector<attention::Cell> brush_cells(BrushShape shape, attention::Cell from, attention::Cell at, const PaintedMap& map);
 
 /// Shows (true) or masks cells in the user's paint scope, around the selected map. A cell whose state the rules already

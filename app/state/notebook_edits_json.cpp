@@ -34,17 +34,17 @@ NotebookRecipe read_recipe(const JsonReader& reader) {
 }
 
 MatrixEdit read_matrix(const JsonReader& reader, std::size_t most_cells) {
-  constexpr std::size_t kMostMatrixAxes = 4;
-  constexpr std::uint32_t kMostMatrixSize = 1U << 20U;
+  constexpr std::size_t kMaxMatrixAxes = 4;
+  constexpr std::uint32_t kMaxMatrixSize = 1U << 20U;
   MatrixEdit edit;
   const json *shape = reader.find("shape"), *cells = reader.find("cells");
-  if (shape == nullptr || !shape->is_array() || shape->empty() || shape->size() > kMostMatrixAxes)
-    throw Error("{}: expected a list of 1 to {} sizes", reader.path("shape"), kMostMatrixAxes);
+  if (shape == nullptr || !shape->is_array() || shape->empty() || shape->size() > kMaxMatrixAxes)
+    throw Error("{}: expected a list of 1 to {} sizes", reader.path("shape"), kMaxMatrixAxes);
   std::uint64_t count = 1;
   for (const json& size : *shape) {
-    edit.shape.push_back(JsonReader::integer(reader.path("shape"), size, 1U, kMostMatrixSize));
+    edit.shape.push_back(JsonReader::integer(reader.path("shape"), size, 1U, kMaxMatrixSize));
     count *= edit.shape.back();
-    if (count > kMostMatrixSize) throw Error("{}: more than {} numbers", reader.path("shape"), kMostMatrixSize);
+    if (count > kMaxMatrixSize) throw Error("{}: more than {} numbers", reader.path("shape"), kMaxMatrixSize);
   }
   if (cells == nullptr || !cells->is_array() || cells->empty() || cells->size() > most_cells)
     throw Error("{}: expected a list of 1 to {} [index, number]", reader.path("cells"), most_cells);
@@ -76,7 +76,7 @@ json write_edits(const NotebookEdits& edits) {
 }
 
 void read_edits(const JsonReader& object, const char* key, NotebookEdits& value) {
-  constexpr std::size_t kMostNameBytes = 64;
+  constexpr std::size_t kMaxNameBytes = 64;
   const json* found = object.find(key);
   if (found == nullptr || found->is_null()) return;
   const JsonReader reader(*found, object.path(key));
@@ -87,7 +87,7 @@ void read_edits(const JsonReader& object, const char* key, NotebookEdits& value)
     std::size_t left = inference::kMaxEditedNumbers;
     for (const auto& [name, matrix] : matrices->items()) {
       const std::string path = reader.path("matrices");
-      if (name.size() > kMostNameBytes || left == 0)
+      if (name.size() > kMaxNameBytes || left == 0)
         throw Error("{}: a name is too long, or there are too many numbers", path);
       MatrixEdit& edit = edits.matrices[name] = read_matrix(JsonReader(matrix, path + "." + name), left);
       left -= std::min(left, edit.cells.size());

@@ -20,13 +20,13 @@ class QuietChange {
       changed_at_s_ = now_s;
     }
     if (seen_ == saved_) return std::numeric_limits<double>::infinity();
-    return std::max(std::min(changed_at_s_ + kQuiet_s, unsaved_since_s_ + kMostUnsaved_s) - now_s, 0.0);
+    return std::max(std::min(changed_at_s_ + kQuiet_s, unsaved_since_s_ + kMaxUnsaved_s) - now_s, 0.0);
   }
   /// `value` is saved, or another attempt is not to be made.
   void settle(const Value& value) { saved_ = seen_ = value; }
 
  private:
-  static constexpr double kQuiet_s = 2.0, kMostUnsaved_s = 10.0;
+  static constexpr double kQuiet_s = 2.0, kMaxUnsaved_s = 10.0;
 
   Value saved_, seen_;
   double changed_at_s_ = 0.0;

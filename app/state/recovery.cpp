@@ -77,7 +77,7 @@ double Recovery::keep(const OpenWindow& window, double now_s) {
   try {
     const json value = {{"version", kVersion}, {"session", window.session.string()}, {"state", to_json(window.state)}};
     write_file_atomically(file_, to_text(value) + "\n");
-  } catch (const Error&) {  // saving the settings meets the same disk, and its failure is told when the window closes
+  } catch (const Error&) {  // saving the settings meets the same disk, and its failure is reported when the window closes
   }
   change_.settle(window);
   return std::numeric_limits<double>::infinity();

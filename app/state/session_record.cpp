@@ -46,8 +46,8 @@ std::string read_name(const json& value, const char* member) {
 std::vector<float> read_numbers(const json& value, const char* member) {
   if (!value.contains(member) || !value.at(member).is_array()) throw Error("record.{}: expected a list of numbers", member);
   const json& list = value.at(member);
-  if (list.size() > kMostRecordedNumbers) {
-    throw Error("record.{}: {} numbers, but at most {} are read", member, list.size(), kMostRecordedNumbers);
+  if (list.size() > kMaxRecordedNumbers) {
+    throw Error("record.{}: {} numbers, but at most {} are read", member, list.size(), kMaxRecordedNumbers);
   }
   std::vector<float> numbers;
   for (const json& number : list) {
@@ -64,8 +64,8 @@ std::vector<float> read_numbers(const json& value, const char* member) {
 std::vector<std::uint32_t> read_recorded_ids(const json& value) {
   if (!value.contains("ids")) return {};
   const json& list = value.at("ids");
-  if (!list.is_array() || list.size() > kMostRecordedNumbers) {
-    throw Error("record.ids: expected a list of at most {} ids", kMostRecordedNumbers);
+  if (!list.is_array() || list.size() > kMaxRecordedNumbers) {
+    throw Error("record.ids: expected a list of at most {} ids", kMaxRecordedNumbers);
   }
   std::vector<std::uint32_t> ids;
   for (const json& id : list) {

@@ -17,13 +17,13 @@ struct SessionRecord {
   std::uint32_t weights_crc = 0;    ///< CRC-32 of rows of the attention's weights: equal for the same model
   std::vector<float> weights = {};  ///< of attention, from many heads
   std::vector<float> logits = {};   ///< of the last token; empty without an unembedding
-  /// Of the first line's tokens, a second text's behind the first one's; empty where tokens have none, and in older files.
+  /// Of the first line's tokens, a second text's after the first one's; empty where tokens have none, and in older files.
   std::vector<std::uint32_t> ids = {};
 
   bool operator==(const SessionRecord&) const = default;
 };
 
-inline constexpr std::size_t kMostRecordedNumbers = 4'096;  ///< of each kind
+inline constexpr std::size_t kMaxRecordedNumbers = 4'096;  ///< of each kind
 
 /// How far a session's numbers are from its record.
 struct RecordAgreement {

@@ -137,8 +137,8 @@ Settings settings_from_json(const json& value) {
   const JsonReader reader(value, "");
   Settings settings;
   for_each_plain_member(settings, MemberReader{reader});
-  settings.recent_models = recent_from_json(reader, "recent_models", "paths", kMostRecentModels);
-  settings.recent_choices = recent_from_json(reader, "recent_choices", "names", kMostRecentChoices);
+  settings.recent_models = recent_from_json(reader, "recent_models", "paths", kMaxRecentModels);
+  settings.recent_choices = recent_from_json(reader, "recent_choices", "names", kMaxRecentChoices);
   if (const json* window = reader.find("window")) settings.window = window_from_json(*window, "window");
   if (const json* lessons = reader.find("lessons")) settings.lessons = lessons_from_json(*lessons, "lessons");
   if (const json* panes = reader.find("panes")) for_each_member(settings.panes, MemberReader{JsonReader(*panes, "panes")});
@@ -153,8 +153,8 @@ Settings settings_from_json(const json& value) {
 
 /// Renames an unreadable file before the next save overwrites it; an older <name>.bad is kept too, under a number.
 fs::path keep_aside(const fs::path& path) {
-  constexpr int kMostKept = 100;
-  for (int number = 0; number < kMostKept; ++number) {
+  constexpr int kMaxKept = 100;
+  for (int number = 0; number < kMaxKept; ++number) {
     fs::path kept = path;
     kept += number == 0 ? std::string(".bad") : fmt::format(".bad.{}", number);
     std::error_code failure;
@@ -163,7 +163,7 @@ fs::path keep_aside(const fs::path& path) {
     if (failure) throw Error("can't rename {} to {}: {}", path.string(), kept.string(), failure.message());
     return kept;
   }
-  throw Error("{} files like {}.bad are there already; remove some", kMostKept, path.string());
+  throw Error("{} files like {}.bad are there already; remove some", kMaxKept, path.string());
 }
 
 /// `what_is_wrong` names the file.
@@ -192,11 +192,11 @@ void forget_linked_step(State& state) {
 }
 
 void remember_model(Settings& settings, const std::string& path) {
-  put_first(settings.recent_models, path, kMostRecentModels);
+  put_first(settings.recent_models, path, kMaxRecentModels);
 }
 
 void remember_choice(Settings& settings, const std::string& id) {
-  put_first(settings.recent_choices, id, kMostRecentChoices);
+  put_first(settings.recent_choices, id, kMaxRecentChoices);
 }
 
 fs::path config_directory() { return xdg_directory("XDG_CONFIG_HOME", ".config"); }

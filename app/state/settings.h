@@ -53,19 +53,19 @@ struct Settings {
   Panes panes;
   std::string device;                       ///< name or index as --device takes it; empty: the best one
   State state;                              ///< as the window was closed
-  std::vector<std::string> recent_models;   ///< the newest first, at most kMostRecentModels
-  std::vector<std::string> recent_choices;  ///< ids of the palette's entries, the newest first, at most kMostRecentChoices
+  std::vector<std::string> recent_models;   ///< the newest first, at most kMaxRecentModels
+  std::vector<std::string> recent_choices;  ///< ids of the palette's entries, the newest first, at most kMaxRecentChoices
   std::string model_folder;                 ///< where the model browser looks besides; empty: nowhere
   std::string export_directory;             ///< where the Export dialog wrote last; empty: none yet
   LessonProgress lessons;
   bool shows_welcome = true;   ///< until the user closes the welcome panel
-  bool verifies_head = false;  ///< the selected head is computed again in double precision, and the status bar tells
+  bool verifies_head = false;  ///< the selected head is computed again in double precision, and the status bar says
 
   bool operator==(const Settings&) const = default;
 };
 
-inline constexpr std::size_t kMostRecentModels = 12;
-inline constexpr std::size_t kMostRecentChoices = 6;
+inline constexpr std::size_t kMaxRecentModels = 12;
+inline constexpr std::size_t kMaxRecentChoices = 6;
 /// Forgets masks, head gains and the baseline: a start begins with a model as it was trained; only sessions keep what was
 /// changed.
 void forget_changes(State& state);

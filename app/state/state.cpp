@@ -268,7 +268,7 @@ void toggle_pin(HeadChoices& choices, const HeadRef& head) {
   const auto at = std::ranges::lower_bound(choices.pinned, head);
   if (at != choices.pinned.end() && *at == head) {
     choices.pinned.erase(at);
-  } else if (choices.pinned.size() < kMostPinnedHeads) {
+  } else if (choices.pinned.size() < kMaxPinnedHeads) {
     choices.pinned.insert(at, head);
   }
 }

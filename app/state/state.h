@@ -22,9 +22,9 @@
 namespace headlight::app {
 
 /// Limits of the playground's settings.
-inline constexpr std::uint32_t kMostGeneratedTokens = 4'096;
-inline constexpr float kLeastTemperature = 0.01f, kMostTemperature = 10.0f;
-inline constexpr std::uint32_t kMostTopK = 1'000'000;
+inline constexpr std::uint32_t kMaxGeneratedTokens = 4'096;
+inline constexpr float kMinTemperature = 0.01f, kMaxTemperature = 10.0f;
+inline constexpr std::uint32_t kMaxTopK = 1'000'000;
 
 /// How a text is continued.
 struct GenerationChoices {
@@ -188,7 +188,7 @@ using BlockShapes = std::map<model::BlockRef, inference::BlockShape>;
 /// Selects one head's map, also where a mean was shown.
 void select_head(Selection& selection, model::BlockRef block, std::uint32_t head);
 
-/// Pins a head in the views of all heads, or unpins it. At most kMostPinnedHeads are kept.
+/// Pins a head in the views of all heads, or unpins it. At most kMaxPinnedHeads are kept.
 void toggle_pin(HeadChoices& choices, const HeadRef& head);
 bool is_pinned(const HeadChoices& choices, const HeadRef& head);
 

@@ -178,7 +178,7 @@ void add_model(std::vector<Field>& fields) {
   fields.push_back(ids_field("target_ids", in_model<&Model::target_ids>()));
 }
 
-/// "1/sqrt(d_k)", "none" or a number, behind a flag.
+/// "1/sqrt(d_k)", "none" or a number, after a flag.
 StateEdit parse_scale(const std::string& flag, const std::string& text) {
   constexpr float kLargest = 1e6f;
   model::Scale scale;
@@ -253,7 +253,7 @@ std::optional<std::pair<model::BlockRef, std::uint32_t>> parse_head_name(const s
   return head;
 }
 
-/// "L1H4=uniform,cross:L0H2=first" behind a flag.
+/// "L1H4=uniform,cross:L0H2=first" after a flag.
 StateEdit parse_patterns(const std::string& flag, const std::string& text) {
   inference::FixedPatterns patterns;
   for (const std::string& part : split_list(flag, {text})) {
@@ -330,11 +330,11 @@ void add_generation(std::vector<Field>& fields) {
   constexpr const char* kLabel = "Change generation";
   const auto add = [&](Field field) { fields.push_back(continuous(std::move(field))); };
   add(number_field("generation", "tokens", kLabel, at<&State::generation, &GenerationChoices::tokens>(), 1u,
-                   kMostGeneratedTokens));
+                   kMaxGeneratedTokens));
   add(choice_field("generation", "method", kLabel, in_sampling<&SamplingSettings::method>(), kMethods));
-  add(number_field("generation", "temperature", kLabel, in_sampling<&SamplingSettings::temperature>(), kLeastTemperature,
-                   kMostTemperature));
-  add(number_field("generation", "top_k", kLabel, in_sampling<&SamplingSettings::top_k>(), 0u, kMostTopK));
+  add(number_field("generation", "temperature", kLabel, in_sampling<&SamplingSettings::temperature>(), kMinTemperature,
+                   kMaxTemperature));
+  add(number_field("generation", "top_k", kLabel, in_sampling<&SamplingSettings::top_k>(), 0u, kMaxTopK));
   add(number_field("generation", "top_p", kLabel, in_sampling<&SamplingSettings::top_p>(), 0.0f, 1.0f));
   add(number_field("generation", "seed", kLabel, in_sampling<&SamplingSettings::seed>(), std::uint64_t{0},
                    std::numeric_limits<std::uint64_t>::max()));

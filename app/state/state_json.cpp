@@ -36,7 +36,7 @@ std::string other_kind(std::string_view content) {
     if (content.starts_with(known.begins)) return std::string(known.is);
   }
   if (content[first] == '{' || content[first] == '[') return {};
-  // The header of a .safetensors file is JSON behind its length.
+  // The header of a .safetensors file is JSON after its length.
   if (content.size() > 8 && content[8] == '{') return "it is a .safetensors file under another name";
   const bool is_text = find_invalid_utf8(content) == std::string_view::npos && content.find('\0') == std::string_view::npos;
   return is_text ? "it is a text, which is opened as one (File, Open text; --text-file)" : "it is a binary file";

@@ -63,7 +63,7 @@ struct Transient {
   std::optional<evaluation::HeadMetric> seeks_head;
   TokenSearch search;
   std::optional<NumberRef> pointed_number;  ///< under the pointer, or held, in the view on screen; cleared each frame
-  std::optional<NumberRef> asked_number;    ///< where it is from is told in a window of its own, until that is closed
+  std::optional<NumberRef> asked_number;    ///< its source is shown in a window of its own, until that is closed
   std::optional<LockedToken> token_menu;    ///< a menu of this token is opened at the pointer; cleared by the window
   bool paints = false;                      ///< the brush is on: the left button masks and unmasks cells of the big heatmap
   TextFocus text_focus = TextFocus::None;   ///< cleared by the text box

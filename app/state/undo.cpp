@@ -270,7 +270,7 @@ std::size_t Undo::named_count() const {
 }
 
 void Undo::name_step(std::uint64_t id, std::string name) {
-  const bool may_name = name.empty() || named_count() < kMostNamedSteps;
+  const bool may_name = name.empty() || named_count() < kMaxNamedSteps;
   const auto name_in = [&](auto& steps) {
     const auto step = std::ranges::find(steps, id, &Step::id);
     if (step == steps.end()) return false;

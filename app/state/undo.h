@@ -14,7 +14,7 @@ struct UndoLimits {
   double merge_seconds = 1.0;  ///< changes of one kind at most this far apart are one step
 };
 
-inline constexpr std::size_t kMostNamedSteps = 64;
+inline constexpr std::size_t kMaxNamedSteps = 64;
 
 /// A step of the history as a list shows it; refers to the history, which must not change meanwhile.
 struct HistoryStep {
@@ -63,7 +63,7 @@ class Undo {
   const State& go_to(std::uint64_t id);
 
   /// Gives a step a name, which it keeps: named steps outlive the limits, and a later change never becomes one with them. An
-  /// empty name takes it away. At most kMostNamedSteps steps have one.
+  /// empty name takes it away. At most kMaxNamedSteps steps have one.
   void name_step(std::uint64_t id, std::string name);
   /// Of the shown step.
   std::uint64_t shown_id() const { return steps_[position_].id; }
@@ -91,7 +91,7 @@ class Undo {
   };
   void trim();
   void append(Step step);
-  /// Makes the steps behind the shown one a branch.
+  /// Makes the steps after the shown one a branch.
   void branch_off();
   /// Shows a step; false: there is none.
   bool show(std::uint64_t id);

@@ -57,7 +57,7 @@ enum class SpecialTokens : std::uint8_t {
 enum class PairPart : std::uint8_t { All, FirstToFirst, FirstToSecond, SecondToFirst, SecondToSecond };
 
 /// Limits of the least weight that is drawn as a line.
-inline constexpr float kLeastLineWeight = 1e-4F, kMostLineWeight = 1.0F;
+inline constexpr float kMinLineWeight = 1e-4F, kMaxLineWeight = 1.0F;
 
 /// What the view of lines draws.
 struct LineChoices {
@@ -86,7 +86,7 @@ struct HeadRef {
 
   auto operator<=>(const HeadRef&) const = default;
 };
-inline constexpr std::size_t kMostPinnedHeads = 4'096;
+inline constexpr std::size_t kMaxPinnedHeads = 4'096;
 
 /// What the heads view compares heads by: their metrics; the weight from one token to another; how well they match a
 /// pattern; how alike their weights are; or what their parameters say without any text.
@@ -140,7 +140,7 @@ struct ViewChoices {
   PaintReach paint_reach = PaintReach::ThisHead;
   BrushShape brush_shape = BrushShape::Cell;
   BrushInk brush_ink = BrushInk::Mask;
-  float brush_bias = 2.0f;         ///< of BrushInk::Bias, −kMostBias … kMostBias
+  float brush_bias = 2.0f;         ///< of BrushInk::Bias, −kMaxBias … kMaxBias
   float brush_weight = 1.0f;       ///< of BrushInk::Pattern, 0 … 1
   bool show_numbers = true;        ///< in the cells, where they fit
   bool shows_whole_words = false;  ///< below a translator's texts: the words of a tokenizer of whole words
@@ -172,13 +172,13 @@ struct NeuronChoices {
   bool operator==(const NeuronChoices&) const = default;
 };
 
-inline constexpr float kLeastBlockSpeed = 0.25f, kMostBlockSpeed = 4.0f;
+inline constexpr float kMinBlockSpeed = 0.25f, kMaxBlockSpeed = 4.0f;
 
 /// The block view's own settings.
 struct BlockChoices {
   std::string opened = {};      ///< id of the matrix that is unfolded: "scores"; empty: the whole layer is shown
   bool reduces_motion = false;  ///< the walk's steps, and on the map the rows of written tokens, change without movement
-  float speed = 1.0f;           ///< of both, kLeastBlockSpeed … kMostBlockSpeed
+  float speed = 1.0f;           ///< of both, kMinBlockSpeed … kMaxBlockSpeed
 
   bool operator==(const BlockChoices&) const = default;
 };
@@ -196,19 +196,19 @@ struct LogitsChoices {
 /// What the flow view traces back: contributions (information-flow routes), attention rollout, or a maximum flow.
 enum class FlowMethod : std::uint8_t { Routes, Rollout, MaximumFlow };
 
-inline constexpr float kLeastFlowThreshold = 0.001f, kMostFlowThreshold = 0.5f;
+inline constexpr float kMinFlowThreshold = 0.001f, kMaxFlowThreshold = 0.5f;
 
 /// The flow view's own settings. Its position is the predictions'.
 struct FlowChoices {
   FlowMethod method = FlowMethod::Routes;
-  /// Edges below are left out, kLeastFlowThreshold … kMostFlowThreshold; none: automatic, as the graph has edges.
+  /// Edges below are left out, kMinFlowThreshold … kMaxFlowThreshold; none: automatic, as the graph has edges.
   std::optional<float> threshold = {};
   float residual_weight = 0.5f;  ///< of rollout and maximum flow: the residual stream's share of a layer, 0 … 1
 
   bool operator==(const FlowChoices&) const = default;
 };
 
-/// What the what-if view tells of each head: how much knocking it out changes the logit of a token (or its difference from
+/// What the what-if view shows of each head: how much knocking it out changes the logit of a token (or its difference from
 /// another token's), the token's probability, or the mean loss of the text.
 enum class KnockoutMeasure : std::uint8_t { Logit, Probability, Loss };
 /// What a head's output becomes in it: 0; its mean over the tokens of the text, which keeps what the head gives

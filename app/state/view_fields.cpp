@@ -126,9 +126,9 @@ void add_view(std::vector<Field>& fields) {
   fields.push_back(choice_field("view", "brush_shape", "Choose brush", in_view<&ViewChoices::brush_shape>(), kBrushShapes));
   fields.push_back(choice_field("view", "brush_ink", "Choose brush", in_view<&ViewChoices::brush_ink>(), kBrushInks));
   fields.push_back(continuous(number_field("view", "brush_bias", "Choose brush", in_view<&ViewChoices::brush_bias>(),
-                                           -attention::kMostBias, attention::kMostBias)));
+                                           -attention::kMaxBias, attention::kMaxBias)));
   fields.push_back(continuous(number_field("view", "brush_weight", "Choose brush", in_view<&ViewChoices::brush_weight>(),
-                                           0.0f, attention::kMostPatternWeight)));
+                                           0.0f, attention::kMaxPatternWeight)));
   fields.push_back(switch_field("view", "show_numbers", "Switch numbers", in_view<&ViewChoices::show_numbers>()));
   fields.push_back(switch_field("view", "whole_words", "Switch whole words", in_view<&ViewChoices::shows_whole_words>()));
   fields.push_back(switch_field("view", "steps_all_heads", "Switch all heads", in_view<&ViewChoices::steps_all_heads>()));
@@ -161,7 +161,7 @@ void add_single_views(std::vector<Field>& fields) {
   fields.push_back(
       switch_field("block", "reduces_motion", "Switch motion", at<&State::block, &BlockChoices::reduces_motion>()));
   fields.push_back(continuous(number_field("block", "speed", "Change speed", at<&State::block, &BlockChoices::speed>(),
-                                           kLeastBlockSpeed, kMostBlockSpeed)));
+                                           kMinBlockSpeed, kMaxBlockSpeed)));
   fields.push_back(value_field("logits", "token", "Choose explained token", at<&State::logits, &LogitsChoices::token>(),
                                write_token, read_token));
   fields.push_back(value_field("logits", "other", "Choose second token", at<&State::logits, &LogitsChoices::other>(),
@@ -179,15 +179,15 @@ void add_single_views(std::vector<Field>& fields) {
 
 /// What is compared, and the views that change runs in the background.
 void add_comparison(std::vector<Field>& fields) {
-  fields.push_back(described(
-      value_field("compare", "baseline", "", at<&State::compare, &CompareChoices::baseline>(), write_baseline, read_baseline),
-      [](const State& before, const State& after) {
-        if (has_second_text(before) && has_second_text(after)) {
-          return Change{.label = "Edit second text", .is_continuous = true};
-        }
-        const char* begun = after.compare.is_second_text ? "Open a second text" : "Keep a baseline";
-        return Change{.label = after.compare.baseline ? begun : "Stop comparing"};
-      }));
+  fields.push_back(described(value_field("compare", "baseline", "", at<&State::compare, &CompareChoices::baseline>(),
+                                         write_baseline, read_baseline),
+                             [](const State& before, const State& after) {
+                               if (has_second_text(before) && has_second_text(after)) {
+                                 return Change{.label = "Edit second text", .is_continuous = true};
+                               }
+                               const char* begun = after.compare.is_second_text ? "Open a second text" : "Keep a baseline";
+                               return Change{.label = after.compare.baseline ? begun : "Stop comparing"};
+                             }));
   fields.push_back(switch_field("compare", "is_second_text", "Compare with a second text",
                                 at<&State::compare, &CompareChoices::is_second_text>()));
   fields.push_back(switch_field("compare", "shows_difference", "Switch differences",
@@ -265,8 +265,8 @@ void add_view_parts(std::vector<Field>& fields) {
                                at<&State::view, &ViewChoices::lines, &LineChoices::hidden_heads>(), write_head_numbers,
                                read_head_numbers));
   fields.push_back(continuous(number_field("lines", "threshold", "Change threshold of the lines",
-                                           at<&State::view, &ViewChoices::lines, &LineChoices::threshold>(),
-                                           kLeastLineWeight, kMostLineWeight)));
+                                           at<&State::view, &ViewChoices::lines, &LineChoices::threshold>(), kMinLineWeight,
+                                           kMaxLineWeight)));
   fields.push_back(choice_field("lines", "pair_part", "Choose sentences of the lines",
                                 at<&State::view, &ViewChoices::lines, &LineChoices::pair_part>(), kPairParts));
   fields.push_back(

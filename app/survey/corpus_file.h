@@ -38,7 +38,8 @@ class CorpusFile {
   const std::filesystem::path& path() const { return path_; }
   /// Of the unpacked text.
   std::uint64_t bytes() const { return bytes_; }
-  /// What tells this corpus from others: its path, size, time of the last change and format; of standard input a check sum.
+  /// What distinguishes this corpus from others: its path, size, time of the last change and format; of standard input a
+  /// check sum.
   const std::string& identity() const { return identity_; }
   std::uint64_t shards() const { return (bytes_ + kShardBytes - 1) / kShardBytes; }
 

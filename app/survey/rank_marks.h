@@ -9,7 +9,7 @@
 namespace headlight::app {
 
 /// What each rank is doing, in a file of its own that outlives it: who reads the files after a crash knows which rank died,
-/// where, and in which shard. A rank that is told to end (Ctrl-C, or mpirun after another rank died) notes that it was.
+/// where, and in which shard. A rank that is asked to end (Ctrl-C, or mpirun after another rank died) notes that it was.
 class RankMark {
  public:
   /// `folder`/rank-N. Takes over SIGINT and SIGTERM until it is destroyed. One at a time. Throws Error where the file can't

@@ -69,7 +69,7 @@ SurveyFold::SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::files
 }
 
 std::optional<std::uint64_t> SurveyFold::take() {
-  if (next_ == shards_ || next_ - folded_ >= kMostAhead) return std::nullopt;
+  if (next_ == shards_ || next_ - folded_ >= kMaxAhead) return std::nullopt;
   return next_++;
 }
 

@@ -20,10 +20,10 @@ struct SurveyIdentity {
 
 /// The statistics of all shards, added up in the order of the corpus whatever order they come in: so the bits of the sums
 /// don't depend on who measures which shard. Shards are handed out in that order too, and never further ahead of the sum
-/// than kMostAhead, so that what waits for its turn stays small.
+/// than kMaxAhead, so that what waits for its turn stays small.
 class SurveyFold {
  public:
-  static constexpr std::uint64_t kMostAhead = 256;
+  static constexpr std::uint64_t kMaxAhead = 256;
 
   /// Goes on from `file` where it is there. Throws Error where it is another survey's, or isn't as save() wrote it.
   SurveyFold(SurveyIdentity identity, std::uint64_t shards, std::filesystem::path file);

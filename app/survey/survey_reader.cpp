@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostSurveyMetrics = 64, kMostSurveyLayers = 4'096, kMostExampleTokens = 32'768;
+constexpr std::size_t kMaxSurveyMetrics = 64, kMaxSurveyLayers = 4'096, kMaxExampleTokens = 32'768;
 
 /// A member of an object. Throws json::exception where it is missing or of another type.
 template <typename Value>
@@ -42,7 +42,7 @@ std::uint32_t index_of(const json& line, const char* name, std::size_t end) {
 
 std::vector<std::uint32_t> ids_of(const json& line) {
   const auto& given = line.at("ids").get_ref<const json::array_t&>();
-  if (given.size() > kMostExampleTokens) throw Error("a text has {} tokens", given.size());
+  if (given.size() > kMaxExampleTokens) throw Error("a text has {} tokens", given.size());
   std::vector<std::uint32_t> ids;
   for (const json& id : given) {
     const std::uint64_t value = count_of(id, "ids");
@@ -101,10 +101,10 @@ std::uint64_t read_description(Survey& survey) {
     survey.model = found_path(member<std::string>(description, "model"), survey.directory);
     survey.texts = count_of(description.at("texts"), "texts");
     survey.metrics = member<std::vector<std::string>>(description, "metrics");
-    survey.layers = index_of(description, "layers", kMostSurveyLayers);
+    survey.layers = index_of(description, "layers", kMaxSurveyLayers);
     survey.heads = index_of(description, "heads", model::kMaxModelHeads + 1);
     if (survey.layers == 0 || survey.heads == 0) throw Error("it has no heads");
-    if (survey.metrics.empty() || survey.metrics.size() > kMostSurveyMetrics) throw Error("it has no metrics, or too many");
+    if (survey.metrics.empty() || survey.metrics.size() > kMaxSurveyMetrics) throw Error("it has no metrics, or too many");
     const std::uint64_t version = description.contains("version") ? count_of(description.at("version"), "version") : 1;
     if (version > kSurveyVersion)
       throw Error("it is of version {}, and this Headlight reads up to {}", version, kSurveyVersion);

@@ -9,7 +9,7 @@ namespace headlight::app {
 
 // A function for each view, in the view's own folder; the table of views calls them.
 std::unique_ptr<ViewPanel> open_block_view();
-/// Where the state behind a prediction comes from, as a graph of tokens and layers: information-flow routes, attention
+/// Where the state of a prediction comes from, as a graph of tokens and layers: information-flow routes, attention
 /// rollout or attention flow. Edges below the threshold are left out.
 std::unique_ptr<ViewPanel> open_flow_view();
 std::unique_ptr<ViewPanel> open_heads_view();

@@ -16,7 +16,7 @@ std::string equation(const Arithmetic& arithmetic, bool has_numbers) {
 
 /// At the right end of the line that is being laid out.
 void draw_buttons(Frame& frame, const Arithmetic& arithmetic, const std::optional<NumberRef>& number, bool& shows_all) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
   const char* expand = shows_all ? "Fewer" : "All terms";
   const float padding = 2.0F * ImGui::GetStyle().FramePadding.x;
   const float copy_width = ImGui::CalcTextSize("Copy").x + padding;
@@ -44,7 +44,7 @@ void draw_buttons(Frame& frame, const Arithmetic& arithmetic, const std::optiona
 
 /// Every product on a line of its own.
 void draw_terms(Frame& frame, const Arithmetic& arithmetic) {
-  const Ink ink(frame.ui.fonts().mono, frame.ui.theme().text);
+  const TextStyleScope ink(frame.ui.fonts().mono, frame.ui.theme().text);
   const std::vector<std::size_t> order = largest_first(arithmetic.terms);
   ImGuiListClipper clipper;
   clipper.Begin(static_cast<int>(order.size()));
@@ -66,7 +66,7 @@ void draw_terms(Frame& frame, const Arithmetic& arithmetic) {
 void draw_equation(Frame& frame, const Arithmetic& arithmetic, bool has_numbers) {
   const shell::FontSet& fonts = frame.ui.fonts();
   {
-    const Ink ink(fonts.mono, frame.ui.theme().text);
+    const TextStyleScope ink(fonts.mono, frame.ui.theme().text);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 1.0F));
     const float width = ImGui::GetContentRegionAvail().x;
     for (const std::string& line : break_lines(fonts.mono, arithmetic.cell + equation(arithmetic, has_numbers), width)) {

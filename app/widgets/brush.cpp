@@ -51,7 +51,7 @@ float brush_toggle_width(const Frame& frame) {
 void draw_brush_toggle(Frame& frame) {
   const shell::Theme& theme = frame.ui.theme();
   const bool is_on = frame.transient.paints;
-  const Ink ink(frame.ui.fonts().small, theme.text);
+  const TextStyleScope ink(frame.ui.fonts().small, theme.text);
   ImGui::PushStyleColor(ImGuiCol_Button, is_on ? theme.active : theme.field);
   ImGui::PushStyleColor(ImGuiCol_Border, is_on ? theme.accent : theme.border);
   ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 1.0F);

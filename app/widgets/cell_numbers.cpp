@@ -108,7 +108,7 @@ void draw_dropped_cells(Frame& frame, const shell::HeatmapImage& image, const at
       if (plan->factor_of(request.batch, request.head, request.row + row, request.column + column) != 0.0F) continue;
       if (is_masked_here(tile, row, column)) continue;
       const view::Rect cell = cells.rect(row, column);
-      const bool has_number = cell.size.x >= kLeastNumberCellWidth && cell.size.y >= kNumberCellHeight;
+      const bool has_number = cell.size.x >= kMinNumberCellWidth && cell.size.y >= kNumberCellHeight;
       const glm::vec2 middle =
           has_number ? glm::vec2(cell.end().x - 8.0F, cell.origin.y + 8.0F) : cell.origin + cell.size * 0.5F;
       const glm::vec2 arm(has_number ? 3.5F : std::min(cell.size.x, cell.size.y) * 0.25F);

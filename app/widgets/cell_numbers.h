@@ -26,7 +26,7 @@ void draw_weight_marks(Frame& frame, const shell::HeatmapImage& image, const att
 
 /// The smallest cell in which draw_cell_numbers() writes two decimals of a weight; smaller ones stay empty, because one
 /// decimal adds little to the colour.
-inline constexpr float kLeastNumberCellWidth = 34.0F;
+inline constexpr float kMinNumberCellWidth = 34.0F;
 /// … and of any number below 100, with its sign.
 inline constexpr float kNumberCellWidth = 40.0F;
 inline constexpr float kNumberCellHeight = 18.0F;

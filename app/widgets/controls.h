@@ -116,7 +116,7 @@ bool step_by_keys(Frame& frame, Number& value, Number low, Number high, Number s
 
 /// The width of ImGui::Button(label) in the current font, without what follows "##".
 float button_width(const char* label);
-/// Begins the next item, of so much width, in the line of the last one, `gap` behind it; in a line of its own where it
+/// Begins the next item, of so much width, in the line of the last one, `gap` after it; in a line of its own where it
 /// wouldn't fit into the window.
 void continue_line(float width, float gap);
 /// The same at the right end of the line, at least `gap` behind the last item.

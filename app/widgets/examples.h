@@ -23,7 +23,7 @@ std::span<const Example> examples_for(const State& state);
 std::string_view trained_on(std::string_view folder);
 
 /// "This model has read nothing but captions of photos …" where a bundled model is shown a text that isn't of its kind as
-/// far as can be told: none of its examples, nor a part of one. Empty otherwise.
+/// far as is known: none of its examples, nor a part of one. Empty otherwise.
 std::string misfit_text(const State& state);
 /// Puts the text in place of the one that is there, or both texts; a model's target starts anew.
 void show_example(State& state, const Example& example);

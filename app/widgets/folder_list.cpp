@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMostRecentFolders = 3;
+constexpr std::size_t kMaxRecentFolders = 3;
 
 bool is_hidden_name(const std::string& name) { return name.starts_with('.'); }
 
@@ -39,7 +39,7 @@ void remember_folder(const fs::path& folder) {
   std::vector<fs::path>& folders = chosen_before();
   std::erase(folders, folder);
   folders.insert(folders.begin(), folder);
-  folders.resize(std::min(folders.size(), kMostRecentFolders));
+  folders.resize(std::min(folders.size(), kMaxRecentFolders));
 }
 
 fs::path nearest_folder(const fs::path& folder) {
@@ -71,7 +71,7 @@ void FolderList::open(const fs::path& folder, const std::vector<fs::path>& recen
   std::vector<fs::path> folders = chosen_before();
   folders.insert(folders.end(), recent.begin(), recent.end());
   for (const fs::path& one : folders) {
-    if (places_.size() < 3 + kMostRecentFolders && !one.empty()) add(one.filename().string(), one.lexically_normal());
+    if (places_.size() < 3 + kMaxRecentFolders && !one.empty()) add(one.filename().string(), one.lexically_normal());
   }
   enter(nearest_folder(folder));
 }
@@ -204,7 +204,7 @@ std::optional<fs::path> FolderList::draw_entries(Frame& frame, const std::vector
       frame.ui.ensure_glyphs(entry.name);
       const float right = ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x;
       {
-        const Ink ink(frame.ui.fonts().body, entry.is_folder ? theme.text : theme.accent);
+        const TextStyleScope ink(frame.ui.fonts().body, entry.is_folder ? theme.text : theme.accent);
         ImGui::PushID(static_cast<int>(row));
         const bool is_clicked = ImGui::Selectable((entry.name + (entry.is_folder ? "/" : "")).c_str(), row == marked_);
         ImGui::PopID();

@@ -7,7 +7,7 @@ namespace {
 
 constexpr float kFieldWidth = 80.0F;
 constexpr float kLargestGain = 2.0F;
-constexpr float kLeastGain = -1.0F;
+constexpr float kMinGain = -1.0F;
 
 const char* label_of(model::BlockKind kind) {
   switch (kind) {
@@ -64,13 +64,13 @@ float gain_control_width(const Frame& frame) {
 void draw_gain_control(Frame& frame) {
   const Selection& selection = frame.state.selection;
   const float gain = head_gain(frame.state, selection.block, selection.head);
-  const Ink ink(frame.ui.fonts().small, gain == 1.0F ? frame.ui.theme().text : frame.ui.theme().warning);
+  const TextStyleScope ink(frame.ui.fonts().small, gain == 1.0F ? frame.ui.theme().text : frame.ui.theme().warning);
   float edited = gain;
   ImGui::SetNextItemWidth(kFieldWidth);
   // The format rounds to hundredths, so that 0 and 1 are reached exactly.
-  ImGui::DragFloat("##gain", &edited, 0.01F, kLeastGain, kLargestGain, "\u00D7 %.2f", ImGuiSliderFlags_AlwaysClamp);
+  ImGui::DragFloat("##gain", &edited, 0.01F, kMinGain, kLargestGain, "\u00D7 %.2f", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "head.gain");
-  step_by_keys(frame, edited, kLeastGain, kLargestGain, 0.05F);
+  step_by_keys(frame, edited, kMinGain, kLargestGain, 0.05F);
   if (edited != gain && std::isfinite(edited)) set_head_gain(frame.state, selection.block, selection.head, edited);
   ImGui::SameLine();
   const float button = gain_control_width(frame) - kFieldWidth - ImGui::GetStyle().ItemSpacing.x;

@@ -25,7 +25,7 @@ std::string coverage_text(const ShownMetrics& metrics);
 std::optional<HeadRef> best_head(const HeadMetricsFound& found, evaluation::HeadMetric metric);
 
 /// What Transient::seeks_head asks: asks for the metrics, and when they are known selects the head and clears the question.
-/// Returns what to tell the user then: "L3H1 looks at the previous token: 0.98".
+/// Returns what to show the user then: "L3H1 looks at the previous token: 0.98".
 std::optional<std::string> seek_head(Frame& frame);
 
 }  // namespace headlight::app

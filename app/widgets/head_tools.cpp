@@ -12,7 +12,7 @@ using evaluation::kHeadMetrics;
 
 constexpr float kToolGap = 14.0F;
 constexpr float kMetricWidth = 150.0F;
-constexpr float kLeastWidth = 110.0F;
+constexpr float kMinWidth = 110.0F;
 constexpr float kFindsWidth = 160.0F;  // at least
 
 struct Find {
@@ -78,8 +78,8 @@ void choose_filter(Frame& frame, const std::string& name, const ShownMetrics& me
   choose_metric(frame, name + ".filter", "all heads", choices.filter,
                 "Shows only heads with at least the value beside of one metric.");
   if (choices.filter) {
-    continue_line(kLeastWidth, kToolGap);
-    ImGui::SetNextItemWidth(kLeastWidth);
+    continue_line(kMinWidth, kToolGap);
+    ImGui::SetNextItemWidth(kMinWidth);
     const float most = most_of(*choices.filter, metrics);
     ImGui::SliderFloat(("##" + name + ".least").c_str(), &choices.least, 0.0F, std::max(most, 1e-3F), "at least %.2f");
     mark_last_item(frame, name + ".least", "The least value of the heads that are shown; Ctrl+click types it.");
@@ -130,7 +130,7 @@ void draw_head_sentence(Frame& frame, const char* name, const ShownMetrics& metr
   write_text(frame.ui.fonts().strong, theme.text,
              fit_text(frame.ui.fonts().strong, sentence, ImGui::GetContentRegionAvail().x));
   frame.mark(std::string(name) + ".sentence", last_item_rect());
-  const Ink ink(frame.ui.fonts().small, theme.text_dim);
+  const TextStyleScope ink(frame.ui.fonts().small, theme.text_dim);
   std::string how = coverage;
   if (how.empty() && tells_metrics && known) how = metrics_text(*known, frame.state.heads.scoring);
   if (how.empty() && selection.block.kind == model::BlockKind::Cross) {

@@ -15,15 +15,15 @@ constexpr float kMarginalNumberRoom = 14.0F;
 
 float part_of(float value, float largest) { return largest > 0.0F && value > 0.0F ? std::min(value / largest, 1.0F) : 0.0F; }
 
-constexpr float kLeastLeft = 64.0F;
-constexpr float kMostLeft = 150.0F;
-constexpr float kMostUp = 104.0F;     // height of rotated labels
+constexpr float kMinLeft = 64.0F;
+constexpr float kMaxLeft = 150.0F;
+constexpr float kMaxUp = 104.0F;      // height of rotated labels
 constexpr float kNameHeight = 20.0F;  // the line with the name of the key axis
 constexpr float kLabelGap = 6.0F;     // between labels and cells
 constexpr float kSlant = 0.70710678F;
 constexpr float kPatchEdge = 18.0F;  // of a patch beside its label
 constexpr float kPatchGap = 4.0F;
-constexpr float kLeastPatch = 8.0F;  // smaller ones tell nothing
+constexpr float kMinPatch = 8.0F;  // smaller ones show nothing
 
 /// What thumbnails of patches need between labels and cells.
 float patch_room(const AxisTokens& tokens) { return tokens.patches != nullptr ? kPatchEdge + kPatchGap : 0.0F; }
@@ -163,7 +163,7 @@ class AxisPainter {
                          PicturePlace place) const {
     const auto patch = tokens.patches != nullptr ? tokens.patches->grid.place(index) : std::nullopt;
     const float edge = std::floor(std::min(kPatchEdge, room - 1.0F));
-    if (!patch || edge < kLeastPatch) return;
+    if (!patch || edge < kMinPatch) return;
     draw_patch(frame_, *tokens.patches, place, *patch,
                {.origin = glm::round(center - edge * 0.5F), .size = glm::vec2(edge)});
   }
@@ -245,15 +245,14 @@ glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const Axis
     const bool is_thinned = cell < line_height(frame) && tokens.texts && !tokens.has_indices;
     return widest(font, tokens) + (is_thinned ? text_width(font, fmt::format("{} ", tokens.count)) : 0.0F);
   };
-  margins.x = kMostLeft;
-  const float row = fitted(kMostUp + kNameHeight).cell_size().y;
-  margins.x =
-      std::clamp(std::ceil(with_number(queries, row)) + kLabelGap + 8.0F, kLeastLeft, kMostLeft) + patch_room(queries);
-  const float cell = fitted(kMostUp + kNameHeight).cell_size().x;
+  margins.x = kMaxLeft;
+  const float row = fitted(kMaxUp + kNameHeight).cell_size().y;
+  margins.x = std::clamp(std::ceil(with_number(queries, row)) + kLabelGap + 8.0F, kMinLeft, kMaxLeft) + patch_room(queries);
+  const float cell = fitted(kMaxUp + kNameHeight).cell_size().x;
   const PlacedLabels placed =
-      place(frame, view::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMostUp);
+      place(frame, view::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMaxUp);
   const float up = placed.labels.shows_indices ? std::ceil(with_number(keys, cell)) : std::ceil(placed.labels.extent);
-  margins.y = std::min(up, kMostUp) + kNameHeight + kLabelGap + patch_room(keys);
+  margins.y = std::min(up, kMaxUp) + kNameHeight + kLabelGap + patch_room(keys);
   return margins;
 }
 
@@ -262,9 +261,9 @@ float measure_overhang(const Frame& frame, const AxisTokens& queries, const Axis
   const view::Viewport fitted({.origin = {}, .size = glm::max(room - margins, 1.0F)}, queries.count, keys.count);
   const float cell = fitted.cell_size().x;
   const PlacedLabels placed =
-      place(frame, view::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMostUp);
+      place(frame, view::AxisSide::Columns, keys, cell, 0.0F, cell * static_cast<float>(keys.count), kMaxUp);
   const bool is_slanted = placed.labels.angle == view::LabelAngle::Diagonal && !placed.is_upright;
-  return is_slanted ? std::ceil(std::min(placed.labels.extent, kMostUp)) : 0.0F;
+  return is_slanted ? std::ceil(std::min(placed.labels.extent, kMaxUp)) : 0.0F;
 }
 
 void draw_axes(const Frame& frame, const view::Viewport& viewport, glm::vec2 margins, const AxisTokens& queries,

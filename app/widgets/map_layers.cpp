@@ -165,7 +165,7 @@ void TiledMap::draw_tile(const ShownTile& shown, const SetColors& colors) const 
   const bool is_sharp = layers_ || shown.tile == sharp_.tile;
   if (!shown.query.is_exact() || !is_sharp) return;
   ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);
-  const bool has_room = cell.x >= kLeastNumberCellWidth && cell.y >= kNumberCellHeight;
+  const bool has_room = cell.x >= kMinNumberCellWidth && cell.y >= kNumberCellHeight;
   if (has_room && frame_.state.view.show_numbers) draw_cell_numbers(frame_, image, *shown.tile);
   draw_weight_marks(frame_, image, *shown.tile);
   ImGui::PopClipRect();

@@ -10,10 +10,10 @@ namespace {
 constexpr float kMatrixGap = 2.0F;
 constexpr float kHeader = 18.0F;        // of the columns' names
 constexpr float kNumberGutter = 30.0F;  // of the rows' names
-constexpr float kLeastCell = 10.0F, kMostCell = 120.0F, kLowCell = 24.0F, kHighCell = 44.0F;
+constexpr float kMinCell = 10.0F, kMaxCell = 120.0F, kLowCell = 24.0F, kHighCell = 44.0F;
 // With rows of text:
-constexpr float kTextRow = 18.0F, kLeastTextCell = 5.0F, kMostTextCell = 52.0F;
-constexpr float kTextShare = 0.3F, kLeastText = 60.0F, kMostText = 150.0F, kTextGap = 8.0F;
+constexpr float kTextRow = 18.0F, kMinTextCell = 5.0F, kMaxTextCell = 52.0F;
+constexpr float kTextShare = 0.3F, kMinText = 60.0F, kMaxText = 150.0F, kTextGap = 8.0F;
 
 /// "L3" of a layer.
 std::string name_in(const exporting::FigureAxis& axis, std::size_t index) {
@@ -30,10 +30,10 @@ struct Grid {
 };
 
 Grid grid_of(const Matrix& matrix, float width, bool has_text_rows) {
-  const float gutter = has_text_rows ? std::floor(std::clamp(width * kTextShare, kLeastText, kMostText)) : kNumberGutter;
+  const float gutter = has_text_rows ? std::floor(std::clamp(width * kTextShare, kMinText, kMaxText)) : kNumberGutter;
   const float room = (width - gutter) / static_cast<float>(std::max<std::size_t>(matrix.columns.tokens.size(), 1));
-  const float edge = std::clamp(std::floor(room) - kMatrixGap, has_text_rows ? kLeastTextCell : kLeastCell,
-                                has_text_rows ? kMostTextCell : kMostCell);
+  const float edge = std::clamp(std::floor(room) - kMatrixGap, has_text_rows ? kMinTextCell : kMinCell,
+                                has_text_rows ? kMaxTextCell : kMaxCell);
   const float low = std::min(edge, std::clamp(std::floor(0.45F * edge), kLowCell, kHighCell));
   return {.gutter = gutter, .cell = {edge, has_text_rows ? kTextRow : low}};
 }

@@ -27,7 +27,7 @@ class RemarkLine {
     constexpr float kMargin = 3.0F;  // above and below
     const shell::Theme& theme = frame_.ui.theme();
     ImFont* font = frame_.ui.fonts().small;
-    const Ink ink(font, theme.text);
+    const TextStyleScope ink(font, theme.text);
     const ImVec2 origin = ImGui::GetWindowPos();
     const float height = ImGui::GetWindowHeight() - 2.0F * kMargin;
     const float button = *remark.button == '\0' ? 0.0F : text_width(font, remark.button) + 2.0F * kInset;
@@ -114,7 +114,7 @@ StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks) {
                    .role = frame.ui.theme().warning});
   }
   if (!remarks.compared_with.empty()) {
-    const std::string& why = frame.result.reference_error;
+    const std::string& why = frame.result.baseline_error;
     const std::string text = fmt::format("compared with: {}", remarks.compared_with);
     frame.ui.ensure_glyphs(text);
     choice.stops_comparing = line.draw({.name = "status.compare",

@@ -13,7 +13,7 @@ std::string predicted_token_text(const EngineResult& result, std::uint32_t batch
 /// Pins the row of a position, in a kind of attention whose queries are the predicted sequence.
 void choose_position(Frame& frame, std::uint32_t token);
 
-/// A title with the arrows that choose the position before and behind, and below it "after “the”, token 4 of 12". The arrows
+/// A title with the arrows that choose the position before and after, and below it "after “the”, token 4 of 12". The arrows
 /// pin the row, as a click on the map does. `name` is the view's: "logits.previous", "logits.next", "logits.automatic",
 /// "logits.copy". `copied`: what its button "Copy CSV" copies, in a sentence; null: it has none. Returns whether that button
 /// was clicked.

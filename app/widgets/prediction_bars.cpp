@@ -9,11 +9,11 @@ namespace {
 
 constexpr float kPredictionHeight = 26.0F;
 constexpr float kAxisHeight = 20.0F;
-constexpr std::size_t kMostPredictions = 20;
+constexpr std::size_t kMaxPredictions = 20;
 constexpr float kPercentRoom = 62.0F;
 constexpr float kChangeRoom = 56.0F;
 constexpr float kPredictionGap = 10.0F;
-constexpr float kMostPredictionLabel = 0.34F;  // of the width
+constexpr float kMaxPredictionLabel = 0.34F;  // of the width
 
 struct PredictionColumns {
   float label = 0.0F;    ///< width of the labels, right-aligned
@@ -90,7 +90,7 @@ void draw_axis(const Frame& frame, const PredictionColumns& columns, ImVec2 orig
 PredictionColumns measure(const Frame& frame, std::span<const Row> rows, float width, bool has_changes) {
   PredictionColumns columns;
   for (const Row& row : rows) columns.label = std::max(columns.label, text_width(frame.ui.fonts().body, row.label));
-  columns.label = std::min(std::ceil(columns.label) + 6.0F, width * kMostPredictionLabel);
+  columns.label = std::min(std::ceil(columns.label) + 6.0F, width * kMaxPredictionLabel);
   columns.change = width - 2.0F;
   columns.percent = columns.change - (has_changes ? kChangeRoom : 0.0F);
   columns.bar = std::max(columns.percent - kPercentRoom - columns.label - kPredictionGap, 20.0F);
@@ -105,7 +105,7 @@ void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate,
   const Tooltip tooltip(frame, box);
   write_text(frame.ui.fonts().strong, frame.ui.theme().text, candidate_label(frame.result, candidate.id));
   {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
     ImGui::Text("probability %.6g", candidate.probability);
     ImGui::Text("logit %.5g", double{candidate.logit});
     ImGui::Text("id %u", candidate.id);
@@ -118,7 +118,7 @@ std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const Prediction
   const float width = ImGui::GetContentRegionAvail().x;
   const auto fitting =
       static_cast<std::size_t>(std::max((height - kPredictionHeight - kAxisHeight) / kPredictionHeight, 1.0F));
-  const std::size_t count = std::min({fitting, kMostPredictions, bars.candidates.size()});
+  const std::size_t count = std::min({fitting, kMaxPredictions, bars.candidates.size()});
   if (count == 0) return std::nullopt;
   std::vector<Row> rows;
   for (const inference::Candidate& candidate : bars.candidates.first(count)) {

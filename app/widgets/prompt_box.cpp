@@ -8,7 +8,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kFewestRows = 2.0F;
-constexpr float kMostPromptRows = 7.0F;
+constexpr float kMaxPromptRows = 7.0F;
 
 LineRange line_of(const State& state, const PromptBox& box, std::uint32_t item) {
   if (&box.text != &state.text()) return partner_line(state.text(), item, box.text, state.model().joins_lines);
@@ -92,7 +92,7 @@ std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, co
   ImGui::PushStyleColor(ImGuiCol_Text, box.ink != 0 ? box.ink : frame.ui.theme().text);
   const bool was_changed = frame.ui.text_field(fmt::format("##{}", box.name).c_str(), box.text,
                                                {.height = shell::text_field_height(kFewestRows),
-                                                .most_height = shell::text_field_height(kMostPromptRows),
+                                                .most_height = shell::text_field_height(kMaxPromptRows),
                                                 .focus = is_first ? text_box_focus(frame) : shell::FieldFocus::None,
                                                 .hint = box.hint,
                                                 .marks = marks,

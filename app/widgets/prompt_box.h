@@ -32,7 +32,7 @@ void draw_prompt_caption(Frame& frame, const char* text);
 
 /// Draws a box, as high as its lines need and within limits; returns the token at the mouse or else at the
 /// caret. `side`: its tokens; null without any. `pointed`: a token whose characters are marked. `is_changed`, if
-/// given, tells whether the user changed the text.
+/// given, says whether the user changed the text.
 std::optional<ChipTarget> draw_prompt_box(Frame& frame, const PromptBox& box, const PromptSide* side,
                                           const std::optional<ChipTarget>& pointed, bool* is_changed = nullptr);
 

@@ -50,7 +50,7 @@ void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
 
 /// The text's current ids, as a starting point; a single one where the text has none.
 void offer_ids(Frame& frame) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const char* label = "As ids";
   const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
@@ -70,7 +70,7 @@ void offer_ids(Frame& frame) {
 /// A popup with example texts of this model; nothing where it isn't a bundled one.
 void offer_examples(Frame& frame, std::span<const Example> examples) {
   if (examples.empty()) return;
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   ImGui::SameLine();
   if (draw_small_button(frame, "text.examples", "Examples")) ImGui::OpenPopup("examples");
   open_below_last_item(frame);
@@ -90,7 +90,7 @@ void offer_batch(Frame& frame) {
   State& state = frame.state;
   const std::size_t lines = item_lines(state.text()).size();
   if (!state.model().joins_lines || lines < 2) return;
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
   const std::string label = fmt::format("{} lines: make a batch", lines);
   ImGui::SameLine();
   if (ImGui::GetContentRegionAvail().x < button_width(label.c_str())) ImGui::NewLine();

@@ -45,12 +45,12 @@ void draw_gradient(ImDrawList* list, const view::Rect& bar, const shell::Heatmap
   }
 }
 
-constexpr float kGripReach = 6.0F;                       // distance outside the bar at which its ends can be grabbed
-constexpr float kWheelStep = 1.25F;                      // of the top
-constexpr float kLeastReach = 1e-6F, kMostReach = 1e9F;  // of scores
-constexpr float kLeastTop = 1e-9F;                       // of weights
-constexpr float kLeastPart = 1e-3F;                      // of the range, between its ends
-constexpr float kLeastRatio = 1e-4F;                     // of an end, to the other one
+constexpr float kGripReach = 6.0F;                    // distance outside the bar at which its ends can be grabbed
+constexpr float kWheelStep = 1.25F;                   // of the top
+constexpr float kMinReach = 1e-6F, kMaxReach = 1e9F;  // of scores
+constexpr float kMinTop = 1e-9F;                      // of weights
+constexpr float kMinPart = 1e-3F;                     // of the range, between its ends
+constexpr float kMinRatio = 1e-4F;                    // of an end, to the other one
 
 /// The end that a held button moves; kept in ImGui's storage of the window for the time of the gesture.
 enum class Grip : int { None, Low, High };
@@ -59,17 +59,17 @@ enum class Grip : int { None, Low, High };
 view::ValueLimits moved(view::ValueLimits limits, Grip grip, float value, bool has_signs, view::ScaleSpread spread) {
   if (std::isnan(value)) return limits;
   if (has_signs) {
-    const float reach = std::clamp(grip == Grip::High ? value : -value, kLeastReach, kMostReach);
+    const float reach = std::clamp(grip == Grip::High ? value : -value, kMinReach, kMaxReach);
     return {.low = -reach, .high = reach};
   }
   const bool is_log = spread == view::ScaleSpread::Log;
   if (is_log) limits.low = view::log_floor(limits.low, limits.high);
-  const float range = kLeastPart * (limits.high - limits.low);
+  const float range = kMinPart * (limits.high - limits.low);
   if (grip == Grip::High) {
-    const float least = is_log ? limits.low * 1.5F : limits.low + std::max(range, kLeastRatio * limits.low);
-    limits.high = std::clamp(value, std::clamp(least, kLeastTop, 1.0F), 1.0F);
+    const float least = is_log ? limits.low * 1.5F : limits.low + std::max(range, kMinRatio * limits.low);
+    limits.high = std::clamp(value, std::clamp(least, kMinTop, 1.0F), 1.0F);
   } else {
-    const float most = is_log ? limits.high / 1.5F : limits.high - std::max(range, kLeastRatio * limits.high);
+    const float most = is_log ? limits.high / 1.5F : limits.high - std::max(range, kMinRatio * limits.high);
     limits.low = std::clamp(value, 0.0F, most);
   }
   return limits;
@@ -242,7 +242,7 @@ void RangeChoice::choose(RangeKind kind) {
 
 void RangeChoice::draw(glm::vec2 at) {
   const RangeKind now = range_kind(frame_.state.view, stage_);
-  const Ink ink(frame_.ui.fonts().small, frame_.ui.theme().text);
+  const TextStyleScope ink(frame_.ui.fonts().small, frame_.ui.theme().text);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(6.0F, 2.0F));
   ImGui::SetCursorScreenPos(at);
   ImGui::SetNextItemWidth(kRangeWidth);

@@ -17,10 +17,10 @@ void draw_tokens(Frame& frame, const model::TokenBatch& first, const model::Toke
   const shell::Theme& theme = frame.ui.theme();
   const std::uint32_t begin = second.start(item), end = begin + std::min(second.lengths[item], kMaxShownTokens);
   std::uint32_t differing = 0;
-  const Ink small(frame.ui.fonts().small, theme.text_dim);
+  const TextStyleScope small(frame.ui.fonts().small, theme.text_dim);
   for (std::uint32_t token = begin; token < end; ++token) {
     const std::string& text = second.texts[item][token];
-    const std::optional<std::uint32_t> place = frame.result.from_reference(item, token);
+    const std::optional<std::uint32_t> place = frame.result.from_baseline(item, token);
     const bool is_same = place && *place < first.length && first.texts[item][*place] == text;
     if (!is_same) ++differing;
     frame.ui.ensure_glyphs(text);
@@ -39,7 +39,7 @@ void draw_tokens(Frame& frame, const model::TokenBatch& first, const model::Toke
 
 void draw_head(Frame& frame) {
   draw_prompt_caption(frame, "Second text");
-  const Ink small(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope small(frame.ui.fonts().small, frame.ui.theme().text_dim);
   ImGui::SameLine();
   if (draw_small_button(frame, "text.second.exchange", "Exchange",
                         "The second text becomes the first, and the first the second."))
@@ -54,7 +54,7 @@ void draw_head(Frame& frame) {
 
 void draw_second_text(Frame& frame) {
   if (!has_second_text(frame.state)) {
-    const Ink small(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    const TextStyleScope small(frame.ui.fonts().small, frame.ui.theme().text_dim);
     if (draw_small_button(frame, "text.second.open", "Compare with a second text",
                           "Two texts, of any lengths: maps, logits, predictions and patching show how they differ."))
       frame.start_command("compare.second_text");
@@ -71,11 +71,11 @@ void draw_second_text(Frame& frame) {
                                                .hint = "What the first text is compared with"});
   frame.mark("text.second", last_item_rect());
   if (is_changed) compare_with_text(frame.state, std::move(text));
-  if (!frame.result.reference_error.empty()) {
+  if (!frame.result.baseline_error.empty()) {
     write_wrapped(frame.ui.fonts().small, frame.ui.theme().warning,
-                  fmt::format("It can't be compared: {}.", frame.result.reference_error));
-  } else if (frame.result.input && frame.result.reference_tokens) {
-    draw_tokens(frame, frame.result.input->source, frame.result.reference_tokens->source);
+                  fmt::format("It can't be compared: {}.", frame.result.baseline_error));
+  } else if (frame.result.input && frame.result.baseline_tokens) {
+    draw_tokens(frame, frame.result.input->source, frame.result.baseline_tokens->source);
   }
 }
 

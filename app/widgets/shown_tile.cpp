@@ -18,7 +18,7 @@ bool covers(const TileQuery& tile, const TileQuery& region) {
          tile.column + tile.columns >= region.column + region.columns;
 }
 
-/// Cells behind one value.
+/// Cells that one value stands for.
 std::uint64_t cells_of(const TileQuery& query) { return std::uint64_t{query.pool} * query.column_pool(); }
 
 bool is_of_same_map(const TileQuery& one, const TileQuery& other) {
@@ -26,8 +26,8 @@ bool is_of_same_map(const TileQuery& one, const TileQuery& other) {
 }
 
 ShownTile show(const TileQuery& query, const EngineTile& known) {
-  // With another reference the same run has other differences.
-  const std::uint64_t version = known.reference_version == 0 ? known.version : mix(known.version, known.reference_version);
+  // With another baseline the same run has other differences.
+  const std::uint64_t version = known.baseline_version == 0 ? known.version : mix(known.version, known.baseline_version);
   return {.query = query, .tile = known.tile.get(), .run = known.run, .version = version, .facts = known.facts.get()};
 }
 

@@ -29,7 +29,7 @@ ShownTile find_tile(Frame& frame, const TileQuery& query);
 ShownTile find_covering_tile(const EngineResult& result, const TileQuery& wanted);
 
 /// Known tiles of this run inside of `wanted`'s region that are finer than it, by two levels at most, the finest last: shown
-/// above a covering tile while the wanted one is on its way. The renderer takes the largest of the cells behind a pixel, so
+/// above a covering tile while the wanted one is on its way. The renderer takes the largest of the cells of a pixel, so
 /// they look as the wanted one will; of means there are none.
 std::vector<ShownTile> find_finer_tiles(const EngineResult& result, const TileQuery& wanted);
 

@@ -11,8 +11,8 @@ namespace {
 constexpr float kBarRowHeight = 22.0F;
 constexpr float kBarGap = 8.0F;
 constexpr float kBarNumberRoom = 62.0F;
-constexpr float kMostBarLabel = 0.42F;  // of the width
-constexpr float kLeastLabel = 60.0F;
+constexpr float kMaxBarLabel = 0.42F;  // of the width
+constexpr float kMinLabel = 60.0F;
 
 /// Where the parts of every row are.
 struct BarColumns {
@@ -29,7 +29,7 @@ BarColumns measure(const SignedBars& bars, float width) {
   }
   if (high - low < bars.least_end) high = low + bars.least_end;
   BarColumns columns;
-  columns.label = std::max(std::floor(std::min(width * kMostBarLabel, 190.0F)), kLeastLabel);
+  columns.label = std::max(std::floor(std::min(width * kMaxBarLabel, 190.0F)), kMinLabel);
   const float room = std::max(width - columns.label - kBarNumberRoom - 2.0F * kBarGap, 20.0F);
   columns.units_per_value = high - low > 0.0 ? static_cast<double>(room) / (high - low) : 0.0;
   columns.zero = columns.label + kBarGap + static_cast<float>(-low * columns.units_per_value);

@@ -143,12 +143,12 @@ class Typesetter {
 }  // namespace
 
 void write_text(ImFont* font, shell::Color color, std::string_view text) {
-  const Ink ink(font, color);
+  const TextStyleScope ink(font, color);
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
 }
 
 void write_label(ImFont* font, shell::Color color, std::string_view text) {
-  const Ink ink(font, color);
+  const TextStyleScope ink(font, color);
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
 }
@@ -241,7 +241,7 @@ float draw_math(const shell::FontSet& fonts, ImFont* base, glm::vec2 top_left, s
 void draw_view_title(Frame& frame, const std::string& title, float room) {
   ImFont* font = frame.ui.fonts().title;
   frame.ui.ensure_glyphs(title);
-  const Ink ink(font, frame.ui.theme().text);
+  const TextStyleScope ink(font, frame.ui.theme().text);
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(fit_text(font, title, room > 0.0F ? room : ImGui::GetContentRegionAvail().x).c_str());
   frame.mark("view.title", last_item_rect());

@@ -13,18 +13,18 @@ namespace headlight::app {
 inline float font_size(const ImFont* font) { return font->FontSize * font->Scale * ImGui::GetIO().FontGlobalScale; }
 
 /// Font and colour of the text that follows, until the end of the scope.
-class Ink {
+class TextStyleScope {
  public:
-  Ink(ImFont* font, shell::Color color) {
+  TextStyleScope(ImFont* font, shell::Color color) {
     ImGui::PushFont(font);
     ImGui::PushStyleColor(ImGuiCol_Text, color);
   }
-  ~Ink() {
+  ~TextStyleScope() {
     ImGui::PopStyleColor();
     ImGui::PopFont();
   }
-  Ink(const Ink&) = delete;
-  Ink& operator=(const Ink&) = delete;
+  TextStyleScope(const TextStyleScope&) = delete;
+  TextStyleScope& operator=(const TextStyleScope&) = delete;
 };
 
 /// A line, or several, from the cursor on.

@@ -12,15 +12,15 @@ namespace {
 
 constexpr float kPreviewEdge = 220.0F;
 constexpr std::uint32_t kPreviewId = 0x9E;
-constexpr float kLeastDifference = 0.1F;  // that has the strongest colour: a head that hardly changed looks like that
+constexpr float kMinDifference = 0.1F;  // that has the strongest colour: a head that hardly changed looks like that
 
 /// llvmpipe ends a shader's loops after 65,536 iterations, which squares of 128 cells and more exceed; the renderer takes
 /// the largest of several cells per pixel as well. Without pooling, tiles of very long texts would be too large.
 std::uint32_t most_pool(std::uint32_t tokens) {
   constexpr std::uint32_t kSafePool = 64;
-  constexpr std::uint32_t kMostCells = 128;  // an edge
+  constexpr std::uint32_t kMaxCells = 128;  // an edge
   std::uint32_t pool = kSafePool;
-  while (tokens / pool > kMostCells) pool *= 2;
+  while (tokens / pool > kMaxCells) pool *= 2;
   return pool;
 }
 
@@ -73,9 +73,9 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
   query.pooled_columns = pooled_columns == query.pool ? 0 : pooled_columns;
   const std::size_t cells = std::size_t{rows} * columns;
   // Where there are few queries each of them counts.
-  constexpr std::uint32_t kLeastSquares = 32;
-  if (cells <= kMostThumbnailCells || rows < kLeastSquares * attention::kLeastSampledPool) return query;
-  query.pool = std::max(query.pool, attention::kLeastSampledPool);
+  constexpr std::uint32_t kMinSquares = 32;
+  if (cells <= kMaxThumbnailCells || rows < kMinSquares * attention::kMinSampledPool) return query;
+  query.pool = std::max(query.pool, attention::kMinSampledPool);
   query.sampled_rows = sampled_rows(cells, query.pool);
   return query;
 }
@@ -117,7 +117,7 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const view::Rect& bo
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
   const bool is_per_row = !is_difference && frame.state.view.color_range == ColorRange::PerRow;
   if (is_difference) {
-    set_difference_colors(image, shown_tile.facts->range, kLeastDifference);
+    set_difference_colors(image, shown_tile.facts->range, kMinDifference);
   } else {
     set_weight_colors(image, frame.state, shown_tile, is_per_row);
   }
@@ -229,7 +229,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
     ImGui::PopTextWrapPos();
   }
   {
-    const Ink ink(fonts.small, theme.text_dim);
+    const TextStyleScope ink(fonts.small, theme.text_dim);
     ImGui::TextUnformatted(kind_name(frame.result, block.kind));
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
     const glm::vec2 size = kPreviewEdge * glm::vec2(std::min(1.0F, 1.0F / aspect), std::clamp(aspect, 0.1F, 1.0F));

@@ -12,10 +12,10 @@ namespace headlight::app {
 view::Region shown_cells(const Frame& frame, model::BlockRef block);
 
 /// The tile of a head's weights, of its shown_cells(), for a thumbnail of at most `edge` UI units. Of maps of more than
-/// kMostThumbnailCells it looks at a sample of the query rows, so that all heads of a long text cost as much as those of a
+/// kMaxThumbnailCells it looks at a sample of the query rows, so that all heads of a long text cost as much as those of a
 /// text of a thousand tokens.
 TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint32_t head, float edge);
-inline constexpr std::size_t kMostThumbnailCells = std::size_t{1} << 22;
+inline constexpr std::size_t kMaxThumbnailCells = std::size_t{1} << 22;
 
 /// The cell, or the square of cells, that the pointer is on, of a thumbnail that shows this tile in `box`.
 NumberRef number_under_pointer(const TileQuery& shown, const view::Rect& box);

@@ -6,7 +6,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kMostWidth = 256.0F;
+constexpr float kMaxWidth = 256.0F;
 constexpr std::uint32_t kMany = 64;  // maps that a scroll bar would hide
 
 }  // namespace
@@ -51,7 +51,7 @@ void ThumbnailLayout::set_per_line(std::uint32_t count, float least) {
   column_gap_ = gap_;
   const float width = std::max(room(), least);
   const float share = (width - gap_ * static_cast<float>(per_line_ - 1)) / static_cast<float>(per_line_);
-  set_map_width(std::min(share, kMostWidth));
+  set_map_width(std::min(share, kMaxWidth));
 }
 
 void ThumbnailLayout::set_map_width(float width) {

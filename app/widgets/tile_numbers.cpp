@@ -125,7 +125,7 @@ bool head_map_shows_difference(const Frame& frame) {
 
 const Analysed* ask_of_baseline(Frame& frame, AnalysisQuery query) {
   if (!frame.shows_difference()) return nullptr;
-  query.is_of_reference = true;
+  query.is_of_baseline = true;
   return frame.ask(query);
 }
 
@@ -145,7 +145,7 @@ const Analysed* subtractable(const Analysed* now, const Analysed* baseline) {
 void draw_comparison(Frame& frame, const std::string& view, const std::string& of, const Analysed* baseline) {
   const CompareChoices& compare = frame.state.compare;
   if (!compare.baseline || !compare.shows_difference) return;
-  const std::string& refusal = frame.result.reference_error;
+  const std::string& refusal = frame.result.baseline_error;
   std::string text = fmt::format("Shown is {}, {}: red is more than in \u201C{}\u201D, blue less. D shows this run alone.",
                                  of, difference_caption(frame.state), compare.baseline->name);
   if (baseline == nullptr || !baseline->is_done) {

@@ -68,7 +68,7 @@ template <typename Question>
 const Analysed* ask_of_counterpart(Frame& frame, Question question) {
   static const Analysed kNone{.result = nullptr, .error = "its token has no counterpart in the other text", .is_done = true};
   if (!frame.shows_difference()) return nullptr;
-  const std::optional<std::uint32_t> token = frame.result.in_reference(question.batch, question.position);
+  const std::optional<std::uint32_t> token = frame.result.in_baseline(question.batch, question.position);
   if (!token) return &kNone;
   question.position = *token;
   return ask_of_baseline(frame, question);
@@ -84,7 +84,7 @@ void draw_comparison(Frame& frame, const std::string& view, const std::string& o
 /// "+0.500 (now +1.200, baseline +0.700)"; without a number of the baseline "+1.200".
 std::string change_text(const Compared<double>& number);
 
-/// Adds the baseline's number, and the difference, to what is told about the present one.
+/// Adds the baseline's number, and the difference, to what is said about the present one.
 void add_baseline(NumberRef& asked, const Compared<double>& number);
 
 }  // namespace headlight::app

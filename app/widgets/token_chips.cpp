@@ -10,7 +10,7 @@ namespace {
 constexpr float kLineHeight = 22.0F;
 constexpr float kLineGap = 4.0F;
 constexpr float kLinePadding = 7.0F;
-constexpr float kMostChip = 160.0F;
+constexpr float kMaxChip = 160.0F;
 constexpr float kTitle = 52.0F;
 constexpr float kDeepestLineShade = 150.0F;  // of 255: the text stays readable
 constexpr float kLineWheelStep = 80.0F;
@@ -26,7 +26,7 @@ void lay_out(const Frame& frame, const TokenLine& line, TokenLineMemory& memory)
   float at = 0.0F;
   for (std::uint32_t token = 0; token < line.tokens->length; ++token) {
     const float text = text_width(frame.ui.fonts().small, text_of(line, token));
-    at += std::min(std::ceil(text) + 2.0F * kLinePadding, kMostChip) + kLineGap;
+    at += std::min(std::ceil(text) + 2.0F * kLinePadding, kMaxChip) + kLineGap;
     memory.ends[token] = at;
   }
 }

@@ -50,7 +50,7 @@ class TokenItems {
     const model::TokenBatch& tokens =
         token_.side == MapSide::Query ? frame_.result.input->queries(kind) : frame_.result.input->keys(kind);
     const std::uint32_t item = frame_.state.selection.batch;
-    const Ink ink(frame_.ui.fonts().body, frame_.ui.theme().text);
+    const TextStyleScope ink(frame_.ui.fonts().body, frame_.ui.theme().text);
     ImGui::TextUnformatted(fmt::format("token {}{}", token_.token, tokens.quoted(item, token_.token)).c_str());
     ImGui::Separator();
     if (is_both || token_.side == MapSide::Key) {

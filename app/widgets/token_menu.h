@@ -14,8 +14,8 @@ class TokenMenu {
   LockedToken token_;  ///< while the menu is open
 };
 
-/// The tokens in which the text begins, ascending; it may go on in the tokens behind. Upper and lower case of ASCII letters
-/// are alike, a space is the mark that labels have for one ("·"). None for an empty text.
+/// The tokens in which the text begins, ascending; it may go on in the tokens after it. Upper and lower case of ASCII
+/// letters are alike, a space is the mark that labels have for one ("·"). None for an empty text.
 std::vector<std::uint32_t> tokens_with(const std::vector<std::string>& labels, std::string_view text);
 
 /// The index in `found`, which ascends, of the token `steps` finds from `from` on, backwards where negative; round at the

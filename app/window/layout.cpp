@@ -44,10 +44,10 @@ Sides share_out(glm::vec2 size, const Panes& panes) {
   constexpr float kNarrowest = 200.0F;  // a window without room for rails
   const float rail = width < kNarrowest ? 0.0F : kRailWidth;
   // Without a text there is nothing to see: the sidebar stays where the map is small already, until half of the window.
-  constexpr float kLeastWindow = 520.0F;
+  constexpr float kMinWindow = 520.0F;
   Sides sides{.left = rail, .right = rail};
   const bool folds_sidebar =
-      panes.sidebar_fold == Fold::Folded || (panes.sidebar_fold == Fold::Automatic && width < kLeastWindow) || rail == 0.0F;
+      panes.sidebar_fold == Fold::Folded || (panes.sidebar_fold == Fold::Automatic && width < kMinWindow) || rail == 0.0F;
   if (!folds_sidebar) {
     const float wanted = sidebar_for(panes, width);
     const float fits = fitting(wanted, kSidebarMin, width - rail, kCenterMin);

@@ -52,7 +52,7 @@ class Lessons final : public Feature {
   /// After a change by the lesson, of which `trouble` says why it couldn't be made. `opening`: LessonPlayer::openings()
   /// before.
   void follow_card(const std::string& trouble, std::uint64_t opening);
-  /// What happens once when a card is opened: its section unfolds, its notes are told.
+  /// What happens once when a card is opened: its section unfolds, its notes are printed.
   void begin_card();
   void point();
   void take(const LessonChoice& choice);

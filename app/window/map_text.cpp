@@ -9,7 +9,7 @@ namespace headlight::app {
 namespace {
 
 /// A larger table would block the clipboard, and the program that it is pasted into, for seconds.
-constexpr std::uint64_t kMostCopied = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxCopied = std::uint64_t{1} << 20;
 
 /// Labels of some tokens, their indices where there are none.
 std::vector<std::string> labels_of(const model::TokenBatch& tokens, std::uint32_t batch, std::uint32_t first,
@@ -72,7 +72,7 @@ MapText map_text(Frame& frame, CopiedNumbers what) {
   if (shape == frame.result.shapes.end() || !frame.result.input) return {.message = "Nothing is computed yet."};
   const TileQuery query = wanted_tile(frame, shown_cells(frame, frame.state.selection.block), what);
   const std::uint64_t count = std::uint64_t{query.rows} * query.columns;
-  if (count > kMostCopied) {
+  if (count > kMaxCopied) {
     return {.message = fmt::format("The map has {} numbers: drag over a part of it, or export it as CSV.", count)};
   }
   const EngineTile* known = frame.ask(query);

@@ -165,7 +165,7 @@ void Models::dialog(Frame& frame) {
 
 void Models::show_capture(const fs::path& path) {
   const fs::path whole = fs::absolute(path).lexically_normal();
-  // The engine opens its own; what is wrong with it is told before anything changes.
+  // The engine opens its own; what is wrong with it is reported before anything changes.
   const capture::CaptureFile file(whole, false);
   desk_.stop_generating();
   desk_.undo.seal();

@@ -37,7 +37,7 @@ class Sessions final : public Feature {
     files_.close();
     return was_open;
   }
-  /// Once the run is sampled: adds the record to a session file that was saved, or tells how far an opened one's numbers are
+  /// Once the run is sampled: adds the record to a session file that was saved, or says how far an opened one's numbers are
   /// from its record.
   void use_record(Frame& frame);
 

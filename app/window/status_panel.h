@@ -9,7 +9,7 @@ struct StatusContext {
   bool is_computing = false;
   float left = 12.0F;          ///< where the line may begin, from the window's left edge
   std::string job;             ///< an export under way: "Exporting 3 of 12"; empty without one
-  bool verifies_head = false;  ///< asks for the selected head's verification and tells what it found
+  bool verifies_head = false;  ///< asks for the selected head's verification and says what it found
 };
 
 /// The line at the bottom: verification, device, GPU time of the last run, tokens, model size; at the right what is going

@@ -9,7 +9,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kLeft = 16.0F, kAtRight = 27.0F;  // at the left, and for the button at the right end
-constexpr float kLeastTabGap = 13.0F, kMostTabGap = 24.0F;
+constexpr float kMinTabGap = 13.0F, kMaxTabGap = 24.0F;
 constexpr float kBetweenGroups = 14.0F;  // and as much on the other side of the line between them
 constexpr float kAfterHeading = 12.0F;   // of a group's heading that stands before its tabs
 constexpr float kHeadingHeight = 16.0F;  // of one that stands above them
@@ -79,8 +79,8 @@ class TabsPainter {
     if (rows_ == TabRows::Menus) return draw_menus(height);
     if (rows_ == TabRows::One) return draw_row(all, {kHeadingHeight, height});
     const float half = std::round(height * 0.5F);
-    gap_ = kLeastTabGap;
-    // Headings of both rows are one column, and so are the first tabs behind them.
+    gap_ = kMinTabGap;
+    // Headings of both rows are one column, and so are the first tabs after them.
     for (const std::size_t first : {std::size_t{0}, kGroupsInFirstRow}) {
       heading_ = std::max(heading_, heading_width(frame_.ui, all[first]));
     }
@@ -97,7 +97,7 @@ class TabsPainter {
   float draw_row(std::span<const ViewGroup> groups, Band band) {
     if (rows_ == TabRows::One) {
       const float tabs = row_width(frame_.ui, groups, 0.0F, false);
-      gap_ = std::clamp(std::floor((room_ - tabs) / static_cast<float>(views().size())), kLeastTabGap, kMostTabGap);
+      gap_ = std::clamp(std::floor((room_ - tabs) / static_cast<float>(views().size())), kMinTabGap, kMaxTabGap);
     }
     float x = left_;
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -149,7 +149,7 @@ class TabsPainter {
   float draw_menus(float height) {
     float widths = 0.0F;
     for (const ViewGroup& group : groups_) widths += tab_width(frame_.ui, group.front().group);
-    gap_ = std::clamp(std::floor((room_ - widths) / static_cast<float>(groups_.size())), 4.0F, kMostTabGap);
+    gap_ = std::clamp(std::floor((room_ - widths) / static_cast<float>(groups_.size())), 4.0F, kMaxTabGap);
     float x = left_;
     for (const ViewGroup& group : groups_) {
       const std::string title(group.front().group);
@@ -202,7 +202,7 @@ class TabsPainter {
   glm::vec2 origin_;
   std::vector<ViewGroup> groups_;
   float left_, room_;
-  float gap_ = kLeastTabGap;
+  float gap_ = kMinTabGap;
   float heading_ = 0.0F;  ///< of the first group of each of two rows
   TabRows rows_;
 };
@@ -212,10 +212,10 @@ class TabsPainter {
 TabWidths measure_tabs(const shell::Ui& ui, float insets) {
   const std::vector<ViewGroup> groups = view_groups();
   const std::span<const ViewGroup> all(groups);
-  const float first = row_width(ui, all.first(kGroupsInFirstRow), kLeastTabGap, true);
-  const float second = row_width(ui, all.subspan(kGroupsInFirstRow), kLeastTabGap, true);
+  const float first = row_width(ui, all.first(kGroupsInFirstRow), kMinTabGap, true);
+  const float second = row_width(ui, all.subspan(kGroupsInFirstRow), kMinTabGap, true);
   const float headings = std::abs(heading_width(ui, all[0]) - heading_width(ui, all[kGroupsInFirstRow]));
-  return {.one_row = kLeft + insets + row_width(ui, all, kLeastTabGap, false),
+  return {.one_row = kLeft + insets + row_width(ui, all, kMinTabGap, false),
           .two_rows = kLeft + insets + std::max(first, second) + headings};
 }
 
@@ -223,7 +223,7 @@ void draw_tabs_panel(Frame& frame, TabRows rows, float tabs_width, float left_in
   const shell::Theme& theme = frame.ui.theme();
   const float width = ImGui::GetWindowWidth();
   const float height = ImGui::GetWindowHeight();
-  const float left = kLeft - kLeastTabGap * 0.5F + left_inset;
+  const float left = kLeft - kMinTabGap * 0.5F + left_inset;
   const float end = TabsPainter(frame, rows, left, tabs_width - left - kAtRight).draw();
   const ImVec2 origin = ImGui::GetWindowPos();
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -233,7 +233,7 @@ void draw_tabs_panel(Frame& frame, TabRows rows, float tabs_width, float left_in
   if (!is_stale) return;
   ImFont* font = frame.ui.fonts().small;
   const float room = width - kLeft - kAtRight - end;
-  const char* text = "";  // where the tabs leave no room, the line below them and the status bar tell it
+  const char* text = "";  // where the tabs leave no room, the line below them and the status bar say it
   for (const char* fitting : {"Not up to date", "Not up to date: this is the last map that could be computed"}) {
     if (font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, fitting).x <= room) text = fitting;
   }

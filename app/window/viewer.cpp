@@ -154,7 +154,7 @@ class ViewerLoop {
       failures_ = 0;
     } catch (const Error& error) {
       const bool may_pass = error.kind() == ErrorKind::DeviceLost || error.kind() == ErrorKind::OutOfDeviceMemory;
-      if (!may_pass || ++failures_ > kMostFailures) throw;
+      if (!may_pass || ++failures_ > kMaxFailures) throw;
       reopen_device(error.what());
     }
   }
@@ -171,13 +171,13 @@ class ViewerLoop {
         window_.use_device();
         return workspace_.tell_of_reopening(loss);
       } catch (const Error&) {
-        if (++failures_ > kMostFailures) throw;
+        if (++failures_ > kMaxFailures) throw;
         std::this_thread::sleep_for(kPause);
       }
     }
   }
 
-  static constexpr int kMostFailures = 3;                  // without a frame between them
+  static constexpr int kMaxFailures = 3;                   // without a frame between them
   static constexpr std::chrono::milliseconds kPause{300};  // a driver that resets its device needs a moment
 
   shell::RenderDevice& device_;
@@ -191,7 +191,7 @@ class ViewerLoop {
   std::string title_;
 };
 
-/// Null without a folder, or where it can't be written to: saving the settings tells of that.
+/// Null without a folder, or where it can't be written to: saving the settings reports that.
 std::unique_ptr<Recovery> open_recovery(const ViewOptions& options, const Workspace& workspace) {
   if (options.recovery_folder.empty()) return nullptr;
   try {
@@ -254,7 +254,7 @@ int show_window(const ViewOptions& options, const EndSignals& signals) {
   try {
     loop.run();
   } catch (...) {
-    static_cast<void>(keeper.save(loop.settings()));  // the error that ends the program is the one to tell
+    static_cast<void>(keeper.save(loop.settings()));  // the error that ends the program is the one to report
     throw;
   }
   if (recovery && !signals.is_asked()) recovery->discard();  // who was ended by a signal goes on where it was

@@ -271,7 +271,7 @@ void Workspace::request_what_is_seen() {
   desk_.engine->request({.revision = desk_.revision,
                          .inputs = desk_.requested_inputs,
                          .queries = requested_queries_,
-                         .reference = requested_baseline_ ? std::optional(requested_baseline_->inputs) : std::nullopt,
+                         .baseline = requested_baseline_ ? std::optional(requested_baseline_->inputs) : std::nullopt,
                          .laid_out_for = desk_.result.shapes,
                          .selected = desk_.state.selection.block,
                          .opening = desk_.opening});
@@ -357,7 +357,7 @@ std::string Workspace::pending() const {
 double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
   // The walk through a layer takes two minutes at a quarter of its speed: what moves for so long is seen in fewer frames.
   constexpr double kFrame_s = 1.0 / 60.0, kSmooth_s = 10.0, kCoarseFrame_s = 0.1;
-  const double began_s = now_s, end_s = now_s + kMostRest_s;
+  const double began_s = now_s, end_s = now_s + kMaxRest_s;
   while (now_s < end_s) {
     frame(size, content_scale, now_s);
     if (is_settled()) return now_s;
@@ -366,7 +366,7 @@ double Workspace::settle(glm::uvec2 size, float content_scale, double now_s) {
     models_.jobs().wait();
     desk_.engine->wait_until_idle();
   }
-  throw Error("the window never came to rest in {} simulated seconds: {}", kMostRest_s, pending());
+  throw Error("the window never came to rest in {} simulated seconds: {}", kMaxRest_s, pending());
 }
 
 OpenWindow Workspace::open_window() const {

@@ -56,9 +56,9 @@ class Workspace final : private CommandHost {
   /// Why the window isn't settled, in words: "the engine computes"; empty when it is.
   std::string pending() const;
   /// Draws frames, 1/60 s apart from `now_s` on and 1/10 s after a while, waiting for the engine in between, until
-  /// is_settled(). Returns the clock then. Throws Error when that doesn't happen within kMostRest_s of this clock, which the
+  /// is_settled(). Returns the clock then. Throws Error when that doesn't happen within kMaxRest_s of this clock, which the
   /// speed of the machine has no part in.
-  static constexpr double kMostRest_s = 600.0;
+  static constexpr double kMaxRest_s = 600.0;
   double settle(glm::uvec2 size, float content_scale, double now_s);
 
   /// Files dropped on the window: a text, a session, or a model.
@@ -160,7 +160,7 @@ class Workspace final : private CommandHost {
   void answer_typed_offer();
   /// Is there a text box, and can a text be put into it?
   bool has_text_box() const;
-  /// Runs a command and tells what it did to the model; where it isn't enabled says why.
+  /// Runs a command and says what it did to the model; where it isn't enabled says why.
   void run(const Command& command);
   void run(std::string_view id);
   /// Runs what was asked for while the last frame was drawn: by the views, and in the palette. Not then, because what a
@@ -169,7 +169,7 @@ class Workspace final : private CommandHost {
   /// Says `text` for a while, with an Undo back to `before` where masks, gains or the model differ.
   void tell(std::string text, State before);
   void forget_toast(double now_s);
-  /// Undoes what the toast tells of.
+  /// Undoes what the toast reports.
   void take_back();
 
   // CommandHost
@@ -309,7 +309,7 @@ class Workspace final : private CommandHost {
   std::string shown_notice_;     ///< its text in the last frame
   double notice_until_s_ = 0.0;  ///< when it goes by itself
   Toast toast_;
-  State told_before_, told_after_;          ///< around the command that the toast tells of
+  State told_before_, told_after_;          ///< around the command that the toast reports
   std::optional<std::uint64_t> told_step_;  ///< of the history, by id, as soon as the command is in it
   TypedRow typed_row_;
   TypedOfferChoice typed_answer_ = TypedOfferChoice::None;  ///< in the last frame

@@ -15,7 +15,7 @@ struct CellsParameters {
   uint rows;
   uint column;  // first key
   uint columns;
-  uint pool;         // rows of the rectangle of cells behind one value …
+  uint pool;         // rows of the rectangle of cells that one value stands for …
   uint column_pool;  // … and its columns
   uint strip_begin;  // the first of its rows in this dispatch: partial sums stay in the output until the last strip
   uint strip_end;

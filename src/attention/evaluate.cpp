@@ -18,12 +18,12 @@ ops::Region region_of(const TileRequest& request) {
 
 void check(const BlockRun& block, const TileRequest& request) {
   const bool can_sample = request.stage == Stage::Weights && request.pooling == Pooling::Max &&
-                          request.pool >= kLeastSampledPool && request.sampled_rows < request.pool;
+                          request.pool >= kMinSampledPool && request.sampled_rows < request.pool;
   if (request.sampled_rows != 0 && !can_sample) {
     throw Error(
         "{} of {} rows of a square can't be sampled of stage '{}': ask for the largest weights of squares of at least "
         "{} rows",
-        request.sampled_rows, request.pool, to_string(request.stage), kLeastSampledPool);
+        request.sampled_rows, request.pool, to_string(request.stage), kMinSampledPool);
   }
   const auto extent = block.shape.extent(request.stage);
   if (!extent)

@@ -12,7 +12,7 @@ namespace headlight::attention {
 namespace {
 
 double value_in_cell(const ExpressionTree& tree, const ExpressionCell& cell, const SliderValues& sliders) {
-  std::array<double, Expression::kMostNodes> values = {};
+  std::array<double, Expression::kMaxNodes> values = {};
   for (std::size_t at = 0; at < tree.nodes.size(); ++at) {
     const ExpressionNode& node = tree.nodes[at];
     const auto argument = [&](std::size_t index) { return values[node.arguments.at(index)]; };
@@ -73,7 +73,7 @@ bool Expression::shows(const ExpressionMap& map, std::uint32_t query, std::uint3
 double Expression::score(const ExpressionMap& map, std::uint32_t query, std::uint32_t key, double score,
                          const SliderValues& values) const {
   if (!tree_) return score;
-  return std::clamp(value_in_cell(*tree_, {map, query, key, score}, values), -kMostScore, kMostScore);
+  return std::clamp(value_in_cell(*tree_, {map, query, key, score}, values), -kMaxScore, kMaxScore);
 }
 
 }  // namespace headlight::attention

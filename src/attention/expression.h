@@ -69,10 +69,10 @@ struct ExpressionTree;
 /// sliders below 1.2e-38, which a device may take for 0, are 0.
 class Expression {
  public:
-  static constexpr std::size_t kLongest = 1000;   ///< characters
-  static constexpr std::size_t kMostNodes = 256;  ///< operations, names and numbers
-  static constexpr std::size_t kDeepest = 100;    ///< parentheses, calls and operators inside of each other
-  static constexpr std::size_t kMostSliders = 8;
+  static constexpr std::size_t kLongest = 1000;  ///< characters
+  static constexpr std::size_t kMaxNodes = 256;  ///< operations, names and numbers
+  static constexpr std::size_t kDeepest = 100;   ///< parentheses, calls and operators inside of each other
+  static constexpr std::size_t kMaxSliders = 8;
 
   /// None: a mask that hides nothing, a score that stays what it is.
   Expression() = default;

@@ -9,9 +9,9 @@ namespace headlight::attention {
 namespace {
 
 // Within what a float32 holds: exp and pow, by ln and log2 of its largest and smallest normal numbers; what log(0) is the
-// logarithm of; and sin and cos beyond kMostAngle are those of it, in lib/sine.glsl, too.
-constexpr double kLeastExponent = -87.0, kMostExponent = 88.0, kLeastExponent2 = -126.0, kMostExponent2 = 127.0;
-constexpr double kLeastLogarithm = 1.2e-38, kMostAngle = 1048576.0;
+// logarithm of; and sin and cos beyond kMaxAngle are those of it, in lib/sine.glsl, too.
+constexpr double kMinExponent = -87.0, kMaxExponent = 88.0, kMinExponent2 = -126.0, kMaxExponent2 = 127.0;
+constexpr double kMinLogarithm = 1.2e-38, kMaxAngle = 1048576.0;
 
 /// As 32 bits hold it.
 double wrapped(ValueType type, std::int64_t value) {
@@ -51,10 +51,10 @@ double modulo(const Operands& of) {
 
 double power(const Operands& of) {
   if (!(of.a > 0.0)) return of.b == 0.0 ? 1.0 : 0.0;
-  return std::exp2(std::clamp(of.b * std::log2(of.a), kLeastExponent2, kMostExponent2));
+  return std::exp2(std::clamp(of.b * std::log2(of.a), kMinExponent2, kMaxExponent2));
 }
 
-double bounded_angle(double angle) { return std::clamp(angle, -kMostAngle, kMostAngle); }
+double bounded_angle(double angle) { return std::clamp(angle, -kMaxAngle, kMaxAngle); }
 
 constexpr std::array kOperationForms{
     OperationForm{"-a", [](const Operands& o) { return joined(o, [](auto a, auto) { return -a; }); }},
@@ -86,11 +86,11 @@ constexpr std::array kOperationForms{
     OperationForm{"floor(a)", [](const Operands& o) { return std::floor(o.a); }},
     OperationForm{"ceil(a)", [](const Operands& o) { return std::ceil(o.a); }},
     OperationForm{"expression_exp(a)",
-                  [](const Operands& o) { return std::exp(std::clamp(o.a, kLeastExponent, kMostExponent)); }},
+                  [](const Operands& o) { return std::exp(std::clamp(o.a, kMinExponent, kMaxExponent)); }},
     OperationForm{"expression_exp2(a)",
-                  [](const Operands& o) { return std::exp2(std::clamp(o.a, kLeastExponent2, kMostExponent2)); }},
-    OperationForm{"expression_log(a)", [](const Operands& o) { return std::log(std::max(o.a, kLeastLogarithm)); }},
-    OperationForm{"expression_log2(a)", [](const Operands& o) { return std::log2(std::max(o.a, kLeastLogarithm)); }},
+                  [](const Operands& o) { return std::exp2(std::clamp(o.a, kMinExponent2, kMaxExponent2)); }},
+    OperationForm{"expression_log(a)", [](const Operands& o) { return std::log(std::max(o.a, kMinLogarithm)); }},
+    OperationForm{"expression_log2(a)", [](const Operands& o) { return std::log2(std::max(o.a, kMinLogarithm)); }},
     OperationForm{"sqrt(max(a, 0.0))", [](const Operands& o) { return std::sqrt(std::max(o.a, 0.0)); }},
     OperationForm{"expression_power(a, b)", power},
     OperationForm{"exact_sin(a)", [](const Operands& o) { return std::sin(bounded_angle(o.a)); }},

@@ -102,8 +102,8 @@ class Parser {
   ValueType type(const Part& part) const { return tree_.nodes[part.node].type; }
 
   Part add(std::uint32_t column, const ExpressionNode& node) {
-    if (tree_.nodes.size() == Expression::kMostNodes)
-      refuse(column, fmt::format("an expression has at most {} operations, names and numbers", Expression::kMostNodes));
+    if (tree_.nodes.size() == Expression::kMaxNodes)
+      refuse(column, fmt::format("an expression has at most {} operations, names and numbers", Expression::kMaxNodes));
     tree_.nodes.push_back(node);
     return {static_cast<std::uint16_t>(tree_.nodes.size() - 1), column};
   }
@@ -365,8 +365,8 @@ class Parser {
     if (known != tree_.sliders.end() && *known != slider)
       refuse(name, fmt::format("the slider {} is declared twice with different numbers", quoted(name.text)));
     if (known == tree_.sliders.end()) {
-      if (tree_.sliders.size() == Expression::kMostSliders)
-        refuse(word, fmt::format("an expression has at most {} sliders", Expression::kMostSliders));
+      if (tree_.sliders.size() == Expression::kMaxSliders)
+        refuse(word, fmt::format("an expression has at most {} sliders", Expression::kMaxSliders));
       tree_.sliders.push_back(slider);
     }
     const auto at = std::ranges::find(tree_.sliders, slider.name, &Slider::name);

@@ -13,7 +13,7 @@ std::span<const ExpressionPreset> expression_presets() {
                        "abs(q - k) < slider(width, 1, 256, 16) && (q - k) % int(slider(stride, 1, 8, 2)) == 0",
                        "Of a window, every second or third key (Longformer, Beltagy et al. 2020)."},
       ExpressionPreset{"Prefix-LM", Use::Mask, "k <= q || k < slider(prefix, 0, 64, 4)",
-                       "All queries see the first tokens, and behind these only keys up to their own position (T5's prefix "
+                       "All queries see the first tokens, and after these only keys up to their own position (T5's prefix "
                        "language model, Raffel et al. 2020). Switches the causal rule off.",
                        true},
       ExpressionPreset{"Documents", Use::Mask, "segment_q == segment_k",

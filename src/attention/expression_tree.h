@@ -148,6 +148,6 @@ const ExpressionFunction* find_function(std::string_view name);
 /// "abs, ceil, clamp, …": for messages.
 std::string function_list();
 
-inline constexpr double kMostScore = 1e30;
+inline constexpr double kMaxScore = 1e30;
 
 }  // namespace headlight::attention

@@ -20,12 +20,12 @@ enum class FixedPattern : std::uint8_t {
 /// "uniform", "diagonal", "previous", "first", "painted".
 std::string_view to_string(FixedPattern pattern);
 
-inline constexpr float kMostPatternWeight = 1.0f;  ///< of a painted one, before rows are normalised
+inline constexpr float kMaxPatternWeight = 1.0f;  ///< of a painted one, before rows are normalised
 
 /// The pattern of one head.
 struct ReplacementPattern {
   FixedPattern kind = FixedPattern::Uniform;
-  /// Of Painted, 0 … kMostPatternWeight: a row with paint attends to its painted keys alone, by these weights divided by
+  /// Of Painted, 0 … kMaxPatternWeight: a row with paint attends to its painted keys alone, by these weights divided by
   /// their sum over the keys that the mask shows. A row without paint keeps the head's own pattern.
   NumberRuns weights = {};
 
@@ -36,7 +36,7 @@ struct ReplacementPattern {
 };
 
 /// Is the key one of the pattern's? `keys`: those that padding leaves, at least one; positions before them count as the
-/// first of them, positions behind them as the last.
+/// first of them, positions after them as the last.
 bool shows(const ReplacementPattern& pattern, std::uint32_t query, std::uint32_t key, KeyRange keys);
 
 /// What takes the place of a cell's scaled score: 0 where the pattern is uniform, the logarithm of the painted weight where

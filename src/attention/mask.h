@@ -63,7 +63,7 @@ using Documents = std::map<std::uint32_t, std::vector<std::uint32_t>>;
 /// The tokens of the document that holds `token`. The last document has no end.
 KeyRange document_of(const Documents& documents, std::uint32_t batch_item, std::uint32_t token);
 
-inline constexpr float kMostBias = 1e4f;  ///< a painted bias is −kMostBias … kMostBias
+inline constexpr float kMaxBias = 1e4f;  ///< a painted bias is −kMaxBias … kMaxBias
 
 /// The mask of one kind of block: a cell is visible where rule, padding, documents, matrix and mask expression all show it,
 /// or where it is painted so; and what masked scores become. The score expression and painted biases change scores before

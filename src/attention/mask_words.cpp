@@ -147,9 +147,9 @@ void append(std::vector<std::uint32_t>& words, std::span<const PlaneRows* const>
 }  // namespace
 
 void check_mask_words(std::size_t words) {
-  if (words <= kMostMaskBytes / sizeof(std::uint32_t)) return;
+  if (words <= kMaxMaskBytes / sizeof(std::uint32_t)) return;
   throw Error("the mask's cells take more than {} MiB for one layer; use fewer different masks or a shorter text",
-              kMostMaskBytes >> 20);
+              kMaxMaskBytes >> 20);
 }
 
 bool concerns(const PaintScope& scope, std::uint32_t layer, std::uint32_t batch, std::uint32_t head) {
@@ -166,7 +166,7 @@ DeviceMask upload_mask(gpu::Stream& stream, const MaskSpec& mask, const MaskExte
 
   DeviceMask device;
   ops::MaskData& data = device.data;
-  data.causal = mask.rule.causal || mask.rule.prefix > 0;  // a prefix alone is causal behind the prefix
+  data.causal = mask.rule.causal || mask.rule.prefix > 0;  // a prefix alone is causal after the prefix
   data.window = mask.rule.window;
   data.prefix = mask.rule.prefix;
   data.key_padding = mask.rule.key_padding;

@@ -46,7 +46,7 @@ ops::MaskData mask_data(const DeviceMask& mask);
 
 /// A block's mask has at most so many bytes, whatever the device: each different set of cells is a table of its own,
 /// so that a few paints may ask for far more than all their cells take.
-inline constexpr std::size_t kMostMaskBytes = std::size_t{512} << 20;
+inline constexpr std::size_t kMaxMaskBytes = std::size_t{512} << 20;
 /// Throws Error where so many words are more.
 void check_mask_words(std::size_t words);
 

@@ -44,13 +44,13 @@ std::array<std::uint32_t, 2> slots_of(const Slot& cell, std::uint32_t seed, std:
 
 /// Puts every cell into one of its two slots; false: it can't be done with this seed.
 bool place(std::vector<Slot>& slots, const std::vector<Slot>& cells, std::uint32_t seed) {
-  constexpr int kMostMoves = 500;  // of 2 million cells in a rectangle no one has taken more than 47
+  constexpr int kMaxMoves = 500;  // of 2 million cells in a rectangle no one has taken more than 47
   const auto count = static_cast<std::uint32_t>(slots.size());
   for (Slot cell : cells) {
     std::uint32_t at = slots_of(cell, seed, count)[0];
     int moves = 0;
     for (; slots[at].query != kEmpty; ++moves) {
-      if (moves == kMostMoves) return false;
+      if (moves == kMaxMoves) return false;
       std::swap(cell, slots[at]);  // and the one that was there goes to its other slot
       const auto [one, other] = slots_of(cell, seed, count);
       at = at == one ? other : one;

@@ -21,7 +21,7 @@ void append(std::vector<PaintRun<Paint>>& runs, const PaintRun<Paint>& run) {
   }
 }
 
-/// The first run that ends behind the cell: the one that holds it, or the next one.
+/// The first run that ends after the cell: the one that holds it, or the next one.
 template <typename Paint>
 std::size_t find_run(std::span<const PaintRun<Paint>> runs, Cell cell) {
   const auto is_before = [&](const PaintRun<Paint>& run) {

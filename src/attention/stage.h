@@ -44,14 +44,14 @@ constexpr bool is_per_head(Stage stage) { return stage >= Stage::Q && stage <= S
 /// Is it of the residual stream or the feed-forward, where runs keep nothing and a question computes it again?
 constexpr bool is_of_stream(Stage stage) { return stage == Stage::Residual || stage > Stage::Output; }
 
-/// What one value of a pooled tile of weights tells of its square of cells. Other stages show the mean with either.
+/// What one value of a pooled tile of weights says of its square of cells. Other stages show the mean with either.
 enum class Pooling : std::uint8_t {
   Max,   ///< the largest weight: a peak never vanishes
   Mean,  ///< the mean over all cells of the square, those that are masked included
 };
 
 /// Edge of the squares from which on a sample of their rows can be asked for.
-inline constexpr std::uint32_t kLeastSampledPool = 32;
+inline constexpr std::uint32_t kMinSampledPool = 32;
 
 /// A rectangle of one stage's matrix, perhaps pooled: what a view asks for.
 struct TileRequest {
@@ -63,17 +63,17 @@ struct TileRequest {
   std::uint32_t rows = 0;     ///< at least 1
   std::uint32_t column = 0;   ///< first column
   std::uint32_t columns = 0;  ///< at least 1
-  /// Rows of the rectangle of cells behind one value of the tile, and its columns where `pooled_columns` gives no others: 1
-  /// is exact; above, weights are pooled as `pooling` says, every other stage by the mean; of masked scores the mean of
-  /// those that are visible.
+  /// Rows of the rectangle of cells that one value stands for of the tile, and its columns where `pooled_columns` gives no
+  /// others: 1 is exact; above, weights are pooled as `pooling` says, every other stage by the mean; of masked scores the
+  /// mean of those that are visible.
   std::uint32_t pool = 1;
   Pooling pooling = Pooling::Max;
   /// Of each square only its first rows, so many: a sample of the queries with all of their keys. 0: every row, and only
-  /// that is exact. For the largest weights of squares of at least kLeastSampledPool rows; (m, l) are of every row all the
+  /// that is exact. For the largest weights of squares of at least kMinSampledPool rows; (m, l) are of every row all the
   /// same.
   std::uint32_t sampled_rows = 0;
-  /// Columns behind one value, so that the long side of a matrix isn't the reason to pool its short one: vectors of a long
-  /// text, few queries with many keys. 0: as many as rows.
+  /// Columns that one value stands for, so that the long side of a matrix isn't the reason to pool its short one: vectors of
+  /// a long text, few queries with many keys. 0: as many as rows.
   std::uint32_t pooled_columns = 0;
 
   auto operator<=>(const TileRequest&) const = default;
@@ -92,7 +92,7 @@ struct TileRequest {
 struct Tile {
   TileRequest request;
   std::vector<float> values;  ///< [tile_rows, tile_columns]; a masked cell of Stage::Masked holds the fill (may be −inf)
-  std::vector<std::uint8_t> masked;  ///< maps only: 1 where every cell behind the value is masked
+  std::vector<std::uint8_t> masked;  ///< maps only: 1 where all cells of the value are masked
   /// Maps only, one per *matrix row* of the request: m = max of the masked scores, l = Σ exp(score − m).
   /// The row's log-sum-exp is m + ln l, its largest weight 1/l. A fully masked row under −inf has m = −inf, l = 0.
   std::vector<float> row_max;

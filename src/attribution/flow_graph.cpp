@@ -47,7 +47,7 @@ std::vector<FlowEdge> edges_into(const TokenShares& token, std::uint32_t layer, 
 }  // namespace
 
 double contribution(std::span<const float> whole, std::span<const float> part) {
-  return std::max(nearer(whole, part, 1.0), kLeastContribution);
+  return std::max(nearer(whole, part, 1.0), kMinContribution);
 }
 
 LayerShares::LayerShares(const model::AttentionLayer& layer, std::uint32_t keys, std::vector<TokenRows> tokens)
@@ -81,8 +81,8 @@ void LayerShares::add(std::uint32_t head, std::uint32_t first, std::span<const f
       const double weight = double{weights[token][at]};
       if (weight == 0.0) continue;
       double& made = raw(token, head, first + at);
-      made = kLeastContribution;
-      if (weight * length <= kLeastContribution) continue;
+      made = kMinContribution;
+      if (weight * length <= kMinContribution) continue;
       if (!std::exchange(is_computed, true)) {
         std::fill(term_.begin(), term_.end(), 0.0);
         for (std::size_t i = 0; i < d_v_; ++i) {
@@ -91,8 +91,8 @@ void LayerShares::add(std::uint32_t head, std::uint32_t first, std::span<const f
           for (std::size_t j = 0; j < width_; ++j) term_[j] += factor * double{row[j]};
         }
       }
-      made = std::max(nearer(std::span<const float>(middle_[token]), std::span<const double>(term_), weight),
-                      kLeastContribution);
+      made =
+          std::max(nearer(std::span<const float>(middle_[token]), std::span<const double>(term_), weight), kMinContribution);
     }
   }
 }

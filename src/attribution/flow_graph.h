@@ -10,7 +10,7 @@
 namespace headlight::attribution {
 
 /// The least contribution of a part: so that shares are defined where every part opposes the whole.
-inline constexpr double kLeastContribution = 1e-5;
+inline constexpr double kMinContribution = 1e-5;
 
 /// How much of a whole [d] a part [d] is, before it is divided by the sum over all parts (Ferrando & Voita 2024,
 /// "Information Flow Routes", §2.2): max(‖whole‖₁ − ‖whole − part‖₁, 1e-5).
@@ -24,7 +24,7 @@ struct TokenRows {
   std::vector<float> after;    ///< what the layer leaves
 };
 
-/// A term α·v·W_O of a (key, head), as a share of the token's residual stream behind the attention.
+/// A term α·v·W_O of a (key, head), as a share of the token's residual stream after the attention.
 struct TermShare {
   std::uint32_t key = 0, head = 0;
   double share = 0.0;
@@ -61,7 +61,7 @@ class LayerShares {
   std::vector<TokenRows> tokens_;
   std::vector<float> output_;               ///< W_Oᵀ [heads·d_v, d_model]
   std::vector<double> lengths_;             ///< [heads·d_v] ‖row of W_Oᵀ‖₁
-  std::vector<std::vector<float>> middle_;  ///< [token][d_model] behind the attention
+  std::vector<std::vector<float>> middle_;  ///< [token][d_model] after the attention
   std::vector<double> raw_;                 ///< [token, head, key] contributions; 0: no term
   std::vector<double> term_;                ///< [d_model] v·W_O of one key
 };

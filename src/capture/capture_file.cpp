@@ -167,7 +167,7 @@ bool is_capture_path(const std::filesystem::path& path) {
   try {
     const StoredCapture stored = read_safetensors_capture(path, content_of);
     return !std::ranges::all_of(stored.arrays, is_image);
-  } catch (const Error&) {  // the reader of models, which is tried next, tells what is wrong with the file
+  } catch (const Error&) {  // the reader of models, which is tried next, says what is wrong with the file
     return false;
   }
 }

@@ -36,10 +36,10 @@ bool is_special(std::string_view token) {
 
 /// Is it UTF-8, but for characters of which the beginning or the end was cut off?
 bool is_cut_from_utf8(std::string_view bytes) {
-  constexpr std::size_t kMostContinuations = 3;
+  constexpr std::size_t kMaxContinuations = 3;
   std::size_t at = 0;
   const auto is_continuation = [&] { return (static_cast<unsigned char>(bytes[at]) & 0xC0U) == 0x80U; };
-  while (at < std::min(bytes.size(), kMostContinuations) && is_continuation()) ++at;
+  while (at < std::min(bytes.size(), kMaxContinuations) && is_continuation()) ++at;
   while (at < bytes.size()) {
     const Utf8Sequence sequence = utf8_sequence(bytes, at);
     at += sequence.length;
@@ -123,11 +123,11 @@ bool read_mask(const Json& value, const std::string& where) {
 }
 
 /// Rows and columns of patches, tokens, or the number of one.
-constexpr std::uint32_t kMostCount = std::uint32_t{1} << 20;
+constexpr std::uint32_t kMaxCount = std::uint32_t{1} << 20;
 constexpr double kMaxScale = 1e6;
-constexpr std::size_t kMostImages = std::size_t{1} << 16;
+constexpr std::size_t kMaxImages = std::size_t{1} << 16;
 
-bool is_count(const Json& value) { return value.is_number_unsigned() && value.get<std::uint64_t>() <= kMostCount; }
+bool is_count(const Json& value) { return value.is_number_unsigned() && value.get<std::uint64_t>() <= kMaxCount; }
 
 LineNumbers read_numbers(const Json& value, std::string where) {
   if (!value.is_array()) throw Error("{}: {} is not a list with a number for each line", where, shown(value));
@@ -160,7 +160,7 @@ std::uint32_t read_cached(const Json& value, const std::string& where) {
 std::vector<std::string> read_files_of(const Json& value, const std::string& where) {
   if (value.is_string()) return {value.get<std::string>()};
   std::vector<std::string> files;
-  if (!value.is_array() || value.empty() || value.size() > kMostImages) {
+  if (!value.is_array() || value.empty() || value.size() > kMaxImages) {
     throw Error("{}: {} is no path of an image", where, shown(value));
   }
   for (const Json& file : value) {
@@ -171,7 +171,7 @@ std::vector<std::string> read_files_of(const Json& value, const std::string& whe
 }
 
 /// A capture is shown without an image that can't be: what is wrong is kept.
-void take_image(ImageWords& image, const std::string& key, const Json& value, const std::string& where) {
+void take_image(ImageMetadata& image, const std::string& key, const Json& value, const std::string& where) {
   try {
     if (key == "image") image.files = read_files_of(value, where);
     if (key == "patches") {
@@ -206,7 +206,7 @@ void take(CaptureWords& words, const std::string& key, const Json& value, const 
     const std::string_view name = std::string_view(key).substr(prefix.size());
     if (name == "scale") scores.scale = read_layer_numbers(value, where, kMaxScale);
     if (name == "softcap") scores.softcap = read_layer_numbers(value, where, kMaxScale);
-    if (name == "window") scores.window = read_layer_numbers(value, where, kMostCount);
+    if (name == "window") scores.window = read_layer_numbers(value, where, kMaxCount);
   };
   take_score(words.scores, "");
   for (std::size_t kind = 0; kind < model::kBlockKinds; ++kind)

@@ -31,7 +31,7 @@ struct SideWords {
 SideWords with_missing(SideWords words, const SideWords& others);
 
 /// What a capture says of an image whose patches are its tokens.
-struct ImageWords {
+struct ImageMetadata {
   std::vector<std::string> files = {};  ///< one, or one for each line of the batch; as the capture names them
   std::optional<std::array<std::uint32_t, 2>> patches = {};  ///< rows and columns
   std::optional<std::uint32_t> first_patch = {};             ///< the token of the first one
@@ -54,7 +54,7 @@ struct CaptureWords {
   SideWords plain = {}, queries = {}, keys = {};  ///< by the names "tokens", "query_tokens", "key_tokens" and so on
   bool is_causal = false;
   std::uint32_t cached = 0;  ///< tokens that were in a cache: their rows are missing
-  ImageWords image = {};
+  ImageMetadata image = {};
   ScoreWords scores = {};                                          ///< of all kinds: "scale", "softcap", "window"
   std::array<ScoreWords, model::kBlockKinds> scores_of_kind = {};  ///< "decoder_scale" and so on, which win
 
@@ -65,7 +65,7 @@ struct CaptureWords {
 };
 
 /// From the file's own metadata and from the JSON file beside it (run.npz: run.json), whose members win. Throws Error in one
-/// line where one of them isn't what docs/CAPTURES.md says; of an image ImageWords::problem says it.
+/// line where one of them isn't what docs/CAPTURES.md says; of an image ImageMetadata::problem says it.
 CaptureWords read_words(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata);
 
 /// The tokens of one side, as of a prompt.
@@ -86,12 +86,13 @@ enum class Spelling : std::uint8_t {
   WordPieces,   ///< BERT: "cat", "##s"
 };
 
-/// Of all lines of a side. Byte letters are told by what they decode to: UTF-8, but for characters cut off at a line's ends.
+/// Of all lines of a side. Byte letters are recognised by what they decode to: UTF-8, but for characters cut off at a line's
+/// ends.
 Spelling spelling_of(std::span<const std::vector<std::string>> lines);
 
 /// The tokens of a line as a model's tokenizer would give them, and their labels (text/label.h).
 struct SpelledLine {
-  std::vector<text::Token> tokens;  ///< with byte ranges that tell which go on where the one before ends; no ids
+  std::vector<text::Token> tokens;  ///< with byte ranges that say which go on where the one before ends; no ids
   std::vector<std::string> labels;  ///< each printable, in one line
 };
 SpelledLine spell(std::span<const std::string> line, Spelling spelling);

@@ -15,8 +15,8 @@ namespace {
 using model::BlockKind;
 using model::BlockRef;
 
-constexpr std::uint32_t kMostLayers = 4096, kMostTokens = std::uint32_t{1} << 20;
-constexpr std::size_t kMostLabels = std::size_t{1} << 24;  ///< tokens of all lines
+constexpr std::uint32_t kMaxLayers = 4096, kMaxTokens = std::uint32_t{1} << 20;
+constexpr std::size_t kMaxLabels = std::size_t{1} << 24;  ///< tokens of all lines
 
 enum class Part : std::uint8_t { Weights, Query, Key, Value, Bias, Sinks };
 constexpr std::size_t kPartCount = 6;
@@ -53,7 +53,7 @@ std::optional<ArrayName> parse_name(std::string_view name) {
       const std::string_view digits = rest.substr(part.text.size());
       std::uint32_t layer = 0;
       const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), layer);
-      if (error != std::errc{} || end != digits.data() + digits.size() || layer >= kMostLayers) return std::nullopt;
+      if (error != std::errc{} || end != digits.data() + digits.size() || layer >= kMaxLayers) return std::nullopt;
       return ArrayName{.block = {.kind = prefix.kind, .layer = {layer}}, .part = part.part};
     }
   }
@@ -121,7 +121,7 @@ class BlockBuilder {
     place = &array;
   }
 
-  /// Layers are numbered from 0 on; one that isn't there would shift all behind it.
+  /// Layers are numbered from 0 on; one that isn't there would shift all after it.
   void expect_all_layers() const {
     std::map<BlockKind, std::uint32_t> next;
     for (const auto& [ref, parts] : parts_) {
@@ -146,9 +146,9 @@ class BlockBuilder {
     if (shape[1] > model::kMaxModelHeads) {
       fail("'{}' has {} heads, more than the {} that are shown; save fewer", array.name, shape[1], model::kMaxModelHeads);
     }
-    if (std::max(shape[2], shape[3]) > kMostTokens || std::size_t{shape[0]} * shape[2] > kMostLabels) {
+    if (std::max(shape[2], shape[3]) > kMaxTokens || std::size_t{shape[0]} * shape[2] > kMaxLabels) {
       fail("'{}' is {}: that is more than the {} tokens that are shown; save a part of the text", array.name,
-           headlight::to_string(array.shape), kMostTokens);
+           headlight::to_string(array.shape), kMaxTokens);
     }
     return shape;
   }
@@ -229,9 +229,9 @@ class BlockBuilder {
     CapturedBlock block{.ref = ref, .shape = {}, .mask = {.first_row = cached_rows(ref.kind)}};
     const std::uint32_t queries = rows[2] + block.mask.first_row;
     if (ref.kind != BlockKind::Cross && queries != keys) fail_of_sizes(ref, array, rows[2], keys);
-    if (queries > kMostTokens || std::size_t{rows[0]} * queries > kMostLabels) {
+    if (queries > kMaxTokens || std::size_t{rows[0]} * queries > kMaxLabels) {
       fail("with the {} tokens of its cache '{}' has more than the {} that are shown; save a part of the text", cached_,
-           array.name, kMostTokens);
+           array.name, kMaxTokens);
     }
     block.shape.batch = rows[0];
     block.shape.heads = block.shape.kv_heads = rows[1];

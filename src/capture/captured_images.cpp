@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A patch whose edges differ by more is of another image than the model has read.
-constexpr double kMostAspect = 1.05;
+constexpr double kMaxAspect = 1.05;
 constexpr std::uint32_t kBlackPixel = 0xFF00'0000U;
 
 /// The file that a capture names: in its own folder or below, since a capture may come from anywhere.
@@ -42,9 +42,9 @@ class TensorImages {
     width_ = has_planes_ ? shape[3] : shape[2];
     if (lines_ == 0) throw Error("{} is {}: it is empty", name_, headlight::to_string(array.shape));
     files::expect_image_size(name_, width_, height_);
-    if (std::uint64_t{lines_} * width_ * height_ > files::kMostImagePixels) {
+    if (std::uint64_t{lines_} * width_ * height_ > files::kMaxImagePixels) {
       throw Error("{} has {} images of {} × {} pixels, together more than the {} millions that are read; save fewer", name_,
-                  lines_, width_, height_, files::kMostImagePixels / 1'000'000);
+                  lines_, width_, height_, files::kMaxImagePixels / 1'000'000);
     }
     numbers_ = array.open(std::move(shape));
   }
@@ -110,9 +110,9 @@ void read_files(const ImageSource& source, CapturedImages& images) {
   for (const std::string& name : files) {
     auto image = std::make_shared<const files::Pixels>(files::read_image_file(image_path(source.capture, name)));
     kept += image->rgba.size();
-    if (kept > files::kMostImagePixels) {
+    if (kept > files::kMaxImagePixels) {
       throw Error("its {} images have more than the {} million pixels that are shown; save fewer", files.size(),
-                  files::kMostImagePixels / 1'000'000);
+                  files::kMaxImagePixels / 1'000'000);
     }
     images.of_lines.push_back(std::move(image));
   }
@@ -120,7 +120,7 @@ void read_files(const ImageSource& source, CapturedImages& images) {
 
 /// The grid, if it fits the tokens.
 std::optional<PatchGrid> grid_of(const ImageSource& source) {
-  const ImageWords& words = *source.words;
+  const ImageMetadata& words = *source.words;
   if (!words.problem.empty()) throw Error("{}; the image isn't shown", words.problem);
   if (!words.patches) {
     throw Error("its image isn't shown: 'patches', their rows and columns, is missing in the metadata");
@@ -144,7 +144,7 @@ std::string odd_aspect(const CapturedImages& images) {
   for (const auto& image : images.of_lines) {
     const double width = static_cast<double>(image->width) / images.grid->columns;
     const double height = static_cast<double>(image->height) / images.grid->rows;
-    if (std::max(width, height) <= kMostAspect * std::min(width, height)) continue;
+    if (std::max(width, height) <= kMaxAspect * std::min(width, height)) continue;
     return fmt::format(
         "patches of the image would be {:.3g} × {:.3g} pixels: save it as the model reads it, resized and "
         "cropped",
@@ -156,7 +156,7 @@ std::string odd_aspect(const CapturedImages& images) {
 }  // namespace
 
 CapturedImages read_images(const ImageSource& source) {
-  const ImageWords& words = *source.words;
+  const ImageMetadata& words = *source.words;
   CapturedImages images;
   const bool has_any = !words.files.empty() || source.pixels != nullptr;
   if (!has_any && !words.patches && words.problem.empty()) return images;

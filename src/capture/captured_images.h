@@ -23,10 +23,10 @@ struct CapturedImages {
 
 /// Where images come from.
 struct ImageSource {
-  std::filesystem::path capture;        ///< the file; images lie beside it or below
-  const ImageWords* words = nullptr;    ///< never null
-  const StoredArray* pixels = nullptr;  ///< `image` of the capture; null: it has none
-  std::uint32_t batch = 0, tokens = 0;  ///< of the side whose tokens are patches; 0 tokens: there is none
+  std::filesystem::path capture;         ///< the file; images lie beside it or below
+  const ImageMetadata* words = nullptr;  ///< never null
+  const StoredArray* pixels = nullptr;   ///< `image` of the capture; null: it has none
+  std::uint32_t batch = 0, tokens = 0;   ///< of the side whose tokens are patches; 0 tokens: there is none
 };
 
 /// Never throws Error: a capture is shown without an image that can't be.

@@ -1,11 +1,11 @@
 #include "capture/captured_run.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <fmt/format.h>
 
 #include "core/error.h"
 
@@ -356,7 +356,7 @@ void CapturedRun::look_at_row(const CapturedBlock& block, const Rectangle& row, 
   const bool is_counted = block.mask.has_row(row.item, row.row);
   if (is_counted) odd_cells_ += facts.odd_cells;
   if (!block.weights) return;
-  // What captured weights tell of their scores: the largest weight is 1/l. A row without weights has m = −∞ and l = 0.
+  // What captured weights say of their scores: the largest weight is 1/l. A row without weights has m = −∞ and l = 0.
   const bool has_any = facts.largest > 0.0F;
   scale = {.max = has_any ? 0.0F : -std::numeric_limits<float>::infinity(), .sum = has_any ? 1.0F / facts.largest : 0.0F};
   if (!is_counted || facts.odd_cells > 0 || std::abs(facts.sum - 1.0) <= kRowTolerance) return;

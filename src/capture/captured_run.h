@@ -53,12 +53,12 @@ class CapturedRun final : public inference::Run {
     void add(double sum, bool has_hole, bool is_negative) {
       has_raised_ = has_raised_ || sum > 1.0;
       has_hole_ = has_hole_ || has_hole;
-      is_other_ = is_other_ || is_negative || sum > kMostSum;
+      is_other_ = is_other_ || is_negative || sum > kMaxSum;
     }
     bool is_likely() const { return has_raised_ && has_hole_ && !is_other_; }
 
    private:
-    static constexpr double kMostSum = 2.01;  ///< of p = 0.5, the most in use, with rounding
+    static constexpr double kMaxSum = 2.01;  ///< of p = 0.5, the most in use, with rounding
 
     bool has_raised_ = false, has_hole_ = false, is_other_ = false;
   };
@@ -81,7 +81,7 @@ class CapturedRun final : public inference::Run {
   void read(Block& block, attention::Stage stage, const Rectangle& row, float* to, RowScale* scale) const;
   /// `scale`: of weights that are computed.
   void read_weights(const Block& block, const Rectangle& row, float* to, RowScale& scale) const;
-  /// Counts what is odd about a whole row of weights; of captured weights `scale` becomes what they tell of it.
+  /// Counts what is odd about a whole row of weights; of captured weights `scale` becomes what they say of it.
   void look_at_row(const CapturedBlock& block, const Rectangle& row, std::span<const float> weights, RowScale& scale) const;
 
   std::shared_ptr<const CaptureFile> file_;

@@ -9,14 +9,14 @@
 
 namespace headlight::capture {
 
-inline constexpr std::size_t kMostPartBytes = std::size_t{256} << 20;
+inline constexpr std::size_t kMaxPartBytes = std::size_t{256} << 20;
 
 /// Captured queries, keys and values on a session's device, some heads of a block at a time: each such part is uploaded when
 /// a tile asks for it, and the least recently used go when all of them take more than a fixed budget. Not thread-safe.
 class DeviceParts {
  public:
   /// The session must outlive it. `most_bytes`: of all parts, unless one alone has more.
-  explicit DeviceParts(inference::Session& session, std::size_t most_bytes = kMostPartBytes)
+  explicit DeviceParts(inference::Session& session, std::size_t most_bytes = kMaxPartBytes)
       : session_(session), most_bytes_(most_bytes) {}
 
   /// Consecutive heads of one line of the batch.

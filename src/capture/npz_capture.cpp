@@ -15,7 +15,7 @@ constexpr model::FormatWords kWords{
 /// Bytes of a .npy header that are read: those of NumPy are 128, of many axes a little more.
 constexpr std::size_t kHeaderBytes = std::size_t{64} << 10;
 /// Of all compressed arrays of a file together: their numbers are kept in memory.
-constexpr std::uint64_t kMostInflated = std::uint64_t{2} << 30;
+constexpr std::uint64_t kMaxInflated = std::uint64_t{2} << 30;
 
 /// An array of an archive, from the member's byte `begin` on. Its bytes are compared with the archive's CRC-32 when the
 /// first of them is read; a compressed one is in memory from then on.
@@ -100,11 +100,11 @@ StoredCapture read_npz_capture(const std::filesystem::path& path, ContentOf cont
     if (content == Content::None) continue;
     if (member.is_compressed) {
       zip->expect_possible(member);
-      if (member.size > kMostInflated - inflated) {
+      if (member.size > kMaxInflated - inflated) {
         throw Error(
             "{}: its compressed arrays would take more than {} GiB of memory; save it with numpy.savez, without "
             "compression",
-            path.string(), kMostInflated >> 30);
+            path.string(), kMaxInflated >> 30);
       }
       inflated += member.size;
     }

@@ -5,7 +5,7 @@
 
 namespace headlight::capture {
 
-/// Which tokens are the patches of an image, row by row. Tokens before and behind them (a class token, registers, words) are
+/// Which tokens are the patches of an image, row by row. Tokens before and after them (a class token, registers, words) are
 /// no part of it.
 struct PatchGrid {
   std::uint32_t rows = 0, columns = 0;

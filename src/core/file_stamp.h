@@ -10,7 +10,7 @@ namespace headlight {
 struct FileStamp {
   std::uint64_t device = 0, inode = 0;
   std::uint64_t bytes = 0;
-  std::int64_t written_ns = 0;  ///< since 1970, as the file system tells it
+  std::int64_t written_ns = 0;  ///< since 1970, as the file system reports it
 
   bool operator==(const FileStamp&) const = default;
 };

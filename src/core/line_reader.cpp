@@ -13,7 +13,7 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kReadAtOnce = std::size_t{64} << 10;
-constexpr std::size_t kMostLineValues = std::size_t{1} << 20;
+constexpr std::size_t kMaxLineValues = std::size_t{1} << 20;
 constexpr std::size_t kLongestList = 200;  // bytes of an object's names in a message
 
 bool is_blank_line(std::string_view line) { return line.find_first_not_of(" \t") == std::string_view::npos; }
@@ -82,7 +82,7 @@ bool is_json_lines(const std::filesystem::path& path) {
 }
 
 nlohmann::json parse_json_line(std::string_view line, std::string_view field) {
-  Result<nlohmann::json> object = parse_json(line, {.bytes = kLongestLine, .values = kMostLineValues});
+  Result<nlohmann::json> object = parse_json(line, {.bytes = kLongestLine, .values = kMaxLineValues});
   if (!object) throw Error("{}", object.error());
   if (!object->is_object()) throw Error("found {}; expected an object as {{\"{}\": \"…\"}}", shown(*object), field);
   if (!object->contains(field)) {

@@ -186,7 +186,7 @@ CorpusStatistics decode_statistics(std::string_view bytes, const CorpusMeasures&
     }
   }
   take(statistics.odd);
-  if (!reader.is_at_end()) throw Error("the survey's statistics go on behind their end");
+  if (!reader.is_at_end()) throw Error("the survey's statistics go on past their end");
   return statistics;
 }
 

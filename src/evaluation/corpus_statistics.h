@@ -17,7 +17,7 @@ struct MetricStatistics {
 
   /// `top`: the value at the end of the last bin; the first begins at 0.
   void add(double value, double top);
-  /// As if the other's texts had come behind these, but that sums are added as wholes.
+  /// As if the other's texts had come after these, but that sums are added as wholes.
   void merge(const MetricStatistics& other);
 
   double mean() const;  ///< 0 without a text

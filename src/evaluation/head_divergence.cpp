@@ -69,7 +69,7 @@ class Linkage {
     append(groups_[a], groups_[b]);
   }
 
-  /// `b`'s members behind `a`'s, both turned so that the nearest of their ends meet.
+  /// `b`'s members after `a`'s, both turned so that the nearest of their ends meet.
   void append(std::vector<std::uint32_t>& a, std::vector<std::uint32_t>& b) const {
     const double ends[] = {given(a.back(), b.front()), given(a.back(), b.back()), given(a.front(), b.front()),
                            given(a.front(), b.back())};

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostLines = 16;
+constexpr std::size_t kMaxLines = 16;
 /// Weights of one layer of a batch in host memory: 64 MiB.
 constexpr std::size_t kBatchWeights = std::size_t{16} << 20;
 
@@ -52,7 +52,7 @@ double visit_maps(inference::Session& session, const inference::LanguageModel& m
   Clock::duration device{};
   std::vector<double> map;
   std::shared_ptr<const inference::Run> run;
-  for (const auto& batch : batches_by_length(lengths, kMostLines, kBatchWeights / (heads * longest))) {
+  for (const auto& batch : batches_by_length(lengths, kMaxLines, kBatchWeights / (heads * longest))) {
     inference::PromptText text;
     for (const std::size_t line : batch) text.ids.push_back(lines[line]);
     Clock::time_point began = Clock::now();

@@ -44,10 +44,10 @@ void check_length(const inference::LanguageModel& model, const model::Embedding*
   throw Error("{} tokens, but the model has positions for {}: cut it into shorter lines", tokens, limit);
 }
 
-constexpr std::size_t kMostLinesPerBatch = 32;
+constexpr std::size_t kMaxLinesPerBatch = 32;
 /// Logits that are in host memory at a time: 64 MiB.
-constexpr std::size_t kMostLogits = std::size_t{16} << 20;
-constexpr std::size_t kMostTokensPerBatch = 4096;  ///< of a batch, padding included
+constexpr std::size_t kMaxLogits = std::size_t{16} << 20;
+constexpr std::size_t kMaxTokensPerBatch = 4096;  ///< of a batch, padding included
 
 double negative_log_probability(std::span<const float> logits, std::uint32_t id) {
   const auto largest = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
@@ -67,7 +67,7 @@ class Scorer {
     run_ = session_.run({.network = model_.network, .input = prompt.input, .masks = model_.masks}, std::move(run_));
     const std::vector<Wanted> wanted = predictions_of(batch);
     const std::size_t width = model_.network->layers->unembedding->linear.out();
-    const std::size_t step = std::max<std::size_t>(1, kMostLogits / width);
+    const std::size_t step = std::max<std::size_t>(1, kMaxLogits / width);
     for (std::size_t first = 0; first < wanted.size(); first += step) {
       const auto some = std::span(wanted).subspan(first, std::min(step, wanted.size() - first));
       std::vector<inference::StateRef> states;
@@ -143,7 +143,7 @@ std::vector<double> negative_log_likelihoods(inference::Session& session, const 
   std::vector<double> totals(lines.size(), 0.0);
   Scorer scorer(session, model, lines);
   std::size_t done = 0;
-  for (std::vector<std::size_t>& batch : batches_by_length(lengths, kMostLinesPerBatch, kMostTokensPerBatch)) {
+  for (std::vector<std::size_t>& batch : batches_by_length(lengths, kMaxLinesPerBatch, kMaxTokensPerBatch)) {
     done += batch.size();
     std::erase_if(batch, [&](std::size_t line) { return lines[line].read_tokens() == 0; });
     if (!batch.empty()) scorer.score(batch, totals);

@@ -127,9 +127,9 @@ class CairoCanvas final : public Canvas {
 };
 
 Surface make_document(double width, double height, const DrawingOutput& output, std::string& bytes) {
-  if (!(width <= kMostPoints && height <= kMostPoints)) {
+  if (!(width <= kMaxPoints && height <= kMaxPoints)) {
     throw Error("a page of {:.0f} × {:.0f} points is too large for PDF, at most {:.0f} on each side; save an SVG", width,
-                height, kMostPoints);
+                height, kMaxPoints);
   }
   Surface surface(cairo_pdf_surface_create_for_stream(files::append_to_string, &bytes, width, height));
   if (cairo_surface_status(surface.get()) != CAIRO_STATUS_SUCCESS) throw Error("no memory for a PDF");

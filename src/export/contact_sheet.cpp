@@ -8,7 +8,7 @@ constexpr float kPanelEdge = 150.0F;
 constexpr float kPanelTitle = 18.0F;
 constexpr float kPanelGap = 18.0F;
 constexpr float kMinPanelHeight = 24.0F;
-constexpr float kLeastValue = 4.0F;  // of a panel's short side
+constexpr float kMinValue = 4.0F;  // of a panel's short side
 constexpr float kBarGap = 24.0F;
 constexpr float kMaxBar = 640.0F;
 
@@ -60,7 +60,7 @@ class ContactSheetDrawing final : public FigureDrawing<ContactSheet> {
     // The few rows of a long map can be told apart.
     const float longest = edge * std::max(counts.x, counts.y);
     const glm::vec2 least =
-        glm::max(glm::vec2(0.0F, kMinPanelHeight) / counts, glm::min(glm::vec2(kLeastValue), longest * 0.25F / counts));
+        glm::max(glm::vec2(0.0F, kMinPanelHeight) / counts, glm::min(glm::vec2(kMinValue), longest * 0.25F / counts));
     const glm::vec2 value = glm::max(glm::vec2(edge), least);
     grid_ = {.area = {.origin = {}, .size = value * glm::vec2(first.value_columns(), first.value_rows())}, .value = value};
     panel_width_ = grid_.area.size.x;

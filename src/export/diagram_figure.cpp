@@ -12,7 +12,7 @@ constexpr float kSymbolSize = 12.0F, kNameSize = 10.0F, kRangeSize = 8.5F;
 constexpr float kScriptScale = 0.75F;
 constexpr float kArrowHead = 6.0F, kArrowWidth = 1.2F;
 constexpr float kLargestDiagram = 4'000.0F;
-constexpr std::uint32_t kMostDiagramValues = 256;
+constexpr std::uint32_t kMaxDiagramValues = 256;
 
 /// Writes a formula whose "_" and "^" set what follows low or high: a letter, or a part in braces. Returns where it ends.
 float write_formula(Canvas& canvas, const TextMetrics& metrics, std::string_view formula, glm::vec2 at, TextStyle style) {
@@ -53,7 +53,7 @@ class DiagramDrawing final : public FigureDrawing<DiagramFigure> {
     for (DiagramFigure::Node& node : figure_.nodes) {
       check(node.map);
       scales_.push_back(scale_of(node.map, node.style));
-      node.map = pooled(node.map, kMostDiagramValues);
+      node.map = pooled(node.map, kMaxDiagramValues);
       node.style.is_dark = figure_.style.is_dark;
     }
   }

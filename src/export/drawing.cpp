@@ -47,7 +47,7 @@ std::unique_ptr<Drawing> with_note(std::unique_ptr<Drawing> drawing, std::string
 
 double largest_edge(DrawingFormat format) {
   if (format == DrawingFormat::Png) return files::kLargestImage;
-  return format == DrawingFormat::Pdf ? kMostPoints / kPointsPerUnit : std::numeric_limits<double>::infinity();
+  return format == DrawingFormat::Pdf ? kMaxPoints / kPointsPerUnit : std::numeric_limits<double>::infinity();
 }
 
 std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path) {

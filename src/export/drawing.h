@@ -56,7 +56,7 @@ std::string draw_pdf(glm::vec2 size, const DrawingOutput& output, std::span<cons
 std::string draw_svg(glm::vec2 size, const DrawingOutput& output, const Draw& draw);
 
 inline constexpr double kPointsPerUnit = 72.0 / 96.0;
-inline constexpr double kMostPoints = 14'400.0;  ///< along a side of a PDF's page, by the format
+inline constexpr double kMaxPoints = 14'400.0;  ///< along a side of a PDF's page, by the format
 
 std::string encode(glm::vec2 size, const DrawingOutput& output, DrawingFormat format, const Draw& draw);
 std::string encode(const Drawing& drawing, DrawingFormat format);

@@ -12,7 +12,7 @@ namespace {
 
 bool is_number(float value) { return std::isfinite(value) && value > view::kFillBelow; }
 
-// The pool behind one value of the coarser map.
+// The pool of one value of the coarser map.
 struct Collected {
   float largest = -std::numeric_limits<float>::infinity();
   double sum = 0.0;

@@ -10,11 +10,11 @@ namespace headlight::exporting {
 struct FigureMap {
   std::uint32_t rows = 0;            ///< cells of the matrix
   std::uint32_t columns = 0;         ///< cells of the matrix
-  std::uint32_t pool = 1;            ///< rows of the rectangle of cells behind one value
+  std::uint32_t pool = 1;            ///< rows of the rectangle of cells that one value stands for
   std::uint32_t pooled_columns = 0;  ///< its columns; 0: as many as rows
   bool pools_by_maximum = true;      ///< true for weights, to keep peaks; false: the mean of unmasked cells
   std::vector<float> values;         ///< [value_rows, value_columns]
-  std::vector<std::uint8_t> masked;  ///< as values, 1: every cell behind the value is masked; or empty
+  std::vector<std::uint8_t> masked;  ///< as values, 1: all cells of the value are masked; or empty
 
   std::uint32_t value_rows() const { return (rows + pool - 1) / pool; }
   std::uint32_t column_pool() const { return pooled_columns > 0 ? pooled_columns : pool; }

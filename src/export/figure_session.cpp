@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kMark = "headlight-session:", kEnd = ":";
 constexpr std::string_view kKeyword = "headlight-session";
 constexpr std::string_view kPngMagic = "\x89PNG\r\n\x1A\n";
-constexpr std::size_t kMostInflated = std::size_t{64} << 20;
+constexpr std::size_t kMaxInflated = std::size_t{64} << 20;
 
 std::string big_endian(std::uint32_t number) {
   std::string bytes;
@@ -35,14 +35,14 @@ std::uint32_t check_sum(std::string_view bytes) {
 
 /// The PNG with one more chunk, its kind and content.
 std::string with_chunk(std::string png, const std::string& chunk) {
-  constexpr std::size_t kHeaderEnd = 8 + 12 + 13;  // behind the chunk IHDR, which comes first
+  constexpr std::size_t kHeaderEnd = 8 + 12 + 13;  // after the chunk IHDR, which comes first
   if (!png.starts_with(kPngMagic) || png.size() < kHeaderEnd) throw Error("an image that isn't a PNG takes no chunk");
   const std::string whole = big_endian(static_cast<std::uint32_t>(chunk.size() - 4)) + chunk + big_endian(check_sum(chunk));
   png.insert(kHeaderEnd, whole);
   return png;
 }
 
-/// The text behind the mark.
+/// The text after the mark.
 std::optional<std::string> find_marked(std::string_view text) {
   const std::size_t mark = text.find(kMark);
   if (mark == std::string_view::npos) return std::nullopt;
@@ -73,10 +73,10 @@ std::string inflated(std::string_view bytes) {
   std::string text;
   if (inflateInit(&stream) != Z_OK) return text;
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // zlib reads only
-  stream.avail_in = static_cast<uInt>(std::min<std::size_t>(bytes.size(), kMostInflated));
+  stream.avail_in = static_cast<uInt>(std::min<std::size_t>(bytes.size(), kMaxInflated));
   std::string part(std::size_t{64} << 10, '\0');
   int state = Z_OK;
-  while (state == Z_OK && text.size() < kMostInflated) {
+  while (state == Z_OK && text.size() < kMaxInflated) {
     stream.next_out = reinterpret_cast<Bytef*>(part.data());
     stream.avail_out = static_cast<uInt>(part.size());
     state = inflate(&stream, Z_NO_FLUSH);
@@ -90,7 +90,7 @@ std::string inflated(std::string_view bytes) {
 std::optional<std::string> session_of_pdf(std::string_view pdf) {
   if (std::optional<std::string> session = find_marked(pdf)) return session;
   constexpr std::string_view kStream = "stream\n", kStreamEnd = "endstream";
-  std::size_t left = kMostInflated;
+  std::size_t left = kMaxInflated;
   // The next stream is looked for after the end of this one, so that each byte is searched once.
   for (std::size_t at = pdf.find(kStream); at != std::string_view::npos && left > 0;) {
     at += kStream.size();

@@ -204,7 +204,7 @@ struct ProductsFigure {
 
 /// Lines that a figure of products has at most. The view asks for so many rows of keys while it shows all keys, not for
 /// more.
-inline constexpr std::size_t kMostProductRows = 256;
+inline constexpr std::size_t kMaxProductRows = 256;
 
 /// Throws Error where there is no key or no component, a key's products don't fit the components, or there are too many.
 std::unique_ptr<Drawing> make_drawing(ProductsFigure figure);

@@ -11,11 +11,11 @@ namespace headlight::exporting {
 namespace {
 
 constexpr float kFlowRow = 64.0F;  // from one layer to the next
-constexpr float kLeastFlowColumn = 34.0F, kMostFlowColumn = 96.0F;
+constexpr float kMinFlowColumn = 34.0F, kMaxFlowColumn = 96.0F;
 constexpr float kFlowGap = 8.0F;
 constexpr float kNode = 5.0F;  // the edge of its square
 constexpr float kThinnest = 0.6F, kThickest = 5.0F;
-constexpr std::size_t kMostFlowTokens = 400, kMostFlowLayers = 200;
+constexpr std::size_t kMaxFlowTokens = 400, kMaxFlowLayers = 200;
 
 class FlowDrawing final : public FigureDrawing<FlowFigure> {
  public:
@@ -23,10 +23,10 @@ class FlowDrawing final : public FigureDrawing<FlowFigure> {
       : FigureDrawing(std::move(shown)),
         gutter_(metrics_.width(fmt::format("layer {}", figure_.layers), kTextSize) + kFlowGap),
         column_(column_width()),
-        width_(std::max(2.0F * kMargin + gutter_ + column_ * static_cast<float>(figure_.tokens.size()), kLeastWidth)),
+        width_(std::max(2.0F * kMargin + gutter_ + column_ * static_cast<float>(figure_.tokens.size()), kMinWidth)),
         legend_top_(lay_out_titles(width_ - 2.0F * kMargin)) {
-    if (figure_.tokens.size() > kMostFlowTokens || figure_.layers > kMostFlowLayers) {
-      throw Error("a figure of a flow has at most {} tokens and {} layers, not {} and {}", kMostFlowTokens, kMostFlowLayers,
+    if (figure_.tokens.size() > kMaxFlowTokens || figure_.layers > kMaxFlowLayers) {
+      throw Error("a figure of a flow has at most {} tokens and {} layers, not {} and {}", kMaxFlowTokens, kMaxFlowLayers,
                   figure_.tokens.size(), figure_.layers);
     }
     std::set<std::uint32_t> heads;
@@ -60,12 +60,12 @@ class FlowDrawing final : public FigureDrawing<FlowFigure> {
   }
 
  private:
-  inline static constexpr float kLeastWidth = 360.0F;
+  inline static constexpr float kMinWidth = 360.0F;
 
   float column_width() const {
     float widest = 0.0F;
     for (const std::string& token : figure_.tokens) widest = std::max(widest, metrics_.width(printable(token), kTextSize));
-    return std::clamp(std::ceil(widest) + kFlowGap, kLeastFlowColumn, kMostFlowColumn);
+    return std::clamp(std::ceil(widest) + kFlowGap, kMinFlowColumn, kMaxFlowColumn);
   }
 
   /// The state after so many layers.

@@ -15,8 +15,8 @@ constexpr float kLabelGap = 6.0F;
 constexpr float kAxisTitle = line_height(kTextSize) + 6.0F;
 constexpr float kColorBarGap = 22.0F;
 constexpr float kMinTitleWidth = 440.0F;
-constexpr float kLeastThumbnail = 8.0F;  // smaller ones tell nothing
-constexpr float kMostThumbnail = 24.0F;
+constexpr float kMinThumbnail = 8.0F;  // smaller ones show nothing
+constexpr float kMaxThumbnail = 24.0F;
 
 /// What thumbnails of an edge need between labels and cells.
 float thumbnail_room(float edge) { return edge > 0.0F ? edge + kLabelGap : 0.0F; }
@@ -44,8 +44,8 @@ glm::vec2 value_size(const FigureMap& map, float chosen) {
 }
 
 std::string index_list(const std::vector<std::uint32_t>& indices) {
-  constexpr std::size_t kMost = 12;
-  const std::size_t shown = std::min(indices.size(), kMost);
+  constexpr std::size_t kMax = 12;
+  const std::size_t shown = std::min(indices.size(), kMax);
   std::string list =
       fmt::format("{}", fmt::join(indices.begin(), indices.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   return shown < indices.size() ? fmt::format("{}, … ({} rows)", list, indices.size()) : list;
@@ -134,8 +134,8 @@ void HeatmapDrawing::lay_out_labels(glm::vec2 cell) {
 
 float HeatmapDrawing::thumbnail_edge(const FigureAxis& axis, const view::AxisLabels& labels, float cell) {
   if (axis.thumbnails.empty()) return 0.0F;
-  const float edge = std::floor(std::min(cell * static_cast<float>(labels.step) - 1.0F, kMostThumbnail));
-  return edge < kLeastThumbnail ? 0.0F : edge;
+  const float edge = std::floor(std::min(cell * static_cast<float>(labels.step) - 1.0F, kMaxThumbnail));
+  return edge < kMinThumbnail ? 0.0F : edge;
 }
 
 void HeatmapDrawing::draw_thumbnail(Canvas& canvas, const FigureAxis& axis, std::uint32_t index, glm::vec2 center,

@@ -9,12 +9,12 @@
 namespace headlight::exporting {
 namespace {
 
-constexpr float kPitch = 18.0F;                            // from one token to the next
-constexpr float kBetween = 320.0F, kLeastBetween = 60.0F;  // of the lines
-constexpr float kMostLabel = 180.0F;
+constexpr float kPitch = 18.0F;                          // from one token to the next
+constexpr float kBetween = 320.0F, kMinBetween = 60.0F;  // of the lines
+constexpr float kMaxLabel = 180.0F;
 constexpr float kGap = 6.0F;  // between a label and its lines
 constexpr float kLineWidth = 1.6F;
-constexpr std::size_t kMostTokensPerSide = 2000;
+constexpr std::size_t kMaxTokensPerSide = 2000;
 
 class LinesDrawing final : public FigureDrawing<LinesFigure> {
  public:
@@ -59,13 +59,13 @@ class LinesDrawing final : public FigureDrawing<LinesFigure> {
     if (!figure_.style.parts.labels) return 0.0F;
     float width = metrics_.width(title, kTextSize, true);
     for (const std::string& token : tokens) width = std::max(width, metrics_.width(printable(token), kTextSize));
-    return std::min(std::ceil(width), kMostLabel);
+    return std::min(std::ceil(width), kMaxLabel);
   }
 
   /// The chosen one, or with room for the lines.
   float width() const {
     const float labels = 2.0F * kMargin + query_width_ + key_width_ + 2.0F * kGap, chosen = figure_.style.map_edge;
-    return std::max(labels + kLeastBetween, chosen > 0.0F ? chosen : labels + kBetween);
+    return std::max(labels + kMinBetween, chosen > 0.0F ? chosen : labels + kBetween);
   }
   float query_x() const { return kMargin + query_width_; }
   float key_x() const { return width_ - kMargin - key_width_; }
@@ -93,8 +93,8 @@ float sign_opacity(float change) { return std::sqrt(std::clamp(std::abs(change),
 
 void check_lines(std::size_t queries, std::size_t keys) {
   const std::size_t tokens = std::max(queries, keys);
-  if (tokens > kMostTokensPerSide)
-    throw Error("a figure of lines has at most {} tokens a side, not {}", kMostTokensPerSide, tokens);
+  if (tokens > kMaxTokensPerSide)
+    throw Error("a figure of lines has at most {} tokens a side, not {}", kMaxTokensPerSide, tokens);
 }
 
 std::unique_ptr<Drawing> make_drawing(LinesFigure figure) { return std::make_unique<LinesDrawing>(std::move(figure)); }

@@ -165,9 +165,9 @@ PageNumbers page_numbers(std::uint64_t cells) {
 std::string encode_page(const AttentionPage& page) {
   const std::uint64_t cells = cells_of(page);
   if (page.sets.empty()) throw Error("a page without attention");
-  if (cells > kMostPageCells) {
+  if (cells > kMaxPageCells) {
     throw Error("a page of {} cells is too large for a browser, {} fit; choose fewer layers, heads or queries", cells,
-                kMostPageCells);
+                kMaxPageCells);
   }
   const PageNumbers numbers = page_numbers(cells);
   Json colors = Json::array();

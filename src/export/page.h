@@ -42,11 +42,11 @@ struct AttentionPage {
 enum class PageNumbers : std::uint8_t { F32, F16, U8 };
 PageNumbers page_numbers(std::uint64_t cells);
 
-inline constexpr std::uint64_t kLargeBytes = 20'000'000;      ///< of a page that browsers open slowly
-inline constexpr std::uint64_t kMostPageCells = 150'000'000;  ///< in 8 bits some 200 MB
+inline constexpr std::uint64_t kLargeBytes = 20'000'000;     ///< of a page that browsers open slowly
+inline constexpr std::uint64_t kMaxPageCells = 150'000'000;  ///< in 8 bits some 200 MB
 
 /// One self-contained file: nothing is loaded from elsewhere, and no text of the page's data can leave its place in it.
-/// Throws Error where there are more than kMostPageCells cells, or none.
+/// Throws Error where there are more than kMaxPageCells cells, or none.
 std::string encode_page(const AttentionPage& page);
 
 }  // namespace headlight::exporting

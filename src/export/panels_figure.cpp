@@ -7,7 +7,7 @@
 namespace headlight::exporting {
 namespace {
 
-constexpr std::uint32_t kMostValues = 512;  // along an edge of a panel
+constexpr std::uint32_t kMaxValues = 512;  // along an edge of a panel
 constexpr float kLargestPage = 8'000.0F;
 
 class PanelsDrawing final : public FigureDrawing<PanelsFigure> {
@@ -18,7 +18,7 @@ class PanelsDrawing final : public FigureDrawing<PanelsFigure> {
       panel.style.is_dark = figure_.style.is_dark;
       panel.style.is_transparent = figure_.style.is_transparent;
       panel.style.font = figure_.style.font;
-      drawings_.push_back(std::make_unique<HeatmapDrawing>(std::move(panel), kMostValues));
+      drawings_.push_back(std::make_unique<HeatmapDrawing>(std::move(panel), kMaxValues));
     }
     const glm::vec2 panels = place_panels();
     const float below = lay_out_titles(std::max(panels.x - 2.0F * kMargin, 200.0F));

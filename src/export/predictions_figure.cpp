@@ -8,12 +8,12 @@
 namespace headlight::exporting {
 namespace {
 
-constexpr float kPredictionsWidth = 520.0F, kLeastPredictionsWidth = 300.0F;
+constexpr float kPredictionsWidth = 520.0F, kMinPredictionsWidth = 300.0F;
 constexpr float kBarRow = 20.0F, kBarInset = 4.0F;
 constexpr float kAxisRow = 20.0F, kRestRow = 20.0F;
-constexpr float kMostTokenWidth = 160.0F, kPercentWidth = 60.0F, kNameGap = 8.0F;
+constexpr float kMaxTokenWidth = 160.0F, kPercentWidth = 60.0F, kNameGap = 8.0F;
 constexpr float kLensTitle = 26.0F, kLensRow = 22.0F, kLensGap = 2.0F, kLensInset = 6.0F;
-constexpr std::size_t kMostBars = 200, kMostLayers = 200;
+constexpr std::size_t kMaxBars = 200, kMaxLayers = 200;
 constexpr Rgb kBarColor = {74, 124, 196};
 
 /// "42.1 %", "1.10 %", "0.012 %": three significant digits, or decimals.
@@ -26,18 +26,18 @@ class PredictionsDrawing final : public FigureDrawing<PredictionsFigure> {
  public:
   explicit PredictionsDrawing(PredictionsFigure shown)
       : FigureDrawing(std::move(shown)),
-        width_(figure_.style.map_edge > 0.0F ? std::max(figure_.style.map_edge, kLeastPredictionsWidth) : kPredictionsWidth),
+        width_(figure_.style.map_edge > 0.0F ? std::max(figure_.style.map_edge, kMinPredictionsWidth) : kPredictionsWidth),
         top_(lay_out_titles(width_ - 2.0F * kMargin)) {
     if (figure_.bars.empty()) throw Error("a figure of predictions needs at least one token");
-    if (figure_.bars.size() > kMostBars || figure_.layers.size() > kMostLayers) {
-      throw Error("a figure of predictions has at most {} tokens and {} layers, not {} and {}", kMostBars, kMostLayers,
+    if (figure_.bars.size() > kMaxBars || figure_.layers.size() > kMaxLayers) {
+      throw Error("a figure of predictions has at most {} tokens and {} layers, not {} and {}", kMaxBars, kMaxLayers,
                   figure_.bars.size(), figure_.layers.size());
     }
     const bool has_labels = figure_.style.parts.labels;
     for (const PredictionsFigure::Bar& bar : figure_.bars) {
       if (has_labels) token_width_ = std::max(token_width_, metrics_.width(printable(bar.token), kTextSize));
     }
-    token_width_ = std::min(std::ceil(token_width_), kMostTokenWidth);
+    token_width_ = std::min(std::ceil(token_width_), kMaxTokenWidth);
     for (const PredictionsFigure::Layer& layer : figure_.layers) {
       name_width_ = std::max(name_width_, metrics_.width(layer.name, kTextSize));
       cells_ = std::max(cells_, layer.readings.size());

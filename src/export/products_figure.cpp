@@ -12,19 +12,19 @@ constexpr float kKeyRow = 14.0F, kKeyHead = 34.0F;
 constexpr float kKeyText = 10.0F;
 constexpr float kIndexWidth = 30.0F, kNameWidth = 110.0F;
 constexpr float kProductMap = 520.0F;  // as wide as its components allow
-constexpr float kLeastProduct = 4.0F, kMostProduct = 22.0F;
+constexpr float kMinProduct = 4.0F, kMaxProduct = 22.0F;
 constexpr float kScoreWidth = 74.0F, kWeightWidth = 120.0F, kWeightNumber = 46.0F;
 constexpr float kScaleWidth = 120.0F, kScaleHeight = 8.0F, kScaleRoom = 34.0F;
-constexpr std::size_t kMostProductColumns = 1'024;
+constexpr std::size_t kMaxProductColumns = 1'024;
 
 class ProductsDrawing final : public FigureDrawing<ProductsFigure> {
  public:
   explicit ProductsDrawing(ProductsFigure shown) : FigureDrawing(std::move(shown)) {
     const std::size_t columns = figure_.components.size();
     if (columns == 0 || figure_.rows.empty()) throw Error("a figure of products needs at least one key and one component");
-    if (columns > kMostProductColumns || figure_.rows.size() > kMostProductRows) {
-      throw Error("a figure of products has at most {} keys and {} components, not {} and {}", kMostProductRows,
-                  kMostProductColumns, figure_.rows.size(), columns);
+    if (columns > kMaxProductColumns || figure_.rows.size() > kMaxProductRows) {
+      throw Error("a figure of products has at most {} keys and {} components, not {} and {}", kMaxProductRows,
+                  kMaxProductColumns, figure_.rows.size(), columns);
     }
     for (const ProductsFigure::Row& row : figure_.rows) {
       if (row.products.size() != columns) throw Error("a figure of products needs all {} products of a key", columns);
@@ -35,7 +35,7 @@ class ProductsDrawing final : public FigureDrawing<ProductsFigure> {
     }
     map_.rows = static_cast<std::uint32_t>(figure_.rows.size());
     map_.columns = static_cast<std::uint32_t>(columns);
-    column_ = std::clamp(std::floor(kProductMap / static_cast<float>(columns)), kLeastProduct, kMostProduct);
+    column_ = std::clamp(std::floor(kProductMap / static_cast<float>(columns)), kMinProduct, kMaxProduct);
     top_ = lay_out_titles(right() - kMargin);
     size_ = {right() + kMargin, top_ + kKeyHead + kKeyRow * static_cast<float>(figure_.rows.size()) + kScaleRoom + kMargin};
   }

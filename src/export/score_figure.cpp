@@ -14,7 +14,7 @@ constexpr float kProductWidth = 190.0F, kProductNumber = 56.0F;
 constexpr float kChainGap = 28.0F, kChainWidth = 300.0F;
 constexpr float kChainLine = 15.0F, kChainSpace = 8.0F;
 constexpr float kScoreText = 10.0F;
-constexpr std::size_t kMostComponents = 1'024, kMostVectors = 8;
+constexpr std::size_t kMaxComponents = 1'024, kMaxVectors = 8;
 
 /// A result of the chain with its wrapped text.
 struct WrappedLine {
@@ -27,8 +27,8 @@ class ScoreDrawing final : public FigureDrawing<ScoreFigure> {
   explicit ScoreDrawing(ScoreFigure shown) : FigureDrawing(std::move(shown)) {
     const std::size_t components = figure_.components.size();
     if (components == 0) throw Error("a figure of a score needs at least one component");
-    if (components > kMostComponents || figure_.vectors.size() > kMostVectors) {
-      throw Error("a figure of a score has at most {} components, not {}", kMostComponents, components);
+    if (components > kMaxComponents || figure_.vectors.size() > kMaxVectors) {
+      throw Error("a figure of a score has at most {} components, not {}", kMaxComponents, components);
     }
     bool is_complete = figure_.products.size() == components;
     for (const ScoreFigure::Vector& vector : figure_.vectors) {

@@ -10,7 +10,7 @@ namespace {
 constexpr float kBlockGap = 16.0F;
 constexpr float kDeepestShade = 0.66F;  // the text stays readable
 constexpr float kPadding = 2.0F;
-constexpr std::size_t kMostTextTokens = 20'000;
+constexpr std::size_t kMaxTextTokens = 20'000;
 
 class TextDrawing final : public FigureDrawing<TextFigure> {
  public:
@@ -22,8 +22,8 @@ class TextDrawing final : public FigureDrawing<TextFigure> {
       height += caption_height(block) + block.height + kBlockGap;
     }
     size_ = {figure_.width + 2.0F * kMargin, std::max(height + kMargin - kBlockGap, 2.0F * kMargin)};
-    if (tokens > kMostTextTokens)
-      throw Error("a figure of running text has at most {} tokens, not {}", kMostTextTokens, tokens);
+    if (tokens > kMaxTextTokens)
+      throw Error("a figure of running text has at most {} tokens, not {}", kMaxTextTokens, tokens);
   }
 
   void draw_content(Canvas& canvas) const override {

@@ -13,9 +13,9 @@
 namespace headlight::files {
 namespace {
 
-constexpr std::uint64_t kMostImageBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxImageBytes = std::uint64_t{64} << 20;
 /// Of a progressive JPEG; encoders write about ten. Each goes over the whole image, and takes as little as ten bytes.
-constexpr std::size_t kMostScans = 64;
+constexpr std::size_t kMaxScans = 64;
 constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
 constexpr std::string_view kJpegSignature = "\xff\xd8\xff";
 constexpr std::uint32_t kOpaque = 0xFF00'0000U;
@@ -100,7 +100,7 @@ Pixels read_png(std::string_view bytes, const std::string& file) {
 Pixels read_jpeg(std::string_view bytes, const std::string& file) {
   std::size_t scans = 0;
   for (std::size_t at = bytes.find("\xff\xda"); at != std::string_view::npos; at = bytes.find("\xff\xda", at + 2)) ++scans;
-  if (scans > kMostScans) throw Error("{} has {} scans; save it as a plain JPEG or as PNG", file, scans);
+  if (scans > kMaxScans) throw Error("{} has {} scans; save it as a plain JPEG or as PNG", file, scans);
   const auto* from = reinterpret_cast<const stbi_uc*>(bytes.data());
   const int count = static_cast<int>(bytes.size());
   int width = 0, height = 0, channels = 0;
@@ -126,14 +126,14 @@ Pixels read_jpeg(std::string_view bytes, const std::string& file) {
 
 void expect_image_size(const std::string& what, std::uint64_t width, std::uint64_t height) {
   if (width == 0 || height == 0) throw Error("{} is {} × {} pixels: it is empty", what, width, height);
-  if (std::max(width, height) > kMostImageEdge || width * height > kMostImagePixels) {
+  if (std::max(width, height) > kMaxImageEdge || width * height > kMaxImagePixels) {
     throw Error("{} is {} × {} pixels, more than the {} millions that are read; save it smaller", what, width, height,
-                kMostImagePixels / 1'000'000);
+                kMaxImagePixels / 1'000'000);
   }
 }
 
 Pixels read_image_file(const std::filesystem::path& path) {
-  const std::string bytes = read_file(path, kMostImageBytes);
+  const std::string bytes = read_file(path, kMaxImageBytes);
   if (bytes.starts_with(kPngSignature)) return reduced(read_png(bytes, path.string()), kKeptImageEdge);
   if (bytes.starts_with(kJpegSignature)) return reduced(read_jpeg(bytes, path.string()), kKeptImageEdge);
   throw Error("{} is neither a PNG nor a JPEG file; save the image as one of them", path.string());

@@ -7,8 +7,8 @@
 namespace headlight::files {
 
 /// Of an image as it is read, and of the longer edge as it is kept.
-inline constexpr std::uint32_t kMostImageEdge = 16'384, kKeptImageEdge = 1'024;
-inline constexpr std::uint64_t kMostImagePixels = std::uint64_t{1} << 25;
+inline constexpr std::uint32_t kMaxImageEdge = 16'384, kKeptImageEdge = 1'024;
+inline constexpr std::uint64_t kMaxImagePixels = std::uint64_t{1} << 25;
 
 /// Throws Error naming `what` where an image is empty or too large to be read.
 void expect_image_size(const std::string& what, std::uint64_t width, std::uint64_t height);

@@ -36,7 +36,7 @@ std::optional<std::string> read_type(std::string_view dictionary) {
 
 /// Python's tuple: "()", "(3,)", "(2, 3)".
 std::optional<Shape> read_shape(std::string_view dictionary) {
-  constexpr std::size_t kMostAxes = 32;  // NumPy's own limit
+  constexpr std::size_t kMaxAxes = 32;  // NumPy's own limit
   const std::optional<std::string_view> value = value_of(dictionary, "'shape':");
   if (!value || !value->starts_with('(')) return std::nullopt;
   const std::size_t end = value->find(')');
@@ -47,7 +47,7 @@ std::optional<Shape> read_shape(std::string_view dictionary) {
   while (at < stop) {
     std::uint32_t size = 0;
     const auto [next, error] = std::from_chars(at, stop, size);
-    if (error != std::errc{} || shape.size() == kMostAxes) return std::nullopt;
+    if (error != std::errc{} || shape.size() == kMaxAxes) return std::nullopt;
     shape.push_back(size);
     at = next;
     while (at < stop && (*at == ',' || *at == ' ')) ++at;

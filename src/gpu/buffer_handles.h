@@ -9,7 +9,7 @@ namespace headlight::gpu {
 
 /// llvmpipe compiles a kernel again for texel buffers of another kind of size: where the buffer's is a power of two, and
 /// where bits 8 to 15 of the view's are zero, which it takes for a mip level. Where a kernel is compiled when it runs,
-/// buffers have room behind their bytes and some views reach into it, so that one compiled kernel serves them all.
+/// buffers have room after their bytes and some views reach into it, so that one compiled kernel serves them all.
 inline constexpr std::size_t kViewRoom = 256;
 
 inline std::size_t size_with_room(std::size_t bytes) {

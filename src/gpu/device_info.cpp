@@ -69,7 +69,7 @@ bool wants_shaders_alone() {
   return kernels != nullptr && std::string_view(kernels) == "shaders";
 }
 
-/// Only two vendors' drivers tell; the guess for others is that of a small device of the kind, so that work is spread more
+/// Only two vendors' drivers say it; the guess for others is that of a small device of the kind, so that work is spread more
 /// thinly than it need be rather than left to a part of the device.
 std::uint32_t count_cores(const vk::raii::PhysicalDevice& physical, vk::PhysicalDeviceType type, bool has_amd,
                           bool has_nvidia) {

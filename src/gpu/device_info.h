@@ -53,7 +53,7 @@ struct QueueFamily {
   std::uint32_t timestamp_bits = 0;
 };
 
-/// The family to compute with: one that doesn't draw if there is any, because the window's frames don't wait behind its
+/// The family to compute with: one that doesn't draw if there is any, because the window's frames don't wait for its
 /// work; among those one with timestamps, then the first. Nothing when none computes.
 std::optional<std::uint32_t> choose_compute_family(std::span<const QueueFamily> families);
 

@@ -6,7 +6,7 @@
 
 namespace headlight::gpu {
 
-/// Throws the Error, with its kind, that tells the user what Vulkan reported.
+/// Throws the Error, with its kind, that says what Vulkan reported.
 [[noreturn]] void fail(const DeviceInfo& device, const vk::SystemError& error);
 
 /// Does `work` and turns what Vulkan throws into an Error in one line: nothing of gpu/ lets a Vulkan exception out.

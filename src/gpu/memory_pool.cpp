@@ -18,12 +18,12 @@ using Flag = vk::MemoryPropertyFlagBits;
 constexpr vk::DeviceSize kBlockBytes = vk::DeviceSize{32} << 20;
 /// A buffer of a larger part of a block has its own memory: it would leave gaps. Those that share, a small model's weights
 /// among them, lie side by side in large pages (use_large_pages()), of which one alone has none at its ends.
-constexpr vk::DeviceSize kMostShared = kBlockBytes * 3 / 8;
+constexpr vk::DeviceSize kMaxShared = kBlockBytes * 3 / 8;
 /// Larger ones aren't rounded up.
-constexpr std::size_t kMostRounded = std::size_t{4} << 20;
+constexpr std::size_t kMaxRounded = std::size_t{4} << 20;
 /// What waits to be used again.
-constexpr std::size_t kMostWaitingBytes = std::size_t{64} << 20;
-constexpr std::size_t kMostWaiting = 512;
+constexpr std::size_t kMaxWaitingBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxWaiting = 512;
 /// What goes on waiting where the driver would have to be asked for more memory: the newest buffers, of tiles and logits.
 constexpr std::size_t kAlwaysWaitingBytes = std::size_t{4} << 20;
 
@@ -81,9 +81,9 @@ void use_large_pages(std::span<std::byte> memory) {
 /// Buffers that are made for a moment are rounded up, four sizes to each power of two, so that one of a slightly other size
 /// can be used again.
 std::size_t rounded(std::size_t bytes, Memory memory) {
-  if (memory == Memory::Device || bytes > kMostRounded) return bytes;
-  constexpr std::size_t kLeast = 4096;
-  if (bytes <= kLeast) return kLeast;
+  if (memory == Memory::Device || bytes > kMaxRounded) return bytes;
+  constexpr std::size_t kMin = 4096;
+  if (bytes <= kMin) return kMin;
   const std::size_t step = std::bit_floor(bytes) / 4;
   return (bytes + step - 1) / step * step;
 }
@@ -174,7 +174,7 @@ std::unique_ptr<Buffer::Handles> MemoryPool::make(std::size_t size, Memory memor
 }
 
 MemoryRange MemoryPool::find_range(const vk::MemoryRequirements& needs, std::uint32_t type) {
-  if (needs.size > kMostShared) {
+  if (needs.size > kMaxShared) {
     trim(kAlwaysWaitingBytes);
     return range_in(make_block(needs.size, type), needs);
   }
@@ -264,11 +264,11 @@ void MemoryPool::free_range(const std::shared_ptr<MemoryBlock>& block, vk::Devic
 
 void MemoryPool::give_back(std::unique_ptr<Buffer::Handles> handles) noexcept {
   const std::scoped_lock lock(mutex_);
-  if (handles->size > kMostWaitingBytes / 4) return;  // freed
+  if (handles->size > kMaxWaitingBytes / 4) return;  // freed
   try {
     waiting_bytes_ += handles->size;
     waiting_.push_back(std::move(handles));
-    trim(kMostWaitingBytes);
+    trim(kMaxWaitingBytes);
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): then it is freed
   }
 }
@@ -281,7 +281,7 @@ void MemoryPool::give_back_unused() {
 
 void MemoryPool::trim(std::size_t most_bytes) {
   std::size_t count = 0;
-  while (count < waiting_.size() && (waiting_bytes_ > most_bytes || waiting_.size() - count > kMostWaiting)) {
+  while (count < waiting_.size() && (waiting_bytes_ > most_bytes || waiting_.size() - count > kMaxWaiting)) {
     waiting_bytes_ -= waiting_[count++]->size;
   }
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(count));

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kSetsPerPool = 64;
 constexpr std::uint32_t kBindingsPerSet = 12;
 
-/// Places a barrier behind all that this queue was given before, earlier submissions included: a queue starts submissions in
+/// Places a barrier after all that this queue was given before, earlier submissions included: a queue starts submissions in
 /// order but lets them overlap, and only barriers keep one from reading what another still writes.
 void wait_for_earlier_commands(vk::CommandBuffer commands) {
   const auto stages = vk::PipelineStageFlagBits::eComputeShader | vk::PipelineStageFlagBits::eTransfer;
@@ -39,10 +39,10 @@ std::optional<RecordingObjects> IdleRecordings::take() {
 }
 
 void IdleRecordings::keep(RecordingObjects&& objects) {
-  constexpr std::size_t kMostKept = 8, kMostBuffers = 64;
-  if (objects.buffers.size() > kMostBuffers) return;
+  constexpr std::size_t kMaxKept = 8, kMaxBuffers = 64;
+  if (objects.buffers.size() > kMaxBuffers) return;
   const std::lock_guard lock(mutex_);
-  if (kept_.size() < kMostKept) kept_.push_back(std::move(objects));
+  if (kept_.size() < kMaxKept) kept_.push_back(std::move(objects));
 }
 
 Recording::Recording(Context& of_context) : context(&of_context) {
@@ -161,7 +161,7 @@ void Recording::submit() {
       run_host_steps(host_steps[i]);
     }
   } catch (...) {
-    // Command buffers that were handed over must end before they are freed. The first error is the one to tell.
+    // Command buffers that were handed over must end before they are freed. The first error is the one to report.
     try {
       handles.queue.waitIdle();
     } catch (const vk::SystemError&) {  // NOLINT(bugprone-empty-catch): a lost device runs nothing any more
@@ -183,7 +183,7 @@ double Recording::milliseconds(std::uint64_t from, std::uint64_t to) const {
 }
 
 void Recording::measure() const {
-  // Shorter ones say more about the time to start than about speed; they only tell that a device is faster than thought.
+  // Shorter ones say more about the time to start than about speed; they only show that a device is faster than thought.
   constexpr double kLongEnough_ms = 10.0;
   if (!has_timestamps() || *std::max_element(work.begin(), work.end()) == 0.0) return;
   // The host's steps take time between two ends that isn't the device's.

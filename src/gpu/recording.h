@@ -47,7 +47,7 @@ struct Recording : RecordingObjects {
   /// One list a command buffer: what the host does when it has ended and before the next one begins.
   std::vector<std::vector<std::function<void()>>> host_steps;
   double host_work = 0.0;                                  ///< multiply-adds of all of them
-  std::vector<vk::raii::DescriptorPool> more_descriptors;  ///< pools behind the first; the last one isn't full
+  std::vector<vk::raii::DescriptorPool> more_descriptors;  ///< pools after the first; the last one isn't full
   std::uint32_t sets_left = 0;
   std::vector<vk::raii::BufferView> views;
   std::vector<Buffer> uploads;
@@ -74,8 +74,8 @@ struct Recording : RecordingObjects {
 
   /// Begins another command buffer when the next command's multiply-adds would make this one too long.
   void add_work(double multiply_adds);
-  /// Ends the last command buffer, unless the host works behind the one before and nothing was recorded since, and lists the
-  /// step behind it.
+  /// Ends the last command buffer, unless the host works after the one before and nothing was recorded since, and lists the
+  /// step after it.
   void add_host_step(std::function<void()> work);
   /// Ends the last command buffer, hands all of them to the queue and runs the host's steps between them. When that fails,
   /// nothing of it runs any more.
@@ -90,7 +90,7 @@ struct Recording : RecordingObjects {
   void end_buffer();
   /// Makes what the device wrote visible to the host, and complete before the host writes there.
   void release_to_host();
-  /// Waits for what was handed over, then runs the steps behind that command buffer.
+  /// Waits for what was handed over, then runs the steps after that command buffer.
   void run_host_steps(const std::vector<std::function<void()>>& steps);
 
   bool has_commands_ = false;  ///< in the last command buffer

@@ -19,7 +19,7 @@ class Includer : public shaderc::CompileOptions::IncluderInterface {
       include->content = read_(requested);
       include->name = requested;
     } catch (const Error& error) {
-      include->content = error.what();  // an empty name tells shaderc that the content is the reason
+      include->content = error.what();  // an empty name signals shaderc that the content is the reason
     }
     include->result = {include->name.data(), include->name.size(), include->content.data(), include->content.size(),
                        nullptr};

@@ -68,7 +68,7 @@ class Stream {
   /// (integrated GPUs, llvmpipe), the buffer itself is read, without a copy.
   Download download(Buffer&& from);
 
-  /// Ends a timed section: Submission::sections() tells how long the work since the last mark took.
+  /// Ends a timed section: Submission::sections() says how long the work since the last mark took.
   void mark(std::string_view label);
 
   /// Dispatches and steps of the host recorded so far.

@@ -14,7 +14,7 @@ namespace headlight::inference {
 /// and not with dropout, which drops other numbers in each item.
 bool can_copy(const PassInputs& pass, std::span<const Interventions> changes);
 
-/// The pass of one line, as many times as there are lists of changes: item i has the changes of list i behind the pass's
+/// The pass of one line, as many times as there are lists of changes: item i has the changes of list i after the pass's
 /// own interventions. What masks and interventions say about the line holds for every copy; what they say about others is
 /// left out. The pass must have that line, and can_copy() these.
 PassInputs copies_of(const PassInputs& pass, std::uint32_t line, std::span<const Interventions> changes);

@@ -16,7 +16,7 @@ struct DecodingSettings {
   std::uint32_t items_at_once = 64;
 };
 
-/// What a model wrote behind one line, or as its translation.
+/// What a model wrote after one line, or as its translation.
 struct Decoded {
   std::vector<std::uint32_t> ids = {};  ///< without the line (or the decoder's start token) and without the end token
   bool has_ended = false;  ///< the model chose an end token; else there were enough tokens, or no more positions
@@ -34,7 +34,7 @@ struct DecodingProgress {
 using DecodingObserver = std::function<bool(const DecodingProgress& progress)>;
 
 /// Writes on, token by token, with the masks the model was trained with: a decoder-only model continues each line, an
-/// encoder–decoder writes each line's target (behind its start token, or behind the target that `text` gives). Steps reuse
+/// encoder–decoder writes each line's target (after its start token, or after the target that `text` gives). Steps reuse
 /// what the session computed before. Lines end at an end token (end_tokens), at `most_tokens`, or where the model has no
 /// more positions. Tokens of suppressed_tokens() are never chosen. Greedy decoding chooses the likeliest token, of equal
 /// ones the first in the vocabulary. Returns one result for each line. Throws Error in one line when the model can't write,

@@ -67,7 +67,7 @@ using UploadObserver = std::function<bool(std::size_t done_bytes, std::size_t to
 
 /// The first layers of the encoder while the others are still to come.
 struct FirstUpload {
-  std::uint32_t count = 0;  ///< of layers; 0, or as many as there are: nothing is told
+  std::uint32_t count = 0;  ///< of layers; 0, or as many as there are: nothing is reported
   /// They are on the device; `bytes` are there, of so many in all.
   std::function<void(const std::vector<std::shared_ptr<const DeviceLayer>>& layers, std::size_t bytes, std::size_t total)>
       ready = {};

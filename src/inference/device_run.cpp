@@ -159,7 +159,7 @@ Tensor DeviceRun::hidden(Stack stack) const {
 }
 
 Tensor DeviceRun::encoder_output() const {
-  // Bare heads with nothing behind them: no hidden state was made of the last layer's.
+  // Bare heads with nothing after them: no hidden state was made of the last layer's.
   std::uint32_t layers = 0;
   for (const attention::BlockRun& block : run_.blocks) layers += block.ref.kind == model::BlockKind::EncoderSelf;
   if (layers > 0 && run_.encoder_states.size() < layers + 1) {
@@ -227,7 +227,7 @@ std::shared_ptr<const void> DeviceRun::record_stream(gpu::Stream& stream, model:
   const attention::BlockRun& block = run_.block(ref);
   const bool is_encoder = ref.kind == model::BlockKind::EncoderSelf;
   check_layer(is_encoder ? Stack::Encoder : Stack::Decoder, layer);
-  // The layer's input: of a cross-attention behind a self-attention the state between the two.
+  // The layer's input: of a cross-attention after a self-attention the state between the two.
   attention::DeviceTensorPtr x = (is_encoder ? run_.encoder_states : run_.decoder_states)[layer];
   if (ref.kind == model::BlockKind::Cross && inputs().network->layers->decoder[layer].self) {
     const auto edited = tensors_.find({ref.kind, layer, Role::Edited});

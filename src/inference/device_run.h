@@ -56,7 +56,7 @@ class DeviceRun final : public Run {
   void evaluate_stream(model::BlockRef block, std::span<const attention::TileRequest> requests,
                        std::span<const std::size_t> indices, std::vector<attention::Tile>& tiles) const;
   void check() const;
-  /// Throws Error where this is a run of copies that begins behind so few layers.
+  /// Throws Error where this is a run of copies that begins after so few layers.
   void check_layer(Stack stack, std::uint32_t layer) const;
 
   ops::Kernels& kernels_;

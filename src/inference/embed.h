@@ -7,7 +7,7 @@
 namespace headlight::inference {
 
 /// The token vectors [batch, rows.count, d] of some tokens of every batch item: rows of the embedding's table scaled, with
-/// positions and types unless those come behind a projection (zero vectors for padding, plus their position), or those that
+/// positions and types unless those come after a projection (zero vectors for padding, plus their position), or those that
 /// the input brings itself. On the host: the table stays in its file, where a text needs few of its rows.
 Tensor embed(const model::Embedding* embedding, const model::TokenBatch& tokens, ops::Rows rows);
 
@@ -17,7 +17,7 @@ enum class EmbeddingPart : std::uint8_t { Tokens, Positions, Types, Sum };
 Tensor embed_part(const model::Embedding& embedding, const model::TokenBatch& tokens, std::uint32_t item, ops::Rows rows,
                   EmbeddingPart part);
 
-/// What is added to the vectors behind their projection (OPT-350m): positions and types [batch, rows.count, d_model]; empty
+/// What is added to the vectors after their projection (OPT-350m): positions and types [batch, rows.count, d_model]; empty
 /// where embed() has added them.
 Tensor embed_positions(const model::Embedding& embedding, const model::TokenBatch& tokens, ops::Rows rows);
 

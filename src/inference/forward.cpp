@@ -40,7 +40,7 @@ Hidden embedding(gpu::Stream& stream, ops::Kernels& kernels, LayerRecorder& reco
   return projected;
 }
 
-/// The state behind the layers that a pass of copies doesn't compute: one item of the base's, in every copy.
+/// The state after the layers that a pass of copies doesn't compute: one item of the base's, in every copy.
 Hidden copied_state(gpu::Stream& stream, ops::Kernels& kernels, LayerRecorder& recorder, const PassTensors& tensors,
                     BlockKind kind, const StackPlan& plan) {
   const ops::DeviceTensor& of_base = *(kind == BlockKind::EncoderSelf ? tensors.copied_source : tensors.copied_target);

@@ -41,7 +41,7 @@ struct Add {
   bool operator==(const Add&) const = default;
 };
 /// x ← the mean of x over the real tokens of the batch item, for each of them ("mean ablation"): what the head gives no
-/// longer depends on the position. A token then depends on those behind it, so that longer texts are computed anew.
+/// longer depends on the position. A token then depends on those after it, so that longer texts are computed anew.
 struct Average {
   bool operator==(const Average&) const = default;
 };
@@ -56,8 +56,8 @@ struct Replace {
 };
 /// The head's attention pattern becomes this one, at the site Weights and nowhere else ("attention pattern intervention");
 /// of several on one head the last one counts. Weights are a function of queries, keys and mask and stored nowhere, so it is
-/// told by these: the mask shows the pattern's keys alone, where it is uniform the queries are 0, and so all scores, and
-/// where it is painted the logarithms of its weights take the place of scores.
+/// expressed through mask and scores: the mask shows the pattern's keys alone, where it is uniform the queries are 0, and so
+/// all scores, and where it is painted the logarithms of its weights take the place of scores.
 struct ReplacePattern {
   attention::ReplacementPattern pattern = {};
 

@@ -182,7 +182,7 @@ ops::RotaryAngles LayerRecorder::angles(std::uint32_t number, const model::Token
   const auto found = angles_.find({number, &tokens});
   if (found != angles_.end()) return found->second;
   const model::Rotary& rotary = pass_.network->layers->rotaries[number];
-  // LongRoPE's lines read one of two tables, the long one behind the short one.
+  // LongRoPE's lines read one of two tables, the long one after the short one.
   const std::uint32_t count = tokens.position_count();
   Tensor table = rotary.angles(count, false);
   if (!rotary.long_inverse_frequencies.empty()) {

@@ -13,7 +13,7 @@ bool depends_on_length(const attention::MaskSpec& mask) {
   return mask.mask_expression.needs().text_length || mask.score_expression.needs().text_length;
 }
 
-/// Rows that only ever see keys at or before themselves: computing more tokens behind them changes nothing.
+/// Rows that only ever see keys at or before themselves: computing more tokens after them changes nothing.
 bool looks_back_only(const attention::MaskSpec& mask, const model::AttentionConfig& config) {
   const bool allows_later_keys = std::any_of(mask.painted.begin(), mask.painted.end(), [](const auto& scope) {
     return std::ranges::any_of(scope.second.runs(), [](const attention::CellRun& run) {
@@ -42,8 +42,8 @@ bool is_stack_causal(const PassInputs& pass, BlockKind kind) {
 /// Room for typing on: doubling up to 1,024 tokens, then in steps of 512. Few lines have room for 64 tokens at least; a
 /// file's thousands of short lines would take many times the memory that they need.
 std::uint32_t roomy(std::uint32_t length, std::uint32_t batch) {
-  constexpr std::uint32_t kLeast = 64, kDoubling = 1024, kStep = 512, kMostSpare = 4096;
-  std::uint32_t capacity = std::bit_floor(std::clamp(kMostSpare / std::max(batch, 1U), 1U, kLeast));
+  constexpr std::uint32_t kMin = 64, kDoubling = 1024, kStep = 512, kMaxSpare = 4096;
+  std::uint32_t capacity = std::bit_floor(std::clamp(kMaxSpare / std::max(batch, 1U), 1U, kMin));
   while (capacity < length && capacity < kDoubling) capacity *= 2;
   return capacity >= length ? capacity : (length + kStep - 1) / kStep * kStep;
 }

@@ -20,7 +20,7 @@ struct StackPlan {
   std::uint32_t capacity = 0;     ///< tokens that the stack's tensors have room for
   ops::Rows embedded;             ///< token vectors
   std::vector<ops::Rows> layers;  ///< [layer]
-  /// Of a pass of copies: the first layers, which it neither computes nor has. It begins with the base's state behind them.
+  /// Of a pass of copies: the first layers, which it neither computes nor has. It begins with the base's state after them.
   std::uint32_t copied_layers = 0;
 
   bool computes_nothing() const;

@@ -27,7 +27,7 @@ enum class Role : std::uint8_t {
   // From here on scratch of a pass, which no run keeps.
   Vectors,  ///< token vectors before the embedding's norm and projection
   NormedVectors,
-  Positions,    ///< position embeddings that are added behind the projection
+  Positions,    ///< position embeddings that are added after the projection
   Attended,     ///< the state between attention and feed-forward
   NormedState,  ///< what the feed-forward reads
   Gate,

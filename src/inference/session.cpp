@@ -189,8 +189,8 @@ struct Session::State {
     std::uint32_t copied_item = 0;
   };
 
-  /// The state behind the first layers of a stack. Null: there is none, or the run's own interventions changed it in place
-  /// of the layer behind it, which would do so again.
+  /// The state after the first layers of a stack. Null: there is none, or the run's own interventions changed it in place
+  /// of the layer after it, which would do so again.
   static attention::DeviceTensorPtr state_to_copy(const DeviceRun& run, bool is_decoder, std::uint32_t layers) {
     using model::BlockKind;
     const auto is_edited = [&](BlockKind kind) { return run.tensors().find({kind, layers, Role::Edited}) != nullptr; };

@@ -27,7 +27,7 @@ struct FirstLayers {
   std::uint32_t count = 0;  ///< of layers that suffice for it; 0, or all of them: there is no such look
   /// Loading the others must be expected to take so long, by what the first ones took: sooner, nothing is worth showing.
   double least_rest_ms = 300.0;
-  /// Called within load(), on its thread: run() of a network that has `layers`, the first ones alone and nothing behind
+  /// Called within load(), on its thread: run() of a network that has `layers`, the first ones alone and nothing after
   /// them, is allowed from now on until it returns. What such a run computes, that of the whole network computes as well,
   /// bit by bit. Other calls of the session aren't allowed; a run that is kept may be asked while the load goes on.
   std::function<void(const std::shared_ptr<const model::Layers>& layers)> ready = {};
@@ -88,7 +88,7 @@ class Session {
   /// device's memory is enough for one run. It is null afterwards. When this throws, base is what it was, unless the device
   /// was lost or needed its memory to try again: then it is null.
   std::shared_ptr<const Run> run(PassInputs pass, std::shared_ptr<const Run>&& base);
-  /// Passes with these changes behind the own interventions of `base`, a run of this session, of one of its lines, computed
+  /// Passes with these changes after the own interventions of `base`, a run of this session, of one of its lines, computed
   /// together: items of one run, which has only the layers from the first changed one on. Its numbers are those of passes
   /// computed one by one where the device's kernels sum a row in the same order whatever is computed with it, as the
   /// functions for processors do; else they differ by float32's rounding. Null where these passes can't be one

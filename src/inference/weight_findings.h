@@ -8,7 +8,7 @@
 
 namespace headlight::inference {
 
-/// Numbers of a stored weight that leave no finite results behind them.
+/// Numbers of a stored weight that leave no finite results.
 struct WeightFinding {
   std::string tensor;  ///< as its file names it; "" where it is in no file
   std::filesystem::path file;

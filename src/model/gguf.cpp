@@ -41,8 +41,8 @@ std::optional<GgmlType> ggml_type(std::uint32_t id) {
 }
 
 constexpr std::string_view kMagic = "GGUF";
-constexpr std::uint64_t kMostElements = std::uint64_t{1} << 22;  // of a list that is copied; vocabularies have a tenth
-constexpr std::uint64_t kMostTensors = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 22;  // of a list that is copied; vocabularies have a tenth
+constexpr std::uint64_t kMaxTensors = std::uint64_t{1} << 20;
 using Values = std::map<std::string, GgufValue, std::less<>>;
 
 std::uint32_t read_version(FileCursor& cursor, const std::filesystem::path& path) {
@@ -79,7 +79,7 @@ void skip_values(FileCursor& cursor, GgufType type, std::uint64_t count, std::st
     cursor.take(count * bytes, what);
     return;
   }
-  if (count > kMostElements) cursor.fail("{} is a list of {} values, more than {}", what, count, kMostElements);
+  if (count > kMaxElements) cursor.fail("{} is a list of {} values, more than {}", what, count, kMaxElements);
   for (std::uint64_t i = 0; i < count; ++i) {
     if (type == GgufType::String) {
       text(cursor, what);
@@ -118,7 +118,7 @@ struct PlacedTensor {
 };
 
 PlacedTensor read_tensor(FileCursor& cursor, const std::shared_ptr<const MappedFile>& file) {
-  constexpr std::uint32_t kMostAxes = 4;
+  constexpr std::uint32_t kMaxAxes = 4;
   PlacedTensor placed;
   StoredTensor& tensor = placed.tensor;
   tensor.name = text(cursor, "a tensor's name");
@@ -126,7 +126,7 @@ PlacedTensor read_tensor(FileCursor& cursor, const std::shared_ptr<const MappedF
   const std::string label = printable(tensor.name);
   const std::string what = fmt::format("the description of tensor '{}'", label);
   const auto axes = cursor.number<std::uint32_t>(what);
-  if (axes > kMostAxes) cursor.fail("tensor '{}' has {} axes, more than {}", label, axes, kMostAxes);
+  if (axes > kMaxAxes) cursor.fail("tensor '{}' has {} axes, more than {}", label, axes, kMaxAxes);
   tensor.shape.resize(axes);
   for (std::uint32_t i = axes; i-- > 0;) {
     const auto axis = cursor.number<std::uint64_t>(what);
@@ -151,11 +151,11 @@ PlacedTensor read_tensor(FileCursor& cursor, const std::shared_ptr<const MappedF
 
 /// Bytes that tensors are aligned to.
 std::uint64_t read_alignment(const FileCursor& cursor, const Values& values) {
-  constexpr std::int64_t kDefault = 32, kMost = 1 << 20;
+  constexpr std::int64_t kDefault = 32, kMax = 1 << 20;
   const auto found = values.find("general.alignment");
   if (found == values.end()) return kDefault;
   const auto alignment = found->second.integers();
-  if (!alignment || alignment->size() != 1 || alignment->front() < 1 || alignment->front() > kMost ||
+  if (!alignment || alignment->size() != 1 || alignment->front() < 1 || alignment->front() > kMax ||
       !std::has_single_bit(static_cast<std::uint64_t>(alignment->front()))) {
     cursor.fail("its general.alignment is not a power of two");
   }
@@ -212,7 +212,7 @@ GgufFile::GgufFile(const std::filesystem::path& path) : file_(std::make_shared<c
   version_ = read_version(cursor, path);
   const auto tensor_count = cursor.number<std::uint64_t>("its number of tensors");
   const auto value_count = cursor.number<std::uint64_t>("its number of keys");
-  if (tensor_count > kMostTensors) cursor.fail("it says that it has {} tensors, more than {}", tensor_count, kMostTensors);
+  if (tensor_count > kMaxTensors) cursor.fail("it says that it has {} tensors, more than {}", tensor_count, kMaxTensors);
   values_ = read_values(cursor, value_count, file_->bytes());
   std::vector<PlacedTensor> placed;
   for (std::uint64_t i = 0; i < tensor_count; ++i) placed.push_back(read_tensor(cursor, file_));
@@ -243,8 +243,8 @@ void GgufFile::fail_type(std::string_view key, std::string_view expected) const 
 
 void GgufFile::expect_copyable(std::string_view key) const {
   const std::uint64_t count = value(key).count;
-  if (count > kMostElements) {
-    throw Error("{}: '{}' is a list of {} values, more than {}", path().string(), printable(key), count, kMostElements);
+  if (count > kMaxElements) {
+    throw Error("{}: '{}' is a list of {} values, more than {}", path().string(), printable(key), count, kMaxElements);
   }
 }
 

@@ -63,7 +63,7 @@ struct MappingGuard::Slot {
   std::atomic<std::uintptr_t> begin{0}, end{0};  ///< 0: free
   std::atomic<bool> is_damaged{false};
 
-  static std::array<Slot, kMost> all;
+  static std::array<Slot, kMax> all;
   static void on_bus_error(int signal, siginfo_t* info, void* context);
   static bool replace_pages(const siginfo_t& info);
 };
@@ -88,7 +88,7 @@ void pass_on(int signal, siginfo_t* info, void* context) {
 
 }  // namespace
 
-std::array<MappingGuard::Slot, MappingGuard::kMost> MappingGuard::Slot::all{};
+std::array<MappingGuard::Slot, MappingGuard::kMax> MappingGuard::Slot::all{};
 
 bool MappingGuard::Slot::replace_pages(const siginfo_t& info) {
   if (info.si_code != BUS_ADRERR) return false;
@@ -97,7 +97,7 @@ bool MappingGuard::Slot::replace_pages(const siginfo_t& info) {
     const std::uintptr_t end = slot.end.load(std::memory_order_acquire);
     if (address >= end || address < slot.begin.load(std::memory_order_acquire)) continue;
     const std::uintptr_t page = address / page_bytes * page_bytes;
-    // Everything after the fault is behind the file's end as well.
+    // Everything after the fault is past the file's end as well.
     void* const zeros =
         ::mmap(reinterpret_cast<void*>(page), end - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (zeros == MAP_FAILED) return false;

@@ -21,12 +21,12 @@ void add_mapped_address(const std::filesystem::path& path, std::span<const std::
 void remove_mapped_address(std::span<const std::byte> bytes);
 std::optional<MappedAddress> find_mapped_address(const std::byte* address);
 
-/// Keeps the process alive when a mapped file becomes shorter. The system answers a read behind the file's new end with
+/// Keeps the process alive when a mapped file becomes shorter. The system answers a read past the file's new end with
 /// SIGBUS; a handler, installed with the first guard, then maps zeros over the rest of the mapping and marks the guard. A
 /// SIGBUS for any other reason goes to the previous handler. Thread-safe.
 class MappingGuard {
  public:
-  /// `mapping` is what mmap() returned. With kMost guards in use a mapping stays unguarded.
+  /// `mapping` is what mmap() returned. With kMax guards in use a mapping stays unguarded.
   explicit MappingGuard(std::span<const std::byte> mapping);
   /// Destroy before the mapping is unmapped.
   ~MappingGuard();
@@ -36,7 +36,7 @@ class MappingGuard {
   /// Were zeros read in place of missing bytes?
   bool is_damaged() const;
 
-  static constexpr std::size_t kMost = 1024;
+  static constexpr std::size_t kMax = 1024;
 
  private:
   struct Slot;

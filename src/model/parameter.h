@@ -57,7 +57,7 @@ class Parameter {
   /// as float32 are read where they lie, others are decoded into `room`; what is returned is valid until that is changed.
   StoredColumns stored_columns(std::uint32_t first, std::uint32_t count, std::uint32_t first_column, std::uint32_t columns,
                                std::vector<float>& room) const;
-  /// Throws Error when reads of the mapped file behind the weight may have returned something else than what it held
+  /// Throws Error when reads of the mapped file of the weight may have returned something else than what it held
   /// (MappedFile::expect_intact). read() calls it itself; after the other reads, which several threads call, the caller
   /// does.
   void expect_intact() const;

@@ -29,7 +29,7 @@ void find_in_file(const MappedAddress& mapped, const Use& use) {
   }
 }
 
-/// Does a row of the weight have the numbers of a row of the tensor? A square weight doesn't tell by its shape.
+/// Does a row of the weight have the numbers of a row of the tensor? A square weight's shape doesn't say.
 bool has_row(const Parameter& tensor, const Parameter& weight, std::uint32_t row) {
   const std::uint32_t source = weight.rows(row, 1).first_row(), width = weight.axis(1);
   if (tensor.axis(1) != width || source >= tensor.axis(0)) return false;

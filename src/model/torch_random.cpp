@@ -88,7 +88,7 @@ void normal_fill_block(std::span<float, kNormalBlock> block) {
   }
 }
 
-/// 53 bits of two draws, the first one on top: torch's random64 behind a uniform double.
+/// 53 bits of two draws, the first one on top: torch's random64 of a uniform double.
 double uniform_double(std::mt19937& engine) {
   const std::uint64_t high = engine();
   const std::uint64_t bits = high << 32 | engine();

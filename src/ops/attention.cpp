@@ -16,8 +16,8 @@ constexpr std::uint32_t kLargeLanes = 256, kLargeRows = 64, kSmallLanes = 64, kS
 constexpr std::uint32_t kColumns4 = 16;        // of a workgroup
 constexpr std::uint32_t kGroupsPerCore = 4;    // of 64 lanes: one for each of a core's schedulers
 constexpr std::uint32_t kFewestPartKeys = 64;  // two tiles: less isn't worth the second dispatch
-constexpr std::uint32_t kMostParts = 16;
-constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+constexpr std::uint32_t kMaxParts = 16;
+constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 
 /// How many batch items one dispatch can take, so that no binding and no grid exceeds the device's limits.
 std::uint32_t items_per_slice(const Kernels& kernels, std::size_t in_range, const AttentionInputs& inputs,
@@ -255,11 +255,11 @@ AttentionTiles choose_attention_tiles(const gpu::DeviceInfo& device, std::uint32
   AttentionTiles tiles{kSmallLanes, kSmallRows, 1};
   const std::uint64_t groups = divide_up(rows, kSmallRows) * columns;
   const std::uint64_t wanted = std::uint64_t{cores} * kGroupsPerCore / groups;
-  const std::size_t most_bytes = std::min(kMostBytes, device.max_storage_range);
+  const std::size_t most_bytes = std::min(kMaxBytes, device.max_storage_range);
   const std::uint64_t affordable = most_bytes / std::max<std::size_t>(part_bytes(1, rows, maps, d_v4).sums, 1);
   const std::uint64_t z_limit = device.max_groups[2] / divide_up(d_v4, kColumns4);
-  tiles.parts = static_cast<std::uint32_t>(std::max<std::uint64_t>(
-      1, std::min<std::uint64_t>({wanted, affordable, z_limit, keys / kFewestPartKeys, kMostParts})));
+  tiles.parts = static_cast<std::uint32_t>(
+      std::max<std::uint64_t>(1, std::min<std::uint64_t>({wanted, affordable, z_limit, keys / kFewestPartKeys, kMaxParts})));
   return tiles;
 }
 

@@ -18,8 +18,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::uint32_t thread_count(std::uint32_t wanted, std::size_t kernels) {
-  constexpr std::uint32_t kMost = 4;  // a device of its own for each costs some 20 ms and a few megabytes
-  const std::uint32_t count = wanted > 0 ? wanted : std::clamp(std::thread::hardware_concurrency(), 1u, kMost);
+  constexpr std::uint32_t kMax = 4;  // a device of its own for each costs some 20 ms and a few megabytes
+  const std::uint32_t count = wanted > 0 ? wanted : std::clamp(std::thread::hardware_concurrency(), 1u, kMax);
   return static_cast<std::uint32_t>(std::min<std::size_t>(count, kernels));
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kTile = HostTile::kColumns;
 constexpr std::uint32_t kPartRows = 256;                     // queries of a part: keys are laid out once for each part
-constexpr std::uint32_t kMostRows = 48, kFewestRows = 6;     // of a block
+constexpr std::uint32_t kMaxRows = 48, kFewestRows = 6;      // of a block
 constexpr std::size_t kScoreBytes = std::size_t{256} << 10;  // of a block's scores, which stay in a core's cache
 
 /// An attention with its tensors as the program's memory.
@@ -243,7 +243,7 @@ void compute_part(const Map& map, std::uint32_t first, std::uint32_t rows) {
   const Tiles tiles(map, first, rows);
   const LaidOut laid_out = lay_out(map, tiles, scratch);
   const std::size_t row_bytes = std::max<std::size_t>(1, tiles.count()) * kTile * sizeof(float);
-  const auto at_once = static_cast<std::uint32_t>(std::clamp<std::size_t>(kScoreBytes / row_bytes, kFewestRows, kMostRows));
+  const auto at_once = static_cast<std::uint32_t>(std::clamp<std::size_t>(kScoreBytes / row_bytes, kFewestRows, kMaxRows));
   for (std::uint32_t row = 0; row < rows; row += at_once) {
     compute_block(map, laid_out, first + row, std::min(at_once, rows - row), scratch);
   }

@@ -102,11 +102,11 @@ std::size_t multiply_rows(const HostTile::Product& product, std::size_t row) {
 /// bytes apart, which a first-level cache of 64 sets keeps in every fourth set only, too few for 256 rows of the weight.
 template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows>
 std::size_t multiply_copied_rows(HostTile::Product product) {
-  constexpr std::size_t kWidth = Lanes * Vectors, kMostInner = 256;
-  alignas(64) float copy[kMostInner * kWidth];
+  constexpr std::size_t kWidth = Lanes * Vectors, kMaxInner = 256;
+  alignas(64) float copy[kMaxInner * kWidth];
   std::size_t row = 0;
   for (std::uint32_t rest = product.inner; rest > 0;) {
-    product.inner = rest < kMostInner ? rest : kMostInner;
+    product.inner = rest < kMaxInner ? rest : kMaxInner;
     for (std::size_t column = 0; column < kColumns; column += kWidth) {
       for (std::size_t k = 0; k < product.inner; ++k) {
         for (std::size_t c = 0; c < kWidth; c += Lanes) {

@@ -28,7 +28,7 @@ constexpr double kStart = 32.0;              // inner steps that pass before the
 constexpr double kDispatch = 4'000.0;        // a second dispatch and its barrier: some 4 µs at 1 GHz
 constexpr double kStoredNumber = 64.0;       // writing and reading a partial sum
 constexpr std::uint32_t kFewestInner4 = 32;  // of a part
-constexpr std::size_t kMostSplitBytes = std::size_t{16} << 20;
+constexpr std::size_t kMaxSplitBytes = std::size_t{16} << 20;
 
 double modelled_time(const gpu::DeviceInfo& device, const Tile& tile, std::uint32_t parts, std::uint32_t rows,
                      std::uint32_t bands, std::uint32_t inner4) {
@@ -293,7 +293,7 @@ LinearTiles choose_tiles(const gpu::DeviceInfo& device, std::uint32_t rows, std:
     for (std::uint32_t parts = 1; parts <= limits.parts; ++parts) {
       const std::uint32_t split4 = divide_up(divide_up(inner4, parts), kSlice4) * kSlice4;
       if (parts > 1 && (split4 < kFewestInner4 || divide_up(inner4, split4) != parts)) continue;
-      if (parts > 1 && split_bytes(parts, rows, bands) > std::min(kMostSplitBytes, device.max_storage_range)) continue;
+      if (parts > 1 && split_bytes(parts, rows, bands) > std::min(kMaxSplitBytes, device.max_storage_range)) continue;
       const double time = modelled_time(device, tile, parts, rows, bands, inner4);
       if (time >= best_time) continue;
       best_time = time;

@@ -130,7 +130,7 @@ std::optional<LinearKernel> linear_step(Kernels& kernels, const std::vector<Line
   const DeviceTensor x(setup, 1, 1, rows, width, "a trial of kernels");
   const DeviceTensor y(setup, 1, 1, rows, width * 3, "a trial of kernels");
   std::move(setup).submit().wait();
-  // A pass has several layers of a few rows behind each other; what its start costs is shared by all of them.
+  // A pass has several layers of a few rows one after the other; what its start costs is shared by all of them.
   const int layers = rows <= kFewRows ? 8 : 1;
   Tuning tuning = kernels.tuning();
   return step_of(context, candidates, step, [&](gpu::Stream& stream, LinearKernel kernel) {

@@ -44,7 +44,7 @@ using WordModelPointer = std::unique_ptr<const WordModel>;
 struct BpeOptions {
   std::optional<std::string> unknown;     ///< token for characters that aren't in the vocabulary
   std::string continuing_subword_prefix;  ///< in front of every character of a piece but the first
-  std::string end_of_word_suffix;         ///< behind the last character
+  std::string end_of_word_suffix;         ///< after the last character
   bool fuses_unknown = false;
   bool falls_back_to_bytes = false;  ///< unknown characters as tokens "<0xE2>" of their bytes
   bool ignores_merges = false;       ///< a piece that is in the vocabulary is one token, whatever the merges say

@@ -21,8 +21,8 @@ double contrast(Rgb a, Rgb b) {
 }
 
 Rgb text_on(Rgb ground, Rgb preferred) {
-  constexpr double kLeast = 4.5;
-  if (contrast(ground, preferred) >= kLeast) return preferred;
+  constexpr double kMin = 4.5;
+  if (contrast(ground, preferred) >= kMin) return preferred;
   constexpr Rgb kBlack = {0, 0, 0}, kWhite = {255, 255, 255};
   return contrast(ground, kBlack) > contrast(ground, kWhite) ? kBlack : kWhite;
 }

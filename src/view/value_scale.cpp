@@ -145,8 +145,8 @@ float row_maximum(std::span<const float> row) {
 }
 
 std::vector<Tick> make_bar_ticks(ValueLimits limits, ScaleSpread spread, float length, float label_height) {
-  constexpr float kMost = 11.0F;
-  const auto count = static_cast<std::uint32_t>(std::clamp(length / (4.0F * label_height) + 1.0F, 2.0F, kMost));
+  constexpr float kMax = 11.0F;
+  const auto count = static_cast<std::uint32_t>(std::clamp(length / (4.0F * label_height) + 1.0F, 2.0F, kMax));
   RoundTicks round;
   if (spread == ScaleSpread::Log) {
     round.ticks = log_ticks(limits.low, limits.high, count);

@@ -13,7 +13,7 @@ struct CellPosition {
   auto operator<=>(const CellPosition&) const = default;
 };
 
-/// Part of a matrix, in cells, and the rectangle of cells behind one value: the region of a TileRequest.
+/// Part of a matrix, in cells, and the rectangle of cells that one value stands for: the region of a TileRequest.
 struct Region {
   std::uint32_t row = 0, rows = 0, column = 0, columns = 0;
   std::uint32_t pool = 1;            ///< its rows …
@@ -31,8 +31,8 @@ class Viewport {
   Viewport() = default;
   /// The whole matrix: square cells, centred; where squares would use less than a quarter of the longer free side (a column
   /// of 400 rows, 9 rows of 1,500 keys), cells become rectangles: of at most 4:1, or large enough on one side to be told
-  /// apart and named. `zoom` ≥ 1 enlarges, of such rectangles first the short side, until they are squares; `pan` is how
-  /// far, in cells, the point of the matrix at the rectangle's centre is from the matrix's own centre. Rows and columns
+  /// apart apart and named. `zoom` ≥ 1 enlarges, of such rectangles first the short side, until they are squares; `pan` is
+  /// how far, in cells, the point of the matrix at the rectangle's centre is from the matrix's own centre. Rows and columns
   /// before `first` aren't shown; all others keep their indices.
   Viewport(const Rect& area, std::uint32_t rows, std::uint32_t columns, float zoom = 1.0F, glm::vec2 pan = {},
            CellPosition first = {});

@@ -76,7 +76,7 @@ struct CommandStage {
   void run(const char* id) {
     if (can_run(id)) find_command(id).run(context());
   }
-  /// What the status line says after the command; `is_changed`: masks or gains are others than before.
+  /// What the status line says after the command; `is_changed`: masks or gains differ from before.
   std::string tell(const char* id, bool is_changed) { return find_command(id).tell(state, is_changed); }
 };
 

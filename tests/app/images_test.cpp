@@ -21,7 +21,7 @@ namespace {
 // Colours are 0 to 255. Observed: 0 between llvmpipe with vectors of 128 and 256 bits, mean 0.007 and most 1 with
 // SwiftShader; a folded panel, another mask or colour map, swapped channels and a shift by one block: mean 6.7 and most 162,
 // or more.
-constexpr double kMostMean = 0.5, kMostOfABlock = 64.0;
+constexpr double kMaxMean = 0.5, kMaxOfABlock = 64.0;
 
 State playground() {
   State state;
@@ -52,14 +52,14 @@ BlockColors window_of(const State& state, const std::string& clicked = "") {
 void check_stored(const std::string& name, const BlockColors& image) {
   const test::ColorDifference off = test::difference_from_stored(name, image);
   INFO(name, ": mean ", off.mean, ", most ", off.most);
-  CHECK(off.mean < kMostMean);
-  CHECK(off.most < kMostOfABlock);
+  CHECK(off.mean < kMaxMean);
+  CHECK(off.most < kMaxOfABlock);
 }
 
 void check_told_apart(const BlockColors& left, const BlockColors& right) {
   const test::ColorDifference off = test::difference(left, right);
   INFO("mean ", off.mean, ", most ", off.most);
-  CHECK((off.mean >= kMostMean || off.most >= kMostOfABlock));
+  CHECK((off.mean >= kMaxMean || off.most >= kMaxOfABlock));
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ TEST_SUITE("gpu") {
     changed = whole;
     std::rotate(changed.means.begin(), changed.means.begin() + 1, changed.means.end());
     check_told_apart(whole, changed);
-    CHECK_FALSE(test::difference(whole, {}).most < kMostOfABlock);
+    CHECK_FALSE(test::difference(whole, {}).most < kMaxOfABlock);
   }
 }
 

@@ -201,8 +201,8 @@ TEST_CASE("while a zoomed-in tile is on its way, the whole map stays on screen")
 TEST_CASE("the smallest cell with a number has room for two decimals") {
   PanelStage stage;
   stage.settle();
-  CHECK(text_width(stage.shell.ui.fonts().mono_small, "0.00") <= kLeastNumberCellWidth);
-  CHECK(text_width(stage.shell.ui.fonts().mono_small, "0.000") > kLeastNumberCellWidth);
+  CHECK(text_width(stage.shell.ui.fonts().mono_small, "0.00") <= kMinNumberCellWidth);
+  CHECK(text_width(stage.shell.ui.fonts().mono_small, "0.000") > kMinNumberCellWidth);
 }
 
 TEST_CASE("in the steps, the pointer's cell is hovered in its own matrix") {

@@ -143,8 +143,8 @@ TEST_CASE("cells that share a pixel have the largest value's colour, and none is
     }
     CellColoring coloring;
     coloring.hatch_ground = rgb(0x334455);
-    coloring.pooled_rows = 1 + random() % kMostPooled;
-    coloring.pooled_columns = 1 + random() % kMostPooled;
+    coloring.pooled_rows = 1 + random() % kMaxPooled;
+    coloring.pooled_columns = 1 + random() % kMaxPooled;
     const std::vector<std::uint32_t> colors = cells.colors(coloring);
     for (std::uint32_t row = 0; row < cells.rows; ++row) {
       for (std::uint32_t column = 0; column < cells.columns; ++column) {
@@ -189,7 +189,7 @@ TEST_CASE("how many cells share a pixel follows from the pixels of a cell") {
   CHECK(large.spread == view::ScaleSpread::Linear);
   CHECK(coloring_of(image, 0.5F, 0.3F).pooled_columns == 2);
   CHECK(coloring_of(image, 0.5F, 0.3F).pooled_rows == 4);
-  CHECK(coloring_of(image, 0.01F, 0.995F).pooled_columns == kMostPooled);
+  CHECK(coloring_of(image, 0.01F, 0.995F).pooled_columns == kMaxPooled);
   CHECK(coloring_of(image, 0.01F, 0.995F).pooled_rows == 1);
   image.spread = view::ScaleSpread::Log;
   CHECK(coloring_of(image, 1.0F, 1.0F).low > 0.0F);

@@ -115,7 +115,7 @@ TEST_CASE("rectangles hold every tile that changed, few others, and no pixel twi
       after.add(changes.back(), 8);
     }
     const std::vector<PixelRect> rects = after.changed_since(before);
-    CHECK(rects.size() <= FrameTiles::kMostRects);
+    CHECK(rects.size() <= FrameTiles::kMaxRects);
     std::vector<int> covered(std::size_t{size.x} * size.y);
     for (const PixelRect& rect : rects) {
       CHECK(rect.left % kEdge == 0);

@@ -115,8 +115,8 @@ class RandomUse {
   /// Undoes everything that the history has: the first step's state is what it was, as JSON. Then does it again and
   /// compares, or goes on from the beginning.
   void undo_all(bool redoes) {
-    constexpr int kMostDialogs = 8;
-    for (int i = 0; i < kMostDialogs; ++i) press(shell::Key::Escape, {});
+    constexpr int kMaxDialogs = 8;
+    for (int i = 0; i < kMaxDialogs; ++i) press(shell::Key::Escape, {});
     const Undo& undo = workspace_.undo();
     const State last = workspace_.state();
     const std::size_t steps = undo.position(), first = undo.history().front().id;
@@ -185,12 +185,12 @@ class RandomUse {
       if (is_warning || said == workspace_.result().error) refusals_.insert(said);
     }
     shown_.insert_or_assign(workspace_.undo().shown_id(), workspace_.state());
-    if (shown_.size() < kMostShown) return;
+    if (shown_.size() < kMaxShown) return;
     std::set<std::uint64_t> known;
     for (const HistoryStep& step : workspace_.undo().history()) known.insert(step.id);
     std::erase_if(shown_, [&](const auto& one) { return !known.contains(one.first); });
   }
-  static constexpr std::size_t kMostShown = 2000;  // four times what the history keeps
+  static constexpr std::size_t kMaxShown = 2000;  // four times what the history keeps
 
   shell::Ui& ui_;
   Workspace& workspace_;

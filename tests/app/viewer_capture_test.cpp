@@ -296,7 +296,7 @@ TEST_SUITE("gpu") {
     state.playground().settings = {.d_model = 12, .heads = 3, .layers = 2, .seed = 5};
     state.text() = "the cat sat on the\na dog ran off now";
     UiDriver live(state);
-    REQUIRE(live.result().reference_error == "");
+    REQUIRE(live.result().baseline_error == "");
     REQUIRE(live.result().shapes.size() == 2);
     show(live, "block");
     CHECK(live.sees("block.compared"));

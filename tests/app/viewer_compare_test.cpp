@@ -50,9 +50,9 @@ TEST_SUITE("gpu") {
     const auto tokens = ui.result().input->source.length;
     ui.fill_in("text.second", first + " x");
     CHECK(second_text(ui.state()) == first + " x");
-    CHECK(ui.result().reference_error == "");
+    CHECK(ui.result().baseline_error == "");
     REQUIRE(ui.result().pairs);
-    CHECK(ui.result().reference_tokens->source.length > tokens);
+    CHECK(ui.result().baseline_tokens->source.length > tokens);
     CHECK(ui.window().undo().undo_label() == "Edit second text");
     REQUIRE(difference(ui));
     CHECK(difference(ui)->request.rows == tokens);
@@ -165,11 +165,11 @@ TEST_SUITE("gpu") {
     ui.press(Key::D, kControl);
     REQUIRE(ui.state().compare.baseline);
     ui.fill_in("text.edit", "one two three\none two three four");
-    CHECK(ui.result().reference_error.find("3 queries") != std::string::npos);
+    CHECK(ui.result().baseline_error.find("3 queries") != std::string::npos);
     CHECK(ui.sees("status.compare"));
     CHECK(difference(ui) == nullptr);
     ui.fill_in("text.edit", "one two tree");
-    CHECK(ui.result().reference_error == "");
+    CHECK(ui.result().baseline_error == "");
     CHECK(difference(ui) != nullptr);
   }
 

@@ -45,7 +45,7 @@ namespace {
 template <typename Question, typename Found>
 const Found* found_of(const UiDriver& ui, bool is_baseline) {
   for (const std::pair<const AnalysisQuery, Analysed>& known : ui.result().analyses) {
-    const bool is_it = std::holds_alternative<Question>(known.first.question) && known.first.is_of_reference == is_baseline;
+    const bool is_it = std::holds_alternative<Question>(known.first.question) && known.first.is_of_baseline == is_baseline;
     if (is_it) return known.second.as<Found>();
   }
   return nullptr;
@@ -208,7 +208,7 @@ TEST_SUITE("gpu") {
     }
     ui.window().open_model(test::retrained(test::copy_of_golden("gpt2", folder.path() / "other")).string());
     ui.settle();
-    REQUIRE(ui.result().reference_error == "");
+    REQUIRE(ui.result().baseline_error == "");
     for (const int score : {0, 3}) {
       CAPTURE(score);
       ui.click("tab.heads");
@@ -370,12 +370,12 @@ TEST_SUITE("gpu") {
     ui.wait(5.0);
     ui.fill_in("text.edit", "the cat sat\non the red mat");
     ui.click("text.make_batch");
-    REQUIRE_FALSE(ui.result().reference_error.empty());
+    REQUIRE_FALSE(ui.result().baseline_error.empty());
     for (const std::string view : {"heads", "logits", "what_if", "flow"}) {
       CAPTURE(view);
       ui.click("tab." + view);
       CHECK(ui.sees(view + ".compared"));
-      CHECK(std::ranges::none_of(ui.result().analyses, [](const auto& known) { return known.first.is_of_reference; }));
+      CHECK(std::ranges::none_of(ui.result().analyses, [](const auto& known) { return known.first.is_of_baseline; }));
     }
   }
 

@@ -94,13 +94,13 @@ TEST_SUITE("gpu") {
     ui.click("export.start");  // maps show differences, and so the dialog begins with them
     const std::string head = "layer-00_batch-0_head-00";
     CHECK(fs::exists(folder.path() / "difference" / (head + "_difference_weights.svg")));
-    CHECK(fs::exists(folder.path() / "difference" / (head + "_pair.svg")));
+    CHECK(fs::exists(folder.path() / "difference" / (head + "_side_by_side.svg")));
     ui.click("export.numbers.0");
     ui.fill_in("export.folder", (folder.path() / "own").string());
     ui.click("export.start");
     CHECK(fs::exists(folder.path() / "own" / (head + "_weights.svg")));
     CHECK_FALSE(fs::exists(folder.path() / "own" / (head + "_difference_weights.svg")));
-    CHECK(read_file(folder.path() / "own" / (head + "_pair.svg")).find("the other run") == std::string::npos);
+    CHECK(read_file(folder.path() / "own" / (head + "_side_by_side.svg")).find("the other run") == std::string::npos);
     ui.click("export.view.Head");
     ui.click("export.view.Heads");
     ui.click("export.look");
@@ -114,8 +114,8 @@ TEST_SUITE("gpu") {
     UiDriver ui(state);
     ui.press(Key::D, kControl);
     ui.fill_in("text.edit", "one two four");
-    REQUIRE(ui.result().reference_input);
-    CHECK(ui.result().reference_input->source.texts[0][2] == "three");
+    REQUIRE(ui.result().baseline_input);
+    CHECK(ui.result().baseline_input->source.texts[0][2] == "three");
     CHECK(ui.result().input->source.texts[0][2] == "four");
     ui.press(Key::Escape);
     ui.press(Key::J);
@@ -127,7 +127,7 @@ TEST_SUITE("gpu") {
     ui.click("export.format.svg");
     ui.fill_in("export.folder", folder.path().string());
     ui.click("export.start");
-    for (const char* name : {"view.svg", "layer-00_batch-0_head-00_pair.svg"}) {
+    for (const char* name : {"view.svg", "layer-00_batch-0_head-00_side_by_side.svg"}) {
       CAPTURE(name);
       const std::string svg = read_file(folder.path() / name);
       for (const char* token : {">three<", ">four<"}) {

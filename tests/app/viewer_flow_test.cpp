@@ -140,13 +140,13 @@ TEST_SUITE("cpu") {
     CHECK(of_shares(shares, 0.001F) == 0.02F);
     CHECK(of_shares({0.3F, 0.2F}, 0.005F) == 0.005F);  // fewer than enough: all that was looked for
     CHECK(of_shares({}, 0.001F) == 0.001F);
-    CHECK(of_shares(std::vector(100, 0.9F), 0.001F) == kMostFlowThreshold);
+    CHECK(of_shares(std::vector(100, 0.9F), 0.001F) == kMaxFlowThreshold);
     CHECK(least_share(0.5F) == 40);
     CHECK(least_share(0.04F) == 40);
     CHECK(least_share(0.039F) == 20);
     CHECK(least_share(0.02F) == 20);
     CHECK(least_share(0.0051F) == 5);
-    CHECK(least_share(kLeastFlowThreshold) == 1);
+    CHECK(least_share(kMinFlowThreshold) == 1);
   }
 }
 
@@ -155,7 +155,7 @@ TEST_SUITE("gpu") {
     for (const char* model : {"gpt2", "llama"}) {
       CAPTURE(model);
       State state = flow_of("the cat sat on the mat");
-      state.flow.threshold = kLeastFlowThreshold;
+      state.flow.threshold = kMinFlowThreshold;
       UiDriver ui(state, open_gpu_runner);
       show_golden_model(ui, model);
       REQUIRE(ui.result().network);
@@ -341,7 +341,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("a graph that is wider than its region begins at the predicted token, and stays where it is scrolled to") {
     State state = flow_of("the cat sat on the mat and looked at the dog");
     state.flow.method = FlowMethod::Rollout;
-    state.flow.threshold = kLeastFlowThreshold;
+    state.flow.threshold = kMinFlowThreshold;
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");
     ui.resize(640, 640);

@@ -52,14 +52,14 @@ std::string place(UiDriver& ui) {
 
 /// Presses Tab until the control has the keyboard.
 void walk_to(UiDriver& ui, const std::string& name, shell::Modifiers modifiers = {}) {
-  constexpr int kMost = 300;
-  for (int i = 0; i < kMost && !is_at(ui, name); ++i) ui.press(Key::Tab, modifiers);
+  constexpr int kMax = 300;
+  for (int i = 0; i < kMax && !is_at(ui, name); ++i) ui.press(Key::Tab, modifiers);
   REQUIRE_MESSAGE(is_at(ui, name), "Tab doesn't come to ", name);
 }
 
 /// What Tab comes to, by name, until it is at the first one again; arrows look into the rows and lists on the way.
 std::vector<std::string> walk_round(UiDriver& ui) {
-  constexpr std::size_t kMost = 300;
+  constexpr std::size_t kMax = 300;
   ui.press(Key::Tab);
   std::vector<std::string> names = {place(ui)};
   REQUIRE_FALSE(names.front().empty());
@@ -67,7 +67,7 @@ std::vector<std::string> walk_round(UiDriver& ui) {
   for (; !is_at(ui, names.front()); ui.press(Key::Tab)) {
     REQUIRE(has_outline(ui));
     names.push_back(place(ui));
-    REQUIRE(names.size() < kMost);
+    REQUIRE(names.size() < kMax);
   }
   return names;
 }

@@ -22,8 +22,8 @@ using shell::Key;
 namespace {
 
 /// Glyphs of neighbouring characters and of slanted labels touch; what can't be read covers more.
-constexpr float kMostCovered = 0.4F;
-constexpr float kMostCut = 0.3F;
+constexpr float kMaxCovered = 0.4F;
+constexpr float kMaxCut = 0.3F;
 
 std::string text_of(std::uint32_t words) {
   constexpr std::array<const char*, 12> kWords = {"a",    "girl", "with",     "red",  "hair", "and",
@@ -36,16 +36,16 @@ std::string text_of(std::uint32_t words) {
 void check_labels() {
   const std::vector<DrawnGlyph> glyphs = glyphs_on_screen();
   CHECK(glyphs.size() > 100);
-  constexpr std::size_t kMostTold = 4;
+  constexpr std::size_t kMaxTold = 4;
   std::size_t told = 0;
-  for (const auto& [one, other] : overlapping(glyphs, kMostCovered)) {
-    if (++told > kMostTold) break;
+  for (const auto& [one, other] : overlapping(glyphs, kMaxCovered)) {
+    if (++told > kMaxTold) break;
     FAIL_CHECK(fmt::format("\"{}\" and \"{}\" overlap at {:.0f}, {:.0f}", text_around(glyphs, one),
                            text_around(glyphs, other), glyphs[one].low.x, glyphs[one].low.y));
   }
   told = 0;
-  for (const std::size_t cut : cut_at_the_side(glyphs, kMostCut)) {
-    if (++told > kMostTold) break;
+  for (const std::size_t cut : cut_at_the_side(glyphs, kMaxCut)) {
+    if (++told > kMaxTold) break;
     FAIL_CHECK(
         fmt::format("\"{}\" is cut off at {:.0f}, {:.0f}", text_around(glyphs, cut), glyphs[cut].low.x, glyphs[cut].low.y));
   }

@@ -64,8 +64,8 @@ TEST_SUITE("gpu") {
     REQUIRE(has_second_text(ui.state()));
     CHECK(second_text(ui.state()) == "the dog sat");
     CHECK(ui.sees("text.second"));
-    CHECK(ui.result().reference_tokens);
-    CHECK(ui.result().reference_error.empty());
+    CHECK(ui.result().baseline_tokens);
+    CHECK(ui.result().baseline_error.empty());
     ui.press(Key::Period, kControl);
     CHECK(has_second_text(ui.state()));
     ui.press(Key::Period, kControl);

@@ -103,7 +103,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(of_tokens("lines", 12));
     ui.click("lines.threshold");  // somewhere else
     const float threshold = ui.state().view.lines.threshold;
-    CHECK(threshold >= kLeastLineWeight);
+    CHECK(threshold >= kMinLineWeight);
     ui.click("lines.query.3");
     CHECK(ui.state().view.locked == LockedToken{MapSide::Query, 3});
     ui.press(Key::Down, shell::kShift);
@@ -163,7 +163,7 @@ TEST_SUITE("gpu") {
     State state = of_tokens("lines", 200);
     state.playground().settings.heads = 12;
     state.playground().settings.d_model = 48;
-    state.view.lines = {.shows_selected = false, .hidden_heads = {}, .threshold = kLeastLineWeight};
+    state.view.lines = {.shows_selected = false, .hidden_heads = {}, .threshold = kMinLineWeight};
     UiDriver ui(state);
     REQUIRE(asks_for_heads(ui, 12));
     const view::Rect area = ui.rect("lines.area");

@@ -321,9 +321,9 @@ TEST_SUITE("gpu") {
     double now_s = 1000.0;
     const auto pause = [](int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); };
     const auto frame = [&] { ui.window().frame({1600, 1000}, 1.0F, now_s += 0.05); };
-    constexpr int kMostFrames = 1000;
+    constexpr int kMaxFrames = 1000;
     ui.window().open_model(kGoldenModels + "gpt2");
-    for (int i = 0; i < kMostFrames && model_path(ui.state().source) != kGoldenModels + "gpt2"; ++i) {
+    for (int i = 0; i < kMaxFrames && model_path(ui.state().source) != kGoldenModels + "gpt2"; ++i) {
       pause(2);
       frame();
     }
@@ -331,7 +331,7 @@ TEST_SUITE("gpu") {
     pause(1000);  // gpt2's run is there, and bert's folder has been read
     frame();
     CHECK(model_path(ui.state().source) == kGoldenModels + "bert");
-    for (int i = 0; i < kMostFrames && !ui.window().is_settled(); ++i) {
+    for (int i = 0; i < kMaxFrames && !ui.window().is_settled(); ++i) {
       CHECK(ui.window().notice().text == "");
       frame();
       pause(2);

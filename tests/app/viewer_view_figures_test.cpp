@@ -231,7 +231,7 @@ TEST_SUITE("gpu") {
       ExportOptions options;
       options.inputs = run_inputs(ui.state());
       options.stages = {one.stage};
-      if (one.is_difference) options.reference = *ui.state().compare.baseline;
+      if (one.is_difference) options.baseline = *ui.state().compare.baseline;
       options.formats = {ExportFormat::Svg};
       options.views = {&kHeadFigure};
       options.mean = one.mean;
@@ -335,7 +335,7 @@ TEST_SUITE("gpu") {
     const std::uint32_t layers = predicting_layers(*ui.result().network);
     std::size_t read = 0;
     for (const auto& [query, prediction] : ui.result().predictions) {
-      if (query.is_of_reference || prediction.candidates.empty()) continue;
+      if (query.is_of_baseline || prediction.candidates.empty()) continue;
       const double percent = 100.0 * prediction.candidates.front().probability;
       const int decimals = percent >= 99.95 ? 0 : percent >= 9.995 ? 1 : percent >= 0.9995 ? 2 : 3;
       CHECK(svg.find(fmt::format(">{:.{}f} %</text>", percent, decimals)) != std::string::npos);

@@ -113,7 +113,7 @@ TEST_SUITE("cpu") {
     CHECK(test::error_message([&] { static_cast<void>(append_paint(words, mask, extent)); }) ==
           "the mask's cells take more than 512 MiB for one layer; use fewer different masks or a shorter text");
     CHECK(words.empty());  // no table was built for it
-    CHECK_NOTHROW(check_mask_words(kMostMaskBytes / sizeof(std::uint32_t)));
+    CHECK_NOTHROW(check_mask_words(kMaxMaskBytes / sizeof(std::uint32_t)));
   }
 
   TEST_CASE("at 32,768 tokens paint costs bytes for each painted cell, and documents for each token") {

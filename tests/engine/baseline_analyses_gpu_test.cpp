@@ -30,7 +30,7 @@ namespace {
 const Ids kText = {5, 9, 2, 7, 5, 9, 11}, kOther = {5, 3, 2, 7, 6, 9, 11};
 
 AnalysisQuery of_baseline(AnalysisQuery query) {
-  query.is_of_reference = true;
+  query.is_of_baseline = true;
   return query;
 }
 
@@ -110,7 +110,7 @@ TEST_SUITE("gpu") {
     lines.model().ids.push_back({5});
     const EngineResult batch = runs.ask(lines, baseline, {query});
     CHECK(batch.analysed(query) == nullptr);
-    CHECK(batch.reference_error.find("7 queries") != std::string::npos);
+    CHECK(batch.baseline_error.find("7 queries") != std::string::npos);
   }
 
   TEST_CASE("heads of a layer are knocked out together, and give the numbers of passes one by one") {

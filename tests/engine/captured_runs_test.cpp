@@ -39,7 +39,7 @@ struct CaptureBench {
   CaptureBench() { worker.open(""); }
   EngineResult ask(std::vector<Query> queries, const std::optional<RunInputs>& reference = std::nullopt) {
     worker.begin(
-        {.revision = ++revision, .inputs = run_inputs(state), .queries = std::move(queries), .reference = reference});
+        {.revision = ++revision, .inputs = run_inputs(state), .queries = std::move(queries), .baseline = reference});
     while (worker.has_more()) worker.evaluate_some();
     return worker.snapshot();
   }
@@ -213,7 +213,7 @@ TEST_SUITE("cpu") {
     TileQuery difference = map_of(0, 0, 3);
     difference.quantity = difference_of(attention::Stage::Weights);
     const EngineResult result = bench.ask({difference}, bench.state.compare.baseline->inputs);
-    CHECK(result.reference_error == "");
+    CHECK(result.baseline_error == "");
     REQUIRE(result.tile(difference));
     CHECK(result.tile(difference)->values[0] == 0.5F - 1.0F / 3.0F);
     CHECK(result.tile(difference)->values[1] == 0.0F);
@@ -227,7 +227,7 @@ TEST_SUITE("cpu") {
       live.worker.begin({.revision = ++live.revision,
                          .inputs = run_inputs(live.state),
                          .queries = std::move(queries),
-                         .reference = reference});
+                         .baseline = reference});
       while (live.worker.has_more()) live.worker.evaluate_some();
       return live.worker.snapshot();
     };
@@ -273,7 +273,7 @@ TEST_SUITE("cpu") {
       const EngineResult result = ask({same, changed, scores, baseline, metrics}, reference);
       live.state = model;
       CHECK(result.error == "");
-      CHECK(result.reference_error == "");
+      CHECK(result.baseline_error == "");
       CHECK(static_cast<bool>(result.capture) == is_capture_newest);
       REQUIRE(result.tile(same));
       CHECK(result.tile(same)->values == std::vector<float>(std::size_t{tokens} * tokens, 0.0F));
@@ -287,10 +287,10 @@ TEST_SUITE("cpu") {
       CHECK_FALSE(found_in<HeadMetricsFound>(*result.analysed(metrics)).heads.empty());
     }
     select_capture(live.state, golden_capture("self.safetensors").string());
-    CHECK(ask({same}, run_inputs(captured)).reference_error.find("the baseline has") == 0);
+    CHECK(ask({same}, run_inputs(captured)).baseline_error.find("the baseline has") == 0);
     State other = live.state;
     select_model(other, std::string(HEADLIGHT_GOLDEN_DIR) + "/models/gpt2", {});
-    CHECK(ask({same}, run_inputs(other)).reference_error.find("the baseline has") == 0);
+    CHECK(ask({same}, run_inputs(other)).baseline_error.find("the baseline has") == 0);
   }
 
   TEST_CASE("a file that is gone is a line, and the run on screen stays") {

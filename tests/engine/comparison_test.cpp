@@ -22,7 +22,7 @@ EngineResult answer(AskedAnalysis& asked, const std::optional<RunInputs>& refere
   asked.worker.begin({.revision = ++asked.revision,
                       .inputs = run_inputs(asked.state),
                       .queries = std::move(queries),
-                      .reference = reference});
+                      .baseline = reference});
   while (asked.worker.has_more()) asked.worker.evaluate_some();
   return asked.worker.snapshot();
 }
@@ -52,7 +52,7 @@ TEST_SUITE("cpu") {
     asked.state.masks[model::BlockKind::EncoderSelf].painted[{.layer = 0, .batch = {}, .head = 1}].paint(
         {.query = 4, .key = 2}, false);
     const EngineResult result = answer(asked, baseline, {kQuery});
-    REQUIRE(result.reference_error == "");
+    REQUIRE(result.baseline_error == "");
     REQUIRE(result.analysed(kQuery));
     const auto& found = found_in<ChangedHeads>(*result.analysed(kQuery));
     CHECK(found.all_heads == then.size());
@@ -119,7 +119,7 @@ TEST_SUITE("cpu") {
         }
       }
       REQUIRE_FALSE(found.cells.empty());
-      CHECK(found.cells.size() <= ChangedCells::kMost);
+      CHECK(found.cells.size() <= ChangedCells::kMax);
       CHECK(found.changed >= found.cells.size());
       double before = 1.0;
       for (const ChangedCell& cell : found.cells) {
@@ -156,7 +156,7 @@ TEST_SUITE("cpu") {
     CHECK(refused.analysed(wrong)->error == "this run has 1 lines");
     other.source = Playground{};
     const EngineResult apart = answer(asked, other, {kQuery});
-    CHECK(apart.reference_error == "this run is of a model, the baseline isn't");
+    CHECK(apart.baseline_error == "this run is of a model, the baseline isn't");
     CHECK(apart.analysed(kQuery) == nullptr);
   }
 
@@ -164,7 +164,7 @@ TEST_SUITE("cpu") {
     AskedAnalysis asked("gpt2");
     const PredictionQuery now{.token = 4, .layer = 2, .keeps_logits = true};
     PredictionQuery then = now;
-    then.is_of_reference = true;
+    then.is_of_baseline = true;
     const RunInputs baseline = run_inputs(asked.state);
     const std::vector<float> own = *answer(asked, std::nullopt, {now}).prediction(now)->logits;
     CHECK(answer(asked, std::nullopt, {then}).prediction(then) == nullptr);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kSequences = 500;
 constexpr int kEdits = 8;
-constexpr std::uint32_t kMostTokens = 12;
+constexpr std::uint32_t kMaxTokens = 12;
 constexpr std::uint32_t kIds = 80;  // which all of the models have
 constexpr double kSameRun = 1e-6;   // observed 0 on llvmpipe; kernels for few rows may sum in another order on a GPU
 
@@ -78,12 +78,12 @@ class UserOfModel {
     const auto length = static_cast<std::uint32_t>(text.size());
     const std::uint32_t choice = random_.below(4);
     if (choice == 0 || length < 3) {
-      for (std::uint32_t i = random_.between(1, 2); i > 0 && text.size() < kMostTokens; --i) text.push_back(id());
+      for (std::uint32_t i = random_.between(1, 2); i > 0 && text.size() < kMaxTokens; --i) text.push_back(id());
     } else if (choice == 1) {
       text[random_.below(length)] = id();
     } else if (choice == 2) {
       text.resize(length - random_.between(1, 2));
-    } else if (length < kMostTokens) {
+    } else if (length < kMaxTokens) {
       text.insert(text.begin() + random_.below(length), id());
     }
   }
@@ -101,9 +101,8 @@ class UserOfModel {
     select_head(state_.selection, block(), random_.below(2));
     state_.view.paint_reach =
         random_.pick({PaintReach::ThisHead, PaintReach::ThisLayer, PaintReach::LaterLayers, PaintReach::AllLayers});
-    const attention::Cell cell{.query = random_.below(kMostTokens), .key = random_.below(kMostTokens)};
-    paint(state_, cell, random_.chance(0.4),
-          {.keys = {kMostTokens}, .rows = kMostTokens, .columns = kMostTokens, .layers = 2});
+    const attention::Cell cell{.query = random_.below(kMaxTokens), .key = random_.below(kMaxTokens)};
+    paint(state_, cell, random_.chance(0.4), {.keys = {kMaxTokens}, .rows = kMaxTokens, .columns = kMaxTokens, .layers = 2});
   }
 
   void replace_pattern() {

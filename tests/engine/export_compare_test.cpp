@@ -63,7 +63,7 @@ TEST_SUITE("cpu") {
     run_export(work.runner, work.options(now, "now"));
     run_export(work.runner, work.options(then, "then"));
     ExportOptions compared = work.options(now, "both");
-    compared.reference = make_baseline(then);
+    compared.baseline = make_baseline(then);
     const ExportReport report = run_export(work.runner, compared);
     CHECK(report.notes.empty());
     for (const std::string name : {"q", "masked", "weights", "output", "encoder_output"}) {
@@ -98,7 +98,7 @@ TEST_SUITE("cpu") {
     run_export(work.runner, options);
     ExportOptions beside = options;
     beside.directory = work.directory.path() / "beside";
-    beside.reference = make_baseline(then);
+    beside.baseline = make_baseline(then);
     beside.writes_differences = false;
     beside.views.push_back(&kPairFigure);
     const ExportReport report = run_export(work.runner, beside);
@@ -110,7 +110,7 @@ TEST_SUITE("cpu") {
       CAPTURE(name.string());
       CHECK(read_file(beside.directory / name) == read_file(entry.path()));
     }
-    const std::string pair = read_file(beside.directory / "layer-01_batch-0_head-01_pair.svg");
+    const std::string pair = read_file(beside.directory / "layer-01_batch-0_head-01_side_by_side.svg");
     CHECK(pair.find(">three<") != std::string::npos);
     CHECK(pair.find(">four<") != std::string::npos);
     const auto record = nlohmann::json::parse(read_file(beside.directory / "run.json"));
@@ -130,7 +130,7 @@ TEST_SUITE("cpu") {
     options.layers = 1;
     options.heads = 2;
     options.formats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Csv, ExportFormat::Json, ExportFormat::Tiles};
-    options.reference = make_baseline(then);
+    options.baseline = make_baseline(then);
     const ExportReport report = run_export(work.runner, options);
     for (const char* extension : {"png", "svg", "csv", "json", "tiles"}) {
       CAPTURE(extension);
@@ -155,7 +155,7 @@ TEST_SUITE("cpu") {
     options.hidden = false;
     options.stages = {Stage::Weights};
     options.mean = HeadMean::Layer;
-    options.reference = make_baseline(then);
+    options.baseline = make_baseline(then);
     run_export(work.runner, options);
     CHECK(work.npy("means/difference_weights.npy").shape == Shape{2, 1, 3, 3});
     options.formats = {ExportFormat::Png};
@@ -171,7 +171,7 @@ TEST_SUITE("cpu") {
     options.hidden = false;
     options.stages = {Stage::Weights};
     options.formats = {ExportFormat::Svg};
-    options.reference = *now.compare.baseline;
+    options.baseline = *now.compare.baseline;
     options.session = to_text(to_json(now), -1);
     const fs::path file = run_export(work.runner, options).files.front();
     const std::optional<nlohmann::json> figure = load_figure(file);
@@ -191,7 +191,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("one file holds the differences of all arrays; a page holds none and says so") {
     ComparedExport work;
     ExportOptions options = work.options(small_state("one two three"), "both");
-    options.reference = make_baseline(small_state("one two four"));
+    options.baseline = make_baseline(small_state("one two four"));
     options.formats = {ExportFormat::Npy, ExportFormat::Npz, ExportFormat::Html};
     const ExportReport report = run_export(work.runner, options);
     REQUIRE(report.notes.size() == 1);
@@ -209,12 +209,12 @@ TEST_SUITE("cpu") {
   TEST_CASE("runs that can't be compared are refused in one line, and nothing is written") {
     ComparedExport work;
     ExportOptions options = work.options(small_state("one two three"), "never");
-    options.reference = make_baseline(small_state("one two\nthree"));
+    options.baseline = make_baseline(small_state("one two\nthree"));
     CHECK(test::error_message([&] { run_export(work.runner, options); }) ==
           "the runs can't be compared: the baseline has 2 × 2 queries and 2 keys, this run 1 × 3 and 3");
     State model = small_state("");
     change_to_model(model, "/nowhere/model");
-    options.reference = make_baseline(model);
+    options.baseline = make_baseline(model);
     CHECK(test::error_message([&] { run_export(work.runner, options); }) ==
           "the runs can't be compared: the baseline is of a model, this one isn't");
     CHECK_FALSE(fs::exists(options.directory));

@@ -67,7 +67,7 @@ TEST_SUITE("cpu") {
           "queries: expected FIRST:END as in 0:1000, found '10-20'");
     CHECK(test::error_message([] { static_cast<void>(parse_index_range("keys", "a:20")); }).starts_with("keys"));
     CHECK(part_complaint({.first = 0, .end = 6}, "keys", 6).empty());
-    const std::string complaint = ": there are keys 0 to 5; the second number is behind the last that is written";
+    const std::string complaint = ": there are keys 0 to 5; the second number is one past the last that is written";
     CHECK(part_complaint({.first = 0, .end = 7}, "keys", 6) == "0:7" + complaint);
     CHECK(part_complaint({.first = 9, .end = 10}, "keys", 6) == "9: there are keys 0 to 5");
     CHECK(part_complaint({.first = 3, .end = 3}, "keys", 6) == "3:3" + complaint);
@@ -127,7 +127,7 @@ TEST_SUITE("cpu") {
         options.views = {kind};
         options.layers = 0;
         options.directory = folder.path();
-        if (kind == &kPairFigure) options.reference = make_baseline(other);
+        if (kind == &kPairFigure) options.baseline = make_baseline(other);
         options.writes_differences = false;
         RunSource sources(std::make_shared<ModelCache>());
         const RunSource::Source& source = sources.build(options.inputs);

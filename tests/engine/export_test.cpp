@@ -143,7 +143,7 @@ TEST_SUITE("cpu") {
     options.formats = {ExportFormat::Png};
     options.views = {&kGridFigure};
     options.directory = exporter.directory.path();
-    options.dpi = kMostDpi;
+    options.dpi = kMaxDpi;
     const std::string why = message_of([&] { run_export(exporter.runner, options); });
     CAPTURE(why);
     CHECK(why.find("--dpi ") != std::string::npos);

@@ -101,11 +101,11 @@ ExportOptions options_of(const State& state, const fs::path& folder) {
   options.inputs = run_inputs(state);
   options.layers = IndexSet(0);
   options.heads = IndexSet(0);
-  options.dpi = kLeastDpi;
+  options.dpi = kMinDpi;
   options.formats = {ExportFormat::Png, ExportFormat::Svg, ExportFormat::Pdf};
   options.directory = folder;
   options.views.assign(figure_kinds().begin(), figure_kinds().end());
-  options.reference = make_baseline(state);  // pairs have one
+  options.baseline = make_baseline(state);  // pairs have one
   options.writes_differences = false;
   options.session = portable_state(state, folder);
   return options;
@@ -188,7 +188,7 @@ TEST_SUITE("cpu") {
     options.formats = {ExportFormat::Svg};
     CHECK_FALSE(says(run_export(runner, options).files.front(), "Differs"));
     set_head_gain(state, {}, 1, 0.0F);
-    options.reference = make_baseline(state);
+    options.baseline = make_baseline(state);
     CHECK(says(run_export(runner, options).files.front(),
                "Differs from the trained model: nothing; in the compared run: 1 head knocked out"));
     options.inputs = run_inputs(state);

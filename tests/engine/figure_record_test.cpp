@@ -150,14 +150,14 @@ TEST_SUITE("cpu") {
     state.text() = "one two, three\nfour \"five\"";
     state.compare.baseline = make_baseline(other);
     ExportOptions options = small_options(folder.path() / "first");
-    options.reference = *state.compare.baseline;
+    options.baseline = *state.compare.baseline;
     options.session = to_text(to_json(state), -1);
     options.formats = {ExportFormat::Svg};
     options.layers = options.heads = IndexSet(1);
     options.batch = 0;
     options.views = {&kPairFigure, &kGridFigure, &kStepsFigure, &kLinesFigure, &kTextFigure};
     CHECK(compare_with_again(options, folder.path()) == 5);
-    const std::string svg = read_file(folder.path() / "first" / "layer-01_batch-0_head-01_pair.svg");
+    const std::string svg = read_file(folder.path() / "first" / "layer-01_batch-0_head-01_side_by_side.svg");
     CHECK(svg.find(">one<") != std::string::npos);
     CHECK(svg.find(">six<") != std::string::npos);
     CHECK(fs::exists(folder.path() / "first" / "batch-0_difference_grid.svg"));
@@ -188,7 +188,7 @@ TEST_SUITE("cpu") {
     const ExportReport report = run_export(runner, options);
     CHECK(report.files.size() == 3);  // the grid of both lines, and run.json
     REQUIRE(report.notes.size() == 1);
-    CHECK(report.notes.front().starts_with("pair is left out"));
+    CHECK(report.notes.front().starts_with("side_by_side is left out"));
     CHECK(find_figure_kind("nonsense") == nullptr);
   }
 

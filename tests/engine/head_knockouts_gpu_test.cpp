@@ -41,7 +41,7 @@ struct Desk {
     worker.begin({.revision = ++revision,
                   .inputs = run_inputs(state),
                   .queries = std::move(queries),
-                  .reference = baseline ? std::optional(run_inputs(*baseline)) : std::nullopt});
+                  .baseline = baseline ? std::optional(run_inputs(*baseline)) : std::nullopt});
     while (worker.has_more()) worker.evaluate_some();
     EngineResult result = worker.snapshot();
     REQUIRE(result.error == "");

@@ -182,7 +182,7 @@ TEST_SUITE("cpu") {
         if (i > 0) CHECK(strips[i].first >= strips[i - 1].first + strips[i - 1].count);
       }
       CHECK(rows >= 32);
-      if (tokens <= 32'768) CHECK(rows * tokens <= kMostMeasuredCells);
+      if (tokens <= 32'768) CHECK(rows * tokens <= kMaxMeasuredCells);
     }
   }
 

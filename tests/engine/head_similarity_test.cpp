@@ -74,8 +74,8 @@ TEST_SUITE("cpu") {
     };
     CHECK(complaint(1) == "there is one head only, and nothing to compare it with");
     CHECK(complaint(2) == "");
-    CHECK(complaint(kMostComparedHeads) == "");
-    CHECK(complaint(kMostComparedHeads + 1) == "of at most 1024 heads every two can be compared; here are 1025");
+    CHECK(complaint(kMaxComparedHeads) == "");
+    CHECK(complaint(kMaxComparedHeads + 1) == "of at most 1024 heads every two can be compared; here are 1025");
   }
 
   TEST_CASE("queries that are compared are bounded by the pairs of heads and the length of the text") {
@@ -94,7 +94,7 @@ TEST_SUITE("cpu") {
           if (i > 0) CHECK(strips[i].first >= strips[i - 1].first + strips[i - 1].count);
         }
         const std::size_t pairs = std::size_t{heads} * (heads - 1) / 2;
-        CHECK((rows == 1 || rows * tokens * pairs <= kMostComparedCells));
+        CHECK((rows == 1 || rows * tokens * pairs <= kMaxComparedCells));
       }
     }
   }

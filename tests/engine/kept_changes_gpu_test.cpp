@@ -137,7 +137,7 @@ TEST_SUITE("gpu") {
         const auto tokens = static_cast<std::uint32_t>(ids(is_encoder ? "ids" : "target_ids").size());
         const auto kept = runs.find<KeptActivation>(
             present, baseline,
-            reference_mean_query({kind, LayerIndex{layer}}, 0, golden.at("head").get<std::uint32_t>(), 0, tokens));
+            baseline_mean_query({kind, LayerIndex{layer}}, 0, golden.at("head").get<std::uint32_t>(), 0, tokens));
         State averaged = present;
         averaged.changes.push_back({.name = "mean", .intervention = kept.intervention});
         check_logits(averaged, one);

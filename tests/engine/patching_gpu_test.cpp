@@ -139,7 +139,7 @@ TEST_SUITE("gpu") {
     two_lines.model().ids.push_back({5, 9});
     const EngineResult result = runs.ask(text_of("gpt2", kText), two_lines, {query});
     CHECK(result.error == "");
-    CHECK(result.reference_error == "the baseline has 2 × 3 queries and 3 keys, this run 1 × 7 and 7");
+    CHECK(result.baseline_error == "the baseline has 2 × 3 queries and 3 keys, this run 1 × 7 and 7");
     CHECK(result.analysed(query) == nullptr);
   }
 

@@ -61,7 +61,7 @@ PathMap found_by(const State& present, const State& baseline, const AnalysisQuer
                        .models = std::make_shared<ModelCache>(),
                        .watch_load = [](std::size_t, std::size_t) { return true; }}};
   worker.open("");
-  worker.begin({.revision = 1, .inputs = run_inputs(present), .queries = {query}, .reference = run_inputs(baseline)});
+  worker.begin({.revision = 1, .inputs = run_inputs(present), .queries = {query}, .baseline = run_inputs(baseline)});
   while (worker.has_more()) worker.evaluate_some();
   const EngineResult result = worker.snapshot();
   REQUIRE(result.error == "");

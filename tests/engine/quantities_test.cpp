@@ -65,7 +65,7 @@ struct Desk {
 
   EngineResult compare(const State& shown, const std::optional<State>& reference) {
     EngineRequest request{.revision = ++revision, .inputs = run_inputs(shown), .queries = {difference}};
-    if (reference) request.reference = run_inputs(*reference);
+    if (reference) request.baseline = run_inputs(*reference);
     worker.begin(request);
     while (worker.has_more()) worker.evaluate_some();
     REQUIRE(worker.snapshot().error == "");
@@ -103,7 +103,7 @@ TEST_CASE("every line of the table is complete, and found by its id") {
     CHECK(line.shape(run->shape(kFirst)).has_value());
     CHECK(space_of(line, run->shape(kFirst), kFirst.kind).starts_with("ℝ^{n×"));
     REQUIRE((line.evaluate != nullptr));
-    const attention::Tile tile = evaluate({.run = *run, .reference = run.get()}, whole(QuantityId(index), *run, kSecond));
+    const attention::Tile tile = evaluate({.run = *run, .baseline = run.get()}, whole(QuantityId(index), *run, kSecond));
     CHECK(tile.values.size() == std::size_t{tile.request.rows} * tile.request.columns);
     CHECK(tile.request.stage == line.stage);
   }
@@ -160,7 +160,7 @@ TEST_CASE("a difference is the run's cell less the reference's, in every quantit
       const attention::Tile left = evaluate({.run = *run}, query);
       const attention::Tile right = evaluate({.run = *reference}, query);
       query.quantity = difference_of(id);
-      const attention::Tile difference = evaluate({.run = *run, .reference = reference.get()}, query);
+      const attention::Tile difference = evaluate({.run = *run, .baseline = reference.get()}, query);
       REQUIRE(difference.values.size() == left.values.size());
       for (std::size_t cell = 0; cell < left.values.size(); ++cell) {
         CHECK(difference.values[cell] == left.values[cell] - right.values[cell]);
@@ -185,7 +185,7 @@ TEST_CASE("weights of the baseline, and their means, are the reference's own") {
       const attention::Tile expected = evaluate({.run = *reference}, query);
       const attention::Tile present = evaluate({.run = *run}, query);
       query.quantity = baseline_of(id);
-      const attention::Tile found = evaluate({.run = *run, .reference = reference.get()}, query);
+      const attention::Tile found = evaluate({.run = *run, .baseline = reference.get()}, query);
       CHECK(found.values == expected.values);
       CHECK(found.values != present.values);
       CHECK(found.masked == expected.masked);
@@ -200,10 +200,10 @@ TEST_CASE("matrices are pooled by rows and columns apart, their differences too"
   const std::shared_ptr<const inference::Run> reference = run_of(playground());
   for (const QuantityId id : {QuantityId(Stage::Q), difference_of(Stage::Q)}) {
     TileQuery query = whole(id, *run, kSecond, 1);
-    const attention::Tile exact = evaluate({.run = *run, .reference = reference.get()}, query);
+    const attention::Tile exact = evaluate({.run = *run, .baseline = reference.get()}, query);
     query.pool = 2;
     query.pooled_columns = 1;
-    const attention::Tile pooled = evaluate({.run = *run, .reference = reference.get()}, query);
+    const attention::Tile pooled = evaluate({.run = *run, .baseline = reference.get()}, query);
     REQUIRE(pooled.values.size() == 3 * query.columns);
     for (std::uint32_t column = 0; column < query.columns; ++column) {
       CHECK(std::abs(pooled.at(0, column) - (exact.at(0, column) + exact.at(1, column)) / 2.0F) < 1e-6F);
@@ -214,9 +214,9 @@ TEST_CASE("matrices are pooled by rows and columns apart, their differences too"
   for (const QuantityId id : {QuantityId(Stage::Weights), kMeanOfLayer, kNorms, difference_of(Stage::Weights)}) {
     CAPTURE(quantity(id).id);
     TileQuery map = whole(id, *run, kSecond, quantity(id).scope == Scope::Head ? 1 : 0);
-    const attention::Tile exact = evaluate({.run = *run, .reference = reference.get()}, map);
+    const attention::Tile exact = evaluate({.run = *run, .baseline = reference.get()}, map);
     map.pooled_columns = 2;
-    const attention::Tile pooled = evaluate({.run = *run, .reference = reference.get()}, map);
+    const attention::Tile pooled = evaluate({.run = *run, .baseline = reference.get()}, map);
     REQUIRE(pooled.request.tile_rows() == map.rows);
     REQUIRE(pooled.values.size() == std::size_t{map.rows} * ((map.columns + 1) / 2));
     for (std::uint32_t row = 0; row < map.rows; ++row) {
@@ -233,9 +233,9 @@ TEST_CASE("a pooled difference of weights is the farthest from 0, with its sign"
   const std::shared_ptr<const inference::Run> reference = run_of(playground());
   for (const QuantityId id : {QuantityId(Stage::Weights), kMeanOfLayer}) {
     TileQuery query = whole(difference_of(id), *run, kSecond);
-    const attention::Tile exact = evaluate({.run = *run, .reference = reference.get()}, query);
+    const attention::Tile exact = evaluate({.run = *run, .baseline = reference.get()}, query);
     query.pool = 2;
-    const attention::Tile pooled = evaluate({.run = *run, .reference = reference.get()}, query);
+    const attention::Tile pooled = evaluate({.run = *run, .baseline = reference.get()}, query);
     REQUIRE(pooled.values.size() == 9);
     for (std::uint32_t row = 0; row < 3; ++row) {
       for (std::uint32_t column = 0; column < 3; ++column) {
@@ -258,8 +258,8 @@ TEST_CASE("cells that both runs mask differ by nothing, cells that one masks by 
   const std::shared_ptr<const inference::Run> run = run_of(causal);
   const std::shared_ptr<const inference::Run> open = run_of(playground());
   const TileQuery query = whole(difference_of(Stage::Masked), *run, kFirst);
-  const attention::Tile both = evaluate({.run = *run, .reference = run.get()}, query);
-  const attention::Tile one = evaluate({.run = *run, .reference = open.get()}, query);
+  const attention::Tile both = evaluate({.run = *run, .baseline = run.get()}, query);
+  const attention::Tile one = evaluate({.run = *run, .baseline = open.get()}, query);
   for (std::uint32_t row = 0; row < 5; ++row) {
     for (std::uint32_t column = 0; column < 5; ++column) {
       CHECK(both.at(row, column) == 0.0F);
@@ -274,7 +274,7 @@ TEST_CASE("the engine takes differences from a reference run, and anew when eith
   Desk desk;
   CHECK(desk.compare(other_weights(), std::nullopt).tile(desk.difference) == nullptr);
   EngineResult result = desk.compare(other_weights(), playground());
-  CHECK(result.reference_error == "");
+  CHECK(result.baseline_error == "");
   REQUIRE(result.is_current(desk.difference));
   TileQuery weights = desk.difference;
   weights.quantity = Stage::Weights;
@@ -309,21 +309,21 @@ TEST_CASE("runs that can't be compared say why, and nothing else fails") {
   Desk desk;
   State longer = playground();
   longer.text() += "\nsix";
-  CHECK(desk.compare(playground(), longer).reference_error ==
+  CHECK(desk.compare(playground(), longer).baseline_error ==
         "the baseline has 2 × 5 queries and 5 keys, this run 1 × 5 and 5");
   CHECK(desk.worker.snapshot().tile(desk.difference) == nullptr);
   // As soon as the newest run has its shape, it is compared.
-  CHECK(desk.compare(longer, longer).reference_error == "");
+  CHECK(desk.compare(longer, longer).baseline_error == "");
   State fewer = playground();
   fewer.playground().settings.heads = 4;
-  CHECK(desk.compare(playground(), fewer).reference_error == "the baseline has other layers or heads");
+  CHECK(desk.compare(playground(), fewer).baseline_error == "the baseline has other layers or heads");
   State model = playground();
   change_to_model(model, "/nowhere/model");
-  CHECK(desk.compare(playground(), model).reference_error == "the baseline is of a model, this one isn't");
+  CHECK(desk.compare(playground(), model).baseline_error == "the baseline is of a model, this one isn't");
   State broken = playground();
   broken.playground().settings.heads = 5;  // which doesn't divide d_model
-  CHECK(desk.compare(playground(), broken).reference_error.starts_with("the baseline: "));
-  CHECK(desk.compare(playground(), playground()).reference_error == "");
+  CHECK(desk.compare(playground(), broken).baseline_error.starts_with("the baseline: "));
+  CHECK(desk.compare(playground(), playground()).baseline_error == "");
 }
 
 TEST_SUITE_END();

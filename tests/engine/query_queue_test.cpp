@@ -149,7 +149,7 @@ TEST_SUITE("cpu") {
     desk.ask("difference", difference, QueryPriority::OnScreen, 0);
     desk.ask("head", of_head(1), QueryPriority::OnScreen, 1);
     for (int step = 0; step < 10 && !desk.queue.is_empty(); ++step) {
-      desk.queue.answer_some({.run = *desk.run, .reference = desk.run.get()}, kPlenty);
+      desk.queue.answer_some({.run = *desk.run, .baseline = desk.run.get()}, kPlenty);
     }
     CHECK(desk.queue.is_empty());
     CHECK(desk.answered.size() == 2);

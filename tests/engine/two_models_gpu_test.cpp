@@ -54,7 +54,7 @@ TEST_SUITE("gpu") {
     TwoRuns runs;
     const EngineResult both = runs.ask(one, two, {plain, baseline, difference});
     REQUIRE(both.error == "");
-    REQUIRE(both.reference_error == "");
+    REQUIRE(both.baseline_error == "");
     const attention::Tile &a = tile_of(both, plain), &b = tile_of(both, baseline), &change = tile_of(both, difference);
     CHECK(a.values == tile_of(of_one, plain).values);
     CHECK(b.values == tile_of(of_two, plain).values);
@@ -68,7 +68,7 @@ TEST_SUITE("gpu") {
     CHECK(tile_of(typed, baseline).values == b.values);
     // And the other way round.
     const EngineResult back = runs.ask(two, one, {plain, baseline});
-    REQUIRE(back.reference_error == "");
+    REQUIRE(back.baseline_error == "");
     CHECK(tile_of(back, plain).values == b.values);
     CHECK(tile_of(back, baseline).values == a.values);
   }
@@ -92,10 +92,10 @@ TEST_SUITE("gpu") {
     CHECK(after.model != before.model);
     TwoRuns alone;
     CHECK(tile_of(after, plain).values == tile_of(alone.ask(longer, std::nullopt, {plain}), plain).values);
-    CHECK(after.reference_error == "the baseline's model has changed on disk since; keep a baseline again");
+    CHECK(after.baseline_error == "the baseline's model has changed on disk since; keep a baseline again");
     CHECK_FALSE(after.tiles.contains(baseline));
-    CHECK(runs.ask(longer, longer, {plain, baseline}).reference_error == "");
-    CHECK(runs.ask(first, longer, {plain, baseline}).reference_error == "");
+    CHECK(runs.ask(longer, longer, {plain, baseline}).baseline_error == "");
+    CHECK(runs.ask(first, longer, {plain, baseline}).baseline_error == "");
     CHECK(runs.ask(first, longer, {plain}).model_changes == 1);
   }
 
@@ -159,7 +159,7 @@ TEST_SUITE("gpu") {
       const EngineResult result = runs.ask(one, text_at(path, kSentence), {plain});
       CHECK(result.error == "");
       CHECK(result.tiles.contains(plain));
-      return result.reference_error;
+      return result.baseline_error;
     };
     const std::string models = std::string(HEADLIGHT_GOLDEN_DIR) + "/models/";
     CHECK(refusal(models + "bert") == "the baseline is of a model with another tokenizer");
@@ -171,8 +171,8 @@ TEST_SUITE("gpu") {
     CHECK(refusal(tokens.string()) == "the baseline is of a model with another tokenizer");
     State halves = one;
     halves.model().precision = inference::Precision::F16;
-    CHECK(runs.ask(one, halves, {plain}).reference_error == "the baseline has f16 weights, this run f32");
-    CHECK(runs.ask(one, text_of("gpt2", kSentence), {plain}).reference_error == "");
+    CHECK(runs.ask(one, halves, {plain}).baseline_error == "the baseline has f16 weights, this run f32");
+    CHECK(runs.ask(one, text_of("gpt2", kSentence), {plain}).baseline_error == "");
   }
 }
 

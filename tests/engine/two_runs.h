@@ -38,7 +38,7 @@ class TwoRuns {
     worker_.begin({.revision = ++revision_,
                    .inputs = run_inputs(present),
                    .queries = queries,
-                   .reference = baseline ? std::optional(run_inputs(*baseline)) : std::nullopt});
+                   .baseline = baseline ? std::optional(run_inputs(*baseline)) : std::nullopt});
     while (worker_.has_more()) worker_.evaluate_some();
     return worker_.snapshot();
   }
@@ -48,7 +48,7 @@ class TwoRuns {
   Found find(const State& present, const State& baseline, const AnalysisQuery& query) {
     const EngineResult result = ask(present, baseline, {query});
     REQUIRE(result.error == "");
-    REQUIRE(result.reference_error == "");
+    REQUIRE(result.baseline_error == "");
     REQUIRE(result.analysed(query));
     return found_in<Found>(*result.analysed(query));
   }

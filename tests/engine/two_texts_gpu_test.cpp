@@ -45,7 +45,7 @@ TileQuery map_of(QuantityId quantity, std::uint32_t tokens, std::uint32_t pool =
 attention::Tile tile_of(TwoRuns& runs, const State& present, const std::optional<State>& other, const TileQuery& query) {
   const EngineResult result = runs.ask(present, other, {query});
   REQUIRE(result.error == "");
-  REQUIRE(result.reference_error == "");
+  REQUIRE(result.baseline_error == "");
   REQUIRE(result.tile(query));
   return *result.tile(query);
 }
@@ -210,9 +210,9 @@ TEST_CASE("a token without a counterpart isn't patched, and predicts nothing tha
   REQUIRE(result.analysed(alone));
   CHECK(result.analysed(alone)->error ==
         "there is no prediction to measure: the token has no counterpart in the other text");
-  CHECK(result.in_reference(0, 9) == 6);
-  CHECK(result.in_reference(0, 5) == std::nullopt);
-  CHECK(result.from_reference(0, 4) == 7);
+  CHECK(result.in_baseline(0, 9) == 6);
+  CHECK(result.in_baseline(0, 5) == std::nullopt);
+  CHECK(result.from_baseline(0, 4) == 7);
 }
 
 TEST_CASE("paths go into the run whose tokens all have counterparts") {

@@ -57,7 +57,7 @@ TEST_SUITE("cpu") {
     CHECK(count(svg_of(figure), "<image") == 1);
     figure.rows.pop_back();
     CHECK(count(svg_of(figure), "<image") == 0);
-    figure.rows.assign(kMostProductRows + 1, figure.rows.front());
+    figure.rows.assign(kMaxProductRows + 1, figure.rows.front());
     CHECK_THROWS_AS(make_drawing(figure), Error);
     figure = small_products();
     figure.rows[1].products.pop_back();

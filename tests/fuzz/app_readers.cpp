@@ -69,8 +69,8 @@ void read_expression(std::string_view bytes) {
     const attention::ExpressionMap map{.layers = 2, .heads = 3, .queries = 9, .keys = 7};
     const double score = expression.score(map, 8, 6, 0.5, {});
     if (score < -1e30 || score > 1e30) std::abort();
-    constexpr std::size_t kMostGlsl = 100'000;
-    if (attention::expressions_glsl(expression, expression).size() > kMostGlsl) std::abort();
+    constexpr std::size_t kMaxGlsl = 100'000;
+    if (attention::expressions_glsl(expression, expression).size() > kMaxGlsl) std::abort();
   }
 }
 

@@ -14,9 +14,9 @@ namespace fs = std::filesystem;
 
 /// The first and the last row of each matrix of numbers, of at most so many numbers.
 void read_rows(const capture::Numbers& numbers) {
-  constexpr std::uint32_t kMostColumns = 1U << 16;
+  constexpr std::uint32_t kMaxColumns = 1U << 16;
   const Shape& shape = numbers.shape();
-  std::vector<float> row(std::min(shape[3], kMostColumns));
+  std::vector<float> row(std::min(shape[3], kMaxColumns));
   const auto columns = static_cast<std::uint32_t>(row.size());
   numbers.read({.item = 0, .head = 0, .row = 0, .rows = 1, .column = 0, .columns = columns}, row.data());
   numbers.read({.item = shape[0] - 1,
@@ -36,7 +36,7 @@ void open_capture(const fs::path& path) {
         if (numbers) expect_error_at_most([&] { read_rows(*numbers); });
       }
       if (!block.queries || block.shape.keys > 4096) continue;
-      const capture::AttentionOf attention(block.queries, block.keys, block.mask);
+      const capture::AttentionOf attention(block.queries, block.keys, block.mask, block.score);
       std::vector<float> weights(block.shape.keys);
       capture::RowScale scale;
       expect_error_at_most([&] {

@@ -85,7 +85,7 @@ TEST_SUITE("gpu") {
     told.clear();
     parts.watch_passes([&](std::size_t done, std::size_t total) { return told.emplace_back(done, total), true; }, 1e15);
     parts.run(three_layers(71).network, three_layers(71).input, {});
-    CHECK(told.empty());  // short ones are one submission, and nothing is told
+    CHECK(told.empty());  // short ones are one submission, and nothing is reported
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "a cancelled pass throws, and the next one is right, whatever it took over") {

@@ -241,9 +241,9 @@ VkDescriptorSet Device::bind_buffer(const Pipeline& pipeline) const {
   VkBufferView view = VK_NULL_HANDLE;
   check(vkCreateBufferView(device_, &view_info, nullptr, &view), "vkCreateBufferView");
 
-  constexpr std::uint32_t kMostBindings = 16;
-  const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kMostBindings},
-                                        {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, kMostBindings}};
+  constexpr std::uint32_t kMaxBindings = 16;
+  const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, kMaxBindings},
+                                        {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, kMaxBindings}};
   VkDescriptorPoolCreateInfo pool_info{};
   pool_info.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO;
   pool_info.maxSets = 1;

@@ -16,8 +16,8 @@
 namespace headlight::test {
 namespace {
 
-constexpr std::size_t kMostWork = 3'000'000;  // multiply-adds of one case
-constexpr std::uint32_t kLayers = 4;          // of the stack that a case is of
+constexpr std::size_t kMaxWork = 3'000'000;  // multiply-adds of one case
+constexpr std::uint32_t kLayers = 4;         // of the stack that a case is of
 
 attention::BooleanMask random_matrix(Random& random, const AttentionCase& one) {
   attention::BooleanMask matrix{.batch = random.pick({1u, one.batch}),
@@ -173,7 +173,7 @@ AttentionCase random_attention(Random& random) {
     }
     one.config.d_k = width();
     one.config.d_v = width();
-  } while (work(one) > kMostWork);
+  } while (work(one) > kMaxWork);
   one.config.d_model = one.config.heads * one.config.d_v;
   one.layer = random.below(3);
   if (random.chance(0.2)) one.config.scale = {.kind = model::Scale::Kind::None};

@@ -33,7 +33,7 @@ struct Look {
 
 struct Cells {
   std::vector<double> values;  ///< [head, tile row, tile column]
-  std::vector<double> masked;  ///< likewise, 1 where every cell behind the value is masked
+  std::vector<double> masked;  ///< likewise, 1 where all cells of the value are masked
 };
 
 /// One cell by plain loops over doubles.

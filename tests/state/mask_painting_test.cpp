@@ -53,7 +53,7 @@ TEST_SUITE("cpu") {
     }
     CHECK(cells(BrushShape::Diagonal, {}, {.query = 0, .key = 3}) == std::set<Cell>{{0, 3}, {1, 4}});
     const PaintedMap large{.keys = 32'768, .rows = 32'768, .columns = 32'768};
-    CHECK(brush_cells(BrushShape::Rectangle, {0, 0}, {1023, 1023}, large).size() == kMostPaintedAtOnce);
+    CHECK(brush_cells(BrushShape::Rectangle, {0, 0}, {1023, 1023}, large).size() == kMaxPaintedAtOnce);
     CHECK_THROWS_AS(brush_cells(BrushShape::Rectangle, {0, 0}, {1023, 1024}, large), Error);
     CHECK_THROWS_AS(brush_cells(BrushShape::Rectangle, {0, 0}, {32'767, 32'767}, large), Error);
   }

@@ -215,7 +215,7 @@ TEST_SUITE("cpu") {
     Settings settings;
     for (int i = 0; i < 20; ++i) remember_model(settings, "/m" + std::to_string(i));
     remember_model(settings, "/m15");
-    CHECK(settings.recent_models.size() == kMostRecentModels);
+    CHECK(settings.recent_models.size() == kMaxRecentModels);
     CHECK(settings.recent_models[0] == "/m15");
     CHECK(settings.recent_models[1] == "/m19");
     settings.model_folder = "/models";

@@ -72,14 +72,14 @@ TEST_SUITE("cpu") {
     }
     {
       SurveyFold fold(identity(), 1000, file);
-      for (std::uint64_t shard = 0; shard < SurveyFold::kMostAhead; ++shard) CHECK(fold.take() == shard);
+      for (std::uint64_t shard = 0; shard < SurveyFold::kMaxAhead; ++shard) CHECK(fold.take() == shard);
       CHECK_FALSE(fold.take());
       for (std::uint64_t shard = 1; shard < 100; ++shard) fold.give(shard, statistics_of(shard));
       CHECK(fold.done() == 0);
       CHECK_FALSE(fold.take());
       fold.give(0, statistics_of(0));
       CHECK(fold.done() == 100);
-      CHECK(fold.take() == SurveyFold::kMostAhead);
+      CHECK(fold.take() == SurveyFold::kMaxAhead);
       fold.give(150, statistics_of(150));  // is lost: shard 100 is not there
       fold.save();
     }

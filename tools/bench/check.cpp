@@ -13,16 +13,16 @@ namespace headlight::bench {
 namespace {
 
 // The goal is 25; a busy machine or another CPU must not fail the check, a kernel with a broken structure must.
-constexpr double kLeastGain = 15.0;
+constexpr double kMinGain = 15.0;
 // On GPUs the naive kernel isn't slower by an order of magnitude; the chosen one must only not be slower.
-constexpr double kLeastGainOnGpu = 0.8;
+constexpr double kMinGainOnGpu = 0.8;
 
 double gpu_or_wall_ms(const Timing& timing) { return timing.gpu_ms > 0.0 ? timing.gpu_ms : timing.wall_ms; }
 
 Verdict compare_with_naive(ops::Kernels& kernels) {
   constexpr int kAttempts = 5, kTunedRuns = 5, kNaiveRuns = 2;
   const bool is_cpu = kernels.context().device().is_cpu;
-  const double least = is_cpu ? kLeastGain : kLeastGainOnGpu;
+  const double least = is_cpu ? kMinGain : kMinGainOnGpu;
   const Workload workload(kernels, {.n = 64, .d_model = 768, .heads = 12});
   const auto run = [&](Operation operation) {
     return gpu_or_wall_ms(run_once(kernels.context(), [&](gpu::Stream& stream) { workload.record(stream, operation); }));
@@ -44,12 +44,12 @@ Verdict compare_with_naive(ops::Kernels& kernels) {
 }
 
 Verdict compare_numbers(ops::Kernels& kernels, const std::filesystem::path& tuning_file) {
-  constexpr double kMostError = 1e-4;  // observed 2.1e-6 on two processor cores
+  constexpr double kMaxError = 1e-4;  // observed 2.1e-6 on two processor cores
   inference::Session session(kernels.context(), tuning_file);
   const double error = WholePass({.n = 80, .d_model = 192, .heads = 3}).largest_error(session);
   return {
-      fmt::format("the largest error of a layer's outputs, of size 1, is {:.1e}, at most {:.0e} wanted", error, kMostError),
-      error <= kMostError};
+      fmt::format("the largest error of a layer's outputs, of size 1, is {:.1e}, at most {:.0e} wanted", error, kMaxError),
+      error <= kMaxError};
 }
 
 Verdict count_dispatches(ops::Kernels& kernels, const std::filesystem::path& tuning_file) {
@@ -76,7 +76,7 @@ Verdict count_dispatches(ops::Kernels& kernels, const std::filesystem::path& tun
 }
 
 Verdict compare_growth(ops::Kernels& kernels, const std::filesystem::path& tuning_file) {
-  constexpr double kMostGrowth = 2.5;  // from one doubling to the next: 2 when linear, 4 when quadratic
+  constexpr double kMaxGrowth = 2.5;  // from one doubling to the next: 2 when linear, 4 when quadratic
   std::array<double, 3> bytes{};
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const Size size{.n = 512u << i, .d_model = 512, .heads = 8};
@@ -88,8 +88,8 @@ Verdict compare_growth(ops::Kernels& kernels, const std::filesystem::path& tunin
   const double growth = (bytes[2] - bytes[1]) / (bytes[1] - bytes[0]);
   return {
       fmt::format("device memory of 512, 1024 and 2048 tokens: {:.1f}, {:.1f}, {:.1f} MiB; growth {:.2f}, at most {} wanted",
-                  bytes[0] / (1 << 20), bytes[1] / (1 << 20), bytes[2] / (1 << 20), growth, kMostGrowth),
-      growth <= kMostGrowth};
+                  bytes[0] / (1 << 20), bytes[1] / (1 << 20), bytes[2] / (1 << 20), growth, kMaxGrowth),
+      growth <= kMaxGrowth};
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ enum class CheckResult : std::uint8_t { Holds, Slow, Wrong };
 
 /// Measures a few ratios with wide margins and reports each verdict as soon as it is known:
 ///   a pass of a small layer gives the numbers of plain loops in double precision
-///   the projections run at least kLeastGain times as fast as by the naive kernel (best of several interleaved medians)
+///   the projections run at least kMinGain times as fast as by the naive kernel (best of several interleaved medians)
 ///   a pass is one submission that dispatches nothing but projections and attention
 ///   a run's device memory grows with n, not with n²
 CheckResult check(ops::Kernels& kernels, const std::filesystem::path& tuning_file,

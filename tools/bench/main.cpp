@@ -29,8 +29,8 @@ using namespace app;  // NOLINT(google-build-using-namespace): its flags and its
 
 constexpr std::uint32_t kLongest = 32'768, kLongestOfFull = 4'096;
 constexpr std::uint32_t kKeystrokes = 40;
-constexpr std::uint64_t kMostGrid = 64;
-constexpr std::uint32_t kMostHeads = model::kMaxModelHeads;
+constexpr std::uint64_t kMaxGrid = 64;
+constexpr std::uint32_t kMaxHeads = model::kMaxModelHeads;
 
 constexpr const char* kBenchDescription =
     "Measure what each operation and a whole pass cost\n\n"
@@ -276,7 +276,7 @@ int run_bench(const BenchFlags& flags) {
 
 /// The program's flags.
 std::function<int()> add_bench(CLI::App& app) {
-  constexpr std::uint64_t kMostRounds = 1000;
+  constexpr std::uint64_t kMaxRounds = 1000;
   const auto shared = std::make_shared<BenchFlags>();
   BenchFlags& flags = *shared;
   const FlagGroup sizes(app, "What is measured");
@@ -291,7 +291,7 @@ std::function<int()> add_bench(CLI::App& app) {
   add_list("--n", "N,...", "numbers of tokens, up to 32768 (default: 16, 32, ... 1024)", flags.tokens, kLongest);
   sizes.take_count("--max-n", "N", "the default's last number of tokens", flags.longest, 16, kLongest);
   add_list("--d-model", "D,...", "widths of the model (default: 512,768)", flags.widths, model::kMaxModelWidth);
-  add_list("--heads", "H,...", "heads of each width (default: 8,12)", flags.heads, kMostHeads);
+  add_list("--heads", "H,...", "heads of each width (default: 8,12)", flags.heads, kMaxHeads);
   const FlagGroup effort(app, "How thoroughly");
   add_model_flag(effort, "instead: measure this model", "", flags.model);
   effort.take_choice("--precision", "P", "with --model: weights as f32 (default) or f16", flags.keeps_halves,
@@ -305,7 +305,7 @@ std::function<int()> add_bench(CLI::App& app) {
     flags.longest = kLongestOfFull;
   });
   effort.take_count("--rounds", "N", "so many rounds of each case (default: from 3 to 50, as many as fit into 0.4 s)",
-                    flags.rounds, 1, kMostRounds);
+                    flags.rounds, 1, kMaxRounds);
   effort.turn("--viewer",
               "instead: open the window offscreen and type into it (--rounds N characters): from launch to the first "
               "heatmap, from a keystroke to its maps, from a painted cell to its maps, knocking out every head, and what a "
@@ -319,7 +319,7 @@ std::function<int()> add_bench(CLI::App& app) {
                if (cross == std::string::npos)
                  throw UsageError("--head-grid: expected LAYERSxHEADS as in 12x12, found '{}'", value);
                const auto count = [](const std::string& number) {
-                 return static_cast<std::uint32_t>(parse_integer("--head-grid", number, 1, kMostGrid));
+                 return static_cast<std::uint32_t>(parse_integer("--head-grid", number, 1, kMaxGrid));
                };
                flags.grid = {count(value.substr(0, cross)), count(value.substr(cross + 1))};
              });

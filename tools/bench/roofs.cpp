@@ -68,12 +68,12 @@ Timing fastest(const std::function<Timing()>& call) {
 double rate(double count, const Timing& timing) { return count / timing.wall_ms * 1e-6; }
 
 double shader_gflops(gpu::Context& context) {
-  constexpr std::uint32_t kRoundsOfLoop = 2'000, kMostGroups = 32'768;
+  constexpr std::uint32_t kRoundsOfLoop = 2'000, kMaxGroups = 32'768;
   constexpr double kLongEnough_ms = 20.0;
   const gpu::Kernel kernel = compile_loop(context, kMultiplyAdd);
   const gpu::Buffer result(context, kLanes * 4 * sizeof(float), gpu::Memory::Device, "a loop to measure");
   double best = 0.0;
-  for (std::uint32_t groups = 16; groups <= kMostGroups; groups *= 4) {
+  for (std::uint32_t groups = 16; groups <= kMaxGroups; groups *= 4) {
     const double multiply_adds = static_cast<double>(groups) * kLanes * kSums * 4 * kRoundsOfLoop;
     const Timing timing = fastest([&] {
       return run_once(context, [&](gpu::Stream& stream) {

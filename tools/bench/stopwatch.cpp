@@ -19,7 +19,7 @@ Timing measure(const Rounds& rounds, const std::function<Timing()>& call) {
   const auto begin = Clock::now();
   const auto wants_more = [&] {
     if (wall.size() < rounds.fewest()) return true;
-    return rounds.count == 0 && wall.size() < Rounds::kMost && milliseconds_since(begin) < rounds.budget_ms;
+    return rounds.count == 0 && wall.size() < Rounds::kMax && milliseconds_since(begin) < rounds.budget_ms;
   };
   while (wants_more()) {
     last = call();

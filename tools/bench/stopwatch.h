@@ -26,7 +26,7 @@ struct Rounds {
   double budget_ms = 400.0;
 
   static constexpr std::uint32_t kFewest = 3;
-  static constexpr std::uint32_t kMost = 50;
+  static constexpr std::uint32_t kMax = 50;
   std::uint32_t fewest() const { return count > 0 ? count : kFewest; }
 };
 

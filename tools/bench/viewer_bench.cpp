@@ -21,7 +21,7 @@ namespace {
 using namespace app;  // NOLINT(google-build-using-namespace): the window that is measured
 
 constexpr std::string_view kTyped = " A woman in a blue dress plays the guitar on a street.";
-constexpr int kMostFrames = 2'000;
+constexpr int kMaxFrames = 2'000;
 
 /// How long this process has been running, to a hundredth of a second: field 22 of /proc/self/stat is its start in ticks
 /// since the machine's.
@@ -86,7 +86,7 @@ class OffscreenLoop {
 
   /// Until nothing more is computed or drawn.
   void rest() {
-    for (int i = 0; i < kMostFrames && !workspace_.is_settled(); ++i) {
+    for (int i = 0; i < kMaxFrames && !workspace_.is_settled(); ++i) {
       draw();
       if (!workspace_.is_settled()) sleep();
     }
@@ -99,13 +99,13 @@ class OffscreenLoop {
   Updates& updates_;
 };
 
-/// Puts the caret behind the text.
+/// Puts the caret after the text.
 void start_typing(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop) {
   const std::optional<view::Rect> box = workspace.item_rect("text.edit");
   if (!box) throw Error("there is no text to type into; choose a model or the playground");
   ui.feed(shell::click_at(box->origin + 8.0F));
   ui.feed(shell::tap(shell::Key::End));
-  for (int i = 0; i < kMostFrames && ui.has_pending_input(); ++i) loop.draw();
+  for (int i = 0; i < kMaxFrames && ui.has_pending_input(); ++i) loop.draw();
 }
 
 KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, char character) {
@@ -113,7 +113,7 @@ KeystrokeCost type(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, cha
   const std::uint64_t drawn_before = ui.frames_drawn();
   const auto start = Clock::now();
   ui.feed(shell::TextInput{std::string(1, character)});
-  for (int i = 0; i < kMostFrames && cost.maps_ms == 0.0; ++i) {
+  for (int i = 0; i < kMaxFrames && cost.maps_ms == 0.0; ++i) {
     const auto frame = Clock::now();
     loop.draw();
     ++cost.frames;
@@ -154,7 +154,7 @@ std::uint32_t text_length(const Workspace& workspace) { return workspace.result(
 /// which are at least as many as their tokens.
 void lengthen(shell::Ui& ui, const Workspace& workspace, OffscreenLoop& loop, std::uint32_t tokens) {
   std::size_t at = 0;
-  for (int i = 0; i < kMostFrames && text_length(workspace) < tokens && workspace.result().error.empty(); ++i) {
+  for (int i = 0; i < kMaxFrames && text_length(workspace) < tokens && workspace.result().error.empty(); ++i) {
     std::string text;
     for (std::uint32_t missing = tokens - text_length(workspace); missing > 0; --missing)
       text += kTyped[at++ % kTyped.size()];
@@ -170,7 +170,7 @@ double time_until(shell::Ui& ui, Workspace& workspace, OffscreenLoop& loop, cons
   const std::uint64_t before = workspace.result().run;
   const auto start = Clock::now();
   ui.feed(events);
-  for (int i = 0; i < kMostFrames; ++i) {
+  for (int i = 0; i < kMaxFrames; ++i) {
     loop.draw();
     const EngineResult& result = workspace.result();
     if (!result.error.empty()) throw Error("{}", result.error);
@@ -243,7 +243,7 @@ ViewerBench bench_viewer(const app::ScreenshotOptions& options, std::uint32_t ke
   Workspace& workspace = viewer.workspace();
   OffscreenLoop loop(ui, workspace, {options.width, options.height}, updates);
   ViewerBench bench;
-  for (int i = 0; i < kMostFrames && bench.launch_maps_ms == 0.0; ++i) {
+  for (int i = 0; i < kMaxFrames && bench.launch_maps_ms == 0.0; ++i) {
     loop.draw();
     if (bench.launch_ms == 0.0 && workspace.shows_selected_map()) bench.launch_ms = process_age_ms();
     if (workspace.shows_all_maps()) bench.launch_maps_ms = process_age_ms();

@@ -42,7 +42,7 @@ struct ViewerBench {
   std::vector<ViewCost> views;  ///< in the order of their tabs
 };
 
-/// Opens the viewer offscreen as run_viewer() does, types so many characters behind the text, one after the other, and
+/// Opens the viewer offscreen as run_viewer() does, types so many characters after the text, one after the other, and
 /// says how long each took to be on screen. Then it makes the text 64 tokens long, paints cells and knocks out every head in
 /// turn; at last it makes the text at least 128 tokens long, or as long as the model takes, and opens every view in turn.
 /// Throws Error in one line.

@@ -3,9 +3,9 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::uint32_t kGridEdge = 128;                                    // values of a panel
-constexpr float kGridWidth = 1'200.0F;                                      // units of all panels of a row, where they fit
-constexpr float kLeastPanel = 48.0F, kLargestPanel = 150.0F, kGap = 18.0F;  // units
+constexpr std::uint32_t kGridEdge = 128;                                  // values of a panel
+constexpr float kGridWidth = 1'200.0F;                                    // units of all panels of a row, where they fit
+constexpr float kMinPanel = 48.0F, kLargestPanel = 150.0F, kGap = 18.0F;  // units
 
 std::unique_ptr<exporting::Drawing> draw_grid(const FigureSubject& subject, FigureNumbers& numbers) {
   const ExportBlocks& blocks = subject.blocks;
@@ -30,7 +30,7 @@ std::unique_ptr<exporting::Drawing> draw_grid(const FigureSubject& subject, Figu
   sheet.across = blocks.heads.size();
   if (sheet.style.map_edge <= 0.0F) {
     const auto across = static_cast<float>(sheet.across);
-    const float panel = std::clamp((kGridWidth + kGap) / across - kGap, kLeastPanel, kLargestPanel);
+    const float panel = std::clamp((kGridWidth + kGap) / across - kGap, kMinPanel, kLargestPanel);
     sheet.style.map_edge = across * (panel + kGap) - kGap;
   }
   return exporting::make_drawing(std::move(sheet), subject.format);

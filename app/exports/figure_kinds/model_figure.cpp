@@ -7,7 +7,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::size_t kMostAcross = 12;
+constexpr std::size_t kMaxAcross = 12;
 constexpr float kSheetPanel = 116.0F, kSheetGap = 18.0F;  // units
 
 /// Maps on a line: all heads of a layer where heads are in the order of layers and fit one, else as many as fill a page.
@@ -19,11 +19,11 @@ std::size_t maps_across(const HeadMaps& maps, bool is_ordered) {
     longest = std::max(longest, here);
   }
   const bool is_by_layer = !is_ordered && maps.size() % std::max<std::size_t>(longest, 1) == 0;
-  if (is_by_layer && longest <= kMostAcross) return longest;
+  if (is_by_layer && longest <= kMaxAcross) return longest;
   // Near a square.
   std::size_t across = 1;
   while (across * across < maps.size()) ++across;
-  return std::min(across, kMostAcross);
+  return std::min(across, kMaxAcross);
 }
 
 constexpr std::uint32_t kModelEdge = 128;  // values of a panel
@@ -90,7 +90,7 @@ exporting::ContactSheet model_sheet(exporting::ContactSheet page, HeadMaps maps,
   for (auto& [head, map] : maps) {
     const evaluation::HeadMetrics* metrics = found != nullptr ? found->find(head) : nullptr;
     std::string caption = head_caption(head, metrics, choices);
-    // What no badge names is told by its entropy, so that every head has a number.
+    // Heads without a badge show their entropy, so that every head has a number.
     if (metrics != nullptr && caption == head_name(head)) {
       constexpr evaluation::HeadMetric kEntropy = evaluation::HeadMetric::Entropy;
       caption +=

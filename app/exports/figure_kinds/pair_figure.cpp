@@ -6,7 +6,7 @@ namespace headlight::app {
 namespace {
 
 std::string refuse_pair(const ExportBlocks& blocks) {
-  return blocks.has_reference ? "" : "there is no other run to compare with";
+  return blocks.has_baseline ? "" : "there is no other run to compare with";
 }
 
 std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, FigureNumbers& numbers) {
@@ -15,7 +15,7 @@ std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, Figu
   exporting::PanelsFigure figure;
   figure.title = subject.options.title;
   if (figure.title.empty()) figure.title = fmt::format("attention weights · {}", figure_place(blocks, subject.matrix, true));
-  const BaselineRun* other = subject.options.reference ? &*subject.options.reference : nullptr;
+  const BaselineRun* other = subject.options.baseline ? &*subject.options.baseline : nullptr;
   figure.session = figure_session(subject.options, blocks, subject.matrix, kPairFigure);
   blocks.is_difference = false;  // each side is a run of its own
   figure.subtitle = settings_in_words(blocks, subject.options);
@@ -28,8 +28,8 @@ std::unique_ptr<exporting::Drawing> draw_pair(const FigureSubject& subject, Figu
   }
   if (!maps[0] || !maps[1]) return nullptr;
   for (std::size_t side = 0; side < 2; ++side) {
-    const bool is_other = side == 1 && subject.reference_input != nullptr;
-    const model::ModelInput& input = is_other ? *subject.reference_input : subject.input();
+    const bool is_other = side == 1 && subject.baseline_input != nullptr;
+    const model::ModelInput& input = is_other ? *subject.baseline_input : subject.input();
     exporting::HeatmapFigure& panel =
         figure.panels.emplace_back(matrix_figure(std::move(*maps[side]), input, blocks, subject.matrix, subject.options,
                                                  is_other ? nullptr : subject.source.capture.get()));

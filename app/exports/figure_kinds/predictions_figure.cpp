@@ -63,7 +63,7 @@ void set_bars(exporting::PredictionsFigure& figure, std::span<const inference::C
               const inference::Distribution& distribution, const inference::LanguageModel* model) {
   figure.bars.clear();
   figure.rest = 1.0;
-  for (const inference::Candidate& candidate : candidates.first(std::min(candidates.size(), kMostFigureBars))) {
+  for (const inference::Candidate& candidate : candidates.first(std::min(candidates.size(), kMaxFigureBars))) {
     const double chance = distribution.chances.at(candidate.id), probability = distribution.probabilities.at(candidate.id);
     const bool is_cut = chance <= 0.0 && probability > 0.0;
     figure.bars.push_back(

@@ -10,7 +10,7 @@ namespace {
 using attention::Stage;
 
 constexpr float kStepSize = 300.0F;  // units: the longer side of each matrix, where no size is chosen
-constexpr std::size_t kMostInLine = 6;
+constexpr std::size_t kMaxInLine = 6;
 
 /// The line of the calculation that a stage belongs to, as in the view of the same name; a weight is in the line of what it
 /// makes.
@@ -108,8 +108,8 @@ const FigureKind kStepsFigure{
     .draw = &draw_steps};
 
 exporting::PanelsFigure steps_figure(std::vector<StepPanel> panels, exporting::PanelsFigure page) {
-  const float chosen = page.style.map_edge / static_cast<float>(kMostInLine);
-  std::size_t line = kMostInLine;  // none
+  const float chosen = page.style.map_edge / static_cast<float>(kMaxInLine);
+  std::size_t line = kMaxInLine;  // none
   for (StepPanel& step : panels) {
     if (page.rows.empty() || line_of(step.stage) != line) page.rows.push_back(0);
     line = line_of(step.stage);

@@ -4,7 +4,7 @@
 namespace headlight::app {
 namespace {
 
-/// A side's tokens as running text, without padding behind them.
+/// A side's tokens as running text, without the padding after them.
 std::vector<RunningToken> running_side(const FigureSubject& subject, const model::TokenBatch& tokens) {
   const std::uint32_t item = subject.matrix.batch;
   std::vector<std::string> labels = tokens.texts.at(item);

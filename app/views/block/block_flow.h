@@ -61,7 +61,7 @@ struct ResidualCurve {
 ResidualCurve residual_curve(std::span<const float> lengths, std::uint32_t tokens, std::uint32_t first, std::uint32_t end,
                              std::uint32_t token);
 
-/// "Residual stream by layer": how long its vectors are before the first layer and behind each, in `area`; the selected
+/// "Residual stream by layer": how long its vectors are before the first layer and after each, in `area`; the selected
 /// layer is marked, and a click on another one selects it.
 void draw_residual_chart(Frame& frame, const view::Rect& area, std::uint32_t token);
 

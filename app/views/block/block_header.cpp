@@ -10,12 +10,12 @@ namespace {
 constexpr float kHeaderHeight = 79.0F;
 constexpr float kSentenceLine = 15.0F;
 constexpr float kChartWidth = 230.0F;
-constexpr float kLeastChartRoom = 620.0F;  // narrower: no chart
+constexpr float kMinChartRoom = 620.0F;  // narrower: no chart
 // Of a low header: its height without the sentence, the top of its second line, and the width of the heads there.
 constexpr float kLowHeader = 54.0F, kLowAbout = 34.0F, kLowHeads = 240.0F;
 constexpr float kHeaderGap = 16.0F;
 
-/// Width of a head's square with the gap behind it.
+/// Width of a head's square with the gap after it.
 float head_edge(std::uint32_t heads, float width) {
   return std::clamp(width / static_cast<float>(std::max(heads, 1U)), 3.0F, 15.0F);
 }
@@ -79,7 +79,7 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
   const shell::FontSet& fonts = frame.ui.fonts();
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const float width = ImGui::GetContentRegionAvail().x;
-  const bool has_chart = !is_low && width >= kLeastChartRoom;
+  const bool has_chart = !is_low && width >= kMinChartRoom;
   const inference::BlockShape& shape = subject.geometry.shape;
   draw_view_title(frame,
                   fmt::format("Layer {} · head {} of {}", subject.block.layer.value, subject.geometry.head, shape.heads),

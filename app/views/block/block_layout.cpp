@@ -143,7 +143,7 @@ constexpr float kGutterY = 24.0F;
 constexpr float kMargin = 12.0F;       // for lines along the left edge and above the first row
 constexpr float kOthersShare = 0.5F;   // of a column's width: as high as a matrix that is no map wants to be
 constexpr float kReadableMap = 88.0F;  // UI units, an edge
-constexpr float kLeastMatrix = 8.0F;
+constexpr float kMinMatrix = 8.0F;
 
 std::size_t index_of(const BlockPlan& plan, attention::Stage stage) {
   const auto found = std::ranges::find(plan.nodes, stage, &BlockNode::stage);
@@ -198,7 +198,7 @@ float height_around(const BlockPlan& plan) {
 /// How high the cells of each row would be in columns of this width; no matrix is thinner than `thinnest` of a square.
 std::vector<float> wanted_heights(const BlockPlan& plan, float column, float thinnest = kThinnestMatrix) {
   constexpr float kAnyHeight = 1e6F;
-  std::vector<float> wanted(std::max(plan.rows, 1U), kLeastMatrix);
+  std::vector<float> wanted(std::max(plan.rows, 1U), kMinMatrix);
   for (const BlockNode& node : plan.nodes) {
     const bool is_map = attention::is_map(node.stage);
     const float most = is_map ? column : column * std::max(kOthersShare, thinnest);
@@ -228,7 +228,7 @@ Rows fill_rows(const BlockPlan& plan, float column, float room) {
     rows.thinnest = thinnest;
   }
   const float factor = std::min(room / sum(rows.heights), 1.0F);
-  for (float& height : rows.heights) height = std::max(height * factor, kLeastMatrix);
+  for (float& height : rows.heights) height = std::max(height * factor, kMinMatrix);
   const float left = std::max(room - sum(rows.heights), 0.0F);
   rows.gutter = std::min(kGutterY + left / static_cast<float>(rows.heights.size()), kWidestGutter);
   return rows;

@@ -88,7 +88,7 @@ std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
 }
 
 /// What the block view keeps from frame to frame.
-struct BlockMemory {
+struct BlockViewState {
   BlockWalk walk;
   bool shows_all_terms = false;
   std::string hovered;                      ///< id of the matrix under the pointer in the previous frame
@@ -117,7 +117,7 @@ void draw_step(Frame& frame, const std::string& step) {
 }
 
 /// Play, pause, one step on or back, the position, speed and "reduce motion", in one row from the cursor on. `step`: what
-/// the walk shows just now: "softmax → attention weights".
+/// the walk shows now: "softmax → attention weights".
 void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) {
   const float room = ImGui::GetContentRegionAvail().x;
   const bool is_wide = room >= 560.0F;
@@ -151,10 +151,10 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
 }
 
 constexpr float kLowStrip = 84.0F;
-constexpr float kLowRegion = 560.0F, kLeastLowWidth = 600.0F;  // lower, and wide enough: the walk is beside the title
+constexpr float kLowRegion = 560.0F, kMinLowWidth = 600.0F;  // lower, and wide enough: the walk is beside the title
 
 /// The region is too low for a header with a chart and a line of controls below the flow.
-bool has_low_header(glm::vec2 region) { return region.y < kLowRegion && region.x >= kLeastLowWidth; }
+bool has_low_header(glm::vec2 region) { return region.y < kLowRegion && region.x >= kMinLowWidth; }
 
 /// The token whose vector the chart of the residual stream shows: the pinned query, else the last token.
 std::uint32_t token_of_interest(const Frame& frame) {
@@ -195,7 +195,7 @@ std::string describe_step(const BlockPlan& plan, std::size_t step) {
 }
 
 void draw_strip(Frame& frame, const HeadSubject& subject, const BlockNode* node, attention::Cell cell, float height,
-                BlockMemory& memory) {
+                BlockViewState& memory) {
   if (!node) return draw_arithmetic_strip(frame, {.height = height}, memory.shows_all_terms);
   const Arithmetic arithmetic = explain_node(frame, subject, *node, cell);
   const NumberRef number = number_of(frame, node->id(), cell, arithmetic.result);
@@ -225,7 +225,7 @@ void draw_unfolded_header(Frame& frame, const BlockNode& node) {
 }
 
 /// One matrix, large, with its numbers.
-void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node, BlockMemory& memory) {
+void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node, BlockViewState& memory) {
   draw_unfolded_header(frame, node);
   const float strip = kLowStrip;
   ImGui::BeginChild("unfolded", ImVec2(0.0F, -strip - ImGui::GetStyle().ItemSpacing.y), false,
@@ -247,7 +247,8 @@ void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node
 }
 
 /// The flow in a region of this size, which scrolls where maps would be too small, and follows the walk then.
-PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room, BlockMemory& memory) {
+PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room,
+                      BlockViewState& memory) {
   const float width = room.x - ImGui::GetStyle().ScrollbarSize;
   const float least = least_block_height(plan, width);
   memory.room = least > room.y ? glm::vec2(width, least) : room;
@@ -268,7 +269,7 @@ PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan&
 
 /// `corner`: of the view, where a low one has the controls of the walk at the right.
 void draw_whole(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, bool has_controls_above, glm::vec2 corner,
-                BlockMemory& memory) {
+                BlockViewState& memory) {
   const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
   const float strip = memory.shows_all_terms ? std::max(room.y * 0.42F, kLowStrip) : kLowStrip;
@@ -288,7 +289,7 @@ void draw_whole(Frame& frame, const HeadSubject& subject, const BlockPlan& plan,
 }
 
 /// Keys and time.
-void walk_on(Frame& frame, const BlockPlan& plan, BlockMemory& memory) {
+void walk_on(Frame& frame, const BlockPlan& plan, BlockViewState& memory) {
   memory.walk.set_steps(plan.nodes.size());
   using shell::Key;
   if (frame.ui.is_pressed(Key::Space)) memory.walk.is_playing() ? memory.walk.pause() : memory.walk.play();
@@ -301,7 +302,7 @@ void walk_on(Frame& frame, const BlockPlan& plan, BlockMemory& memory) {
 
 /// One layer as data flow, from the residual stream through attention and the MLP back to it, with a heatmap of real numbers
 /// for each matrix. A click unfolds one; the walk shows step by step how they are made.
-void draw_block_panel(Frame& frame, BlockMemory& memory) {
+void draw_block_panel(Frame& frame, BlockViewState& memory) {
   memory.figure = {};
   if (!frame.result.shapes.contains(frame.state.selection.block)) return;
   if (memory.selection != frame.state.selection) memory.held.reset();
@@ -327,7 +328,7 @@ void draw_block_panel(Frame& frame, BlockMemory& memory) {
   walk_on(frame, plan, memory);
   draw_whole(frame, subject, plan, is_header_low, corner, memory);
   memory.figure = keep_block(frame, subject, plan, memory.room);
-  if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also where Play was pressed just now
+  if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also in the frame in which Play was pressed
 }
 
 }  // namespace
@@ -342,7 +343,7 @@ std::unique_ptr<ViewPanel> open_block_view() {
   class BlockView final : public ViewPanel {
     void draw(Frame& frame) override { draw_block_panel(frame, memory_); }
     std::unique_ptr<exporting::Drawing> figure() const override { return make_block_figure(memory_.figure); }
-    BlockMemory memory_;
+    BlockViewState memory_;
   };
   return std::make_unique<BlockView>();
 }

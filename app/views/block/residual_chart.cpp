@@ -27,7 +27,7 @@ void draw_curve(const view::Rect& plot, std::span<const float> values, float mos
 }
 
 void show_tooltip(Frame& frame, const ResidualCurve& curve, std::size_t layer, std::uint32_t token) {
-  const std::string where = layer == 0 ? std::string("token vectors") : fmt::format("behind layer {}", layer - 1);
+  const std::string where = layer == 0 ? std::string("token vectors") : fmt::format("after layer {}", layer - 1);
   draw_tooltip(frame, last_item_rect(),
                fmt::format("{}\nmean over tokens: {}\ntoken {}: {}", where, write_number(double{curve.mean[layer]}), token,
                            write_number(double{curve.token[layer]})));

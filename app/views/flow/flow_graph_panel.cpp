@@ -14,8 +14,8 @@ namespace {
 
 constexpr float kGutter = 64.0F;  // of the layers' names
 constexpr float kTop = 14.0F;
-constexpr float kLeastColumn = 26.0F, kMostColumn = 170.0F;
-constexpr float kLeastRow = 24.0F, kMostRow = 120.0F;
+constexpr float kMinColumn = 26.0F, kMaxColumn = 170.0F;
+constexpr float kMinRow = 24.0F, kMaxRow = 120.0F;
 constexpr float kWrittenColumn = 52.0F;  // narrower: names are turned
 constexpr float kTurnedNames = 84.0F, kNames = 26.0F;
 constexpr float kRadius = 4.5F;
@@ -47,7 +47,7 @@ float distance(glm::vec2 point, glm::vec2 from, glm::vec2 to) {
 }
 
 /// The strongest colours are changes of 4 points at least: a graph in which hardly anything changed stays pale.
-constexpr double kLeastReach = 0.04;
+constexpr double kMinReach = 0.04;
 
 /// The colour of a change: blue less, red more, grey where nothing changed.
 shell::Color change_color(const Frame& frame, double change, double reach) {
@@ -105,15 +105,15 @@ std::string change_points(double change) {
 
 /// Writes at the edges that changed most by how many points they did, where there is room beside the labels before.
 void draw_changes(Frame& frame, const FlowLayout& layout, const Geometry& geometry) {
-  constexpr double kLeastNamed = 0.005;
-  constexpr std::size_t kMostNamed = 24;
+  constexpr double kMinNamed = 0.005;
+  constexpr std::size_t kMaxNamed = 24;
   std::vector<std::pair<double, const attribution::FlowEdge*>> changed;
   for (const attribution::FlowEdge& edge : layout.edges) {
     const double change = edge.share - layout.baseline_share(edge).value_or(edge.share);
-    if (std::abs(change) >= kLeastNamed) changed.emplace_back(change, &edge);
+    if (std::abs(change) >= kMinNamed) changed.emplace_back(change, &edge);
   }
   std::ranges::stable_sort(changed, std::greater(), [](const auto& one) { return std::abs(one.first); });
-  changed.resize(std::min(changed.size(), kMostNamed));
+  changed.resize(std::min(changed.size(), kMaxNamed));
   ImFont* font = frame.ui.fonts().small;
   std::vector<view::Rect> taken;
   for (const auto& [change, edge] : changed) {
@@ -204,7 +204,7 @@ void draw_flow_legend(Frame& frame, const FlowLayout& layout) {
   }
   std::vector<std::pair<std::string, shell::Color>> shown(entries.rbegin(), entries.rend());
   for (const auto& [head, color] : heads) shown.emplace_back(fmt::format("head {}", head), color);
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const auto& [text, color] = shown[i];
     const float width = kSwatch + kPad + ImGui::CalcTextSize(text.c_str()).x;
@@ -225,9 +225,9 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   const auto columns = static_cast<float>(std::max<std::size_t>(layout.columns.size(), 1));
   const auto rows = static_cast<float>(std::max(layout.layers, 1U));
   Geometry geometry{.origin = to_glm(ImGui::GetCursorScreenPos()), .layers = layout.layers};
-  geometry.column = std::clamp(std::floor((room.x - kGutter) / columns), kLeastColumn, kMostColumn);
+  geometry.column = std::clamp(std::floor((room.x - kGutter) / columns), kMinColumn, kMaxColumn);
   const float names = geometry.column >= kWrittenColumn ? kNames : kTurnedNames;
-  geometry.row = std::clamp(std::floor((room.y - kTop - names - 12.0F) / rows), kLeastRow, kMostRow);
+  geometry.row = std::clamp(std::floor((room.y - kTop - names - 12.0F) / rows), kMinRow, kMaxRow);
   const glm::vec2 size{kGutter + columns * geometry.column, kTop + rows * geometry.row + 12.0F + names};
   click_area("graph", size);
   frame.mark("flow.graph", {.origin = geometry.origin, .size = size});
@@ -244,7 +244,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   if (is_clicked) events.clicked_edge = events.hovered_edge;
   const std::optional<std::size_t> strongest = chosen ? strongest_into(layout, *chosen) : std::nullopt;
   if (revealed) reveal(geometry.at(layout, *revealed));
-  const double reach = std::max(layout.largest_change(), kLeastReach);
+  const double reach = std::max(layout.largest_change(), kMinReach);
   for (std::size_t i = 0; i < layout.edges.size(); ++i) {
     const attribution::FlowEdge& edge = layout.edges[i];
     const glm::vec2 from = geometry.begin(layout, edge), to = geometry.end(layout, edge);

@@ -54,7 +54,7 @@ void draw_node_tooltip(Frame& frame, const FlowNode& node, std::uint32_t batch, 
 
 /// The shares that routes are followed from, in thousandths: the graph at any higher threshold is part of the same finding,
 /// so that the slider needn't wait. Low ones reach more tokens, whose parts have to be computed.
-inline constexpr std::array<std::uint32_t, 6> kLeastShares = {40, 20, 10, 5, 2, 1};
+inline constexpr std::array<std::uint32_t, 6> kMinShares = {40, 20, 10, 5, 2, 1};
 /// The highest of them that a threshold needs.
 std::uint32_t least_share(float threshold);
 

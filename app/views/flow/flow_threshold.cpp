@@ -7,7 +7,7 @@
 namespace headlight::app {
 namespace {
 
-/// Numbers of two digits from kLeastFlowThreshold to kMostFlowThreshold, the least first: what is shown is what is in force.
+/// Numbers of two digits from kMinFlowThreshold to kMaxFlowThreshold, the least first: what is shown is what is in force.
 const std::vector<float>& thresholds() {
   static const std::vector<float> kThresholds = [] {
     std::vector<float> all;
@@ -22,10 +22,10 @@ const std::vector<float>& thresholds() {
 }  // namespace
 
 std::uint32_t least_share(float threshold) {
-  for (const std::uint32_t least : kLeastShares) {
+  for (const std::uint32_t least : kMinShares) {
     if (threshold >= static_cast<float>(least) / 1000.0F) return least;
   }
-  return kLeastShares.back();
+  return kMinShares.back();
 }
 
 std::size_t attention_edges(const std::vector<attribution::FlowEdge>& edges) {
@@ -40,10 +40,10 @@ float automatic_threshold(float least, const std::function<std::size_t(float thr
 }
 
 void draw_threshold_slider(Frame& frame, float width, std::optional<float>& threshold, std::optional<float> in_force) {
-  float value = threshold.value_or(in_force.value_or(kLeastFlowThreshold));
+  float value = threshold.value_or(in_force.value_or(kMinFlowThreshold));
   const char* format = threshold ? "threshold %.2g" : in_force ? "threshold %.2g (auto)" : "threshold \u2026 (auto)";
   ImGui::SetNextItemWidth(std::min(width, ImGui::GetContentRegionAvail().x));
-  const bool has_moved = ImGui::SliderFloat("##flow.threshold", &value, kLeastFlowThreshold, kMostFlowThreshold, format,
+  const bool has_moved = ImGui::SliderFloat("##flow.threshold", &value, kMinFlowThreshold, kMaxFlowThreshold, format,
                                             ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic);
   if (has_moved) threshold = value;
   // The slider follows the pointer for as long as the button is held, so all of the second click counts. In the field that
@@ -58,7 +58,7 @@ void draw_threshold_slider(Frame& frame, float width, std::optional<float>& thre
                   kAutomaticEdges)
           .c_str());
   const float step = 0.1F * value;  // the scale is logarithmic
-  if (step_by_keys(frame, value, kLeastFlowThreshold, kMostFlowThreshold, step)) threshold = value;
+  if (step_by_keys(frame, value, kMinFlowThreshold, kMaxFlowThreshold, step)) threshold = value;
 }
 
 }  // namespace headlight::app

@@ -15,7 +15,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kSlider = 150.0F, kThresholdSlider = 190.0F, kGap = 12.0F;
-constexpr float kSearchStart = static_cast<float>(kLeastShares.front()) / 1000.0F;
+constexpr float kSearchStart = static_cast<float>(kMinShares.front()) / 1000.0F;
 
 /// `least`: of routes, the least share that is followed.
 FlowQuestion question(const State& state, const PredictionPosition& position, std::uint32_t least) {
@@ -189,7 +189,7 @@ class FlowView final : public ViewPanel {
                                                             const std::vector<attribution::FlowEdge>& baseline) {
     std::vector<attribution::FlowEdge> edges;
     for (attribution::FlowEdge edge : baseline) {
-      const auto from = result.from_reference(batch, edge.from), to = result.from_reference(batch, edge.to);
+      const auto from = result.from_baseline(batch, edge.from), to = result.from_baseline(batch, edge.to);
       if (!from || !to) continue;
       edge.from = *from;
       edge.to = *to;
@@ -206,8 +206,8 @@ class FlowView final : public ViewPanel {
     const bool is_searching = flow.method == FlowMethod::Routes && !flow.threshold;
     Asked asked = ask(frame, position, least_share(flow.threshold.value_or(kSearchStart)));
     for (std::size_t i = 0; is_searching && asked.found && !has_enough(i, asked.answer->result);) {
-      if (++i == kLeastShares.size()) break;
-      const Asked more = ask(frame, position, kLeastShares[i]);
+      if (++i == kMinShares.size()) break;
+      const Asked more = ask(frame, position, kMinShares[i]);
       if (!more.found && (!more.answer || more.answer->error.empty())) break;  // what is there is shown until then
       asked = more;
     }
@@ -230,7 +230,7 @@ class FlowView final : public ViewPanel {
     if (of == result) return is_enough;
     of = result;
     const auto& found = dynamic_cast<const TokenFlowFound&>(*result);
-    const float threshold = static_cast<float>(kLeastShares[least]) / 1000.0F;
+    const float threshold = static_cast<float>(kMinShares[least]) / 1000.0F;
     is_enough = attention_edges(edges_of({}, found, threshold)) >= kAutomaticEdges;
     return is_enough;
   }
@@ -246,12 +246,12 @@ class FlowView final : public ViewPanel {
     const TokenFlowFound& found = *asked.found;
     const auto count = [&](float threshold) { return attention_edges(edges_of(flow, found, threshold)); };
     const bool is_route = flow.method == FlowMethod::Routes;
-    const float least = is_route ? static_cast<float>(asked.query.least) / 1000.0F : kLeastFlowThreshold;
+    const float least = is_route ? static_cast<float>(asked.query.least) / 1000.0F : kMinFlowThreshold;
     threshold_ = flow.threshold ? *flow.threshold : automatic_threshold(least, count);
     const auto* before = dynamic_cast<const TokenFlowFound*>(baseline.get());
     const std::uint32_t batch = asked.query.batch;
     const bool is_compared =
-        before && before->layers == found.layers && frame.result.from_reference(batch, before->start) == found.start;
+        before && before->layers == found.layers && frame.result.from_baseline(batch, before->start) == found.start;
     std::vector<attribution::FlowEdge> edges = edges_of(flow, found, threshold_);
     layout_ = is_compared
                   ? FlowLayout(std::move(edges), of_counterparts(frame.result, batch, edges_of(flow, *before, threshold_)),
@@ -353,10 +353,10 @@ class FlowView final : public ViewPanel {
 
   std::shared_ptr<const AnalysisResult> of_, of_baseline_;  ///< what `layout_` shows
   FlowChoices choices_;
-  float threshold_ = kLeastFlowThreshold;  ///< in force: the chosen or the automatic one
+  float threshold_ = kMinFlowThreshold;  ///< in force: the chosen or the automatic one
   FlowLayout layout_;
-  /// [place in kLeastShares] has_enough() of the last finding.
-  std::array<std::pair<std::shared_ptr<const AnalysisResult>, bool>, kLeastShares.size()> enough_;
+  /// [place in kMinShares] has_enough() of the last finding.
+  std::array<std::pair<std::shared_ptr<const AnalysisResult>, bool>, kMinShares.size()> enough_;
   std::string title_, subtitle_;                          ///< of the figure
   std::vector<std::string> tokens_;                       ///< [column]
   bool is_drawn_ = false;                                 ///< in the last frame

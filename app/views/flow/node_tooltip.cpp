@@ -54,7 +54,7 @@ std::optional<Changes> changes_of(Frame& frame, const FlowNode& node, std::uint3
 
 /// Everything below the tooltip's first line.
 void draw_facts(Frame& frame, const FlowNode& node, std::uint32_t batch, std::optional<double> mlp) {
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
   if (mlp) ImGui::TextUnformatted(fmt::format("The layer's MLP is {} of this state.", percent_text(*mlp)).c_str());
   if (frame.result.has_logits) {
     const Prediction* after = ask(frame, batch, node);
@@ -83,7 +83,7 @@ void draw_node_tooltip(Frame& frame, const FlowNode& node, std::uint32_t batch, 
   const Tooltip tooltip(frame, around_pointer());
   ImGui::PushTextWrapPos(420.0F);
   {
-    const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+    const TextStyleScope ink(frame.ui.fonts().strong, frame.ui.theme().text);
     const std::string where = node.layer == 0 ? "the token vector" : fmt::format("after layer {}", node.layer - 1);
     ImGui::TextUnformatted(fmt::format("\u201C{}\u201D, {}", token, where).c_str());
   }

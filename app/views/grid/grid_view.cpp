@@ -11,13 +11,13 @@
 namespace headlight::app {
 namespace {
 
-constexpr std::uint32_t kMostLines = 64;  // of a batch as one button each
+constexpr std::uint32_t kMaxLines = 64;  // of a batch as one button each
 
 void draw_title(const Frame& frame, std::uint32_t layers, std::uint32_t heads) {
   write_text(frame.ui.fonts().title, frame.ui.theme().text, "Heads");
   const std::string count =
       fmt::format("{} {} × {} {}", layers, layers == 1 ? "layer" : "layers", heads, heads == 1 ? "head" : "heads");
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const float width = ImGui::CalcTextSize(count.c_str()).x;
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
@@ -30,11 +30,11 @@ void draw_lines(Frame& frame, std::uint32_t batch) {
   std::uint32_t& line = frame.state.selection.batch;
   line = std::min(line, batch - 1U);
   std::vector<std::string> labels;
-  for (std::uint32_t i = 0; i < std::min(batch, kMostLines); ++i) labels.push_back(fmt::format("{}", i + 1));
+  for (std::uint32_t i = 0; i < std::min(batch, kMaxLines); ++i) labels.push_back(fmt::format("{}", i + 1));
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted("Line");
   ImGui::SameLine();
-  if (batch <= kMostLines && segmented_width(frame, labels) <= ImGui::GetContentRegionAvail().x) {
+  if (batch <= kMaxLines && segmented_width(frame, labels) <= ImGui::GetContentRegionAvail().x) {
     std::size_t chosen = line;
     if (draw_segmented(frame, "grid.line", labels, chosen)) line = static_cast<std::uint32_t>(chosen);
     return;
@@ -68,7 +68,7 @@ void draw_grid_header(Frame& frame) {
   choose_kind(frame, "grid.kind");
   draw_lines(frame, batch);
   if (layers * heads > 2) draw_order(frame);
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
   const std::string about = frame.shows_difference()
                                 ? fmt::format("{} \u00B7 queries \u00D7 keys", difference_caption(frame.state))
                                 : std::string("rows: queries, columns: keys");
@@ -207,10 +207,10 @@ ThumbnailLayout lay_out(const Arrangement& arrangement, const inference::BlockSh
 /// What heads do, for their badges. Of a long text it takes seconds of the device, and isn't asked for a badge alone; of a
 /// very short one nearly every head passes a threshold, because there are hardly other keys to look at.
 ShownMetrics badge_metrics(Frame& frame, const inference::BlockShape& shape) {
-  constexpr std::uint32_t kLeastTokens = 4, kMostTokens = 2'048;
+  constexpr std::uint32_t kMinTokens = 4, kMaxTokens = 2'048;
   const attention::KeyRange keys = key_range(frame, frame.state.selection.block.kind);
-  const bool is_asked = frame.state.heads.shows_badges && keys.end - keys.begin >= kLeastTokens &&
-                        std::max(shape.queries, shape.keys) <= kMostTokens;
+  const bool is_asked = frame.state.heads.shows_badges && keys.end - keys.begin >= kMinTokens &&
+                        std::max(shape.queries, shape.keys) <= kMaxTokens;
   return is_asked ? ask_metrics(frame) : ShownMetrics();
 }
 
@@ -232,7 +232,7 @@ void draw_thumbnails(Frame& frame) {
   Arrangement arrangement = arrange(frame);
   if (arrangement.heads.empty()) return;
   const inference::BlockShape& shape = frame.result.shapes.at(arrangement.heads.front().block);
-  const bool is_sampled = std::size_t{shape.queries} * shape.keys > kMostThumbnailCells;
+  const bool is_sampled = std::size_t{shape.queries} * shape.keys > kMaxThumbnailCells;
   ImVec2 room = ImGui::GetContentRegionAvail();
   if (is_sampled) room.y -= ImGui::GetTextLineHeightWithSpacing();
   const ThumbnailLayout layout = lay_out(arrangement, shape, is_sorted, room);

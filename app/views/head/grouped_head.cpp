@@ -100,7 +100,7 @@ void draw_note(const Frame& frame, const char* text) { write_text(frame.ui.fonts
 bool can_group(const Frame& frame) {
   const auto shape = frame.result.shapes.find(frame.state.selection.block);
   return shape != frame.result.shapes.end() && frame.result.input && shown_stage(frame.state) == attention::Stage::Weights &&
-         !shows_norms(frame.state) && std::max(shape->second.queries, shape->second.keys) <= kMostGroupedTokens;
+         !shows_norms(frame.state) && std::max(shape->second.queries, shape->second.keys) <= kMaxGroupedTokens;
 }
 
 bool is_grouped(const Frame& frame) {
@@ -195,7 +195,7 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
   if (is_per_row) image.row_scale = shown.facts->row_scales;
   frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
   const glm::vec2 cell = viewport.cell_size();
-  const bool has_room = cell.x >= kLeastNumberCellWidth && cell.y >= kNumberCellHeight;
+  const bool has_room = cell.x >= kMinNumberCellWidth && cell.y >= kNumberCellHeight;
   if (has_room && frame.state.view.show_numbers) draw_cell_numbers(frame, image, tile);
   if (has_bars) {
     if (const Marginals* marginals = head.marginals(frame)) draw_marginals(frame, viewport, *marginals);

@@ -7,9 +7,9 @@
 namespace headlight::app {
 
 /// The most tokens of a side for which words are grouped, special tokens hidden and bars shown: all weights are read.
-inline constexpr std::uint32_t kMostGroupedTokens = 1024;
+inline constexpr std::uint32_t kMaxGroupedTokens = 1024;
 
-/// Can the shown map be grouped? It must be of weights as they are, and of at most kMostGroupedTokens tokens a side.
+/// Can the shown map be grouped? It must be of weights as they are, and of at most kMaxGroupedTokens tokens a side.
 bool can_group(const Frame& frame);
 /// Is it grouped now?
 bool is_grouped(const Frame& frame);

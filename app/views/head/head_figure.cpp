@@ -20,7 +20,7 @@ ExportOptions options_of(const State& state, const EngineResult& result, bool is
   ExportOptions options;
   options.stages = {shown_stage(state)};
   options.inputs = inputs_on_screen(state, result);
-  if (is_difference) options.reference = *state.compare.baseline;
+  if (is_difference) options.baseline = *state.compare.baseline;
   options.kind = selection.block.kind;
   options.batch = selection.batch;
   options.mean = selection.mean;

@@ -148,7 +148,7 @@ std::vector<std::string> row_labels() { return {"word written", "word read"}; }
 /// Words or tokens, special tokens, and bars: a list that opens. `lists_rows`: and what names the rows.
 void choose_shown(Frame& frame, bool lists_rows) {
   ViewChoices& view = frame.state.view;
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
   ImGui::SetNextItemWidth(kShownWidth);
   OpenList list(frame, "head.shown", view.groups_words ? "words" : "tokens");
   if (!list) return;
@@ -202,7 +202,7 @@ constexpr std::array kTools = {
          [](Frame& frame, const Tools&) { draw_gain_control(frame); }},
     Tool{&Tools::speed, [](const Frame&) { return kMotionSpeedWidth; },
          [](Frame& frame, const Tools&) {
-           const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+           const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
            choose_motion_speed(frame, "head.speed", kNewRowSpeed, true);
          }}};
 
@@ -291,10 +291,10 @@ void draw_subtitle(Frame& frame, const Subtitle& line) {
 
 /// What the head does in this text, as far as it is measured; the line is there in any case, so that nothing moves.
 void draw_sentence(Frame& frame, const inference::BlockShape& shape) {
-  constexpr std::uint32_t kMostTokens = 2'048;  // measuring all heads of a longer text takes seconds
+  constexpr std::uint32_t kMaxTokens = 2'048;  // measuring all heads of a longer text takes seconds
   const Selection& selection = frame.state.selection;
   std::string sentence;
-  if (selection.mean == HeadMean::None && std::max(shape.queries, shape.keys) <= kMostTokens) {
+  if (selection.mean == HeadMean::None && std::max(shape.queries, shape.keys) <= kMaxTokens) {
     const ShownMetrics metrics = ask_metrics(frame);
     const HeadRef head{.block = selection.block, .head = selection.head};
     if (const evaluation::HeadMetrics* known = metrics.of(head)) {

@@ -15,7 +15,7 @@ namespace headlight::app {
 /// Above the map: which head it is, how the map is computed, and the choice of its stage.
 void draw_head_header(Frame& frame);
 
-/// What the header tells of the map beside its title. All but the kind may be empty.
+/// What the header says of the map beside its title. All but the kind may be empty.
 struct HeadAbout {
   std::string kind = {};                           ///< of attention
   std::string sizes = {};                          ///< "12 × 12"
@@ -26,8 +26,8 @@ struct HeadAbout {
   bool operator==(const HeadAbout&) const = default;
 };
 
-/// The text, as much of it as `room` takes. The grouping is told in few words first; then the sizes are left out, which the
-/// map shows, then the grouping, which its list shows, then the line; "…" is behind what is left. The kind is cut last.
+/// The text, as much of it as `room` takes. The grouping is shortened first; then the sizes are left out, which the
+/// map shows, then the grouping, which its list shows, then the line; "…" ends what is left. The kind is cut last.
 std::string fit_about(const HeadAbout& about, float room, const view::MeasureText& measure);
 
 /// The tooltip of a cell of the selected head's map, or of a mean: both tokens, weight, scores, why it is masked, the row's
@@ -69,7 +69,7 @@ class HeadFigure {
 };
 
 /// While the model writes, the row of the newest token appears key by key, which is how its attention is computed: one row,
-/// all others stay. A click or Esc skips it; "reduce motion" and the speed of the Block view's walk are heeded.
+/// all others stay. A click or Esc skips it; "reduce motion" and the speed of the Block view's walk apply.
 class RowReveal {
  public:
   inline static constexpr double kSeconds = 0.5;  ///< of a row at speed 1

@@ -13,8 +13,8 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kLeastCell = 5.0F;  // UI units, below which a mark would hide its cell
-constexpr std::size_t kMostMarks = 4'000;
+constexpr float kMinCell = 5.0F;  // UI units, below which a mark would hide its cell
+constexpr std::size_t kMaxMarks = 4'000;
 
 class PaintMarks {
  public:
@@ -29,7 +29,7 @@ class PaintMarks {
     if (mask.documents) draw_documents(*mask.documents);
     const glm::vec2 cell = viewport_.cell_size();
     const bool is_one_head = selection.mean == HeadMean::None;
-    if (is_one_head && std::min(cell.x, cell.y) >= kLeastCell) {
+    if (is_one_head && std::min(cell.x, cell.y) >= kMinCell) {
       const auto pattern = fixed_pattern(frame_.state, selection.block, selection.head);
       if (pattern) {
         for_each_visible(pattern->weights, [&](attention::Cell at, float) { frame_cell(at); });
@@ -70,7 +70,7 @@ class PaintMarks {
       const std::uint32_t first = std::max(run->first_key, region_.column);
       const auto end = static_cast<std::uint32_t>(std::min<std::uint64_t>(run->end_key(), end_key));
       for (std::uint32_t key = first; key < end; ++key) {
-        if (++marks_ > kMostMarks) return;
+        if (++marks_ > kMaxMarks) return;
         visit({.query = run->query, .key = key}, run->paint);
       }
     }

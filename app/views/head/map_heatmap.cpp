@@ -10,7 +10,7 @@ namespace {
 using attention::Stage;
 
 constexpr std::uint32_t kMapPlace = 0x4D;
-constexpr float kLeastDifference = 1e-4F;  // that has the strongest colour: rounding isn't shown as a change
+constexpr float kMinDifference = 1e-4F;  // that has the strongest colour: rounding isn't shown as a change
 
 }  // namespace
 
@@ -46,7 +46,7 @@ bool MapHeatmap::is_per_row() const {
 void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
   if (head_map_shows_difference(frame_)) {
     const ValueRange range = known().tile ? known().facts->range : ValueRange();
-    return set_difference_colors(image, range, kLeastDifference);
+    return set_difference_colors(image, range, kMinDifference);
   }
   if (shows_weights()) {
     set_weight_colors(image, frame_.state, known(), is_per_row());

@@ -23,11 +23,11 @@ constexpr float kNumberColumn = 108.0F;
 void draw_token(const Frame& frame, const char* role, shell::Color color, const std::vector<std::string>* texts,
                 std::uint32_t index, MapSide side) {
   {
-    const Ink ink(frame.ui.fonts().small, color);
+    const TextStyleScope ink(frame.ui.fonts().small, color);
     ImGui::Text("%s %u", role, index);
   }
   ImGui::SameLine(kNumberColumn);
-  const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+  const TextStyleScope ink(frame.ui.fonts().strong, frame.ui.theme().text);
   const std::string text = texts && index < texts->size() ? (*texts)[index] : "";
   ImGui::TextUnformatted(text_with_patch(frame, side, index, text).c_str());
 }
@@ -103,7 +103,7 @@ void draw_change(Frame& frame, attention::Cell cell) {
   draw_number(frame, difference_caption(frame.state), number_text(change), frame.ui.fonts().mono);
 }
 
-/// The numbers of a mean: there are no scores behind it, but those of its heads.
+/// The numbers of a mean: it has no scores of its own, its heads have.
 void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   const TileQuery map = shown_map(frame.state.selection, tile_of(frame, Stage::Weights));
   TileNumbers numbers(frame, map.block, map.batch, map.head, map.quantity);

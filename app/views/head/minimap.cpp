@@ -8,12 +8,12 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kEdge = 132.0F;             // of the longer side
-constexpr float kLeastEdge = 24.0F;         // of the shorter side
-constexpr float kInset = 10.0F;             // from the map's corner
-constexpr float kLeastRoom = 3.0F;          // times its size, of the map: less would be covered by it
-constexpr std::uint32_t kLeastCells = 128;  // of a side: a smaller map is easily overlooked as it is
-constexpr float kLeastZoom = 1.05F;
+constexpr float kEdge = 132.0F;           // of the longer side
+constexpr float kMinEdge = 24.0F;         // of the shorter side
+constexpr float kInset = 10.0F;           // from the map's corner
+constexpr float kMinRoom = 3.0F;          // times its size, of the map: less would be covered by it
+constexpr std::uint32_t kMinCells = 128;  // of a side: a smaller map is easily overlooked as it is
+constexpr float kMinZoom = 1.05F;
 
 }  // namespace
 
@@ -23,9 +23,9 @@ Minimap::Minimap(Frame& frame, const MapRoom& room)
   const view::Viewport viewport = room.viewport(transient.zoom, transient.pan);
   const view::Rect seen = viewport.visible();
   const std::uint32_t longest = std::max(room.rows, room.columns);
-  const glm::vec2 size = glm::max(glm::round(kEdge * count_ / static_cast<float>(longest)), glm::vec2(kLeastEdge));
-  const bool has_room = glm::all(glm::greaterThanEqual(seen.size, kLeastRoom * size));
-  is_shown_ = viewport.zoom() > kLeastZoom && longest >= kLeastCells && has_room;
+  const glm::vec2 size = glm::max(glm::round(kEdge * count_ / static_cast<float>(longest)), glm::vec2(kMinEdge));
+  const bool has_room = glm::all(glm::greaterThanEqual(seen.size, kMinRoom * size));
+  is_shown_ = viewport.zoom() > kMinZoom && longest >= kMinCells && has_room;
   if (!is_shown_) return;
   area_ = {.origin = glm::round(glm::vec2(seen.end().x - kInset - size.x, seen.origin.y + kInset)), .size = size};
   ImGui::SetCursorScreenPos(area_.origin);

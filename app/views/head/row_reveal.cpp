@@ -29,7 +29,7 @@ void RowReveal::draw(Frame& frame, const view::Viewport& viewport) const {
   if (!row_ || *row_ >= viewport.rows()) return;
   frame.ui.request_redraw(2);  // this frame is one of them
   const view::Rect cells = viewport.visible();
-  // A causal row ends at its own token; what is behind it is masked and stays as it is.
+  // A causal row ends at its own token; what is after it is masked and stays as it is.
   const bool is_square = viewport.rows() == viewport.columns();
   const std::uint32_t end = is_square ? *row_ + 1 : viewport.columns();
   const view::Rect last = viewport.rect_of({.row = *row_, .column = end - 1});

@@ -9,7 +9,7 @@ namespace {
 
 enum class Way : std::uint8_t { Diagonal, Column, Row };
 
-/// Drawn cells one after the other in a line, which has none before them and none behind them.
+/// Drawn cells one after the other in a line, which has none before them and none after them.
 struct Run {
   Way way = Way::Diagonal;
   std::uint32_t row = 0, column = 0;  ///< of the first cell

@@ -15,9 +15,9 @@ using evaluation::kHeadMetrics;
 
 constexpr float kPin = 26.0F;
 constexpr float kName = 72.0F;
-constexpr float kLeastColumn = 48.0F;    // a number; a title that is wider has its whole width
-constexpr float kLeastCompared = 62.0F;  // "was 0.55"
-constexpr float kMostColumn = 150.0F;
+constexpr float kMinColumn = 48.0F;    // a number; a title that is wider has its whole width
+constexpr float kMinCompared = 62.0F;  // "was 0.55"
+constexpr float kMaxColumn = 150.0F;
 constexpr float kRow = 24.0F;
 constexpr float kComparedRow = 40.0F;  // two lines: the change, and below it both numbers
 constexpr float kHeader = 26.0F;
@@ -39,9 +39,9 @@ std::array<double, kHeadMetrics> full_bars(const ShownMetrics& metrics) {
 /// The change of a full bar, for each metric: the largest of all heads, of shares at least this much.
 std::array<double, kHeadMetrics> full_changes(const ComparedMetrics& metrics, const std::vector<HeadRef>& heads,
                                               const evaluation::PatternScoring& scoring) {
-  constexpr double kLeastChange = 0.05;
+  constexpr double kMinChange = 0.05;
   std::array<double, kHeadMetrics> full{};
-  full.fill(kLeastChange);
+  full.fill(kMinChange);
   for (const HeadRef& head : heads) {
     for (std::size_t i = 0; i < kHeadMetrics; ++i) {
       const std::optional<double> change = metrics.change(head, static_cast<HeadMetric>(i), scoring);
@@ -74,7 +74,7 @@ ColumnEdges column_edges(const Frame& frame, float least, float room) {
   const float spare = std::floor(std::max(room - all, 0.0F) / static_cast<float>(kHeadMetrics));
   ColumnEdges edges{};
   for (std::size_t i = 0; i < kHeadMetrics; ++i) {
-    edges[i + 1] = edges[i] + std::clamp(widths[i] + spare, widths[i], std::max(widths[i], kMostColumn));
+    edges[i + 1] = edges[i] + std::clamp(widths[i] + spare, widths[i], std::max(widths[i], kMaxColumn));
   }
   return edges;
 }
@@ -247,7 +247,7 @@ class TablePainter {
     const auto [now, then] = metrics_.both(head, metric, scoring);
     ImFont* small = frame_.ui.fonts().small;
     const std::string before = metric_number(metric, then), after = metric_number(metric, now);
-    // In narrow columns of the table only what it was: the change above it tells the rest.
+    // In narrow columns of the table only what it was: the change above it says the rest.
     const bool has_room = text_width(small, "8.88 \u2192 8.88") <= column_width(column) - 4.0F;
     const std::string both = has_room ? fmt::format("{} \u2192 {}", before, after) : fmt::format("was {}", before);
     put_text(small, {at.x + 5.0F, std::round(at.y + kRow - 4.0F)}, theme.text_dim,
@@ -291,7 +291,7 @@ std::optional<HeadRef> HeadTable::draw(Frame& frame, const std::vector<HeadRef>&
   selected_ = selected;
   const float room = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
   TablePainter painter(frame, metrics, heads,
-                       column_edges(frame, metrics.baseline ? kLeastCompared : kLeastColumn, room - kPin - kName));
+                       column_edges(frame, metrics.baseline ? kMinCompared : kMinColumn, room - kPin - kName));
   const float height_of_row = TablePainter::row_height(metrics);
   std::optional<HeadRef> hovered;
   const bool is_wide = painter.width() > room;

@@ -36,7 +36,7 @@ class MetricsPanel final : public FindPanel {
   bool has_numbers(const Frame& frame) const override { return found_in(frame) != nullptr; }
   std::string csv(const Frame& frame) const override {
     AnalysisQuery of_baseline = query(frame);
-    of_baseline.is_of_reference = true;
+    of_baseline.is_of_baseline = true;
     const ShownMetrics now{.found = found_in(frame)};
     const Analysed* baseline = frame.shows_difference() ? frame.result.analysed(of_baseline) : nullptr;
     return head_table_csv(listed_, {.now = now, .baseline = found_baseline(baseline)}, frame.state.heads.scoring);

@@ -11,11 +11,11 @@ namespace headlight::app {
 namespace {
 
 constexpr float kPadSize = 224.0F;  // at most, UI units
-constexpr float kLeastPadCell = 6.0F, kMostPadCell = 18.0F;
+constexpr float kMinPadCell = 6.0F, kMaxPadCell = 18.0F;
 constexpr std::uint32_t kHiddenAlpha = 90;  // of 255, of drawn cells that the mask hides
 
 attention::KeyRange first_of(attention::KeyRange range) {
-  return {range.begin, std::min(range.end, range.begin + PatternPad::kMost)};
+  return {range.begin, std::min(range.end, range.begin + PatternPad::kMax)};
 }
 
 }  // namespace
@@ -24,7 +24,7 @@ std::optional<std::string> PatternPad::draw(Frame& frame, const std::string& for
   update(frame, formula);
   if (pattern_.cells.empty()) return std::nullopt;
   const float most = static_cast<float>(std::max(pattern_.queries, pattern_.keys));
-  const float cell = std::clamp(std::floor(kPadSize / most), kLeastPadCell, kMostPadCell);
+  const float cell = std::clamp(std::floor(kPadSize / most), kMinPadCell, kMaxPadCell);
   const view::Rect box{.origin = to_glm(ImGui::GetCursorScreenPos()),
                        .size = {cell * static_cast<float>(pattern_.keys), cell * static_cast<float>(pattern_.queries)}};
   click_area("##pad", to_imgui(box.size));

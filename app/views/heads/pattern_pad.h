@@ -15,7 +15,7 @@ struct DrawnPattern {
 };
 
 /// A mask's expression (attention/expression.h) that is true in the pattern's cells and in no other cell of this region:
-/// diagonals, columns and rows, the longest first. What reaches the end of the region goes on behind it. Empty where no
+/// diagonals, columns and rows, the longest first. What reaches the end of the region goes on beyond it. Empty where no
 /// cell is drawn; nullopt where no expression is that long.
 std::optional<std::string> formula_of(const DrawnPattern& pattern);
 
@@ -23,7 +23,7 @@ std::optional<std::string> formula_of(const DrawnPattern& pattern);
 /// is drawn becomes a formula.
 class PatternPad {
  public:
-  inline static constexpr std::uint32_t kMost = 32;  ///< queries and keys
+  inline static constexpr std::uint32_t kMax = 32;  ///< queries and keys
 
   /// `formula`: of the pattern, or empty. Returns another one when the user has drawn cells or taken some away.
   std::optional<std::string> draw(Frame& frame, const std::string& formula);

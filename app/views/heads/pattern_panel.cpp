@@ -18,7 +18,7 @@ constexpr float kPatternGap = 14.0F;
 
 struct PatternText {
   const char* title;
-  const char* where;  ///< which keys k, behind "keys k"
+  const char* where;  ///< which keys k, after "keys k"
   const char* typed;  ///< the same as an expression; empty: there is none
 };
 /// In the order of HeadPattern.
@@ -26,9 +26,9 @@ constexpr std::array<PatternText, 8> kPatterns = {{
     {"previous token", "that come right before the query, k = q \u2212 1", "k == q - 1"},
     {"the token itself", "that are the query itself, k = q", "k == q"},
     {"sink", "that begin the text, k = 0", "k == 0"},
-    {"next token", "that come right behind the query, k = q + 1", "k == q + 1"},
+    {"next token", "that come right after the query, k = q + 1", "k == q + 1"},
     {"duplicate token", "before the query that hold the same token", "k < q && id_k == id_q"},
-    {"induction", "that come right behind an earlier occurrence of the query's token", ""},
+    {"induction", "that come right after an earlier occurrence of the query's token", ""},
     {"uniform", "", ""},
     {"typed \u2026", "where the formula is true", "k == q - 1"},
 }};
@@ -120,7 +120,7 @@ class PatternPanel final : public FindPanel {
     constexpr const char* kDraw = "Draw";
     const float button = button_width(kDraw);
     {
-      const Ink ink(frame.ui.fonts().mono, frame.ui.theme().text);
+      const TextStyleScope ink(frame.ui.fonts().mono, frame.ui.theme().text);
       const float width = ImGui::GetContentRegionAvail().x - button - ImGui::GetStyle().ItemSpacing.x;
       frame.ui.text_field("##typed", text, {.width = width, .hint = "k == q - 1", .limit = attention::Expression::kLongest});
     }

@@ -17,8 +17,8 @@ constexpr std::uint64_t kKey = 0x68656164'73696d69U;  // of the image: "headsimi
 constexpr float kGutter = 52.0F;                      // of the rows' names
 constexpr float kTop = 6.0F;                          // above: half a name
 constexpr float kBarRoom = 34.0F;                     // below: the colour bar with its numbers
-constexpr float kMostCell = 34.0F;
-constexpr float kLeastDivergence = 1e-4F;  // bits: the colours of differences reach so far at least
+constexpr float kMaxCell = 34.0F;
+constexpr float kMinDivergence = 1e-4F;  // bits: the colours of differences reach so far at least
 
 /// Names of rows, as many as have room.
 void draw_names(const Frame& frame, const HeadSimilarity& found, const std::vector<std::uint32_t>& order,
@@ -88,7 +88,7 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
   const auto count = static_cast<std::uint32_t>(order_.size());
   const float edge =
-      std::max(std::min({room.x - kGutter, room.y - kTop - kBarRoom, kMostCell * static_cast<float>(count)}), 40.0F);
+      std::max(std::min({room.x - kGutter, room.y - kTop - kBarRoom, kMaxCell * static_cast<float>(count)}), 40.0F);
   shell::HeatmapImage image;
   shell::use_theme(image, frame.ui.theme());
   image.key = kKey;
@@ -96,7 +96,7 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint
   image.rows = image.columns = count;
   image.values = values_;
   if (shown_heads.baseline) {
-    set_difference_colors(image, {.low = -largest_, .high = largest_}, kLeastDivergence);
+    set_difference_colors(image, {.low = -largest_, .high = largest_}, kMinDivergence);
   } else {
     image.color_map = weight_colors(frame.state);
     image.high = std::max(largest_, 1e-6F);

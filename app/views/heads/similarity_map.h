@@ -12,7 +12,7 @@ class SimilarityMap {
  public:
   using Found = ComparedFinding<HeadSimilarity>;
 
-  /// Takes over the numbers only where they or the order are others than before. There must be numbers of the run.
+  /// Takes over the numbers only where they or the order changed. There must be numbers of the run.
   void show(const Found& found, bool is_grouped);
   /// What was shown last; its answers are null.
   Found shown() const;

@@ -3,13 +3,13 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kAir = 4.0F;            // between labels
-constexpr float kMostPitch = 30.0F;     // from one token to the next
-constexpr float kPadding = 8.0F;        // of a label, left and right
-constexpr float kNumberGap = 8.0F;      // between a label and the numbers beyond it
-constexpr float kMostLabel = 0.28F;     // of the room's width
-constexpr float kMostBetween = 560.0F;  // of the lines: longer ones are harder to follow
-constexpr float kLeastBetween = 60.0F;
+constexpr float kAir = 4.0F;           // between labels
+constexpr float kMaxPitch = 30.0F;     // from one token to the next
+constexpr float kPadding = 8.0F;       // of a label, left and right
+constexpr float kNumberGap = 8.0F;     // between a label and the numbers beyond it
+constexpr float kMaxLabel = 0.28F;     // of the room's width
+constexpr float kMaxBetween = 560.0F;  // of the lines: longer ones are harder to follow
+constexpr float kMinBetween = 60.0F;
 
 constexpr std::uint32_t kWholeCells = 512 * 512;
 constexpr std::uint32_t kWholeKeys = 2048;
@@ -24,15 +24,15 @@ TokenSpan blocks_around(TokenSpan visible, std::uint32_t count) {
 LineLayout::LineLayout(const Sizes& sizes) : sizes_(sizes) {
   const auto tokens = static_cast<float>(std::max({sizes.queries, sizes.keys, 1U}));
   const float least = sizes.line_height + kAir;
-  pitch_ = std::floor(std::clamp(sizes.room.y / tokens, least, std::max(kMostPitch, least)));
+  pitch_ = std::floor(std::clamp(sizes.room.y / tokens, least, std::max(kMaxPitch, least)));
   const float numbers = 2.0F * (sizes.number_width + kNumberGap);
-  const float most_label = std::max((sizes.room.x - numbers - kLeastBetween) * 0.5F, 2.0F * kPadding);
+  const float most_label = std::max((sizes.room.x - numbers - kMinBetween) * 0.5F, 2.0F * kPadding);
   const auto label_of = [&](float widest) {
-    return std::min({widest + 2.0F * kPadding, std::max(sizes.room.x * kMostLabel, 4.0F * kPadding), most_label});
+    return std::min({widest + 2.0F * kPadding, std::max(sizes.room.x * kMaxLabel, 4.0F * kPadding), most_label});
   };
   query_label_ = label_of(sizes.query_width);
   key_label_ = label_of(sizes.key_width);
-  const float between = std::clamp(sizes.room.x - numbers - query_label_ - key_label_, 1.0F, kMostBetween);
+  const float between = std::clamp(sizes.room.x - numbers - query_label_ - key_label_, 1.0F, kMaxBetween);
   const float left = std::max((sizes.room.x - numbers - query_label_ - key_label_ - between) * 0.5F, 0.0F);
   query_x_ = std::round(left + numbers * 0.5F + query_label_);
   key_x_ = std::round(query_x_ + between);

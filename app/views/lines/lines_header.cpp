@@ -14,7 +14,7 @@ constexpr float kSliderWidth = 150.0F;
 constexpr float kChipHeight = 22.0F;
 constexpr float kSwatch = 10.0F;
 constexpr float kChipGap = 4.0F;
-constexpr float kMostChipRows = 3.0F;
+constexpr float kMaxChipRows = 3.0F;
 
 void draw_title(Frame& frame, const inference::BlockShape& shape) {
   const Selection& selection = frame.state.selection;
@@ -44,13 +44,13 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
 void draw_threshold(Frame& frame) {
   write_label(frame.ui.fonts().small, frame.ui.theme().text, frame.shows_difference() ? "from change" : "from weight");
   ImGui::SameLine(0.0F, 8.0F);
-  const Ink ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
   ImGui::SetNextItemWidth(kSliderWidth);
-  ImGui::SliderFloat("##threshold", &frame.state.view.lines.threshold, kLeastLineWeight, kMostLineWeight, "%.4f",
+  ImGui::SliderFloat("##threshold", &frame.state.view.lines.threshold, kMinLineWeight, kMaxLineWeight, "%.4f",
                      ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "lines.threshold", "Smaller weights have no line. Ctrl and click to type.");
   float& threshold = frame.state.view.lines.threshold;
-  step_by_keys(frame, threshold, kLeastLineWeight, kMostLineWeight, 0.1F * threshold);  // the scale is logarithmic
+  step_by_keys(frame, threshold, kMinLineWeight, kMaxLineWeight, 0.1F * threshold);  // the scale is logarithmic
 }
 
 void choose_part(Frame& frame) {
@@ -96,7 +96,7 @@ class Legend {
     const auto across = std::max(std::floor((width + kChipGap) / (chip_width() + kChipGap)), 1.0F);
     // "selected", "all" and "none" are as wide as seven chips at most.
     const float rows = std::ceil((static_cast<float>(heads_) + 7.0F) / across);
-    const float height = std::min(rows, kMostChipRows) * (kChipHeight + kChipGap);
+    const float height = std::min(rows, kMaxChipRows) * (kChipHeight + kChipGap);
     begin_bare_region("legend", {0.0F, height});
     origin_ = at_ = to_glm(ImGui::GetCursorScreenPos());
     end_x_ = origin_.x + width;

@@ -174,7 +174,7 @@ class LinesView final : public ViewPanel {
     return hovered;
   }
 
-  /// The line under the pointer, or the heaviest one of the token there; what it is, is told and can be asked about.
+  /// The line under the pointer, or the heaviest one of the token there; its tooltip says what it is.
   const WeightLine* point_at_line(Frame& frame, const LineLayout& layout, const LineSides& sides,
                                   std::optional<LockedToken> hovered, glm::vec2 origin) const {
     if (!ImGui::IsWindowHovered()) return nullptr;

@@ -23,7 +23,7 @@ LogitSources of_counterparts(const EngineResult& result, std::uint32_t batch, co
   elsewhere = 0.0;
   for (const double value : baseline.tokens) elsewhere += value;
   for (std::uint32_t token = 0; token < tokens; ++token) {
-    const std::optional<std::uint32_t> other = result.in_reference(batch, token);
+    const std::optional<std::uint32_t> other = result.in_baseline(batch, token);
     found.tokens.push_back(other && *other < baseline.tokens.size() ? baseline.tokens[*other] : 0.0);
     elsewhere -= found.tokens.back();
   }

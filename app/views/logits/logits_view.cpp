@@ -15,7 +15,7 @@ namespace {
 constexpr float kMaxHeadsShare = 0.5F;  // of the right column's height
 
 void draw_heading(Frame& frame, const char* text) {
-  const Ink ink(frame.ui.fonts().strong, frame.ui.theme().text);
+  const TextStyleScope ink(frame.ui.fonts().strong, frame.ui.theme().text);
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted(text);
 }

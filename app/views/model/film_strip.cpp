@@ -6,7 +6,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kLeastRoomForMap = 560.0F;  // height of a view whose strip has a map
+constexpr float kMinRoomForMap = 560.0F;  // height of a view whose strip has a map
 constexpr float kMapEdge = 132.0F;
 constexpr float kLabel = 52.0F;
 constexpr std::uint32_t kPlace = 0x7D;
@@ -21,7 +21,7 @@ const inference::BlockShape& selected_shape(const Frame& frame) {
   return frame.result.shapes.at(frame.state.selection.block);
 }
 
-/// A slider from 0 to count − 1 behind its label, with the number in words.
+/// A slider from 0 to count − 1 after its label, with the number in words.
 bool draw_slider(Frame& frame, const char* name, const char* label, std::uint32_t& value, std::uint32_t count,
                  const std::string& text, float width, const char* explanation) {
   ImGui::AlignTextToFramePadding();
@@ -47,7 +47,7 @@ bool draw_slider(Frame& frame, const char* name, const char* label, std::uint32_
 
 float FilmStrip::height(float room) {
   const float line = ImGui::GetFrameHeightWithSpacing();
-  return room >= kLeastRoomForMap ? std::max(kMapEdge, 3.0F * line) : line;
+  return room >= kMinRoomForMap ? std::max(kMapEdge, 3.0F * line) : line;
 }
 
 void FilmStrip::follow_text(const Frame& frame) {

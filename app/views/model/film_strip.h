@@ -13,7 +13,7 @@ class FilmStrip {
   static float height(float room);
   /// Draws at the cursor, as wide as the region.
   void draw(Frame& frame, float height);
-  /// Keys: comma and full stop go to the token before and behind.
+  /// Keys: comma and full stop go to the token before and after.
   void handle_keys(Frame& frame);
   /// Covers the rows of a thumbnail that come after the chosen token.
   void cover(Frame& frame, model::BlockRef block, const view::Rect& box) const;

@@ -14,16 +14,16 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kLeastEdge = 64.0F, kMostEdge = 320.0F;
+constexpr float kMinEdge = 64.0F, kMaxEdge = 320.0F;
 constexpr float kGap = 10.0F;
 constexpr float kCaption = 20.0F;
 constexpr float kLayerGap = 8.0F;
-constexpr float kMostGrowth = 1.6F;  // of the chosen size, to fill a line
+constexpr float kMaxGrowth = 1.6F;  // of the chosen size, to fill a line
 constexpr float kPin = 9.0F;
 constexpr std::uint32_t kModelPlace = 0x7C;
 /// So many heads are evaluated before they are scrolled to, for the film strip.
-constexpr std::size_t kMostPrefetched = 512;
-constexpr std::uint32_t kMostPrefetchedTokens = 2'048;
+constexpr std::size_t kMaxPrefetched = 512;
+constexpr std::uint32_t kMaxPrefetchedTokens = 2'048;
 
 /// Where each thumbnail is, from the upper left corner of all: lines of equal boxes, each layer beginning one where they are
 /// in the order of layers.
@@ -43,7 +43,7 @@ struct Lines {
       columns = (per_layer + lines - 1) / lines;
     }
     const auto count = static_cast<float>(columns);
-    const float filling = std::min((width - kGap * (count - 1.0F)) / count, kMostGrowth * edge);
+    const float filling = std::min((width - kGap * (count - 1.0F)) / count, kMaxGrowth * edge);
     map.x = std::floor(std::max(filling, 1.0F));
     map.y = std::floor(map.x * std::clamp(aspect, 0.4F, 1.5F));
     const bool is_by_layer = per_layer > 0;
@@ -105,7 +105,7 @@ class ModelView final : public ViewPanel {
   /// What the figure is made from: all listed heads, where they are few enough to be asked for before they are scrolled to.
   void keep(const Frame& frame, const std::vector<HeadRef>& heads) {
     tiles_.clear();
-    if (heads.empty() || heads.size() > kMostPrefetched) return;
+    if (heads.empty() || heads.size() > kMaxPrefetched) return;
     for (const HeadRef& head : heads) {
       const TileQuery request = frame.compared(thumbnail_request(frame, head.block, head.head, asked_edge_));
       const auto known = frame.result.tiles.find(request);
@@ -153,9 +153,9 @@ class ModelView final : public ViewPanel {
                           "Turns the order round: the highest or the lowest first.", choices.order.has_value());
     ImGui::SameLine();
     ImGui::SetNextItemWidth(kSize);
-    ImGui::SliderFloat("##size", &edge_, kLeastEdge, kMostEdge, "size %.0f", ImGuiSliderFlags_AlwaysClamp);
+    ImGui::SliderFloat("##size", &edge_, kMinEdge, kMaxEdge, "size %.0f", ImGuiSliderFlags_AlwaysClamp);
     mark_last_item(frame, "model.size", "The size of the maps.");
-    step_by_keys(frame, edge_, kLeastEdge, kMostEdge, 4.0F);
+    step_by_keys(frame, edge_, kMinEdge, kMaxEdge, 4.0F);
   }
 
   void draw_heads(Frame& frame, const std::vector<HeadRef>& heads, const ShownMetrics& metrics) {
@@ -259,7 +259,7 @@ class ModelView final : public ViewPanel {
   }
 
   static void prefetch(Frame& frame, const std::vector<HeadRef>& heads, const inference::BlockShape& shape, float edge) {
-    if (heads.size() > kMostPrefetched || std::max(shape.queries, shape.keys) > kMostPrefetchedTokens) return;
+    if (heads.size() > kMaxPrefetched || std::max(shape.queries, shape.keys) > kMaxPrefetchedTokens) return;
     for (const HeadRef& head : heads) frame.ask(thumbnail_request(frame, head.block, head.head, edge));
   }
 

@@ -62,6 +62,6 @@ std::optional<std::string> write_key_rows(Frame& frame, const HeadSubject& subje
                                           std::uint32_t most_keys);
 
 /// Keys that write_key_rows() takes at most: a megabyte of numbers.
-inline constexpr std::uint32_t kMostCopiedProducts = 1U << 18U;
+inline constexpr std::uint32_t kMaxCopiedProducts = 1U << 18U;
 
 }  // namespace headlight::app

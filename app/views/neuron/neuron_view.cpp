@@ -91,7 +91,7 @@ struct NeuronKeys {
 NeuronKeys keep_keys(Frame& frame, const HeadSubject& subject, const NeuronPair& pair) {
   const inference::BlockShape& shape = subject.geometry.shape;
   NeuronKeys kept;
-  if (!frame.result.input || shape.keys > exporting::kMostProductRows) return kept;
+  if (!frame.result.input || shape.keys > exporting::kMaxProductRows) return kept;
   const model::TokenBatch& tokens = frame.result.input->keys(subject.block.kind);
   for (std::uint32_t key = 0; key < shape.keys; ++key)
     kept.names.push_back(frame.ui.unshaped(token_name(frame, tokens, key)));
@@ -111,7 +111,7 @@ std::unique_ptr<exporting::Drawing> make_keys_figure(const NeuronPair& pair, con
                                                      const NeuronLook& look) {
   if (shown.names.empty()) {
     throw Error("a figure has room for the products of {} keys, and this text has more: choose \"one key\"",
-                exporting::kMostProductRows);
+                exporting::kMaxProductRows);
   }
   if (!shown.keys || !shown.scores || !shown.weights || shown.keys->request.columns != pair.order.size()) return nullptr;
   exporting::ProductsFigure figure{.title = look.keys_title,
@@ -149,7 +149,7 @@ struct NeuronMemory {
 };
 
 constexpr float kChainWidth = 300.0F;
-constexpr float kLeastTable = 330.0F;      // narrower: the chain goes below the table
+constexpr float kMinTable = 330.0F;        // narrower: the chain goes below the table
 constexpr float kRotatedColumns = 122.0F;  // two more columns, before RoPE
 constexpr float kGap = 20.0F;
 constexpr float kToolGap = 12.0F;
@@ -160,7 +160,7 @@ const std::array<std::string, 2> kOrders = {"by component", "by size"};
 /// Small text, broken at spaces, so that no number is.
 void write_small(const Frame& frame, const std::string& text) {
   ImFont* font = frame.ui.fonts().small;
-  const Ink ink(font, frame.ui.theme().text_dim);
+  const TextStyleScope ink(font, frame.ui.theme().text_dim);
   for (const std::string& line : break_lines(font, text, ImGui::GetContentRegionAvail().x)) {
     ImGui::TextUnformatted(line.c_str());
   }
@@ -214,7 +214,7 @@ void draw_header(Frame& frame, const HeadSubject& subject, NeuronMemory& memory)
   frame.mark("neuron.about", last_item_rect());
 }
 
-/// Where there is a baseline, what the pair's score and weight changed by, or why that can't be told.
+/// Where there is a baseline, what the pair's score and weight changed by, or why that isn't known.
 void draw_changes(Frame& frame, attention::Cell cell) {
   const CompareChoices& compare = frame.state.compare;
   if (!compare.baseline || !compare.shows_difference) return;
@@ -226,8 +226,8 @@ void draw_changes(Frame& frame, attention::Cell cell) {
     const bool is_known = known != nullptr && !known->tile->values.empty();
     text += fmt::format(" {} {}", name, is_known ? signed_text(double{known->tile->values.front()}) : "\u2026");
   };
-  if (!frame.result.reference_error.empty()) {
-    text = fmt::format("This can\u2019t be compared with the baseline: {}.", frame.result.reference_error);
+  if (!frame.result.baseline_error.empty()) {
+    text = fmt::format("This can\u2019t be compared with the baseline: {}.", frame.result.baseline_error);
   } else {
     if (!compares_capture_with_network(frame.state)) {  // else there are only weights to compare
       add("sum of the products", attention::Stage::Scores);
@@ -248,7 +248,7 @@ void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cel
   const Selection& selection = frame.state.selection;
   const TokenLine queries{.name = "neuron.query",
                           .title = "query",
-                          .explanation = "The token that looks. Ctrl+Up and Ctrl+Down choose the one before and behind.",
+                          .explanation = "The token that looks. Ctrl+Up and Ctrl+Down choose the one before and after.",
                           .tokens = &frame.result.input->queries(subject.block.kind),
                           .item = selection.batch,
                           .chosen = cell.query,
@@ -261,7 +261,7 @@ void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cel
                        .title = "key",
                        .explanation =
                            "The token that is looked at; its tint is the weight. Ctrl+Left and Ctrl+Right "
-                           "choose the one before and behind.",
+                           "choose the one before and after.",
                        .tokens = &frame.result.input->keys(subject.block.kind),
                        .item = selection.batch,
                        .chosen = cell.key,
@@ -275,7 +275,7 @@ void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cel
 }
 
 void draw_pair_title(Frame& frame, const NeuronPair& pair) {
-  const Ink ink(frame.ui.fonts().body, frame.ui.theme().text);
+  const TextStyleScope ink(frame.ui.fonts().body, frame.ui.theme().text);
   const std::string text =
       fmt::format("query {} “{}” · key {} “{}”", pair.cell.query, pair.query_name, pair.cell.key, pair.key_name);
   ImGui::TextUnformatted(fit_text(frame.ui.fonts().body, text, ImGui::GetContentRegionAvail().x).c_str());
@@ -284,7 +284,7 @@ void draw_pair_title(Frame& frame, const NeuronPair& pair) {
 
 void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
-  const float least = kLeastTable + (pair.query_before.empty() ? 0.0F : kRotatedColumns);
+  const float least = kMinTable + (pair.query_before.empty() ? 0.0F : kRotatedColumns);
   const bool is_wide = room.x >= least + kGap + kChainWidth;
   const std::optional<std::uint32_t> before = memory.hovered;
   memory.hovered.reset();
@@ -317,7 +317,7 @@ void copy_when_known(Frame& frame, const HeadSubject& subject, const NeuronPair&
     text = write_score_table(pair.chain, fmt::format("{} {}", pair.cell.query, pair.query_name),
                              fmt::format("{} {}", pair.cell.key, pair.key_name));
   } else {
-    const std::uint32_t most = std::max(kMostCopiedProducts / std::max(subject.geometry.shape.d_k, 1U), 1U);
+    const std::uint32_t most = std::max(kMaxCopiedProducts / std::max(subject.geometry.shape.d_k, 1U), 1U);
     const std::optional<std::string> rows = write_key_rows(frame, subject, pair.cell.query, most);
     if (!rows) return;  // its numbers come with the engine's answer, which is drawn
     text = *rows;

@@ -28,11 +28,11 @@ void draw_chain_line(Frame& frame, const ChainLine& line, std::size_t index) {
   std::string text = line.formula;
   if (!line.numbers.empty()) text += " = " + line.numbers;
   {
-    const Ink ink(fonts.mono_small, theme.text_dim);
+    const TextStyleScope ink(fonts.mono_small, theme.text_dim);
     for (const std::string& part : break_lines(fonts.mono_small, text, width)) ImGui::TextUnformatted(part.c_str());
   }
   if (!line.note.empty()) {
-    const Ink ink(fonts.small, theme.text_dim);
+    const TextStyleScope ink(fonts.small, theme.text_dim);
     ImGui::TextWrapped("%s", line.note.c_str());
   }
   const float y = ImGui::GetCursorScreenPos().y + kLineGap * 0.5F;
@@ -264,7 +264,7 @@ void draw_chain(Frame& frame, const ScoreChain& chain) {
   for (std::size_t i = 0; i < chain.lines.size(); ++i) draw_chain_line(frame, chain.lines[i], i);
   const std::string compared = compare_with_device(chain, frame.result.capture != nullptr);
   if (!compared.empty()) {
-    const Ink ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
     ImGui::TextWrapped("%s", compared.c_str());
   }
   ImGui::PopStyleVar();

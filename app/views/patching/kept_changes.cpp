@@ -75,7 +75,7 @@ void KeptChangesPanel::draw_mean(Frame& frame, const std::optional<HeadRef>& hea
   if (draw_button(frame, "patching.mean", label, explanation) && head) {
     const std::uint32_t batch = frame.state.selection.batch;
     const model::TokenBatch& tokens = frame.result.input->queries(head->block.kind);
-    keep(reference_mean_query(head->block, batch, head->head, tokens.start(batch), tokens.lengths[batch]),
+    keep(baseline_mean_query(head->block, batch, head->head, tokens.start(batch), tokens.lengths[batch]),
          fmt::format("mean output of {}, L{} H{}", baseline_name(frame.state), head->block.layer.value, head->head));
   }
   ImGui::EndDisabled();
@@ -86,7 +86,7 @@ void KeptChangesPanel::update(Frame& frame) {
   const Analysed* answer = frame.ask(*wanted_);
   if (!answer || !answer->is_done) return;
   const auto* found = answer->as<KeptActivation>();
-  if (found && frame.state.changes.size() < kMostKeptChanges) {
+  if (found && frame.state.changes.size() < kMaxKeptChanges) {
     frame.state.changes.push_back(
         {.name = name_,
          .intervention =
@@ -108,11 +108,11 @@ void KeptChangesPanel::draw(Frame& frame) const {
     if (std::holds_alternative<inference::Add>(change.intervention->operation)) {
       float strength = change.strength;
       ImGui::SetNextItemWidth(kStrengthWidth);
-      ImGui::DragFloat("##strength", &strength, 0.02F, -kMostStrength, kMostStrength, "strength %.2f",
+      ImGui::DragFloat("##strength", &strength, 0.02F, -kMaxStrength, kMaxStrength, "strength %.2f",
                        ImGuiSliderFlags_AlwaysClamp);
       mark_last_item(frame, fmt::format("patching.kept.{}.strength", at),
                      "Drag: how many times the difference is added; negative steers away. Double click: type a number.");
-      step_by_keys(frame, strength, -kMostStrength, kMostStrength, 0.1F);
+      step_by_keys(frame, strength, -kMaxStrength, kMaxStrength, 0.1F);
       if (std::isfinite(strength)) change.strength = strength;
       ImGui::SameLine();
     }

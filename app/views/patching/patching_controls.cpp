@@ -18,12 +18,12 @@ void choose(Frame& frame, const char* name, const std::vector<std::string>& labe
 
 /// A button that chooses the tokens that either run finds likeliest, where these are two.
 void offer_both_predictions(Frame& frame, const ChosenLogit& logit) {
-  const auto token = frame.result.in_reference(logit.position.batch, logit.position.token);
+  const auto token = frame.result.in_baseline(logit.position.batch, logit.position.token);
   if (!token) return;
   const Prediction* baseline = frame.ask(PredictionQuery{.batch = logit.position.batch,
                                                          .token = *token,
                                                          .layer = predicting_layers(*frame.result.network),
-                                                         .is_of_reference = true});
+                                                         .is_of_baseline = true});
   if (!baseline || baseline->candidates.empty()) return;
   const std::uint32_t theirs = baseline->candidates.front().id, ours = logit.prediction->candidates.front().id;
   const bool is_chosen = logit.token == theirs && logit.other == ours;

@@ -60,10 +60,10 @@ bool draw_patching_start(Frame& frame) {
     draw_keep_button(frame);
     return false;
   }
-  if (result.reference_error.empty()) return true;
+  if (result.baseline_error.empty()) return true;
   const bool has_target = result.input && result.input->target;
   const std::string text = fmt::format(
-      "They can't be compared: {}. {}", result.reference_error,
+      "They can't be compared: {}. {}", result.baseline_error,
       has_target ? "What the model translates itself isn't part of the baseline: write the target yourself, in both runs."
                  : "");
   frame.ui.ensure_glyphs(text);

@@ -79,8 +79,8 @@ std::string recovery_text(const PatchingChoices& choices, const RunNames& names,
 }
 
 std::string scale_note(double largest) {
-  constexpr double kMost = 2.0;  // times the runs' difference
-  if (largest <= kMost) return {};
+  constexpr double kMax = 2.0;  // times the runs' difference
+  if (largest <= kMax) return {};
   return " The runs hardly differ in it, so that a patch changes it by many times their difference: choose another token, "
          "or two.";
 }

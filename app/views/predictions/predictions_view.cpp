@@ -22,11 +22,11 @@ constexpr std::array<const char*, 2> kMethods = {"likeliest", "random"};
 constexpr std::uint32_t kTokenStep = 10;
 
 void draw_sampling(Form& form, inference::SamplingSettings& sampling) {
-  form.decimal("temperature", "Temperature", sampling.temperature, kLeastTemperature, kMostTemperature,
+  form.decimal("temperature", "Temperature", sampling.temperature, kMinTemperature, kMaxTemperature,
                "Logits are divided by it: below 1 the likely become likelier. Drag, or Ctrl and click to type.");
   form.number("top_k", "Top k", sampling.top_k,
               {.low = 0,
-               .high = kMostTopK,
+               .high = kMaxTopK,
                .below = sampling.top_k > 0 ? sampling.top_k - 1U : 0U,
                .above = sampling.top_k + 1U,
                .hint = "all"},
@@ -48,7 +48,7 @@ float generation_controls_height(const Frame& frame) {
   return row * (is_random ? 7.0F : 3.0F) + 8.0F;
 }
 
-/// Is the model writing on just now?
+/// Is the model writing on?
 bool is_generating(const Frame& frame) { return frame.generation && frame.generation->is_running(); }
 
 /// How to continue the text, and the button that does or stops it.
@@ -64,7 +64,7 @@ void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
   if (choices.sampling.method == SamplingMethod::Random) draw_sampling(form, choices.sampling);
   form.number("tokens", "At most", choices.tokens,
               {.low = 1,
-               .high = kMostGeneratedTokens,
+               .high = kMaxGeneratedTokens,
                .below = choices.tokens > kTokenStep ? choices.tokens - kTokenStep : 1U,
                .above = choices.tokens + kTokenStep},
               "Tokens.");
@@ -95,7 +95,7 @@ void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
 using Kind = PredictionPosition::Kind;
 
 constexpr float kColumnGap = 28.0F;
-constexpr float kLeastColumns = 620.0F;  // narrower: the bars alone, the lens below
+constexpr float kMinColumns = 620.0F;  // narrower: the bars alone, the lens below
 
 const char* title_of(const EngineResult& result, Kind kind) {
   if (kind == Kind::Masked) return "In the mask's place";
@@ -144,18 +144,18 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
 std::size_t predicted_size(const EngineResult& result) { return result.network->layers->unembedding->linear.out(); }
 
 /// Is there a baseline that this one is compared with?
-bool is_comparing(const Frame& frame) { return frame.state.compare.baseline && frame.result.reference_error.empty(); }
+bool is_comparing(const Frame& frame) { return frame.state.compare.baseline && frame.result.baseline_error.empty(); }
 
 /// What the baseline predicts at the position; null while it isn't known, and where nothing is compared.
 const inference::Distribution* baseline_distribution(Frame& frame, PredictionMemory& memory,
                                                      const PredictionPosition& position) {
-  const auto token = is_comparing(frame) ? frame.result.in_reference(position.batch, position.token) : std::nullopt;
+  const auto token = is_comparing(frame) ? frame.result.in_baseline(position.batch, position.token) : std::nullopt;
   if (!token) return nullptr;
   const Prediction* baseline = frame.ask(PredictionQuery{.batch = position.batch,
                                                          .token = *token,
                                                          .layer = predicting_layers(*frame.result.network),
                                                          .keeps_logits = true,
-                                                         .is_of_reference = true});
+                                                         .is_of_baseline = true});
   const inference::Distribution* known =
       baseline && baseline->logits ? memory.other(baseline->logits, frame.state.generation.sampling) : nullptr;
   const bool is_of_shown = known && known->probabilities.size() == predicted_size(frame.result);
@@ -254,7 +254,7 @@ void draw_panel(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory,
     return;
   }
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  const bool has_columns = room.x >= kLeastColumns;
+  const bool has_columns = room.x >= kMinColumns;
   const float left = has_columns ? std::floor((room.x - kColumnGap) * 0.5F) : room.x;
   ImGui::BeginChild("distribution", {left, has_columns ? 0.0F : std::floor(room.y * 0.6F)}, false,
                     ImGuiWindowFlags_NoScrollbar);

@@ -21,7 +21,7 @@ namespace {
 constexpr float kMapGap = 20.0F;
 constexpr float kAbove = 6.0F;  // above the maps and below them
 constexpr float kFooter = 36.0F;
-constexpr float kBarWidth = 120.0F, kLeastWithBar = 420.0F;
+constexpr float kBarWidth = 120.0F, kMinWithBar = 420.0F;
 constexpr float kStackRatio = 1.25F;  // a region that is so much higher than wide has its maps one below the other
 constexpr float kWheelZoom = 1.2F;    // a step of the wheel
 constexpr float kClickSlack = 4.0F;   // UI units that the pointer may move during a click
@@ -109,9 +109,9 @@ class SideBySideView final : public ViewPanel {
           "Keep this run as baseline (Ctrl+D) and change the text, the masks or the model, or open a second text "
           "(Ctrl+T): both runs stand side by side.");
     }
-    if (is_baseline && !frame.result.reference_error.empty()) {
+    if (is_baseline && !frame.result.baseline_error.empty()) {
       return draw_empty_note(frame, "side_by_side.refused", "The baseline can't stand beside this one",
-                             frame.result.reference_error);
+                             frame.result.baseline_error);
     }
     draw_maps(frame, left, right);
   }
@@ -158,8 +158,8 @@ class SideBySideView final : public ViewPanel {
     const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
     for (std::size_t side = 0; side < 2; ++side) {
       const bool is_baseline =
-          side == 1 && frame.state.side_by_side.right == SideMap::Baseline && frame.result.reference_input;
-      const model::ModelInput& input = is_baseline ? *frame.result.reference_input : *frame.result.input;
+          side == 1 && frame.state.side_by_side.right == SideMap::Baseline && frame.result.baseline_input;
+      const model::ModelInput& input = is_baseline ? *frame.result.baseline_input : *frame.result.input;
       queries_.at(side) = axis_tokens(frame, input.queries(kind), shape.queries, query_range(frame, kind), "query");
       keys_.at(side) = axis_tokens(frame, input.keys(kind), shape.keys, key_range(frame, kind), "key");
     }
@@ -312,7 +312,7 @@ class SideBySideView final : public ViewPanel {
 
   /// What both maps have in common, and the colours of both.
   static void draw_footer(Frame& frame, const view::Rect& area, float largest, const std::string& text) {
-    const bool has_bar = area.size.x >= kLeastWithBar;
+    const bool has_bar = area.size.x >= kMinWithBar;
     if (has_bar) {
       const view::Rect bar{.origin = {area.end().x - kBarWidth, area.origin.y + 4.0F}, .size = {kBarWidth, 5.0F}};
       shell::HeatmapImage colors;

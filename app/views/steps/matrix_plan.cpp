@@ -34,12 +34,12 @@ constexpr Names kNames[] = {
 
 const Names& names_of(StepMatrix matrix) { return kNames[static_cast<std::size_t>(matrix.other())]; }
 
-constexpr std::uint32_t kMostRowsWithNumbers = 24;
-constexpr float kLeastCell = 4.0F;
+constexpr std::uint32_t kMaxRowsWithNumbers = 24;
+constexpr float kMinCell = 4.0F;
 
 /// Edge of a coloured cell, so that all `count` fill `room` if they can.
 float heat_cell(std::uint32_t count, float room, float most) {
-  return std::clamp(std::floor(room / static_cast<float>(std::max(count, 1U))), kLeastCell, most);
+  return std::clamp(std::floor(room / static_cast<float>(std::max(count, 1U))), kMinCell, most);
 }
 
 /// First of `shown` among `count` cells, with `in_view` in their middle.
@@ -52,7 +52,7 @@ std::uint32_t first_shown(std::uint32_t count, std::uint32_t shown, std::optiona
 
 MatrixPlan plan_matrix(StepMatrix stage, std::uint32_t rows, std::uint32_t columns, const PlanLimits& limits) {
   MatrixPlan plan{.stage = stage, .rows = rows, .columns = columns};
-  const bool has_low_rows = rows <= kMostRowsWithNumbers;
+  const bool has_low_rows = rows <= kMaxRowsWithNumbers;
   plan.has_numbers =
       limits.wants_numbers && has_low_rows && static_cast<float>(columns) * limits.number_width <= limits.max_width;
   // Rows are as high as those of a neighbour with numbers, so that tokens stand on one line through a whole row of matrices.

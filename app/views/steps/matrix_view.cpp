@@ -21,7 +21,7 @@ constexpr float kTickHeight = 16.0F;
 constexpr float kBarHeight = 30.0F;  // gap, bar and its labels
 constexpr float kScrollRoom = 9.0F;  // beside or below the cells of a matrix that isn't shown as a whole
 constexpr float kScrollWidth = 5.0F;
-constexpr float kLeastBar = 88.0F;  // both ends' numbers fit below
+constexpr float kMinBar = 88.0F;  // both ends' numbers fit below
 constexpr float kRemarkHeight = 18.0F;
 constexpr std::uint32_t kMatrixPlace = 0x57;
 
@@ -201,7 +201,7 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, theme.border);
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *shown_tile.tile);
   draw_weight_marks(frame, image, *shown_tile.tile);
-  const float bar_width = std::clamp(cells.size.x, kLeastBar, 150.0F);
+  const float bar_width = std::clamp(cells.size.x, kMinBar, 150.0F);
   const float bar_y = cells.end().y + 9.0F + (scrolls_columns(view.plan) ? kScrollRoom : 0.0F);
   draw_small_color_bar(frame, {.origin = {cells.origin.x, bar_y}, .size = {bar_width, 5.0F}}, image);
 }
@@ -268,7 +268,7 @@ glm::vec2 measure_matrix(const Frame& frame, const MatrixView& view) {
   const float axes = measure_math(fonts, fonts.small, view.row_axis + " ↓" + view.column_axis + " →").x + 12.0F;
   const view::Rect cells = view.cells();
   const float cells_width = cells.size.x + (scrolls_rows(view.plan) ? kScrollRoom : 0.0F);
-  return {view.gutter + std::max({cells_width, title, formula, shape, axes, remark, kLeastBar}),
+  return {view.gutter + std::max({cells_width, title, formula, shape, axes, remark, kMinBar}),
           cells.origin.y - view.origin.y + cells.size.y + below(view.plan) + (view.remark.empty() ? 0.0F : kRemarkHeight)};
 }
 

@@ -16,10 +16,10 @@ namespace {
 using attention::Stage;
 
 constexpr float kGap = 14.0F;
-constexpr float kMostTokens = 92.0F;  // width of row labels that are tokens
-constexpr float kMostNumbersWidth = 520.0F;
+constexpr float kMaxTokens = 92.0F;  // width of row labels that are tokens
+constexpr float kMaxNumbersWidth = 520.0F;
 constexpr float kLineGap = 14.0F;
-constexpr float kMostHeatWidth = 256.0F;
+constexpr float kMaxHeatWidth = 256.0F;
 constexpr float kNarrowHeatWidths[] = {192.0F, 144.0F, 104.0F};
 constexpr float kWeightWidth = 128.0F;  // of a weight matrix without numbers
 constexpr float kWeightHeight = 160.0F;
@@ -110,7 +110,7 @@ PlanLimits limits_of(const Frame& frame, const HeadSubject& subject, StepMatrix 
   limits.heat_width = room.heat_width;
   limits.number_width = kNumberCellWidth;
   limits.number_height = kNumberCellHeight;
-  limits.max_width = std::min(room.width - kMostTokens - kArrowWidth, kMostNumbersWidth);
+  limits.max_width = std::min(room.width - kMaxTokens - kArrowWidth, kMaxNumbersWidth);
   limits.wants_numbers = frame.state.view.show_numbers;
   if (const auto scroll = room.scrolls.find(stage); scroll != room.scrolls.end()) {
     limits.first_row = scroll->second.row;
@@ -209,7 +209,7 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
   if (view.names_tokens) {
     float widest = 0.0F;
     for (const std::string& token : *view.row_tokens) widest = std::max(widest, text_width(frame.ui.fonts().small, token));
-    view.gutter = std::clamp(std::ceil(widest) + 36.0F, 52.0F, kMostTokens);
+    view.gutter = std::clamp(std::ceil(widest) + 36.0F, 52.0F, kMaxTokens);
   }
   return view;
 }
@@ -319,12 +319,12 @@ std::string section_title(const Frame& frame, const HeadSubject& subject, const 
 
 /// One head's columns of a matrix of all heads, in as many rows as that one shows.
 StepBox head_part(const Frame& frame, const HeadSubject& subject, StepMatrix matrix, const Room& room, std::uint32_t head) {
-  constexpr float kPartWidth = 96.0F, kMostNumbers = 176.0F;
+  constexpr float kPartWidth = 96.0F, kMaxNumbers = 176.0F;
   StepBox box{.view = make_view(frame, subject, matrix, room, head == 0), .operation = {}, .is_part = true};
   MatrixView& view = box.view;
   const std::uint32_t width = view.head_width;
   const float numbers = static_cast<float>(width) * kNumberCellWidth;
-  view.plan.has_numbers = frame.state.view.show_numbers && view.plan.cell.y >= kNumberCellHeight && numbers <= kMostNumbers;
+  view.plan.has_numbers = frame.state.view.show_numbers && view.plan.cell.y >= kNumberCellHeight && numbers <= kMaxNumbers;
   view.plan.first_column = head * width;
   view.plan.shown_columns = width;
   view.plan.cell.x =
@@ -341,12 +341,12 @@ PlacedSection lay_out_section(const Frame& frame, const HeadSubject& subject, co
                        .bottom = 0.0F};
   std::vector<StepBox>& boxes = placed.section.boxes;
   if (plan.cut) {
-    constexpr std::uint32_t kMostHeads = 16;
+    constexpr std::uint32_t kMaxHeads = 16;
     const std::uint32_t heads = joined_heads(*plan.cut, subject.geometry.shape).heads;
-    for (std::uint32_t head = 0; head < std::min(heads, kMostHeads); ++head) {
+    for (std::uint32_t head = 0; head < std::min(heads, kMaxHeads); ++head) {
       boxes.push_back(head_part(frame, subject, *plan.cut, room, head));
     }
-    if (heads > kMostHeads) boxes.back().view.remark = fmt::format("… and {} more heads", heads - kMostHeads);
+    if (heads > kMaxHeads) boxes.back().view.remark = fmt::format("… and {} more heads", heads - kMaxHeads);
   }
   for (const StepMatrix matrix : plan.matrices) {
     if (matrix == StepMatrix::Other::Memory && subject.geometry.is_self) continue;
@@ -371,7 +371,7 @@ StepFlow lay_out_steps(const Frame& frame, const HeadSubject& subject, const Mat
     if (std::ranges::none_of(plan.matrices, exists) && !plan.cut) continue;
     // Coloured matrices may be narrower when that saves a line.
     PlacedSection best = lay_out_section(
-        frame, subject, plan, {.origin = origin, .width = width, .heat_width = kMostHeatWidth, .scrolls = scrolls});
+        frame, subject, plan, {.origin = origin, .width = width, .heat_width = kMaxHeatWidth, .scrolls = scrolls});
     for (const float heat_width : kNarrowHeatWidths) {
       PlacedSection other = lay_out_section(
           frame, subject, plan, {.origin = origin, .width = width, .heat_width = heat_width, .scrolls = scrolls});

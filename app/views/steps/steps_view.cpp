@@ -155,7 +155,7 @@ Arithmetic explain(Frame& frame, const HeadSubject& subject, const StepCell& whe
   return explain_cell(question, numbers);
 }
 
-/// The head's part of the merged heads, and of the weight behind them.
+/// The head's part of the merged heads, and of the weight that reads them.
 std::vector<MatrixPart> slices_of(const BlockGeometry& geometry) {
   if (geometry.shape.heads < 2) return {};
   std::vector<MatrixPart> slices = head_slices(geometry);

@@ -18,11 +18,11 @@ constexpr float kLineGap = 6.0F;
 constexpr float kDeepestShade = 170.0F;    // of 255: the text stays readable
 constexpr float kDeepestOnImage = 190.0F;  // likewise the image
 constexpr float kBesideGap = 24.0F;
-constexpr float kLeastImage = 120.0F;  // its height in a low window
-constexpr float kLeastOfTwo = 0.6F;    // of its size that is left where it is shown twice
+constexpr float kMinImage = 120.0F;  // its height in a low window
+constexpr float kMinOfTwo = 0.6F;    // of its size that is left where it is shown twice
 constexpr float kNumberGap = 4.0F;
-constexpr float kLeastPrinted = 0.0005F;  // smaller weights have a colour only
-constexpr float kLeastPart = 0.1F;        // of the largest, likewise
+constexpr float kMinPrinted = 0.0005F;  // smaller weights have a colour only
+constexpr float kMinPart = 0.1F;        // of the largest, likewise
 
 ImFont* words_font(const Frame& frame, const TextBlock& block) {
   return block.is_large ? frame.ui.fonts().reading : frame.ui.fonts().body;
@@ -142,7 +142,7 @@ class BlockPainter {
   }
 
   void draw_patch_number(std::uint32_t token, const view::Rect& rect) const {
-    const float least = std::max(kLeastPrinted, kLeastPart * marks_.shades->largest);
+    const float least = std::max(kMinPrinted, kMinPart * marks_.shades->largest);
     if (!(std::abs(weight(token)) > least)) return;
     ImFont* font = frame_.ui.fonts().mono_small;
     const std::string text = shade_text(weight(token), marks_.shades->is_difference);
@@ -192,7 +192,7 @@ class BlockPainter {
     std::vector<float> values(lines.tokens.size(), 0.0F);
     std::vector<float> widths(lines.tokens.size(), 0.0F);
     std::vector<std::string> texts(part.end - part.begin);
-    const float least = std::max(kLeastPrinted, kLeastPart * marks_.shades->largest);
+    const float least = std::max(kMinPrinted, kMinPart * marks_.shades->largest);
     for (std::uint32_t token = part.begin; token < part.end; ++token) {
       values[token] = std::abs(weight(token));
       if (!(values[token] > least)) continue;
@@ -264,10 +264,10 @@ TextBlock make_text_block(Frame& frame, MapSide side, float width, float height)
     return block;
   }
   const float words = block.tokens.size() > block.image->grid.count() ? block.measures.line_height + kLineGap : 0.0F;
-  const glm::vec2 room(block.measures.width, std::max(height - words - kLineGap, kLeastImage));
+  const glm::vec2 room(block.measures.width, std::max(height - words - kLineGap, kMinImage));
   const glm::vec2 half((room.x - kBesideGap) * 0.5F, room.y);
   const bool shows_two =
-      block.image->pixels && fitted_image(*block.image, half).x >= kLeastOfTwo * fitted_image(*block.image, room).x;
+      block.image->pixels && fitted_image(*block.image, half).x >= kMinOfTwo * fitted_image(*block.image, room).x;
   PatchLines placed = lay_out_patches(block.tokens, widths, block.measures, *block.image, shows_two ? half : room);
   block.lines = std::move(placed.lines);
   block.image_rect = placed.image;

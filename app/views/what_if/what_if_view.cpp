@@ -206,7 +206,7 @@ void draw_average_button(Frame& frame) {
   const auto kept = std::ranges::find_if(changes, [&](const KeptChange& change) { return *change.intervention == average; });
   const bool is_kept = kept != changes.end();
   ImGui::SameLine();
-  ImGui::BeginDisabled(!is_kept && changes.size() >= kMostKeptChanges);
+  ImGui::BeginDisabled(!is_kept && changes.size() >= kMaxKeptChanges);
   const char* const explanation =
       is_kept ? "The selected head gives again what it computes."
               : "Mean ablation: the selected head gives the mean of its output over the text at every token, in all "
@@ -236,7 +236,7 @@ bool can_ablate(Frame& frame) {
   if (frame.state.what_if.ablation != Ablation::BaselineMean) return true;
   const SharedValue<BaselineRun>& baseline = frame.state.compare.baseline;
   const std::string refusal =
-      baseline && is_capture(baseline->inputs.source) ? "it is a capture" : frame.result.reference_error;
+      baseline && is_capture(baseline->inputs.source) ? "it is a capture" : frame.result.baseline_error;
   if (baseline && refusal.empty()) return true;
   write_note(frame,
              refusal.empty() || !frame.state.compare.baseline

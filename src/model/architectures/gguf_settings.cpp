@@ -10,11 +10,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kMostNumbers = std::uint64_t{1} << 16;
+constexpr std::uint64_t kMaxNumbers = std::uint64_t{1} << 16;
 
 /// A value that is a number, a string or a list of numbers (one per layer or position); null for others.
 json to_json(const GgufValue& value) {
-  if (value.count > kMostNumbers) return {};
+  if (value.count > kMaxNumbers) return {};
   json list = json::array();
   if (const auto integers = value.integers()) {
     list = *integers;
@@ -33,7 +33,7 @@ json to_json(const GgufValue& value) {
 json numbers_of(const GgufFile& file, std::string_view name) {
   const StoredTensor* tensor = file.tensors().find(name);
   if (tensor == nullptr) return {};
-  if (element_count(tensor->shape) > kMostNumbers) {
+  if (element_count(tensor->shape) > kMaxNumbers) {
     throw Error("{}: tensor '{}' of shape {} should hold a number for each pair of a head's components",
                 file.path().string(), name, headlight::to_string(tensor->shape));
   }
