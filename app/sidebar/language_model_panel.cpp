@@ -22,12 +22,28 @@ void draw_sizes(Form& form, const BlockShapes& shapes) {
   }
 }
 
+/// What scores of queries and keys have beside scale and mask in some layer: "soft cap, window, bias, sinks"; may be empty.
+std::string parts_of_scores(const capture::CaptureFile& file) {
+  using Block = capture::CapturedBlock;
+  constexpr std::array<std::pair<const char*, bool (*)(const Block&)>, 4> kParts = {
+      {{"soft cap", [](const Block& block) { return block.score.softcap > 0.0F; }},
+       {"window", [](const Block& block) { return block.mask.window > 0; }},
+       {"bias", [](const Block& block) { return block.score.bias != nullptr; }},
+       {"sinks", [](const Block& block) { return block.score.sinks != nullptr; }}}};
+  std::string text;
+  for (const auto& [name, has] : kParts)
+    if (std::ranges::any_of(file.blocks(), has)) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
 void draw_facts_of_capture(Form& form, const EngineResult& result) {
   draw_sizes(form, result.shapes);
   const inference::BlockShape& shape = result.shapes.begin()->second;
   if (shape.batch > 1) form.value("Lines", std::to_string(shape.batch), "Of the batch; each has maps of its own.");
   form.value("Weights", shape.only_weights ? "as saved" : "of q and k",
              "As they were saved; or the softmax of the queries and keys that were saved.");
+  if (const std::string parts = parts_of_scores(*result.capture); !parts.empty())
+    form.value("Scores", parts, "What scores of some layers have beside scale and mask, as the file says.");
   if (const auto& patches = result.capture->patches()) {
     form.value("Patches", fmt::format("{} \u00D7 {}", patches->rows, patches->columns),
                "Rows and columns of the image's patches, which are its tokens. The view Text shows weights on the image.");

@@ -19,12 +19,12 @@ def as_host(value):
     return np.asarray(value)
 
 
-def as_array(value):
-    """A numpy array of a type that a capture has."""
+def as_array(value, axes=(3, 4)):
+    """A numpy array of a type that a capture has, with one of these numbers of axes."""
     array = as_host(value)
     if array.dtype.name not in TYPES or array.dtype == np.uint8:  # U8 is of images alone
         array = array.astype(np.float32)
-    if array.ndim not in (3, 4):
+    if array.ndim not in axes:
         raise HeadlightError(
             f"attention of a layer is [batch, heads, queries, keys] or [heads, queries, keys], not {list(array.shape)}"
         )

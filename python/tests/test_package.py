@@ -470,6 +470,23 @@ class Captures(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(self.exported(pair, folder).target_tokens, [["w0", "w2", "w3"], ["w0", "w4"]])
 
+        if hasattr(transformers, "GptOssConfig"):  # sinks, a window in every second layer
+            config = transformers.GptOssConfig(
+                num_hidden_layers=2, hidden_size=16, intermediate_size=16, num_attention_heads=4, num_key_value_heads=2,
+                head_dim=4, vocab_size=50, sliding_window=2, num_local_experts=4, num_experts_per_tok=2, pad_token_id=0,
+            )  # fmt: skip
+            model = transformers.GptOssForCausalLM(config).eval()
+            for layer in model.model.layers:
+                layer.self_attn.sinks.data.uniform_(-1, 1)
+            capture = headlight.capture(model, Tokenizer(), "a bc def gh i", opens=False)
+            self.assertEqual((capture.words["mask"], capture.words["window"]), ("causal", "[2, 0]"))
+            model.set_attn_implementation("eager")
+            expected = model(**Tokenizer()(["a bc def gh i"]), output_attentions=True).attentions
+            with tempfile.TemporaryDirectory() as folder:
+                weights = self.exported(capture, folder)["weights"]
+            for layer, of_layer in enumerate(expected):
+                self.assertLess(abs(weights[layer] - of_layer.detach().numpy()).max(), 1e-6)
+
         mamba = transformers.MambaConfig(vocab_size=50, hidden_size=8, num_hidden_layers=1, state_size=4)
         with self.assertRaisesRegex(
             headlight.HeadlightError, "^MambaForCausalLM returned no attention: (its layers have none|it takes)"

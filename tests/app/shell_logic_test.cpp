@@ -7,12 +7,12 @@
 #include <imgui.h>
 
 #include "app/shell/glyph_set.h"
-#include "app/shell/word_allocator.h"
 #include "app/shell/heatmap_renderer.h"
 #include "app/shell/input.h"
 #include "app/shell/missing_font.h"
 #include "app/shell/shaped_text.h"
 #include "app/shell/theme.h"
+#include "app/shell/word_allocator.h"
 
 namespace shell_logic_test {
 
