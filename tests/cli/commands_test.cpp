@@ -160,7 +160,7 @@ TEST_SUITE("cpu") {
         0);
     CHECK(usage_complaint(exporting({"--stages", "q,,k"})) == "--stages: 'q,,k' has an empty name in it");
     CHECK(usage_complaint(exporting({"--format", "gif"})) ==
-          "--format: there is no format 'gif'; choose among png, svg, csv, npy, json, tiles, npz, safetensors, html, pdf");
+          "--format: there is no format 'gif'; choose among png, svg, pdf, csv, json, npy, npz, safetensors, html, tiles");
     CHECK(usage_complaint(exporting({"--color-map", "jet"})).find("--color-map: there is no 'jet'") == 0);
     CHECK(usage_complaint(exporting({"--mask", "diagonal"})).find("--mask: ") == 0);
     CHECK(usage_complaint(exporting({"--fill", "-1e8"})).find("--fill: ") == 0);
