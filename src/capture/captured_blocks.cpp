@@ -94,7 +94,9 @@ class BlockBuilder {
     expect_all_layers();
     std::vector<CapturedBlock> blocks;
     has_decoder_ = std::ranges::any_of(parts_, [](const auto& item) { return item.first.kind != BlockKind::EncoderSelf; });
-    for (const auto& [ref, parts] : parts_) {
+    for (const auto& entry : parts_) {
+      const BlockRef ref = entry.first;
+      const Parts& parts = entry.second;
       if (!parts.has_attention())
         fail("'{}' has no attention beside it; save weights, or queries and keys, with it", parts.first().name);
       const bool has_weights = parts.has(Part::Weights);
