@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <span>
 
+#include <fmt/format.h>
+
 namespace headlight::inference {
 namespace {
 
