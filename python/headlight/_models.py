@@ -123,7 +123,7 @@ def _batches(model, lines):
 
 
 def _record(model, lines):
-    """Queries, keys and values of all layers, whose weights then are nowhere n x n; None: the layers don't give them."""
+    """Queries, keys and values of all layers, whose weights then are nowhere n x n; None: the layers, or one stack's, don't give them."""
     import torch
 
     recorded = Recorded(model)
@@ -135,7 +135,7 @@ def _record(model, lines):
             if not calls:
                 return None
             recorded.add(calls, members)
-    return recorded
+    return recorded if recorded.is_whole else None
 
 
 def _run(model, lines):

@@ -37,7 +37,7 @@ _calls = None  # of the model that is running: a list of _Call
 
 
 class _Call:
-    """One layer's attention. visible: which keys queries see, a mask as sdpa takes it, or None."""
+    """One layer's attention. is_visible: which keys queries see, or None, where is_causal says it."""
 
     def __init__(self, module, query, key, value, mask, options):
         self.module = module
@@ -219,6 +219,11 @@ class Recorded:
         known = [pattern.is_causal for (prefix, _), runs in self._layers.items() if prefix == side for *_, pattern in runs]
         told = [is_causal for is_causal in known if is_causal is not None]
         return bool(told) and all(told)
+
+    @property
+    def is_whole(self):
+        """Of an encoder-decoder: did both stacks give theirs? BigBird-Pegasus' encoder computes its own attention."""
+        return not self._is_pair or {"encoder_", "decoder_"} <= {prefix for prefix, _ in self._layers}
 
     def tensors(self):
         tensors = {}
