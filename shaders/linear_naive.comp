@@ -6,7 +6,7 @@
 layout(local_size_x = 16) in;  // the tile's 16 vec4 columns
 #include "lib/load.glsl"
 layout(set = 0, binding = 0, std430) readonly buffer x_buffer { float x[]; };
-#ifdef HALF
+#if defined(HALF) || defined(BFLOAT)
 WEIGHT_INPUT(1, weight);
 #else
 layout(set = 0, binding = 1, std430) readonly buffer weight_buffer { float weight[]; };
@@ -22,7 +22,7 @@ void main() {
   for (uint c = 0u; c < 4u; ++c) {
     float dot_product = 0.0;
     for (uint i = 0u; i < p.inner4 * 4u; ++i) {
-#ifdef HALF
+#if defined(HALF) || defined(BFLOAT)
       dot_product += x[x_at + i] * LOAD_WEIGHT(weight, (tile * p.inner4 * 4u + i) * 16u + column4)[c];
 #else
       dot_product += x[x_at + i] * weight[(tile * p.inner4 * 4u + i) * 64u + column4 * 4u + c];

@@ -141,8 +141,8 @@ std::string model_report(const LanguageModel& model, std::uint32_t tokens) {
   add("length", length_in_words(about));
   add("parameters", count_in_words(about.parameter_count));
   add("file", fmt::format("{}, {}", bytes_in_words(about.file_bytes), types_in_words(about)));
-  add("f32", memory_in_words(model, Precision::F32, tokens));
-  add("f16", memory_in_words(model, Precision::F16, tokens));
+  add("exact", memory_in_words(model, Precision::F32, tokens));
+  add("float16", memory_in_words(model, Precision::F16, tokens));
   if (!about.ids_outside.empty()) {
     add("no tokens", fmt::format("{}: not in the vocabulary, so there are none", fmt::join(about.ids_outside, ", ")));
   }

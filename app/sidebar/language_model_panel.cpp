@@ -51,7 +51,7 @@ void draw_facts_of_capture(Form& form, const EngineResult& result) {
   if (result.capture->is_causal()) form.value("Mask", "causal", "As the file says: no query sees a later key.");
 }
 
-constexpr std::array<const char*, 2> kPrecisions = {"32 bit", "16 bit"};
+constexpr std::array<const char*, 2> kPrecisions = {"exact", "float16"};
 constexpr std::array<const char*, 2> kSides = {"right", "left"};
 
 /// "GPT-2 · 4 layers × 8 heads".
@@ -140,9 +140,10 @@ bool draw_language_model_panel(Frame& frame, NumberBeingTyped& typed, const infe
   if (form.fold("details", "Sizes and precision", shows_details)) {
     if (model) draw_facts(form, *model);
     int precision = static_cast<int>(choice.precision);
-    if (form.segments("precision", "Weights", kPrecisions, precision,
-                      "How weights are kept on the device: 16 bit (float16) takes half the memory and rounds them. Sums are "
-                      "float32 with either.")) {
+    if (form.segments(
+            "precision", "Weights", kPrecisions, precision,
+            "How weights are kept on the device: exactly as the file has them, or rounded to float16, which takes half "
+            "of the memory where the file has 32 bits. Sums are float32 with either.")) {
       choice.precision = static_cast<inference::Precision>(precision);
     }
     if (may_stretch && !is_wanted) draw_stretch(form, choice);

@@ -9,11 +9,25 @@
 #define LOAD(name, index) name##_block.name##_values[index]
 #endif
 
-// Weights may be stored as float16: texel buffers convert them, for storage buffers (HALF=1) the kernel does. Where unpackHalf2x16
-// gives 0 for subnormal numbers (ops/half_probe.h), it does so by integers (kHalfBits).
-#if defined(HALF) && !defined(TEXEL)
+// Weights may be stored as float16 (HALF=1), which texel buffers convert, or as bfloat16 (BFLOAT=1), the upper half of a float's
+// bits. In storage buffers the kernel converts them. Where unpackHalf2x16 gives 0 for subnormal numbers (ops/half_probe.h), it
+// does so by integers (kHalfBits).
+#if defined(HALF) || defined(BFLOAT)
 #define WEIGHT_INPUT(slot, name) \
   layout(set = 0, binding = slot, std430) readonly buffer name##_buffer { uvec2 name##_values[]; } name##_block
+#define LOAD_WEIGHT(name, index) from_words(name##_block.name##_values[index])
+#else
+#define WEIGHT_INPUT(slot, name) VEC4_INPUT(slot, name)
+#define LOAD_WEIGHT(name, index) LOAD(name, index)
+#endif
+
+#ifdef BFLOAT
+vec4 from_words(uvec2 words) {
+  return uintBitsToFloat(uvec4(words.x << 16, words.x & 0xffff0000u, words.y << 16, words.y & 0xffff0000u));
+}
+#endif
+
+#ifdef HALF
 layout(constant_id = 2) const uint kHalfBits = 0u;
 
 // Exponents of normal numbers, and again those of infinities and NaN, are 112 larger as float32. Subnormal numbers are
@@ -25,12 +39,8 @@ vec2 from_half_bits(uint word) {
   bits = mix(bits, floatBitsToUint(vec2(magnitude) * 5.9604644775390625e-8), lessThan(magnitude, uvec2(0x400u)));
   return uintBitsToFloat(bits | (half_bits & 0x8000u) << 16);
 }
-vec4 from_halves(uvec2 words) {
+vec4 from_words(uvec2 words) {
   if (kHalfBits != 0u) return vec4(from_half_bits(words.x), from_half_bits(words.y));
   return vec4(unpackHalf2x16(words.x), unpackHalf2x16(words.y));
 }
-#define LOAD_WEIGHT(name, index) from_halves(name##_block.name##_values[index])
-#else
-#define WEIGHT_INPUT(slot, name) VEC4_INPUT(slot, name)
-#define LOAD_WEIGHT(name, index) LOAD(name, index)
 #endif

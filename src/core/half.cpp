@@ -37,6 +37,15 @@ HEADLIGHT_AVX2_TARGET std::size_t to_halves_avx2(const float* from, std::size_t 
   }
   return whole;
 }
+
+HEADLIGHT_AVX2_TARGET std::size_t from_bfloats_avx2(const std::byte* from, std::size_t count, float* to) {
+  const std::size_t whole = count / 8 * 8;
+  for (std::size_t i = 0; i < whole; i += 8) {
+    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * sizeof(std::uint16_t)));
+    _mm256_storeu_ps(to + i, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16)));
+  }
+  return whole;
+}
 #endif
 
 }  // namespace
@@ -76,6 +85,18 @@ void to_halves(const float* from, std::size_t count, std::uint16_t* to) {
   if (has_avx2()) i = to_halves_avx2(from, count, to);
 #endif
   for (; i < count; ++i) to[i] = to_half(from[i]);
+}
+
+void from_bfloats(const std::byte* from, std::size_t count, float* to) {
+  std::size_t i = 0;
+#if HEADLIGHT_AVX2
+  if (has_avx2()) i = from_bfloats_avx2(from, count, to);
+#endif
+  for (; i < count; ++i) to[i] = std::bit_cast<float>(std::uint32_t{half_at(from, i)} << 16);
+}
+
+void to_bfloats(const float* from, std::size_t count, std::uint16_t* to) {
+  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(from[i]) >> 16);
 }
 
 }  // namespace headlight

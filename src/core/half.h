@@ -14,4 +14,8 @@ std::uint16_t to_half(float value);
 void from_halves(const std::byte* from, std::size_t count, float* to);
 void to_halves(const float* from, std::size_t count, std::uint16_t* to);
 
+/// bfloat16, the upper half of a float32's bits: likewise; what becomes one loses its lower bits, unless they are 0.
+void from_bfloats(const std::byte* from, std::size_t count, float* to);
+void to_bfloats(const float* from, std::size_t count, std::uint16_t* to);
+
 }  // namespace headlight

@@ -1,5 +1,6 @@
 #include "inference/device_layers.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <map>
@@ -20,7 +21,9 @@ class Source {
       : linear_(linear), bias_(linear.bias.tensor()), out_heads_(out_heads), in_heads_(in_heads) {}
   explicit Source(const model::Linear& linear, float scale) : Source(linear) { scale_ = scale; }
 
-  ops::LinearSource view(bool has_halves) const {
+  /// To be packed as `type`.
+  ops::LinearSource view(ops::WeightType type) const {
+    const bool has_halves = type == ops::WeightType::F16;
     ops::LinearSource source{.bias = bias_.values,
                              .out = linear_.weight.axis(0),
                              .in = linear_.weight.axis(1),
@@ -36,12 +39,52 @@ class Source {
         inspect({to + i * stride, numbers}, has_halves);
       }
     };
+    if (ops::has_blocks(type)) {
+      source.decode = model::decoder(linear_.weight.type());
+      source.read_blocks = [this](std::uint32_t first, std::uint32_t count, std::byte* to) {
+        linear_.weight.read_blocks(first, count, to);
+        const model::ElementType stored = linear_.weight.type();
+        std::vector<float> row(linear_.weight.axis(1));
+        for (std::uint32_t r = 0; r < count; ++r) {
+          model::decode(stored, to + r * ops::bytes_of(stored_type(), row.size()), row.size(), row.data());
+          inspect(row, false);
+        }
+      };
+      return source;
+    }
+    if (type != ops::WeightType::F32 && type == stored_type()) {
+      source.read_words = [this](std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride) {
+        linear_.weight.read_columns(first, count, to, stride);
+        const std::size_t in = linear_.weight.axis(1);
+        const std::size_t pieces = count == stride ? 1 : in, numbers = count == stride ? in * stride : count;
+        for (std::size_t i = 0; i < pieces; ++i) {
+          const std::uint64_t odd = count_odd_words({to + i * stride, numbers}, linear_.weight.type());
+          if (odd > 0) found_->not_finite += odd;
+        }
+      };
+    }
     if (!linear_.weight.has_stored_columns()) return source;
     source.read_inputs = [this](const ops::WeightPart& part, std::vector<float>& room) { return read_inputs(part, room); };
     source.see_inputs = [this, has_halves](const ops::WeightPanel& panel, std::uint32_t outs, std::uint32_t ins) {
       for (std::size_t i = 0; i < ins; ++i) inspect({panel.numbers + i * panel.stride, outs}, has_halves);
     };
     return source;
+  }
+
+  /// How it can be kept on the device without a change of its numbers.
+  ops::WeightType stored_type() const {
+    static constexpr std::pair<model::ElementType, ops::WeightType> kTypes[] = {
+        {model::ElementType::F16, ops::WeightType::F16},   {model::ElementType::BF16, ops::WeightType::BF16},
+        {model::ElementType::Q8_0, ops::WeightType::Q8_0}, {model::ElementType::Q4_0, ops::WeightType::Q4_0},
+        {model::ElementType::Q4_K, ops::WeightType::Q4_K}, {model::ElementType::Q5_K, ops::WeightType::Q5_K},
+        {model::ElementType::Q6_K, ops::WeightType::Q6_K}, {model::ElementType::MXFP4, ops::WeightType::MXFP4}};
+    const auto* known =
+        std::ranges::find(kTypes, linear_.weight.type(), &std::pair<model::ElementType, ops::WeightType>::first);
+    if (scale_ != 1.0f || known == std::end(kTypes)) return ops::WeightType::F32;
+    if (!ops::has_blocks(known->second)) return known->second;
+    const ops::LinearSource shape{
+        .out = linear_.weight.axis(0), .in = linear_.weight.axis(1), .out_heads = out_heads_, .in_heads = in_heads_};
+    return ops::can_keep_blocks(shape, known->second) ? known->second : ops::WeightType::F32;
   }
 
   /// After everything was read.
@@ -103,6 +146,13 @@ ops::DeviceNorm upload(gpu::Context& context, const model::Norm& norm, WeightIns
   return ops::upload_norm(context, weight.values, bias.values, norm.epsilon, norm.kind == model::Norm::Kind::RootMeanSquare);
 }
 
+/// That of all of them, or float32.
+ops::WeightType stored_type(const std::vector<Source>& sources) {
+  const ops::WeightType first = sources.front().stored_type();
+  const bool are_equal = std::ranges::all_of(sources, [&](const Source& one) { return one.stored_type() == first; });
+  return are_equal ? first : ops::WeightType::F32;
+}
+
 /// Uploads, or only adds up what that would take.
 class Uploader {
  public:
@@ -152,17 +202,18 @@ class Uploader {
   }
 
   ops::PackedLinear pack(const std::vector<Source>& sources, std::string_view purpose) {
+    const ops::WeightType type = has_halves_ ? ops::WeightType::F16 : stored_type(sources);
     std::vector<ops::LinearSource> views;
-    for (const Source& source : sources) views.push_back(source.view(has_halves_));
+    for (const Source& source : sources) views.push_back(source.view(type));
     ops::PackedLinear packed;
     if (context_ != nullptr) {
-      packed = ops::pack(*context_, views, purpose, has_halves_);
+      packed = ops::pack(*context_, views, purpose, type);
       for (const Source& source : sources) {
         source.report(inspection_);
         source.finish();
       }
     }
-    add(ops::packed_bytes(views, has_halves_));
+    add(ops::packed_bytes(views, type));
     return packed;
   }
 
@@ -278,7 +329,7 @@ DeviceEmbedding upload_embedding(gpu::Context& context, std::shared_ptr<const mo
   if (embedding->norm) device.norm = upload(context, *embedding->norm, inspection);
   if (embedding->projection) {
     const Source source(*embedding->projection);
-    const std::array views{source.view(false)};
+    const std::array views{source.view(ops::WeightType::F32)};
     device.projection = ops::pack(context, views, "the embedding's projection");
     source.report(inspection);
   }

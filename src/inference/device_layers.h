@@ -73,7 +73,8 @@ struct FirstUpload {
       ready = {};
 };
 
-/// Bytes that upload_layers() will take on the device.
+/// Bytes that upload_layers() will take on the device. `has_halves`: weights of linear layers are rounded to float16; else
+/// they have the bits of their file where these are 16, or are float32.
 std::size_t device_bytes(const model::Layers& layers, bool has_halves);
 
 /// Throws Error when the device can't hold them, before anything is allocated, and when the observer says stop.

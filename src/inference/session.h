@@ -16,7 +16,8 @@ class Context;
 
 namespace headlight::inference {
 
-/// How weights are kept on the device; arithmetic is in float32 with either.
+/// How weights are kept on the device; arithmetic is in float32 with either. F32: without a change of a number, 16-bit ones
+/// and the blocks of ops::WeightType as their file has them, all others as float32. F16: each rounded to float16.
 enum class Precision : std::uint8_t { F32, F16 };
 
 /// Bytes of weights that are on the device, and all of them. Returning false cancels: load() throws Error.

@@ -46,6 +46,16 @@ HEADLIGHT_AVX2_TARGET bool has_magnitudes_from_avx2(std::span<const float> value
   }
   return _mm256_testz_si256(_mm256_or_si256(even, odd), _mm256_or_si256(even, odd)) == 0;
 }
+/// Is any of the first words, a multiple of 16, without its sign `limit` or more?
+HEADLIGHT_AVX2_TARGET bool has_words_from_avx2(std::span<const std::uint16_t> words, std::uint16_t limit) {
+  const __m256i magnitude = _mm256_set1_epi16(0x7fff), below = _mm256_set1_epi16(static_cast<short>(limit - 1));
+  __m256i found = _mm256_setzero_si256();
+  for (std::size_t i = 0; i < words.size(); i += 16) {
+    const __m256i some = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(words.data() + i));
+    found = _mm256_or_si256(found, _mm256_cmpgt_epi16(_mm256_and_si256(some, magnitude), below));
+  }
+  return _mm256_testz_si256(found, found) == 0;
+}
 #endif
 
 /// Is any number's |x|, as bits, `limit` or more? All weights pass through here while they are loaded.
@@ -108,6 +118,19 @@ OddNumbers count_odd_numbers(std::span<const float> values, bool has_halves) {
     }
   }
   return odd;
+}
+
+std::uint64_t count_odd_words(std::span<const std::uint16_t> words, model::ElementType type) {
+  const std::uint16_t infinite = type == model::ElementType::F16 ? 0x7c00 : 0x7f80;
+  const auto is_odd = [infinite](std::uint16_t word) { return (word & 0x7fffU) >= infinite; };
+  std::size_t done = 0;
+#if HEADLIGHT_AVX2
+  if (has_avx2()) {
+    done = words.size() / 16 * 16;
+    if (has_words_from_avx2(words.first(done), infinite)) done = 0;
+  }
+#endif
+  return static_cast<std::uint64_t>(std::ranges::count_if(words.subspan(done), is_odd));
 }
 
 void WeightInspection::look(const model::Parameter& weight, std::span<const float> values, bool has_halves) {

@@ -39,6 +39,8 @@ struct OddNumbers {
   std::uint64_t not_finite = 0, overflowing = 0;
 };
 OddNumbers count_odd_numbers(std::span<const float> values, bool has_halves);
+/// How many of the numbers of an F16 or BF16 weight, as stored, aren't finite.
+std::uint64_t count_odd_words(std::span<const std::uint16_t> words, model::ElementType type);
 
 /// What the uploads of a network's weights found, in the order of upload.
 std::vector<WeightFinding> weight_findings(const model::Network& network);

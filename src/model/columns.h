@@ -13,4 +13,7 @@ namespace headlight::model {
 void rows_to_columns(ElementType type, std::span<const std::byte* const> rows, std::size_t width, float* to,
                      std::size_t stride);
 
+/// The same of F16 and BF16 alone, without decoding.
+void rows_to_columns(std::span<const std::byte* const> rows, std::size_t width, std::uint16_t* to, std::size_t stride);
+
 }  // namespace headlight::model

@@ -19,14 +19,6 @@ void decode_f32(const std::byte* from, std::size_t count, float* to) {
   if (count > 0) std::memcpy(to, from, count * sizeof(float));
 }
 
-void decode_bf16(const std::byte* from, std::size_t count, float* to) {
-  for (std::size_t i = 0; i < count; ++i) {
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, from + i * sizeof(bits), sizeof(bits));
-    to[i] = std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-  }
-}
-
 template <typename Block>
 inline void expand_all(const std::byte* from, std::size_t count, float* to) {
   for (std::size_t i = 0; i < count / Block::kNumbers; ++i) {
@@ -68,7 +60,7 @@ constexpr Layout blocks(std::string_view name, std::uint32_t ggml) {
 
 /// In the order of ElementType.
 constexpr std::array<Layout, kElementTypes> kLayouts{
-    Layout{"F32", 0, 1, 4, decode_f32}, Layout{"F16", 1, 1, 2, from_halves}, Layout{"BF16", 30, 1, 2, decode_bf16},
+    Layout{"F32", 0, 1, 4, decode_f32}, Layout{"F16", 1, 1, 2, from_halves}, Layout{"BF16", 30, 1, 2, from_bfloats},
     blocks<BlockQ8_0>("Q8_0", 8),       blocks<BlockQ4_0>("Q4_0", 2),        blocks<BlockQ4_1>("Q4_1", 3),
     blocks<BlockQ5_0>("Q5_0", 6),       blocks<BlockQ5_1>("Q5_1", 7),        blocks<BlockQ2_K>("Q2_K", 10),
     blocks<BlockQ3_K>("Q3_K", 11),      blocks<BlockQ4_K>("Q4_K", 12),       blocks<BlockQ5_K>("Q5_K", 13),
@@ -109,6 +101,8 @@ std::optional<ElementType> element_type_of_ggml(std::uint32_t id) {
   if (found == kLayouts.end()) return std::nullopt;
   return static_cast<ElementType>(found - kLayouts.begin());
 }
+
+void (*decoder(ElementType type))(const std::byte* from, std::size_t count, float* to) { return layout(type).decode; }
 
 void decode(ElementType type, const std::byte* from, std::size_t count, float* to) { layout(type).decode(from, count, to); }
 

@@ -47,6 +47,9 @@ std::uint32_t block_bytes(ElementType type);
 /// The type of a number in GGUF files; none for those that Headlight doesn't decode.
 std::optional<ElementType> element_type_of_ggml(std::uint32_t id);
 
+/// decode() of one type.
+void (*decoder(ElementType type))(const std::byte* from, std::size_t count, float* to);
+
 /// `count` numbers, whole blocks, as float32: of blocks bit for bit as the Python package gguf decodes them. `from` need not
 /// be aligned.
 void decode(ElementType type, const std::byte* from, std::size_t count, float* to);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cstring>
+#include <type_traits>
+#include <utility>
 
 #include "core/error.h"
 #include "model/columns.h"
@@ -150,6 +153,16 @@ void Parameter::read(std::uint32_t first, std::uint32_t count, std::span<float> 
 }
 
 void Parameter::read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const {
+  read_columns_as(first, count, to, stride);
+}
+void Parameter::read_columns(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride) const {
+  assert(type() == ElementType::F16 || type() == ElementType::BF16);
+  read_columns_as(first, count, to, stride);
+}
+
+template <typename Number>
+void Parameter::read_columns_as(std::uint32_t first, std::uint32_t count, Number* to, std::size_t stride) const {
+  constexpr bool kDecodes = std::is_same_v<Number, float>;
   assert(first + count <= row_count() && count <= stride);
   const Source& source = *source_;
   if (is_transposed_) {
@@ -159,7 +172,12 @@ void Parameter::read_columns(std::uint32_t first, std::uint32_t count, float* to
         // The next rows are pages away, where the hardware prefetcher doesn't reach.
         const std::byte* ahead = source.at(std::min(i + kPiecesAhead, width() - 1), row);
         for (std::size_t line = 0; line < piece_bytes; line += kLine) __builtin_prefetch(ahead + line);
-        decode(source.type, source.at(i, row), rows, to + i * stride + position);
+        Number* column = to + i * stride + position;
+        if constexpr (kDecodes) {
+          decode(source.type, source.at(i, row), rows, column);
+        } else {
+          std::memcpy(column, source.at(i, row), piece_bytes);
+        }
       }
     });
     return;
@@ -188,9 +206,21 @@ void Parameter::read_columns(std::uint32_t first, std::uint32_t count, float* to
       decode(source.type, pointers[r], width(), row);
       pointers[r] = reinterpret_cast<const std::byte*>(row);
     }
-    const ElementType type = is_quantised ? ElementType::F32 : source.type;
-    rows_to_columns(type, std::span(pointers).first(some), width(), to + begin, stride);
+    const auto from = std::span(std::as_const(pointers)).first(some);
+    if constexpr (kDecodes) {
+      rows_to_columns(is_quantised ? ElementType::F32 : source.type, from, width(), to + begin, stride);
+    } else {
+      rows_to_columns(from, width(), to + begin, stride);
+    }
   }
+}
+
+void Parameter::read_blocks(std::uint32_t first, std::uint32_t count, std::byte* to) const {
+  const Source& source = *source_;
+  assert(!is_transposed_ && width() == source.columns && first + count <= row_count());
+  for_each_run(first, count, [&](std::uint32_t position, std::uint32_t row, std::uint32_t rows) {
+    source.copy(source.row(row), rows * source.row_bytes(), to + position * source.row_bytes());
+  });
 }
 
 StoredColumns Parameter::stored_columns(std::uint32_t first, std::uint32_t count, std::uint32_t first_column,

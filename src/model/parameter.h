@@ -51,6 +51,10 @@ class Parameter {
   void read(std::uint32_t first, std::uint32_t count, std::span<float> to) const;
   /// The same rows as columns: number i of row first + r goes to `to[i · stride + r]`.
   void read_columns(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) const;
+  /// Likewise without decoding; of F16 and BF16 alone.
+  void read_columns(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride) const;
+  /// The stored blocks of rows [first, first + count), row after row; of a view that isn't transposed, whose rows are whole.
+  void read_blocks(std::uint32_t first, std::uint32_t count, std::byte* to) const;
   /// Is the view transposed, so that its columns are rows of the stored weight, or parts of them?
   bool has_stored_columns() const { return is_transposed_ && !order_; }
   /// Of such a view: columns [first_column, first_column + columns) of rows [first, first + count). Numbers that are stored
@@ -74,6 +78,8 @@ class Parameter {
 
  private:
   struct Source;
+  template <typename Number>
+  void read_columns_as(std::uint32_t first, std::uint32_t count, Number* to, std::size_t stride) const;
   template <typename Use>
   void for_each_run(std::uint32_t first, std::uint32_t count, const Use& use) const;
   std::uint32_t row_count() const { return shape_.empty() ? 1 : shape_[0]; }

@@ -225,13 +225,13 @@ void compute_block(const Map& map, const LaidOut& laid_out, std::uint32_t first_
       const float* values = laid_out.is_one_tile ? map.value(key)
                                                  : scratch.values.data() + first * laid_out.keys +
                                                        std::size_t{key - laid_out.first_key} * kTile;
-      kernel.multiply({.x = scores + (tile - tiles.begin) * stride,
-                       .x_stride = kTile,
-                       .rows = rows,
-                       .weight = values,
-                       .inner = std::min(kTile, map.task.parameters.keys - key),
-                       .sum = scratch.sums.data(),
-                       .adds = true});
+      kernel.multiply[0]({.x = scores + (tile - tiles.begin) * stride,
+                          .x_stride = kTile,
+                          .rows = rows,
+                          .weight = values,
+                          .inner = std::min(kTile, map.task.parameters.keys - key),
+                          .sum = scratch.sums.data(),
+                          .adds = true});
     }
     store_block(map, first_row, rows, first, scratch.sums.data());
   }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kTileColumns = HostTile::kColumns, kTile4 = kTileColumns / 4;
 constexpr std::uint32_t kRowsAtOnce = 96;    // their sums take 24 KiB
+constexpr std::uint32_t kMostToWiden = 24;   // rows that multiply weights of 16 bits without a copy of them
 constexpr std::uint32_t kInnerAtOnce = 256;  // rows of a tile, 64 KiB, that stay in a core's cache while rows of x go by
 
 /// A layer with its tensors as the program's memory.
@@ -22,7 +23,8 @@ struct Layer {
   float *q, *k, *v;
   std::size_t tile_bytes;
   std::uint32_t items, end_tile, activation;
-  bool has_halves;
+  WeightType type;
+  BlockDecoder decode;
   LinearParameters parameters;  ///< with first_tile
 };
 
@@ -79,6 +81,24 @@ void store_rows(const Layer& layer, const Columns& columns, std::uint32_t item, 
   }
 }
 
+/// The numbers of some inputs of a tile, kInnerAtOnce at most, as float32 [input, 64].
+void widen(const Layer& layer, const std::byte* from, std::uint32_t inputs, float* to) {
+  if (layer.type == WeightType::F16) return from_halves(from, std::size_t{inputs} * kTileColumns, to);
+  if (layer.type == WeightType::BF16) return from_bfloats(from, std::size_t{inputs} * kTileColumns, to);
+  const auto [numbers, bytes] = block_of(layer.type);
+  constexpr std::uint32_t kRowsTurned = 8;  // of blocks that are decoded before they become columns
+  std::array<float, std::size_t{kRowsTurned} * kInnerAtOnce> rows;
+  for (std::uint32_t input = 0; input < inputs; input += numbers) {
+    for (std::uint32_t row = 0; row < kTileColumns; row += kRowsTurned, from += std::size_t{kRowsTurned} * bytes) {
+      layer.decode(from, std::size_t{kRowsTurned} * numbers, rows.data());
+      for (std::uint32_t i = 0; i < numbers; ++i) {
+        float* column = to + std::size_t{input + i} * kTileColumns + row;
+        for (std::uint32_t r = 0; r < kRowsTurned; ++r) column[r] = rows[std::size_t{r} * numbers + i];
+      }
+    }
+  }
+}
+
 /// Rows [first_row, first_row + rows) of an item × the columns of a tile.
 void compute(const Layer& layer, std::uint32_t tile, std::uint32_t item, std::uint32_t first_row, std::uint32_t rows) {
   alignas(64) std::array<float, std::size_t{kRowsAtOnce} * kTileColumns> sums;
@@ -87,18 +107,17 @@ void compute(const Layer& layer, std::uint32_t tile, std::uint32_t item, std::ui
   const LinearParameters& p = layer.parameters;
   const std::uint32_t inner = p.inner4 * 4;
   const std::byte* weight = layer.weight + tile * layer.tile_bytes;
+  const WeightType type = rows <= kMostToWiden && !has_blocks(layer.type) ? layer.type : WeightType::F32;
+  const auto multiply = kernel.multiply[static_cast<std::size_t>(type)];
   const float* x = layer.x + (std::size_t{item} * p.x_stride4 + std::size_t{p.x_first + first_row} * p.inner4) * 4;
   for (std::uint32_t k = 0; k < inner; k += kInnerAtOnce) {
     const std::uint32_t count = std::min(kInnerAtOnce, inner - k);
-    const std::size_t at = std::size_t{k} * kTileColumns;
-    const float* block = nullptr;
-    if (layer.has_halves) {
-      from_halves(weight + at * 2, std::size_t{count} * kTileColumns, converted.data());
+    const void* block = weight + bytes_of(layer.type, std::size_t{k} * kTileColumns);
+    if (layer.type != type) {
+      widen(layer, static_cast<const std::byte*>(block), count, converted.data());
       block = converted.data();
-    } else {
-      block = reinterpret_cast<const float*>(weight) + at;
     }
-    kernel.multiply(
+    multiply(
         {.x = x + k, .x_stride = inner, .rows = rows, .weight = block, .inner = count, .sum = sums.data(), .adds = k > 0});
   }
   kernel.finish(layer.activation, layer.bias + std::size_t{tile} * kTileColumns, rows, sums.data());
@@ -141,7 +160,8 @@ void linear_on_host(gpu::Stream& stream, Kernels& kernels, const HostLinear& lin
               .items = linear.x.items,
               .end_tile = linear.end_tile,
               .activation = linear.activation,
-              .has_halves = linear.weight.has_halves,
+              .type = linear.weight.type,
+              .decode = linear.weight.decode,
               .parameters = linear.parameters};
   layer.parameters.first_tile = linear.first_tile;
   stream.run_on_host([layer, &threads = kernels.host_threads()] { compute(layer, threads); }, multiply_adds(layer));

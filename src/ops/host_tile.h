@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "ops/weight_type.h"
+
 namespace headlight::ops {
 
 /// Products with a tile of a packed weight (ops/packed_linear.h) by the processor itself, in vectors as wide as it has.
@@ -15,14 +17,14 @@ struct HostTile {
     const float* x;  ///< [rows, inner], rows x_stride floats apart
     std::size_t x_stride;
     std::uint32_t rows;
-    const float* weight;  ///< [inner, 64]
+    const void* weight;  ///< [inner, 64] numbers of the function's type
     std::uint32_t inner;
     float* sum;  ///< [rows, 64]
     bool adds;
   };
-  void (*multiply)(const Product& product);
-  /// The same with each product rounded before it is added, as drivers for processors compile scores: a weight that a kernel
-  /// evaluates later is exp(score − m), exactly 1 for the largest only when both are the same bits.
+  void (*multiply[kPlainWeightTypes])(const Product& product);
+  /// The same of float32, with each product rounded before it is added, as drivers for processors compile scores: a weight
+  /// that a kernel evaluates later is exp(score − m), exactly 1 for the largest only when both are the same bits.
   void (*multiply_rounded)(const Product& product);
 
   /// values[row, column] = activation(values[row, column] + bias[column]) of 64 columns; activations by their numbers in

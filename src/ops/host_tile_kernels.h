@@ -5,10 +5,38 @@
 // files shared could be the one for a processor that isn't this one.
 #include "ops/host_tile.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace headlight::ops {
 namespace {
 
 constexpr std::size_t kColumns = HostTile::kColumns;
+
+/// Numbers of a weight that are no floats.
+struct Half {
+  std::uint16_t bits;
+};
+struct BFloat {
+  std::uint16_t bits;
+};
+#if !defined(__AVX2__)
+inline float of_bits(std::uint32_t bits) {
+  float number;
+  __builtin_memcpy(&number, &bits, sizeof(bits));
+  return number;
+}
+inline float widened(BFloat number) { return of_bits(std::uint32_t{number.bits} << 16); }
+/// As from_half() of core/half.h.
+inline float widened(Half number) {
+  const float scaled = of_bits((number.bits & 0x7fffU) << 13) * 0x1p112f;
+  std::uint32_t bits;
+  __builtin_memcpy(&bits, &scaled, sizeof(bits));
+  const std::uint32_t special = (number.bits & 0x7c00U) == 0x7c00U ? 0x7f800000U : 0;  // infinities and NaN
+  return of_bits(bits | special | (number.bits & 0x8000U) << 16);
+}
+#endif
 
 /// Vectors of `Lanes` numbers and what the compiler lacks for them.
 template <std::size_t Lanes>
@@ -23,6 +51,26 @@ struct Vector {
     __builtin_memcpy(&vector.floats, from, sizeof(Floats));
     return vector;
   }
+#if defined(__AVX512F__)
+  static Vector load(const Half* from) { return {_mm512_cvtph_ps(load_words(from))}; }
+  static Vector load(const BFloat* from) {
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_words(from)), 16))};
+  }
+  static __m256i load_words(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+#elif defined(__AVX2__)
+  static Vector load(const Half* from) { return {_mm256_cvtph_ps(load_words(from))}; }
+  static Vector load(const BFloat* from) {
+    return {_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_words(from)), 16))};
+  }
+  static __m128i load_words(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
+#else
+  template <typename Number>
+  static Vector load(const Number* from) {
+    float wide[Lanes];
+    for (std::size_t i = 0; i < Lanes; ++i) wide[i] = widened(from[i]);
+    return load(wide);
+  }
+#endif
   /// By a subtraction of 0, which compilers leave out; an addition of it they may not, since it turns −0 into 0.
   static Vector all(float value) { return {value - Floats{}}; }
   void store(float* to) const { __builtin_memcpy(to, &floats, sizeof(Floats)); }
@@ -51,15 +99,16 @@ Vector<Lanes> rounded(Vector<Lanes> product) {
   return product;
 }
 
-/// Where a block of columns begins in a weight, and how far apart its rows are, in floats.
+/// Where a block of columns begins in a weight, and how far apart its rows are, in numbers.
+template <typename Number>
 struct Panel {
-  const float* weight;
+  const Number* weight;
   std::size_t stride;
 };
 
 /// `Rows` rows × `Vectors` vectors of columns: their sums stay in registers while k runs.
-template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows>
-void multiply_block(const HostTile::Product& product, Panel panel, std::size_t first_row, std::size_t first_column) {
+template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows, typename Number>
+void multiply_block(const HostTile::Product& product, Panel<Number> panel, std::size_t first_row, std::size_t first_column) {
   using V = Vector<Lanes>;
   const float* x = product.x + first_row * product.x_stride;
   float* target = product.sum + first_row * kColumns + first_column;
@@ -88,11 +137,12 @@ void multiply_block(const HostTile::Product& product, Panel panel, std::size_t f
 }
 
 /// Rows from `row` on by `Rows` at once, all columns of each; returns the first row that is left.
-template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows>
+template <typename Number, std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows>
 std::size_t multiply_rows(const HostTile::Product& product, std::size_t row) {
+  const auto* weight = static_cast<const Number*>(product.weight);
   for (; row + Rows <= product.rows; row += Rows) {
     for (std::size_t column = 0; column < kColumns; column += Lanes * Vectors) {
-      multiply_block<Lanes, IsRounded, Vectors, Rows>(product, {product.weight + column, kColumns}, row, column);
+      multiply_block<Lanes, IsRounded, Vectors, Rows, Number>(product, {weight + column, kColumns}, row, column);
     }
   }
   return row;
@@ -100,8 +150,9 @@ std::size_t multiply_rows(const HostTile::Product& product, std::size_t row) {
 
 /// The same for many rows of narrow blocks: a block's columns are copied close together first. In the weight they lie 256
 /// bytes apart, which a first-level cache of 64 sets keeps in every fourth set only, too few for 256 rows of the weight.
-template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows>
+template <typename Number, std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows>
 std::size_t multiply_copied_rows(HostTile::Product product) {
+  const auto* weight = static_cast<const Number*>(product.weight);
   constexpr std::size_t kWidth = Lanes * Vectors, kMaxInner = 256;
   alignas(64) float copy[kMaxInner * kWidth];
   std::size_t row = 0;
@@ -110,16 +161,16 @@ std::size_t multiply_copied_rows(HostTile::Product product) {
     for (std::size_t column = 0; column < kColumns; column += kWidth) {
       for (std::size_t k = 0; k < product.inner; ++k) {
         for (std::size_t c = 0; c < kWidth; c += Lanes) {
-          Vector<Lanes>::load(product.weight + k * kColumns + column + c).store(copy + k * kWidth + c);
+          Vector<Lanes>::load(weight + k * kColumns + column + c).store(copy + k * kWidth + c);
         }
       }
       for (row = 0; row + Rows <= product.rows; row += Rows) {
-        multiply_block<Lanes, IsRounded, Vectors, Rows>(product, {copy, kWidth}, row, column);
+        multiply_block<Lanes, IsRounded, Vectors, Rows, float>(product, {copy, kWidth}, row, column);
       }
     }
     rest -= product.inner;
     product.x += product.inner;
-    product.weight += product.inner * kColumns;
+    weight += product.inner * kColumns;
     product.adds = true;
   }
   return row;
@@ -127,17 +178,17 @@ std::size_t multiply_copied_rows(HostTile::Product product) {
 
 /// `Vectors` columns of vectors and `Rows` rows fill the processor's registers; a single row takes `RowVectors`, so that
 /// enough sums are on their way.
-template <std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows, std::size_t RowVectors>
+template <typename Number, std::size_t Lanes, bool IsRounded, std::size_t Vectors, std::size_t Rows, std::size_t RowVectors>
 void multiply_tile(const HostTile::Product& product) {
   constexpr std::size_t kWorthCopying = 4 * Rows;
   std::size_t row = 0;
   if constexpr (Lanes * Vectors < kColumns) {
-    if (product.rows >= kWorthCopying) row = multiply_copied_rows<Lanes, IsRounded, Vectors, Rows>(product);
+    if (product.rows >= kWorthCopying) row = multiply_copied_rows<Number, Lanes, IsRounded, Vectors, Rows>(product);
   }
-  row = multiply_rows<Lanes, IsRounded, Vectors, Rows>(product, row);
-  if constexpr (Rows > 4) row = multiply_rows<Lanes, IsRounded, Vectors, 4>(product, row);
-  row = multiply_rows<Lanes, IsRounded, Vectors, 2>(product, row);
-  multiply_rows<Lanes, IsRounded, RowVectors, 1>(product, row);
+  row = multiply_rows<Number, Lanes, IsRounded, Vectors, Rows>(product, row);
+  if constexpr (Rows > 4) row = multiply_rows<Number, Lanes, IsRounded, Vectors, 4>(product, row);
+  row = multiply_rows<Number, Lanes, IsRounded, Vectors, 2>(product, row);
+  multiply_rows<Number, Lanes, IsRounded, RowVectors, 1>(product, row);
 }
 
 /// e^x within two units of the last place: x = n · ln 2 + r, and a polynomial for e^r (Cephes, expf). 0 below −87, infinite
@@ -262,8 +313,10 @@ float soften_scores(float shift, float hidden, float* scores) {
 /// All of it for vectors of `Lanes` numbers; see multiply_tile().
 template <std::size_t Lanes, std::size_t Vectors, std::size_t Rows, std::size_t RowVectors>
 constexpr HostTile tile_of(const char* vectors) {
-  return {.multiply = multiply_tile<Lanes, false, Vectors, Rows, RowVectors>,
-          .multiply_rounded = multiply_tile<Lanes, true, Vectors, Rows, RowVectors>,
+  return {.multiply = {multiply_tile<float, Lanes, false, Vectors, Rows, RowVectors>,
+                       multiply_tile<Half, Lanes, false, Vectors, Rows, RowVectors>,
+                       multiply_tile<BFloat, Lanes, false, Vectors, Rows, RowVectors>},
+          .multiply_rounded = multiply_tile<float, Lanes, true, Vectors, Rows, RowVectors>,
           .finish = finish_tile<Lanes>,
           .scale = scale_scores<Lanes>,
           .largest = largest_score<Lanes>,

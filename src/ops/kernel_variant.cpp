@@ -37,6 +37,7 @@ const std::array<ShaderFacts, kShaders>& shader_facts() {
        {"average_head", {}},
        {"count_odd_numbers", {}},
        {"drop_head", {}},
+       {"expand_blocks", {{"type", {3, 4, 5, 6, 7, 8}}}},
        {"half_probe", {}},
        {"linear_gemv", {activation, {"rows", {1, 2, 4, 8}}}},
        {"linear_matrix", {activation, {"lanes", {128, 256}}}},
@@ -66,7 +67,9 @@ KernelVariant variant_of(const KernelModule& module) {
   if (shader == facts.end()) throw Error("no enumerator names the shader '{}'", module.shader);
   return {.shader = static_cast<Shader>(shader - facts.begin()),
           .reads_texels = has_define(module, "TEXEL=1"),
-          .has_halves = has_define(module, "HALF=1"),
+          .weights = has_define(module, "HALF=1")     ? WeightType::F16
+                     : has_define(module, "BFLOAT=1") ? WeightType::BF16
+                                                      : WeightType::F32,
           .shuffles = has_define(module, "SHUFFLE=1"),
           .multiplies_matrices = has_define(module, "MATRIX=1"),
           .reads_half_bits = false,
@@ -98,7 +101,8 @@ std::string to_string(const KernelVariant& variant) {
   const ShaderFacts& facts = facts_of(variant.shader);
   std::string name(facts.name);
   if (variant.reads_texels) name += ".texel";
-  if (variant.has_halves) name += ".half";
+  if (variant.weights == WeightType::F16) name += ".half";
+  if (variant.weights == WeightType::BF16) name += ".bfloat";
   if (variant.reads_half_bits) name += ".bits";
   if (variant.shuffles) name += ".shuffle";
   if (variant.multiplies_matrices) name += ".matrix";
@@ -124,7 +128,7 @@ gpu::KernelSource kernel_source(const KernelVariant& variant, const std::filesys
       .defines = module->defines,
       .spirv = module->spirv,
       .constants = {variant.constants.begin(), variant.constants.begin() + static_cast<std::ptrdiff_t>(count)}};
-  if (variant.has_halves && variant.shader != Shader::LinearMatrix) {  // lib/load.glsl
+  if (variant.weights == WeightType::F16 && variant.shader != Shader::LinearMatrix) {  // lib/load.glsl
     source.constants.resize(variant.constants.size());
     source.constants.push_back(variant.reads_half_bits ? 1 : 0);
   }

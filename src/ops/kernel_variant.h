@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "gpu/kernel.h"
+#include "ops/weight_type.h"
 
 namespace headlight::ops {
 
@@ -24,6 +25,7 @@ enum class Shader : std::uint8_t {
   AverageHead,
   CountOddNumbers,
   DropHead,
+  ExpandBlocks,  ///< type
   HalfProbe,
   LinearGemv,     ///< activation, rows
   LinearMatrix,   ///< activation, lanes
@@ -38,17 +40,17 @@ enum class Shader : std::uint8_t {
   Rotate,
   ScaleHead,
 };
-inline constexpr std::size_t kShaders = 27;
+inline constexpr std::size_t kShaders = 28;
 
 /// A kernel: a shader, the module of it that is needed, and the values of its specialization constants.
 struct KernelVariant {
   Shader shader = Shader::AddToHead;
   // What modules of one shader differ in: types of bindings and features that the device must have.
-  bool reads_texels = false;         ///< operands are texel buffers
-  bool has_halves = false;           ///< weights are float16 in a storage buffer
-  bool shuffles = false;             ///< lanes exchange rows by subgroup shuffles
-  bool multiplies_matrices = false;  ///< by the device's units for them (DeviceInfo::matrix_lanes)
-  bool reads_half_bits = false;      ///< of these: converted by integers, where the device's conversion isn't exact
+  bool reads_texels = false;             ///< operands are texel buffers
+  WeightType weights = WeightType::F32;  ///< in a storage buffer; texel buffers convert float16 by themselves
+  bool shuffles = false;                 ///< lanes exchange rows by subgroup shuffles
+  bool multiplies_matrices = false;      ///< by the device's units for them (DeviceInfo::matrix_lanes)
+  bool reads_half_bits = false;          ///< of float16: converted by integers, where the device's conversion isn't exact
   std::array<std::uint32_t, 2> constants = {};  ///< by constant_id, as many as the shader has; the rest is 0
   /// MaskExpressions::glsl; with it the kernel is compiled at run time. Only of shaders that include lib/mask.glsl.
   std::string expressions = {};
@@ -63,7 +65,7 @@ std::string to_string(const KernelVariant& variant);
 struct KernelModule {
   std::string_view shader;                    ///< "linear_vec4"
   std::string_view file;                      ///< "linear_vec4.comp"
-  std::span<const std::string_view> defines;  ///< of TEXEL=1, HALF=1, SHUFFLE=1, MATRIX=1
+  std::span<const std::string_view> defines;  ///< of TEXEL=1, HALF=1, BFLOAT=1, SHUFFLE=1, MATRIX=1
   std::span<const std::uint32_t> spirv;
 };
 std::span<const KernelModule> kernel_modules();

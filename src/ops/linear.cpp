@@ -62,7 +62,7 @@ const gpu::Kernel* matrix_kernel(Kernels& kernels, Activation activation) {
   const bool has_units = multiplies_matrices(device) && kSubgroups * device.matrix_lanes <= device.max_invocations;
   return kernels.find(
       {.shader = Shader::LinearMatrix,
-       .has_halves = true,
+       .weights = WeightType::F16,
        .multiplies_matrices = has_units,
        .constants = {static_cast<std::uint32_t>(activation), has_units ? kSubgroups * device.matrix_lanes : kMatrixLanes}});
 }
@@ -71,16 +71,16 @@ KernelVariant sum_kernel(Activation activation) {
   return {.shader = Shader::LinearSum, .constants = {static_cast<std::uint32_t>(activation)}};
 }
 
-/// `rows` of x in all, `tiles` of the weight; weights as float16 or float32. Where the driver refuses a kernel, another one.
+/// `rows` of x in all, `tiles` of the weight. Where the driver refuses a kernel, another one.
 LinearChoice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& weight, Activation activation,
                     std::uint32_t rows, std::uint32_t tiles) {
-  const bool has_halves = weight.has_halves;
+  const bool has_halves = weight.type == WeightType::F16;
   constexpr std::uint32_t kFewestToShuffle = 5;  // with fewer rows most lanes would have none to share
   const bool texel = is_texel(kind);             // texel buffers convert halves by themselves
   const auto variant = [&](Shader shader, std::uint32_t per_lane) {
     return KernelVariant{.shader = shader,
                          .reads_texels = texel,
-                         .has_halves = has_halves && !texel,
+                         .weights = texel || has_blocks(weight.type) ? WeightType::F32 : weight.type,
                          .reads_half_bits = has_halves && !texel && !kernels.half_conversions().unpacking_keeps,
                          .constants = {static_cast<std::uint32_t>(activation), per_lane}};
   };
@@ -130,6 +130,23 @@ LinearChoice choose(Kernels& kernels, LinearKernel kind, const PackedLinear& wei
   return instead(texel ? LinearKernel::Vec4 : LinearKernel::Naive);
 }
 
+/// Blocks that are expanded at a time take so much as float32, or one tile.
+constexpr std::size_t kMostExpandedBytes = std::size_t{32} << 20;
+
+/// Tiles of a weight of blocks as float32.
+void expand_blocks(gpu::Stream& stream, Kernels& kernels, const PackedLinear& weight, std::uint32_t first_tile,
+                   std::uint32_t tiles, const gpu::Slice& to) {
+  constexpr std::size_t kAlignment = 256;  // that any device has for where a binding begins
+  constexpr std::uint32_t kNumbers = 32;   // of each row of a workgroup
+  const std::size_t begin = first_tile * weight.tile_bytes(), bound = begin / kAlignment * kAlignment;
+  const gpu::Slice blocks(weight.weight, bound, begin + tiles * weight.tile_bytes() - bound);
+  const ExpandBlocksParameters parameters{.inner = weight.inner4 * 4,
+                                          .first_byte = static_cast<std::uint32_t>(begin - bound)};
+  const KernelVariant kernel{.shader = Shader::ExpandBlocks, .constants = {static_cast<std::uint32_t>(weight.type)}};
+  stream.dispatch(kernels[kernel], {blocks, to}, parameters, {parameters.inner / kNumbers, tiles, 1},
+                  static_cast<double>(to.size / sizeof(float)));
+}
+
 /// The part of the weight that a call uses and the destination of its columns.
 struct Target {
   std::uint32_t first_tile, end_tile;
@@ -146,7 +163,8 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   const std::uint32_t all_rows = x.items * parameters.tokens;
   const Tuning& tuning = kernels.tuning();
   LinearKernel kind = all_rows <= kFewRows ? tuning.few_rows : tuning.many_rows;
-  if (weight.has_halves && all_rows > kFewRows) kind = tuning.many_rows_of_halves.value_or(kind);
+  const bool has_halves = weight.type == WeightType::F16;
+  if (has_halves && all_rows > kFewRows) kind = tuning.many_rows_of_halves.value_or(kind);
   if (kind == LinearKernel::Host) {
     const HostLinear on_host{x,
                              weight,
@@ -161,10 +179,13 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
     kind = default_shader(kernels.context().device());
   }
   const std::size_t texel_range = kernels.max_binding(true);  // of vec4; a float16 element has half the bytes
-  const std::size_t weight_texel_range = weight.has_halves ? texel_range / 2 : texel_range;
+  const std::size_t weight_texel_range = has_halves ? texel_range / 2 : texel_range;
+  const bool is_expanded = has_blocks(weight.type);
+  const std::size_t tile_numbers = std::size_t{weight.inner4} * 4 * 64;
+  const std::size_t tile_bytes = is_expanded ? tile_numbers * sizeof(float) : weight.tile_bytes();  // as a kernel reads it
   const auto can_read_texels = [&] {  // texel buffers may be far smaller than storage buffers
-    return x.item_bytes() <= texel_range && weight.tile_bytes() <= weight_texel_range &&
-           (!weight.has_halves || kernels.half_conversions().texels_keep);
+    return x.item_bytes() <= texel_range && tile_bytes <= weight_texel_range && weight.type != WeightType::BF16 &&
+           (!has_halves || kernels.half_conversions().texels_keep);
   };
   if (is_texel(kind) && !can_read_texels()) kind = is_shuffle(kind) ? LinearKernel::Shuffle : LinearKernel::Vec4;
   const LinearChoice choice = choose(kernels, kind, weight, activation, all_rows, target.end_tile - target.first_tile);
@@ -179,8 +200,10 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
   }
   const std::size_t max_rows = std::size_t{kernels.context().device().max_groups[0]} * choice.rows;
   items_per_slice = std::min(items_per_slice, max_rows / parameters.tokens);
+  const std::size_t most_expanded =
+      is_expanded ? std::max<std::size_t>(kMostExpandedBytes / tile_bytes, 1) : ~std::size_t{0};
   const auto tiles_per_slice = static_cast<std::uint32_t>(std::min<std::size_t>(
-      {weight_range / weight.tile_bytes(), kernels.context().device().max_groups[1] / choice.groups_per_tile,
+      {weight_range / tile_bytes, most_expanded, kernels.context().device().max_groups[1] / choice.groups_per_tile,
        target.end_tile - target.first_tile}));
   if (items_per_slice == 0 || tiles_per_slice == 0) {
     throw Error(
@@ -189,7 +212,7 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
         x.tokens, std::max(x.width, target.v->width), std::min(in_range, out_range) >> 20, kernels.context().device().name);
   }
   const auto slice = static_cast<std::uint32_t>(items_per_slice);
-  const double row_work = static_cast<double>(weight.tile_bytes() / (weight.has_halves ? 2 : 4));  // of one tile
+  const auto row_work = static_cast<double>(tile_numbers);  // of one tile
   for (std::uint32_t item = 0; item < x.items; item += slice) {
     const std::uint32_t items = std::min(slice, x.items - item);
     parameters.rows = items * parameters.tokens;
@@ -197,7 +220,13 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
     for (std::uint32_t tile = target.first_tile; tile < target.end_tile; tile += step) {
       const std::uint32_t tiles = std::min(step, target.end_tile - tile);
       parameters.first_tile = tile;
-      const gpu::Slice weights(weight.weight, tile * weight.tile_bytes(), tiles * weight.tile_bytes(), weight.has_halves);
+      const std::size_t sum_bytes = choice.parts == 1 ? 0 : split_bytes(choice.parts, parameters.rows, tiles);
+      const std::size_t expanded_bytes = is_expanded ? tiles * tile_bytes : 0;
+      const gpu::Buffer* const scratch =
+          sum_bytes + expanded_bytes == 0 ? nullptr : &stream.scratch(sum_bytes + expanded_bytes, "parts of a layer");
+      const gpu::Slice weights = is_expanded ? gpu::Slice(*scratch, 0, expanded_bytes)
+                                             : gpu::Slice(weight.weight, tile * tile_bytes, tiles * tile_bytes, has_halves);
+      if (is_expanded) expand_blocks(stream, kernels, weight, tile, tiles, weights);
       const gpu::Slice q = target.q->slice(item, items), k = target.k->slice(item, items), v = target.v->slice(item, items);
       const gpu::Groups groups{divide_up(parameters.rows, choice.rows),
                                divide_up(tiles * choice.groups_per_tile, choice.tiles_per_group), choice.parts};
@@ -207,8 +236,7 @@ void record(gpu::Stream& stream, Kernels& kernels, const DeviceTensor& x, const 
         stream.dispatch(*choice.kernel, {x.slice(item, items), weights, weight.bias, q, k, v}, parameters, groups, work);
         continue;
       }
-      const std::size_t bytes = split_bytes(choice.parts, parameters.rows, tiles);
-      const gpu::Slice sums(stream.scratch(bytes, "parts of a layer's sums"), 0, bytes);
+      const gpu::Slice sums(*scratch, expanded_bytes, sum_bytes);
       stream.dispatch(*choice.kernel, {x.slice(item, items), weights, weight.bias, sums, sums, sums}, parameters, groups,
                       work);
       constexpr std::uint32_t kRows = 4;  // of a workgroup of linear_sum.comp

@@ -39,6 +39,17 @@ PackedLinear::Section section_of(const LinearSource& source, std::uint32_t first
   return {first_tile, divide_up(source.out_heads * slot4 * 4, kPackedColumns), slot4, source.out_heads};
 }
 
+/// Stores numbers with 16 bits each.
+void narrow(WeightType type, const float* from, std::size_t count, std::byte* to) {
+  auto* words = reinterpret_cast<std::uint16_t*>(to);
+  type == WeightType::F16 ? to_halves(from, count, words) : to_bfloats(from, count, words);
+}
+
+void read_columns(const LinearSource& source, std::uint32_t first, std::uint32_t count, std::uint16_t* to,
+                  std::size_t stride) {
+  source.read_words(first, count, to, stride);
+}
+
 void read_columns(const LinearSource& source, std::uint32_t first, std::uint32_t count, float* to, std::size_t stride) {
   if (source.read) return source.read(first, count, to, stride);
   for (std::uint32_t r = 0; r < count; ++r) {
@@ -47,22 +58,23 @@ void read_columns(const LinearSource& source, std::uint32_t first, std::uint32_t
   }
 }
 
-/// Packs one tile: 64 output columns, [inner, 64] floats.
+/// Packs one tile: 64 output columns, [inner, 64] numbers.
+template <typename Number>
 class TilePacker {
  public:
   explicit TilePacker(const LinearSource& source) : source_(source), inner_(padded_width4(source.in, source.in_heads) * 4) {}
 
-  void pack(std::uint32_t tile, float* to) {
+  void pack(std::uint32_t tile, Number* to) {
     const std::uint32_t first = tile * kPackedColumns;
     if (!has_gaps(source_.out, source_.out_heads) && !has_gaps(source_.in, source_.in_heads)) {
       const std::uint32_t count = std::min(kPackedColumns, source_.out - std::min(first, source_.out));
-      if (count < kPackedColumns) std::fill_n(to, std::size_t{inner_} * kPackedColumns, 0.0f);
+      if (count < kPackedColumns) std::fill_n(to, std::size_t{inner_} * kPackedColumns, Number{});
       read_columns(source_, first, count, to, kPackedColumns);
-      std::fill(to + std::size_t{source_.in} * kPackedColumns, to + std::size_t{inner_} * kPackedColumns, 0.0f);
+      std::fill(to + std::size_t{source_.in} * kPackedColumns, to + std::size_t{inner_} * kPackedColumns, Number{});
       return;
     }
     // Heads with padding between them: each row of the weight in this tile is copied to its own column.
-    std::fill_n(to, std::size_t{inner_} * kPackedColumns, 0.0f);
+    std::fill_n(to, std::size_t{inner_} * kPackedColumns, Number{});
     column_.resize(source_.in);
     for (std::uint32_t row = 0; row < source_.out; ++row) {
       const std::uint32_t column = padded_index(row, source_.out, source_.out_heads);
@@ -78,7 +90,7 @@ class TilePacker {
  private:
   const LinearSource& source_;
   std::uint32_t inner_;
-  std::vector<float> column_;
+  std::vector<Number> column_;
 };
 
 #if HEADLIGHT_AVX2
@@ -113,7 +125,7 @@ class InputPacker {
         source_.read_inputs({.first_out = first_out_, .outs = outs_, .first_in = first, .ins = ins}, room);
     const bool is_last = first + ins == source_.in;
     const std::uint32_t end = is_last ? packed_.inner4 * 4 : first + ins;
-    const std::size_t column_bytes = kPackedColumns * (packed_.has_halves ? sizeof(std::uint16_t) : sizeof(float));
+    const std::size_t column_bytes = kPackedColumns * bytes_of(packed_.type, 1);
     for (std::uint32_t tile = 0; tile < tiles_; ++tile) {
       const std::uint32_t begin = tile * kPackedColumns;
       const std::uint32_t outs = std::min(kPackedColumns, outs_ - std::min(begin, outs_));
@@ -142,7 +154,7 @@ class InputPacker {
       std::fill(std::copy_n(numbers, outs, padded.begin()), padded.end(), 0.0F);
       numbers = padded.data();
     }
-    if (packed_.has_halves) return to_halves(numbers, kPackedColumns, reinterpret_cast<std::uint16_t*>(to));
+    if (packed_.type != WeightType::F32) return narrow(packed_.type, numbers, kPackedColumns, to);
 #if HEADLIGHT_AVX2
     constexpr std::uintptr_t kVector = 32;
     if (has_avx2() && reinterpret_cast<std::uintptr_t>(to) % kVector == 0) {
@@ -215,6 +227,22 @@ class LargePages {
   std::uintptr_t begin_, end_;
 };
 
+/// Spreads the blocks of a tile's 64 rows, of which each source has fewer in its last tile.
+void pack_blocks(const LinearSource& source, const PackedLinear& packed, std::uint32_t tile, std::vector<std::byte>& room,
+                 std::byte* to) {
+  const std::uint32_t first = tile * kPackedColumns,
+                      rows = std::min(kPackedColumns, source.out - std::min(first, source.out));
+  const std::size_t row_bytes = bytes_of(packed.type, source.in), block_bytes = block_of(packed.type).bytes;
+  room.resize(rows * row_bytes);
+  source.read_blocks(first, rows, room.data());
+  if (rows < kPackedColumns) std::fill_n(to, packed.tile_bytes(), std::byte{});
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t at = 0; at < row_bytes; at += block_bytes) {
+      std::copy_n(room.data() + row * row_bytes + at, block_bytes, to + at * kPackedColumns + row * block_bytes);
+    }
+  }
+}
+
 /// Packs tiles [first, first + count) of a section into memory.
 void pack_tiles(const LinearSource& source, const PackedLinear& packed, std::uint32_t first, std::uint32_t count,
                 std::byte* to) {
@@ -230,7 +258,16 @@ void pack_tiles(const LinearSource& source, const PackedLinear& packed, std::uin
       };
     });
   }
+  if (has_blocks(packed.type)) {
+    return share(count, bytes, [&] {
+      return [&, room = std::vector<std::byte>()](std::uint32_t i) mutable {
+        pack_blocks(source, packed, first + i, room, to + i * packed.tile_bytes());
+      };
+    });
+  }
   const std::size_t numbers = std::size_t{packed.inner4} * 4 * kPackedColumns;
+  const bool is_read_as_words = packed.type != WeightType::F32 && source.read_words;
+  const bool is_narrow = packed.type != WeightType::F32 && !source.read_words;
   // Pages are asked for some tiles before they are written: what was cleared is in a cache then.
   constexpr std::uint32_t kTilesAhead = 16;
   const auto pages_before = [&](std::uint32_t tile) {
@@ -238,35 +275,42 @@ void pack_tiles(const LinearSource& source, const PackedLinear& packed, std::uin
   };
   const std::uint32_t first_pages = pages_before(kTilesAhead);
   share(first_pages + count, bytes, [&] {
-    return [&, packer = TilePacker(source),
-            tile = std::vector<float>(packed.has_halves ? numbers : 0)](std::uint32_t i) mutable {
+    return [&, packer = TilePacker<float>(source), word_packer = TilePacker<std::uint16_t>(source),
+            tile = std::vector<float>(is_narrow ? numbers : 0)](std::uint32_t i) mutable {
       if (i < first_pages) return pages.fetch(i);
       i -= first_pages;
       for (std::uint32_t page = pages_before(i + kTilesAhead); page < pages_before(i + kTilesAhead + 1); ++page) {
         pages.fetch(page);
       }
       std::byte* target = to + i * packed.tile_bytes();
-      if (!packed.has_halves) return packer.pack(first + i, reinterpret_cast<float*>(target));
+      if (is_read_as_words) return word_packer.pack(first + i, reinterpret_cast<std::uint16_t*>(target));
+      if (!is_narrow) return packer.pack(first + i, reinterpret_cast<float*>(target));
       packer.pack(first + i, tile.data());
-      to_halves(tile.data(), numbers, reinterpret_cast<std::uint16_t*>(target));
+      narrow(packed.type, tile.data(), numbers, target);
     };
   });
 }
 
 }  // namespace
 
-std::size_t packed_bytes(std::span<const LinearSource> sources, bool has_halves) {
+bool can_keep_blocks(const LinearSource& source, WeightType type) {
+  return has_blocks(type) && source.in % block_of(type).numbers == 0 && !has_gaps(source.out, source.out_heads) &&
+         !has_gaps(source.in, source.in_heads);
+}
+
+std::size_t packed_bytes(std::span<const LinearSource> sources, WeightType type) {
   std::size_t bytes = 0;
   for (const LinearSource& source : sources) {
     const std::size_t inner = padded_width4(source.in, source.in_heads) * std::size_t{4};
-    bytes += section_of(source, 0).tiles * kPackedColumns * (inner * (has_halves ? 2 : 4) + sizeof(float));
+    bytes += section_of(source, 0).tiles * kPackedColumns * (bytes_of(type, inner) + sizeof(float));
   }
   return bytes;
 }
 
-PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose, bool has_halves) {
+PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose, WeightType type) {
   PackedLinear packed;
-  packed.has_halves = has_halves;
+  packed.type = type;
+  packed.decode = sources.front().decode;
   packed.width = sources.front().out;
   packed.inner4 = padded_width4(sources.front().in, sources.front().in_heads);
   std::uint32_t tiles = 0;

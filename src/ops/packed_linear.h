@@ -2,12 +2,21 @@
 
 #include "gpu/buffer.h"
 #include "gpu/context.h"
+#include "ops/weight_type.h"
 
 namespace headlight::ops {
 
 /// Reads rows [first, first + count) of a weight [out, in] as columns: number i of row first + r goes to `to[i · stride +
 /// r]`. Called from several threads at once.
 using ColumnReader = std::function<void(std::uint32_t first, std::uint32_t count, float* to, std::size_t stride)>;
+
+/// The same of a weight whose numbers have the packed weight's 16 bits: these bits.
+using WordReader = std::function<void(std::uint32_t first, std::uint32_t count, std::uint16_t* to, std::size_t stride)>;
+
+/// Reads the stored blocks of rows [first, first + count), row after row. Called from several threads at once.
+using BlockReader = std::function<void(std::uint32_t first, std::uint32_t count, std::byte* to)>;
+/// Numbers of whole blocks as float32.
+using BlockDecoder = void (*)(const std::byte* from, std::size_t count, float* to);
 
 /// A rectangle of a weight [out, in].
 struct WeightPart {
@@ -39,13 +48,16 @@ struct LinearSource {
   std::uint32_t out_heads = 1;  ///< rows are [out_heads, out / out_heads]; each head's columns of y are padded to vec4
   std::uint32_t in_heads = 1;   ///< columns likewise, for inputs stored in padded head slots
   ColumnReader read = {};
+  WordReader read_words = {};    ///< besides `read`, where the weight is packed as it is stored
+  BlockReader read_blocks = {};  ///< instead, where the packed weight has blocks
+  BlockDecoder decode = nullptr;
   InputReader read_inputs = {};  ///< besides `read`, where the weight is stored as [in, out]
   InputObserver see_inputs = {};
 };
 
 /// Up to three weights over the same input (queries, keys, values; or a single one) on the device, in the order in which the
-/// kernels walk them: [tile of 64 outputs][input][16] vec4, each weight starting a new tile. Numbers are float32, or
-/// float16 where requested.
+/// kernels walk them: [tile of 64 outputs][input][16] vec4, or of blocks [tile][block of inputs][64 outputs], each weight
+/// starting a new tile. All have one type.
 struct PackedLinear {
   struct Section {
     std::uint32_t first_tile = 0;
@@ -57,19 +69,23 @@ struct PackedLinear {
   gpu::Buffer bias;  ///< [tile, 16] vec4, zeros without a bias; always float32
   std::uint32_t inner4 = 0;
   std::uint32_t width = 0;  ///< outputs of the first section: a plain layer's columns of y
-  bool has_halves = false;
+  WeightType type = WeightType::F32;
+  BlockDecoder decode = nullptr;  ///< of blocks
   std::vector<Section> sections;
 
-  std::size_t tile_bytes() const { return std::size_t{inner4} * 4 * 16 * (has_halves ? 8 : 16); }
+  std::size_t tile_bytes() const { return bytes_of(type, std::size_t{inner4} * 4 * 64); }
   std::size_t bytes() const { return weight.size() + bias.size(); }
 };
 
-/// Bytes that pack() will take on the device.
-std::size_t packed_bytes(std::span<const LinearSource> sources, bool has_halves = false);
+/// Can a weight be packed as the blocks that it is stored in: do they fill its rows, and heads need no padding?
+bool can_keep_blocks(const LinearSource& source, WeightType type);
 
-/// Packs and copies to the device with every processor core, some megabytes at a time. Throws Error when the device's
-/// memory is too small.
+/// Bytes that pack() will take on the device.
+std::size_t packed_bytes(std::span<const LinearSource> sources, WeightType type = WeightType::F32);
+
+/// Packs and copies to the device with every processor core, some megabytes at a time. Numbers become the nearest float16;
+/// of bfloat16 they must be already. Throws Error when the device's memory is too small.
 PackedLinear pack(gpu::Context& context, std::span<const LinearSource> sources, std::string_view purpose,
-                  bool has_halves = false);
+                  WeightType type = WeightType::F32);
 
 }  // namespace headlight::ops

@@ -12,6 +12,7 @@ using uint = std::uint32_t;
 #include "params/attention.h"
 #include "params/cells.h"
 #include "params/edit_head.h"
+#include "params/expand_blocks.h"
 #include "params/linear.h"
 #include "params/matrix_region.h"
 #include "params/norm.h"

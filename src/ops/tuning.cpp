@@ -120,12 +120,12 @@ std::optional<Kernel> step_of(gpu::Context& context, const std::vector<Kernel>& 
 /// `use` makes a tuning choose the kernel for so many rows and such weights.
 template <typename Use>
 std::optional<LinearKernel> linear_step(Kernels& kernels, const std::vector<LinearKernel>& candidates, std::uint32_t step,
-                                        std::uint32_t rows, bool has_halves, const Use& use) {
+                                        std::uint32_t rows, WeightType type, const Use& use) {
   gpu::Context& context = kernels.context();
   const std::uint32_t width = trial_size(context.device()).width;
   const std::vector<float> weight(std::size_t{width} * width * 3, 0.01f);
   const LinearSource source{.weight = weight, .bias = {}, .out = width * 3, .in = width};
-  const PackedLinear packed = pack(context, {&source, 1}, "a trial of kernels", has_halves);
+  const PackedLinear packed = pack(context, {&source, 1}, "a trial of kernels", type);
   gpu::Stream setup(context);
   const DeviceTensor x(setup, 1, 1, rows, width, "a trial of kernels");
   const DeviceTensor y(setup, 1, 1, rows, width * 3, "a trial of kernels");
@@ -143,15 +143,15 @@ std::optional<LinearKernel> linear_step(Kernels& kernels, const std::vector<Line
 /// One of the first two trials.
 std::optional<LinearKernel> float_step(Kernels& kernels, std::uint32_t step, std::uint32_t rows,
                                        LinearKernel Tuning::*choice) {
-  return linear_step(kernels, linear_candidates(kernels.context().device(), rows <= kFewRows), step, rows, false,
+  return linear_step(kernels, linear_candidates(kernels.context().device(), rows <= kFewRows), step, rows, WeightType::F32,
                      [&](Tuning& tuning, LinearKernel kernel) { tuning.*choice = kernel; });
 }
 
 /// What computes many rows of float32 weights against the units for matrices of float16; none where there are no such units.
 std::optional<LinearKernel> half_step(Kernels& kernels, std::uint32_t step, LinearKernel many_rows) {
   if (!multiplies_matrices(kernels.context().device())) return std::nullopt;
-  return linear_step(kernels, {many_rows, LinearKernel::Matrix}, step, trial_size(kernels.context().device()).tokens, true,
-                     [&](Tuning& tuning, LinearKernel kernel) { tuning.many_rows_of_halves = kernel; });
+  return linear_step(kernels, {many_rows, LinearKernel::Matrix}, step, trial_size(kernels.context().device()).tokens,
+                     WeightType::F16, [&](Tuning& tuning, LinearKernel kernel) { tuning.many_rows_of_halves = kernel; });
 }
 
 std::optional<AttentionKernel> attention_step(Kernels& kernels, std::uint32_t step, Tuning tuning) {

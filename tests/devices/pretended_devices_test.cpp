@@ -162,13 +162,13 @@ TEST_SUITE("gpu") {
       ops::Kernels kernels(context);
       CHECK(kernels.half_conversions().unpacking_keeps == (std::string(profile) != "adreno"));
       for (const std::uint32_t rows : {1u, 5u, 40u}) {
-        test::LinearCase one{.tokens = rows, .in = 130, .out = 70, .has_bias = false, .has_halves = true};
+        test::LinearCase one{.tokens = rows, .in = 130, .out = 70, .has_bias = false, .type = ops::WeightType::F16};
         test::fill_numbers(one, rows);
         for (float& weight : one.weight.values) weight = from_half(to_half(weight * 0x1p-14f));
         test::check_all(kernels, one);  // flushed, nothing would be left
       }
       // Every float16 is converted as the host does.
-      test::LinearCase all{.tokens = 1, .in = 1, .out = 0x10000, .has_bias = false, .has_halves = true};
+      test::LinearCase all{.tokens = 1, .in = 1, .out = 0x10000, .has_bias = false, .type = ops::WeightType::F16};
       test::fill_numbers(all, 1);
       all.x.values[0] = 1.0f;
       for (std::uint32_t bits = 0; bits < all.out; ++bits) {

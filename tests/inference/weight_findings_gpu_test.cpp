@@ -64,6 +64,23 @@ TEST_SUITE("cpu") {
   }
 }
 
+TEST_SUITE("cpu") {
+  TEST_CASE("NaN and infinities are counted among numbers of 16 bits, wherever they stand") {
+    for (const auto& [type, infinite] : {std::pair{model::ElementType::F16, 0x7c00}, {model::ElementType::BF16, 0x7f80}}) {
+      for (std::size_t at = 0; at < 37; ++at) {
+        CAPTURE(at);
+        const auto limit = static_cast<std::uint16_t>(infinite);
+        std::vector<std::uint16_t> words(37, static_cast<std::uint16_t>(0x8000 | (limit - 1)));
+        CHECK(count_odd_words(words, type) == 0);
+        words[at] = limit;
+        CHECK(count_odd_words(words, type) == 1);
+        words[(at + 5) % 37] = 0xffff;
+        CHECK(count_odd_words(words, type) == 2);
+      }
+    }
+  }
+}
+
 TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "loading names the tensor that holds NaN or an infinity, wherever it goes") {
     for (const char* tensor : {"transformer.h.1.attn.c_attn.weight", "transformer.h.0.attn.c_proj.weight",

@@ -88,6 +88,18 @@ void check_reads(const Parameter& view, const Number& number) {
   }
   CHECK(same);
 
+  if (view.type() == ElementType::F16 || view.type() == ElementType::BF16) {
+    std::vector<std::uint16_t> words(width * stride, 0x4242);
+    view.read_columns(first, count, words.data(), stride);
+    std::vector<float> decoded(words.size());
+    decode(view.type(), std::as_bytes(std::span(words)).data(), words.size(), decoded.data());
+    bool same_words = true;
+    for (std::size_t at = 0; at < words.size(); ++at) {
+      same_words = same_words && (at % stride < count ? decoded[at] == columns[at] : words[at] == 0x4242);
+    }
+    CHECK(same_words);
+  }
+
   if (!view.has_stored_columns()) return;
   const std::uint32_t first_column = width / 4, more = width - first_column;
   std::vector<float> room;

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -28,11 +30,11 @@ using namespace headlight::ops;
 namespace {
 
 /// y of a layer of a random weight; `rows` of it alone are computed.
-std::vector<float> layer(Kernels& kernels, LinearKernel kind, const Tensor& x, const Tensor& weight, bool has_halves,
+std::vector<float> layer(Kernels& kernels, LinearKernel kind, const Tensor& x, const Tensor& weight, WeightType type,
                          Rows rows) {
   kernels.set_tuning({.few_rows = kind, .many_rows = kind});
   const LinearSource source{.weight = weight.values, .out = weight.axis(0), .in = weight.axis(1)};
-  const PackedLinear packed = pack(kernels.context(), {&source, 1}, "a test", has_halves);
+  const PackedLinear packed = pack(kernels.context(), {&source, 1}, "a test", type);
   gpu::Stream stream(kernels.context());
   const DeviceTensor from = test::put(stream, x);
   const DeviceTensor to(stream, x.axis(0), 1, x.axis(2), weight.axis(0), "a test");
@@ -61,7 +63,7 @@ TEST_SUITE("cpu") {
                                       .inner = kInner,
                                       .sum = sums.data(),
                                       .adds = false};
-        (*tile)->multiply(whole);
+        (*tile)->multiply[0](whole);
         double worst = 0.0;
         for (std::size_t row = 0; row < rows; ++row) {
           for (std::size_t column = 0; column < HostTile::kColumns; ++column) {
@@ -82,14 +84,45 @@ TEST_SUITE("cpu") {
           part.rows = 1;
           part.sum = parts.data() + std::size_t{row} * HostTile::kColumns;
           part.inner = 20;
-          (*tile)->multiply(part);
+          (*tile)->multiply[0](part);
           part.x += 20;
-          part.weight += std::size_t{20} * HostTile::kColumns;
+          part.weight = weight.values.data() + std::size_t{20} * HostTile::kColumns;
           part.inner = kInner - 20;
           part.adds = true;
-          (*tile)->multiply(part);
+          (*tile)->multiply[0](part);
         }
         CHECK(parts == sums);
+      }
+    }
+  }
+
+  TEST_CASE("host tile: every number of 16 bits is widened as the host does") {
+    const std::vector<float> one{1.0f};
+    for (const HostTile* const* tile = host_tiles(); *tile != nullptr; ++tile) {
+      for (const WeightType type : {WeightType::F16, WeightType::BF16}) {
+        CAPTURE((*tile)->vectors);
+        CAPTURE(static_cast<int>(type));
+        for (std::uint32_t first = 0; first < 0x10000; first += HostTile::kColumns) {
+          std::array<std::uint16_t, HostTile::kColumns> words;
+          std::iota(words.begin(), words.end(), static_cast<std::uint16_t>(first));
+          std::array<float, HostTile::kColumns> wide, sums;
+          const auto convert = type == WeightType::F16 ? from_halves : from_bfloats;
+          convert(std::as_bytes(std::span(words)).data(), words.size(), wide.data());
+          (*tile)->multiply[static_cast<std::size_t>(type)]({.x = one.data(),
+                                                             .x_stride = 1,
+                                                             .rows = 1,
+                                                             .weight = words.data(),
+                                                             .inner = 1,
+                                                             .sum = sums.data(),
+                                                             .adds = false});
+          for (std::size_t i = 0; i < words.size(); ++i) {
+            const bool is_same = sums[i] == wide[i] || (std::isnan(sums[i]) && std::isnan(wide[i]));
+            if (!is_same) {
+              CAPTURE(words[i]);
+              CHECK(sums[i] == wide[i]);
+            }
+          }
+        }
       }
     }
   }
@@ -174,18 +207,22 @@ TEST_SUITE("gpu") {
     Tensor weight = random.tensor({130, 601});
     for (float& value : weight.values) value = from_half(to_half(value * 0.05f));
     const Rows all{0, 131};
-    const std::vector<float> shader = layer(kernels, LinearKernel::Naive, x, weight, false, all);
-    const std::vector<float> host = layer(kernels, LinearKernel::Host, x, weight, false, all);
+    const std::vector<float> shader = layer(kernels, LinearKernel::Naive, x, weight, WeightType::F32, all);
+    const std::vector<float> host = layer(kernels, LinearKernel::Host, x, weight, WeightType::F32, all);
     double worst = 0.0;
     for (std::size_t i = 0; i < host.size(); ++i) {
       test::widen(worst, static_cast<double>(host[i]), static_cast<double>(shader[i]));
     }
     CHECK(worst < 2e-5);  // observed 2.1e-6
-    CHECK(layer(kernels, LinearKernel::Host, x, weight, true, all) == host);
+    CHECK(layer(kernels, LinearKernel::Host, x, weight, WeightType::F16, all) == host);
+    const std::vector<float> few = layer(kernels, LinearKernel::Host, x, weight, WeightType::F16, {97, 5});
     // Rows computed by themselves have the same bits.
-    const std::vector<float> some = layer(kernels, LinearKernel::Host, x, weight, false, {97, 5});
+    const std::vector<float> some = layer(kernels, LinearKernel::Host, x, weight, WeightType::F32, {97, 5});
     for (std::size_t item = 0; item < 2; ++item) {
-      for (std::size_t i = 97 * 130; i < 102 * 130; ++i) CHECK(some[item * 131 * 130 + i] == host[item * 131 * 130 + i]);
+      for (std::size_t i = 97 * 130; i < 102 * 130; ++i) {
+        CHECK(some[item * 131 * 130 + i] == host[item * 131 * 130 + i]);
+        CHECK(few[item * 131 * 130 + i] == host[item * 131 * 130 + i]);
+      }
     }
   }
 
@@ -199,7 +236,7 @@ TEST_SUITE("gpu") {
       if (options.has_private_memory || options.shaders_only) CHECK_FALSE(can);
       Kernels kernels(context);
       CHECK((kernels.tuning().many_rows == LinearKernel::Host) == can);
-      layer(kernels, LinearKernel::Host, x, weight, false, {0, 5});
+      layer(kernels, LinearKernel::Host, x, weight, WeightType::F32, {0, 5});
       CHECK((context->host_waits() > 0) == can);
       if (can) continue;
       Tuning tuning = default_tuning(context->device());

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/half.h"
 #include "support/random.h"
 
 namespace headlight::test {
@@ -42,6 +43,17 @@ void fill_numbers(LinearCase& one, std::uint32_t seed) {
   if (one.combine != Combine::None) one.other = random.tensor({one.items, 1, one.tokens, one.out});
 }
 
+void round_weight(LinearCase& one, float size) {
+  for (float& weight : one.weight.values) {
+    weight *= size;
+    std::uint16_t bits = 0;
+    if (one.type == WeightType::F16) weight = from_half(to_half(weight));
+    if (one.type != WeightType::BF16) continue;
+    to_bfloats(&weight, 1, &bits);
+    from_bfloats(reinterpret_cast<const std::byte*>(&bits), 1, &weight);
+  }
+}
+
 LinearNumbers expected(const LinearCase& one) {
   const Rows rows = one.rows.value_or(Rows{0, one.tokens});
   LinearNumbers results;
@@ -75,7 +87,7 @@ LinearOutcome run(Kernels& kernels, const LinearCase& one, LinearKernel kind) {
                             .bias = one.has_bias ? std::span<const float>(one.bias.values) : std::span<const float>(),
                             .out = one.out,
                             .in = one.in};
-  const PackedLinear packed = pack(context, {&source, 1}, "a test", one.has_halves);
+  const PackedLinear packed = pack(context, {&source, 1}, "a test", one.type);
   gpu::Stream stream(context);
   const DeviceTensor x = put(stream, one.x);
   Tensor marked({one.items, 1, one.tokens, one.out});

@@ -18,22 +18,26 @@ inline constexpr std::array kLinearKernels{
     ops::LinearKernel::Tiled, ops::LinearKernel::Shuffle, ops::LinearKernel::ShuffleTexel,
     ops::LinearKernel::Gemv,  ops::LinearKernel::Host,    ops::LinearKernel::Matrix};
 
+inline constexpr std::array kAllWeightTypes{ops::WeightType::F32, ops::WeightType::F16, ops::WeightType::BF16};
+
 /// A linear layer of random numbers.
 struct LinearCase {
   std::uint32_t items = 1, tokens = 1, in = 1, out = 1;
   bool has_bias = true;
   ops::Activation activation = ops::Activation::None;
   ops::Combine combine = ops::Combine::None;
-  bool has_halves = false;                    ///< weights as float16 on the device
-  std::optional<ops::Rows> rows = {};         ///< of y; none: all
-  std::optional<std::uint32_t> x_first = {};  ///< none: the same rows of x
-  std::uint32_t x_tokens = 0;                 ///< 0: as many as y
+  ops::WeightType type = ops::WeightType::F32;  ///< of the weight on the device
+  std::optional<ops::Rows> rows = {};           ///< of y; none: all
+  std::optional<std::uint32_t> x_first = {};    ///< none: the same rows of x
+  std::uint32_t x_tokens = 0;                   ///< 0: as many as y
   Tensor x = {}, weight = {}, bias = {}, other = {};
 
   std::uint32_t x_room() const { return x_tokens == 0 ? tokens : x_tokens; }
 };
 
 void fill_numbers(LinearCase& one, std::uint32_t seed);
+/// Makes the weight, times `size`, numbers that its type represents.
+void round_weight(LinearCase& one, float size = 1.0f);
 
 /// y [item, token, out], and the sum if there is one; rows that no kernel computes hold the same marker in both.
 struct LinearNumbers {

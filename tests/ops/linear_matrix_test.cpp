@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "core/half.h"
 #include "ops/linear_case.h"
 
 namespace linear_matrix_test {
@@ -34,11 +33,11 @@ TEST_SUITE("gpu") {
                      .in = shape.in,
                      .out = shape.out,
                      .has_bias = false,
-                     .has_halves = true,
+                     .type = WeightType::F16,
                      .rows = Rows{1, shape.tokens - 1}};
       fill_numbers(one, static_cast<std::uint32_t>(number++));
       const float width = 1.0f / std::sqrt(static_cast<float>(shape.in));  // of a layer: y is as large as x
-      for (float& weight : one.weight.values) weight = from_half(to_half(weight * width));
+      test::round_weight(one, width);
       const LinearOutcome plain = run(test::shared_kernels(), one, LinearKernel::Matrix);
       test::widen(worst, check_all(test::shared_kernels(), one, 1e-12, kMatrix));  // observed 1.3e-14
       // Powers of two change nothing but the exponent, also far beyond float16's.
@@ -62,9 +61,9 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE_FIXTURE(test::OnGpu, "linear: products of float16 matrices keep what isn't finite in its row") {
-    LinearCase one{.tokens = 70, .in = 40, .out = 70, .has_bias = false, .has_halves = true};
+    LinearCase one{.tokens = 70, .in = 40, .out = 70, .has_bias = false, .type = WeightType::F16};
     fill_numbers(one, 2);
-    for (float& weight : one.weight.values) weight = from_half(to_half(weight));
+    test::round_weight(one);
     const LinearOutcome finite = run(test::shared_kernels(), one, LinearKernel::Matrix);
     one.x.values[5 * 40 + 7] = std::numeric_limits<float>::quiet_NaN();
     one.x.values[66 * 40 + 39] = std::numeric_limits<float>::infinity();
@@ -86,9 +85,9 @@ TEST_SUITE("gpu") {
     Kernels kernels(context);
     kernels.set_tuning(
         {.few_rows = LinearKernel::Vec4, .many_rows = LinearKernel::Vec4, .many_rows_of_halves = LinearKernel::Matrix});
-    const auto uses_matrices = [&](bool has_halves, std::uint32_t rows) {
+    const auto uses_matrices = [&](WeightType type, std::uint32_t rows) {
       const LinearSource source{.weight = one.weight.values, .out = one.out, .in = one.in};
-      const PackedLinear packed = pack(context, {&source, 1}, "a test", has_halves);
+      const PackedLinear packed = pack(context, {&source, 1}, "a test", type);
       Kernels fresh(context);
       fresh.set_tuning(kernels.tuning());
       gpu::Stream stream(context);
@@ -98,9 +97,10 @@ TEST_SUITE("gpu") {
       REQUIRE(fresh.listed().size() == 1);
       return fresh.listed().front().starts_with("linear_matrix");
     };
-    CHECK(uses_matrices(true, 40));
-    CHECK_FALSE(uses_matrices(true, 8));
-    CHECK_FALSE(uses_matrices(false, 40));
+    CHECK(uses_matrices(WeightType::F16, 40));
+    CHECK_FALSE(uses_matrices(WeightType::F16, 8));
+    CHECK_FALSE(uses_matrices(WeightType::F32, 40));
+    CHECK_FALSE(uses_matrices(WeightType::BF16, 40));
   }
 }
 

@@ -10,7 +10,6 @@
 #include <span>
 #include <utility>
 
-#include "core/half.h"
 #include "ops/linear_case.h"
 #include "support/deviation.h"
 #include "support/error_message.h"
@@ -50,8 +49,8 @@ constexpr std::array kActivations{Activation::None, Activation::Relu, Activation
 constexpr std::array kCombines{Combine::None, Combine::Multiply, Combine::Add, Combine::AddBeside};
 
 /// Numbers from −12 to 12 that the layer keeps: x is one number per row, the weight is 1.
-LinearCase ramp(Activation activation, bool has_halves) {
-  LinearCase one{.tokens = 769, .in = 1, .out = 1, .has_bias = false, .activation = activation, .has_halves = has_halves};
+LinearCase ramp(Activation activation, WeightType type) {
+  LinearCase one{.tokens = 769, .in = 1, .out = 1, .has_bias = false, .activation = activation, .type = type};
   fill_numbers(one, 1);
   for (std::size_t i = 0; i < 769; ++i) one.x.values[i] = static_cast<float>(i) / 32.0f - 12.0f;
   one.weight.values[0] = 1.0f;
@@ -97,9 +96,9 @@ TEST_SUITE("gpu") {
   TEST_CASE_FIXTURE(test::OnGpu, "linear: activations from −12 to 12") {
     test::Deviation worst;
     for (const Activation activation : kActivations) {
-      for (const bool has_halves : {false, true}) {
+      for (const WeightType type : test::kAllWeightTypes) {
         CAPTURE(static_cast<int>(activation));
-        const test::Deviation deviation = check_all(test::shared_kernels(), ramp(activation, has_halves));
+        const test::Deviation deviation = check_all(test::shared_kernels(), ramp(activation, type));
         if (activation == Activation::None || activation == Activation::Relu) CHECK(deviation.max_abs == 0.0);
         test::widen(worst, deviation);
       }
@@ -110,7 +109,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE_FIXTURE(test::OnGpu, "linear: activations of huge numbers aren't NaN") {
     for (const Activation activation : {Activation::Relu, Activation::Gelu, Activation::GeluTanh, Activation::Silu}) {
-      LinearCase one = ramp(activation, false);
+      LinearCase one = ramp(activation, WeightType::F32);
       for (float& value : one.x.values) value = value < 0.0f ? -1e4f : 1e4f;
       CAPTURE(static_cast<int>(activation));
       CHECK(check_all(test::shared_kernels(), one).max_abs == 0.0);
@@ -129,7 +128,6 @@ TEST_SUITE("gpu") {
                          .has_bias = count % 4 == 3,
                          .activation = activation,
                          .combine = combine,
-                         .has_halves = false,
                          .rows = Rows{30 - count, count},
                          .x_first = count == 3 ? std::optional(2u) : std::nullopt};
           if (one.x_first) one.x_tokens = 9;
@@ -167,10 +165,10 @@ TEST_SUITE("gpu") {
                        .out = shape.out,
                        .activation = activation,
                        .combine = kCombines[number % kCombines.size()],
-                       .has_halves = number % 2 == 1,
+                       .type = test::kAllWeightTypes[number % test::kAllWeightTypes.size()],
                        .rows = Rows{1, shape.tokens - 1}};
         fill_numbers(one, static_cast<std::uint32_t>(number++));
-        for (float& weight : one.weight.values) weight = from_half(to_half(weight));
+        test::round_weight(one);
         constexpr std::array kTiled{LinearKernel::Tiled};
         const test::Deviation deviation = check_all(kernels, one, 1e-12, kTiled);
         CHECK(deviation.max_abs < 1e-4);  // observed 2e-5: sums of 1,029 products up to 1
@@ -189,9 +187,9 @@ TEST_SUITE("gpu") {
     Kernels kernels(context);
     LinearCase one{
         .items = 3, .tokens = 16, .in = 500, .out = 200, .activation = Activation::Silu, .combine = Combine::AddBeside};
-    one.has_halves = true;  // a tile of the weight takes 62.5 KiB
+    one.type = WeightType::F16;  // a tile of the weight takes 62.5 KiB
     fill_numbers(one, 4);
-    for (float& weight : one.weight.values) weight = from_half(to_half(weight));
+    test::round_weight(one);
     constexpr std::array kTiled{LinearKernel::Tiled};
     check_all(kernels, one, 1e-12, kTiled);
   }
@@ -203,26 +201,29 @@ TEST_SUITE("gpu") {
     for (const std::uint32_t rows : {1u, 8u}) check_all(kernels, make_case(1, rows, 130, 70, rows), 1e-12, kGemv);
   }
 
-  TEST_CASE_FIXTURE(test::OnGpu, "linear: weights as float16 are rounded once, and exact where float16 represents them") {
+  TEST_CASE_FIXTURE(test::OnGpu, "linear: weights as float16 are rounded once, and exact where 16 bits represent them") {
     // Rounding to nearest changes a number by 2^-11 of it at most: NMSE at most (2^-11)² / 3 for random numbers.
     test::Deviation worst;
     for (const auto& [tokens, in, out] : {std::array{1u, 64u, 129u}, {3u, 65u, 64u}, {8u, 130u, 70u}, {33u, 127u, 65u}}) {
       for (const Activation activation : {Activation::None, Activation::Silu}) {
-        LinearCase one{.tokens = tokens, .in = in, .out = out, .activation = activation, .has_halves = true};
+        LinearCase one{.tokens = tokens, .in = in, .out = out, .activation = activation, .type = WeightType::F16};
         fill_numbers(one, tokens);
         const test::Deviation rounded = check_all(test::shared_kernels(), one, 8e-8);  // observed 5.2e-8
         CHECK(rounded.nmse > 1e-10);                                                   // or float32 was kept
         test::widen(worst, rounded);
         // Numbers up to 1, then up to 2^-14, which are subnormal: a device may convert those to 0.
-        for (const float size : {1.0f, 0x1p-14f}) {
+        for (const auto& [type, size] :
+             {std::pair{WeightType::F16, 1.0f}, {WeightType::F16, 0x1p-14f}, {WeightType::BF16, 1.0f}}) {
           CAPTURE(size);
-          for (float& weight : one.weight.values) weight = from_half(to_half(weight * size));
+          fill_numbers(one, tokens);
+          one.type = type;
+          test::round_weight(one, size);
           for (const LinearKernel kind : test::kLinearKernels) {
             CAPTURE(to_string(kind));
-            one.has_halves = false;
+            one.type = WeightType::F32;
             const Tensor exact = run(test::shared_kernels(), one, kind).y.values;
-            one.has_halves = true;
-            if (kind == LinearKernel::Matrix) {
+            one.type = type;
+            if (kind == LinearKernel::Matrix && type == WeightType::F16) {
               // float32 weights are multiplied by another kernel, whose sums round elsewhere: held to double precision
               // instead.
               check_all(test::shared_kernels(), one, 1e-12, std::array{kind});  // observed 9.7e-14
@@ -247,10 +248,10 @@ TEST_SUITE("gpu") {
     }
     LinearCase sums = one;
     sums.combine = Combine::AddBeside;
-    sums.has_halves = true;
+    sums.type = WeightType::F16;
     sums.rows = Rows{3, 11};
     fill_numbers(sums, 5);
-    for (float& weight : sums.weight.values) weight = from_half(to_half(weight));
+    test::round_weight(sums);
     check_all(kernels, sums);
     // A tile of float16 takes 8 KiB; a texel buffer of 4,096 elements binds 32 KiB.
     for (const LinearKernel kind : test::kLinearKernels) {

@@ -20,8 +20,8 @@ struct Shape {
   std::uint32_t out = 1, in = 1;
 };
 
-std::vector<std::uint32_t> packed_bits(gpu::Context& context, const LinearSource& source, bool has_halves) {
-  const PackedLinear packed = pack(context, {&source, 1}, "a test", has_halves);
+std::vector<std::uint32_t> packed_bits(gpu::Context& context, const LinearSource& source, WeightType type) {
+  const PackedLinear packed = pack(context, {&source, 1}, "a test", type);
   gpu::Stream stream(context);
   const gpu::Download bytes = stream.download(packed.weight);
   gpu::Submission submission = std::move(stream).submit();
@@ -50,12 +50,12 @@ void check_layouts(gpu::Context& context, const Shape& shape) {
   };
   std::atomic<std::uint64_t> seen = 0;
   columns.see_inputs = [&](const WeightPanel&, std::uint32_t outs, std::uint32_t ins) { seen += std::uint64_t{ins} * outs; };
-  for (const bool has_halves : {false, true}) {
+  for (const WeightType type : {WeightType::F32, WeightType::F16, WeightType::BF16}) {
     CAPTURE(shape.out);
     CAPTURE(shape.in);
-    CAPTURE(has_halves);
+    CAPTURE(static_cast<int>(type));
     read = seen = 0;
-    CHECK(packed_bits(context, rows, has_halves) == packed_bits(context, columns, has_halves));
+    CHECK(packed_bits(context, rows, type) == packed_bits(context, columns, type));
     CHECK(read == std::uint64_t{shape.out} * shape.in);
     CHECK(seen == read);
   }

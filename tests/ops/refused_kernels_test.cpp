@@ -59,8 +59,8 @@ TEST_SUITE("gpu") {
       CAPTURE(refused.front());
       Kernels kernels(context);
       for (const auto& [rows, in, out] : {std::array{1u, 130u, 70u}, {7u, 65u, 129u}, {70u, 520u, 65u}}) {
-        for (const bool has_halves : {false, true}) {
-          test::LinearCase one{.tokens = rows, .in = in, .out = out, .has_halves = has_halves};
+        for (const WeightType type : {WeightType::F32, WeightType::F16, WeightType::BF16}) {
+          test::LinearCase one{.tokens = rows, .in = in, .out = out, .type = type};
           test::fill_numbers(one, rows);
           for (float& weight : one.weight.values) weight = static_cast<float>(static_cast<int>(weight * 64.0f)) / 64.0f;
           test::check_all(kernels, one);
