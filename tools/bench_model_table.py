@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of scripts/bench-model: bench_model_table.py HEADLIGHT.jsonl TORCH_1.jsonl TORCH_2.jsonl"""
+"""The table of scripts/bench-model: bench_model_table.py HEADLIGHT.jsonl TITLE=TORCH.jsonl …"""
 
 import collections
 import json
@@ -17,15 +17,21 @@ def medians(path, key):
 
 
 def main():
-    ours, *theirs = (medians(path, "wall_ms") for path in sys.argv[1:4])
-    peaks = [medians(path, "peak_mib") for path in sys.argv[1:3]]
-    print("| tokens | Headlight ms | PyTorch 1 thread ms | ratio | 2 threads ms | ratio | peak MiB | PyTorch's | ratio |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for n in sorted(n for op, n in ours if op == "model_forward"):
-        case = ("model_forward", n)
-        mine, one, two = ours[case], theirs[0][case], theirs[1][case]
-        print(f"| {n} | {mine:.0f} | {one:.0f} | {one / mine:.2f}× | {two:.0f} | {two / mine:.2f}× "
-              f"| {peaks[0][case]:.0f} | {peaks[1][case]:.0f} | {peaks[0][case] / peaks[1][case]:.2f}× |")
+    ours, peak = medians(sys.argv[1], "wall_ms"), medians(sys.argv[1], "peak_mib")
+    others = [argument.split("=", 1) for argument in sys.argv[2:]]
+    theirs = {title: (medians(path, "wall_ms"), medians(path, "peak_mib")) for title, path in others}
+    print("| | Headlight ms | peak MiB |" + "".join(f" {title} ms | ratio | peak MiB | ratio |" for title in theirs))
+    print("|---|---|---|" + "---|---|---|---|" * len(theirs))
+    for op, what in (("model_forward", "{} tokens"), ("model_append", "one after {}")):
+        for n in sorted(n for name, n in ours if name == op):
+            row = f"| {what.format(n if op == 'model_forward' else n - 1)} | {ours[op, n]:.0f} | {peak[op, n]:.0f} |"
+            for wall, mib in theirs.values():
+                if (op, n) in wall:
+                    row += (f" {wall[op, n]:.0f} | {wall[op, n] / ours[op, n]:.2f}× "
+                            f"| {mib[op, n]:.0f} | {mib[op, n] / peak[op, n]:.2f}× |")
+                else:
+                    row += " | | | |"
+            print(row)
     stream, cat, load = ours["model_stream", 0], ours["cat", 0], ours["model_load", 0]
     print(f"\nLoading the weights: {load:.0f} ms, `cat` of the file {cat:.0f} ms: {load / cat:.1f}×; writing as many bytes of new "
           f"memory with every core takes {ours['model_fill', 0]:.0f} ms. "

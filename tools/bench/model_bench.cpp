@@ -13,6 +13,7 @@
 
 #include "gpu/buffer.h"
 #include "inference/language_model.h"
+#include "inference/memory_estimate.h"
 #include "inference/prompt.h"
 
 namespace headlight::bench {
@@ -29,9 +30,10 @@ double peak_mib() {
   return 0.0;
 }
 
-/// Every core reads its share of `bytes` once.
+/// Every core reads its share of `bytes` once: of a part of them several times, which no cache holds.
 double stream_ms(std::size_t bytes) {
-  const std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t), 1);
+  constexpr std::size_t kMostBytes = std::size_t{512} << 20;
+  const std::vector<std::uint64_t> words(std::min(bytes, kMostBytes) / sizeof(std::uint64_t), 1);
   const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
   std::atomic<std::uint64_t> sum = 0;
   double best = 0.0;
@@ -47,7 +49,8 @@ double stream_ms(std::size_t bytes) {
         });
       }
     }
-    const double ms = milliseconds_since(start);
+    const double ms =
+        milliseconds_since(start) * static_cast<double>(bytes) / static_cast<double>(words.size() * sizeof(std::uint64_t));
     best = round == 0 ? ms : std::min(best, ms);
   }
   return sum == 0 ? 0.0 : best;
@@ -103,8 +106,10 @@ class ModelBench {
       if (model_->description.max_length != 0 && n >= model_->description.max_length + 1) continue;
       forward(n);
     }
-    const std::size_t bytes = model_->network->parameter_count() * sizeof(float);
+    const std::size_t bytes = inference::estimate_memory(*model_->network, plan_.precision, 1).weights;
     report_({.op = "stream", .wall_ms = stream_ms(bytes), .peak_mib = peak_mib()});
+    run_.reset();
+    session_.unload();
     report_({.op = "fill", .wall_ms = fill_ms(context_, bytes), .peak_mib = peak_mib()});
     first_map();
   }
@@ -131,7 +136,7 @@ class ModelBench {
     for (const std::uint32_t layer : std::set{0U, layers / 2, layers - 1}) paint(n, layer);
   }
 
-  /// Loads the model again, and shows a head of the first layer on the way.
+  /// Loads the unloaded model again, and shows a head of the first layer on the way.
   void first_map() {
     constexpr std::uint32_t kTokens = 64;
     const std::uint32_t longest = model_->description.max_length;
@@ -139,8 +144,6 @@ class ModelBench {
     const model::Layers& layers = *model_->network->layers;
     if (layers.encoder.size() < 2 || !layers.decoder.empty()) return;
     const model::ModelInput input = random_text(*model_, tokens, bits_);
-    run_.reset();
-    session_.unload();
     const auto start = Clock::now();
     double map_ms = 0.0;
     const auto show = [&](const std::shared_ptr<const model::Layers>& first) {
