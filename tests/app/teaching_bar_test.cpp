@@ -39,21 +39,6 @@ State sentence() {
   return state;
 }
 
-/// Everything that is written on screen: a space between words, a newline between lines.
-std::string screen_text() {
-  std::string text;
-  glm::vec2 low{0.0F}, high{0.0F};
-  for (const DrawnGlyph& glyph : glyphs_on_screen()) {
-    const bool is_same_line = glyph.low.y < high.y && glyph.high.y > low.y && glyph.low.x > low.x;
-    const bool is_next = is_same_line && glyph.low.x - high.x < 1.6F;  // a space is more than twice as wide
-    if (!text.empty() && !is_next) text += is_same_line ? ' ' : '\n';
-    text += glyph.text;
-    low = glyph.low;
-    high = glyph.high;
-  }
-  return text;
-}
-
 /// 0 … 360 degrees: red 0, green 120, blue 240.
 double hue(shell::Color color) {
   const double red = color & 0xFFU, green = color >> 8 & 0xFFU, blue = color >> 16 & 0xFFU;
@@ -138,7 +123,7 @@ TEST_SUITE("gpu") {
       CAPTURE(tab);
       ui.press(find_view(tab).key.key);
       ui.settle();
-      const std::string text = screen_text();
+      const std::string text = text_on_screen();
       for (const std::string& name : {std::string("Q"), std::string("K"), std::string("V")}) {
         CAPTURE(name);
         CHECK(text.find(name) != std::string::npos);
@@ -201,15 +186,15 @@ TEST_SUITE("gpu") {
       CHECK(ui.sees(control));
     }
     ui.settle();
-    const std::string before = screen_text();
+    const std::string before = text_on_screen();
     const std::size_t vocabulary = ui.result().model->network->layers->unembedding->linear.out();
     CHECK(before.find(fmt::format("of {} tokens", vocabulary)) != std::string::npos);
     CHECK(before.find("Seed") != std::string::npos);
     ui.drag("generate.temperature", "generate.start");
     CHECK(ui.state().generation.sampling.temperature != 1.0F);
     ui.settle();
-    CHECK(screen_text() != before);
-    CHECK(screen_text().find("at temperature") != std::string::npos);
+    CHECK(text_on_screen() != before);
+    CHECK(text_on_screen().find("at temperature") != std::string::npos);
     CHECK(ui.result().run == run);
   }
 
@@ -240,7 +225,7 @@ TEST_SUITE("gpu") {
       REQUIRE(view.id == tab);
       ui.press(view.key.key, view.key.modifiers);
       ui.settle();
-      std::string text = screen_text();
+      std::string text = text_on_screen();
       std::ranges::transform(text, text.begin(), [](char letter) {
         return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
       });
@@ -285,7 +270,7 @@ TEST_SUITE("gpu") {
       for (const View& view : views()) {
         ui.press(view.key.key, view.key.modifiers);
         ui.settle();
-        look_at(screen_text());
+        look_at(text_on_screen());
       }
     }
     std::string list;

@@ -127,6 +127,28 @@ std::vector<DrawnGlyph> glyphs_on_screen() {
   return glyphs;
 }
 
+std::string text_on_screen(const view::Rect& within) {
+  std::string text;
+  glm::vec2 low{0.0F}, high{0.0F};
+  for (const DrawnGlyph& glyph : glyphs_on_screen()) {
+    if (!within.contains(glyph.low)) continue;
+    const bool is_same_line = glyph.low.y < high.y && glyph.high.y > low.y && glyph.low.x > low.x;
+    const bool is_next = is_same_line && glyph.low.x - high.x < 1.6F;  // a space is more than twice as wide
+    if (!text.empty() && !is_next) text += is_same_line ? ' ' : '\n';
+    text += glyph.text;
+    low = glyph.low;
+    high = glyph.high;
+  }
+  return text;
+}
+
+std::string letters_on_screen() {
+  std::string letters;
+  for (const DrawnGlyph& glyph : glyphs_on_screen()) letters += glyph.text;
+  std::erase(letters, ' ');
+  return letters;
+}
+
 std::string text_around(std::span<const DrawnGlyph> glyphs, std::size_t at) {
   constexpr std::size_t kReach = 24;
   const float height = glyphs[at].high.y - glyphs[at].low.y;

@@ -54,9 +54,13 @@ view::Rect UiDriver::rect(const std::string& name) const {
   return *found;
 }
 
+glm::vec2 UiDriver::at(const std::string& name, float across, float down) const {
+  const view::Rect item = rect(name);
+  return item.origin + item.size * glm::vec2(across, down);
+}
+
 void UiDriver::click_within(const std::string& name, float across, float down) {
-  const view::Rect at = rect(name);
-  feed(shell::click_at({(at.origin.x + at.size.x * across) * ui_.scale(), (at.origin.y + at.size.y * down) * ui_.scale()}));
+  feed(shell::click_at(at(name, across, down) * ui_.scale()));
 }
 
 void UiDriver::drag(const std::string& from, const std::string& to) {
@@ -128,6 +132,18 @@ bool UiDriver::frames_until(const std::function<bool()>& is_there) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return is_there();
+}
+
+State playground_of(const std::string& text) {
+  State state;
+  state.text() = text;
+  return state;
+}
+
+std::string words(std::uint32_t count) {
+  std::string text;
+  for (std::uint32_t i = 0; i < count; ++i) text += (i > 0 ? " w" : "w") + std::to_string(i % 50);
+  return text;
 }
 
 const attention::Tile& weights(const UiDriver& ui) {

@@ -30,9 +30,10 @@ class UiDriver {
 
   bool sees(const std::string& name) const { return workspace_->item_rect(name).has_value(); }
   view::Rect rect(const std::string& name) const;
+  /// A point given as a part of the widget's width and height, in UI units.
+  glm::vec2 at(const std::string& name, float across, float down) const;
 
   void click(const std::string& name) { click_within(name, 0.5F, 0.5F); }
-  /// At a point given as a part of the widget's width and height.
   void click_within(const std::string& name, float across, float down);
   void drag(const std::string& from, const std::string& to);
   void move_to(const std::string& name);
@@ -66,6 +67,11 @@ class UiDriver {
   double now_s_ = 0.0;
   std::unique_ptr<Workspace> workspace_;
 };
+
+/// The playground with a text.
+State playground_of(const std::string& text);
+/// So many words of the playground, a token each: w0, w1, … w49, and again from w0 on.
+std::string words(std::uint32_t count);
 
 /// The weights tile that the big heatmap shows: exact, the whole matrix.
 const attention::Tile& weights(const UiDriver& ui);

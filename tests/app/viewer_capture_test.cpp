@@ -40,13 +40,6 @@ void show(UiDriver& ui, const std::string& view) {
   CHECK(ui.state().view.tab == view);
 }
 
-/// What the newest frame's glyphs say, without the spaces, which have none.
-std::string shown_letters() {
-  std::string letters;
-  for (const DrawnGlyph& glyph : glyphs_on_screen()) letters += glyph.text;
-  return letters;
-}
-
 }  // namespace
 
 TEST_SUITE("gpu") {
@@ -184,8 +177,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("capture.warning"));
     show(ui, "flow");  // of two stacks rollout isn't promised either
     CHECK(ui.sees("flow.none"));
-    CHECK(shown_letters().find("twotextsortwostacks") != std::string::npos);
-    CHECK(shown_letters().find("Rolloutandflowfollow") == std::string::npos);
+    CHECK(letters_on_screen().find("twotextsortwostacks") != std::string::npos);
+    CHECK(letters_on_screen().find("Rolloutandflowfollow") == std::string::npos);
   }
 
   TEST_CASE("steps and products of captured queries, keys and values, and in words what the file lacks") {
@@ -300,7 +293,7 @@ TEST_SUITE("gpu") {
     REQUIRE(live.result().shapes.size() == 2);
     show(live, "block");
     CHECK(live.sees("block.compared"));
-    CHECK(shown_letters().find("oneofthetworunsisacapture") != std::string::npos);
+    CHECK(letters_on_screen().find("oneofthetworunsisacapture") != std::string::npos);
     std::size_t matrices = 0;
     for (const auto& [query, known] : live.result().tiles) {
       if (query.quantity == QuantityId(attention::Stage::Q) && live.result().is_current(query)) ++matrices;
@@ -309,7 +302,7 @@ TEST_SUITE("gpu") {
     CHECK(matrices > 0);
     show(live, "neuron");
     CHECK(live.sees("neuron.compared"));
-    CHECK(shown_letters().find("ofthisqueryandkey:weight") != std::string::npos);
+    CHECK(letters_on_screen().find("ofthisqueryandkey:weight") != std::string::npos);
   }
 
   TEST_CASE("a file that is no capture is refused in a line, and what is shown stays") {

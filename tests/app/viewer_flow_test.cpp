@@ -77,18 +77,10 @@ std::vector<double> logits_of(const model::Layers& layers, std::span<const doubl
   return logits;
 }
 
-std::string without_spaces(std::string_view text) {
-  std::string kept;
-  std::ranges::copy_if(text, std::back_inserter(kept), [](char c) { return c != ' '; });
-  return kept;
-}
-
 /// What the newest frame says between two words, without spaces; empty: it doesn't say them.
 std::string said_between(UiDriver& ui, std::string_view begin, std::string_view end) {
   ui.settle();  // of a frame that is drawn only the changed rectangles are left
-  std::string text;
-  for (const DrawnGlyph& glyph : glyphs_on_screen()) text += glyph.text;
-  text = without_spaces(text);
+  const std::string text = letters_on_screen();
   const std::size_t at = text.find(begin);
   if (at == std::string::npos) return {};
   const std::string behind = text.substr(at + begin.size());
@@ -105,7 +97,8 @@ double compare_list(UiDriver& ui, std::string said, const std::vector<double>& c
   std::ranges::stable_sort(ids, [&](auto a, auto b) { return sign * changes[a] > sign * changes[b]; });
   double worst = 0.0;
   for (std::size_t i = 0; i < kListed; ++i) {
-    const std::string label = without_spaces(fmt::format("\u201C{}\u201D", candidate_label(ui.result(), ids[i])));
+    std::string label = fmt::format("\u201C{}\u201D", candidate_label(ui.result(), ids[i]));
+    std::erase(label, ' ');
     if (!said.starts_with(label)) return kInfinity;
     said.erase(0, label.size());
     const bool is_minus = said.starts_with("\u2212");
@@ -253,11 +246,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("the threshold is the largest that leaves enough edges, until the user chooses one; a double click goes back") {
     UiDriver ui(flow_of("the cat sat on the mat and looked at the dog"));
     show_golden_model(ui, "gpt2");
-    const auto is_automatic = [] {
-      std::string text;
-      for (const DrawnGlyph& glyph : glyphs_on_screen()) text += glyph.text;
-      return text.find("(auto)") != std::string::npos;
-    };
+    const auto is_automatic = [] { return letters_on_screen().find("(auto)") != std::string::npos; };
     const auto edges_on_screen = [&] {
       std::size_t count = 0;
       const std::uint32_t tokens = ui.result().input->source.length;
