@@ -33,12 +33,6 @@ using shell::Key;
 
 namespace {
 
-State sentence() {
-  State state;
-  state.text() = "the cat sat on the mat";
-  return state;
-}
-
 /// 0 … 360 degrees: red 0, green 120, blue 240.
 double hue(shell::Color color) {
   const double red = color & 0xFFU, green = color >> 8 & 0xFFU, blue = color >> 16 & 0xFFU;
@@ -71,7 +65,7 @@ Changed changed(const shell::PixelImage& before, const shell::PixelImage& after,
 
 /// Frames that a continuation of three tokens takes on the Head's map.
 std::uint64_t frames_of_generation(bool reduces_motion, float speed) {
-  State state = sentence();
+  State state = with_text("the cat sat on the mat");
   state.generation.tokens = 3;
   state.block.reduces_motion = reduces_motion;
   state.block.speed = speed;
@@ -115,7 +109,7 @@ TEST_SUITE("cpu") {
 
 TEST_SUITE("gpu") {
   TEST_CASE("teaching: the colours of queries, keys, values and outputs stand beside their names") {
-    State state = sentence();
+    State state = with_text("the cat sat on the mat");
     state.view.tab = "steps";
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");
@@ -132,7 +126,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("teaching: a cell under the pointer lights its row and its column in every map and its tokens") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
     const std::uint32_t count = ui.result().input->source.length;
     ui.move_to("tab.head");
@@ -174,7 +168,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("teaching: sampling acts at once, over the whole vocabulary, without another run; the seed is visible") {
-    State state = sentence();
+    State state = with_text("the cat sat on the mat");
     state.view.tab = "predictions";
     UiDriver ui(state);
     show_golden_model(ui, "gpt2");
@@ -208,7 +202,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("teaching: motion is switched from the palette, too") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     ui.press(Key::P, kControl);
     ui.type("Reduce motion");
     ui.press(Key::Enter);
@@ -217,13 +211,11 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("teaching: queries and keys are named in every view of a map") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
     for (const char* tab : {"head", "steps", "lines", "text", "model", "neuron", "block", "side_by_side"}) {
       CAPTURE(tab);
-      const View& view = find_view(tab);
-      REQUIRE(view.id == tab);
-      ui.press(view.key.key, view.key.modifiers);
+      ui.show(tab);
       ui.settle();
       std::string text = text_on_screen();
       std::ranges::transform(text, text.begin(), [](char letter) {
@@ -264,11 +256,11 @@ TEST_SUITE("gpu") {
         if (!is_explained) unexplained.insert(word);
       }
     };
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     for (const char* model : {"gpt2", "llama", "marian"}) {
       show_golden_model(ui, model);
       for (const View& view : views()) {
-        ui.press(view.key.key, view.key.modifiers);
+        ui.show(view.id);
         ui.settle();
         look_at(text_on_screen());
       }
@@ -279,9 +271,9 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("teaching: the window opens no connection to a network") {
-    UiDriver ui(sentence());
+    UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
-    for (const View& view : views()) ui.press(view.key.key, view.key.modifiers);
+    for (const View& view : views()) ui.show(view.id);
     std::size_t open = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
       const int descriptor = std::stoi(entry.path().filename().string());

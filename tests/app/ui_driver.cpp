@@ -4,6 +4,9 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "app/views/view_table.h"
 #include "core/error.h"
 #include "support/at_end.h"
 
@@ -82,6 +85,12 @@ void UiDriver::click_cell(std::uint32_t query, std::uint32_t key) {
 
 void UiDriver::press(shell::Key key, shell::Modifiers modifiers) { feed(shell::tap(key, modifiers)); }
 
+void UiDriver::show(std::string_view view) {
+  const View& shown = find_view(view);
+  press(shown.key.key, shown.key.modifiers);
+  REQUIRE(state().view.tab == view);
+}
+
 void UiDriver::type(const std::string& text) { feed({shell::TextInput{text}}); }
 
 void UiDriver::type_keys(const std::string& text, double gap_s) {
@@ -134,15 +143,18 @@ bool UiDriver::frames_until(const std::function<bool()>& is_there) {
   return is_there();
 }
 
-State playground_of(const std::string& text) {
+State with_text(const std::string& text, const std::string& view) {
   State state;
   state.text() = text;
+  state.view.tab = view;
   return state;
 }
 
 std::string words(std::uint32_t count) {
   std::string text;
-  for (std::uint32_t i = 0; i < count; ++i) text += (i > 0 ? " w" : "w") + std::to_string(i % 50);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    text += fmt::format("{}{}{}", i > 0 ? " " : "", i % 10 == 9 ? "extraordinarily" : "word", i % 50);
+  }
   return text;
 }
 
@@ -173,6 +185,13 @@ void show_golden_model(UiDriver& ui, const std::string& model) {
   ui.window().open_model(kGoldenModels + model);
   ui.settle();
   REQUIRE_MESSAGE(model_path(ui.state().source) == kGoldenModels + model, ui.window().notice().text);
+}
+
+void start_lesson(UiDriver& ui, const std::string& id) {
+  if (!ui.window().lessons().is_open()) ui.press(shell::Key::F4);
+  if (ui.window().lessons().lesson()) ui.click("lesson.list");
+  ui.click("lesson.start." + id);
+  REQUIRE_MESSAGE(ui.window().lessons().lesson(), ui.window().notice().text);
 }
 
 }  // namespace headlight::app

@@ -40,6 +40,8 @@ class UiDriver {
   /// The cell of the big heatmap, when nothing is zoomed.
   void click_cell(std::uint32_t query, std::uint32_t key);
   void press(shell::Key key, shell::Modifiers modifiers = {});
+  /// Shows a view, by its key.
+  void show(std::string_view view);
   void type(const std::string& text);
   /// The keys of lower-case letters, digits and spaces, with the characters that they type, so many seconds apart. Draws
   /// frames in between without waiting until all is computed, and settles at the end.
@@ -68,9 +70,9 @@ class UiDriver {
   std::unique_ptr<Workspace> workspace_;
 };
 
-/// The playground with a text.
-State playground_of(const std::string& text);
-/// So many words of the playground, a token each: w0, w1, … w49, and again from w0 on.
+/// The playground with a text, and a view.
+State with_text(const std::string& text, const std::string& view = kHeadView);
+/// So many words of the playground, a token each: word0 … word8 extraordinarily9 word10 … extraordinarily49 word0 …
 std::string words(std::uint32_t count);
 
 /// The weights tile that the big heatmap shows: exact, the whole matrix.
@@ -84,5 +86,8 @@ extern const std::string kGoldenModels;
 
 /// Opens one of them and waits until it is on screen.
 void show_golden_model(UiDriver& ui, const std::string& model);
+
+/// Opens the list of lessons and one of them.
+void start_lesson(UiDriver& ui, const std::string& id);
 
 }  // namespace headlight::app

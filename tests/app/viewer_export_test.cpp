@@ -43,9 +43,7 @@ std::set<std::string> announced_names(const ExportOptions& options, const Engine
 TEST_SUITE("gpu") {
   TEST_CASE("the export dialog writes what it announces") {
     const TemporaryDirectory folder;
-    State state;
-    state.text() = "one two three\nfour";
-    UiDriver ui(state);
+    UiDriver ui(with_text("one two three\nfour"));
     ui.press(Key::E, kControl);
     REQUIRE(ui.sees("export.start"));
     for (const char* name : {"export.format.csv", "export.format.npy", "export.format.json", "export.stage.q"})
@@ -189,9 +187,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the export dialog previews the figure, and its parts go into the file") {
     const TemporaryDirectory folder;
-    State state;
-    state.text() = "one two three";
-    UiDriver ui(state);
+    UiDriver ui(with_text("one two three"));
     ui.press(Key::E, kControl);
     ui.click("export.look");
     REQUIRE(ui.sees("export.preview"));

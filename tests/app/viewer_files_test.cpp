@@ -135,10 +135,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("lines and text are saved as figures in three formats; a view that has none refuses") {
     const TemporaryDirectory folder;
-    State state;
-    state.text() = "one two three";
-    state.view.tab = "lines";
-    UiDriver ui(state);
+    UiDriver ui(with_text("one two three", "lines"));
     const auto save = [&](const std::string& name) {
       ui.press(Key::S, kControlShift);
       ui.fill_in("screenshot.path", (folder.path() / name).string());
@@ -194,8 +191,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a screenshot is a part of Export: its name is selected, Enter saves, and figures are on white") {
     const TemporaryDirectory folder;
-    State state;
-    state.text() = "one two three";
+    State state = with_text("one two three");
     REQUIRE(state.view.theme == Theme::Dark);
     UiDriver ui(state);
     ui.press(Key::S, kControlShift);
@@ -227,8 +223,7 @@ TEST_SUITE("gpu") {
       const auto& tab = one.first;
       const auto& parts = one.second;
       CAPTURE(tab);
-      State state;
-      state.text() = "one two three";
+      State state = with_text("one two three");
       state.view.tab = tab;
       UiDriver ui(state);
       ui.press(Key::S, kControlShift);
@@ -245,8 +240,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("a figure that is opened brings its text back, and is no place to save to") {
     const TemporaryDirectory folder;
-    State state;
-    state.text() = "one two three";
+    State state = with_text("one two three");
     fs::path figure;
     {
       UiDriver ui(state);

@@ -33,13 +33,6 @@ using shell::Key;
 
 namespace {
 
-State flow_of(const std::string& text) {
-  State state;
-  state.text() = text;
-  state.view.tab = "flow";
-  return state;
-}
-
 /// An edge of attention on screen that is no token's to itself: its layer, from and to.
 std::optional<std::array<std::uint32_t, 3>> some_edge(const UiDriver& ui) {
   for (std::uint32_t layer = 0; layer < 2; ++layer) {
@@ -147,7 +140,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("every node tells which tokens its layer promoted and suppressed, and by how much") {
     for (const char* model : {"gpt2", "llama"}) {
       CAPTURE(model);
-      State state = flow_of("the cat sat on the mat");
+      State state = with_text("the cat sat on the mat", "flow");
       state.flow.threshold = kMinFlowThreshold;
       UiDriver ui(state, open_gpu_runner);
       show_golden_model(ui, model);
@@ -209,7 +202,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("routes, rollout and flow are drawn; an edge opens its head at its cell") {
-    UiDriver ui(flow_of("the cat sat on the mat"));
+    UiDriver ui(with_text("the cat sat on the mat", "flow"));
     show_golden_model(ui, "gpt2");
     CHECK(ui.sees("flow.graph"));
     CHECK(ui.sees("flow.summary"));
@@ -244,7 +237,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("the threshold is the largest that leaves enough edges, until the user chooses one; a double click goes back") {
-    UiDriver ui(flow_of("the cat sat on the mat and looked at the dog"));
+    UiDriver ui(with_text("the cat sat on the mat and looked at the dog", "flow"));
     show_golden_model(ui, "gpt2");
     const auto is_automatic = [] { return letters_on_screen().find("(auto)") != std::string::npos; };
     const auto edges_on_screen = [&] {
@@ -286,7 +279,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("arrow keys walk through the graph, Enter opens the strongest edge's head") {
-    UiDriver ui(flow_of("the cat sat on the mat"));
+    UiDriver ui(with_text("the cat sat on the mat", "flow"));
     show_golden_model(ui, "gpt2");
     CHECK_FALSE(ui.sees("flow.chosen"));
     const Selection before = ui.state().selection;
@@ -307,7 +300,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("what can't be traced is said, and the other ways are offered") {
-    UiDriver ui(flow_of("the cat"));
+    UiDriver ui(with_text("the cat", "flow"));
     show_golden_model(ui, "bert");
     CHECK(ui.sees("flow.none"));
     ui.click("flow.show_rollout");
@@ -320,7 +313,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a small window scrolls the graph instead of leaving its region") {
-    UiDriver ui(flow_of("the cat sat on the mat and looked at the dog"));
+    UiDriver ui(with_text("the cat sat on the mat and looked at the dog", "flow"));
     show_golden_model(ui, "gpt2");
     ui.resize(1024, 640);
     CHECK(ui.sees("flow.graph"));
@@ -328,7 +321,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a graph that is wider than its region begins at the predicted token, and stays where it is scrolled to") {
-    State state = flow_of("the cat sat on the mat and looked at the dog");
+    State state = with_text("the cat sat on the mat and looked at the dog", "flow");
     state.flow.method = FlowMethod::Rollout;
     state.flow.threshold = kMinFlowThreshold;
     UiDriver ui(state);

@@ -56,7 +56,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("thousands of tokens and of heads cost a frame little, and each thumbnail asks for few values") {
     constexpr std::uint32_t kTokens = 4096;
-    State state = playground_of(words(kTokens));
+    State state = with_text(words(kTokens));
     state.playground().settings = {.d_model = 64, .heads = 64, .layers = 6};
     const auto log = std::make_shared<FakeLog>();
     log->repeats = 8;

@@ -25,7 +25,7 @@ namespace {
 
 /// One layer of small heads.
 State small(std::uint32_t tokens, std::uint32_t heads) {
-  State state = playground_of(words(tokens));
+  State state = with_text(words(tokens));
   state.playground().settings = {.d_model = 8, .heads = heads, .layers = 1};
   return state;
 }
@@ -80,7 +80,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("without the brush a drag moves the map and neither masks nor pins; a double click fits it") {
-    UiDriver ui(playground_of(words(40)));
+    UiDriver ui(with_text(words(40)));
     const view::Rect fitted = ui.rect("head.map");
     const glm::vec2 middle = fitted.center();
     turn_wheel(ui, middle, 6);
@@ -105,7 +105,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("the wheel zooms where the pointer is, and only the visible cells are requested") {
-    State state = playground_of(words(400));
+    State state = with_text(words(400));
     state.playground().settings.layers = 1;
     UiDriver ui(state);
     const view::Rect fitted = ui.rect("head.map");
@@ -136,7 +136,7 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("while a zoomed-in tile is on its way, the whole map stays on screen") {
     const auto log = std::make_shared<FakeLog>();
-    UiDriver ui(playground_of(words(40)), fake_factory(log));
+    UiDriver ui(with_text(words(40)), fake_factory(log));
     const view::Rect map = ui.rect("head.map");
     ui.move_to("head.map");
     const int evaluations = log->evaluations;
@@ -188,7 +188,7 @@ TEST_SUITE("gpu") {
     UiDriver ui(small(200, 1));
     turn_wheel(ui, ui.rect("head.map").center(), 12);
     ui.press(Key::F, shell::kControl);
-    ui.type("W49");
+    ui.type("Y49");
     const auto check = [&](std::uint32_t token) {
       CAPTURE(token);
       CHECK(ui.state().view.pinned == Cell{.query = token, .key = token});

@@ -36,8 +36,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("dropout: its sites are switched, the run has it, and restoring the model takes it away") {
-    State state;
-    state.text() = "one two three";
+    State state = with_text("one two three");
     state.dropout.probability = 0.5F;
     UiDriver ui(state);
     ui.resize(1280, 1800);

@@ -52,7 +52,9 @@ void check_run(const State& state) {
 TEST_SUITE("gpu") {
   TEST_CASE("the header's controls are on two lines and never overlap, in windows from 1024 wide") {
     for (const bool is_long : {false, true}) {
-      State state = playground_of(is_long ? words(200) : "one two three");
+      std::string text = "one two three";
+      for (int i = 0; is_long && i < 70; ++i) text += " one two three";  // whose labels are low
+      State state = with_text(text);
       state.playground().settings = {.d_model = 64, .heads = 16, .layers = 2};
       state.selection = {.block = {.layer = LayerIndex{1}}, .head = 15};
       UiDriver ui(state);
@@ -89,7 +91,7 @@ TEST_SUITE("gpu") {
       ui.resize(3200, 2000, 2.0F);
       check_both_views(ui);
     }
-    State state = playground_of("Life is short, eat dessert first\nand sleep");
+    State state = with_text("Life is short, eat dessert first\nand sleep");
     state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
     state.selection.batch = 1;
     state.view.pinned = attention::Cell{.query = 3, .key = 0};

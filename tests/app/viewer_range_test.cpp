@@ -21,7 +21,7 @@ namespace {
 
 /// One layer whose scores are these, whatever the text says.
 State with_scores(std::uint32_t tokens, std::string_view expression) {
-  State state = playground_of(words(tokens));
+  State state = with_text(words(tokens));
   state.playground().settings.layers = 1;
   state.masks[model::BlockKind::EncoderSelf].score_expression = test::score_expression(expression);
   return state;

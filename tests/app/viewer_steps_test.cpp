@@ -115,7 +115,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("the steps have the weights between their matrices, and large ones scroll") {
-    State state = playground_of(words(100));
+    State state = with_text(words(100));
     state.playground().settings = {.d_model = 256, .heads = 4, .layers = 1};
     state.view.tab = "steps";
     UiDriver ui(state);

@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "files/npy.h"
+#include "support/decode_npy.h"
 #include "support/golden.h"
 #include "support/program.h"
 
