@@ -1,5 +1,6 @@
 #include "app/ui_driver.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -94,7 +95,7 @@ void UiDriver::show(std::string_view view) {
 void UiDriver::type(const std::string& text) { feed({shell::TextInput{text}}); }
 
 void UiDriver::type_keys(const std::string& text, double gap_s) {
-  constexpr double kFrame_s = 0.01;
+  constexpr double kFrame_s = 1.0 / 60.0;
   for (const char character : text) {
     // In the order of shell::Key.
     const std::size_t number = std::string_view("-=,./0123456789abcdefghijklmnopqrstuvwxyz").find(character);
@@ -105,7 +106,7 @@ void UiDriver::type_keys(const std::string& text, double gap_s) {
     ui_.feed(shell::TextInput{std::string(1, character)});
     ui_.feed(shell::KeyPress{key, false});
     const double next_s = now_s_ + gap_s;
-    while (now_s_ < next_s) workspace_->frame(size_, scale_, now_s_ += kFrame_s);
+    while (now_s_ < next_s) workspace_->frame(size_, scale_, now_s_ = std::min(now_s_ + kFrame_s, next_s));
   }
   settle();
 }
