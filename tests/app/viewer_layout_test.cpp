@@ -230,8 +230,7 @@ TEST_SUITE("gpu") {
           if (!ui.sees(name)) continue;
           const view::Rect item = ui.rect(name);
           if (item.size.y > 0.4F * static_cast<float>(size.y)) continue;  // larger than what could stand beside it
-          ui.feed({shell::MouseLeave{}});
-          ui.move_to(name);
+          ui.feed({shell::MouseLeave{}, shell::MouseMove{item.center()}});
           ui.wait(2.0);
           ui.settle();
           if (!ui.sees("tooltip") || !ui.sees(name)) continue;
